@@ -42,6 +42,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Split rows into parts for training and evaluation.",
     ),
     "stats": ("genie_dp.cli.stats:command", "Count what a data set is made of."),
+    "diff": ("genie_dp.cli.diff:command", "Say what is different between two data sets."),
     "convert": ("genie_dp.cli.convert:command", "Convert rows from one format to another."),
     "train": (
         "genie_dp.cli.train:command",

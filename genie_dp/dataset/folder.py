@@ -17,6 +17,19 @@ from genie_dp.run.manifest import manifest_of, write_json
 from genie_dp.run.page import render_card
 
 COLUMNS = ("primitive", "compound", "filters", "parameter passing", "timers")
+ROW_FIELDS = (
+    ("id, parent", "the row, and the row that it was made from"),
+    (
+        "utterance",
+        "tokens separated by one space; placeholders such as NUMBER_0 stand for values",
+    ),
+    ("program", "canonical token form in the language of `language`"),
+    ("source", "synthetic, paraphrase, augmented, private or human"),
+    ("derivation, depth", "templates used, outermost first, and how deep they nest"),
+    ("functions", "functions of the program, in its order"),
+    ("slots", "what each placeholder stands for: a type and a parameter"),
+    ("weight", "share of the row in training"),
+)
 # Upper bounds of the size categories of the Hugging Face hub.
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
 
@@ -43,6 +56,7 @@ class DatasetCard:
         spent: the guarantee for rows of source "private".
         features: lines of YAML about the columns, where the files do not tell.
         language: of the sentences, as a two-letter code.
+        fields: what a row of the files holds, with its meaning.
     """
 
     title: str
@@ -57,6 +71,7 @@ class DatasetCard:
     human_rows: int = 0
     features: str = ""
     language: str = "en"
+    fields: tuple[tuple[str, str], ...] = ROW_FIELDS
     version: str = __version__
     columns: Sequence[str] = field(default=COLUMNS)
 

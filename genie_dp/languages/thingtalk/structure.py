@@ -112,7 +112,8 @@ def calls(program: tt.Program | tt.Policy) -> list[Json] | None:
             return None
         for part in (rule.query, rule.action):
             if isinstance(part, tt.Call) and _is_plain(part):
-                arguments = {arg.name: plain_value(arg.value) for arg in part.args}
+                given = (arg for arg in part.args if not isinstance(arg.value, tt.Undefined))
+                arguments = {arg.name: plain_value(arg.value) for arg in given}
                 found.append({"name": qualify(part), "arguments": arguments})
             elif part is not None and not isinstance(part, tt.Notify):
                 return None
@@ -120,7 +121,7 @@ def calls(program: tt.Program | tt.Policy) -> list[Json] | None:
 
 
 def _is_plain(call: tt.Call) -> bool:
-    passes = any(isinstance(arg.value, tt.VarRef) for arg in call.args)
+    passes = any(isinstance(arg.value, tt.VarRef | tt.EventValue) for arg in call.args)
     return not passes and not call.selector.attributes
 
 
@@ -151,6 +152,8 @@ def plain_value(value: tt.Value) -> Any:
             return {name: tree(x) for name, x in place.items() if x is not None}
         case tt.ArrayValue(items):
             return [plain_value(item) for item in items]
+        case tt.SlotValue(token, unit):
+            return {"value": token, "unit": unit} if unit else token
         case _:
             return tree(value)
 
@@ -354,7 +357,7 @@ def _input_schema(type_: ty.Type) -> Json:
     others: list[Json]
     match type_:
         case ty.Enum(values):
-            return {"enum": list(values)}
+            return {"type": "string", "enum": list(values)}
         case ty.Array(element):
             return {"type": "array", "items": _input_schema(element)}
         case ty.Measure():
@@ -374,5 +377,5 @@ def _input_schema(type_: ty.Type) -> Json:
             place = {"name": {"type": "string"}, "latitude": degrees, "longitude": degrees}
             others = [_object(place, ()), _ref("context")]
         case _:
-            others = [{"type": "string"}, _ref("event")]
+            return {"type": "string"}
     return {"anyOf": others}
