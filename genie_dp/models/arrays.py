@@ -213,7 +213,9 @@ class _Features:
     def __call__(self, sentences: Sentences) -> F32:
         """Return (B, S, d)."""
         read = pad_vectors(self._vectors.vectors(sentences.sentences))
-        out: F32 = ((read - self._centre) * np.float32(SHARE)) @ self._weight
+        read -= self._centre
+        read *= SHARE
+        out: F32 = read @ self._weight
         return out
 
 

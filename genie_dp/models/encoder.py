@@ -467,7 +467,7 @@ class KeptVectors:
     def __init__(self, encoder: Encoder, path: Path):
         """Open the file, or make it."""
         self._encoder = encoder
-        self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 - see close
+        self._file = open(path, "a+b")  # noqa: SIM115 - see close
         self._places: dict[bytes, tuple[int, int]] = {}
         end = 0
         for start, keys, lengths in self._blocks():
@@ -507,6 +507,7 @@ class KeptVectors:
         counts = struct.pack("<II", len(new), int(lengths.sum()))
         start = self._file.seek(0, 2)
         self._file.write(xxhash.xxh3_64_digest(counts + body) + counts + body)
+        self._file.flush()
         self._note(start, list(new), lengths.tolist())
 
     def _note(self, start: int, keys: Sequence[bytes], lengths: Sequence[int]) -> int:

@@ -406,7 +406,7 @@ def _prepare_rows(job: _Run, jobs: int) -> "tuple[Rows, Reading]":
     them.
     """
     settings = job.settings()
-    settings.pop("encoder", None)
+    settings.pop("encoder", None)  # nor do they depend on its files
     config = {name: x for name, x in settings["config"].items() if name not in _OF_TRAINING}
     is_public = not (job.spent or job.ledgers or _world() > 1)
     place = place_in_cache({**settings, "config": config}, ".rows") if is_public else None
