@@ -41,7 +41,9 @@ from genie_dp.templates.inputs import SHIPPED, Inputs, library_fingerprint
 FILE, STATE = "genie.yaml", ".stages.json"
 _KEYS = ("skills", "grammar", "output", "stages")
 # Settings that name a file, or what an earlier stage made.
-_FILES = ("validation", "start", "prior", "values", "rows", "training", "recipe", "spent")
+_FILES = (
+    "validation", "start", "encoder", "prior", "values", "rows", "training", "recipe", "spent",
+)  # fmt: skip
 # Parameters of the functions that a project gives itself.
 _OWN = ("library", "grammar", "language", "output", "resume", "overwrite", "progress", "predictor")
 

@@ -15,6 +15,7 @@ from genie_dp import __version__
 from genie_dp.errors import GenieError
 from genie_dp.languages.library import Library
 from genie_dp.languages.scope import OUT_OF_SCOPE
+from genie_dp.models.encoder import Encoder
 from genie_dp.parser import folder as files
 from genie_dp.parser.card import Card, File, check_spent, write_curves
 from genie_dp.parser.config import ParserConfig
@@ -100,6 +101,7 @@ class _Run:
         spent: the guarantee of private rows, and of a prior.
         ledgers: those of the rows that have one.
         start: the parser that is gone on from.
+        encoder: whose vectors the network reads; None for none.
     """
 
     config: ParserConfig
@@ -113,6 +115,7 @@ class _Run:
     spent: Spent | None
     ledgers: tuple[str, ...]
     start: Start | None
+    encoder: Encoder | None
     screen: "_Screen"
 
     @property
@@ -136,6 +139,7 @@ class _Run:
             "config": asdict(self.config),
             **({"prior": self.prior.manifest_fields()} if self.prior else {}),
             **({"start": self.start.digest} if self.start else {}),
+            **({"encoder": self.encoder.digest} if self.encoder else {}),
             **({"processes": _world()} if _world() > 1 else {}),
         }
         plain: dict[str, Any] = json.loads(json.dumps(settings))
@@ -177,7 +181,8 @@ def run(
 
     Raises:
         GenieError: rows that cannot be learned from (N003 to N006), an output that is there (Y022)
-            or is no parser (N007), work of other settings (Y020, Y021), no such device (N008).
+            or is no parser (N007), work of other settings (Y020, Y021), no such device (N008), an
+            encoder that cannot be read (M010).
     """
     started = time.monotonic()
     screen = _Screen(config, progress)
@@ -221,6 +226,7 @@ def _read(
     """Return the run, its files read for the first time."""
     name = language_of(config.inputs, language)
     prior = load_prior(Path(config.prior)) if config.prior else None
+    encoder = Encoder(Path(config.encoder)) if config.encoder else None
     start = read_start(config, name) if config.start else None
     paths = [input_file.path for input_file in config.inputs]
     validated = validation_files(config.validation)
@@ -237,6 +243,7 @@ def _read(
         guarantee_of_both(start, prior.prior.spent if prior else guarantee_of(paths), spent),
         tuple(_ledgers((*paths, *validated), start, screen)) if rank() == 0 else (),
         start,
+        encoder,
         screen,
     )
 
@@ -376,7 +383,9 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
     evidence = Evidence.from_rows((*rows.parts, rows.incomplete), job.target.language)
     if job.start:
         evidence = job.start.evidence_beside(evidence)
-    material = Material(job.target, rows, validation, texts, begins, evidence, job.start, refusals)
+    material = Material(
+        job.target, rows, validation, texts, begins, evidence, job.start, refusals, job.encoder
+    )
     return material, reading
 
 
@@ -384,7 +393,7 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
 _OF_TRAINING = frozenset(
     ("steps", "epochs", "minutes", "batch", "accumulate", "rate", "weight_decay", "bf16",
      "validations", "patience", "curriculum", "groups", "architecture", "network", "beam",
-     "readings", "threshold", "language_model", "language_model_epochs", "weights")
+     "readings", "threshold", "language_model", "language_model_epochs", "weights", "encoder")
 )  # fmt: skip
 _LEAST_KEPT = 10_000  # rows: fewer are prepared in seconds
 _MOST_KEPT = 3  # prepared jobs, 20 MB each of 100,000 rows
@@ -397,6 +406,7 @@ def _prepare_rows(job: _Run, jobs: int) -> "tuple[Rows, Reading]":
     them.
     """
     settings = job.settings()
+    settings.pop("encoder", None)  # nor do they depend on its files
     config = {name: x for name, x in settings["config"].items() if name not in _OF_TRAINING}
     is_public = not (job.spent or job.ledgers or _world() > 1)
     place = place_in_cache({**settings, "config": config}, ".rows") if is_public else None
@@ -552,6 +562,7 @@ def _manifest(job: _Run, material: "Material", trained: "Trained") -> dict[str, 
         "counts": as_counts(material.rows),
         "figures": dict(trained.figures),
         "config": asdict(job.config),
+        **({"encoder": job.encoder.digest} if job.encoder else {}),
         "example": _example(material),
         **({"prior": job.prior.manifest_fields()} if job.prior else {}),
         **({"priors": earlier} if earlier else {}),
@@ -585,6 +596,7 @@ def _card(job: _Run, material: "Material", trained: "Trained", curves: Path | No
         spent=job.spent,
         curves=curves.name if curves else "",
         start=job.start.folder.name if job.start else "",
+        encoder=job.encoder,
     )
 
 

@@ -134,6 +134,15 @@ def sha256_of(path: str | Path) -> str:
     return digest.hexdigest()
 
 
+def hash_of_files(root: Path, paths: Iterable[Path]) -> str:
+    """Return the SHA-256 of files below a folder, their names included, in the order they come."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0")
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
 def no_text(error: UnicodeDecodeError, file: str, line: int) -> GenieError:
     """Return what to say of a line that is no UTF-8."""
     column = len(error.object[: error.start].decode("utf-8", errors="replace")) + 1
