@@ -22,6 +22,7 @@ from genie_dp.dataset.scan import as_row, hash_of
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages import Language, get_language
 from genie_dp.languages.library import Library
+from genie_dp.languages.programs import ByOutline
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.thingtalk.ast import And, Call, Or
 from genie_dp.languages.thingtalk.traverse import rewrite
@@ -558,9 +559,8 @@ def _make_rows(
     prior: PrivatePrior | None,
 ) -> Iterator[LearnedRow]:
     language = target.language.name
-    make = partial(
-        _block, config=config, target=target, reading=reading, factor=input_file.weight, prior=prior
-    )
+    maker = RowMaker(config, target, reading, prior)
+    make = partial(_block, maker=maker, factor=input_file.weight)
     if jobs == 1:
         input_rows = _read_input(input_file, language)
         blocks: Iterator[Block] = map(make, iter(lambda: list(islice(input_rows, _BLOCK)), []))
@@ -581,16 +581,7 @@ def _make_rows(
         yield from learned_rows
 
 
-def _block(
-    rows: Sequence[Example],
-    *,
-    config: ParserConfig,
-    target: Target,
-    reading: Reading,
-    factor: float,
-    prior: PrivatePrior | None,
-) -> Block:
-    maker = RowMaker(config, target, reading, prior)
+def _block(rows: Sequence[Example], *, maker: "RowMaker", factor: float) -> Block:
     left_out: Counter[str] = Counter()
     learned_rows = []
     for row in rows:
@@ -622,6 +613,7 @@ class RowMaker:
             self.preparer = Preparer(
                 reader, target.language, target.library, NOW, locale(config), reading.fixed
             )
+        self._forms = ByOutline(target.language, self._form_of)
 
     def make(self, row: Example, factor: float = 1.0) -> LearnedRow | str:
         """Return the row, or the reason to leave it out."""
@@ -646,19 +638,15 @@ class RowMaker:
             prepared = preparation.row
         if not prepared.utterance.strip():
             return "no sentence"
-        read = self._read(prepared)
-        if isinstance(read, str):
-            return read
-        prepared, tree = read
-        program = prepared.program
+        program, (fault, functions) = self._forms(prepared.program)
+        if fault:
+            return fault
         texts = tuple(language.grammar_texts(program, prepared.utterance))
         # As programs with skills show them after they were prepared.
-        functions = (
-            language.functions_in(program)
-            if language.has_skills
-            else tuple(as_row(prepared).functions)
-        )
+        if not language.has_skills:
+            functions = tuple(as_row(replace(prepared, program=program)).functions)
         if self.target.styled is not language:
+            tree = language.from_tokens(program)
             if not self.config.canonical:
                 tree = reorder_program(tree, stream(self.config.seed, "order", prepared.id))
             program = self.target.styled.tokens(tree, library)
@@ -678,17 +666,20 @@ class RowMaker:
         reader, place = self.preparer.reader, self.preparer.locale
         return reader.read(sentence[:MOST_CHARACTERS], now=NOW, locale=place).tokens
 
-    def _read(self, row: Example) -> tuple[Example, Any] | str:
-        """Return the row with its program in canonical form, and the program; or what is wrong."""
+    def _form_of(self, program: str) -> tuple[str, tuple[str, tuple[str, ...]]]:
+        """Return the canonical form of a program, what is wrong with it, and its functions.
+
+        "" if nothing is wrong; functions only of languages with skills.
+        """
         language, library = self.target.language, self.target.library
         try:
-            tree = language.from_tokens(row.program)
+            tree = language.from_tokens(program)
         except GenieError:
-            return "not a program"
+            return program, ("not a program", ())
         if language.check(tree, library):
-            return "a program that is not well-typed"
-        tree = language.canonical(tree, library)
-        return replace(row, program=language.tokens(tree, library)), tree
+            return program, ("a program that is not well-typed", ())
+        form = language.tokens(language.canonical(tree, library), library)
+        return form, ("", language.functions_in(form) if language.has_skills else ())
 
 
 def grammar_texts(rows: Rows, language: str) -> tuple[str, ...]:
