@@ -7,10 +7,12 @@ the program alone (docs/parser.md).
 """
 
 from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache, partial
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +25,7 @@ from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.types import is_slot
 from genie_dp.models.calibration import Calibration
 from genie_dp.models.vocabulary import Pair
+from genie_dp.parser.rows import RowStore
 
 # Rows that are looked at; what they have said twice counts, of few rows what they have said once.
 _MOST_ROWS = 150_000
@@ -86,14 +89,14 @@ def content_words(sentence: Sequence[str], program: Sequence[str] = ()) -> list[
     ['unread', 'emails']
     """
     values = set(program)
-    return [
-        word
-        for word in dict.fromkeys(sentence)
-        if word not in function_words()
-        and word not in values
-        and not is_slot(word)
-        and any(map(str.isalpha, word))
-    ]
+    return [word for word in dict.fromkeys(sentence) if _is_telling(word) and word not in values]
+
+
+@lru_cache(maxsize=1 << 15)
+def _is_telling(word: str) -> bool:
+    return (
+        word not in function_words() and not is_slot(word) and any(map(str.isalpha, word))
+    )
 
 
 class Support(NamedTuple):
@@ -134,22 +137,13 @@ class Evidence:
     @classmethod
     def from_rows(cls, stores: Iterable[Sequence[Pair]], language: Language) -> "Evidence":
         """Return what rows say."""
-        rows = list(stores)
+        rows = [x if isinstance(x, RowStore) else RowStore.from_pairs(x) for x in stores]
         total = sum(map(len, rows))
-        step = max(1, -(-total // _MOST_ROWS))
-        seen = array("Q")
+        said = _Said()
         for store in rows:
-            for place in range(0, len(store), step):
-                pair = store[place]
-                if pair.program != (OUT_OF_SCOPE,):
-                    functions = set(language.functions_in(" ".join(pair.program)))
-                    terms = set(_terms(pair.sentence, pair.program))
-                    if _is_bare(pair.sentence, pair.program):
-                        terms.add((_BARE,))
-                    seen.extend(_hash(f, *term) for f in functions for term in terms)
-        hashes, counts = np.unique(np.frombuffer(seen, np.uint64), return_counts=True)
-        often = hashes[counts >= (1 if total < _FEW_ROWS else 2)]
-        return cls(np.unique((often >> np.uint64(32)).astype(np.uint32)))
+            said.add(store, language, step=max(1, -(-total // _MOST_ROWS)))
+        hashes = [_hash(*parts) >> 32 for parts in said.often(1 if total < _FEW_ROWS else 2)]
+        return cls(np.unique(np.array(hashes, np.uint32)))
 
     def support(
         self, sentence: Sequence[str], program: Sequence[str], functions: Iterable[str]
@@ -197,15 +191,67 @@ class Evidence:
         return cls(hashes)
 
 
+class _Said:
+    """What rows say with which function.
+
+    Words are numbers until all is counted: a term is two of them, 0 behind one that stands alone.
+    """
+
+    def __init__(self) -> None:
+        self._numbers = {"": 0}
+        self._terms: dict[str, array[int]] = defaultdict(partial(array, "Q"))
+
+    def add(self, store: RowStore, language: Language, step: int) -> None:
+        """Count the rows of a store, one of so many."""
+        functions_in = cache(language.functions_in)
+        start, end, value = map(self._number, (_START, _END, _VALUE))
+        bare = self._number(_BARE) << 32
+        numbers = [self._number(_name_of(name)) for name in store.names]
+        is_slot_ = list(map(is_slot, store.names))
+        is_telling = list(map(_is_telling, store.names))
+        is_plain = [name in function_words() for name in store.names]
+        rows = zip(store.programs(), store.numbered(), strict=True)
+        for text, (sentence, program) in islice(rows, 0, None, step):
+            if text == OUT_OF_SCOPE:
+                continue
+            tokens = set(program)
+            values = {token for token in tokens.intersection(sentence) if not is_plain[token]}
+            words = [
+                value if word in values and not is_slot_[word] else numbers[word]
+                for word in sentence
+            ]
+            terms = {word << 32 for word in words}
+            pairs = zip((start, *words), (*words, end), strict=True)
+            terms.update([first << 32 | second for first, second in pairs])
+            if not values and not any([is_telling[x] and x not in tokens for x in sentence]):
+                terms.add(bare)
+            for function in set(functions_in(text)):
+                self._terms[function].extend(terms)
+
+    def _number(self, name: str) -> int:
+        return self._numbers.setdefault(name, len(self._numbers))
+
+    def often(self, least: int) -> Iterator[tuple[str, ...]]:
+        """Yield function and words of what at least so many rows say."""
+        names = list(self._numbers)
+        for function, terms in self._terms.items():
+            found, counts = np.unique(np.frombuffer(terms, np.uint64), return_counts=True)
+            for term in found[counts >= least].tolist():
+                first, second = divmod(term, 1 << 32)
+                yield (function, names[first], names[second])[: 3 if second else 2]
+
+
+def _name_of(word: str) -> str:
+    """Return what a word counts as: placeholders by what they are."""
+    return word.rpartition("_")[0] if is_slot(word) else word
+
+
 def _terms(sentence: Sequence[str], program: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Yield the words of a sentence and its neighbouring pairs; values count by what they are."""
     values = set(program) - function_words()
     words = [_START]
     for word in sentence:
-        if is_slot(word):
-            words.append(word.rpartition("_")[0])
-        else:
-            words.append(_VALUE if word in values else word)
+        words.append(_VALUE if word in values and not is_slot(word) else _name_of(word))
     words.append(_END)
     yield from ((word,) for word in words[1:-1])
     yield from zip(words, words[1:], strict=False)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from itertools import islice
+from operator import sub
 from typing import Any, Generic, NamedTuple, TypeVar, get_type_hints, overload
 
 import numpy as np
@@ -154,6 +155,14 @@ class RowStore(Sequence[Pair]):
         self._groups = array("b")
         self._group_names: list[str] = []
 
+    @classmethod
+    def from_pairs(cls, pairs: Iterable[Pair]) -> "RowStore":
+        """Return a store of these rows."""
+        store = cls()
+        for pair in pairs:
+            store.add(" ".join(pair.sentence), " ".join(pair.program))
+        return store
+
     def add(self, sentence: str, program: str, *, weight: float = 1.0, group: str = "") -> None:
         """Add a row of two texts."""
         self._tokens.extend(map(self._id, sentence.split()))
@@ -175,6 +184,11 @@ class RowStore(Sequence[Pair]):
     def __len__(self) -> int:
         """Return how many rows there are."""
         return len(self._middles)
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Return all different tokens."""
+        return self._names
 
     @property
     def longest_program(self) -> int:
@@ -204,6 +218,36 @@ class RowStore(Sequence[Pair]):
             self._group_names[self._groups[place]],
             float(end - middle),
         )
+
+    def sentences(self) -> Iterator[str]:
+        """Yield the sentence of each row, one space between its words."""
+        return self._texts(self._ends, self._middles)
+
+    def programs(self) -> Iterator[str]:
+        """Yield the program of each row."""
+        return self._texts(self._middles, islice(self._ends, 1, None))
+
+    def _texts(self, starts: Iterable[int], ends: Iterable[int]) -> Iterator[str]:
+        name, tokens = self._names.__getitem__, self._tokens
+        for start, end in zip(starts, ends, strict=False):
+            yield " ".join(map(name, tokens[start:end]))
+
+    def begins(self) -> set[str]:
+        """Return the first tokens of the programs."""
+        return {self._names[self._tokens[middle]] for middle in self._middles}
+
+    def outer(self) -> list[Pair]:
+        """Return the rows without their sentences and programs."""
+        names = map(self._group_names.__getitem__, self._groups)
+        sizes = map(sub, islice(self._ends, 1, None), self._middles)
+        rows = zip(self._weights, names, sizes, strict=True)
+        return [Pair((), (), weight, group, float(size)) for weight, group, size in rows]
+
+    def numbered(self) -> Iterator[tuple["array[int]", "array[int]"]]:
+        """Yield sentence and program of each row, their tokens as places in `names`."""
+        tokens = self._tokens
+        ends = zip(self._ends, self._middles, islice(self._ends, 1, None), strict=False)
+        return ((tokens[start:middle], tokens[middle:end]) for start, middle, end in ends)
 
     def lengths(self) -> Iterator[int]:
         """Yield words and tokens of each row together, the program's end included."""
@@ -383,6 +427,10 @@ class Rows:
     contrast: RowStore = field(default_factory=RowStore)
     refused: RowStore = field(default_factory=RowStore)
     refused_held_out: tuple[str, ...] = ()
+
+    def own_sentences(self) -> set[str]:
+        """Return the sentences of the rows of the inputs."""
+        return {sentence for store in self.parts for sentence in store.sentences()}
 
     @property
     def stores(self) -> tuple[RowStore, ...]:
@@ -696,7 +744,7 @@ def grammar_texts(rows: Rows, language: str) -> tuple[str, ...]:
 
 def first_tokens(rows: Rows) -> tuple[str, ...]:
     """Return the tokens that programs begin with, sorted."""
-    return tuple(sorted({pair.program[0] for store in rows.parts for pair in store}))
+    return tuple(sorted(set[str]().union(*(store.begins() for store in rows.parts))))
 
 
 def as_counts(rows: Rows) -> Mapping[str, Any]:

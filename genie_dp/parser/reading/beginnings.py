@@ -4,12 +4,16 @@ A word begins one by itself ("tomorrow", "5"), or only before certain others ("a
 Signs and words that are not told here are taken to begin one.
 """
 
+import re
 from functools import lru_cache
 
-from genie_dp.parser.reading import dates, measures, numbers
-from genie_dp.parser.reading.sentence import TextTokens
+from genie_dp.languages.types import is_slot
+from genie_dp.parser.reading import dates, marks, measures, numbers, places
+from genie_dp.parser.reading.sentence import TextTokens, clean
+from genie_dp.skills.words import tokenize
 
-_NEVER, _ALWAYS, _BEFORE = range(3)
+# A word begins a value never, always, or before some words; of a part of the day see `_IN_THE`.
+_NEVER, _ALWAYS, _BEFORE, _PART = range(4)
 _KEPT, _LONGEST = 1 << 15, 40  # words that are remembered, and their letters
 
 _NUMBERS = frozenset((*numbers.SMALL, *numbers.SCALES, "hundred", "dozen", "minus", "negative"))
@@ -82,3 +86,51 @@ def _sort_of(word: str) -> int:
     parts = word.split("-")
     is_name = all(map(str.isalpha, parts)) and parts[0] not in _SINGLE
     return _NEVER if is_name else _ALWAYS
+
+
+_CLOSES = re.compile(r"'(?!\w)|[\"“”«»‘’{}]")
+_NOTHING = frozenset[str]()
+
+
+def tokens_without_values(text: str) -> tuple[str, ...] | None:
+    """Return the tokens of a text in which no value begins that is taken at first; None of others.
+
+    It looks at each word and the one before, in a tenth of the time that all sorts take; of half of
+    the sentences nothing else need be asked. What is only taken by those who ask for further
+    readings does not count: "here", and cities such as Nice.
+
+    >>> tokens_without_values("get me a song in the kitchen")
+    ('get', 'me', 'a', 'song', 'in', 'the', 'kitchen')
+    >>> tokens_without_values("get me a dozen in the morning") is None
+    True
+    """
+    read: list[str] = []
+    following = _NOTHING
+    for word in text.split(" "):
+        tokens, sort, after = _look(word) if len(word) <= _LONGEST else ((), _ALWAYS, _NOTHING)
+        if sort == _ALWAYS or (tokens and tokens[0] in following):
+            return None
+        if sort == _PART and read[-2:] == ["in", "the"]:
+            return None
+        if tokens:
+            read += tokens
+            following = after
+    return tuple(read)
+
+
+@lru_cache(maxsize=_KEPT)
+def _look(word: str) -> tuple[tuple[str, ...], int, frozenset[str]]:
+    """Return the tokens of a word between spaces, how it begins a value, and before which words."""
+    tokens = tokenize(word)
+    if tokens == (word,) and is_slot(word):
+        return tokens, _NEVER, _NOTHING
+    is_marked = clean(word) != word or _CLOSES.search(word) or marks.is_shaped(word)
+    sorts = set(map(_sort_of, tokens))
+    if not word.isascii() or is_marked or _ALWAYS in sorts or places.are_known(tokens):
+        return tokens, _ALWAYS, _NOTHING
+    if len(tokens) > 1 and (_BEFORE in sorts or any(map(places.words_after, tokens))):
+        return tokens, _ALWAYS, _NOTHING
+    *_, last = ("", *tokens)
+    following = _NOTHING if last == "in" else _FOLLOWING.get(last, _NOTHING)
+    sort = _PART if last in dates.PARTS_OF_DAY else _NEVER
+    return tokens, sort, following | places.words_after(last)

@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import combinations, product
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
-from genie_dp.parser.reading.beginnings import begins_in
+from genie_dp.parser.reading.beginnings import begins_in, tokens_without_values
 from genie_dp.parser.reading.dates import days, moments, times
 from genie_dp.parser.reading.marks import marks
 from genie_dp.parser.reading.measures import measures, money
@@ -128,6 +128,8 @@ class GrammarReader:
 
     def read(self, text: str, *, now: datetime, locale: Locale = LOCALE) -> Reading:
         """Return the likeliest reading of a text; see `Reader`."""
+        if len(text) <= MOST_CHARACTERS and (tokens := tokens_without_values(text)) is not None:
+            return Reading(tokens)
         return self.readings(text, now=now, locale=locale, most=1)[0]
 
     def readings(

@@ -65,6 +65,11 @@ def marks(s: TextTokens) -> Iterator[Candidate]:
     yield from _phones(s)
 
 
+def is_shaped(word: str) -> bool:
+    """Tell whether a part of a text may be of what is told by its shape, beside quotes."""
+    return _SHAPED.search(word) is not None
+
+
 def entity(text: str, kind: str) -> str:
     """Return an entity in the token form of programs.
 

@@ -1,7 +1,7 @@
 """Places by list: the shipped cities with their positions, and home, work, here."""
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -95,6 +95,26 @@ def places(s: TextTokens) -> Iterator[Candidate]:
         for words, value in _OWN.get(word, ()):
             if s.has(i, *words):
                 yield s.candidate(i, i + len(words), "LOCATION", value, weak=True)
+
+
+def are_known(words: Iterable[str]) -> bool:
+    """Tell whether some of the words are names of places, and not nearly always something else."""
+    by_name, _ = gazetteer()
+    return any(word in by_name and word not in stop_words() for word in words)
+
+
+def words_after(word: str) -> frozenset[str]:
+    """Return what may follow a word in the name of a place: "york" after "new"."""
+    return _second_words().get(word, frozenset())
+
+
+@cache
+def _second_words() -> dict[str, frozenset[str]]:
+    words: dict[str, set[str]] = {}
+    for name in gazetteer()[0]:
+        first, *others = name.split(" ")
+        words.setdefault(first, set()).update(others[:1])
+    return {first: frozenset(others) for first, others in words.items() if others}
 
 
 @lru_cache(maxsize=1 << 15)
