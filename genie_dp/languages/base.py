@@ -404,6 +404,15 @@ class Language(Protocol):
     def copied_part(self, text: str) -> str:
         """Return a token form without words that a sentence never gives; "" if it gives none."""
 
+    def outline(self, text: str) -> tuple[str, tuple[str, ...]]:
+        """Return a token form with names for its texts, and these texts.
+
+        Token forms of one outline are well-typed together, and so are their canonical forms of one.
+        """
+
+    def fill_outline(self, text: str, texts: Sequence[str]) -> str:
+        """Return a token form with the texts that the names of an outline stand for."""
+
     def placeholder_type(self, token: str) -> Type | None:
         """Return the type that a placeholder of a row stands for, or None for another token."""
 

@@ -8,12 +8,13 @@ the program alone (docs/parser.md).
 
 from array import array
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
@@ -25,6 +26,7 @@ from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.types import is_slot
 from genie_dp.models.calibration import Calibration
 from genie_dp.models.vocabulary import Pair
+from genie_dp.parser.rows import RowStore
 
 # Rows that are looked at; what they have said twice counts, of few rows what they have said once.
 _MOST_ROWS = 100_000
@@ -91,14 +93,12 @@ def content_words(sentence: Sequence[str], program: Sequence[str] = ()) -> list[
     ['unread', 'emails']
     """
     values = set(program)
-    return [
-        word
-        for word in dict.fromkeys(sentence)
-        if word not in function_words()
-        and word not in values
-        and not is_slot(word)
-        and any(map(str.isalpha, word))
-    ]
+    return [word for word in dict.fromkeys(sentence) if _is_telling(word) and word not in values]
+
+
+@lru_cache(maxsize=1 << 15)
+def _is_telling(word: str) -> bool:
+    return word not in function_words() and not is_slot(word) and any(map(str.isalpha, word))
 
 
 class Support(NamedTuple):
@@ -143,7 +143,7 @@ class _Lists:
     def __init__(self) -> None:
         self.flat, self.ends = array("q"), array("q", [0])
 
-    def add(self, numbers: "array[int]") -> None:
+    def add(self, numbers: Iterable[int]) -> None:
         self.flat.extend(numbers)
         self.ends.append(len(self.flat))
 
@@ -163,13 +163,18 @@ class _FunctionRows:
     def __init__(self) -> None:
         self.terms, self.parts = _Lists(), _Lists()
 
-    def said(self, often: int) -> list[int]:
+    def add(self, terms: Iterable[int], parts: Iterable[int]) -> None:
+        """Add a row; none of either comes twice."""
+        self.terms.add(terms)
+        self.parts.add(parts)
+
+    def often(self, least: int) -> list[int]:
         """Return the terms that so many rows say."""
         terms, _, times = self.terms.count()
-        return list(terms[times >= often].tolist())
+        return list(terms[times >= least].tolist())
 
-    def telling(self) -> tuple[list[int], list[int]]:
-        """Return terms and, for each, a part that it tells."""
+    def telling(self) -> Iterator[tuple[int, int]]:
+        """Return terms, each with a part that it tells."""
         terms, term_places, term_times = self.terms.count()
         parts, part_places, part_times = self.parts.count()
         # Each part of a row stands beside all terms of the row: (part, term) in one number.
@@ -183,15 +188,7 @@ class _FunctionRows:
         share = (times + 0.5 * usual) / (term_times + 0.5)
         is_told = (share >= np.maximum(_SURE, (1 + usual) / 2)) & (term_times >= _OFTEN)
         rows, columns = np.nonzero(is_told)
-        return terms[columns].tolist(), parts[rows].tolist()
-
-
-_Item = TypeVar("_Item", bound=Hashable)
-
-
-def _numbers(items: Iterable[_Item], known: dict[_Item, int]) -> "array[int]":
-    """Return the numbers of distinct items, new ones for those that are not known."""
-    return array("q", {known.setdefault(item, len(known)) for item in items})
+        return zip(terms[columns].tolist(), parts[rows].tolist(), strict=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,38 +211,17 @@ class Evidence:
     @classmethod
     def from_rows(cls, stores: Iterable[Sequence[Pair]], language: Language) -> "Evidence":
         """Return what rows say."""
-        rows = list(stores)
+        rows = [x if isinstance(x, RowStore) else RowStore.from_pairs(x) for x in stores]
         total = sum(map(len, rows))
-        step = max(1, -(-total // _MOST_ROWS))
-        terms, parts = dict[tuple[str, ...], int](), dict[str, int]()
-        functions: dict[str, _FunctionRows] = defaultdict(_FunctionRows)
-        for pair in (store[i] for store in rows for i in range(0, len(store), step)):
-            if pair.program == (OUT_OF_SCOPE,):
-                continue
-            said = _numbers(_terms(pair.sentence, pair.program), terms)
-            if _is_bare(pair.sentence, pair.program):
-                said.extend(_numbers([(_BARE,)], terms))
-            own = _numbers(language.parts_in(pair.program), parts)
-            for name in set(language.functions_in(" ".join(pair.program))):
-                functions[name].terms.add(said)
-                functions[name].parts.add(own)
-        return cls._from_functions(functions, list(terms), list(parts), total)
-
-    @classmethod
-    def _from_functions(
-        cls,
-        functions: Mapping[str, _FunctionRows],
-        terms: Sequence[tuple[str, ...]],
-        parts: Sequence[str],
-        total: int,
-    ) -> "Evidence":
-        often = 1 if total < _FEW_ROWS else 2
+        said = _Said()
+        for store in rows:
+            said.add(store, language, step=max(1, -(-total // _MOST_ROWS)))
         hashes, telling, told = array("q"), array("q"), array("q")
-        for name, rows in functions.items():
-            hashes.extend(_hash(name, *terms[term]) >> 32 for term in rows.said(often))
-            telling_terms, told_parts = rows.telling()
-            telling.extend(_hash(name, *terms[term]) >> 32 for term in telling_terms)
-            told.extend(_hash(parts[part]) >> 32 for part in told_parts)
+        for name, terms in said.often(1 if total < _FEW_ROWS else 2):
+            hashes.append(_hash(name, *terms) >> 32)
+        for name, terms, part in said.telling():
+            telling.append(_hash(name, *terms) >> 32)
+            told.append(_hash(part) >> 32)
         pairs = np.array([telling, told], np.uint32)
         return cls(np.unique(np.array(hashes, np.uint32)), *np.unique(pairs, axis=1))
 
@@ -329,15 +305,80 @@ class Evidence:
         return cls(*arrays)
 
 
+class _Said:
+    """What rows say with which function, and with which parts of its programs.
+
+    Words are numbers until all is counted: a term is two of them, 0 behind one that stands alone.
+    """
+
+    def __init__(self) -> None:
+        self._numbers = {"": 0}
+        self._parts: dict[str, int] = {}
+        self._functions: dict[str, _FunctionRows] = defaultdict(_FunctionRows)
+
+    def add(self, store: RowStore, language: Language, step: int) -> None:
+        """Count the rows of a store, one of so many."""
+        functions_in, parts_in = cache(language.functions_in), cache(language.parts_in)
+        start, end, value = map(self._number, (_START, _END, _VALUE))
+        bare = self._number(_BARE) << 32
+        numbers = [self._number(_name_of(name)) for name in store.names]
+        is_slot_ = list(map(is_slot, store.names))
+        is_telling = list(map(_is_telling, store.names))
+        is_plain = [name in function_words() for name in store.names]
+        rows = zip(store.programs(), store.numbered(), strict=True)
+        for text, (sentence, program) in islice(rows, 0, None, step):
+            if text == OUT_OF_SCOPE:
+                continue
+            tokens = set(program)
+            values = {token for token in tokens.intersection(sentence) if not is_plain[token]}
+            words = [
+                value if word in values and not is_slot_[word] else numbers[word]
+                for word in sentence
+            ]
+            terms = {word << 32 for word in words}
+            pairs = zip((start, *words), (*words, end), strict=True)
+            terms.update([first << 32 | second for first, second in pairs])
+            if not values and not any([is_telling[x] and x not in tokens for x in sentence]):
+                terms.add(bare)
+            parts = parts_in(tuple(text.split(" ")))
+            part_numbers = [self._parts.setdefault(part, len(self._parts)) for part in parts]
+            for function in set(functions_in(text)):
+                self._functions[function].add(terms, part_numbers)
+
+    def _number(self, name: str) -> int:
+        return self._numbers.setdefault(name, len(self._numbers))
+
+    def often(self, least: int) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield function and words of what at least so many rows say."""
+        names = list(self._numbers)
+        for function, rows in self._functions.items():
+            for term in rows.often(least):
+                yield function, _words_of(term, names)
+
+    def telling(self) -> Iterator[tuple[str, tuple[str, ...], str]]:
+        """Yield function, words, and a part of its programs that they tell."""
+        names, parts = list(self._numbers), list(self._parts)
+        for function, rows in self._functions.items():
+            for term, part in rows.telling():
+                yield function, _words_of(term, names), parts[part]
+
+
+def _words_of(term: int, names: Sequence[str]) -> tuple[str, ...]:
+    first, second = divmod(term, 1 << 32)
+    return (names[first], names[second])[: 2 if second else 1]
+
+
+def _name_of(word: str) -> str:
+    """Return what a word counts as: placeholders by what they are."""
+    return word.rpartition("_")[0] if is_slot(word) else word
+
+
 def _terms(sentence: Sequence[str], program: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Yield the words of a sentence and its neighbouring pairs; values count by what they are."""
     values = set(program) - function_words()
     words = [_START]
     for word in sentence:
-        if is_slot(word):
-            words.append(word.rpartition("_")[0])
-        else:
-            words.append(_VALUE if word in values else word)
+        words.append(_VALUE if word in values and not is_slot(word) else _name_of(word))
     words.append(_END)
     yield from ((word,) for word in words[1:-1])
     yield from zip(words, words[1:], strict=False)

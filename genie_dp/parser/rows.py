@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from itertools import islice
+from operator import sub
 from typing import Any, Generic, NamedTuple, TypeVar, get_type_hints, overload
 
 import numpy as np
@@ -22,6 +23,7 @@ from genie_dp.dataset.scan import as_row, hash_of
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages import Language, get_language
 from genie_dp.languages.library import Library
+from genie_dp.languages.programs import ByOutline
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.thingtalk.ast import And, Call, Or
 from genie_dp.languages.thingtalk.traverse import rewrite
@@ -153,6 +155,14 @@ class RowStore(Sequence[Pair]):
         self._groups = array("b")
         self._group_names: list[str] = []
 
+    @classmethod
+    def from_pairs(cls, pairs: Iterable[Pair]) -> "RowStore":
+        """Return a store of these rows."""
+        store = cls()
+        for pair in pairs:
+            store.add(" ".join(pair.sentence), " ".join(pair.program))
+        return store
+
     def add(self, sentence: str, program: str, *, weight: float = 1.0, group: str = "") -> None:
         """Add a row of two texts."""
         self._tokens.extend(map(self._id, sentence.split()))
@@ -174,6 +184,11 @@ class RowStore(Sequence[Pair]):
     def __len__(self) -> int:
         """Return how many rows there are."""
         return len(self._middles)
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Return all different tokens."""
+        return self._names
 
     @property
     def longest_program(self) -> int:
@@ -203,6 +218,36 @@ class RowStore(Sequence[Pair]):
             self._group_names[self._groups[place]],
             float(end - middle),
         )
+
+    def sentences(self) -> Iterator[str]:
+        """Yield the sentence of each row, one space between its words."""
+        return self._texts(self._ends, self._middles)
+
+    def programs(self) -> Iterator[str]:
+        """Yield the program of each row."""
+        return self._texts(self._middles, islice(self._ends, 1, None))
+
+    def _texts(self, starts: Iterable[int], ends: Iterable[int]) -> Iterator[str]:
+        name, tokens = self._names.__getitem__, self._tokens
+        for start, end in zip(starts, ends, strict=False):
+            yield " ".join(map(name, tokens[start:end]))
+
+    def begins(self) -> set[str]:
+        """Return the first tokens of the programs."""
+        return {self._names[self._tokens[middle]] for middle in self._middles}
+
+    def outer(self) -> list[Pair]:
+        """Return the rows without their sentences and programs."""
+        names = map(self._group_names.__getitem__, self._groups)
+        sizes = map(sub, islice(self._ends, 1, None), self._middles)
+        rows = zip(self._weights, names, sizes, strict=True)
+        return [Pair((), (), weight, group, float(size)) for weight, group, size in rows]
+
+    def numbered(self) -> Iterator[tuple["array[int]", "array[int]"]]:
+        """Yield sentence and program of each row, their tokens as places in `names`."""
+        tokens = self._tokens
+        ends = zip(self._ends, self._middles, islice(self._ends, 1, None), strict=False)
+        return ((tokens[start:middle], tokens[middle:end]) for start, middle, end in ends)
 
     def lengths(self) -> Iterator[int]:
         """Yield words and tokens of each row together, the program's end included."""
@@ -383,6 +428,10 @@ class Rows:
     refused: RowStore = field(default_factory=RowStore)
     refused_held_out: tuple[str, ...] = ()
 
+    def own_sentences(self) -> set[str]:
+        """Return the sentences of the rows of the inputs."""
+        return {sentence for store in self.parts for sentence in store.sentences()}
+
     @property
     def stores(self) -> tuple[RowStore, ...]:
         """Return all rows to learn from; those that were made beside them last, if there are."""
@@ -558,9 +607,8 @@ def _make_rows(
     prior: PrivatePrior | None,
 ) -> Iterator[LearnedRow]:
     language = target.language.name
-    make = partial(
-        _block, config=config, target=target, reading=reading, factor=input_file.weight, prior=prior
-    )
+    maker = RowMaker(config, target, reading, prior)
+    make = partial(_block, maker=maker, factor=input_file.weight)
     if jobs == 1:
         input_rows = _read_input(input_file, language)
         blocks: Iterator[Block] = map(make, iter(lambda: list(islice(input_rows, _BLOCK)), []))
@@ -581,16 +629,7 @@ def _make_rows(
         yield from learned_rows
 
 
-def _block(
-    rows: Sequence[Example],
-    *,
-    config: ParserConfig,
-    target: Target,
-    reading: Reading,
-    factor: float,
-    prior: PrivatePrior | None,
-) -> Block:
-    maker = RowMaker(config, target, reading, prior)
+def _block(rows: Sequence[Example], *, maker: "RowMaker", factor: float) -> Block:
     left_out: Counter[str] = Counter()
     learned_rows = []
     for row in rows:
@@ -622,6 +661,7 @@ class RowMaker:
             self.preparer = Preparer(
                 reader, target.language, target.library, NOW, locale(config), reading.fixed
             )
+        self._forms = ByOutline(target.language, self._form_of)
 
     def make(self, row: Example, factor: float = 1.0) -> LearnedRow | str:
         """Return the row, or the reason to leave it out."""
@@ -646,19 +686,15 @@ class RowMaker:
             prepared = preparation.row
         if not prepared.utterance.strip():
             return "no sentence"
-        read = self._read(prepared)
-        if isinstance(read, str):
-            return read
-        prepared, tree = read
-        program = prepared.program
+        program, (fault, functions) = self._forms(prepared.program)
+        if fault:
+            return fault
         texts = tuple(language.grammar_texts(program, prepared.utterance))
         # As programs with skills show them after they were prepared.
-        functions = (
-            language.functions_in(program)
-            if language.has_skills
-            else tuple(as_row(prepared).functions)
-        )
+        if not language.has_skills:
+            functions = tuple(as_row(replace(prepared, program=program)).functions)
         if self.target.styled is not language:
+            tree = language.from_tokens(program)
             if not self.config.canonical:
                 tree = reorder_program(tree, stream(self.config.seed, "order", prepared.id))
             program = self.target.styled.tokens(tree, library)
@@ -678,17 +714,20 @@ class RowMaker:
         reader, place = self.preparer.reader, self.preparer.locale
         return reader.read(sentence[:MOST_CHARACTERS], now=NOW, locale=place).tokens
 
-    def _read(self, row: Example) -> tuple[Example, Any] | str:
-        """Return the row with its program in canonical form, and the program; or what is wrong."""
+    def _form_of(self, program: str) -> tuple[str, tuple[str, tuple[str, ...]]]:
+        """Return the canonical form of a program, what is wrong with it, and its functions.
+
+        "" if nothing is wrong; functions only of languages with skills.
+        """
         language, library = self.target.language, self.target.library
         try:
-            tree = language.from_tokens(row.program)
+            tree = language.from_tokens(program)
         except GenieError:
-            return "not a program"
+            return program, ("not a program", ())
         if language.check(tree, library):
-            return "a program that is not well-typed"
-        tree = language.canonical(tree, library)
-        return replace(row, program=language.tokens(tree, library)), tree
+            return program, ("a program that is not well-typed", ())
+        form = language.tokens(language.canonical(tree, library), library)
+        return form, ("", language.functions_in(form) if language.has_skills else ())
 
 
 def grammar_texts(rows: Rows, language: str) -> tuple[str, ...]:
@@ -705,7 +744,7 @@ def grammar_texts(rows: Rows, language: str) -> tuple[str, ...]:
 
 def first_tokens(rows: Rows) -> tuple[str, ...]:
     """Return the tokens that programs begin with, sorted."""
-    return tuple(sorted({pair.program[0] for store in rows.parts for pair in store}))
+    return tuple(sorted(set[str]().union(*(store.begins() for store in rows.parts))))
 
 
 def as_counts(rows: Rows) -> Mapping[str, Any]:

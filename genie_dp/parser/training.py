@@ -31,7 +31,7 @@ from genie_dp.models.recurrent import start_decoder
 from genie_dp.models.saved import SavedModel, continue_from, round_weights
 from genie_dp.models.sentences import encode
 from genie_dp.models.seq2seq import SteppedTorch, build
-from genie_dp.models.vocabulary import UNK, Pair, Vocabulary, build_vocabulary
+from genie_dp.models.vocabulary import UNK, Pair, TokenCounts, Vocabulary
 from genie_dp.parser.config import ParserConfig
 from genie_dp.parser.decode import Decoder
 from genie_dp.parser.evidence import Evidence
@@ -64,7 +64,7 @@ class StoreBatches:
         self.firsts = np.cumsum([0, *map(len, stores)])
         shares = list(ratios) or [None] * len(self.stores)
         parts = [
-            Part(str(number), store, ratio)
+            Part(str(number), store.outer(), ratio)
             for number, (store, ratio) in enumerate(zip(self.stores, shares, strict=True))
         ]
         lengths = np.fromiter((n for store in stores for n in store.lengths()), np.int64)
@@ -337,8 +337,10 @@ def vocabulary_of(config: ParserConfig, material: Material) -> Vocabulary:
         extra = grammar.vocabulary
     if config.out_of_scope:
         extra |= {OUT_OF_SCOPE}
-    rows = (pair for store in material.rows.stores for pair in store)
-    return build_vocabulary(rows, extra=extra)
+    counts = TokenCounts()
+    for store in material.rows.stores:
+        counts.add(store.names, store.numbered())
+    return counts.vocabulary(extra=extra)
 
 
 def network_of(config: ParserConfig, material: Material) -> SavedModel:

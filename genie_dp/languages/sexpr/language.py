@@ -238,6 +238,14 @@ class SExpressions:
         """Return all of it."""
         return text
 
+    def outline(self, text: str) -> tuple[str, tuple[str, ...]]:
+        """Return all of it: any part may be sorted by its words."""
+        return text, ()
+
+    def fill_outline(self, text: str, texts: Sequence[str]) -> str:
+        """Return it."""
+        return text
+
     def placeholder_type(self, token: str) -> Type | None:
         """Return the type that a placeholder stands for, or None for another token."""
         slot = placeholder_type(token)

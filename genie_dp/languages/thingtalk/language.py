@@ -281,6 +281,14 @@ class ThingTalk:
         """Return a token form without its enums, "" where it has no text in quotes."""
         return skim.copied_part(text)
 
+    def outline(self, text: str) -> tuple[str, tuple[str, ...]]:
+        """Return a token form with names for its texts, and these texts."""
+        return skim.outline(text)
+
+    def fill_outline(self, text: str, texts: Sequence[str]) -> str:
+        """Return a token form with the texts that its names stand for."""
+        return skim.fill_outline(text, texts)
+
     def placeholder_type(self, token: str) -> Type | None:
         """Return the type that a placeholder stands for, or None for another token."""
         return slot_type(token)

@@ -1,10 +1,12 @@
 """The reader in pure Python: one grammar for each sort of value, over the tokens of a sentence."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import combinations, product
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.parser.reading.beginnings import begins_in, tokens_without_values
 from genie_dp.parser.reading.dates import days, moments, times
 from genie_dp.parser.reading.marks import marks
 from genie_dp.parser.reading.measures import measures, money
@@ -22,7 +24,7 @@ from genie_dp.parser.reading.reading import (
     ReadValue,
 )
 from genie_dp.parser.reading.sentence import TextTokens, sentence, words_of
-from genie_dp.skills.words import token_places, tokenize
+from genie_dp.skills.words import tokenize
 
 # Of equally long candidates the first of these.
 _ORDER = (
@@ -126,6 +128,8 @@ class GrammarReader:
 
     def read(self, text: str, *, now: datetime, locale: Locale = LOCALE) -> Reading:
         """Return the likeliest reading of a text; see `Reader`."""
+        if len(text) <= MOST_CHARACTERS and (tokens := tokens_without_values(text)) is not None:
+            return Reading(tokens)
         return self.readings(text, now=now, locale=locale, most=1)[0]
 
     def readings(
@@ -137,16 +141,23 @@ class GrammarReader:
 
     def candidates(self, s: TextTokens, now: datetime) -> Iterator[Candidate]:
         """Yield all that may be a value."""
-        token_numbers = with_scales(s, tuple(number_at(s, i) for i in range(len(s.words))))
         yield from marks(s)
-        yield from numbers(s, token_numbers)
-        yield from measures(s, token_numbers)
-        yield from money(s, token_numbers)
-        yield from ranges(s, token_numbers, now.date())  # first, for of equal ones the first counts
-        yield from times(s, token_numbers)
-        yield from moments(s, token_numbers, now)
-        yield from days(s, token_numbers, now)
+        if begins := begins_in(s):
+            yield from _measured(replace(s, begins=begins), now)
         yield from places(s)
+
+
+def _measured(s: TextTokens, now: datetime) -> Iterator[Candidate]:
+    """Yield numbers, and what has one or stands for one: measures, money, times and dates."""
+    begun = {place: number_at(s, place) for place in s.begins}
+    token_numbers = with_scales(s, tuple(map(begun.get, range(len(s.words)))))
+    yield from numbers(s, token_numbers)
+    yield from measures(s, token_numbers)
+    yield from money(s, token_numbers)
+    yield from ranges(s, token_numbers, now.date())  # first, for of equal ones the first counts
+    yield from times(s, token_numbers)
+    yield from moments(s, token_numbers, now)
+    yield from days(s, token_numbers, now)
 
 
 def checked_sentence(text: str, locale: Locale) -> TextTokens:
@@ -161,6 +172,8 @@ def read_choices(
     s: TextTokens, candidates: Sequence[Candidate], *, most: int, phrases: Phrases = NO_PHRASES
 ) -> tuple[Reading, ...]:
     """Return the readings that the candidates allow."""
+    if not candidates:
+        return (Reading(tuple([token for token, _, _ in s.tokens])),)
     fitting = phrases.weaken(by_context(candidates, s.words), s)
     return tuple(_reading(s, taken, doubt) for doubt, taken in choices(fitting, most=most))
 
@@ -172,7 +185,7 @@ def _reading(s: TextTokens, taken: Sequence[Candidate], doubt: int) -> Reading:
     counts: dict[str, int] = {}
     waiting = list(reversed(taken))
     last = 0  # where the value before ends
-    for token, begin, end in token_places(s.text):
+    for token, begin, end in s.tokens:
         start = max(begin, last)
         while waiting and waiting[-1].start < end:
             candidate = waiting.pop()

@@ -49,7 +49,7 @@ _PHRASES = {
 }
 # Signs that also stand for something else are taken only after digits.
 _ONLY_DIGITS = words_of("s h m c f k g in mi pa b")
-_DEGREES = frozenset(("degrees", "degree", "°", "deg"))
+DEGREES = frozenset(("degrees", "degree", "°", "deg"))
 _ATTACHED = re.compile(r"([+-]?\d[\d,]*(?:\.\d+)?)-?([^\W\d_]+2?|°[cf]?|″|′)")
 _FEET = re.compile(r"(\d{1,2})['’](\d{1,2})")
 _PAIRS = {("h", "min"), ("min", "s"), ("day", "h"), ("ft", "in"), ("lb", "oz"), ("kg", "g"),
@@ -103,7 +103,7 @@ def unit_at(s: TextTokens, at: int) -> tuple[str, int] | None:
     for words, unit in unit_phrases().get(s.word(at), ()):
         if s.has(at, *words):
             return unit, at + len(words)
-    if s.word(at) in _DEGREES:
+    if s.word(at) in DEGREES:
         return s.locale.temperature, at + 1
     return None
 
@@ -179,12 +179,12 @@ def stem_of(unit: str) -> str:
     return stem
 
 
-_BEGINS = frozenset(("a", "an", "half", "quarter", "three", "one"))
+BEGINS = frozenset(("a", "an", "half", "quarter", "three", "one"))
 
 
 def measures(s: TextTokens, numbers: Numbers) -> Iterator[Candidate]:
     """Yield the candidates that are measures."""
-    for i in s.beginnings(numbers, _BEGINS):
+    for i in s.beginnings(numbers, BEGINS):
         amount = amount_at(s, i, numbers)
         if amount is not None:
             yield from _with_smaller(s, i, amount, numbers)
@@ -302,7 +302,7 @@ def _idiom(s: TextTokens, at: int) -> Iterator[Candidate]:
     if word not in ("a", "an", "one"):
         return
     unit = unit_at(s, at + 1)
-    if unit is None or s.word(at + 1) in _ONLY_DIGITS or s.word(at + 1) in _DEGREES:
+    if unit is None or s.word(at + 1) in _ONLY_DIGITS or s.word(at + 1) in DEGREES:
         return
     name, end = unit
     stem = stem_of(name)
@@ -329,7 +329,7 @@ def _half_of(s: TextTokens, at: int) -> Candidate | None:
     place += 1
     place += s.word(place) in ("a", "an", "of")
     unit = unit_at(s, place)
-    if unit is None or s.word(place) in _ONLY_DIGITS or s.word(place) in _DEGREES:
+    if unit is None or s.word(place) in _ONLY_DIGITS or s.word(place) in DEGREES:
         return None
     name, end = unit
     value = _HALVED.get(name, f"0.5 unit:{name}")
@@ -339,7 +339,7 @@ def _half_of(s: TextTokens, at: int) -> Candidate | None:
 _SIGNS = {"$": "", "€": "eur", "£": "gbp", "¥": "jpy", "₹": "inr", "₩": "krw"}
 _SIGNED = re.compile(r"([$€£])([-+]?\d.*)")
 # What stands right before the "$" of other countries.
-_DOLLARS = {"us": "usd", "c": "cad", "ca": "cad", "a": "aud", "au": "aud", "nz": "nzd"}
+DOLLARS = {"us": "usd", "c": "cad", "ca": "cad", "a": "aud", "au": "aud", "nz": "nzd"}
 _CENTS = {
     ("cents",): "", ("cent",): "", ("¢",): "", ("euro", "cents"): "eur", ("euro", "cent"): "eur",
     ("pence",): "gbp", ("penny",): "gbp", ("pennies",): "usd",
@@ -374,7 +374,7 @@ def currency_names() -> dict[str, tuple[tuple[tuple[str, ...], str], ...]]:
     return {first: tuple(phrases) for first, phrases in by_first.items()}
 
 
-_CODES = frozenset(currency.code for currency in CURRENCIES)
+CODES = frozenset(currency.code for currency in CURRENCIES)
 
 
 def currency_at(s: TextTokens, at: int) -> tuple[str, int] | None:
@@ -386,7 +386,7 @@ def currency_at(s: TextTokens, at: int) -> tuple[str, int] | None:
     return None
 
 
-BEGINS_MONEY = frozenset(("a", "an", "one", "half", *_DOLLARS, *_SIGNS, *_CODES))
+BEGINS_MONEY = frozenset(("a", "an", "one", "half", *DOLLARS, *_SIGNS, *CODES))
 
 
 def money(s: TextTokens, numbers: Numbers) -> Iterator[Candidate]:
@@ -472,7 +472,7 @@ def _bare_cents(s: TextTokens, end: int, numbers: Numbers) -> tuple[Decimal, int
 def _with_sign(s: TextTokens, at: int, numbers: Numbers) -> Iterator[Candidate]:
     """Yield "$5", "$ 5", "$1.5k", "$2 million", "eur 5"."""
     word = s.word(at)
-    if word in ("-", *_DOLLARS) and s.starts[at + 1 : at + 2] == (s.ends[at],):
+    if word in ("-", *DOLLARS) and s.starts[at + 1 : at + 2] == (s.ends[at],):
         yield from _with_prefix(s, at, numbers)
         return
     match = _SIGNED.fullmatch(word)
@@ -491,7 +491,7 @@ def _with_sign(s: TextTokens, at: int, numbers: Numbers) -> Iterator[Candidate]:
             named = currency_at(s, end)  # "$1 usd"
             end = named[1] if named is not None and named[0] == code else end
             yield _money_candidate(s, at, end, amount * scale, code)
-    elif word in _SIGNS or word in _CODES:
+    elif word in _SIGNS or word in CODES:
         following = numbers[at + 1] if at + 1 < len(numbers) else None
         if following is not None and not (word in _RARE and following.is_said):
             code = _SIGNS.get(word, word) or s.locale.currency
@@ -511,7 +511,7 @@ def _with_prefix(s: TextTokens, at: int, numbers: Numbers) -> Iterator[Candidate
         if word == "-":
             amount = plain_digits(-Decimal(amount))
         else:
-            code = _DOLLARS[word]
+            code = DOLLARS[word]
         start = s.starts[at]
         yield candidate._replace(start=start, value=f"currency:{amount}:{code}")
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 from genie_dp.errors import GenieError
 from genie_dp.languages.base import Language, Literal
 from genie_dp.languages.library import Library
+from genie_dp.languages.programs import ByOutline
 from genie_dp.languages.thingtalk.ast import EntityValue, StringValue
 from genie_dp.languages.thingtalk.operators import comparable
 from genie_dp.languages.thingtalk.placeholders import constant
@@ -110,10 +111,12 @@ class Preparer:
     most: int = 24
     counts: Counter[str] = field(default_factory=Counter)
     _keys: frozenset[object] = field(init=False)
+    _canonical: ByOutline[tuple[tuple[str, Slot], ...]] = field(init=False)
 
     def __post_init__(self) -> None:
         """Tell constants by what they mean."""
         self._keys = frozenset(map(key_of, self.fixed))
+        self._canonical = ByOutline(self.language, self._make_canonical)
 
     def prepare(self, row: Example) -> Prepared | Left:
         """Return the row in the parser's form, or the reason to leave it out.
@@ -188,13 +191,19 @@ class Preparer:
             end, token = starts.get(i, (i + 1, program[i]))
             tokens.append(names.get(token, token))
             i = end
-        tree = self.language.canonical(self.language.from_tokens(" ".join(tokens)), self.library)
-        text = self.language.tokens(tree, self.library)
+        text, fills = self._canonical(" ".join(tokens))
         utterance = " ".join(names.get(token, token) for token in reading.tokens)
         slots = {names.get(token, token): slot for token, slot in row.slots.items()}
-        for token, type_, parameter in self.language.fills(tree, self.library):
-            slots.setdefault(token, Slot(type_, parameter))
+        for token, slot in fills:
+            slots.setdefault(token, slot)
         return replace(row, utterance=utterance, program=text, slots=slots)
+
+    def _make_canonical(self, program: str) -> tuple[str, tuple[tuple[str, Slot], ...]]:
+        """Return the canonical form, and what its placeholders fill."""
+        tree = self.language.canonical(self.language.from_tokens(program), self.library)
+        fills = self.language.fills(tree, self.library)
+        slots = tuple((token, Slot(type_, parameter)) for token, type_, parameter in fills)
+        return self.language.tokens(tree, self.library), slots
 
 
 def fixed_constants(rows: Iterable[Example], language: Language) -> frozenset[str]:

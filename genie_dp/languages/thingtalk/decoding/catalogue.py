@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
@@ -124,6 +125,7 @@ def read_constants(texts: Iterable[str]) -> Constants:
     return Constants(frozen, kinds, text_tree(words), longest)
 
 
+@lru_cache(maxsize=1 << 14)
 def _single(text: str) -> str | None:
     """Return what a constant of one token is, or None where it is free text."""
     if " " in text:
