@@ -16,6 +16,10 @@ from genie_dp.errors import GenieError, Problem, did_you_mean
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "new": ("genie_dp.cli.new:command", "Write the skeleton of a project, a skill or a grammar."),
     "check": ("genie_dp.cli.check:command", "Find the mistakes in skills and template files."),
+    "format": (
+        "genie_dp.cli.format:command",
+        "Lay out template files, and write them shorter.",
+    ),
     "synthesize": (
         "genie_dp.cli.synthesize:command",
         "Make (utterance, program) pairs from a skill library and template files.",

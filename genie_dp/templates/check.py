@@ -13,6 +13,12 @@
 | G023 | no root category |
 | G024 | unknown Python function |
 | G026 | too many alternatives |
+| G033 | `for` without such a class |
+
+The language says of a body:
+
+| G031, G032 | a placeholder whose type does not follow from the body; one with two types |
+| G034 | a part of the body that cannot be left out, and has to be |
 
 Mistakes inside bodies have the codes of the target language; G001 to G014 come from reading the
 files. Warnings are of what can be read, yet is hardly what was meant:
@@ -49,11 +55,19 @@ from genie_dp.templates.ast import (
     Template,
     children_of,
     count_utterances,
+    missing_in_choices,
     placeholders_of,
     plain_utterances,
 )
 from genie_dp.templates.english import starts_with_verb
-from genie_dp.templates.grammar import BUILT_IN, Grammar, compile_body, names_in_body
+from genie_dp.templates.grammar import (
+    BUILT_IN,
+    Grammar,
+    absent_names,
+    compile_body,
+    has_lambda,
+    names_in_body,
+)
 from genie_dp.templates.guard import compared_with
 
 MOST_ALTERNATIVES = 256
@@ -113,18 +127,28 @@ def in_order(problems: list[Problem], grammar: Grammar) -> list[Problem]:
     return sorted(dict.fromkeys(problems), key=place)
 
 
+Fragments = dict[tuple[str, frozenset[str]], Fragment]
+"""(id of a template, names that an utterance of it leaves out) -> the body that compiles."""
+WHOLE: frozenset[str] = frozenset()
+
+
 class _Checker:
     """Checks one template after the other; keeps what compiles for the checks after it."""
 
     def __init__(self, grammar: Grammar, language: Language, library: Library):
         self.grammar, self.language, self.library = grammar, language, library
-        self.fragments: dict[str, Fragment] = {}
+        self.fragments: Fragments = {}
         self.unknown: dict[str, list[Span | None]] = {}
+        named = {c.name for c in grammar.classes}
+        functions = library.names() if named else ()
+        self.class_names = {name.rpartition(".")[0].removeprefix("@") for name in functions}
+        self.unknown_classes = named - self.class_names
 
     def problems(self) -> list[Problem]:
         templates = self.grammar.templates
         problems = [problem for template in templates for problem in self.template(template)]
         problems += self.categories()
+        problems += self.classes()
         problems += self.tables()
         problems += self.gaps()
         if not self.grammar.roots():
@@ -171,6 +195,17 @@ class _Checker:
             others = f" ({len(spans)} times)" if len(spans) > 1 else ""
             hint = did_you_mean(name, names) or f'declare it: category {name} : KIND "..";'
             yield Problem("G012", f"unknown category {name!r}{others}", spans[0], hint)
+
+    def classes(self) -> Iterator[Problem]:
+        """Yield a problem for each `for` that names no class."""
+        for named in self.grammar.classes:
+            if not self.language.has_skills:
+                message = f"{self.language.name} has no classes"
+                yield Problem("G033", message, named.span, "drop this line")
+            elif named.name in self.unknown_classes:
+                hint = did_you_mean(f"@{named.name}", [f"@{name}" for name in self.class_names])
+                hint = hint or "name a class of the skills, such as for @com.gmail;"
+                yield Problem("G033", f"there is no class @{named.name}", named.span, hint)
 
     def _request(self, child: Child, request: Request) -> Iterator[Problem]:
         allowed = self._request_values(child)
@@ -238,7 +273,7 @@ class _Checker:
             yield Problem("G109", message, spans[0], hint, severity="warning")
 
     def _has_gap(self, template: Template) -> bool:
-        fragment = self.fragments.get(template.id)
+        fragment = self.fragments.get((template.id, WHOLE))
         if fragment is None or not is_primitive(template):
             return False
         return any(
@@ -281,15 +316,18 @@ class _Checker:
         if template.python is not None:
             yield from self._python(template)
             return
+        if template.class_name in self.unknown_classes:
+            return  # an error already, and what is said of its functions only the echo
         try:
             fragment = compile_body(template, self.grammar, self.language, self.library)
         except GenieError as error:
             # A child of an unknown category is an error already, and here only its echo.
             if all(self._is_known(child) for child in children_of(template.utterance)):
-                yield from error.problems
+                yield from (self._with_dollar(p, template) for p in error.problems)
             return
-        self.fragments[template.id] = fragment
-        yield from _placeholders(template, fragment)
+        self.fragments[template.id, WHOLE] = fragment
+        yield from self._without_parts(template)
+        yield from _placeholders(template, fragment, self.language)
         category = self.grammar.categories.get(template.category)
         if category is not None and fragment.kind != category.kind:
             message = (
@@ -297,6 +335,34 @@ class _Checker:
                 f"but this body is {with_article(fragment.kind)}"
             )
             yield Problem("G019", message, template.body_span)
+
+    def _without_parts(self, template: Template) -> Iterator[Problem]:
+        """Compile the body for each choice of optional parts that are not said."""
+        ways = {absent_names(template, items) for items in plain_utterances(template.utterance)}
+        reported: set[tuple[str, Span | None]] = set()
+        for absent in sorted(ways - {WHOLE}, key=lambda names: (len(names), sorted(names))):
+            if absent & {*missing_in_choices(template.utterance)}:
+                continue  # an error of its own
+            try:
+                self.fragments[template.id, absent] = compile_body(
+                    template, self.grammar, self.language, self.library, absent
+                )
+            except GenieError as error:
+                for problem in error.problems:
+                    if (problem.code, problem.span) not in reported:
+                        yield problem
+                    reported.add((problem.code, problem.span))
+
+    def _with_dollar(self, problem: Problem, template: Template) -> Problem:
+        """Return a problem of a body; where that says x and means $x, with that hint."""
+        span = problem.span
+        if span is None or has_lambda(template) or not self.language.infers_types:
+            return problem
+        text = self.grammar.sources.get(span.file, "").split("\n")[span.line - 1 : span.end_line]
+        said = text[0][span.column - 1 : span.end_column - 1] if len(text) == 1 else ""
+        if all(said != placeholder.name for placeholder in placeholders_of(template.utterance)):
+            return problem
+        return replace(problem, hint=f"write ${said} for the placeholder")
 
     def _is_known(self, child: Child) -> bool:
         return bool(child.table) or self.grammar.kind(child.category) is not None
@@ -348,9 +414,12 @@ def _one_of(values: tuple[str, ...]) -> str:
 
 def _children(template: Template) -> Iterator[Problem]:
     """Check that every way to say the template has the children that it speaks of."""
-    used = names_in_body(template)
     everywhere = {child.name for child in children_of(template.utterance)}
-    if template.python is not None:
+    # An optional part may be left out, and what needs it with it; but a function takes all.
+    needed = names_in_body(template)
+    if template.python is None:
+        needed = needed.intersection(missing_in_choices(template.utterance))
+    else:
         for name in template.python.arguments:
             if name not in everywhere:
                 hint = did_you_mean(name, everywhere)
@@ -364,7 +433,7 @@ def _children(template: Template) -> Iterator[Problem]:
                 reported.add(child.name)
                 message = f"two children are called {child.name!r}"
                 yield Problem("G015", message, child.span, "give each a name of its own")
-        for name in sorted((everywhere & used) - set(names) - reported):
+        for name in sorted((everywhere & needed) - set(names) - reported):
             reported.add(name)
             message = f"{name!r} is missing in one of the alternatives, and the body needs it"
             yield Problem("G016", message, template.span)
@@ -396,24 +465,27 @@ def _references(
                 pass
 
 
-def _placeholders(template: Template, fragment: Fragment) -> Iterator[Problem]:
+def _placeholders(template: Template, fragment: Fragment, language: Language) -> Iterator[Problem]:
     types = dict(fragment.parameters)
     places = {p.name: p for p in placeholders_of(template.utterance)}
     for name, placeholder in places.items():
         if name not in types:
             hint = did_you_mean(name, types)
+            if hint is None and language.infers_types and not has_lambda(template):
+                hint = f"write ${name} in the body where its value goes"
             hint = hint or rf"give it a type: \({name} : String) -> .."
             message = f"${name} is no parameter of the body"
             yield Problem("G017", message, placeholder.span, hint)
     yield from _places_twice(template, fragment)
-    missing: dict[str, None] = {}
-    for items in plain_utterances(template.utterance):
-        here = {p.name for p in placeholders_of(items)}
-        missing.update(dict.fromkeys(name for name in types if name not in here))
-    for name in missing:
+    not_always = {*missing_in_choices(template.utterance)}
+    for name in types:
+        if name in places and name not in not_always:
+            continue
         where = "in one of the alternatives" if name in places else "in the utterance"
         message = f"parameter {name!r} has no place ${name} {where}"
         hint = did_you_mean(name, set(places) - set(types))
+        if name in places:
+            hint = "say it in each of them; only of an optional part, ( .. )?, it may be left out"
         yield Problem("G018", message, template.body_span, hint)
 
 
@@ -442,15 +514,15 @@ def _places_twice(template: Template, fragment: Fragment) -> Iterator[Problem]:
 
 
 def find_warnings(
-    grammar: Grammar, language: Language, library: Library, fragments: Mapping[str, Fragment]
+    grammar: Grammar, language: Language, library: Library, fragments: Fragments
 ) -> Iterator[Problem]:
-    """Yield every warning; `fragments` are the bodies that compile, by template id."""
+    """Yield every warning; `fragments` are the bodies that compile."""
     yield from _unreachable(grammar)
     yield from _unproductive(grammar)
     yield from _without_growth(grammar)
     yield from _ambiguous(grammar, language, library, fragments)
     for template in grammar.templates:
-        yield from _unused_parts(template, fragments.get(template.id))
+        yield from _unused_parts(template, fragments.get((template.id, WHOLE)))
         yield from _english(template, grammar)
 
 
@@ -582,14 +654,16 @@ def _spoken_words(items: tuple[PlainItem, ...]) -> str:
 
 
 def _ambiguous(
-    grammar: Grammar, language: Language, library: Library, fragments: Mapping[str, Fragment]
+    grammar: Grammar, language: Language, library: Library, fragments: Fragments
 ) -> Iterator[Problem]:
     first: dict[tuple[str, str], tuple[Template, str]] = {}
     for template in grammar.templates:
-        fragment = fragments.get(template.id)
-        if fragment is None or any(children_of(template.utterance)):
+        if any(children_of(template.utterance)):
             continue
         for items in plain_utterances(template.utterance):
+            fragment = fragments.get((template.id, absent_names(template, items)))
+            if fragment is None:
+                continue
             instance = _instance(items, fragment, language, library)
             if instance is None:
                 continue

@@ -14,7 +14,7 @@ from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
 from genie_dp.skills.words import join_tokens
 from genie_dp.templates import english
-from genie_dp.templates.ast import Category, Child, Template, Using, children_of
+from genie_dp.templates.ast import Category, Child, ForClass, Template, Using, children_of
 from genie_dp.templates.grammar import BUILT_IN, Grammar, PhraseTable, TableRow
 from genie_dp.templates.syntax import TemplateSource, parse_file, parse_words, path_beside
 from genie_dp.texts import Paths, paths_of, read_source
@@ -96,6 +96,7 @@ class _Loader:
         self.problems: list[Problem] = []
         self.categories: dict[str, Category] = {}
         self.templates: list[Template] = []
+        self.classes: list[ForClass] = []
         self.ids: dict[str, Template] = {}
         self.tables: dict[str, PhraseTable] = {}
         self.functions: dict[str, Callable[..., Any]] = {}
@@ -111,6 +112,7 @@ class _Loader:
             self.functions,
             self.sources,
             tuple(Path(name) for name in self.sources),
+            tuple(self.classes),
         )
 
     # ----------------------------------------------------------------------------- files
@@ -137,6 +139,7 @@ class _Loader:
             self.file(path_beside(name, statement.path), statement.span, (*chain, name))
         for category in parsed.categories:
             self._category(category)
+        self.classes += parsed.classes
         for using in parsed.using:
             self._using(name, using)
         for template in parsed.templates:

@@ -60,18 +60,18 @@ class @@NAME@
 _PRIMITIVES = """\
 // How people speak of each function of @WORDS@: NP, QVP and WP for queries, VP for actions.
 
-NP := 'my @WORDS@ notes' -> @@NAME@.notes();
-NP := 'the notes in my @WORDS@' -> @@NAME@.notes();
-NP := '@WORDS@ notes about ${t:const}' -> \\(t : String) -> @@NAME@.notes() filter text =~ t;
-QVP := 'look through my @WORDS@' ('notes')? -> @@NAME@.notes();
-WP := 'when i write a @WORDS@ note' -> monitor (@@NAME@.notes());
-WP := 'when a note is added to my @WORDS@' -> monitor (@@NAME@.notes());
-VP := 'add $t to my @WORDS@' ('notes')? -> \\(t : String) -> @@NAME@.add_note(text = t);
-VP := 'make a @WORDS@ note saying $t' -> \\(t : String) -> @@NAME@.add_note(text = t);
-VP := ('delete' | 'remove') '$n from my @WORDS@'
-  -> \\(n : Entity(@NAME@:note)) -> @@NAME@.delete_note(note = n);
-VP := 'throw away the @WORDS@ note ${n:const}'
-  -> \\(n : Entity(@NAME@:note)) -> @@NAME@.delete_note(note = n);
+for @@NAME@;
+
+NP := 'my @WORDS@ notes' -> notes();
+NP := 'the notes in my @WORDS@' -> notes();
+NP := '@WORDS@ notes about ${t:const}' -> notes() filter text =~ $t;
+QVP := 'look through my @WORDS@' ('notes')? ('about ${t:const}')? -> notes() filter text =~ $t;
+WP := 'when i write a @WORDS@ note' -> monitor (notes());
+WP := 'when a note is added to my @WORDS@' -> monitor (notes());
+VP := 'add $t to my @WORDS@' ('notes')? -> add_note(text = $t);
+VP := 'make a @WORDS@ note saying $t' -> add_note(text = $t);
+VP := ('delete' | 'remove') '$n from my @WORDS@' -> delete_note(note = $n);
+VP := 'throw away the @WORDS@ note ${n:const}' -> delete_note(note = $n);
 """
 
 _NOTES = """\

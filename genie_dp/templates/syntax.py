@@ -23,6 +23,7 @@ from genie_dp.templates.ast import (
     Child,
     Choice,
     Determiner,
+    ForClass,
     Import,
     Inflect,
     Item,
@@ -45,7 +46,7 @@ _COMMENT = r"//[^\n]*|/\*(?:.|\n)*?(?:\*/|\Z)"
 # What can begin a statement at the start of a line: where the one before was left open, it ends
 # here, and one mistake does not swallow the rest of the file.
 _HEAD = (
-    r"""^[ \t]*(?:(?:import|using)\b(?=\s*["'])|category\b(?=\s+\w+\s*:)"""
+    r"""^[ \t]*(?:(?:import|using)\b(?=\s*["'])|category\b(?=\s+\w+\s*:)|for\b(?=\s*@)"""
     r"""|[^\W\d]\w*\s*(?:\[[^\]\n]*\]\s*)?:=)"""
 )
 _SCAN = re.compile(
@@ -76,6 +77,15 @@ class TemplateSource:
         """
         line = bisect_right(self._lines, offset)
         return line, offset - self._lines[line - 1] + 1
+
+    def offset(self, span: Span) -> int:
+        """Return where a span of this file begins.
+
+        >>> source = TemplateSource("x.genie", "a;\\nbc")
+        >>> source.offset(source.span(4, 5))
+        4
+        """
+        return self._lines[span.line - 1] + span.column - 1
 
     def span(self, start: int, end: int) -> Span:
         """Return the span of text[start:end]."""
@@ -272,6 +282,7 @@ _TERMINALS = {
     "LPAR": "'('", "RPAR": "')'", "LSQB": "'['", "RSQB": "']'", "LBRACE": "'{'", "RBRACE": "'}'",
     "DOT": "'.'", "EQUAL": "'='", "COMMA": "','", "QMARK": "'?'", "SEMICOLON": "';'",
     "$END": "';'", "IMPORT": "'import'", "USING": "'using'", "CATEGORY": "'category'",
+    "FOR": "'for'", "CLASS": "a class such as @com.gmail",
     "__ANON_0": "':='", "__ANON_1": "'#['",
 }  # fmt: skip
 
@@ -314,7 +325,7 @@ def _list_terminals(terminals: Collection[str]) -> str:
 def _hint_at(text: str, start: int, expected: set[str]) -> str | None:
     before, rest = text[:start].rstrip(), text[start:]
     if "__ANON_0" in expected:
-        keyword = did_you_mean(text.split()[0], ("category", "import", "using"))
+        keyword = did_you_mean(text.split()[0], ("category", "import", "using", "for"))
         is_near = not rest.startswith((":", "=")) and keyword is not None
         return keyword if is_near else "a template is CATEGORY := utterance -> body"
     if rest[0:1] in tuple("‘’“”"):
@@ -334,6 +345,8 @@ def _hint_at(text: str, start: int, expected: set[str]) -> str | None:
 
 # --------------------------------------------------------------------------------------- statements
 
+Statement = Import | Using | ForClass | Category | Template
+
 # The functions over utterances call themselves once a bracket; nobody nests three.
 DEEPEST = 50
 
@@ -351,6 +364,15 @@ def _parser() -> Lark:
     )
 
 
+def parse_statement(text: str) -> Tree[Token]:
+    """Return the parse tree of one statement that can be read, without its `;`.
+
+    >>> str(parse_statement("import 'a.genie'").data)
+    'import'
+    """
+    return _parser().parse(text)
+
+
 def parse_file(
     text: str, *, file: str = "<templates>", prefix: str = ""
 ) -> tuple[TemplateFile, list[Problem]]:
@@ -365,7 +387,7 @@ def parse_file(
     """
     source = TemplateSource(file, text)
     reader = _StatementReader(source, prefix or PurePath(file).stem)
-    parsed: list[Import | Using | Category | Template] = []
+    parsed: list[Statement] = []
     problems: list[Problem] = []
     for piece in statements(source):
         if piece.problem is not None:
@@ -380,6 +402,7 @@ def parse_file(
     file_ = TemplateFile(
         tuple(s for s in parsed if isinstance(s, Import)),
         tuple(s for s in parsed if isinstance(s, Using)),
+        tuple(s for s in parsed if isinstance(s, ForClass)),
         tuple(s for s in parsed if isinstance(s, Category)),
         tuple(s for s in parsed if isinstance(s, Template)),
     )
@@ -394,12 +417,13 @@ class _StatementReader:
         self.prefix = prefix
         self.base = 0
         self.counts: dict[str, int] = {}
+        self.class_name = ""
 
-    def statement(self, start: int, end: int) -> Import | Using | Category | Template:
+    def statement(self, start: int, end: int) -> Statement:
         self.base = start
         text = self.source.text[start:end]
         try:
-            tree = _parser().parse(text)
+            tree = parse_statement(text)
         except UnexpectedInput as error:
             raise GenieError(syntax_problem(error, self.source, start, end)) from None
         span = self.source.span(start, end)
@@ -413,6 +437,9 @@ class _StatementReader:
                 return Import(unquote_text(_token(children[0])), span=span)
             case "using":
                 return Using(unquote_text(_token(children[0])), span=span)
+            case "for":
+                self.class_name = _token(children[0])[1:]
+                return ForClass(self.class_name, span=span)
             case "category":
                 name, kind, root, optional, description = cast("list[Token]", children)
                 text = unquote_text(description) if description is not None else ""
@@ -443,6 +470,7 @@ class _StatementReader:
             weight=settings.pop("weight", 1.0),
             flags=tuple(settings.items()),
             python=_python_call(body_text, body_span),
+            class_name=self.class_name,
             span=span,
         )
 

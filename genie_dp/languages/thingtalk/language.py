@@ -1,7 +1,7 @@
 """ThingTalk behind the protocol of all target languages."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
@@ -21,6 +21,7 @@ from genie_dp.languages.thingtalk import (
     traverse,
 )
 from genie_dp.languages.thingtalk import parser as texts
+from genie_dp.languages.thingtalk.parameters import short_body, with_types, without
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenStyle
 from genie_dp.languages.thingtalk.typecheck import check
 from genie_dp.languages.thingtalk.values import ATTRIBUTES
@@ -35,8 +36,8 @@ KINDS = frozenset(
 
 
 @lru_cache(maxsize=8192)  # a grammar is checked before it is compiled: each body is read twice
-def _body(text: str, holes: tuple[tuple[str, str], ...]) -> tt.Lambda:
-    return texts.parse_fragment(text, dict(holes))
+def _body(text: str, holes: tuple[tuple[str, str], ...], class_name: str) -> tt.Lambda:
+    return texts.parse_fragment(text, dict(holes), class_name=class_name)
 
 
 class ThingTalk:
@@ -57,6 +58,7 @@ class ThingTalk:
     learns_from_programs = False
     can_simulate = True
     says_parts = True
+    infers_types = True
     traits = skim.TRAITS
 
     def __init__(self, style: TokenStyle = STYLE):
@@ -108,6 +110,12 @@ class ThingTalk:
         """Return the program with its literal values replaced by placeholders."""
         return traverse.anonymize(program)
 
+    def short_body(
+        self, text: str, holes: Mapping[str, str], library: Any, *, class_name: str = ""
+    ) -> str:
+        """Return a body without its lambda, where types follow, and the class of its functions."""
+        return short_body(text, holes, library, class_name)
+
     def parse_type(self, text: str) -> Type:
         """Return the type of that name, or raise GenieError."""
         return texts.parse_type(text)
@@ -121,6 +129,8 @@ class ThingTalk:
         library: Any = None,
         *,
         whole: bool = False,
+        class_name: str = "",
+        absent: Collection[str] = (),
     ) -> base.Fragment:
         """Compile a template body, text or tree; `holes` maps names of children to kinds.
 
@@ -129,12 +139,21 @@ class ThingTalk:
         """
         from genie_dp.languages.thingtalk.bodies import compile_body
 
-        tree = self.body(text, holes) if isinstance(text, str) else text
-        if isinstance(text, str) and not holes and library is not None:
-            problems = check(tree, library)
-            if problems:
-                raise GenieError(problems)
-        return compile_body(tree, holes, self._lifter(library))
+        tree = self.body(text, holes, class_name=class_name) if isinstance(text, str) else text
+        lifter = self._lifter(library)
+        untyped: list[Problem] = []
+        if tree.untyped:
+            tree, untyped = with_types(tree, lifter.library)
+        problems = check(tree, library) if isinstance(text, str) and not holes else []
+        if problems or untyped:
+            # What follows from another mistake is no second one.
+            told = [p for p in untyped if p.code != "G031" or not problems]
+            places = {p.span for p in told}
+            raise GenieError([*(p for p in problems if p.span not in places), *told])
+        if absent:
+            tree = without(tree, absent, lifter.library, holes)
+            holes = {name: kind for name, kind in holes.items() if name not in absent}
+        return compile_body(tree, holes, lifter)
 
     def row(self, text: str, library: Any = None) -> base.Value:
         """Return the value of a row of a table; a child of a table stands where values do."""
@@ -152,9 +171,9 @@ class ThingTalk:
             raise GenieError(problems)
         return cast("base.Value", self._lifter(library).lift(node, {}))
 
-    def body(self, text: str, holes: Mapping[str, str]) -> tt.Lambda:
+    def body(self, text: str, holes: Mapping[str, str], *, class_name: str = "") -> tt.Lambda:
         """Return the tree of a template body."""
-        return _body(text, tuple(holes.items()))
+        return _body(text, tuple(holes.items()), class_name)
 
     def constants(self, type_: Type, library: Any = None) -> Iterable[base.Constant]:
         """Yield the ways to say a constant of a type: one placeholder, or the words of an enum."""

@@ -3,11 +3,12 @@
 import json
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import assert_never, get_args
+from typing import Any, assert_never, get_args
 
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk import declarations as decl
 from genie_dp.languages.thingtalk.tokens import number_token
+from genie_dp.languages.thingtalk.traverse import rewrite
 from genie_dp.languages.types import Array, Basic, Entity, Enum, Measure, Type
 
 Node = (
@@ -118,7 +119,13 @@ def _projection(projection: ast.Projection) -> str:
 
 
 def _lambda(fragment: ast.Lambda) -> str:
-    body = render(fragment.body)
+    names = frozenset(fragment.untyped)
+
+    def mark(part: Any) -> Any:
+        is_placeholder = isinstance(part, ast.VarRef) and part.name in names
+        return ast.VarRef(f"${part.name}") if is_placeholder else part
+
+    body = render(rewrite(fragment.body, mark) if names else fragment.body)
     return f"\\{_parameters(fragment.parameters)} -> {body}" if fragment.parameters else body
 
 

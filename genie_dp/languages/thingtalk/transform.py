@@ -46,10 +46,20 @@ _EDGE = re.compile(r"(start_of|end_of)_(\w+)")
 _TIME_UNITS = tuple(unit for unit, base in ty.UNITS.items() if base == "ms")
 _COUNTED = re.compile(r"(NUMBER_\d+)([A-Za-z]\w*)")
 _TYPE_MAKERS = ("Array", "Entity", "Enum", "Measure")
+# Values that are written like calls.
+_FORMS = {
+    "Date": 'makeDate(2019, 12, 31) or new Date("2019-12-31T18:00:00")',
+    "Time": "makeTime(18, 30)",
+    "Currency": "makeCurrency(10, usd)",
+    "Location": 'makeLocation(37.4, -122.2, "Palo Alto")',
+    "start_of": "start_of(week)",
+    "end_of": "end_of(week)",
+}
 _DATES = (
     ast.DateValue, ast.DateNow, ast.DateEdge, ast.DateOffset, ast.Undefined, ast.SlotValue,
     ast.VarRef, ast.ContextValue,
 )  # fmt: skip
+_SPECIAL_ALONE = frozenset(("$?", "$undefined", "$event", "$now"))
 _DURATIONS = (ast.MeasureValue, ast.SlotValue, ast.VarRef, ast.Undefined)
 
 
@@ -81,6 +91,15 @@ def _unescape(match: re.Match[str]) -> str:
     if len(escaped) > 1:
         return chr(int(escaped[1:], 16))
     return _ESCAPED.get(escaped, escaped)
+
+
+def is_constructor(name: str) -> bool:
+    """Tell whether a value is written like a call of that name.
+
+    >>> is_constructor("makeDate"), is_constructor("inbox")
+    (True, False)
+    """
+    return name.removeprefix("make") in _FORMS
 
 
 def unit_hint(name: str, known: Sequence[str]) -> str:
@@ -130,6 +149,8 @@ class TypeName:
 
 class ValueReader(Transformer[Token, Any]):
     """Turns the trees of values and types into nodes; mistakes of meaning gather in `problems`."""
+
+    is_body = False  # of a template
 
     def __init__(self, file: str) -> None:
         """Keep the file name for spans."""
@@ -293,18 +314,12 @@ class ValueReader(Transformer[Token, Any]):
         value = self._construct(name.removeprefix("make"), args, span)
         if value is not None:
             return value
-        forms = {
-            "Date": 'makeDate(2019, 12, 31) or new Date("2019-12-31T18:00:00")',
-            "Time": "makeTime(18, 30)",
-            "Currency": "makeCurrency(10, usd)",
-            "Location": 'makeLocation(37.4, -122.2, "Palo Alto")',
-            "start_of": "start_of(week)",
-            "end_of": "end_of(week)",
-        }
-        form = forms.get(name.removeprefix("make"))
+        form = _FORMS.get(name.removeprefix("make"))
         if form is None:
-            names = [f"make{f}" if f[0].isupper() else f for f in forms]
+            names = [f"make{f}" if f[0].isupper() else f for f in _FORMS]
             hint = did_you_mean(name, names) or f"known are {', '.join(names)}"
+            if self.is_body and hint.startswith("known"):
+                hint = f"of a function say the class: @class.{name}(..), or for @class; before it"
             self.problem("S004", f"unknown value {name}(..)", span, hint)
         else:
             self.problem(
@@ -484,10 +499,25 @@ class CallInputs(NamedTuple):
 class ProgramReader(ValueReader):
     """Turns the trees of programs, policies and template bodies into nodes."""
 
-    def __init__(self, file: str, holes: Mapping[str, str] | None = None) -> None:
-        """Keep the file name for spans, and the kinds of a template's children by name."""
+    def __init__(
+        self,
+        file: str,
+        holes: Mapping[str, str] | None = None,
+        *,
+        is_body: bool = False,
+        class_name: str = "",
+    ) -> None:
+        """Keep the file name for spans, and the kinds of a template's children by name.
+
+        Only in the body of a template may placeholders stand, `$x`, and functions of `class_name`
+        without it.
+        """
         super().__init__(file)
         self.holes = holes or {}
+        self.class_name = class_name
+        self.is_body = is_body
+        self.placeholders: dict[str, Span] = {}
+        self.names: dict[str, Span] = {}
 
     # ----------------------------------------------------------------------------- programs
 
@@ -596,6 +626,11 @@ class ProgramReader(ValueReader):
         args = inputs[0].args if inputs else ()
         return ast.Call(selector, str(function), args, span=self.span(meta))
 
+    def short_call(self, meta: Meta, children: list[Any]) -> ast.Call:
+        head, inputs = children
+        selector = ast.Selector(self.class_name, span=self.span(head))
+        return ast.Call(selector, str(head), inputs.args, span=self.span(meta))
+
     def _plain_call(self, meta: Meta, head: Token, args: tuple[ast.Arg, ...]) -> ast.Call:
         class_name, function = self._split(head)
         selector = ast.Selector(class_name, span=self.span(head))
@@ -674,9 +709,29 @@ class ProgramReader(ValueReader):
 
     def fragment(self, meta: Meta, children: list[Any]) -> ast.Lambda:
         *parameters, body = children
-        typed = parameters[0] if parameters else ()
         body = as_action(body) if isinstance(body, Passed) else body
-        return ast.Lambda(typed, body, span=self.span(meta))
+        if parameters:
+            for name, span in self.placeholders.items():
+                hint = f"parameters of a lambda stand without $: {name}"
+                self.problem("S004", f"unknown value '${name}'", span, hint)
+            return ast.Lambda(parameters[0], body, span=self.span(meta))
+        for name in self.placeholders.keys() & self.names:
+            hint = f"write ${name}, or rename the placeholder if an output is meant"
+            message = f"{name!r} stands with and without $ in one body"
+            self.problem("S004", message, self.names[name], hint)
+        return ast.Lambda((), body, tuple(self.placeholders), span=self.span(meta))
+
+    def special(self, meta: Meta, children: list[Token]) -> ast.Value:
+        name = children[0][1:]
+        if not self.is_body or len(children) > 1 or children[0] in _SPECIAL_ALONE:
+            return super().special(meta, children)
+        span = self.span(meta)
+        self.placeholders.setdefault(name, span)
+        return ast.VarRef(name, span=span)
+
+    def variable(self, meta: Meta, children: list[Token]) -> ast.Value:
+        self.names.setdefault(str(children[0]), self.span(meta))
+        return super().variable(meta, children)
 
     def hole(self, meta: Meta, children: list[Any]) -> ast.Hole:
         name = str(children[0])

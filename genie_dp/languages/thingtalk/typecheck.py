@@ -57,12 +57,14 @@ class Report:
         problems: the mistakes so far.
         has_event: whether `$event` means something at this place.
         parameters: names of lambdas' parameters, which stand for constants.
+        wanted: placeholder without a type -> the types that are expected where it stands.
     """
 
     signatures: Signatures
     problems: list[Problem] = field(default_factory=list)
     has_event: bool = True
     parameters: set[str] = field(default_factory=set)
+    wanted: dict[str, list[tuple[ty.Type, Span | None]]] = field(default_factory=dict)
 
     def add(self, code: str, message: str, span: Span | None, hint: str | None = None) -> None:
         """Add a mistake."""
@@ -202,6 +204,9 @@ def expect(
         lenient: whether text may stand for an entity.
         is_compared: whether a time may stand for a date, which is compared by its time of day.
     """
+    if isinstance(value, tt.VarRef) and value.name in report.wanted:
+        report.wanted[value.name].append((expected, value.span))
+        return
     fits = partial(
         operators.is_assignable,
         signatures=report.signatures,
@@ -780,6 +785,23 @@ def check(
     else:
         _any(program, outer, report)
     return report.problems
+
+
+def wanted_types(
+    program: Checkable, signatures: Signatures, names: Iterable[str]
+) -> dict[str, list[tuple[ty.Type, Span | None]]]:
+    """Return name -> the types that are expected in its places, in the order of the text.
+
+    >>> from types import SimpleNamespace
+    >>> from genie_dp.languages.thingtalk.parser import parse_fragment
+    >>> nothing = SimpleNamespace(function=lambda class_name, name: None, class_names=tuple)
+    >>> body = parse_fragment("attimer time = $t", {}).body
+    >>> [str(type_) for type_, _ in wanted_types(body, nothing, ["t"])["t"]]
+    ['Time']
+    """
+    report = Report(signatures, wanted={name: [] for name in names})
+    _any(program, Scope(dict.fromkeys(report.wanted, ty.ANY)), report)
+    return report.wanted
 
 
 def _any(node: Checkable, outer: Scope, report: Report) -> None:

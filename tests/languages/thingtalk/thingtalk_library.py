@@ -25,6 +25,9 @@ class Classes:
     def class_names(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(class_name for class_name, _ in self.signatures))
 
+    def names(self) -> tuple[str, ...]:
+        return tuple(f"@{class_name}.{name}" for class_name, name in self.signatures)
+
     def function_names(self, class_name: str) -> tuple[str, ...]:
         return tuple(name for owner, name in self.signatures if owner == class_name)
 
