@@ -411,7 +411,7 @@ def explain(sentence: str, grammar: Inputs | Paths = SHIPPED) -> "Explanation":
     """Return how the templates derive a sentence, with every program it has, or what is missing.
 
     Args:
-        sentence: with placeholders for values, or with values in double quotes.
+        sentence: as people type it; placeholders may stand for values.
         grammar: what `load_grammar` returns, or its source; load it once to explain many.
 
     Raises:
@@ -472,6 +472,8 @@ def _new_describer(inputs: Inputs) -> "Describer":
 
 
 def _new_explainer(inputs: Inputs) -> "Explainer":
+    from genie_dp.parser.reading.said import said_values
     from genie_dp.synthesis.explain import Explainer
 
-    return Explainer.from_inputs(inputs)
+    values = said_values(inputs.language, inputs.library)
+    return Explainer.from_inputs(inputs, values=values)
