@@ -24,7 +24,10 @@ from genie_dp.synthesis.config import ReverseConfig
     show_default=True,
     help="text for people; json as one object.",
 )
-@click.option("--expect", metavar="PROGRAM", help="Fail unless the sentence has this program (with placeholders).")
+@click.option(
+    "--expect", metavar="PROGRAM",
+    help="Fail unless the sentence has this program, with placeholders for values.",
+)  # fmt: skip
 @click.option(
     "--file",
     "pairs",

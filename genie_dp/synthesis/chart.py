@@ -735,8 +735,8 @@ class ChartGrammar:
             for name, by_text in self.leaves.items()
             if any(word in by_text for word in open_words)
         }
-        sayable = {n: (*of_it, OPEN) if n in self.open else of_it for n, of_it in self.leaves.items()}
-        self.words: dict[Any, SayableWords] = words_of(self.patterns, sayable, self.slots_of)
+        texts = {n: (*of, OPEN) if n in self.open else of for n, of in self.leaves.items()}
+        self.words: dict[Any, SayableWords] = words_of(self.patterns, texts, self.slots_of)
         self.words_in = words_within(everything, self.slots_of)
         self.gaps = {name: gap_places(pieces) for name, pieces in self.leaves.items()}
         self.vocabulary = frozenset(self._words(everything))
@@ -1069,15 +1069,14 @@ class Chart:
             return piece
         # Number and determiner do not depend on the value: "the beatles songs" has none.
         shut = [self._shut.get(id(child), child) for child in pieces]
-        made = wording(rule, {i: child.features.num for i, child in enumerate(shut)}).assemble(*shut)
+        numbers = {i: child.features.num for i, child in enumerate(shut)}
+        made = wording(rule, numbers).assemble(*shut)
         if made is None:
             return piece
         said = piece_of(rule, shut, made).features
         words = combined.text.split(" ")
         length = len(said.det.split())
-        with_words = features(
-            said.num, " ".join(words[:length]), said.own, said.form, said.pos
-        )
+        with_words = features(said.num, " ".join(words[:length]), said.own, said.form, said.pos)
         return replace(piece, words=" ".join(words[length:]), features=with_words)
 
 

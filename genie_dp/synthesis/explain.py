@@ -217,12 +217,14 @@ class Miss:
         parts: the longest parts that are derived, from left to right.
         fits: templates that would fit but for a request, the guard, the body or a form.
         edits: sentences that are derived and differ in one word.
+        functions: those that some derived part speaks of, conditions left out.
     """
 
     unknown: tuple[tuple[str, tuple[str, ...]], ...]
     parts: tuple[DerivedPart, ...]
     fits: tuple[NearFit, ...]
     edits: tuple[str, ...]
+    functions: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
         """Yield what to tell a person."""
@@ -369,6 +371,12 @@ class Explainer:
             self._chart = Chart(self.grammar, self.max_depth)
         programs_of_sentences = (self._meanings(sentence.tokens) for sentence in self.read(text))
         return next((programs for programs in programs_of_sentences if programs), frozenset())
+
+    def programs_of(self, read: ReadValues) -> tuple[str, ...]:
+        """Return the programs of a sentence whose values were read, sorted, and not why."""
+        if self._chart.size > MOST_REMEMBERED:
+            self._chart = Chart(self.grammar, self.max_depth)
+        return tuple(sorted(self._meanings(engine_tokens(read.tokens, self.compiled.placeholders))))
 
     def _meanings(self, tokens: Sequence[str]) -> frozenset[str]:
         return frozenset(
@@ -623,6 +631,7 @@ def nearest_miss(explainer: Explainer, sentence: ReadSentence, chart: Chart) -> 
         tuple(_longest_parts(spans, sentence)),
         tuple(_near_fits(explainer, chart, sentence)),
         tuple(islice(_edits(explainer, sentence), MOST_EDITS)),
+        tuple(sorted(set(_functions_of_parts(chart, sentence, spans)))),
     )
 
 
@@ -645,6 +654,17 @@ def _derived_spans(chart: Chart, sentence: ReadSentence) -> dict[tuple[int, int]
         if categories:
             categories_by_span[start, end] = categories
     return categories_by_span
+
+
+def _functions_of_parts(
+    chart: Chart, sentence: ReadSentence, spans: Mapping[tuple[int, int], Sequence[str]]
+) -> Iterator[str]:
+    """Yield the functions of derived parts; a condition alone may be one of many functions."""
+    for (start, end), categories in spans.items():
+        for category in categories:
+            for entry in chart.cell(category, sentence.tokens[start:end]):
+                if entry.piece.value.kind != "predicate":
+                    yield from entry.piece.value.functions
 
 
 def _longest_parts(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from genie_dp.synthesis.assembly import wording
 from genie_dp.synthesis.chart import Fixed, Forms, pattern_of
 from genie_dp.synthesis.compiler import CompiledGrammar
-from genie_dp.synthesis.rules import GrammarRule, placeholder_of
+from genie_dp.synthesis.pieces import GAP
+from genie_dp.synthesis.rules import Combined, GrammarRule, placeholder_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,23 +18,34 @@ class FunctionWords:
     Attributes:
         words: function -> its words.
         uses: word -> how many functions have it.
+        templates: the words of each template without children, as an engine has them, with its
+            functions.
     """
 
     words: Mapping[str, frozenset[str]]
     uses: Mapping[str, int]
+    templates: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @classmethod
     def from_grammar(cls, compiled: CompiledGrammar) -> "FunctionWords":
         """Return the words of a grammar's leaves: its primitive templates, and phrases."""
         words: dict[str, set[str]] = {}
-        for functions, said in _said(compiled):
-            for function in functions:
-                words.setdefault(function, set()).update(said)
+        templates = []
+        for rule in (rule for rules in compiled.rules.values() for rule in rules if rule.is_leaf):
+            made = _made_of_placeholders(rule)
+            if made is not None and made.value.functions:
+                functions = tuple(made.value.functions)
+                templates.append((made.text, functions))
+                for function in functions:
+                    words.setdefault(function, set()).update(_words_of(rule))
+        for function, said in _phrases(compiled):
+            words.setdefault(function, set()).update(said)
         uses: dict[str, int] = {}
         for of_function in words.values():
             for word in of_function:
                 uses[word] = uses.get(word, 0) + 1
-        return cls({name: frozenset(said) for name, said in words.items()}, uses)
+        own = {name: frozenset(said) for name, said in words.items()}
+        return cls(own, uses, tuple(templates))
 
     def weight(self, word: str) -> float:
         """Return how much a word tells, in nats; 0 of one that no function has, or each."""
@@ -59,29 +71,31 @@ class FunctionWords:
         return [(name, shared) for _, _, name, shared in sorted(ranked)[:most]]
 
 
-def _said(compiled: CompiledGrammar) -> Iterator[tuple[tuple[str, ...], set[str]]]:
-    """Yield (functions, words) of each template without children, and of each phrase."""
-    for rules in compiled.rules.values():
-        for rule in rules:
-            if rule.is_leaf and (functions := _functions_of(rule)):
-                steps = pattern_of(rule).steps
-                said = {w for step in steps if isinstance(step, Fixed) for w in step.tokens}
-                forms = (way for step in steps if isinstance(step, Forms) for way in step.ways)
-                yield functions, said.union(*forms)
+def _words_of(rule: GrammarRule) -> Iterator[str]:
+    for step in pattern_of(rule).steps:
+        match step:
+            case Fixed(tokens):
+                yield from tokens
+            case Forms(ways):
+                yield from (token for way in ways for token in way)
+
+
+def _phrases(compiled: CompiledGrammar) -> Iterator[tuple[str, list[str]]]:
+    """Yield (function, words) of each phrase of an input or an output."""
     for name in ("OUTPUT", "INPUT"):
         for piece in compiled.leaves.get(name, ()):
-            function = getattr(piece.value.state, "function", "")
-            if function:
-                yield (function,), set(piece.words.split())
+            if function := getattr(piece.value.state, "function", ""):
+                yield function, [word for word in piece.words.split() if word != GAP]
 
 
-def _functions_of(rule: GrammarRule) -> tuple[str, ...]:
+def _made_of_placeholders(rule: GrammarRule) -> Combined | None:
+    """Return what a template says with its first constants; None if it has other children."""
     pieces = []
     for child in rule.layout.children:
         name = placeholder_of(child.pool)
         constants = rule.constants.get(name, ()) if name is not None else ()
-        if not constants:
-            return ()
+        if not constants or constants[0].words == GAP:
+            return None
         pieces.append(constants[0])
-    made = wording(rule, {i: piece.features.num for i, piece in enumerate(pieces)}).assemble(*pieces)
-    return tuple(made.value.functions) if made is not None else ()
+    numbers = {place: piece.features.num for place, piece in enumerate(pieces)}
+    return wording(rule, numbers).assemble(*pieces)

@@ -243,6 +243,7 @@ def fill(
     language: Language,
     library: Library | None = None,
     names: EntityNames | None = None,
+    is_whole: bool = True,
 ) -> Filled:
     """Return a predicted program with the values of its sentence.
 
@@ -252,6 +253,7 @@ def fill(
         language: that of the program.
         library: its skills or declarations, to bring the program into canonical form.
         names: the lists in which entities are looked up; None looks none up.
+        is_whole: refuse a program of which placeholders are left.
 
     Raises:
         GenieError: I010, a placeholder has no value; I011, a value that the language has no form
@@ -267,7 +269,7 @@ def fill(
     except ValueError as error:
         raise GenieError(Problem("I011", str(error))) from None
     unfilled = language.placeholders(tree)
-    if unfilled:
+    if unfilled and is_whole:
         available = ", ".join(values) or "none"
         message = f"the program has {unfilled[0]}, which stands for no value of the sentence"
         raise GenieError(Problem("I010", message, hint=f"the sentence has: {available}"))

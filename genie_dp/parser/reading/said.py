@@ -4,14 +4,14 @@ Numbers, dates and addresses are read by the parser's reader. Names and free tex
 lists of the skills tell which are likely.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
 from genie_dp.languages.types import Entity, slot_stem, slot_type
 from genie_dp.parser.evidence import content_words, function_words
-from genie_dp.parser.reading.fill import EntityNames, Filled, fill
+from genie_dp.parser.reading.fill import EntityNames, fill
 from genie_dp.parser.reading.grammar_reader import GrammarReader
 from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, ReadValue
 from genie_dp.synthesis.chart import Tokens
@@ -86,14 +86,19 @@ class SaidValues:
         """Return the words that say what is wanted, without values and function words."""
         return content_words(words)
 
-    def fill(self, program: str, values: dict[str, SaidValue]) -> Filled:
+    def fill(self, program: str, values: Mapping[str, SaidValue]) -> str:
         """Return a program in token form with values in the place of its placeholders.
 
+        Placeholders without a value stay.
+
         Raises:
-            GenieError: as `fill.fill`.
+            GenieError: I011, as `fill.fill`.
         """
         read = {name: ReadValue("", v.constant, v.words, (0, 0)) for name, v in values.items()}
-        return fill(program, read, language=self.language, library=self.library, names=self.names)
+        return fill(
+            program, read, language=self.language, library=self.library, names=self.names,
+            is_whole=False,
+        ).tokens  # fmt: skip
 
     def _as_value(self, stem: str, words: Tokens) -> NameOrText | None:
         type_ = slot_type(f"{stem}_0")
