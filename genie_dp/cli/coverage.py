@@ -70,11 +70,13 @@ def command(
     """
     from genie_dp.cli.inputs import load_inputs
     from genie_dp.evaluate.coverage import coverage_rows, run
+    from genie_dp.evaluate.rows import skills_of
     from genie_dp.evaluate.run import check_files
 
     check_files(files, (html, output))
     config = CoverageConfig(**settings)
-    inputs = load_inputs(language, skills, grammar, skip_broken=skip_broken)
+    own_skills = dict.fromkeys(path for file in files for path in skills_of(file))
+    inputs = load_inputs(language, skills or tuple(own_skills), grammar, skip_broken=skip_broken)
     rows = [row for file in files for row in coverage_rows(file, inputs, format=format_of_rows)]
     coverage = run(config, inputs, rows, sources=files, jobs=jobs, progress=True)
     if html:

@@ -19,7 +19,6 @@ from genie_dp.dataset.traits import CLASSES, class_of, traits_of
 from genie_dp.errors import GenieError, Problem
 from genie_dp.evaluate.config import CoverageConfig
 from genie_dp.evaluate.coverage_stubs import (
-    AlignedSentence,
     NearestPrograms,
     Stub,
     align,
@@ -38,7 +37,7 @@ from genie_dp.run.page import page_environment, percent
 from genie_dp.run.stage import Result, show_progress
 from genie_dp.run.workers import in_processes
 from genie_dp.synthesis.chart import Chart
-from genie_dp.synthesis.explain import Explainer, Miss, nearest_miss
+from genie_dp.synthesis.explain import Explainer, Miss, nearest_miss, program_tokens
 from genie_dp.synthesis.spoken import ReadValues, SpokenSentences
 from genie_dp.templates.inputs import Inputs
 from genie_dp.texts import read_text
@@ -107,6 +106,19 @@ def coverage_rows(source: str, inputs: Inputs, *, format: str | None = None) -> 
     if not rows:
         raise GenieError(Problem("V001", f"{source} holds no sentences", hint="name another file"))
     return rows
+
+
+def as_row(given: Example | str | tuple[str, str], number: int, inputs: Inputs) -> Example:
+    """Return a row as it is given, or one of a sentence, or of a sentence and its program.
+
+    Raises:
+        GenieError: the program cannot be read, or means nothing in the library.
+    """
+    if isinstance(given, Example):
+        return given
+    sentence, program = (given, "") if isinstance(given, str) else given
+    tokens = program_tokens(program, inputs) if program else ""
+    return Example(str(number), sentence, tokens, inputs.language.name, "human")
 
 
 def _has_evaluation(folder: Path) -> bool:
@@ -260,43 +272,46 @@ class CoverageReader:
         found = self.spoken.find(row.utterance)
         programs = list(self._programs(found.readings))
         likely = [program for program in programs if not program.read.is_unlikely]
-        best = [program for program in likely if program.read.doubt <= likely[0].read.doubt]
-        is_of_row = bool(row.program) and row.program != OUT_OF_SCOPE
-        expected = row.program if is_of_row else ""
-        aligned = None
         if row.program == OUT_OF_SCOPE:
-            verdict = "not refused" if likely else "refused"
-        elif not is_of_row:
-            verdict = ("ambiguous" if len(best) > 1 else "derived") if likely else ""
-        else:
-            gold = gold_view(expected, Gold(row, (expected,)), self.viewer, file).match
-            is_best = any(program.match == gold for program in best)
-            is_among = any(program.match == gold for program in programs)
-            if not is_among:
-                aligned = align(row.utterance, expected, self.spoken, self.inputs)
-                is_among = aligned.program in self.explainer.programs_of(aligned.read)
-            if is_best or is_among:
-                is_only = is_best and len({program.match for program in best}) == 1
-                verdict = "derived" if is_only or not likely else "ambiguous"
-            else:
-                verdict = "other" if likely else ""
-        shown = likely or ([] if verdict == "" else programs)
-        read = shown[0].read if shown else self.spoken.guess(row.utterance)
-        missed = None
-        if verdict in ("", "other"):
-            if aligned is not None and not likely:
-                read = aligned.read
-            missed, is_near = self._missed(row, expected, aligned, verdict, is_cut=found.is_cut)
-            verdict = verdict or (
-                "too long" if found.is_cut else "near miss" if is_near else "not derived"
-            )
-        known = expected or (shown[0].text if shown else "")
-        functions = tuple(dict.fromkeys(self.inputs.language.functions_in(known))) if known else ()
-        bits = traits_of(known, functions, self.inputs.language.name) if known else 0
+            return self._covered(row, "", "not refused" if likely else "refused", likely)
+        best = [program for program in likely if program.read.doubt <= likely[0].read.doubt]
+        if not row.program:
+            if likely:
+                return self._covered(row, "", "derived" if len(best) == 1 else "ambiguous", likely)
+            return self._missed(row, "", [], self.spoken.guess(row.utterance), found.is_cut)
+        gold = gold_view(row.program, Gold(row, (row.program,)), self.viewer, file).match
+        right = [program for program in programs if program.match == gold]
+        aligned = align(row.utterance, row.program, self.spoken, self.inputs).read
+        if not right:
+            # Of the words that may be values, the program tells which are.
+            right = [program for program in self._programs([aligned]) if program.match == gold]
+        if right:
+            is_best = any(program in best for program in right)
+            others = [program for program in (best if is_best else likely) if program not in right]
+            verdict = "ambiguous" if others else "derived"
+            return self._covered(row, row.program, verdict, [*right, *others])
+        return self._missed(row, row.program, likely, aligned, found.is_cut)
+
+    def _covered(
+        self,
+        row: Example,
+        expected: str,
+        verdict: str,
+        programs: Sequence["_ReadProgram"],
+        read: ReadValues | None = None,
+        missed: MissedWording | None = None,
+    ) -> CoveredSentence:
+        """Return what became of a sentence; `read` is the first program's unless it is given."""
+        language = self.inputs.language
+        known = expected or (programs[0].text if programs else "")
+        functions = tuple(dict.fromkeys(language.functions_in(known))) if known else ()
+        bits = traits_of(known, functions, language.name) if known else 0
+        if read is None:
+            read = programs[0].read if programs else self.spoken.guess(row.utterance)
         return CoveredSentence(
             row.id, row.utterance, expected, verdict,
-            tuple(dict.fromkeys(program.text for program in shown))[:_MOST_PROGRAMS], read,
-            functions, CLASSES[class_of(bits)][1] if known else "", missed,
+            tuple(program.text for program in programs)[:_MOST_PROGRAMS],
+            read, functions, CLASSES[class_of(bits)][1] if known else "", missed,
         )  # fmt: skip
 
     def _programs(self, readings: Sequence[ReadValues]) -> Iterator["_ReadProgram"]:
@@ -315,32 +330,30 @@ class CoverageReader:
         self,
         row: Example,
         expected: str,
-        aligned: AlignedSentence | None,
-        verdict: str,
-        *,
+        likely: Sequence["_ReadProgram"],
+        read: ReadValues,
         is_cut: bool,
-    ) -> tuple[MissedWording, bool]:
-        """Return what a sentence lacks, and whether something near is derived."""
-        read = aligned.read if aligned else self.spoken.guess(row.utterance)
+    ) -> CoveredSentence:
+        """Return a sentence that has not its program, and what it lacks."""
         words = self.values.content_words(read.tokens)
         nearest = tuple(self.spoken.function_words.nearest(words))
-        if is_cut:
-            return MissedWording("unknown", (), nearest, Miss((), (), (), ())), False
+        if is_cut and not likely:
+            missed = MissedWording("unknown", (), nearest, Miss((), (), (), ()))
+            return self._covered(row, expected, "too long", (), read, missed)
         sentence = self.explainer.sentence_of(read)
         chart = Chart(self.explainer.grammar, self.explainer.max_depth)
         near = nearest_miss(self.explainer, sentence, chart)
-        functions = dict.fromkeys(self.inputs.language.functions_in(expected)) if expected else ()
-        lacking = tuple(name for name in functions if name not in near.functions)
-        if verdict == "other":
-            cause = "said otherwise"
-        elif not expected:
-            cause = "unknown"
-        elif lacking:
-            cause = "function not said"
+        functions = self.inputs.language.functions_in(expected) if expected else ()
+        lacking = tuple(n for n in dict.fromkeys(functions) if n not in near.functions)
+        if likely:
+            verdict, cause = "other", "said otherwise"
         else:
+            is_near = bool(near.edits) or any(fit.words == sentence.text for fit in near.fits)
+            verdict = "near miss" if is_near else "not derived"
             cause = "word not said" if near.unknown else "not put together"
-        is_near = bool(near.edits) or any(fit.words == sentence.text for fit in near.fits)
-        return MissedWording(cause, lacking, nearest, near), is_near
+            cause = "function not said" if lacking else cause if expected else "unknown"
+        missed = MissedWording(cause, lacking, nearest, near)
+        return self._covered(row, expected, verdict, likely, read, missed)
 
     def stub(self, sentence: CoveredSentence, nearest: NearestPrograms) -> Stub | None:
         """Return a template for a sentence that was missed, not checked yet; None without any."""

@@ -20,9 +20,7 @@ from genie_dp.synthesis.wording import FunctionWords
 MOST_WORK = 40_000
 """Steps of a chart for one sentence: some ten seconds; real ones take 50 to 10,000."""
 MOST_TOKENS = 60  # of a sentence that is read at all
-_MOST_VARIANTS = 16  # ways to read the values that have a form of their own
 _MOST_READINGS = 100
-_MOST_LEFT = 4  # values that may be words instead
 _LEFT_AS_WORDS = 1.0  # doubt of each value that is left as the words that it is
 UNLIKELY = 10.0
 """Doubt of a reading whose text and unlisted names tell more of other functions than the rest does.
@@ -149,13 +147,15 @@ class SpokenSentences:
 
         In the last of them they are words.
         """
+        readings = list(self.reader.read(text))
+        stems = self.compiled.placeholders.stems
+        known = [_with_words(read, _unknown_values(read, stems)) for read in readings]
         variants: dict[Tokens, ReadValues] = {}
-        for read in self.reader.read(text):
-            for variant in _with_words(read, self.compiled.placeholders.stems):
-                known = variants.get(variant.tokens)
-                if known is None or variant.doubt < known.doubt:
-                    variants[variant.tokens] = variant
-        return sorted(variants.values(), key=lambda variant: variant.doubt)[:_MOST_VARIANTS]
+        for variant in (*known, *_with_less_values(known[0])):
+            best = variants.get(variant.tokens)
+            if best is None or variant.doubt < best.doubt:
+                variants[variant.tokens] = variant
+        return sorted(variants.values(), key=lambda variant: variant.doubt)
 
     def guess(self, text: str) -> ReadValues:
         """Return a sentence that is not derived with the values that it most likely has.
@@ -297,20 +297,24 @@ def find_words(tokens: Sequence[str], words: Sequence[str], used: Collection[int
     return None
 
 
-def _with_words(read: ReadValues, stems: Collection[str]) -> Iterator[ReadValues]:
-    """Yield a reading, and those in which some of the values are the words that they are.
+def _unknown_values(read: ReadValues, stems: Collection[str]) -> list[str]:
+    """Return the values for which a grammar has no placeholder."""
+    return [name for name in read.values if name.rpartition("_")[0] not in stems]
 
-    Values for which the grammar has no placeholder are words in all of them.
-    """
-    unknown = {name for name in read.values if name.rpartition("_")[0] not in stems}
-    known = [name for name in read.values if name not in unknown]
-    for number in range(1 << min(len(known), _MOST_LEFT)):
-        left = {name for place, name in enumerate(known[:_MOST_LEFT]) if number >> place & 1}
-        tokens: list[str] = []
-        for token in read.tokens:
-            if token in unknown | left:
-                tokens.extend(tokenize(read.values[token].words.casefold()))
-            else:
-                tokens.append(token)
-        values = {n: v for n, v in read.values.items() if n not in unknown | left}
-        yield ReadValues(tuple(tokens), values, read.doubt + _LEFT_AS_WORDS * len(left))
+
+def _with_less_values(read: ReadValues) -> Iterator[ReadValues]:
+    """Yield a reading with one of its values as the words that it is, and with all of them."""
+    names = list(read.values)
+    for left in (*([name] for name in names if len(names) > 1), names):
+        doubt = read.doubt + _LEFT_AS_WORDS * len(left)
+        yield _with_words(read, left)._replace(doubt=doubt)
+
+
+def _with_words(read: ReadValues, left: Collection[str]) -> ReadValues:
+    """Return a reading with some of its values as the words that they are."""
+    tokens: list[str] = []
+    for token in read.tokens:
+        is_left = token in left
+        tokens += tokenize(read.values[token].words.casefold()) if is_left else [token]
+    values = {name: value for name, value in read.values.items() if name not in left}
+    return read._replace(tokens=tuple(tokens), values=values)

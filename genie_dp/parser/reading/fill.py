@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
@@ -149,6 +150,14 @@ class EntityNames:
             return Name(kind, said, normal[nearest[0][0]], "nearest")
         return Name(kind, said, said, "unknown")
 
+    def is_listed(self, kind: str, said: str) -> bool | None:
+        """Tell whether a list has a name, without slips; None if the kind has no list."""
+        listed = self._list(kind)
+        if listed is None:
+            return None
+        exact, normal = listed
+        return said in exact or normalise(said) in normal
+
     def resolve(self, program: Any, language: Language) -> tuple[Any, tuple[Name, ...]]:
         """Return a program with the values of the lists, and every name that was looked up."""
         looked_up: list[Name] = []
@@ -205,6 +214,7 @@ def _longest_first(place: tuple[int, int]) -> tuple[int, int]:
     return place[0] - place[1], place[0]
 
 
+@lru_cache(maxsize=65536)
 def normalise(name: str) -> str:
     """Return a name without case, articles and punctuation.
 

@@ -6,6 +6,7 @@ lists of the skills tell which are likely.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
@@ -26,7 +27,6 @@ _LEADS = frozenset(("the", "a", "an", "my", "our", "all", "no", "i", "we", "it")
 # goes before any other, a name of a kind without a list before a text of as many words, and what
 # takes fewer words before what takes more. Only the order counts.
 _LISTED = 0.1
-_NEARLY, _NEARLY_WORD = 0.8, 0.3
 _NAME, _WORD = 0.8, 0.5
 _UNLISTED, _UNLISTED_WORD = 1.2, 0.6
 _EDGE = 0.3  # of a text that begins or ends with a word such as "to"
@@ -101,29 +101,35 @@ class SaidValues:
         ).tokens  # fmt: skip
 
     def _as_value(self, stem: str, words: Tokens) -> NameOrText | None:
-        type_ = slot_type(f"{stem}_0")
-        if not any(character.isalnum() for word in words for character in word) or '"' in words:
+        shape = _shape(words)
+        if shape is None:
             return None
+        type_ = slot_type(f"{stem}_0")
         text, number = " ".join(words), len(words)
-        first_is_empty = words[0] in function_words() - _LEADS
-        last_is_empty = words[-1] in function_words()
         if not isinstance(type_, Entity):
-            doubt = _NAME + _WORD * number + _EDGE * (first_is_empty + last_is_empty)
+            doubt = _NAME + _WORD * number + _EDGE * shape
             return _value(f'" {text} "', text, "text", doubt) if number <= _MOST_TEXT else None
         if number > _MOST_NAME:
             return None
         constant = f'" {text} " ^^{type_.kind}'
-        name = self.names.find(type_.kind, text)
-        if name.how in ("exact", "normalised"):
+        is_listed = self.names.is_listed(type_.kind, text)
+        if is_listed:
             return _value(constant, text, "listed", _LISTED)
-        if first_is_empty or last_is_empty:
+        if shape:
             return None
-        if name.how == "nearest":
-            how = f"like {name.value}, which is listed"
-            return _value(constant, text, how, _NEARLY + _NEARLY_WORD * number)
-        if name.how == "unlisted":
+        if is_listed is None:
             return _value(constant, text, "name", _NAME + _WORD * number)
         return _value(constant, text, "unlisted name", _UNLISTED + _UNLISTED_WORD * number)
+
+
+@lru_cache(maxsize=65536)
+def _shape(words: Tokens) -> int | None:
+    """Return how many of its ends are words such as "to" that say nothing; None of no value."""
+    if '"' in words or not any(character.isalnum() for word in words for character in word):
+        return None
+    first, last = words[0], words[-1]
+    empty = function_words()
+    return (first in empty and first not in _LEADS) + (last in empty)
 
 
 def said_values(
