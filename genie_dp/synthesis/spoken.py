@@ -124,7 +124,7 @@ class SpokenSentences:
         chart = Chart(
             self.grammar, self.max_depth, is_value=self._is_value, most_work=self.most_work
         )
-        readings: dict[Tokens, ReadValues] = {}
+        readings: dict[object, ReadValues] = {}
         tried_doubt = 0.0
         for variant in self.variants(text):
             is_likely = any(not reading.is_unlikely for reading in readings.values())
@@ -135,9 +135,10 @@ class SpokenSentences:
                 return FoundReadings((), is_cut=True)
             try:
                 for reading in self._readings(chart, variant):
-                    known = readings.get(reading.tokens)
+                    key = reading.tokens, tuple(reading.values.items())
+                    known = readings.get(key)
                     if known is None or reading.doubt < known.doubt:
-                        readings[reading.tokens] = reading
+                        readings[key] = reading
             except TooMuchWorkError:
                 return FoundReadings(_likeliest_first(readings.values()), is_cut=True)
         return FoundReadings(_likeliest_first(readings.values()))
@@ -239,7 +240,7 @@ class SpokenSentences:
 
 
 def _likeliest_first(readings: Collection[ReadValues]) -> tuple[ReadValues, ...]:
-    ranked = sorted(readings, key=lambda r: (r.doubt, len(r.values), r.tokens))
+    ranked = sorted(readings, key=lambda r: (r.doubt, len(r.values), r.tokens, *r.values.items()))
     return tuple(ranked[:_MOST_READINGS])
 
 
