@@ -20,6 +20,8 @@ from tests.skills.skill_files import write_library
 
 NOW = "2026-11-25"
 CONFIG = CoverageConfig(now=NOW)
+SENTENCES = ("play blue moon", "spin blue moon")
+PROGRAM = 'now => @com.example.jukebox.play(song = "blue moon"^^com.example.jukebox:song)'
 # What is said for placeholders in sentences of synthesis; no two look alike.
 WORDS = {
     "GENERIC_ENTITY_com.example.jukebox:song_0": ("blue moon", '" blue moon " ^^{}:song'),
@@ -55,7 +57,7 @@ def row_of(sentence, program, inputs, id="one"):
 
 @cache
 def synthesized(inputs):
-    """Return synthesized rows with the values of WORDS in both sides, and with their placeholders."""
+    """Return synthesized rows with the values of WORDS in both sides."""
     made = []
     for row in gd.synthesize(grammar=inputs, size=400, seed=3, max_depth=4):
         words, program = row.utterance, row.program
@@ -110,19 +112,16 @@ def test_a_sentence_without_program_gets_a_stub_of_the_nearest_function(inputs):
 
 
 def test_a_long_sentence_is_given_up_and_says_so(inputs, reader):
-    for text in ("post " + "la " * 200, "put " + "a into b " * 18):
-        covered = reader.judge(row_of(text, "", inputs))
-        assert covered.verdict in ("too long", "derived", "ambiguous", "not derived", "near miss")
-        assert covered.milliseconds < 60_000
     assert reader.judge(row_of("post " + "la " * 200, "", inputs)).verdict == "too long"
+    # As long as is read at all, and every word may be a name.
+    covered = reader.judge(row_of("put " + "x into y " * 18, "", inputs))
+    assert covered.verdict in VERDICTS
+    assert covered.milliseconds < 60_000
 
 
-def test_what_takes_too_much_work_is_given_up(inputs, reader):
-    reader.spoken.most_work, before = 5, reader.spoken.most_work
-    try:
-        covered = reader.judge(row_of("show me my songs by the larks", "", inputs))
-    finally:
-        reader.spoken.most_work = before
+def test_what_takes_too_much_work_is_given_up(inputs, reader, monkeypatch):
+    monkeypatch.setattr(reader.spoken, "most_work", 5)
+    covered = reader.judge(row_of("show me my songs by the larks", "", inputs))
     assert covered.verdict == "too long"
 
 
@@ -139,10 +138,10 @@ def test_sentences_to_be_refused_are_no_part_of_the_share(inputs):
 
 def test_totals_count_functions_and_sorts(inputs):
     rows = [
-        row_of("play blue moon", "now => @com.example.jukebox.play(song = \"blue moon\"^^com.example.jukebox:song)", inputs, "a"),
-        row_of("spin blue moon", "now => @com.example.jukebox.play(song = \"blue moon\"^^com.example.jukebox:song)", inputs, "b"),
+        row_of("play blue moon", PROGRAM, inputs, "a"),
+        row_of("spin blue moon", PROGRAM, inputs, "b"),
         row_of("get my songs", "now => @com.example.jukebox.songs() => notify", inputs, "c"),
-    ]  # fmt: skip
+    ]
     coverage = run(CONFIG, inputs, rows)
     assert [(g.name, g.rows, g.covered, g.lacking) for g in coverage.functions] == [
         ("@com.example.jukebox.play", 2, 1, 1),
@@ -159,9 +158,6 @@ def test_verdicts_and_causes_are_explained_in_the_docs():
 
 
 # ------------------------------------------------------------------------------------- inputs
-
-SENTENCES = ("play blue moon", "spin blue moon")
-PROGRAM = 'now => @com.example.jukebox.play(song = "blue moon"^^com.example.jukebox:song)'
 
 
 @pytest.fixture

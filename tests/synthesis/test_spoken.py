@@ -118,7 +118,7 @@ def test_a_closed_chart_derives_whatever_an_open_one_finds(compiled, spoken):
     explainer = Explainer(compiled)
     texts = ("play x y", "put x into y into z", "get my x songs by y", "post x", "get my x songs")
     readings = [reading for text in texts for reading in spoken.find(text).readings]
-    assert len(readings) > 5
+    assert len(readings) >= 5
     assert all(explainer.programs_of(reading) for reading in readings)
 
 
