@@ -67,7 +67,7 @@ def synthesized(inputs):
             words = words.replace(token, said)
             program = program.replace(token, constant.format("com.example.jukebox"))
         made.append(Example(row.id, words, program_tokens(program, inputs), "thingtalk"))
-    return random.Random(5).sample(made, 60)
+    return random.Random(5).sample(made, 24)
 
 
 @pytest.mark.parametrize("case", cases("coverage/cases.txt"), ids=str)
@@ -86,13 +86,13 @@ def test_every_sentence_of_synthesis_is_derived_with_its_values_in_words(inputs,
     rows = synthesized(inputs)
     verdicts = {row.utterance: reader.judge(row).verdict for row in rows}
     assert set(verdicts.values()) <= {"derived", "ambiguous"}, verdicts
-    assert list(verdicts.values()).count("derived") > 40
+    assert list(verdicts.values()).count("derived") > 16
 
 
 def test_every_stub_derives_its_sentence_once_it_stands_in_the_grammar(inputs, folder):
     rows = [
         Example(row.id, f"kindly {row.utterance} my dear 's friend", row.program, "thingtalk")
-        for row in synthesized(inputs)[:30]
+        for row in synthesized(inputs)[:20]
     ]
     before = run(CONFIG, inputs, rows)
     assert before.share == 0
