@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from genie_dp import private
     from genie_dp.api import (
         augment,
+        coverage,
         describe,
         evaluate,
         explain,
@@ -47,6 +48,7 @@ __all__ = (
     "Project",
     "Rows",
     "augment",
+    "coverage",
     "describe",
     "evaluate",
     "explain",

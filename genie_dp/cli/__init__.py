@@ -28,6 +28,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "genie_dp.cli.explain:command",
         "Show how the templates derive a sentence, or what is missing.",
     ),
+    "coverage": (
+        "genie_dp.cli.coverage:command",
+        "Tell which sentences the templates derive, and what the others lack.",
+    ),
     "describe": (
         "genie_dp.cli.describe:command",
         "Say in English what a program does, by the templates of synthesis.",
