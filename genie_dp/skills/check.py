@@ -40,7 +40,8 @@ _ANNOTATIONS = frozenset(
         "default", "description", "doc", "enum", "filterable", "formatted", "json_key", "label",
         "license",
         "max_number", "min_number", "name", "poll_interval", "prompt", "string_values",
-        "subcategory", "thingpedia_description", "thingpedia_name", "unique", "url", "website",
+        "subcategory", "symbol", "thingpedia_description", "thingpedia_name", "unique", "url",
+        "website",
     )
 )  # fmt: skip
 _BOOLEAN_PARTS = frozenset(
@@ -95,6 +96,8 @@ def _functions_without_template(
 
 def _class_problems(definition: ClassDef, library: SkillLibrary) -> Iterator[Problem]:
     yield from _misspelt(definition.annotations)
+    for unit in definition.units:
+        yield from _misspelt(unit.annotations)
     for function in definition.functions:
         yield from _function_problems(function)
         for param in function.params:

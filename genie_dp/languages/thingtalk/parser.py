@@ -27,7 +27,8 @@ from genie_dp.languages.thingtalk.transform import (
     ProgramReader,
     has_half_character,
 )
-from genie_dp.languages.types import UNITS, Type
+from genie_dp.languages.types import Type
+from genie_dp.languages.units import SHIPPED
 
 # A group is named as a whole when all terminals of the first set may stand; its name then stands
 # for those of the second set as well. The larger groups come first.
@@ -66,9 +67,9 @@ _GROUPS: tuple[tuple[str, frozenset[str], frozenset[str]], ...] = (
     ("a filter", frozenset({"FILTER", "COMMA"}), frozenset()),
     ("a class or a dataset", frozenset({"CLASS", "DATASET"}), frozenset({"ABSTRACT"})),
     (
-        "a query, an action, an entity or an import",
+        "a query, an action, an entity, a unit or an import",
         frozenset({"KIND", "IMPORT"}),
-        frozenset({"MODIFIER", "_ENTITY_WORD"}),
+        frozenset({"MODIFIER", "_ENTITY_WORD", "_UNIT_WORD"}),
     ),
 )  # fmt: skip
 _READABLE: dict[str, tuple[str, ...]] = {
@@ -351,7 +352,7 @@ def _stream_after_now(failure: Failure) -> str | None:
 
 def _parted_unit(failure: Failure) -> str | None:
     previous = failure.previous
-    if previous is not None and previous.type == "NUMBER" and failure.word in UNITS:
+    if previous is not None and previous.type == "NUMBER" and failure.word in SHIPPED:
         return f"write the number and its unit together: {previous}{failure.word}"
     return None
 

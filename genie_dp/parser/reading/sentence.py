@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from genie_dp.augment.written import MONTHS, SHORT_MONTHS
 from genie_dp.languages.types import is_slot
+from genie_dp.languages.units import COMMON, Units
 from genie_dp.parser.reading.reading import Candidate, Locale
 from genie_dp.skills.words import token_places
 
@@ -63,6 +64,8 @@ class TextTokens:
         words: its tokens, lower-case; "" follows the last one.
         starts, ends: where each begins and ends in the text.
         masked: whether a token is a placeholder already.
+        locale: what the text leaves unsaid.
+        units: those that are looked for.
         work: places looked at so far, for the test that reading takes linear time.
     """
 
@@ -72,6 +75,7 @@ class TextTokens:
     ends: tuple[int, ...]
     masked: tuple[bool, ...]
     locale: Locale
+    units: Units
     work: list[int] = field(default_factory=lambda: [0])
 
     def word(self, index: int) -> str:
@@ -113,8 +117,8 @@ class TextTokens:
         return Candidate(self.starts[first], self.ends[end - 1], stem, value, weak, soft, after)
 
 
-def sentence(text: str, locale: Locale) -> TextTokens:
-    """Return a text cut into tokens."""
+def sentence(text: str, locale: Locale, units: Units = COMMON) -> TextTokens:
+    """Return a text cut into tokens, in which some units are looked for."""
     text = clean(text)
     places = tuple(_split_ranges(_join_points(tuple(_split_dates(tuple(token_places(text)))))))
     words = tuple(token for token, _, _ in places)
@@ -125,6 +129,7 @@ def sentence(text: str, locale: Locale) -> TextTokens:
         tuple(end for _, _, end in places),
         tuple(is_slot(word) for word in words),
         locale,
+        units,
     )
 
 
