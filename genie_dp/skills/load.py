@@ -10,6 +10,7 @@ Codes of mistakes:
 | K012 folder and class have different names | K013 unknown parent of an entity type |
 | K014 unit of an unknown dimension, or told by no unit | K015 name of a unit that is taken |
 | K016 size of a unit that is none | K017 words of a unit that mean something else |
+| K120 value list with commas |
 """
 
 import math
@@ -60,7 +61,12 @@ def parse_values(text: str, *, name: str, file: str) -> ParsedValues:
         columns = [cell.strip() for cell in rows[0][1]]
         problems.extend(_header_problems(columns, rows[0][0], file))
         rows = rows[1:]
+    if any(_has_commas(cells) for _, cells in rows[:1]) or _are_commas(rows):
+        place = Span(file, rows[0][0], 1, rows[0][0], len(rows[0][1][0]) + 1)
+        message = f"value list {name} is separated by commas: all of a line is one value"
+        problems.append(Problem("K120", message, place, _COMMAS_HINT, severity="warning"))
     weights: dict[str, float] = {}
+    spelled: dict[str, str] = {}
     for number, cells in rows:
         value = cells[0].strip()
         weight = _weight_of(dict(zip(columns, cells, strict=False)).get("weight", ""))
@@ -68,10 +74,33 @@ def parse_values(text: str, *, name: str, file: str) -> ParsedValues:
             _row_problems(value, weight, value in weights, cells, columns, number, file)
         )
         weights.setdefault(value, weight or 1.0)
+        first = spelled.setdefault(value.casefold(), value)
+        if value and first != value:
+            message = f"value {value!r} is {first!r} but for its capitals, and sentences have none"
+            place = Span(file, number, 1, number, len(cells[0]) + 1)
+            hint = "delete one of the lines"
+            problems.append(Problem("K010", message, place, hint, severity="warning"))
     if not rows:
         place = Span(file, 1, 1, 1, 1)
         problems.append(Problem("K008", f"value list {name} is empty", place, "give it a line"))
     return ParsedValues(SkillValues(name, tuple(weights), tuple(weights.values())), tuple(problems))
+
+
+_COMMAS_HINT = "separate value and weight by a tab; a value may hold commas"
+_WITH_WEIGHT = re.compile(r"[^,]+, *\d+(?:\.\d+)?")
+
+
+def _has_commas(cells: Sequence[str]) -> bool:
+    """Tell whether a line is a header with commas: `value,weight`."""
+    names = [name.strip() for name in cells[0].split(",")]
+    return len(cells) == 1 and len(names) > 1 and set(names) <= {*COLUMNS, "license"}
+
+
+def _are_commas(rows: Sequence[tuple[int, Sequence[str]]]) -> bool:
+    """Tell whether all lines, more than one, have no tab but a comma and a number at the end."""
+    return len(rows) > 1 and all(
+        len(cells) == 1 and _WITH_WEIGHT.fullmatch(cells[0].strip()) for _, cells in rows
+    )
 
 
 def _weight_of(cell: str) -> float | None:

@@ -6,7 +6,7 @@ file the definition that holds it is skipped, so that one run reports the mistak
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -192,9 +192,9 @@ class Failure:
 
 def unexpected_token(failure: Failure) -> Problem:
     """Return the problem of a token that may not stand where it does."""
-    misspelt = _misspelt_before(failure)
-    if misspelt is not None:
-        return misspelt
+    earlier = _open_quote(failure) or _misspelt_before(failure)
+    if earlier is not None:
+        return earlier
     expected = _list(describe(failure.accepted, failure.terminals))
     if not failure.word:
         rows = failure.text.rstrip().split("\n")
@@ -280,6 +280,19 @@ def token_span(token: Token | Meta, file: str) -> Span:
 
 
 # ------------------------------------------------------------------------------------- hints
+
+
+def _open_quote(failure: Failure) -> Problem | None:
+    """Return the problem of a text that goes on to the first quote of a later line."""
+    text = failure.previous
+    if text is None or text.type != "STRING" or "\n" not in text:
+        return None
+    span = token_span(text, failure.file)
+    first = text.split("\n", 1)[0]
+    span = replace(span, end_line=span.line, end_column=span.column + len(first))
+    return Problem(
+        "S002", "this text is never closed", span, f"end it with {text[0]}", stage="syntax"
+    )
 
 
 def _misspelt_before(failure: Failure) -> Problem | None:

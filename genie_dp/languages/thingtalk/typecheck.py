@@ -571,7 +571,7 @@ def check_call(call: tt.Call, kind: str, scope: Scope, report: Report) -> Scope:
             call.span,
             f"show its results: => {signature.qualified}(..) => notify"
             if is_query
-            else f"actions stand last: => {signature.qualified}(..)",
+            else f"an action gives no results; it stands last: => {signature.qualified}(..)",
         )
         return OPEN
     return scope_of(signature.outputs)
