@@ -379,16 +379,16 @@ def _read_program(
     try:
         tree = parse(program, file=place.file)
     except GenieError as error:
-        return program, [], [_in_line(problem, place) for problem in error.problems]
+        return program, [], [problem_in_line(problem, place) for problem in error.problems]
     known = library.class_names()
     missing = [name for name in functions(tree) if name[1:].rpartition(".")[0] not in known]
     mistakes = [] if missing else check(tree, library)
     if not missing and not mistakes:
         program = tokens(canonical(tree, library), library)
-    return program, missing, [_in_line(problem, place) for problem in mistakes]
+    return program, missing, [problem_in_line(problem, place) for problem in mistakes]
 
 
-def _in_line(problem: Problem, place: Span) -> Problem:
+def problem_in_line(problem: Problem, place: Span) -> Problem:
     """Return a mistake of a program where it is in the file; `place` is that of the program."""
     if problem.span is None:
         return replace(problem, span=place)

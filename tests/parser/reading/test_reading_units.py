@@ -11,6 +11,7 @@ from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.languages.library import units_in_sentences
 from genie_dp.languages.units import COMMON, SHIPPED
+from genie_dp.paraphrase.example_values import ExampleValues
 from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.prepare import Prepared, Preparer, key_of
 from genie_dp.skills.load import load_library
@@ -163,6 +164,17 @@ def test_rows_with_units_of_a_skill_come_back_from_their_sentences(pills):
             assert prepared.reason == "value not read", row
             assert prepared.detail.split("unit:")[1] in ("min", "h", "day", "week", "mon")
     assert {"unit:mg", "unit:puff", "unit:canister", "unit:drop"} <= units
+
+
+def test_paraphrasers_are_shown_amounts_in_the_unit_of_a_parameter(pills):
+    import genie_dp as gd
+
+    examples = ExampleValues(library=pills)
+    shown = [examples.show(row) for row in gd.synthesize(pills, size=150, seed=3)]
+    sentences = " / ".join(row.sentence for row in shown if row is not None)
+    for words in (" milligrams", " puffs", " drops"):
+        assert words in sentences
+    assert " kg" not in sentences
 
 
 def test_a_model_may_write_units_of_a_skill_and_no_others_than_before(pills):
