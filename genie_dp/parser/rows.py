@@ -22,17 +22,18 @@ import xxhash
 from genie_dp.dataset.scan import as_row, hash_of
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages import Language, get_language
-from genie_dp.languages.library import Library
+from genie_dp.languages.library import Library, units_in_sentences
 from genie_dp.languages.programs import ByOutline
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.thingtalk.ast import And, Call, Or
 from genie_dp.languages.thingtalk.traverse import rewrite
 from genie_dp.languages.types import is_slot
+from genie_dp.languages.units import COMMON, Units
 from genie_dp.models.vocabulary import Pair
 from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
-from genie_dp.parser.reading.prepare import Left, Preparer, fixed_constants, key_of, phrases_of
+from genie_dp.parser.reading.prepare import Left, Preparer, fixed_constants, phrases_of
 from genie_dp.parser.reading.reading import MOST_CHARACTERS, Locale
 from genie_dp.private_prior import row_weight
 from genie_dp.recipe import fits, kind_in_words
@@ -304,6 +305,11 @@ class Target:
         """Return whether programs hold what readers find in sentences."""
         return self.language.reads_values(self.library)
 
+    @property
+    def units(self) -> Units:
+        """Return the units that readers look for in sentences."""
+        return COMMON if self.library is None else units_in_sentences(self.library)
+
 
 def canonical_text(program: str, target: Target) -> str:
     """Return the canonical token form of a program in the learned style; "" if it is none."""
@@ -472,7 +478,7 @@ def learn_reading(config: ParserConfig, target: Target) -> Reading:
         return Reading()
     sample = _sample(config)
     plain = [row for row in sample if row.source == "synthetic"]
-    reader = load_reader(config.reader)
+    reader = load_reader(config.reader, units=target.units)
     preparer = Preparer(reader, target.language, target.library, NOW, locale(config))
     fixed = fixed_constants(plain, target.language) if plain else _unsaid(sample, preparer)
     return Reading(phrases_of(plain or sample, replace(preparer, fixed=fixed)), fixed)
@@ -505,7 +511,7 @@ def _unsaid(rows: Iterable[Example], preparer: Preparer) -> frozenset[str]:
     for row in rows:
         found = preparer.language.literals(row.program.split(" "))
         constants = [literal.constant for literal in found if not literal.is_text]
-        text_of_key = {key_of(constant): constant for constant in constants}
+        text_of_key = {preparer.key_of(constant): constant for constant in constants}
         if text_of_key:
             read = preparer.reader.read(row.utterance, now=NOW, locale=preparer.locale)
             if not read.values:
@@ -657,7 +663,7 @@ class RowMaker:
         self.known = frozenset(library.names() if library is not None else ())
         self.preparer: Preparer | None = None
         if config.prepare and target.reads_values:
-            reader = load_reader(config.reader, phrases=reading.phrases)
+            reader = load_reader(config.reader, phrases=reading.phrases, units=target.units)
             self.preparer = Preparer(
                 reader, target.language, target.library, NOW, locale(config), reading.fixed
             )

@@ -14,6 +14,7 @@ from genie_dp.languages.thingtalk.ast import LocationValue
 from genie_dp.languages.thingtalk.traverse import rewrite
 from genie_dp.parser.reading.places import gazetteer
 from genie_dp.records import Example
+from genie_dp.skills.check import problem_in_line
 from genie_dp.texts import read_text
 
 EVALUATION_FILE = "eval.tsv"
@@ -115,17 +116,9 @@ def _row(
         tokens = language.tokens(tree, library)
     except GenieError as error:
         place = Span(str(file), number, len(sentence) + 2, number, len(line) + 1)
-        raise GenieError(_in_line(problem, place) for problem in error.problems) from None
+        raise GenieError(problem_in_line(problem, place) for problem in error.problems) from None
     functions = tuple(language.functions(tree))
     return Example(id, sentence, tokens, language.name, "human", functions=functions)
-
-
-def _in_line(problem: Problem, place: Span) -> Problem:
-    """Return a mistake of a program where it is in the file; `place` is that of the program."""
-    if problem.span is None:
-        return replace(problem, span=place)
-    first, last = (place.column + c - 1 for c in (problem.span.column, problem.span.end_column))
-    return replace(problem, span=replace(place, column=first, end_column=last))
 
 
 def at_known_places(program: Any) -> Any:
