@@ -299,7 +299,7 @@ class Project:
         for name, text in sources.items():
             digest = hashlib.sha256(text.encode()).hexdigest()[:32]
             path = Path(os.path.abspath(name))
-            if path.is_relative_to(self.file.parent.absolute()):
+            if path.is_relative_to(os.path.abspath(self.file.parent)):
                 facts[_name_in(path, self.file.parent)] = digest
             else:
                 rest.append(digest)

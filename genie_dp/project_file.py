@@ -244,8 +244,8 @@ def schema() -> dict[str, Any]:
         }
         first = str(inspect.getdoc(_function(name))).split("\n\n")[0].replace("\n", " ")
         properties[name] = {"description": first, "anyOf": [taken, {"type": "null"}]}
-        choice: dict[str, Any] = {"required": [name, "of"] if job.least else [name]}
-        choices.append(choice if job.most else {**choice, "not": {"required": ["of"]}})
+        needed = [name, "of"] if job.least else [name]
+        choices.append({"required": needed, "maxProperties": len(needed)})
     stage = {
         "type": "object",
         "properties": properties,

@@ -107,6 +107,8 @@ class ProjectWatch:
             return self._try_children()
         begun = time.monotonic()
         seen = self._check(saved if before else ())
+        for file, stamp in self._now():  # of those that were read for the first time
+            self._stamps.setdefault(file, stamp)
         return replace(seen, seconds=time.monotonic() - begun)
 
     def _now(self) -> Iterator[tuple[Path, tuple[int, int]]]:

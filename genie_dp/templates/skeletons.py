@@ -109,13 +109,13 @@ _EVAL = """\
 utterance\tprogram
 what have i written in my @WORDS@\tnow => @@NAME@.notes() => notify
 please read me my whole @WORDS@\tnow => @@NAME@.notes() => notify
-are there any @WORDS@ notes about lunch\tnow => (@@NAME@.notes()) filter text =~ "lunch" => notify
-find the notes in my @WORDS@ that mention holidays\tnow => (@@NAME@.notes()) filter text =~ "holidays" => notify
+does my @WORDS@ have any notes about lunch\tnow => (@@NAME@.notes()) filter text =~ "lunch" => notify
+which of my @WORDS@ notes talk about holidays\tnow => (@@NAME@.notes()) filter text =~ "holidays" => notify
 which notes in my @WORDS@ have more than 100 words\tnow => (@@NAME@.notes()) filter word_count > 100 => notify
 how many notes do i have in my @WORDS@\tnow => agg count of (@@NAME@.notes()) => notify
 let me know when somebody writes something new in my @WORDS@\tmonitor (@@NAME@.notes()) => notify
-could you put wash the car into my @WORDS@\tnow => @@NAME@.add_note(text = "wash the car")
-i would like to write pay the rent in my @WORDS@\tnow => @@NAME@.add_note(text = "pay the rent")
+can you put wash the car down in my @WORDS@\tnow => @@NAME@.add_note(text = "wash the car")
+i would like you to write pay the rent in my @WORDS@\tnow => @@NAME@.add_note(text = "pay the rent")
 add to my @WORDS@ that the cat is ill\tnow => @@NAME@.add_note(text = "the cat is ill")
 new @WORDS@ note : ask mum about the garden\tnow => @@NAME@.add_note(text = "ask mum about the garden")
 please erase birthday presents from the @WORDS@\tnow => @@NAME@.delete_note(note = "birthday presents"^^@NAME@:note)
@@ -247,7 +247,7 @@ def new_grammar(name: str, parent: Path = Path("grammars")) -> Skeleton:
         GenieError: the name will not do (R031), or the folder exists (R032).
     """
     target = parent / _checked_name(name, "grammar", dots=False)
-    write_files(target, grammar_files())
+    write_files(target, {"main.genie": grammar_text()})
     return _checked_by(target, f"--grammar {target}")
 
 
@@ -280,9 +280,13 @@ def project_files(name: str) -> Mapping[str, str]:
     return files
 
 
-def grammar_files() -> Mapping[str, str]:
-    """Return path -> text of a new grammar."""
-    return {"main.genie": _GRAMMAR + _FACTS}
+def grammar_text(*, facts: bool = True) -> str:
+    """Return the templates of a new grammar.
+
+    Args:
+        facts: whether skills may say outputs in their own words, as the shipped ones do.
+    """
+    return _GRAMMAR + _FACTS if facts else _GRAMMAR
 
 
 def _fill(text: str, name: str, words: str) -> str:
