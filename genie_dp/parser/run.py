@@ -6,7 +6,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,7 +48,7 @@ from genie_dp.run.cache import keep_pickled, load_pickled, place_in_cache
 from genie_dp.run.files import sha256_of
 from genie_dp.run.manifest import PRIVATE, write_json
 from genie_dp.run.page import render_card
-from genie_dp.run.stage import Output, Result
+from genie_dp.run.stage import Output, Result, hold_output
 from genie_dp.run.work import PARSER, enter_work, interruptible, put_in_place, refuse_output
 from genie_dp.templates.inputs import library_fingerprint
 
@@ -188,14 +188,7 @@ def run(
     screen = _Screen(config, progress)
     job = _read(config, output, library, language, spent, licence, screen)
     is_first = rank() == 0
-    if is_first:
-        # A run that was let in goes on, even if what it is to replace is there.
-        refuse_output(
-            job.folder, job.work, PARSER, resume=output.resume, overwrite=output.overwrite
-        )
-        enter_work(job.work, job.settings(), resume=output.resume)
-    guard: AbstractContextManager[None] = interruptible(job.work) if is_first else nullcontext()
-    with guard, _nothing_left(job) if is_first else nullcontext():
+    with _entered(job) if is_first else nullcontext():
         material, reading = prepare(job, jobs)
         trained = _train(job, material, device, threads, tensorboard)
         if is_first:
@@ -271,6 +264,18 @@ def rank() -> int:
 def _world() -> int:
     """Return how many processes train together, as torchrun says it."""
     return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+@contextmanager
+def _entered(job: _Run) -> Iterator[None]:
+    """Keep the output and its work folder for this run, until the block ends."""
+    resume, overwrite = job.output.resume, job.output.overwrite
+    with hold_output(job.output):
+        # A run that was let in goes on, even if what it is to replace is there.
+        refuse_output(job.folder, job.work, PARSER, resume=resume, overwrite=overwrite)
+        enter_work(job.work, job.settings(), resume=resume)
+        with interruptible(job.work), _nothing_left(job):
+            yield
 
 
 @contextmanager

@@ -9,16 +9,19 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
+from genie_dp.resources import data_folder
 from genie_dp.run.stage import Result
 from genie_dp.skills.load import TEMPLATES_FILE
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.templates.check import check_grammar, in_order
 from genie_dp.templates.grammar import Grammar, functions_in_bodies
-from genie_dp.templates.inputs import grammar_files, load_library, skills_or_shipped
+from genie_dp.templates.inputs import Inputs, grammar_files, load_library, skills_or_shipped
 from genie_dp.templates.load import read_grammar
 
 # What is missing; where skills or statements could not be read, it may stand in those.
 _MISSING = frozenset(("G102", "G109", "K100"))
+# Of these, what templates lack of skills.
+_UNUSED = frozenset(("G102", "G109"))
 
 Trial = Callable[[Grammar, Language, Any], list[Problem]]
 """Returns the templates whose children make no program together (`synthesis.fits.misfits`)."""
@@ -37,12 +40,14 @@ class CheckResult(Result):
         sources: file -> its text, to show them in.
         looked_at: what was read, such as "19 skills".
         lists: lines about lists of values that serve parameters without values of their own.
+        inputs: what was read, put together.
     """
 
     problems: list[Problem] = field(default_factory=list)
     sources: dict[str, str] = field(default_factory=dict)
     looked_at: list[str] = field(default_factory=list)
     lists: list[str] = field(default_factory=list)
+    inputs: Inputs | None = field(default=None, repr=False)
 
     @property
     def mistakes(self) -> tuple[Problem, ...]:
@@ -110,8 +115,20 @@ def run(
     result.problems += problems
     if not is_whole:
         result.problems = [p for p in result.problems if p.code not in _MISSING]
+    if skills and not grammar:
+        result.problems = [p for p in result.problems if not _is_gap_of_shipped(p)]
     result.looked_at.append(_count_of(len(read.templates), "template"))
+    result.inputs = Inputs(
+        language, library, read, result.sources, tuple(skills), tuple(files), skip_broken
+    )
     return result
+
+
+def _is_gap_of_shipped(problem: Problem) -> bool:
+    """Tell whether a shipped template wants what own skills have not: that is as it should be."""
+    shipped = data_folder("grammars")
+    is_there = problem.span is not None and Path(problem.span.file).is_relative_to(shipped)
+    return problem.code in _UNUSED and is_there
 
 
 def _read_skills(paths: Sequence[Path], result: CheckResult, *, skip_broken: bool) -> SkillLibrary:

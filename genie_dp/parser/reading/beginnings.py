@@ -105,8 +105,8 @@ def tokens_without_values(text: str) -> tuple[str, ...] | None:
 
     It looks at each word and the one before, in a tenth of the time that all sorts take; of half of
     the sentences nothing else need be asked. What is only taken by those who ask for further
-    readings does not count: "here", and cities such as Nice. Units that skills declare are not known
-    here.
+    readings does not count: "here", and cities such as Nice. Units that skills declare are not
+    known here.
 
     >>> tokens_without_values("get me a song in the kitchen")
     ('get', 'me', 'a', 'song', 'in', 'the', 'kitchen')
