@@ -249,9 +249,7 @@ class TokenCounts:
     tokens: Counter[str] = field(default_factory=Counter)
     copyable: Counter[str] = field(default_factory=Counter)
 
-    def add(
-        self, names: Sequence[str], rows: Iterable[tuple["array[int]", "array[int]"]]
-    ) -> None:
+    def add(self, names: Sequence[str], rows: Iterable[tuple["array[int]", "array[int]"]]) -> None:
         """Count the tokens of rows: of sentences and programs, as places among the names."""
         words, tokens, copyable = array("i"), array("i"), array("i")
         for sentence, program in rows:

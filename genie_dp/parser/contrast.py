@@ -76,9 +76,7 @@ def add_contrast(rows: Rows) -> None:
 def _rows_of_one_sign(store: RowStore) -> list[bool]:
     """Return for each row whether its program has one sign; other rows have no opposite."""
     is_sign = [_pole(name) in _OPPOSITE for name in store.names]
-    return [
-        sum([is_sign[token] for token in program]) == 1 for _, program in store.numbered()
-    ]
+    return [sum([is_sign[token] for token in program]) == 1 for _, program in store.numbered()]
 
 
 def _opposites(pair: Pair) -> Iterator[tuple[str, str]]:

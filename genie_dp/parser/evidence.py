@@ -94,9 +94,7 @@ def content_words(sentence: Sequence[str], program: Sequence[str] = ()) -> list[
 
 @lru_cache(maxsize=1 << 15)
 def _is_telling(word: str) -> bool:
-    return (
-        word not in function_words() and not is_slot(word) and any(map(str.isalpha, word))
-    )
+    return word not in function_words() and not is_slot(word) and any(map(str.isalpha, word))
 
 
 class Support(NamedTuple):

@@ -476,7 +476,8 @@ def enum_extras(source: ty.Enum, target: ty.Enum) -> tuple[str, ...]:
     """
     if not target.values or "*" in target.values:
         return ()
-    return tuple(name for name in source.values if name not in target.values)
+    known = frozenset(target.values)  # of skills some have a thousand names
+    return tuple(name for name in source.values if name not in known)
 
 
 def same_base(unit: str, other: str) -> bool:
