@@ -201,6 +201,7 @@ class _Said:
 
     def add(self, store: RowStore, language: Language, step: int) -> None:
         """Count the rows of a store, one of so many."""
+        # Of an outline, for texts have no functions, and there are fewer.
         functions_in = cache(language.functions_in)
         start, end, value = map(self._number, (_START, _END, _VALUE))
         bare = self._number(_BARE) << 32
@@ -223,7 +224,7 @@ class _Said:
             terms.update([first << 32 | second for first, second in pairs])
             if not values and not any([is_telling[x] and x not in tokens for x in sentence]):
                 terms.add(bare)
-            for function in set(functions_in(text)):
+            for function in set(functions_in(language.outline(text)[0])):
                 self._terms[function].extend(terms)
 
     def _number(self, name: str) -> int:

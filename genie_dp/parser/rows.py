@@ -665,6 +665,7 @@ class RowMaker:
             self.preparer = Preparer(
                 reader, target.language, target.library, NOW, locale(config), reading.fixed
             )
+        self._known = ByOutline(target.language, self._has_known_functions)
         self._forms = ByOutline(target.language, self._form_of)
 
     def make(self, row: Example, factor: float = 1.0) -> LearnedRow | str:
@@ -677,10 +678,7 @@ class RowMaker:
             return LearnedRow(sentence, OUT_OF_SCOPE, weight, "", family, row.source, ())
         if row.language != language.name:
             return f"a program in {row.language}"
-        # Policies may name all functions of a skill.
-        if language.has_skills and not all(
-            name in self.known or name.endswith(".*") for name in language.functions_in(row.program)
-        ):
+        if language.has_skills and not self._known(row.program)[1]:
             return "a function that the skills do not have"
         prepared = row
         if self.preparer is not None:
@@ -717,6 +715,11 @@ class RowMaker:
             return tokenize(sentence)
         reader, place = self.preparer.reader, self.preparer.locale
         return reader.read(sentence[:MOST_CHARACTERS], now=NOW, locale=place).tokens
+
+    def _has_known_functions(self, program: str) -> tuple[str, bool]:
+        # Policies may name all functions of a skill.
+        names = self.target.language.functions_in(program)
+        return program, all(name in self.known or name.endswith(".*") for name in names)
 
     def _form_of(self, program: str) -> tuple[str, tuple[str, tuple[str, ...]]]:
         """Return the canonical form of a program, what is wrong with it, and its functions.
