@@ -318,6 +318,7 @@ class _Said:
 
     def add(self, store: RowStore, language: Language, step: int) -> None:
         """Count the rows of a store, one of so many."""
+        # Functions are of an outline, for texts have none, and there are fewer.
         functions_in, parts_in = cache(language.functions_in), cache(language.parts_in)
         start, end, value = map(self._number, (_START, _END, _VALUE))
         bare = self._number(_BARE) << 32
@@ -342,7 +343,7 @@ class _Said:
                 terms.add(bare)
             parts = parts_in(tuple(text.split(" ")))
             part_numbers = [self._parts.setdefault(part, len(self._parts)) for part in parts]
-            for function in set(functions_in(text)):
+            for function in set(functions_in(language.outline(text)[0])):
                 self._functions[function].add(terms, part_numbers)
 
     def _number(self, name: str) -> int:

@@ -374,7 +374,7 @@ def in_minutes(seconds: float) -> str:
 
 def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
     """Return the rows in the form in which they are learned, and how they were read."""
-    rows, reading = _prepare_rows(job, jobs)
+    rows, reading, evidence = _prepare_rows(job, jobs)
     check_spent(rows.counts["private"], job.spent)
     validation = validation_rows(job.config, job.target, reading, rows)
     texts, begins = grammar_texts(rows, job.target.language.name), first_tokens(rows)
@@ -385,7 +385,6 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
     from genie_dp.parser.training import Material
 
     refusals = tuple(Checked(sentence, OUT_OF_SCOPE) for sentence in rows.refused_held_out)
-    evidence = Evidence.from_rows((*rows.parts, rows.incomplete), job.target.language)
     if job.start:
         evidence = job.start.evidence_beside(evidence)
     material = Material(
@@ -404,8 +403,8 @@ _LEAST_KEPT = 10_000  # rows: fewer are prepared in seconds
 _MOST_KEPT = 3  # prepared jobs, 20 MB each of 100,000 rows
 
 
-def _prepare_rows(job: _Run, jobs: int) -> "tuple[Rows, Reading]":
-    """Return the prepared rows and how they were read, as they were kept or anew.
+def _prepare_rows(job: _Run, jobs: int) -> tuple[Rows, Reading, Evidence]:
+    """Return the prepared rows, how they were read and what they say, as kept or anew.
 
     Rows with a private one among them, or with a ledger, are never kept: the cache is no place for
     them.
@@ -415,7 +414,7 @@ def _prepare_rows(job: _Run, jobs: int) -> "tuple[Rows, Reading]":
     config = {name: x for name, x in settings["config"].items() if name not in _OF_TRAINING}
     is_public = not (job.spent or job.ledgers or _world() > 1)
     place = place_in_cache({**settings, "config": config}, ".rows") if is_public else None
-    kept: tuple[Rows, Reading] | None = load_pickled(place)
+    kept: tuple[Rows, Reading, Evidence] | None = load_pickled(place)
     if kept is not None:
         job.screen.note("the rows are as they were prepared before")
         return kept
@@ -438,10 +437,11 @@ def _prepare_rows(job: _Run, jobs: int) -> "tuple[Rows, Reading]":
         add_contrast(rows)
     if job.config.out_of_scope:
         add_refused(rows, maker)
+    evidence = Evidence.from_rows((*rows.parts, rows.incomplete), job.target.language)
     is_worth_it = sum(map(len, rows.parts)) >= _LEAST_KEPT
     if place is not None and is_worth_it and not rows.counts["private"]:
-        keep_pickled(place, (rows, reading), most=_MOST_KEPT)
-    return rows, reading
+        keep_pickled(place, (rows, reading, evidence), most=_MOST_KEPT)
+    return rows, reading, evidence
 
 
 def _note_rows(rows: Rows, screen: _Screen) -> None:

@@ -214,12 +214,13 @@ def _train(
     model, vocabulary = network.model, network.vocabulary
     if config.language_model != "none" and material.start is None:
         _start_decoder(model, config, material, vocabulary, work, group)
-    run = _run(config, material, model, vocabulary, work, device, group, listen)
+    decoder = decoder_of(config, material, model, vocabulary, beam=1, longest=_SHORT)
+    run = _run(config, material, decoder, model, work, device, group, listen)
     run.train(work / CHECKPOINTS)
     if config.weights == "int8":  # what is measured is what is kept
         round_weights(model)
     longest = max(longest_of(material.rows), material.start.longest if material.start else 0)
-    best = decoder_of(config, material, model, vocabulary, beam=config.beam, longest=longest)
+    best = decoder.searching(beam=config.beam, longest=longest)
     measurement = score(best, material.validation, material.evidence)
     refusals = score(best, material.refusals, material.evidence)
     is_real = bool(config.validation)
@@ -256,15 +257,18 @@ def _refusal_figures(
 def _run(
     config: ParserConfig,
     material: Material,
+    decoder: Decoder,
     model: Any,
-    vocabulary: Vocabulary,
     work: Path,
     device: str,
     group: Group | None,
     listen: Listener | None,
 ) -> Run:
-    """Return the run of the network, where its last checkpoint left it."""
-    decoder = decoder_of(config, material, model, vocabulary, beam=1, longest=_SHORT)
+    """Return the run of the network, where its last checkpoint left it.
+
+    Args:
+        decoder: of the network, for validations on the way.
+    """
     sample = material.validation[:: max(1, len(material.validation) // _ON_THE_WAY)]
     metrics = MetricsFile(work / "metrics.jsonl")
 
@@ -279,7 +283,7 @@ def _run(
 
     run = Run(
         model,
-        _batches(config, material, vocabulary),
+        _batches(config, material, decoder.vocabulary),
         train_settings(config, device),
         group=group,
         listen=record,

@@ -455,7 +455,8 @@ def enum_extras(source: ty.Enum, target: ty.Enum) -> tuple[str, ...]:
     """
     if not target.values or "*" in target.values:
         return ()
-    return tuple(name for name in source.values if name not in target.values)
+    known = frozenset(target.values)  # of skills some have a thousand names
+    return tuple(name for name in source.values if name not in known)
 
 
 def is_numeric(type_: ty.Type) -> bool:

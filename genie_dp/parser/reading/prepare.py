@@ -194,7 +194,8 @@ class Preparer:
 
     def _make_row(self, row: Example, reading: Reading, places: Places) -> Example:
         if not places:
-            return replace(row, utterance=reading.utterance)
+            utterance = reading.utterance
+            return row if utterance == row.utterance else replace(row, utterance=utterance)
         names = _in_order(reading.tokens)
         starts = {start: (end, token) for token, spans in places.items() for start, end in spans}
         program, tokens, i = row.program.split(" "), list[str](), 0

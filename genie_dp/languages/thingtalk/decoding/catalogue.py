@@ -146,7 +146,8 @@ def constants_of(utterance: str, tokens: str) -> list[str]:
     ['date:2026-11-20', '" sport "']
     """
     words = utterance.split()
-    copied = f" {' '.join(map(escape_word, words))} "
+    has_escapes = '"' in utterance or "\\" in utterance
+    copied = f" {' '.join(map(escape_word, words) if has_escapes else words)} "
     constants: list[str] = []
     rest = iter(tokens.split(" "))
     for token in rest:
