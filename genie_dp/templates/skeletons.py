@@ -93,14 +93,14 @@ the train leaves at nine\t1
 _EVAL = """\
 utterance\tprogram
 what have i written in @WORDS@\tnow => @@NAME@.notes() => notify
-what did i write about lunch\tnow => (@@NAME@.notes()) filter text =~ "lunch" => notify
-any notes over 100 words\tnow => (@@NAME@.notes()) filter word_count > 100 => notify
+what did i write in @WORDS@ about lunch\tnow => (@@NAME@.notes()) filter text =~ "lunch" => notify
+any @WORDS@ notes over 100 words\tnow => (@@NAME@.notes()) filter word_count > 100 => notify
 tell me whenever something new is in my @WORDS@\tmonitor (@@NAME@.notes()) => notify
-remind me to wash the car\tnow => @@NAME@.add_note(text = "wash the car")
+note wash the car in @WORDS@\tnow => @@NAME@.add_note(text = "wash the car")
 put pay the rent in my @WORDS@\tnow => @@NAME@.add_note(text = "pay the rent")
 write ask mum into @WORDS@ please\tnow => @@NAME@.add_note(text = "ask mum")
-get rid of plans\tnow => @@NAME@.delete_note(note = "plans"^^@NAME@:note)
-i no longer need prices\tnow => @@NAME@.delete_note(note = "prices"^^@NAME@:note)
+get rid of plans in my @WORDS@\tnow => @@NAME@.delete_note(note = "plans"^^@NAME@:note)
+i no longer need prices in my @WORDS@\tnow => @@NAME@.delete_note(note = "prices"^^@NAME@:note)
 copy my @WORDS@\tnow => @@NAME@.notes() => @@NAME@.add_note(text = text)
 """
 
