@@ -442,15 +442,14 @@ def _slot(value: tt.SlotValue, report: Report) -> ty.Type:
         hint = "placeholders: NUMBER_0, QUOTED_STRING_0, DATE_0, GENERIC_ENTITY_com.x:song_0, .."
         report.add("T026", f"expected a placeholder, got '{value.token}'", value.span, hint)
         return ty.ANY
-    units = report.signatures.units if isinstance(type_, ty.Measure) or value.unit else SHIPPED
-    if isinstance(type_, ty.Measure) and type_.unit not in units:
-        where = f" in '{value.token}'"
+    if value.unit:
+        type_ = ty.Measure(value.unit)
+    if isinstance(type_, ty.Measure) and type_.unit not in report.signatures.units:
+        where = "" if value.unit else f" in '{value.token}'"
+        units = report.signatures.units
         report.problems.append(unknown_unit(type_.unit, value.span, units, where))
         return ty.ANY
-    if value.unit and value.unit not in units:
-        report.problems.append(unknown_unit(value.unit, value.span, units))
-        return ty.ANY
-    return ty.Measure(value.unit) if value.unit else type_
+    return type_
 
 
 # ------------------------------------------------------------------------------- what is wrong
