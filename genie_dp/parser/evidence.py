@@ -6,6 +6,7 @@ wants something else has words that no row said with them. This tells more than 
 the program alone (docs/parser.md).
 """
 
+import io
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -185,8 +186,9 @@ class Evidence:
 
     def save(self, path: Path) -> None:
         """Write the hashes."""
-        with path.open("wb") as file:
-            np.save(file, self.hashes, allow_pickle=False)
+        out = io.BytesIO()  # numpy does not say why it cannot write a file
+        np.save(out, self.hashes, allow_pickle=False)
+        path.write_bytes(out.getvalue())
 
     @classmethod
     def load(cls, path: Path) -> "Evidence":
