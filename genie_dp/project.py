@@ -203,9 +203,8 @@ class Project:
         """
         wanted, forced = self._needed(names), self._forced(names, force)
         self._read_anew()
-        file = self.output / STATE
-        with hold_output(file), _told_how_to_go_on():
-            state = _State(file)
+        with hold_output(self.output), _told_how_to_go_on():
+            state = _State(self.output / STATE)
             how = jobs or self.jobs, progress
             runs = tuple(self._bring(stage, state, forced, *how) for stage in wanted)
         return ProjectResult(runs)

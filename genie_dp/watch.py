@@ -25,8 +25,8 @@ from genie_dp.templates.run import run as check
 _EACH = 0.2  # seconds from look to look
 _WATCHED = (".tt", ".genie", ".tsv", ".py", ".sexpr")
 _MOST_SHOWN = 8  # templates, where many change at once, as with a skill
-# Enough for a few pairs of a template, and quick.
-_SMALL = SynthesisConfig(max_depth=3, pool_size=200)
+# Enough for a few pairs of a template. Most give some at once; a few stand around others.
+_DEPTHS = tuple(SynthesisConfig(max_depth=depth, pool_size=200) for depth in (1, 3))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class ProjectWatch:
         return Seen(saved, shown, bool(result.mistakes), samples, more, summary)
 
     def _changed(self, saved: tuple[Path, ...], inputs: Inputs | None) -> list[Template]:
-        """Return templates that are new since the last look; else those of a skill that is."""
+        """Return templates that are new since the last look; else those of a class that changed."""
         if inputs is None:
             return []
         own = [t for t in inputs.grammar.templates if t.tree is None]
@@ -156,14 +156,18 @@ class ProjectWatch:
         if not before or not saved:
             return []
         new = [t for t in own if replace(t, id="") not in before]
-        folders = {folder for file in saved for folder in (file.parent, file.parent.parent)}
+        others = (file for file in saved if file.suffix != ".genie")
+        folders = {folder for file in others for folder in (file.parent, file.parent.parent)}
         return new or [t for t in own if t.span and Path(t.span.file).parent in folders]
 
     def _samples(self, inputs: Inputs, changed: Sequence[Template]) -> tuple[TemplateSample, ...]:
-        if not changed:
-            return ()
-        names = {template.id for template in changed}
-        return tuple(preview(_SMALL, inputs, self.count, templates=names))
+        found: dict[str, TemplateSample] = {}
+        for config in _DEPTHS:
+            empty = {t.id for t in changed if t.id not in found or not found[t.id].pairs}
+            if empty:
+                samples = preview(config, inputs, self.count, templates=empty)
+                found |= {sample.template.id: sample for sample in samples}
+        return tuple(found.values())
 
     def _try_children(self) -> Seen | None:
         """Return which templates meet children that do not fit, if that was not told yet."""

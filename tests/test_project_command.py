@@ -327,17 +327,16 @@ def test_a_second_run_into_one_folder_says_who_holds_it(folder, capsys):
         "import sys, time; from pathlib import Path; from genie_dp.run.stage import hold_output\n"
         "with hold_output(Path(sys.argv[1])):\n    print('held', flush=True); time.sleep(60)\n"
     )
-    state = folder / "build" / ".stages.json"
-    command = [sys.executable, "-c", program, str(state)]
+    command = [sys.executable, "-c", program, str(folder / "build")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as other:
         assert other.stdout.readline() == b"held\n"
         assert cli.run(["run"]) == 1
         said = capsys.readouterr().err
-        assert f"is being made by process {other.pid} since 20" in said
+        assert f"build is being made by process {other.pid} since 20" in said
         assert "error[Y027]" in said
         other.send_signal(signal.SIGKILL)
     assert cli.run(["run", "pairs"]) == 0
-    assert [f.name for f in (folder / "build").iterdir() if f.suffix == ".lock"] == []
+    assert not list(folder.rglob("*.lock"))
 
 
 def test_an_output_is_held_until_its_run_ends(tmp_path):
@@ -404,3 +403,45 @@ def test_a_full_disk_names_the_file_and_loses_nothing(folder):
     other = folder / "other.jsonl"
     gd.synthesize(folder / "skills", size=3000, seed=1).save(other)
     assert other.read_bytes() == (folder / "build" / "pairs.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["paraphrase", "auto", "rows.jsonl", "--output", "more.jsonl"], "more.jsonl"),
+        (["augment", "rows.jsonl", "--output", "more.jsonl"], ".more.jsonl.work/rows"),
+        (["split", "rows.jsonl", "--output", "parts"], "parts"),
+        (["new", "project", "mine"], "mine"),
+    ],
+)
+def test_every_command_names_the_file_for_which_there_is_no_room(tmp_path, words, named):
+    resource = pytest.importorskip("resource")
+    rows = [{**OWN, "id": f"own-{n}", "utterance": f"get mail {n} {'a' * n}"} for n in range(300)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "cli.py"), *words], cwd=tmp_path, capture_output=True,
+        text=True, check=False, env={**os.environ, "GENIE_DP_CACHE": ""},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1_500, 1_500)),
+    )  # fmt: skip
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("error[R001]: ")
+    assert last.endswith(f"{named}: File too large")
+    assert "Traceback" not in done.stderr
+
+
+def test_weights_for_which_there_is_no_room_are_an_error_of_their_file(tmp_path):
+    pytest.importorskip("torch")
+    program = (
+        "import resource, sys, torch; from pathlib import Path\n"
+        "from genie_dp.models.saved import save_tensors\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "try:\n    save_tensors({'a': torch.zeros(1000)}, Path(sys.argv[1]))\n"
+        "except OSError as error:\n    print(error.filename, error.strerror)\n"
+    )
+    file = tmp_path / "model.safetensors"
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(file)], cwd=ROOT, capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    assert done.stdout == f"{file} File too large\n"

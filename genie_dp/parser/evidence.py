@@ -6,6 +6,7 @@ wants something else has words that no row said with them. This tells more than 
 the program alone (docs/parser.md).
 """
 
+import io
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -288,8 +289,9 @@ class Evidence:
 
     def save(self, path: Path) -> None:
         """Write all of it."""
-        with path.open("wb") as file:
-            np.savez(file, hashes=self.hashes, telling=self.telling, told=self.told)
+        out = io.BytesIO()  # numpy does not say why it cannot write a file
+        np.savez(out, hashes=self.hashes, telling=self.telling, told=self.told)
+        path.write_bytes(out.getvalue())
 
     @classmethod
     def load(cls, path: Path) -> "Evidence":

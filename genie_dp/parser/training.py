@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.models.batches import Batch, collate
@@ -28,7 +28,7 @@ from genie_dp.models.loop import (
 from genie_dp.models.mixture import Chunks, Part, Strategy
 from genie_dp.models.processes import Group
 from genie_dp.models.recurrent import start_decoder
-from genie_dp.models.saved import SavedModel, continue_from, round_weights
+from genie_dp.models.saved import SavedModel, continue_from, round_weights, save_tensors
 from genie_dp.models.sentences import encode
 from genie_dp.models.seq2seq import SteppedTorch, build
 from genie_dp.models.vocabulary import UNK, Pair, TokenCounts, Vocabulary
@@ -421,7 +421,7 @@ def _start_decoder(
         Run(language_model, batches, TrainSettings(budget, seed=config.seed), group=group).train()
         if group is None or group.rank == 0:
             partial = path.with_suffix(".partial")
-            save_file(language_model.state_dict(), partial)
+            save_tensors(language_model.state_dict(), partial)
             partial.replace(path)
     start_decoder(model, language_model)
 

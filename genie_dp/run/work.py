@@ -180,9 +180,13 @@ def refuse_or_clear(target: Path | None, work: Path, *, resume: bool, overwrite:
 
 @contextmanager
 def interruptible(work: Path) -> Iterator[None]:
-    """Say how to go on when the run is interrupted: the work folder stays."""
+    """Say how to go on when the run is interrupted: the work folder stays.
+
+    What a full disk says without a name gets that of the folder.
+    """
     try:
-        yield
+        with named_trouble(work):
+            yield
     except KeyboardInterrupt as interrupt:
         interrupt.add_note(f"what was done so far is in {work}; go on with --resume")
         raise

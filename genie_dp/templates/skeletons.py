@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.run.files import named_trouble
 from genie_dp.run.stage import Result
 from genie_dp.skills.model import last_name
 
@@ -300,7 +301,7 @@ def write_files(target: Path, files: Mapping[str, str]) -> None:
     if target.exists():
         hint = "give another name, or move the old one away"
         raise GenieError(Problem("R032", f"{target} exists already", hint=hint))
-    with _folder_when_complete(target) as partial:
+    with named_trouble(target), _folder_when_complete(target) as partial:
         for name, text in files.items():
             path = partial / name
             path.parent.mkdir(parents=True, exist_ok=True)
