@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -519,5 +520,5 @@ def _new_explainer(inputs: Inputs) -> "Explainer":
     from genie_dp.parser.reading.said import said_values
     from genie_dp.synthesis.explain import Explainer
 
-    values = said_values(inputs.language, inputs.library)
+    values = said_values(inputs.language, inputs.library, now=datetime.now())
     return Explainer.from_inputs(inputs, values=values)

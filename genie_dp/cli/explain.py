@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def command(
     assert sentence is not None
     explanation = run(
         config, inputs, sentence, expected=expect,
-        values=said_values(inputs.language, inputs.library),
+        values=said_values(inputs.language, inputs.library, now=datetime.now()),
     )  # fmt: skip
     if format_ == "json":
         click.echo(json.dumps(explanation.as_dict(), ensure_ascii=False, indent=2))

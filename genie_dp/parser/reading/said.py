@@ -132,17 +132,11 @@ def _shape(words: Tokens) -> int | None:
     return (first in empty and first not in _LEADS) + (last in empty)
 
 
-def said_values(
-    language: Language, library: Library, *, now: datetime | None = None
-) -> SaidValues | None:
-    """Return what reads the values of sentences; None if sentences of the library hold none.
-
-    Args:
-        now: from when "tomorrow" is told; None for today.
-    """
+def said_values(language: Language, library: Library, *, now: datetime) -> SaidValues | None:
+    """Return what reads the values of sentences; None if sentences of the library hold none."""
     if not language.reads_values(library):
         return None
-    return SaidValues(language, library, now=now or datetime.now())
+    return SaidValues(language, library, now=now)
 
 
 def _value(constant: str, text: str, how: str, doubt: float) -> NameOrText:
