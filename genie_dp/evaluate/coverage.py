@@ -361,7 +361,10 @@ class CoverageReader:
         if sentence.expected:
             aligned = align(sentence.utterance, sentence.expected, self.spoken, self.inputs)
             return Stub.from_sentence(aligned, self.inputs)
-        for function, _ in sentence.missed.nearest:
+        telling = self.values.content_words(sentence.read.tokens)
+        for function, words in sentence.missed.nearest:
+            if 2 * len(words) < len(telling):  # one word of many says too little of a function
+                continue
             found = nearest.align(sentence.utterance, function)
             if found is not None:
                 return Stub.from_sentence(found, self.inputs)

@@ -109,6 +109,10 @@ def test_a_sentence_without_program_gets_a_stub_of_the_nearest_function(inputs):
     (sentence,) = run(CONFIG, inputs, [row_of("let us hear my songs", "", inputs)]).sentences
     assert sentence.missed.nearest[0] == ("@com.example.jukebox.songs", ("songs",))
     assert "@com.example.jukebox.songs()" in sentence.missed.stub
+    far = row_of("which beach has the finest sand for building castles , and songs", "", inputs)
+    (sentence,) = run(CONFIG, inputs, [far]).sentences
+    assert sentence.missed.nearest
+    assert sentence.missed.stub == ""
 
 
 def test_a_long_sentence_is_given_up_and_says_so(inputs, reader):
