@@ -10,10 +10,11 @@ import numpy as np
 import torch
 from safetensors.torch import load_file
 
+from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.models.batches import Batch, collate
 from genie_dp.models.calibration import Calibration
-from genie_dp.models.device import bf16_helps
+from genie_dp.models.device import bf16_helps, can_use_bf16
 from genie_dp.models.encoder import Encoder, KeptVectors
 from genie_dp.models.language_model import ProgramBatches, ProgramLSTM
 from genie_dp.models.layers import Features, give_vectors
@@ -318,7 +319,14 @@ def _batches(config: ParserConfig, material: Material, vocabulary: Vocabulary) -
 
 
 def train_settings(config: ParserConfig, device: str = "cpu") -> TrainSettings:
-    """Return the settings of the loop on a device."""
+    """Return the settings of the loop on a device.
+
+    Raises:
+        GenieError: N008, bfloat16 is asked for and the device has none.
+    """
+    if config.bf16 and not can_use_bf16(device):
+        message = f"{device} does not run these networks in bfloat16"
+        raise GenieError(Problem("N008", message, hint="leave --bf16 (bf16 in a recipe) out"))
     seconds = None if config.minutes is None else 60.0 * config.minutes
     return TrainSettings(
         TrainingBudget(steps=config.steps, epochs=config.epochs, seconds=seconds),
