@@ -171,6 +171,7 @@ class Template:
         tree: the body already parsed, for templates converted from real skills; else None.
         python: the call, where the body is a Python semantic function.
         flags: (("paraphrase", False),): the subsets it is kept out of or reserved for.
+        has_own_id: whether the file writes the id, else it is made of the template's place.
     """
 
     id: str
@@ -185,17 +186,22 @@ class Template:
     weight: float = 1.0
     python: PythonCall | None = None
     tree: Any = field(default=None, compare=False, repr=False)
+    has_own_id: bool = field(default=False, compare=False, repr=False)
     span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateFile:
-    """The statements of one template file, by sort, each in the order of the text."""
+    """The statements of one template file, by sort, each in the order of the text.
+
+    `tables` are the children that are filled from tables.
+    """
 
     imports: tuple[Import, ...]
     using: tuple[Using, ...]
     categories: tuple[Category, ...]
     templates: tuple[Template, ...]
+    tables: tuple[Child, ...] = ()
 
 
 # --------------------------------------------------------------------- walks over utterances
