@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -185,8 +186,14 @@ def functions_in_bodies(grammar: Grammar) -> frozenset[str]:
     >>> sorted(functions_in_bodies(Grammar(templates=(one,))))
     ['@light', '@light.power']
     """
-    names: set[str] = set()
-    for template in grammar.templates:
-        for name, after_selector in _FUNCTION.findall(template.body_text):
-            names.update((name, name + after_selector))
-    return frozenset(names)
+    return frozenset().union(*(_functions_in(template.body_text) for template in grammar.templates))
+
+
+@lru_cache(maxsize=20_000)
+def _functions_in(body: str) -> frozenset[str]:
+    """Return the functions that a text names; templates are asked again and again."""
+    return frozenset(
+        name
+        for function, after_selector in _FUNCTION.findall(body)
+        for name in (function, function + after_selector)
+    )

@@ -1,5 +1,6 @@
 """The stage that checks skills and templates: every mistake and every warning of both."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,11 +10,16 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
 from genie_dp.run.stage import Result
+from genie_dp.skills.load import FolderReader
+from genie_dp.skills.load import load_library as read_skills
 from genie_dp.skills.model import SkillLibrary
-from genie_dp.templates.check import check_grammar, in_order
+from genie_dp.skills.thingpedia import ConvertedDatasets, convert
+from genie_dp.templates.check import GrammarChecker, in_order
 from genie_dp.templates.grammar import Grammar, functions_in_bodies
 from genie_dp.templates.inputs import grammar_files, load_library, skills_or_shipped
-from genie_dp.templates.load import read_grammar
+from genie_dp.templates.load import Functions, Reading, read_grammar, run_functions
+from genie_dp.templates.syntax import FileParser
+from genie_dp.texts import ReadSource, read_source
 
 # What is missing; where skills or statements could not be read, it may stand in those.
 _MISSING = frozenset(("G102", "G109", "K100"))
@@ -35,12 +41,15 @@ class CheckResult(Result):
         sources: file -> its text, to show them in.
         looked_at: what was read, such as "19 skills".
         lists: lines about lists of values that serve parameters without values of their own.
+        library, grammar: what was checked.
     """
 
     problems: list[Problem] = field(default_factory=list)
     sources: dict[str, str] = field(default_factory=dict)
     looked_at: list[str] = field(default_factory=list)
     lists: list[str] = field(default_factory=list)
+    library: Library | None = field(default=None, repr=False)
+    grammar: Grammar | None = field(default=None, repr=False)
 
     @property
     def mistakes(self) -> tuple[Problem, ...]:
@@ -82,41 +91,153 @@ def run(
     Raises:
         GenieError: there is no such grammar (R021), or mistakes in declarations.
     """
-    result = CheckResult()
-    files = grammar_files(grammar)
-    extra: Sequence[Any] = ()
-    library: Library
-    if language.has_skills:
-        library = _read_skills(skills_or_shipped(skills), result, skip_broken=skip_broken)
-        files += [skill.templates for skill in library.skills if skill.templates is not None]
-        extra = _convert_datasets(library, result)
-    else:
-        library = load_library(language.name, skills, skip_broken=skip_broken)
-    read, problems = read_grammar(files, language, extra=extra)
-    is_whole = not any(p.severity == "error" for p in (*result.problems, *problems))
-    is_whole &= not library.skipped
-    problems += check_grammar(read, language, library)
-    if trial is not None and not any(problem.severity == "error" for problem in problems):
-        problems = in_order(problems + trial(read, language, library), read)
-    result.sources |= read.sources
-    if isinstance(library, SkillLibrary):
-        _find_gaps(library, read, lists, result)
-    result.problems += problems
-    if not is_whole:
-        result.problems = [p for p in result.problems if p.code not in _MISSING]
-    result.looked_at.append(_count_of(len(read.templates), "template"))
-    return result
+    checker = Checker(language, skills, grammar)
+    return checker.run(skip_broken=skip_broken, trial=trial, lists=lists)
 
 
-def _read_skills(paths: Sequence[Path], result: CheckResult, *, skip_broken: bool) -> SkillLibrary:
+class Checker:
+    """Checks skills and templates, again and again where it is kept.
+
+    What is as before is not read again, and not looked at again.
+    """
+
+    def __init__(
+        self,
+        language: Language,
+        skills: Sequence[Path] = (),
+        grammar: Sequence[Path] = (),
+        *,
+        read: ReadSource = read_source,
+        functions: Callable[[str, str], Functions] = run_functions,
+    ):
+        """Start with nothing read.
+
+        Args:
+            language, skills, grammar: those of `run`.
+            read: gives the text of a file.
+            functions: gives the functions of a Python file (path, text).
+        """
+        self.language, self.skills, self.grammar = language, skills, grammar
+        self.folders, self.files = FolderReader(read), FileParser()
+        self._reading = Reading(read, self.files.parse_file, functions)
+        self._templates = GrammarChecker(language)
+        self._library: Library | None = None
+        self._converted = ConvertedDatasets()
+        self._gaps: tuple[frozenset[str], list[Problem]] | None = None
+
+    def run(
+        self,
+        *,
+        skip_broken: bool = False,
+        trial: Trial | None = None,
+        lists: Lists | None = None,
+        when_read: Callable[[Library, Grammar], None] | None = None,
+    ) -> CheckResult:
+        """Return all that is wrong or odd now.
+
+        Args:
+            skip_broken, trial, lists: those of `run`.
+            when_read: called once all is read, before it is looked at.
+
+        Raises:
+            GenieError: there is no such grammar (R021), or nothing can be read of the skills.
+        """
+        result = CheckResult()
+        files = grammar_files(self.grammar)
+        library = self._read_library(result, skip_broken=skip_broken)
+        if isinstance(library, SkillLibrary):
+            files += [skill.templates for skill in library.skills if skill.templates is not None]
+        grammar, problems = read_grammar(
+            files, self.language, extra=self._converted.templates, reading=self._reading
+        )
+        result.library, result.grammar = library, grammar
+        if when_read is not None:
+            when_read(library, grammar)
+        is_whole = not any(p.severity == "error" for p in (*result.problems, *problems))
+        is_whole &= not library.skipped
+        problems += self._templates.check(grammar, library)
+        if trial is not None and not any(problem.severity == "error" for problem in problems):
+            problems = in_order(problems + trial(grammar, self.language, library), grammar)
+        result.sources |= grammar.sources
+        if isinstance(library, SkillLibrary):
+            self._find_gaps(library, grammar, lists, result)
+        result.problems += problems
+        if not is_whole:
+            result.problems = [p for p in result.problems if p.code not in _MISSING]
+        result.looked_at.append(_count_of(len(grammar.templates), "template"))
+        return result
+
+    def _read_library(self, result: CheckResult, *, skip_broken: bool) -> Library:
+        """Return the library as it is now; the mistakes in it go to the result."""
+        library: Library
+        last = self._library
+        if not self.language.has_skills:
+            library = load_library(self.language.name, self.skills, skip_broken=skip_broken)
+            if last is None or last.sources != library.sources:
+                self._templates.forget(lambda _: True)
+        else:
+            paths = skills_or_shipped(self.skills)
+            library = _read_skills(paths, result, self.folders, skip_broken=skip_broken)
+            if not isinstance(last, SkillLibrary) or last.classes is not library.classes:
+                self._converted, self._gaps = convert(library), None
+                self._forget_callers(last, library)
+            result.problems += self._converted.warnings
+        self._library = library
+        return library
+
+    def _forget_callers(self, last: Library | None, library: SkillLibrary) -> None:
+        """Forget templates that call what changed in the skills."""
+        changed = _changed_classes(last, library) if isinstance(last, SkillLibrary) else None
+        if changed is None:
+            self._templates.forget(lambda _: True)
+        elif changed:
+            names = "|".join(map(re.escape, sorted(changed)))
+            call = re.compile(rf"@(?:{names})(?![\w-])")
+            self._templates.forget(lambda template: bool(call.search(template.body_text)))
+
+    def _find_gaps(
+        self, library: SkillLibrary, grammar: Grammar, lists: Lists | None, result: CheckResult
+    ) -> None:
+        """Note what skills lack; values that shipped lists have are not missing."""
+        from genie_dp.skills.check import check_library
+
+        templated = functions_in_bodies(grammar)
+        if self._gaps is None or self._gaps[0] != templated:
+            self._gaps = templated, check_library(library, templated)
+        problems = self._gaps[1]
+        if lists is not None:
+            problems, result.lists = lists(problems, library)
+        result.problems += problems
+
+
+def _changed_classes(last: SkillLibrary, library: SkillLibrary) -> frozenset[str] | None:
+    """Return the classes that are not what they were; None where that cannot be told of some."""
+    parents = [
+        {name: kind.parents for name, kind in each.entity_types.items()} for each in (last, library)
+    ]
+    if parents[0] != parents[1]:
+        return None  # values of one kind may stand where they could not
+    skills = [{c.name: s for s in each.skills for c in s.classes} for each in (last, library)]
+    names = skills[0].keys() | skills[1].keys()
+    changed = {name for name in names if skills[0].get(name) is not skills[1].get(name)}
+    heirs = {
+        name
+        for each in (last, library)
+        for name, skill_class in each.classes.items()
+        if not changed.isdisjoint(skill_class.lineage)
+    }
+    return frozenset(changed | heirs)
+
+
+def _read_skills(
+    paths: Sequence[Path], result: CheckResult, reader: FolderReader, *, skip_broken: bool
+) -> SkillLibrary:
     """Return the skills that can be read; the mistakes in the others go to the result."""
-    from genie_dp.skills.load import load_library as read_skills
-
     try:
-        library = read_skills(paths)
+        library = read_skills(paths, reader=reader)
     except GenieError as error:
         result.sources |= error.sources
-        library = read_skills(paths, skip_broken=True)
+        library = read_skills(paths, skip_broken=True, reader=reader)
         for problem in error.problems:
             lowered = replace(problem, severity="warning") if skip_broken else problem
             result.problems.append(lowered)
@@ -130,27 +251,6 @@ def _read_skills(paths: Sequence[Path], result: CheckResult, *, skip_broken: boo
         + (f" ({inherited:,} inherited)" if inherited else ""),
     ]
     return library
-
-
-def _convert_datasets(library: SkillLibrary, result: CheckResult) -> Sequence[Any]:
-    """Return the templates of the skills' Thingpedia data sets."""
-    from genie_dp.skills.thingpedia import convert
-
-    converted = convert(library)
-    result.problems += converted.warnings
-    return converted.templates
-
-
-def _find_gaps(
-    library: SkillLibrary, grammar: Grammar, lists: Lists | None, result: CheckResult
-) -> None:
-    """Note what skills lack; values that shipped lists have are not missing."""
-    from genie_dp.skills.check import check_library
-
-    problems = check_library(library, functions_in_bodies(grammar))
-    if lists is not None:
-        problems, result.lists = lists(problems, library)
-    result.problems += problems
 
 
 def _count_of(count: int, noun: str) -> str:

@@ -414,7 +414,9 @@ class FileParser:
         known = self.known.get((file, prefix))
         if known is None or known.text != text:
             before = known.statements if known else {}
-            known = self.known[file, prefix] = self._read(TemplateSource(file, text), prefix, before)
+            known = self.known[file, prefix] = self._read(
+                TemplateSource(file, text), prefix, before
+            )
         return known.parsed, known.problems
 
     def _read(
