@@ -34,7 +34,7 @@ from genie_dp.skills.annotations import (
 from genie_dp.skills.link import entity_kind
 from genie_dp.skills.model import SkillLibrary
 
-_ANNOTATIONS = frozenset(
+ANNOTATIONS = frozenset(
     (
         "accepts", "additive", "canonical", "confirm", "confirmation", "confirmation_remote",
         "default", "description", "doc", "enum", "filterable", "formatted", "json_key", "label",
@@ -121,8 +121,8 @@ def _function_problems(function: FunctionDecl) -> Iterator[Problem]:
 def _misspelt(annotations: Iterable[Annotation]) -> Iterator[Problem]:
     for annotation in annotations:
         hint = None
-        if annotation.name not in _ANNOTATIONS:
-            hint = did_you_mean(annotation.name, _ANNOTATIONS)
+        if annotation.name not in ANNOTATIONS:
+            hint = did_you_mean(annotation.name, ANNOTATIONS)
         if hint and "_" not in annotation.name:
             yield _warning(
                 "K113", f"annotation {annotation.name!r} says nothing", annotation.span, hint

@@ -41,7 +41,7 @@ from genie_dp.templates.ast import (
 from genie_dp.templates.guard import Guard, parse_guard
 
 STRING = r"""'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*\""""
-_COMMENT = r"//[^\n]*|/\*(?:.|\n)*?(?:\*/|\Z)"
+COMMENT = r"//[^\n]*|/\*(?:.|\n)*?(?:\*/|\Z)"
 # What can begin a statement at the start of a line: where the one before was left open, it ends
 # here, and one mistake does not swallow the rest of the file.
 _HEAD = (
@@ -49,12 +49,12 @@ _HEAD = (
     r"""|[^\W\d]\w*\s*(?:\[[^\]\n]*\]\s*)?:=)"""
 )
 _SCAN = re.compile(
-    rf"(?P<comment>{_COMMENT})|(?P<head>{_HEAD})|(?<=\w)'(?=\w)|{STRING}|[()\[\]{{}};]",
+    rf"(?P<comment>{COMMENT})|(?P<head>{_HEAD})|(?<=\w)'(?=\w)|{STRING}|[()\[\]{{}};]",
     re.MULTILINE,
 )
-_RESUMES = re.compile(rf"(?:\s|{_COMMENT})*(?:\Z|{_HEAD})", re.MULTILINE)
-_SPACE = re.compile(rf"(?:\s|{_COMMENT})*")
-_COMMENT_OR_TEXT = re.compile(rf"(?P<comment>{_COMMENT})|(?<=\w)'(?=\w)|{STRING}")
+_RESUMES = re.compile(rf"(?:\s|{COMMENT})*(?:\Z|{_HEAD})", re.MULTILINE)
+_SPACE = re.compile(rf"(?:\s|{COMMENT})*")
+_COMMENT_OR_TEXT = re.compile(rf"(?P<comment>{COMMENT})|(?<=\w)'(?=\w)|{STRING}")
 
 
 @dataclass(frozen=True)
