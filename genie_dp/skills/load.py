@@ -21,7 +21,7 @@ from genie_dp.languages.library import Skipped
 from genie_dp.languages.thingtalk.declarations import ClassDef, Dataset
 from genie_dp.languages.thingtalk.parser import parse_library
 from genie_dp.languages.thingtalk.typecheck import check_class
-from genie_dp.skills.link import entity_types, link
+from genie_dp.skills.link import LinkedClass, entity_types, link
 from genie_dp.skills.model import DatasetTemplate, Skill, SkillLibrary, SkillValues
 from genie_dp.texts import Paths, ReadSource, paths_of, read_source
 
@@ -139,6 +139,7 @@ class FolderReader:
         self._read = read
         self.known: dict[Path, tuple[Sequence[Path], _ReadFolder]] = {}
         self._linked: _Linked | None = None
+        self._classes: dict[str, LinkedClass] = {}
 
     def folder(self, path: Path) -> "_ReadFolder":
         """Return what a folder holds, with its mistakes."""
@@ -155,7 +156,7 @@ class FolderReader:
         linked = self._linked
         is_same = linked is not None and len(linked.read) == len(read)
         if linked is None or not is_same or any(map(operator.is_not, linked.read, read)):
-            linked = self._linked = _Linked(tuple(read), *_assemble(read))
+            linked = self._linked = _Linked(tuple(read), *_assemble(read, self._classes))
         return linked.library, linked.errors
 
     def _is_same(self, source: tuple[str, str]) -> bool:
@@ -396,12 +397,14 @@ def _file_or_none(path: Path) -> Path | None:
 # ------------------------------------------------------------------------------- library
 
 
-def _assemble(read: Sequence[_ReadFolder]) -> tuple[SkillLibrary, list[Problem]]:
+def _assemble(
+    read: Sequence[_ReadFolder], known: dict[str, LinkedClass]
+) -> tuple[SkillLibrary, list[Problem]]:
     """Return the library of sound folders, and the errors that show when they are linked."""
     skills = tuple(r.skill for r in read if r.skill is not None)
     definitions = [c for skill in skills for c in skill.classes]
     lenient = {c.name: skill.is_real for skill in skills for c in skill.classes}
-    linked = link(definitions, is_lenient=lenient)
+    linked = link(definitions, is_lenient=lenient, known=known)
     types, mistakes = entity_types(definitions, linked.classes)
     value_lists, repeated = _value_lists(read)
     problems = [*linked.problems, *mistakes, *repeated]

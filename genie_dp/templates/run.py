@@ -10,6 +10,7 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
 from genie_dp.run.stage import Result
+from genie_dp.skills.check import Known, check_library
 from genie_dp.skills.load import FolderReader
 from genie_dp.skills.load import load_library as read_skills
 from genie_dp.skills.model import SkillLibrary
@@ -124,6 +125,7 @@ class Checker:
         self._library: Library | None = None
         self._converted = ConvertedDatasets()
         self._gaps: tuple[frozenset[str], list[Problem]] | None = None
+        self._classes: Known = {}
 
     def run(
         self,
@@ -199,11 +201,9 @@ class Checker:
         self, library: SkillLibrary, grammar: Grammar, lists: Lists | None, result: CheckResult
     ) -> None:
         """Note what skills lack; values that shipped lists have are not missing."""
-        from genie_dp.skills.check import check_library
-
         templated = functions_in_bodies(grammar)
         if self._gaps is None or self._gaps[0] != templated:
-            self._gaps = templated, check_library(library, templated)
+            self._gaps = templated, check_library(library, templated, known=self._classes)
         problems = self._gaps[1]
         if lists is not None:
             problems, result.lists = lists(problems, library)
