@@ -1,4 +1,4 @@
-"""A client of the language server, as an editor is one: pygls' own, over standard input and output."""
+"""A client of the language server as an editor is one: that of pygls, over standard input."""
 
 import asyncio
 import sys
@@ -12,7 +12,7 @@ from pygls.lsp.client import BaseLanguageClient
 
 import genie_dp
 
-PATIENCE = 120  # seconds; a shared machine may be slow
+PATIENCE = 25  # seconds; a shared machine may be slow
 ROOT = Path(genie_dp.__file__).parent.parent
 
 
@@ -118,9 +118,7 @@ class EditorClient:
 
     def changed_on_disk(self, *paths):
         changes = [types.FileEvent(Path(p).as_uri(), types.FileChangeType.Changed) for p in paths]
-        self.client.workspace_did_change_watched_files(
-            types.DidChangeWatchedFilesParams(changes)
-        )
+        self.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams(changes))
 
     def until(self, is_so):
         """Wait until something is so, and return what it is."""
@@ -160,9 +158,7 @@ class EditorClient:
         return {item.label: item for item in made.items} if made else {}
 
     def hover(self, uri, text, mark):
-        found = self._ask(
-            self.client.text_document_hover_async, types.HoverParams, uri, text, mark
-        )
+        found = self._ask(self.client.text_document_hover_async, types.HoverParams, uri, text, mark)
         return found.contents.value if found else None
 
     def definition(self, uri, text, mark):

@@ -69,11 +69,13 @@ class Bench:
         self.sources, self.texts = sources, texts
         self.language = get_language(sources.language)
         self.view: View | None = None
+        self.is_broken = False  # whether the last check met mistakes
         self.extra: frozenset[Path] = frozenset()
         self._open: Mapping[str, str] = {}
         self._read: dict[str, tuple[tuple[int, int], str]] = {}
         self._kept: Path | None = None
         self._tried: tuple[TriedTemplates, Mapping[str, Template]] = TriedTemplates([]), {}
+        self._tried_digest = ""
         self._checker = self._new_checker()
         self._recall()
 
@@ -101,6 +103,7 @@ class Bench:
             problems = list(error.problems)
         else:
             problems = result.problems
+        self.is_broken = any(problem.severity == "error" for problem in problems)
         by_file: dict[str, list[Problem]] = {}
         for problem in problems:
             by_file.setdefault(problem.span.file if problem.span else "", []).append(problem)
@@ -140,11 +143,11 @@ class Bench:
         if view is None:
             return None
         trial = Trial(view)
-        return trial if self._tried[1] != trial.templates else None
+        return trial if trial.digest != self._tried_digest else None
 
     def take(self, tried: TriedTemplates, trial: "Trial") -> None:
         """Take what came of a trial: sentences for hovers, problems for the next check."""
-        self._tried = tried, trial.templates
+        self._tried, self._tried_digest = (tried, trial.templates), trial.digest
         if self.view is not None:
             self.view = replace(self.view, samples=tried.samples)
 
@@ -201,12 +204,19 @@ class Trial:
     """What is tried apart from the editor, for it takes seconds: every template, with children.
 
     Templates that call Python are left out: an editor does not run what somebody opens.
+
+    Attributes:
+        digest: of all texts.
     """
 
     def __init__(self, view: View):
         """Take library and templates as they are now."""
         self.view = view
         self.templates = {template.id: template for template in view.grammar.templates}
+        digest = hashlib.sha256(view.language.name.encode())
+        for text in (*view.library.sources.values(), *view.grammar.sources.values()):
+            digest.update(hashlib.sha256(text.encode()).digest())
+        self.digest = digest.hexdigest()
 
     def input(self) -> bytes:
         """Return what `genie_dp.serve.editor.trying` reads."""
@@ -216,10 +226,7 @@ class Trial:
 
     def place(self) -> Path | None:
         """Return where the result is kept in the cache; None if it is not."""
-        digest = hashlib.sha256(self.view.language.name.encode())
-        for text in (*self.view.library.sources.values(), *self.view.grammar.sources.values()):
-            digest.update(hashlib.sha256(text.encode()).digest())
-        return place_in_cache(("tried in an editor", digest.hexdigest()), ".tried")
+        return place_in_cache(("tried in an editor", self.digest), ".tried")
 
 
 def names_of_functions(path: str, text: str) -> dict[str, Callable[..., Any]]:

@@ -1,42 +1,27 @@
-"""The language server: what editors ask, answered from a Bench by the protocol of pygls.
+"""The language server: what editors ask, by the protocol of pygls.
 
-The library is read, and changes are checked, in one thread beside the loop that answers. Requests
-wait until skills and templates were read once; then they are answered from what was known last.
+Requests wait until skills and templates were read once; then they are answered from what was known
+last. pygls is imported when a server is made.
 """
 
-import asyncio
-import gc
-import os
-import pickle
-import sys
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
-import genie_dp
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
-from genie_dp.resources import data_folder
-from genie_dp.run.cache import keep_pickled, load_pickled
-from genie_dp.serve.editor.bench import Bench, Problems, Trial, View, real_path
+from genie_dp.serve.editor.bench import View
 from genie_dp.serve.editor.complete import Completion, Kind, complete
 from genie_dp.serve.editor.layout import format_text
 from genie_dp.serve.editor.navigate import (
-    Place,
     check_renamable,
     definitions,
     references,
     rename_category,
 )
-from genie_dp.serve.editor.places import Range, Text, path_of
+from genie_dp.serve.editor.places import Text, path_of
+from genie_dp.serve.editor.sessions import Editor, Session, range_in
 from genie_dp.serve.editor.shown import Named, describe, named_at
-from genie_dp.serve.editor.sources import PROJECT_FILE, Found, ReadProject, Sources, find_sources
-from genie_dp.synthesis.trials import TriedTemplates
-
-DELAY = 0.06  # seconds of silence before what was typed is checked
-_SUFFIXES = (".genie", ".tt")
-_TRYING = "genie_dp.serve.editor.trying"
+from genie_dp.serve.editor.sources import PROJECT_FILE, ReadProject
 
 
 def check_editor() -> None:
@@ -61,275 +46,43 @@ def run(read_project: ReadProject, *, tcp: int | None = None) -> None:
         GenieError: R071, pygls is not installed.
     """
     check_editor()
-    server = make_server(read_project)
-    if tcp is None:
-        server.start_io()
-    else:
-        server.start_tcp("127.0.0.1", tcp)
-
-
-class Session:
-    """One bench, with what has to be done on it next.
-
-    Attributes:
-        ready: set once skills and templates were read.
-        project: the genie.yaml that names them, and what is wrong with it.
-    """
-
-    def __init__(self, bench: Bench):
-        """Start with nothing done."""
-        self.bench = bench
-        self.ready = asyncio.Event()
-        self.project: Found | None = None
-        self.wants_trial = True
-        self.published: frozenset[str] = frozenset()
-        self.timer: asyncio.TimerHandle | None = None
-        self.work: asyncio.Task[None] | None = None
-        self.is_stale = False
-        self.trial: asyncio.Task[None] | None = None
-
-
-class Editor:
-    """All that is open in an editor.
-
-    Attributes:
-        texts: real path -> text of each open document, lines ended by one character.
-        uris: real path -> how the editor calls it.
-    """
-
-    def __init__(self, server: Any, read_project: ReadProject):
-        """Start with nothing open."""
-        self.server, self.read_project = server, read_project
-        self.texts: dict[str, str] = {}
-        self.uris: dict[str, str] = {}
-        self.sessions: dict[Sources, Session] = {}
-        self.of_document: dict[str, Session] = {}
-        self.thread = ThreadPoolExecutor(1, thread_name_prefix="check")
-
-    # --------------------------------------------------------------------------- documents
-
-    def open(self, uri: str, text: str) -> None:
-        """Take a document that was opened, or changed."""
-        path = path_of(uri)
-        if path is None or path.suffix not in _SUFFIXES:
-            return
-        real = real_path(path)
-        self.texts[real] = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-        is_new = real not in self.of_document
-        self.uris[real] = uri
-        session = self._join(path) if is_new else self.of_document[real]
-        self.schedule(session, 0 if is_new else DELAY)
-
-    def close(self, uri: str) -> None:
-        """Forget a document; its file counts again."""
-        real = real_path(path_of(uri) or uri)
-        if self.texts.pop(real, None) is not None:
-            self.schedule(self.of_document.pop(real), 0)
-            self.uris.pop(real, None)
-
-    def save(self, uri: str) -> None:
-        """Check anew what a file belongs to, and try its templates."""
-        session = self.of_document.get(real_path(path_of(uri) or uri))
-        if session is not None:
-            session.wants_trial = True
-            self.schedule(session, 0)
-
-    def changed_on_disk(self, uris: Iterable[str]) -> None:
-        """Check all anew after files changed; a project file may have moved documents."""
-        if any(uri.endswith(f"/{PROJECT_FILE}") for uri in uris):
-            for real in list(self.of_document):
-                self._join(Path(real))
-        for session in {id(s): s for s in self.of_document.values()}.values():
-            self.schedule(session, DELAY)
-
-    def _join(self, document: Path) -> Session:
-        """Return the session of a document, a new one where it is the first of its sources."""
-        found = find_sources(document, self.read_project)
-        session = self.sessions.get(found.sources)
-        if session is None:
-            session = self.sessions[found.sources] = Session(Bench(found.sources, self.texts))
-        session.project = found
-        self.of_document[real_path(document)] = session
-        return session
-
-    async def session_of(self, uri: str) -> Session | None:
-        """Return the session of an open document, once it is ready."""
-        session = self.of_document.get(real_path(path_of(uri) or uri))
-        if session is not None:
-            await session.ready.wait()
-        return session
-
-    # ------------------------------------------------------------------------------ checks
-
-    def schedule(self, session: Session, delay: float) -> None:
-        """Check after some silence; what is being checked now is then checked once more."""
-        session.is_stale = True
-        if session.timer is not None:
-            session.timer.cancel()
-        loop = asyncio.get_running_loop()
-        session.timer = loop.call_later(delay, lambda: self._start(session))
-
-    def _start(self, session: Session) -> None:
-        if session.work is None or session.work.done():
-            session.work = asyncio.ensure_future(self._check(session))
-
-    async def _check(self, session: Session) -> None:
-        is_first = not session.ready.is_set()
-        if is_first:
-            await self._tell_reading(session)
-        else:
-            await self._check_once(session)
-        while session.is_stale:
-            await self._check_once(session)
-        if session.wants_trial:
-            session.wants_trial = False
-            self._try(session)
-
-    async def _tell_reading(self, session: Session) -> None:
-        """Read and check for the first time, and show that in the editor."""
-        progress = await begin_progress(self.server, "Reading skills and templates")
-        try:
-            await self._check_once(session)
-            session.bench.keep()
-        finally:
-            view = session.bench.view
-            count = len(view.grammar.templates) if view else 0
-            progress(f"{count:,} templates")
-        # What was read stays: the collector need not look at it again and again.
-        gc.collect()
-        gc.freeze()
-
-    async def _check_once(self, session: Session) -> None:
-        session.is_stale = False
-        loop, bench = asyncio.get_running_loop(), session.bench
-        problems = await loop.run_in_executor(
-            self.thread,
-            lambda: bench.check(when_read=lambda: _set(loop, session.ready)),
-        )
-        mine = [Path(real) for real, other in self.of_document.items() if other is session]
-        if any([bench.add(document) for document in mine]):
-            session.is_stale = True  # what nothing imports is read from now on
-        self.publish(session, problems)
-        session.ready.set()
-
-    def publish(self, session: Session, problems: Problems) -> None:
-        """Show all problems by file; what is open, or had any, is told that it has none."""
-        from lsprotocol import types
-
-        by_file: dict[str, list[Problem]] = {}
-        for file, of_file in problems.items():
-            by_file.setdefault(real_path(file or self._home(session)), []).extend(of_file)
-        found = session.project
-        if found is not None and found.project is not None and found.problems:
-            by_file.setdefault(real_path(found.project), []).extend(found.problems)
-        mine = {real for real, other in self.of_document.items() if other is session}
-        for file in sorted(session.published | by_file.keys() | mine):
-            text = Text(session.bench.source(file), self.encoding)
-            shown = [diagnostic(problem, text) for problem in by_file.get(file, ())]
-            params = types.PublishDiagnosticsParams(self.uri_of(file), shown)
-            self.server.lsp.notify(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, params)
-        session.published = frozenset(by_file)
-
-    def _home(self, session: Session) -> str:
-        """Return the file that shows problems without a place."""
-        view = session.bench.view
-        files = [*view.grammar.sources] if view else []
-        return next(iter([*files, *map(str, session.bench.sources.grammar)]))
-
-    # ------------------------------------------------------------------------------ trials
-
-    def _try(self, session: Session) -> None:
-        trial = session.bench.to_try()
-        if session.trial is not None:
-            session.trial.cancel()
-        if trial is not None:
-            session.trial = asyncio.ensure_future(self._run_trial(session, trial))
-
-    async def _run_trial(self, session: Session, trial: Trial) -> None:
-        place = trial.place()
-        tried: TriedTemplates | None = load_pickled(place)
-        if tried is None:
-            tried = await _in_own_process(trial)
-            if tried is not None and place is not None:
-                keep_pickled(place, tried)
-        if tried is not None:
-            session.bench.take(tried, trial)
-            self.schedule(session, 0)
-
-    # ----------------------------------------------------------------------------- answers
-
-    @property
-    def encoding(self) -> str:
-        """Return what the editor counts in a line."""
-        return str(getattr(self.server.workspace.position_encoding, "value", "utf-16"))
-
-    def uri_of(self, file: str) -> str:
-        """Return how the editor calls a file."""
-        return self.uris.get(real_path(file)) or Path(file).absolute().as_uri()
-
-    def locations(self, session: Session, places: Iterable[Place]) -> list[Any]:
-        """Return places as editors name them."""
-        from lsprotocol import types
-
-        texts: dict[str, Text] = {}
-        found = []
-        for file, place in places:
-            if file not in texts:
-                texts[file] = Text(session.bench.source(file), self.encoding)
-            found.append(types.Location(self.uri_of(file), _range(texts[file], place)))
-        return found
-
-    def text_of(self, uri: str) -> Text:
-        """Return the text of an open document."""
-        return Text(self.texts[real_path(path_of(uri) or uri)], self.encoding)
-
-    def is_writable(self, file: Path) -> bool:
-        """Tell whether a file is the user's: not one that came with the package.
-
-        In a checkout it is, once the editor has that folder open.
-        """
-        real = Path(real_path(file))
-        shipped = [Path(real_path(data_folder(name))) for name in ("grammars", "thingpedia")]
-        if not any(real.is_relative_to(folder) for folder in shipped):
-            return True
-        workspace = self.server.workspace
-        roots = (path_of(uri) for uri in (*workspace.folders, workspace.root_uri or ""))
-        return any(real.is_relative_to(real_path(root)) for root in roots if root)
-
-
-def _set(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
-    loop.call_soon_threadsafe(event.set)
-
-
-async def _in_own_process(trial: Trial) -> TriedTemplates | None:
-    """Return what comes of a trial, made in a process that ends when this task is cancelled."""
-    package = str(Path(genie_dp.__file__).parent.parent)
-    places = [package, os.environ.get("PYTHONPATH", "")]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", _TRYING,
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))},
-    )  # fmt: skip
+    server, editor = make_server(read_project)
     try:
-        output, _ = await process.communicate(await asyncio.to_thread(trial.input))
-    except asyncio.CancelledError:
-        process.kill()
-        await process.wait()
-        raise
-    return pickle.loads(output) if process.returncode == 0 else None
+        if tcp is None:
+            server.start_io()
+        else:
+            server.start_tcp("127.0.0.1", tcp)
+    finally:
+        editor.stop()
 
 
 # ------------------------------------------------------------------------------------ pygls
 
 
-def make_server(read_project: ReadProject) -> Any:
-    """Return a server of pygls that answers what editors ask."""
+def make_server(read_project: ReadProject) -> tuple[Any, Editor]:
+    """Return a server of pygls that answers what editors ask, and what it answers from."""
     from lsprotocol import types
+    from pygls.protocol import LanguageServerProtocol, default_converter
     from pygls.server import LanguageServer
+
+    class Protocol(LanguageServerProtocol):
+        """Shows a refusal as one; pygls takes all that a request raises for a bug of ours."""
+
+        def _execute_request_callback(self, msg_id: Any, future: Any) -> None:
+            error = None if future.cancelled() else future.exception()
+            if not isinstance(error, GenieError):
+                super()._execute_request_callback(msg_id, future)
+                return
+            self._request_futures.pop(msg_id, None)
+            problem = error.problems[0]
+            message = f"{problem.message}; {problem.hint}" if problem.hint else problem.message
+            self._send_response(msg_id, error=types.ResponseError(_REQUEST_FAILED, message))
 
     server = LanguageServer(
         "genie-dp",
         __version__,
+        protocol_cls=Protocol,
+        converter_factory=default_converter,
         # An editor that ends lines where Python does not cannot get out of step.
         text_document_sync_kind=types.TextDocumentSyncKind.Full,
     )
@@ -337,7 +90,7 @@ def make_server(read_project: ReadProject) -> Any:
     _serve_documents(server, editor)
     _serve_words(server, editor)
     _serve_edits(server, editor)
-    return server
+    return server, editor
 
 
 def _serve_documents(server: Any, editor: Editor) -> None:
@@ -393,7 +146,7 @@ def _serve_words(server: Any, editor: Editor) -> None:
             return None
         _, view, text, offset, is_skill = asked
         made = complete(text.content, offset, view, is_skill=is_skill)
-        place = _range(text, (offset - len(made.typed), offset))
+        place = range_in(text, (offset - len(made.typed), offset))
         return types.CompletionList(
             is_incomplete=False, items=[completion_item(item, place) for item in made.items]
         )
@@ -409,7 +162,7 @@ def _serve_words(server: Any, editor: Editor) -> None:
         if named is None or shown is None:
             return None
         content = types.MarkupContent(types.MarkupKind.Markdown, shown)
-        return types.Hover(content, _range(text, named.place))
+        return types.Hover(content, range_in(text, named.place))
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)  # type: ignore[untyped-decorator]
     async def definition(params: types.DefinitionParams) -> list[types.Location]:
@@ -444,8 +197,8 @@ def _serve_edits(server: Any, editor: Editor) -> None:
         named = _exactly_named(named_at(text.content, offset, view, is_skill=is_skill), text)
         if named is None:
             return None
-        _answer(lambda: check_renamable(named, view))
-        return _range(text, named.place)
+        check_renamable(named, view)
+        return range_in(text, named.place)
 
     @server.feature(  # type: ignore[untyped-decorator]
         types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True)
@@ -458,10 +211,8 @@ def _serve_edits(server: Any, editor: Editor) -> None:
         named = _exactly_named(named_at(text.content, offset, view, is_skill=is_skill), text)
         if named is None:
             return None
-        places = _answer(
-            lambda: rename_category(
-                named, params.new_name, session.bench, view, is_writable=editor.is_writable
-            )
+        places = rename_category(
+            named, params.new_name, session.bench, view, is_writable=editor.is_writable
         )
         changes: dict[str, list[types.TextEdit]] = {}
         for location in editor.locations(session, places):
@@ -475,7 +226,7 @@ def _serve_edits(server: Any, editor: Editor) -> None:
         laid_out = format_text(text.content)
         if laid_out == text.content:
             return []
-        return [types.TextEdit(_range(text, (0, len(text.content))), laid_out)]
+        return [types.TextEdit(range_in(text, (0, len(text.content))), laid_out)]
 
 
 def _exactly_named(named: Named | None, text: Text) -> Named | None:
@@ -483,18 +234,6 @@ def _exactly_named(named: Named | None, text: Text) -> Named | None:
     if named is None or text.content[slice(*named.place)] != named.name:
         return None
     return named
-
-
-def _answer(ask: Callable[[], Any]) -> Any:
-    """Return what a function does; a refusal is shown to whoever asked."""
-    from pygls.exceptions import JsonRpcException
-
-    try:
-        return ask()
-    except GenieError as error:
-        problem = error.problems[0]
-        message = f"{problem.message}; {problem.hint}" if problem.hint else problem.message
-        raise JsonRpcException(message, code=_REQUEST_FAILED) from None
 
 
 async def _asked(editor: Editor, params: Any) -> tuple[Session, View, Text, int, bool] | None:
@@ -507,21 +246,6 @@ async def _asked(editor: Editor, params: Any) -> tuple[Session, View, Text, int,
     text = editor.text_of(uri)
     offset = text.offset(params.position.line, params.position.character)
     return session, view, text, offset, uri.endswith(".tt")
-
-
-def diagnostic(problem: Problem, text: Text) -> Any:
-    """Return a problem as editors show it: message and hint, with its code."""
-    from lsprotocol import types
-
-    place = text.range_of(problem.span) if problem.span else (0, 0)
-    is_error = problem.severity == "error"
-    return types.Diagnostic(
-        range=_range(text, place),
-        message=f"{problem.message}\nhint: {problem.hint}" if problem.hint else problem.message,
-        severity=types.DiagnosticSeverity.Error if is_error else types.DiagnosticSeverity.Warning,
-        code=problem.code,
-        source="genie-dp",
-    )
 
 
 def completion_item(item: Completion, place: Any) -> Any:
@@ -544,26 +268,3 @@ _KINDS: Mapping[Kind, str] = {
     "value": "EnumMember", "keyword": "Keyword", "child": "Variable", "type": "TypeParameter",
 }  # fmt: skip
 _REQUEST_FAILED = -32803  # LSP 3.17: the request was right, and cannot be done
-
-
-def _range(text: Text, place: Range) -> Any:
-    from lsprotocol import types
-
-    start, end = (types.Position(*text.position(offset)) for offset in place)
-    return types.Range(start, end)
-
-
-async def begin_progress(server: Any, title: str) -> Callable[[str], None]:
-    """Show that work goes on; return what ends that, with a word on what was done."""
-    from lsprotocol import types
-
-    window = server.client_capabilities.window
-    if window is None or not window.work_done_progress:
-        server.show_message_log(title)
-        return server.show_message_log  # type: ignore[no-any-return]
-    number = 1
-    while (token := f"genie-dp-{number}") in server.progress.tokens:
-        number += 1
-    await server.progress.create_async(token)
-    server.progress.begin(token, types.WorkDoneProgressBegin(title=title))
-    return lambda done: server.progress.end(token, types.WorkDoneProgressEnd(message=done))
