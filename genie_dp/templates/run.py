@@ -145,7 +145,7 @@ class Checker:
             GenieError: there is no such grammar (R021), or nothing can be read of the skills.
         """
         result = CheckResult()
-        files = grammar_files(self.grammar)
+        files = self._files_of_grammar()
         library = self._read_library(result, skip_broken=skip_broken)
         if isinstance(library, SkillLibrary):
             files += [skill.templates for skill in library.skills if skill.templates is not None]
@@ -168,6 +168,16 @@ class Checker:
             result.problems = [p for p in result.problems if p.code not in _MISSING]
         result.looked_at.append(_count_of(len(grammar.templates), "template"))
         return result
+
+    def _files_of_grammar(self) -> list[Path]:
+        """Return the template files to read; one that is named need not be on disk."""
+        if not self.grammar:
+            return grammar_files(())
+        return [
+            file
+            for path in self.grammar
+            for file in ([path] if path.suffix == ".genie" else grammar_files([path]))
+        ]
 
     def _read_library(self, result: CheckResult, *, skip_broken: bool) -> Library:
         """Return the library as it is now; the mistakes in it go to the result."""

@@ -4,7 +4,7 @@ import hashlib
 import os
 import pickle
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -32,14 +32,18 @@ class View:
 
     Attributes:
         older: the last library that was whole: in it is still found what is broken now.
-        samples: id of a template -> (words, program) pairs of it.
+        samples: id of a template -> (words, program) pairs of it; None before the first trial.
     """
 
     language: Language
     library: Library
     grammar: Grammar
     older: Library
-    samples: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    samples: Mapping[str, tuple[tuple[str, str], ...]] | None = None
+
+    def sample(self, template: str) -> tuple[tuple[str, str], ...]:
+        """Return (words, program) pairs of a template, as far as any are known."""
+        return (self.samples or {}).get(template, ())
 
     def signatures(self) -> dict[str, Signature]:
         """Return the functions that a program may call, by qualified name."""
@@ -86,10 +90,13 @@ class Bench:
             when_read: called once `view` is new, before the check is done.
         """
         self._open = dict(self.texts)
+        extra = (file for file in self.extra if real_path(file) in self._open or file.is_file())
+        self._checker.grammar = (*self.sources.grammar, *sorted(extra))
 
         def look(library: Library, grammar: Grammar) -> None:
             older = self.view.older if self.view and library.skipped else library
-            self.view = View(self.language, library, grammar, older, self._tried[0].samples)
+            samples = self._tried[0].samples if self._tried_digest else None
+            self.view = View(self.language, library, grammar, older, samples)
             if when_read is not None:
                 when_read()
 
@@ -116,7 +123,6 @@ class Bench:
         if any(real_path(file) == real_path(document) for file in self.view.grammar.sources):
             return False
         self.extra |= {document}
-        self._checker.grammar = (*self.sources.grammar, *sorted(self.extra))
         return True
 
     def source(self, file: str) -> str:
@@ -222,7 +228,8 @@ class Trial:
         """Return what `genie_dp.serve.editor.trying` reads."""
         templates = tuple(t for t in self.view.grammar.templates if t.python is None)
         grammar = replace(self.view.grammar, templates=templates, functions={}, sources={})
-        return pickle.dumps((self.view.language.name, self.view.library, grammar, KEPT))
+        library = self.view.library if self.view.language.has_skills else self.view.library.paths
+        return pickle.dumps((self.view.language.name, library, grammar, KEPT))
 
     def place(self) -> Path | None:
         """Return where the result is kept in the cache; None if it is not."""

@@ -262,7 +262,10 @@ class Editor:
             raise
         finally:
             self.trying.discard(process.pid)
-        return pickle.loads(output) if process.returncode == 0 else None
+        if process.returncode:
+            log.error("templates could not be tried: exit code %d", process.returncode)
+            return None
+        return pickle.loads(output)  # type: ignore[no-any-return]
 
     def stop(self) -> None:
         """Stop what is being tried."""

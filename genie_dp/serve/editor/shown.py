@@ -144,7 +144,7 @@ def _category(name: str, view: View) -> str | None:
     root = " root" if category.is_root else ""
     head = f"`category {name} : {category.kind}{root}` {category.description}".strip()
     count = f"{len(templates):,} template{'s' * (len(templates) != 1)}"
-    pairs = [view.samples[t.id] for t in templates if view.samples.get(t.id)]
+    pairs = [pairs for t in templates if (pairs := view.sample(t.id))]
     return "\n\n".join((head, count, _examples(pairs, view)))
 
 
@@ -161,12 +161,9 @@ def _function(qualified: str, view: View) -> str | None:
     pairs = []
     for template in view.grammar.templates:
         if qualified in template.body_text:
-            of_it = tuple(
-                pair for pair in view.samples.get(template.id, ()) if qualified in pair[1].split()
-            )
-            if of_it:
-                pairs.append(of_it)
-    return "\n\n".join((*lines, _examples(pairs, view)))
+            of_it = (pair for pair in view.sample(template.id) if qualified in pair[1].split())
+            pairs.append(tuple(of_it))
+    return "\n\n".join((*lines, _examples([p for p in pairs if p], view)))
 
 
 def _full_signature(signature: Signature) -> str:
@@ -211,7 +208,7 @@ def _phrases_of(
 
 def _examples(pairs: list[tuple[tuple[str, str], ...]], view: View) -> str:
     """Return a few sentences, each of another template where there are enough of them."""
-    if not view.samples:
+    if view.samples is None:
         return "*Example sentences are being made.*"
     step = max(1, len(pairs) // EXAMPLES)
     spread = pairs[::step][:EXAMPLES]

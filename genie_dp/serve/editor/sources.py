@@ -74,15 +74,23 @@ def _by_folders(document: Path) -> Sources:
     folder = next((p for p in document.parents if (p / MAIN).is_file()), None)
     if folder is None:  # a file alone, or one that is not yet on disk
         grammar = (document,) if document.suffix == ".genie" else _shipped_grammar()
-        return Sources(DEFAULT_LANGUAGE, (data_folder("thingpedia"),), grammar)
+        return Sources(DEFAULT_LANGUAGE, _skills_near(document), grammar)
     for name in language_names():
         suffix = get_language(name).library_suffix
         declarations = sorted(folder.glob(f"*{suffix}")) if suffix else []
         if declarations:
             return Sources(name, tuple(declarations), (folder,))
-    root = folder.parent.parent if folder.parent.name == _GRAMMARS else folder.parent
-    skills = [root / name for name in _SKILLS if (root / name).is_dir()]
-    return Sources(DEFAULT_LANGUAGE, tuple(skills_or_shipped(skills)), (folder,))
+    return Sources(DEFAULT_LANGUAGE, _skills_near(folder), (folder,))
+
+
+def _skills_near(file: Path) -> tuple[Path, ...]:
+    """Return the skills in the nearest folder above a file that has any, else the shipped ones."""
+    for parent in file.parents:
+        skills = [parent / name for name in _SKILLS]
+        with_skills = [f for f in skills if next(f.glob(f"*/{SKILL_FILE}"), None) is not None]
+        if with_skills:
+            return tuple(with_skills)
+    return tuple(skills_or_shipped(()))
 
 
 def _grammar_beside(skills: Path) -> tuple[Path, ...]:

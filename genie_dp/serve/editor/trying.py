@@ -17,8 +17,11 @@ def main() -> None:
     """Try all templates of standard input."""
     with contextlib.suppress(AttributeError, OSError):
         os.nice(10)  # whoever types comes first
-    language, library, grammar, keep = pickle.load(sys.stdin.buffer)
-    tried = try_templates(grammar, get_language(language), library, keep=keep)
+    name, library, grammar, keep = pickle.load(sys.stdin.buffer)
+    language = get_language(name)
+    if not language.has_skills:  # paths of declarations, which are read in a moment
+        library = language.load_declarations(library)
+    tried = try_templates(grammar, language, library, keep=keep)
     sys.stdout.buffer.write(pickle.dumps(tried))
 
 
