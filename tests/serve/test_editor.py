@@ -443,8 +443,9 @@ def test_formatting_changes_spaces_alone(editor, lamp):
 def test_project_file_says_where_a_document_belongs(tmp_path, editor):
     (tmp_path / "mine/org.lamp").mkdir(parents=True)
     (tmp_path / "mine/org.lamp/skill.tt").write_text(LAMP)
-    (tmp_path / "rules").mkdir()
-    (tmp_path / "rules/main.genie").write_text(CATEGORIES + MAIN.partition("\n")[2])
+    for folder in ("rules", "grammars/en"):  # the second is taken where nothing names another
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "main.genie").write_text(CATEGORIES + MAIN.partition("\n")[2])
     (tmp_path / "genie.yaml").write_text(
         "skills: [mine]\ngrammar: rules\nstages:\n  pairs: {synthesize: {size: 5}}\n"
     )
@@ -452,7 +453,8 @@ def test_project_file_says_where_a_document_belongs(tmp_path, editor):
     uri = editor.open(tmp_path / "mine/org.lamp/templates.genie", text)
     main = editor.open(tmp_path / "rules/main.genie")
     editor.until(lambda: uri in editor.diagnostics and main in editor.diagnostics)
-    assert editor.definition(uri, text, "N|P := 'my lamps'") == [("main.genie", 2)]
+    found = editor.rename(uri, text, "N|P := 'my lamps'", "THING")
+    assert found.changes.keys() == {uri, main}
     (tmp_path / "genie.yaml").write_text("skils: [mine]\nstages: {}\n")
     editor.changed_on_disk(tmp_path / "genie.yaml")
     project = (tmp_path / "genie.yaml").as_uri()

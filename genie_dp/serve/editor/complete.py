@@ -257,14 +257,15 @@ def _in_skill(cursor: SkillCursor, view: View) -> Iterator[Completion]:
         case "phrase":
             yield from (Completion(part, "keyword", "", f'{part}=["$1"]') for part in PARTS)
         case "string" if cursor.annotation in ("string_values", "accepts"):
-            for name, listed in view.library.value_lists.items():
+            for name, listed in {**view.older.value_lists, **view.library.value_lists}.items():
                 yield Completion(name, "value", f"{len(listed.values)} values")
 
 
 def _types(cursor: SkillCursor, view: View) -> Iterator[Completion]:
     match cursor.last:
         case "Entity":
-            yield from (Completion(name, "type") for name in sorted(view.library.entity_types))
+            kinds = view.older.entity_types.keys() | view.library.entity_types.keys()
+            yield from (Completion(name, "type") for name in sorted(kinds))
         case "Measure":
             yield from (Completion(unit, "type", f"like {base}") for unit, base in ty.UNITS.items())
         case "Enum":
