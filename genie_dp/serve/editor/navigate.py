@@ -65,7 +65,8 @@ def rename_category(
     if new_name in BUILT_IN or new_name in view.grammar.categories:
         raise _refusal(f"there is a category {new_name!r} already", "choose another name")
     places = list(references(named, bench, view))
-    foreign = next((file for file, _ in places if not is_writable(Path(file))), None)
+    files = dict.fromkeys(file for file, _ in places)
+    foreign = next((file for file in files if not is_writable(Path(file))), None)
     if foreign is not None:
         hint = "copy that grammar into your project first"
         raise _refusal(f"{named.name} is named in {foreign}, which is not yours to change", hint)
