@@ -27,7 +27,7 @@ def command(tcp: int | None) -> None:
 
 def _read_project(file: Path) -> tuple[Paths, Paths]:
     """Return the skills and the grammar that a genie.yaml names."""
-    from genie_dp.project import Project
+    from genie_dp.project_file import read_project
 
-    project = Project(file)
-    return project._skills, project._grammar
+    project = read_project(file)
+    return project.skills, project.grammar

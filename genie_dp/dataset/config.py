@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NoReturn, get_args
 
-from genie_dp.dataset.formats import READERS
+from genie_dp.dataset.formats import READERS, Tools
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import language_names
 from genie_dp.recipe import check_settings, setting
@@ -123,7 +123,10 @@ class ConvertConfig:
         None, "Format of INPUT [by its name; a folder is hf].", choices=tuple(READERS)
     )
     skills: tuple[Path, ...] = setting(
-        (), "Skills that converted ThingTalk 2 programs must fit; they get types.", metavar="DIR"
+        (),
+        "Skills that converted ThingTalk 2 programs must fit; they get types. Of chats: those "
+        "whose functions are tools [shipped].",
+        metavar="DIR",
     )
     skip_broken: bool = setting(False, "Go on without the skills that cannot be read.")
     language: str = setting(
@@ -140,6 +143,24 @@ class ConvertConfig:
     id_prefix: str = setting("", "Put before all ids and parents.", metavar="TEXT")
     part: str = setting(
         "train", "Part of the folder that the rows of a file become.", metavar="NAME"
+    )
+    system: str = setting("", "Of chats: what the system says first.", metavar="TEXT")
+    refusal: str = setting(
+        "Sorry, I cannot help with that.",
+        "Of chats: what the assistant says where the program is out_of_scope.",
+        metavar="TEXT",
+    )
+    tools: Tools = setting(
+        "some",
+        "Of chats: the tools of a row. `some` are its own and --other-tools others, `used` the "
+        "functions that any row uses, `all` those of the skills.",
+        choices=get_args(Tools),
+    )
+    other_tools: int = setting(
+        7, "Of chats with `some` tools: others, drawn by the row's id.", least=0, metavar="N"
+    )
+    keep_placeholders: bool = setting(
+        False, "Of chats: write rows with placeholders as they are [they are left out]."
     )
 
     def __post_init__(self) -> None:

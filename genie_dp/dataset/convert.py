@@ -4,14 +4,17 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 from genie_dp import __version__
+from genie_dp.dataset.chat import FIELDS as CHAT_FIELDS
 from genie_dp.dataset.config import ConvertConfig
 from genie_dp.dataset.folder import (
+    ROW_FIELDS,
     AboutRows,
     CardFacts,
     CardPart,
@@ -24,18 +27,22 @@ from genie_dp.dataset.folder import (
     write_card,
 )
 from genie_dp.dataset.formats import (
+    CHATS,
     READERS,
     WRITERS,
     LeftRow,
     ReadOptions,
+    WriteOptions,
     find_reader,
     find_writer,
+    format_by_name,
 )
 from genie_dp.dataset.readers import parts_in
 from genie_dp.dataset.scan import GroupCounts, as_row, hash_of
 from genie_dp.dataset.writers import FEATURES
 from genie_dp.errors import GenieError, Problem
-from genie_dp.languages.library import Skipped
+from genie_dp.languages.library import Library, Skipped
+from genie_dp.languages.programs import functions_of
 from genie_dp.private.ledger.guard import PrivateInputs, private_inputs
 from genie_dp.records import Example
 from genie_dp.rows import check_parquet, read_rows
@@ -45,8 +52,7 @@ from genie_dp.run.stage import Output, Result, show_progress
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.templates.inputs import load_library
 
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
-_FOLDERS = ("hf", "hf-parquet")
+_CHAT_SETTINGS = ("system", "refusal", "tools", "other_tools", "keep_placeholders")
 _MOST_SHOWN = 12
 # Of their rows, placeholders can stand for values that the sentence says.
 _TELL_VALUES = ("thingtalk2", "schema2qa")
@@ -104,6 +110,7 @@ class _Conversion:
     about: AboutRows
     private: PrivateInputs
     progress: bool | None
+    writing: WriteOptions
     rejects: IO[str] | None = None
     left: Counter[str] = field(default_factory=Counter)
     rows: int = 0
@@ -121,6 +128,10 @@ class _Conversion:
         """Count a row that was to be written, and that the format cannot hold."""
         self.rows -= 1
         self.leave_out(row)
+
+    def write(self, rows: Iterable[Example], out: BinaryIO) -> None:
+        """Write rows in the format that is asked for."""
+        find_writer(self.format)(rows, out, self.refuse, self.writing)
 
     def convert(self, rows: Iterable[Example | LeftRow], label: str) -> Iterator[Example]:
         """Yield the rows that have an equal, with what the user wants changed.
@@ -162,42 +173,61 @@ def run(
     Args:
         config: what is read, and what is changed.
         input: a file, a folder or a URL.
-        output: a file, or a folder for Hugging Face; its format is one of `WRITERS`, and None for
-            what its name says.
+        output: a file, or a folder for Hugging Face or of chats; its format is one of `WRITERS`,
+            and None for what its name says.
         about: what the card of a folder says of the data.
         rejects: a file for the rows that have no equal, with the reason.
         progress: whether to show progress; None for on a terminal.
 
     Raises:
         GenieError: an input that is a pipe (D009), does not exist (D025) or is not of its format
-            (D020 to D024); formats that nobody named (D021) or that do not go there (D026, D028);
-            an output that is there (D005, D006) or is the input (D027); no guarantee for rows of
-            source private (D011, D012).
+            (D020 to D024); formats that nobody named (D021), that do not go there (D026) or do not
+            have what is asked for (D028, D029); an output that is there (D005, D006) or is the
+            input (D027); no guarantee for rows of source private (D011, D012).
     """
     _check_input(input)
-    from_ = config.from_ or _format_of(input, READERS, is_input=True)
-    to = output.format or _format_of(output.target, WRITERS, is_input=False)
+    from_ = config.from_ or format_by_name(input, READERS, is_input=True)
+    to = output.format or format_by_name(output.target, WRITERS, is_input=False)
     _check_formats(config, from_, to)
     _check_outputs(input, output, to, rejects)
-    skills = None
-    if config.skills:
-        loaded = load_library(SkillLibrary.language, config.skills, skip_broken=config.skip_broken)
-        skills = loaded if isinstance(loaded, SkillLibrary) else None
+    libraries: dict[str, Library] = {}
+
+    def library_of(language: str) -> Library:
+        if language not in libraries:
+            libraries[language] = load_library(
+                language, config.skills, skip_broken=config.skip_broken
+            )
+        return libraries[language]
+
+    is_checked = config.skills and (to not in CHATS or from_ in _TELL_VALUES)
+    skills = library_of(SkillLibrary.language) if is_checked else None
+    skills = skills if isinstance(skills, SkillLibrary) else None
     reading = ReadOptions(from_, config.language, config.source, skills, config.placeholders)
+    chat_settings = {name: getattr(config, name) for name in _CHAT_SETTINGS}
     conversion = _Conversion(
-        config, input, output.target, to, about or AboutRows(), private_inputs([input]), progress
-    )
+        config, input, output.target, to, about or AboutRows(), private_inputs([input]), progress,
+        WriteOptions(to, **chat_settings, library_of=library_of),
+    )  # fmt: skip
+    parts = _parts(conversion, reading)
+    if to in CHATS and config.tools == "used":
+        conversion.writing = replace(conversion.writing, used=_functions_in(parts))
     with ExitStack() as stack:
         if rejects:
             conversion.rejects = stack.enter_context(open_text(rejects))
-        if to in _FOLDERS:
-            _write_folder(conversion, _parts(conversion, reading))
+        if _is_folder(output.target, to):
+            _write_folder(conversion, parts)
         else:
-            _write_file(conversion, find_reader(from_)(input, reading))
+            _write_file(conversion, chain.from_iterable(read() for read in parts.values()))
     return ConvertResult(
         output.target, to, conversion.rows, dict(conversion.left.most_common()), conversion.renamed,
-        skills.skipped if skills else (), conversion.private,
+        tuple(s for library in libraries.values() for s in library.skipped), conversion.private,
     )  # fmt: skip
+
+
+def _functions_in(parts: Mapping[str, PartRows]) -> frozenset[str]:
+    """Return the functions of all rows."""
+    rows = chain.from_iterable(read() for read in parts.values())
+    return frozenset(f for row in rows if isinstance(row, Example) for f in functions_of(row))
 
 
 # ---------------------------------------------------------------------------------------- checks
@@ -218,6 +248,11 @@ def _check_formats(config: ConvertConfig, from_: str, to: str) -> None:
     if config.placeholders and from_ not in _TELL_VALUES:
         hint = f"--placeholders is for --from {' and '.join(_TELL_VALUES)}"
         raise GenieError(Problem("D028", f"rows of {from_} keep their values", hint=hint))
+    defaults = {f.name: f.default for f in fields(ConvertConfig)}
+    chosen = [name for name in _CHAT_SETTINGS if getattr(config, name) != defaults[name]]
+    if chosen and to not in CHATS:
+        message = f"{chosen[0]} is of chats, and {to} is none"
+        raise GenieError(Problem("D029", message, hint=f"--to {' or '.join(CHATS)}"))
 
 
 def _check_outputs(input: str, output: Output, to: str, rejects: str | None) -> None:
@@ -226,7 +261,7 @@ def _check_outputs(input: str, output: Output, to: str, rejects: str | None) -> 
     refuse_overlap((target, rejects), [input])
     if rejects:
         check_output(rejects)
-    if to in _FOLDERS:
+    if _is_folder(target, to):
         check_folder(Path(target), overwrite=output.overwrite)
         return
     check_output(target)
@@ -238,24 +273,11 @@ def _check_outputs(input: str, output: Output, to: str, rejects: str | None) -> 
         raise GenieError(Problem("D005", f"{target} exists already", hint=hint))
 
 
-def _format_of(target: str, table: Mapping[str, Any], *, is_input: bool) -> str:
-    """Return the format that a name says.
-
-    Raises:
-        GenieError: it says none (D021).
-    """
-    name = target.rstrip("/").rsplit("/", 1)[-1]
-    for suffix in _COMPRESSED:
-        name = name.removesuffix(suffix)
-    names = [key for key, entry in table.items() if name.endswith(entry.endings or "\0")]
-    if names:
-        return names[0]
-    is_folder = Path(target).is_dir() if is_input else "." not in name and target != "-"
-    if is_folder:
-        return "hf"
-    option = "--from" if is_input else "--to"
-    hint = f"name it: {option} {' | '.join(table)}"
-    raise GenieError(Problem("D021", f"cannot tell the format of {target!r}", hint=hint))
+def _is_folder(target: str, format: str) -> bool:
+    """Tell whether an output of a format is a folder; of a chat its name says it."""
+    goes_into = WRITERS[format].goes_into
+    is_bare = target != "-" and "." not in target.rstrip("/").rsplit("/", 1)[-1]
+    return goes_into == "folder" or (goes_into == "either" and is_bare)
 
 
 # ---------------------------------------------------------------------------------------- output
@@ -264,7 +286,7 @@ def _format_of(target: str, table: Mapping[str, Any], *, is_input: bool) -> str:
 def _write_file(conversion: _Conversion, rows: Iterator[Example | LeftRow]) -> None:
     output = conversion.output
     with open_bytes(output) as out:
-        find_writer(conversion.format)(conversion.convert(rows, "rows"), out, conversion.refuse)
+        conversion.write(conversion.convert(rows, "rows"), out)
     if conversion.private.ledgers and output != "-":
         facts = {"command": "convert", **conversion.private.fields()}
         write_json(manifest_of(output), facts)
@@ -297,7 +319,7 @@ def _write_folder(conversion: _Conversion, parts: Mapping[str, PartRows]) -> Non
             groups[name] = GroupCounts()
             rows = _count_on_the_way(conversion.convert(read(), name), groups[name])
             with (work / "data" / f"{name}{WRITERS[to].file}").open("wb") as out:
-                find_writer(to)(rows, out, conversion.refuse)
+                conversion.write(rows, out)
         card = _card(conversion, groups, about, before)
         manifest = {**_manifest(conversion, groups), **conversion.private.fields()}
         write_card(work, card, about, manifest)
@@ -333,11 +355,13 @@ def _card(
         private_rows=sources["private"],
         human_rows=sources["human"] + sources["paraphrase"],
         features=FEATURES if to == "hf" else "",
+        fields=CHAT_FIELDS.get(to, ROW_FIELDS),
     )
 
 
 def _manifest(conversion: _Conversion, groups: Mapping[str, GroupCounts]) -> dict[str, Any]:
     config = conversion.config
+    chat_settings = {name: getattr(config, name) for name in _CHAT_SETTINGS}
     return {
         "command": "convert",
         "version": __version__,
@@ -349,6 +373,7 @@ def _manifest(conversion: _Conversion, groups: Mapping[str, GroupCounts]) -> dic
             "source": config.source,
             "id_prefix": config.id_prefix,
             "skills": [str(path) for path in config.skills],
+            **(chat_settings if conversion.format in CHATS else {}),
         },
         "counts": {"rows": conversion.rows, "left_out": dict(conversion.left.most_common())},
         "parts": {name: group.as_dict() for name, group in groups.items()},

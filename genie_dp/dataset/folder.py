@@ -15,8 +15,22 @@ from genie_dp.private_prior import load_spent, spent_of
 from genie_dp.records import DEFAULT_LANGUAGE, Spent
 from genie_dp.run.manifest import manifest_of, write_json
 from genie_dp.run.page import render_card
+from genie_dp.run.work import hold
 
 COLUMNS = ("primitive", "compound", "filters", "parameter passing", "timers")
+ROW_FIELDS = (
+    ("id, parent", "the row, and the row that it was made from"),
+    (
+        "utterance",
+        "tokens separated by one space; placeholders such as NUMBER_0 stand for values",
+    ),
+    ("program", "canonical token form in the language of `language`"),
+    ("source", "synthetic, paraphrase, augmented, private or human"),
+    ("derivation, depth", "templates used, outermost first, and how deep they nest"),
+    ("functions", "functions of the program, in its order"),
+    ("slots", "what each placeholder stands for: a type and a parameter"),
+    ("weight", "share of the row in training"),
+)
 # Upper bounds of the size categories of the Hugging Face hub.
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
 
@@ -43,6 +57,7 @@ class DatasetCard:
         spent: the guarantee for rows of source "private".
         features: lines of YAML about the columns, where the files do not tell.
         language: of the sentences, as a two-letter code.
+        fields: what a row of the files holds, with its meaning.
     """
 
     title: str
@@ -57,6 +72,7 @@ class DatasetCard:
     human_rows: int = 0
     features: str = ""
     language: str = "en"
+    fields: tuple[tuple[str, str], ...] = ROW_FIELDS
     version: str = __version__
     columns: Sequence[str] = field(default=COLUMNS)
 
@@ -191,6 +207,13 @@ def new_folder(folder: Path) -> Iterator[Path]:
     What was there before is replaced then, and not touched when the block raises.
     """
     folder = folder.absolute()
+    with hold(folder), _swapped_in(folder) as work:
+        yield work
+
+
+@contextmanager
+def _swapped_in(folder: Path) -> Iterator[Path]:
+    """Yield a folder beside another one, which it replaces when the block ends well."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     work = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(work, ignore_errors=True)  # of a run that was killed

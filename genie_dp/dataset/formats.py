@@ -6,12 +6,16 @@ Readers and writers are imported when somebody asks for one.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from importlib import import_module
-from typing import Any, BinaryIO
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.languages.library import Library
 from genie_dp.records import DEFAULT_LANGUAGE, Example, Slot, Source
 from genie_dp.rows import check_row, tuple_of
 from genie_dp.skills.model import SkillLibrary
+
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +121,42 @@ def _import_function(place: str) -> Any:
 # ---------------------------------------------------------------------------------------- writing
 
 
+Tools = Literal["some", "used", "all"]
+
+
+def _no_library(language: str) -> Library:
+    raise NotImplementedError(f"nobody said where the skills of {language} are")
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """What writers may need to know; all but the format is of chats.
+
+    Attributes:
+        format: name in the table.
+        system: what the system says first; "" for nothing.
+        refusal: what the assistant says to a sentence that no skill is meant by.
+        tools: which functions a row has as tools: `some` are its own and others by chance, `used`
+            those of any row, `all` those of the library.
+        other_tools: how many others, of `some`.
+        keep_placeholders: whether rows with placeholders are written, too.
+        library_of: language of programs -> its library.
+        used: functions of all rows, of `used`.
+    """
+
+    format: str = ""
+    system: str = ""
+    refusal: str = ""
+    tools: Tools = "some"
+    other_tools: int = 0
+    keep_placeholders: bool = False
+    library_of: Callable[[str], Library] = _no_library
+    used: frozenset[str] = frozenset()
+
+
 Note = Callable[[LeftRow], None]
 """Takes the rows that cannot be written."""
-Writer = Callable[[Iterable[Example], BinaryIO, Note], None]
+Writer = Callable[[Iterable[Example], BinaryIO, Note, WriteOptions], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +166,9 @@ class WrittenFormat:
     Attributes:
         place: "module:function".
         keeps: what is kept, said to the user.
-        endings: of its files; () for a folder.
-        file: for a folder, the ending of the files in it.
+        endings: of its files; () for a folder, and for what only --to asks for.
+        file: the ending of the files in a folder; "" where it is never one.
+        goes_into: "file", "folder" or, by its name, "either".
         is_lossless: whether reading gives the rows back.
     """
 
@@ -139,6 +177,13 @@ class WrittenFormat:
     endings: tuple[str, ...] = ()
     file: str = ""
     is_lossless: bool = True
+    goes_into: Literal["file", "folder", "either"] = "file"
+
+
+def _chat(kept: str) -> WrittenFormat:
+    keeps = f"{kept}; calls are tool calls, other programs text; all else is dropped"
+    place = "genie_dp.dataset.chat:write_chats"
+    return WrittenFormat(place, keeps, file=".jsonl", is_lossless=False, goes_into="either")
 
 
 _WRITERS = "genie_dp.dataset.writers:"
@@ -153,8 +198,10 @@ WRITERS: Mapping[str, WrittenFormat] = {
         is_lossless=False,
     ),
     "parquet": WrittenFormat(f"{_WRITERS}write_parquet", _ALL, (".parquet",)),
-    "hf": WrittenFormat(f"{_WRITERS}write_records", _ALL, file=".jsonl"),
-    "hf-parquet": WrittenFormat(f"{_WRITERS}write_parquet", _ALL, file=".parquet"),
+    "hf": WrittenFormat(f"{_WRITERS}write_records", _ALL, file=".jsonl", goes_into="folder"),
+    "hf-parquet": WrittenFormat(
+        f"{_WRITERS}write_parquet", _ALL, file=".parquet", goes_into="folder"
+    ),
     "rasa": WrittenFormat(
         f"{_WRITERS}write_rasa",
         "everything, in metadata; Rasa itself sees sentence, intent (the functions) and entities",
@@ -165,7 +212,11 @@ WRITERS: Mapping[str, WrittenFormat] = {
         "everything, in comments; other readers see tokens and tags",
         (".conll", ".bio"),
     ),
+    "chat": _chat("sentence and program"),
+    "chat-hf": _chat("id, sentence and program"),
+    "chat-sharegpt": _chat("id, sentence and program"),
 }
+CHATS = tuple(name for name in WRITERS if name.startswith("chat"))
 
 
 def find_writer(name: str) -> Writer:
@@ -179,6 +230,26 @@ def find_writer(name: str) -> Writer:
         raise GenieError(Problem("D021", f"cannot write the format {name!r}", hint=hint))
     writer: Writer = _import_function(WRITERS[name].place)
     return writer
+
+
+def format_by_name(target: str, table: Mapping[str, Any], *, is_input: bool) -> str:
+    """Return the format that a name says.
+
+    Raises:
+        GenieError: it says none (D021).
+    """
+    name = target.rstrip("/").rsplit("/", 1)[-1]
+    for suffix in _COMPRESSED:
+        name = name.removesuffix(suffix)
+    names = [key for key, entry in table.items() if name.endswith(entry.endings or "\0")]
+    if names:
+        return names[0]
+    is_folder = Path(target).is_dir() if is_input else "." not in name and target != "-"
+    if is_folder:
+        return "hf"
+    option = "--from" if is_input else "--to"
+    hint = f"name it: {option} {' | '.join(table)}"
+    raise GenieError(Problem("D021", f"cannot tell the format of {target!r}", hint=hint))
 
 
 # ------------------------------------------------------------------- rows in other formats' margins

@@ -30,6 +30,8 @@ class ScannedRow(NamedTuple):
     source: str
     parent: str
     functions: tuple[str, ...] | list[str]
+    derivation: tuple[str, ...] | list[str] = ()
+    depth: int = 0
 
 
 @dataclass(slots=True)
@@ -104,11 +106,14 @@ def _scan_json(source: DatasetFile, wanted: IdFilter | None) -> Iterator[Scanned
                 functions = get("functions") or _functions(program, language, (source, number))
                 row_read = ScannedRow(
                     id, utterance, program, language, get("source", "synthetic"),
-                    get("parent", ""), functions,
+                    get("parent", ""), functions, get("derivation", ()), get("depth", 0),
                 )  # fmt: skip
-                "".join((language, row_read.source, row_read.parent, *functions))  # all are texts
-                is_list = type(functions) in (list, tuple)
-                if text[end:].strip() or not is_list or not 0 <= get("weight", 1) <= MOST_WEIGHT:
+                *_, derivation, depth = row_read
+                # All are texts.
+                "".join((language, row_read.source, row_read.parent, *functions, *derivation))
+                is_list = type(functions) in (list, tuple) and type(derivation) in (list, tuple)
+                is_right = type(depth) is int and 0 <= get("weight", 1) <= MOST_WEIGHT
+                if text[end:].strip() or not is_list or not is_right:
                     raise ValueError
             except UnicodeDecodeError as error:
                 raise no_text(error, source.name, number) from None
@@ -150,8 +155,9 @@ def as_row(row: Example, place: RowPlace | None = None) -> ScannedRow:
     """
     functions = row.functions or _functions(row.program, row.language, place)
     return ScannedRow(
-        row.id, row.utterance, row.program, row.language, row.source, row.parent, functions
-    )
+        row.id, row.utterance, row.program, row.language, row.source, row.parent, functions,
+        row.derivation, row.depth,
+    )  # fmt: skip
 
 
 def _functions(program: str, language: str, place: RowPlace | None) -> tuple[str, ...]:

@@ -1,13 +1,13 @@
 """What a data set is made of: Figure 7 of the Genie paper, and the numbers around it (section 5.2).
 
 One pass over the rows, a second one where there are paraphrases. Memory: 24 bytes a row, the
-vocabulary, and the paraphrases themselves.
+vocabulary, and the paraphrases themselves. Gates are limits that the figures have to keep.
 """
 
 import json
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from genie_dp import __version__
+from genie_dp.dataset.gates import Gate, figures_of, problems_of, show
 from genie_dp.dataset.readers import parts_in
 from genie_dp.dataset.scan import (
     DatasetFile,
@@ -29,14 +30,18 @@ from genie_dp.dataset.scan import (
 )
 from genie_dp.dataset.traits import CLASSES, class_of, traits_of
 from genie_dp.errors import GenieError, Problem
+from genie_dp.languages.library import Library, Skipped
+from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.private.ledger.guard import PrivateInputs, private_inputs
 from genie_dp.run.files import check_output, open_text, refuse_overlap
 from genie_dp.run.page import bin_counts, page_environment
 from genie_dp.run.stage import Output, Result, show_progress
+from genie_dp.templates.inputs import load_library
 
 TOP = 50
 _PAGE_BARS = 40
 _MOST_BARS = 1000
+Hashes = np.ndarray[Any, np.dtype[np.uint64]]
 # The order in which the paper counts words: synthesized, then paraphrased, then augmented.
 _ORDER = ("synthetic", "paraphrase", "human", "private", "augmented")
 
@@ -50,18 +55,22 @@ class DatasetCounts:
         combinations: rows by combination of functions.
         words: source -> distinct words of its sentences.
         length: rows by number of words.
+        depth: rows by depth.
+        templates: those of derivations.
+        out_of_scope: rows whose program says that no skill is meant.
         sentences, programs, bare: hashes of sentences, programs, and programs without values.
-        paraphrases: hash of the parent's id -> the sentences written for it.
     """
 
     kinds: Counter[tuple[str, str, int]] = field(default_factory=Counter)
     combinations: Counter[str] = field(default_factory=Counter)
     words: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     length: Counter[int] = field(default_factory=Counter)
+    depth: Counter[int] = field(default_factory=Counter)
+    templates: set[str] = field(default_factory=set)
+    out_of_scope: int = 0
     sentences: "array[int]" = field(default_factory=lambda: array("Q"))
     programs: "array[int]" = field(default_factory=lambda: array("Q"))
     bare: "array[int]" = field(default_factory=lambda: array("Q"))
-    paraphrases: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, row: ScannedRow) -> None:
         """Count a row."""
@@ -71,11 +80,12 @@ class DatasetCounts:
         words = row.utterance.split()
         self.words[row.source].update(words)
         self.length[len(words)] += 1
+        self.depth[row.depth] += 1
+        self.templates.update(row.derivation)
+        self.out_of_scope += row.program == OUT_OF_SCOPE
         self.sentences.append(hash_of(row.utterance))
         self.programs.append(hash_of(row.program))
         self.bare.append(hash_of(program_key(row.program)))
-        if row.source == "paraphrase" and row.parent:
-            self.paraphrases[hash_of(row.parent)].append(row.utterance)
 
     def groups(self) -> GroupCounts:
         """Return rows by traits, source and language."""
@@ -109,10 +119,13 @@ def count_rows(rows: ReadRows) -> dict[str, Any]:
     2
     """
     stats = DatasetCounts()
+    waiting: dict[int, list[str]] = defaultdict(list)  # hash of an id -> sentences written for it
     for row in rows(None):
         stats.add(row)
+        if row.source == "paraphrase" and row.parent:
+            waiting[hash_of(row.parent)].append(row.utterance)
     newness = Newness()
-    if waiting := stats.paraphrases:
+    if waiting:
         for row in rows(lambda id: hash_of(id) in waiting):
             for sentence in waiting.pop(hash_of(row.id), ()):
                 newness.add(row.utterance, sentence)
@@ -183,6 +196,7 @@ def describe_counts(stats: DatasetCounts, newness: Newness) -> dict[str, Any]:
         "languages": dict(sorted(groups.languages.items())),
         "vocabulary": _vocabulary(stats.words, sources),
         "length": _histogram(stats.length),
+        "depth": _histogram(stats.depth),
         "paraphrases": newness.as_dict(),
         "functions": _rank_counts(functions),
         "combinations": _rank_counts(groups.combinations)[:TOP],
@@ -190,20 +204,30 @@ def describe_counts(stats: DatasetCounts, newness: Newness) -> dict[str, Any]:
 
 
 def _totals(stats: DatasetCounts, functions: int) -> dict[str, int]:
-    sentences = _array(stats.sentences)
+    sentences, programs = as_hashes(stats.sentences), as_hashes(stats.programs)
     return {
         "rows": len(sentences),
+        "duplicates": len(sentences) - len(np.unique(pairs_of(sentences, programs))),
         "sentences": len(np.unique(sentences)),
-        "programs": len(np.unique(_array(stats.programs))),
-        "programs_without_values": len(np.unique(_array(stats.bare))),
+        "programs": len(np.unique(programs)),
+        "programs_without_values": len(np.unique(as_hashes(stats.bare))),
         "words": len(set().union(*stats.words.values())),
         "functions": functions,
         "function_combinations": len(stats.combinations),
-        "ambiguous_sentences": _ambiguous(sentences, _array(stats.programs)),
+        "templates": len(stats.templates),
+        "ambiguous_sentences": _ambiguous(sentences, programs),
+        "out_of_scope": stats.out_of_scope,
     }
 
 
-def _array(numbers: "array[int]") -> np.ndarray[Any, np.dtype[np.uint64]]:
+def pairs_of(sentences: Hashes, programs: Hashes) -> Hashes:
+    """Return a hash for each pair of a sentence and a program."""
+    # Odd, so that no two sentences become one; by Fibonacci's ratio, so that bits spread.
+    return sentences * np.uint64(0x9E3779B97F4A7C15) ^ programs
+
+
+def as_hashes(numbers: "array[int]") -> Hashes:
+    """Return hashes as an array that shares their memory."""
     return np.frombuffer(numbers, np.uint64) if numbers else np.zeros(0, np.uint64)
 
 
@@ -268,18 +292,26 @@ class StatsResult(Result):
         files: how many were read.
         outputs: the files that were written.
         private: what of the inputs is private.
+        gates: how many limits were required, all of which are kept.
+        skipped: broken skills.
     """
 
     counts: Mapping[str, Any] = field(repr=False)
     files: int
     outputs: tuple[str, ...]
     private: PrivateInputs = field(repr=False)
+    gates: int = 0
+    skipped: tuple[Skipped, ...] = field(default=(), repr=False)
 
     def lines(self) -> Iterator[str]:
         """Yield what to tell a person."""
+        for skipped in self.skipped:
+            yield from skipped.lines()
         yield from self.private.lines()
         where = f" -> {', '.join(self.outputs)}" if self.outputs else ""
         yield f"{self.counts['totals']['rows']:,} rows of {self.files} files{where}"
+        if self.gates:
+            yield f"{self.gates} required {'figure is' if self.gates == 1 else 'figures are'} kept"
 
 
 def run(
@@ -288,22 +320,33 @@ def run(
     *,
     html: str | None = None,
     title: str | None = None,
+    require: Iterable[Gate | str] = (),
+    skills: Sequence[Path] | None = None,
+    skip_broken: bool = False,
     progress: bool | None = None,
 ) -> StatsResult:
     """Count what a data set is made of, and write it as JSON.
+
+    What is required is compared when all is written, so that the numbers can be looked at.
 
     Args:
         inputs: files of rows, or folders with parts.
         output: where the JSON goes.
         html: a file for a page with charts.
         title: of the page; None for the names of the inputs.
+        require: limits that figures have to keep, such as "functions>=.95".
+        skills: folders of skills, or a file of declarations, whose functions rows should use; ()
+            for the shipped ones. None for none, unless what is required needs them.
+        skip_broken: leave skills with mistakes out.
         progress: whether to show progress; None for on a terminal.
 
     Raises:
         GenieError: an input that is a pipe (D009), or has no rows (D008) or parts (D024); an output
-            that cannot be written, or is an input (D027).
+            that cannot be written, or is an input (D027); what is required that is no limit of a
+            figure (D030), or is not kept (D031, one for each).
     """
     inputs = list(inputs)
+    gates = tuple(Gate.parse(gate) if isinstance(gate, str) else gate for gate in require)
     targets = [output.target, *([html] if html else [])]
     for target in targets:
         check_output(target)
@@ -318,12 +361,22 @@ def run(
     if not content["totals"]["rows"]:
         raise GenieError(Problem("D008", "the inputs hold no rows", hint="name other files"))
     private = private_inputs(inputs)
-    counts = {
+    library, content["library"] = None, None
+    if skills is not None or any(gate.needs_library for gate in gates):
+        language = max(content["languages"], key=content["languages"].__getitem__)
+        library = load_library(language, skills or (), skip_broken=skip_broken)
+        content["library"] = _describe_use(library, content["functions"])
+    content["figures"] = figures_of(content)
+    counts: dict[str, Any] = {
         **private.fields(),
         "title": title or ", ".join(Path(name).name for name in inputs),
         "version": __version__,
         "inputs": [source.as_dict() for source in sources],
         **content,
+        "required": [
+            {"gate": str(gate), "figure": gate.figure, "is_kept": gate.is_kept(content["figures"])}
+            for gate in gates
+        ],
     }
     if html:
         with open_text(html) as out:
@@ -331,8 +384,26 @@ def run(
     with open_text(output.target) as out:
         json.dump(counts, out, indent=2, ensure_ascii=False)
         out.write("\n")
+    if problems := list(problems_of(gates, counts)):
+        raise GenieError(problems)
     outputs = tuple(target for target in targets if target != "-")
-    return StatsResult(counts, len(sources), outputs, private)
+    skipped = library.skipped if library else ()
+    return StatsResult(counts, len(sources), outputs, private, len(gates), skipped)
+
+
+def _describe_use(library: Library, functions: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return which functions of a library rows use; those called by a class's heir count not."""
+    rows = {item["name"]: item["rows"] for item in functions}
+    names = [name for name in library.names() if not library.is_inherited(name)]
+    unused = sorted(name for name in names if name not in rows)
+    rarest = min(names, key=lambda name: (rows.get(name, 0), name), default="")
+    return {
+        "functions": len(names),
+        "used": len(names) - len(unused),
+        "rarest": rarest,
+        "least_rows": rows.get(rarest, 0),
+        "unused": unused,
+    }
 
 
 def _files(inputs: Iterable[str]) -> list[str]:
@@ -353,6 +424,6 @@ def render_page(counts: Mapping[str, Any]) -> str:
     """Return the counts as a page of HTML: charts are SVG, no script is needed."""
     template = page_environment("genie_dp.dataset").get_template("stats.html.jinja")
     text: str = template.render(
-        stats=counts, length=bin_counts(counts["length"]), most_bars=_PAGE_BARS
+        stats=counts, length=bin_counts(counts["length"]), most_bars=_PAGE_BARS, show=show
     )
     return text

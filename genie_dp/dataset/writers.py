@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from genie_dp import rows as formats
-from genie_dp.dataset.formats import LeftRow, Note, as_plain
+from genie_dp.dataset.formats import LeftRow, Note, WriteOptions, as_plain
 from genie_dp.records import Example
 from genie_dp.rows import as_record
 from genie_dp.run.page import as_yaml
 
 
-def write_jsonl(rows: Iterable[Example], out: BinaryIO, note: Note) -> None:
+def write_jsonl(rows: Iterable[Example], out: BinaryIO, note: Note, options: WriteOptions) -> None:
     """Write one JSON object a line."""
     for row in rows:
         out.write(f"{formats.to_json(row)}\n".encode())
 
 
-def write_tsv(rows: Iterable[Example], out: BinaryIO, note: Note) -> None:
+def write_tsv(rows: Iterable[Example], out: BinaryIO, note: Note, options: WriteOptions) -> None:
     """Write id, utterance and program between tabs."""
     for row in rows:
         line = f"{row.id}\t{row.utterance}\t{row.program}"
@@ -31,7 +31,9 @@ def write_tsv(rows: Iterable[Example], out: BinaryIO, note: Note) -> None:
             out.write(f"{line}\n".encode())
 
 
-def write_parquet(rows: Iterable[Example], out: BinaryIO, note: Note) -> None:
+def write_parquet(
+    rows: Iterable[Example], out: BinaryIO, note: Note, options: WriteOptions
+) -> None:
     """Write Parquet; needs the extra `parquet`."""
     formats.write_parquet(rows, out)
 
@@ -69,13 +71,15 @@ FEATURES = """\
   dtype: float64"""
 
 
-def write_records(rows: Iterable[Example], out: BinaryIO, note: Note) -> None:
+def write_records(
+    rows: Iterable[Example], out: BinaryIO, note: Note, options: WriteOptions
+) -> None:
     """Write one object a line; slots are a list of token, type and parameter."""
     for row in rows:
         out.write(json.dumps(as_record(row), ensure_ascii=False).encode() + b"\n")
 
 
-def write_conll(rows: Iterable[Example], out: BinaryIO, note: Note) -> None:
+def write_conll(rows: Iterable[Example], out: BinaryIO, note: Note, options: WriteOptions) -> None:
     """Write rows; `# row` keeps what the tokens do not say."""
     for row in rows:
         words = row.utterance.split()
@@ -106,7 +110,7 @@ def tags_of(row: Example) -> list[str]:
 _MARKUP = frozenset("[]{}")
 
 
-def write_rasa(rows: Iterable[Example], out: BinaryIO, note: Note) -> None:
+def write_rasa(rows: Iterable[Example], out: BinaryIO, note: Note, options: WriteOptions) -> None:
     """Write rows; those in a row with one intent share an entry. `metadata` keeps the whole row."""
     out.write(b'version: "3.1"\nnlu:')
     intent, is_empty = None, True

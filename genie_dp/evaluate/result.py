@@ -9,18 +9,16 @@ with charts in SVG: nothing is loaded, no script is needed.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup, escape
 
 from genie_dp.evaluate.counts import EvaluationCounts, PairedCounts, order_of
 from genie_dp.evaluate.judge import KINDS, MATCH, TIERS, JudgedRow
 from genie_dp.languages import get_language
 from genie_dp.rng import child_seed
-from genie_dp.run.page import page_environment
+from genie_dp.run.page import mark_tokens, page_environment
 
 DRAWS = 1000
 _LEVEL = 0.95
@@ -237,22 +235,3 @@ def format_points(share: float) -> str:
     """
     points = round(100 * share, 1)
     return f"{points:+.1f}".replace("-", "−") if points else "0"
-
-
-def mark_tokens(text: str, other: str) -> Markup:
-    """Return a program as HTML, with the tokens marked that another program has not.
-
-    >>> str(mark_tokens("now => @c.f", "now => @c.g"))
-    'now =&gt; <mark>@<wbr>c.<wbr>f</mark>'
-    """
-    ours, theirs = text.split(" "), other.split(" ")
-    parts = []
-    matcher = SequenceMatcher(None, theirs, ours, autojunk=False)
-    for tag, _, _, start, end in matcher.get_opcodes():
-        if start < end:
-            part = escape(" ".join(ours[start:end]))
-            # Long names break where they may, so that a phone shows all of them.
-            for sign in ".:_@,":
-                part = Markup(str(part).replace(sign, f"{sign}<wbr>"))
-            parts.append(part if tag == "equal" else Markup("<mark>{}</mark>").format(part))
-    return Markup(" ").join(parts)

@@ -5,7 +5,7 @@ programs that can be compared.
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -172,6 +172,7 @@ class Fragment(Protocol):
     Attributes:
         kind: kind of the result.
         parameters: typed placeholders of the lambda, (name, type) in order.
+        functions: those that the body names itself, in program order; none where that is not told.
         fills: placeholder -> the function's parameter that its constant fills, where known.
         refused: type mistakes for which `build` returned None -> how often, with places in the
             body. What `build` returns is well-typed whatever the children are.
@@ -182,6 +183,9 @@ class Fragment(Protocol):
 
     @property
     def parameters(self) -> tuple[tuple[str, Any], ...]: ...  # noqa: D102
+
+    @property
+    def functions(self) -> tuple[str, ...]: ...  # noqa: D102
 
     @property
     def fills(self) -> Mapping[str, str]: ...  # noqa: D102
@@ -225,6 +229,7 @@ class Language(Protocol):
         learns_from_programs: whether `grammar_texts` are whole programs, else constants.
         can_simulate: whether programs of `simulate` can be run on tables of rows.
         says_parts: whether parts of a program can be said in words of our own.
+        infers_types: whether a placeholder `$x` of a body has the type of what it fills.
         traits: what `traits_in` may find in a program.
     """
 
@@ -239,6 +244,7 @@ class Language(Protocol):
     learns_from_programs: bool
     can_simulate: bool
     says_parts: bool
+    infers_types: bool
     traits: frozenset[str]
 
     def load_declarations(self, paths: Sequence[Path]) -> Library:
@@ -287,10 +293,14 @@ class Language(Protocol):
         library: Library | None = None,
         *,
         whole: bool = False,
+        class_name: str = "",
+        absent: Collection[str] = (),
     ) -> Fragment:
         """Compile a template body; `holes` maps the names of children to their kinds.
 
         With `whole` its results are whole programs, where a language tells these from parts.
+        Functions of `class_name` may stand without it; only where a language `has_skills`. What
+        needs one of the `absent` placeholders or children is left out (G034 where it cannot be).
         `text` may also be a body that the language's own parser read from a dataset.
 
         Raises GenieError with spans relative to `text` (line 1, column 1 is its start).
@@ -303,10 +313,18 @@ class Language(Protocol):
         children of tables do.
         """
 
-    def body(self, text: str, holes: Mapping[str, str]) -> Any:
+    def body(self, text: str, holes: Mapping[str, str], *, class_name: str = "") -> Any:
         """Return the tree of a template body, for `fragment` to take instead of the text.
 
         None where reading the text again costs nothing.
+        """
+
+    def short_body(
+        self, text: str, holes: Mapping[str, str], library: Library, *, class_name: str = ""
+    ) -> str:
+        """Return a body without what the library tells; as it is where that means another thing.
+
+        It has no lambda where `infers_types`, and its functions no class that is `class_name`.
         """
 
     def parse_type(self, text: str) -> Any:
@@ -320,7 +338,7 @@ class Language(Protocol):
     ) -> Iterable[Value]:
         """Yield open placeholders for a parameter of a body, one for each key that may fill it."""
 
-    def parameter(self, signature: Any, parameter: Any) -> Value:
+    def parameter(self, signature: Any, parameter: Any, library: Library) -> Value:
         """Return the value that stands for a parameter of the library in template bodies."""
 
     def program(self, value: Value) -> Any:
@@ -392,6 +410,9 @@ class Language(Protocol):
     def functions_in(self, text: str) -> tuple[str, ...]:
         """Return the functions of a token form, as often as used; GenieError if none."""
 
+    def parts_in(self, program: Sequence[str]) -> frozenset[str]:
+        """Return what a token form has beside its functions, without copied values."""
+
     def is_function_name(self, text: str) -> bool:
         """Tell whether a function of the language may have that name."""
 
@@ -400,6 +421,15 @@ class Language(Protocol):
 
     def copied_part(self, text: str) -> str:
         """Return a token form without words that a sentence never gives; "" if it gives none."""
+
+    def outline(self, text: str) -> tuple[str, tuple[str, ...]]:
+        """Return a token form with names for its texts, and these texts.
+
+        Token forms of one outline are well-typed together, and so are their canonical forms of one.
+        """
+
+    def fill_outline(self, text: str, texts: Sequence[str]) -> str:
+        """Return a token form with the texts that the names of an outline stand for."""
 
     def placeholder_type(self, token: str) -> Type | None:
         """Return the type that a placeholder of a row stands for, or None for another token."""

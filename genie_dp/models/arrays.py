@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.models.encoder import ENCODER, SHARE, WordVectors, open_beside, pad_vectors
 from genie_dp.models.sentences import Rows, Sentences
 from genie_dp.models.sizes import RecurrentSettings, settings_of
 from genie_dp.models.vocabulary import PAD, UNK, Vocabulary
@@ -56,13 +57,20 @@ class SteppedNetwork(Protocol):
 class ArrayNetwork:
     """A recurrent network in evaluation mode."""
 
-    def __init__(self, weights: Weights, vocabulary: Vocabulary, settings: RecurrentSettings):
+    def __init__(
+        self,
+        weights: Weights,
+        vocabulary: Vocabulary,
+        settings: RecurrentSettings,
+        vectors: WordVectors | None = None,
+    ):
         """Lay the weights out for use.
 
         Args:
             weights: as `RecurrentNetwork.named_parameters` names them.
             vocabulary: the network's.
             settings: its sizes.
+            vectors: the encoder that it reads with, if it has features.
 
         Raises:
             KeyError: a weight is missing.
@@ -74,6 +82,11 @@ class ArrayNetwork:
         expected = (len(vocabulary.words), settings.size), (vocabulary.buckets, settings.size)
         if (self._words.shape, self._grams.shape) != expected:
             raise ValueError("weights of another network")
+        self._features: _Features | None = None
+        if settings.features:
+            if vectors is None or vectors.width != settings.features:
+                raise ValueError("the encoder that it reads with is another one, or is missing")
+            self._features = _Features(weights, vectors)
         self._table = np.ascontiguousarray(self._words[: self._generated].T)
         self._encoder = [
             [_LSTM(weights, f"encoder.{layer}.{way}") for way in ("forwards", "backwards")]
@@ -93,6 +106,8 @@ class ArrayNetwork:
         grams = np.add.reduceat(self._grams[sentences.grams], sentences.offsets, axis=0)
         grams /= sizes[:, None].astype(np.float32)
         embedded = self._words[sentences.words] + grams[sentences.surfaces]
+        if self._features:
+            embedded += self._features(sentences)
         places = np.arange(sentences.words.shape[1])
         lengths = sentences.lengths[:, None]
         # The backward direction reads each row turned around within its length.
@@ -187,6 +202,23 @@ class _Linear:
         return out
 
 
+class _Features:
+    """What an encoder says of the words, see `layers.Features`."""
+
+    def __init__(self, weights: Weights, vectors: WordVectors):
+        self._centre = weights["embedding.features.centre"]
+        self._weight = np.ascontiguousarray(weights["embedding.features.layer.weight"].T)
+        self._vectors = vectors
+
+    def __call__(self, sentences: Sentences) -> F32:
+        """Return (B, S, d)."""
+        read = pad_vectors(self._vectors.vectors(sentences.sentences))
+        read -= self._centre
+        read *= SHARE
+        out: F32 = read @ self._weight
+        return out
+
+
 class _LSTM:
     """One layer in one direction; torch's gates are input, forget, cell, output."""
 
@@ -270,35 +302,48 @@ def open_arrays(folder: Path) -> tuple[SteppedNetwork, Vocabulary] | None:
     None is for networks that need torch: all but recurrent ones and ensembles of them.
 
     Raises:
-        GenieError: M001 or M002, a file is missing or is not what it should be.
+        GenieError: M001, M002 or M010, a file is missing or is not what it should be; M011, its
+            encoder was changed.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    members = _members(folder)
+    config = _read_config(folder)
+    members = _members(config, folder)
     if members is None:
         return None
     vocabulary = Vocabulary.load(folder / TOKENIZER)
+    encoder = open_beside(folder, config.get(ENCODER))
     try:
         weights = whole(load_file(str(folder / WEIGHTS)))
         if "" in members:
-            return ArrayNetwork(weights, vocabulary, members[""]), vocabulary
+            return ArrayNetwork(weights, vocabulary, members[""], encoder), vocabulary
         networks = []
         for start, settings in members.items():
             own = {name[len(start) :]: x for name, x in weights.items() if name.startswith(start)}
-            networks.append(ArrayNetwork(own, vocabulary, settings))
+            networks.append(ArrayNetwork(own, vocabulary, settings, encoder))
         return ArrayEnsemble(networks), vocabulary
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise no_model(folder, str(error)) from error
 
 
-def _members(folder: Path) -> dict[str, RecurrentSettings] | None:
+def _read_config(folder: Path) -> Mapping[str, Any]:
+    """Return what config.json of a model says."""
+    try:
+        config: Mapping[str, Any] = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        if not isinstance(config, Mapping):
+            raise ValueError(f"{CONFIG}: expected architecture and settings")
+    except (OSError, ValueError) as error:
+        raise no_model(folder, str(error)) from error
+    return config
+
+
+def _members(config: Mapping[str, Any], folder: Path) -> dict[str, RecurrentSettings] | None:
     """Return the recurrent networks of a folder by how the names of their weights begin.
 
     None is for a folder that has other networks.
     """
     try:
-        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         members = {"": config}
         if config["architecture"] == "ensemble":
             found = config["settings"]["members"]
@@ -306,7 +351,7 @@ def _members(folder: Path) -> dict[str, RecurrentSettings] | None:
         if any(member["architecture"] != "rnn" for member in members.values()):
             return None
         return {start: settings_of("rnn", one["settings"]) for start, one in members.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise no_model(folder, str(error)) from error
 
 

@@ -92,7 +92,10 @@ class MqanNetwork(PointerNetwork):
         self.asked = torch.tensor([vocabulary.generable(word) for word in words])
         self.dropout = layers.PooledDropout(settings.dropout)
         self.embedding = layers.WordEmbedding(
-            vocabulary, settings.embedding, word_dropout=settings.word_dropout
+            vocabulary,
+            settings.embedding,
+            word_dropout=settings.word_dropout,
+            features=settings.features,
         )
         self.project = nn.Linear(settings.embedding, size)
         self.alone = BiLSTM(size, size)

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,8 @@ from safetensors.torch import load_file, save_file
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.models.arrays import BASE, CONFIG, SCALE, TOKENIZER, WEIGHTS, no_model, whole
-from genie_dp.models.layers import WordEmbedding
+from genie_dp.models.encoder import ENCODER, Encoder, open_beside
+from genie_dp.models.layers import WordEmbedding, give_vectors
 from genie_dp.models.seq2seq import build
 from genie_dp.models.vocabulary import Vocabulary
 
@@ -29,6 +31,7 @@ class SavedModel:
         architecture: its name in ARCHITECTURES.
         settings: of the network.
         facts: what else the caller wants to keep in config.json, such as a temperature.
+        encoder: what it reads vectors of words from, which is saved beside it; None for nothing.
     """
 
     model: Any
@@ -36,6 +39,7 @@ class SavedModel:
     architecture: str
     settings: Mapping[str, Any]
     facts: Mapping[str, Any]
+    encoder: Encoder | None = None
 
 
 def save_model(saved: SavedModel, folder: Path, *, int8: bool = False) -> None:
@@ -49,6 +53,7 @@ def save_model(saved: SavedModel, folder: Path, *, int8: bool = False) -> None:
         "model_type": "genie_dp",
         "architecture": saved.architecture,
         "settings": dict(saved.settings),
+        **({ENCODER: saved.encoder.digest} if saved.encoder else {}),
         **saved.facts,
     }
     parts = {name: folder / f".{name}.partial" for name in (WEIGHTS, TOKENIZER, CONFIG)}
@@ -58,8 +63,29 @@ def save_model(saved: SavedModel, folder: Path, *, int8: bool = False) -> None:
     parts[CONFIG].write_text(text + "\n", encoding="utf-8")
     if hasattr(saved.model, "save_base"):
         saved.model.save_base(folder)
+    if saved.encoder:
+        saved.encoder.copy_to(folder / ENCODER)
     for name, part in parts.items():
         part.replace(folder / name)
+
+
+def save_tensors(
+    tensors: Mapping[str, torch.Tensor], path: Path, facts: dict[str, str] | None = None
+) -> None:
+    """Write tensors; a disk that is full is an OSError that names the file, as everywhere.
+
+    Args:
+        tensors: by name.
+        path: the file.
+        facts: what it says of itself.
+    """
+    try:
+        save_file(dict(tensors), str(path), metadata=facts)
+    except SafetensorError as error:
+        number = re.search(r"\(os error (\d+)\)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from None
 
 
 def weights(model: Any) -> dict[str, torch.Tensor]:
@@ -100,7 +126,7 @@ def write_weights(model: Any, path: Path, *, int8: bool = False) -> None:
     if int8:
         for name in [name for name, x in kept.items() if x.dim() == 2]:
             kept[name], kept[f"{name}{SCALE}"] = _in_8_bits(kept[name])
-    save_file(kept, str(path), metadata=facts)
+    save_tensors(kept, path, facts)
     mask = os.umask(0)  # it can be read only by setting it
     os.umask(mask)
     path.chmod(0o666 & ~mask)
@@ -176,6 +202,7 @@ def load_model(folder: Path, *, device: str = "cpu") -> SavedModel:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         architecture, settings = config.pop("architecture"), config.pop("settings")
         config.pop("model_type")
+        digest = config.pop(ENCODER, None)
         if not isinstance(architecture, str) or not isinstance(settings, dict):
             raise ValueError(f"{CONFIG}: expected architecture and settings")
         base = base_of(folder / WEIGHTS)
@@ -188,8 +215,10 @@ def load_model(folder: Path, *, device: str = "cpu") -> SavedModel:
         load_weights(model, folder / WEIGHTS)
     except (OSError, SafetensorError) as problem:
         raise no_model(folder, str(problem)) from problem
+    encoder = open_beside(folder, digest)
+    give_vectors(model, encoder)
     model.to(device).eval()
-    return SavedModel(model, vocabulary, architecture, settings, config)
+    return SavedModel(model, vocabulary, architecture, settings, config, encoder)
 
 
 def put_all(model: Any, tensors: Mapping[str, torch.Tensor], folder: Path) -> None:
@@ -231,4 +260,5 @@ def continue_from(start: SavedModel, vocabulary: Vocabulary) -> SavedModel:
     for part in model.modules():
         if isinstance(part, WordEmbedding):
             part.start_tokens(vocabulary, new)
+    give_vectors(model, start.encoder)
     return replace(start, model=model, vocabulary=vocabulary, settings=settings)

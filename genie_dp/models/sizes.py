@@ -19,6 +19,7 @@ class RecurrentSettings:
         word_dropout: share of the sentence's words read as unknown.
         smoothing: label smoothing.
         language_model: whether a language model of programs feeds the decoder.
+        features: numbers of the vectors that an encoder gives for words; 0 for no encoder.
     """
 
     size: int = 128
@@ -27,6 +28,7 @@ class RecurrentSettings:
     word_dropout: float = 0.1
     smoothing: float = 0.1
     language_model: bool = False
+    features: int = 0
 
     def __post_init__(self) -> None:
         """Refuse sizes that no network has."""
@@ -46,6 +48,7 @@ class TransformerSettings:
         dropout: share of activations dropped.
         word_dropout: share of the sentence's words read as unknown.
         smoothing: label smoothing.
+        features: numbers of the vectors that an encoder gives for words; 0 for no encoder.
     """
 
     size: int = 128
@@ -56,6 +59,7 @@ class TransformerSettings:
     dropout: float = 0.1
     word_dropout: float = 0.1
     smoothing: float = 0.1
+    features: int = 0
 
     def __post_init__(self) -> None:
         """Refuse sizes that no network has."""
@@ -76,6 +80,7 @@ class MqanSettings:
         smoothing: label smoothing.
         question: the fixed question of the task.
         language_model: size of a program language model that reads the answer; 0 for none.
+        features: numbers of the vectors that an encoder gives for words; 0 for no encoder.
     """
 
     embedding: int = 400
@@ -88,6 +93,7 @@ class MqanSettings:
     smoothing: float = 0.0
     question: str = "translate from english to program"
     language_model: int = 0
+    features: int = 0
 
     def __post_init__(self) -> None:
         """Refuse sizes that no network has."""
@@ -143,7 +149,9 @@ SETTINGS: Mapping[str, Any] = {
 }
 _SHARES = ("dropout", "word_dropout", "smoothing")
 # Of these a network may have none.
-_FROM_ZERO = ("lora_rank", "language_model", "encoder_layers", "decoder_layers", "layers")
+_FROM_ZERO = (
+    "lora_rank", "language_model", "encoder_layers", "decoder_layers", "layers", "features",
+)  # fmt: skip
 
 
 def settings_of(architecture: str, given: Mapping[str, Any]) -> Any:

@@ -2,12 +2,14 @@
 
 import json
 import re
+from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
 import xxhash
 
 from genie_dp.errors import GenieError, Problem
@@ -224,16 +226,52 @@ def build_vocabulary(
     >>> build_vocabulary(pairs, extra=["@delete"]).words[4:]
     ('@delete', '@post', 'tweet')
     """
-    words: Counter[str] = Counter()
-    tokens: Counter[str] = Counter()
-    copyable: Counter[str] = Counter()
+    counts = TokenCounts()
     for pair in pairs:
-        words.update(pair.sentence)
-        tokens.update(pair.program)
+        counts.words.update(pair.sentence)
+        counts.tokens.update(pair.program)
         sentence_words = set(pair.sentence)
-        copyable.update(token for token in pair.program if token in sentence_words)
-    generated = {token for token, n in tokens.items() if copyable[token] < copied * n}
-    generated = generated.union(extra).difference(SPECIAL)
-    read = {word for word, n in words.items() if n >= minimum} - generated - {*SPECIAL}
-    table = (*SPECIAL, *sorted(generated), *sorted(read))
-    return Vocabulary(table, len(SPECIAL) + len(generated), buckets)
+        counts.copyable.update(token for token in pair.program if token in sentence_words)
+    return counts.vocabulary(extra=extra, minimum=minimum, copied=copied, buckets=buckets)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCounts:
+    """How often training rows have each token.
+
+    Attributes:
+        words: in sentences.
+        tokens: in programs.
+        copyable: in programs whose sentence has it, too.
+    """
+
+    words: Counter[str] = field(default_factory=Counter)
+    tokens: Counter[str] = field(default_factory=Counter)
+    copyable: Counter[str] = field(default_factory=Counter)
+
+    def add(self, names: Sequence[str], rows: Iterable[tuple["array[int]", "array[int]"]]) -> None:
+        """Count the tokens of rows: of sentences and programs, as places among the names."""
+        words, tokens, copyable = array("i"), array("i"), array("i")
+        for sentence, program in rows:
+            words.extend(sentence)
+            tokens.extend(program)
+            said = set(sentence)
+            copyable.extend([token for token in program if token in said])
+        for counter, ids in ((self.words, words), (self.tokens, tokens), (self.copyable, copyable)):
+            numbers = np.bincount(ids, minlength=len(names)).tolist()
+            counter.update({name: n for name, n in zip(names, numbers, strict=True) if n})
+
+    def vocabulary(
+        self,
+        *,
+        extra: Iterable[str] = (),
+        minimum: int = 2,
+        copied: float = 0.9,
+        buckets: int = 8192,
+    ) -> Vocabulary:
+        """Return the vocabulary of the rows that were counted; see `build_vocabulary`."""
+        generated = {token for token, n in self.tokens.items() if self.copyable[token] < copied * n}
+        generated = generated.union(extra).difference(SPECIAL)
+        read = {word for word, n in self.words.items() if n >= minimum} - generated - {*SPECIAL}
+        table = (*SPECIAL, *sorted(generated), *sorted(read))
+        return Vocabulary(table, len(SPECIAL) + len(generated), buckets)

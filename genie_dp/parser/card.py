@@ -10,6 +10,7 @@ from typing import Any
 
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
+from genie_dp.models.encoder import Encoder
 from genie_dp.records import Spent
 
 
@@ -37,6 +38,7 @@ class Card:
         curves: name of the picture, "" for none.
         has_skills: whether skills or declarations lie beside it; S-expressions may do without.
         start: name of the parser that was gone on from; its card is start.md.
+        encoder: whose vectors the network reads; None for none.
         members: of an ensemble, its parsers in words; their recipes are recipe-1.yaml and so on.
     """
 
@@ -59,6 +61,7 @@ class Card:
     curves: str = ""
     members: tuple[str, ...] = ()
     start: str = ""
+    encoder: Encoder | None = None
     version: str = __version__
 
     def __post_init__(self) -> None:

@@ -109,6 +109,12 @@ class ParserConfig:
     architecture: str = setting("rnn", "Network.", choices=ARCHITECTURES)
     network: Mapping[str, Any] = field(default_factory=dict)
     model: str = setting("", "A Hugging Face encoder-decoder instead.", metavar="NAME|DIR")
+    encoder: str = setting(
+        "",
+        "A folder of a BERT-like model that is not trained: the network reads its vectors of the "
+        "words as well. For a few hundred rows of people; costs time.",
+        metavar="DIR",
+    )
     lora_rank: int = setting(
         0, "Train adapters of that rank only; 0 trains all.", least=0, metavar="RANK"
     )
@@ -253,6 +259,11 @@ def _together(config: ParserConfig) -> list[Problem]:
         problems.append(problem("lora_rank", "0 without a model", config.lora_rank))
     if config.model and config.weights != "float32":
         problems.append(problem("weights", "float32 with a model", config.weights))
+    if config.encoder and config.model:
+        problems.append(problem("encoder", "none with a model", config.encoder))
+    if "features" in config.network:
+        hint = "leave it out: name an encoder"
+        problems.append(problem("network: features", "none", config.network["features"], hint))
     is_recurrent = config.architecture == "rnn" and not config.model
     if config.language_model != "none" and not is_recurrent:
         expected = "none, save for the architecture rnn"

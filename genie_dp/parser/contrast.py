@@ -10,7 +10,7 @@ from itertools import islice
 
 from genie_dp.languages.programs import POLES
 from genie_dp.models.vocabulary import Pair
-from genie_dp.parser.rows import Rows
+from genie_dp.parser.rows import Rows, RowStore
 from genie_dp.rng import stream
 
 # Rows that are made, and rows that are looked at for them.
@@ -57,21 +57,29 @@ for _sign, _pairs in _SAID.items():
 def add_contrast(rows: Rows) -> None:
     """Add to rows those that mean the opposite of others and differ in one word."""
     rng = stream(0, "contrast")
-    own = {" ".join(pair.sentence) for store in rows.parts for pair in store}
-    known = {pair.program for store in rows.parts for pair in store}
+    own = rows.own_sentences()
+    known = {program for store in rows.parts for program in store.programs()}
     made: dict[str, str] = {}
     for store in rows.parts:
         most = min(len(store), _MOST_TRIED // len(rows.parts))
+        have_sign = _rows_of_one_sign(store)
         for place in rng.sample(range(len(store)), most):
-            for sentence, program in islice(_opposites(store[place]), 1):
+            opposites = _opposites(store[place]) if have_sign[place] else iter(())
+            for sentence, program in islice(opposites, 1):
                 # A program that no row has may be one that nobody means: "the least likely name".
                 if program in known and sentence not in own:
-                    made[sentence] = " ".join(program)
+                    made[sentence] = program
     for sentence in islice(made, _MOST):
         rows.contrast.add(sentence, made[sentence])
 
 
-def _opposites(pair: Pair) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _rows_of_one_sign(store: RowStore) -> list[bool]:
+    """Return for each row whether its program has one sign; other rows have no opposite."""
+    is_sign = [_pole(name) in _OPPOSITE for name in store.names]
+    return [sum([is_sign[token] for token in program]) == 1 for _, program in store.numbered()]
+
+
+def _opposites(pair: Pair) -> Iterator[tuple[str, str]]:
     """Yield the opposite of a row, where one word of it alone says the one sign of its program."""
     program, sentence = pair.program, pair.sentence
     signs = [place for place, token in enumerate(program) if _pole(token) in _OPPOSITE]
@@ -88,7 +96,7 @@ def _opposites(pair: Pair) -> Iterator[tuple[str, tuple[str, ...]]]:
         return
     token = program[sign][: -len(pole)] + _OPPOSITE[pole]
     opposite = (*sentence[:place], words[sentence[place]], *sentence[place + 1 :])
-    yield " ".join(opposite), (*program[:sign], token, *program[sign + 1 :])
+    yield " ".join(opposite), " ".join((*program[:sign], token, *program[sign + 1 :]))
 
 
 def _is_of(parameter: str, word: str) -> bool:

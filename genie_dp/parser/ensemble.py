@@ -16,6 +16,7 @@ from genie_dp.models.arrays import TOKENIZER
 from genie_dp.models.calibration import Calibration
 from genie_dp.models.device import prepare_torch
 from genie_dp.models.ensemble import EnsembleNetwork
+from genie_dp.models.layers import give_vectors
 from genie_dp.models.saved import SavedModel, load_model, save_model
 from genie_dp.models.seq2seq import SteppedTorch
 from genie_dp.models.sizes import EnsembleSettings
@@ -31,7 +32,7 @@ from genie_dp.parser.validation import Checked, validation_rows
 from genie_dp.records import Spent
 from genie_dp.run.manifest import PRIVATE, ledgers_in, write_json
 from genie_dp.run.page import render_card
-from genie_dp.run.stage import Output, Result
+from genie_dp.run.stage import Output, Result, holds_output
 from genie_dp.run.work import PARSER, put_in_place, refuse_output
 
 # What config.json says of a parser that must be the same for all.
@@ -75,6 +76,7 @@ class Member:
     def common_facts(self) -> dict[str, str]:
         """Return what those who answer together have in common, each as text, by its name."""
         values = {name: self.facts.get(name) for name in _SAME_FACTS}
+        values["encoder"] = self.saved.encoder and self.saved.encoder.digest
         values["rows"] = sorted(self.manifest["inputs"].values())
         values["guarantee of private rows"] = self.manifest.get("spent")
         texts = {name: json.dumps(value, sort_keys=True) for name, value in values.items()}
@@ -130,6 +132,7 @@ class _Ensemble:
     validation: str
 
 
+@holds_output
 def run(
     config: EnsembleConfig,
     folders: Sequence[Path],
@@ -235,7 +238,9 @@ def join_networks(members: Sequence[Member]) -> SavedModel:
     network = EnsembleNetwork(vocabulary, settings)
     for part, member in zip(network.members, members, strict=True):
         part.load_state_dict(member.saved.model.state_dict())
-    return SavedModel(network.eval(), vocabulary, "ensemble", asdict(settings), {})
+    encoder = members[0].saved.encoder
+    give_vectors(network, encoder)
+    return SavedModel(network.eval(), vocabulary, "ensemble", asdict(settings), {}, encoder)
 
 
 def _mean(calibrations: Sequence[Calibration]) -> Calibration:
@@ -351,4 +356,5 @@ def _card(ensemble: _Ensemble, name: str, licence: str) -> Card:
         licence=licence,
         spent=Spent(**{**spent, "not_covered": tuple(spent["not_covered"])}) if spent else None,
         members=tuple(member.line() for member in ensemble.members),
+        encoder=ensemble.saved.encoder,
     )

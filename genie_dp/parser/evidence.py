@@ -6,13 +6,17 @@ wants something else has words that no row said with them. This tells more than 
 the program alone (docs/parser.md).
 """
 
+import io
 from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +27,14 @@ from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.types import is_slot
 from genie_dp.models.calibration import Calibration
 from genie_dp.models.vocabulary import Pair
+from genie_dp.parser.rows import RowStore
 
 # Rows that are looked at; what they have said twice counts, of few rows what they have said once.
-_MOST_ROWS = 150_000
+_MOST_ROWS = 100_000
 _FEW_ROWS = 5_000
+# How many rows have to say words with a function, and which share of them has to have a part of a
+# program, until the words tell the part.
+_OFTEN, _SURE = 4, 0.8
 _START, _VALUE, _END = "<s>", "<value>", "</s>"
 # Stands for all of a sentence that says nothing by itself, such as "hi there".
 _BARE = "<bare>"
@@ -86,14 +94,12 @@ def content_words(sentence: Sequence[str], program: Sequence[str] = ()) -> list[
     ['unread', 'emails']
     """
     values = set(program)
-    return [
-        word
-        for word in dict.fromkeys(sentence)
-        if word not in function_words()
-        and word not in values
-        and not is_slot(word)
-        and any(map(str.isalpha, word))
-    ]
+    return [word for word in dict.fromkeys(sentence) if _is_telling(word) and word not in values]
+
+
+@lru_cache(maxsize=1 << 15)
+def _is_telling(word: str) -> bool:
+    return word not in function_words() and not is_slot(word) and any(map(str.isalpha, word))
 
 
 class Support(NamedTuple):
@@ -104,11 +110,17 @@ class Support(NamedTuple):
             that says nothing, unless rows with them say nothing, too.
         explained: content words that rows say with them.
         unexplained: content words that they do not, in the order of the sentence.
+        told: parts of the program, such as "is_on true", that the words tell.
+        untold: parts of it that they do not.
+        left_out: parts that they tell and the program lacks.
     """
 
     unseen: float
     explained: int
     unexplained: tuple[str, ...]
+    told: int = 0
+    untold: int = 0
+    left_out: int = 0
 
     @property
     def weight(self) -> float:
@@ -118,41 +130,108 @@ class Support(NamedTuple):
         The factors are those of a conditional logistic regression over the beams of one parser
         for the sentences of thingpedia/*/eval.tsv (docs/parser.md).
         """
-        return 1.2 * self.explained - 1.2 * len(self.unexplained) - 10.0 * self.unseen
+        words = 1.2 * self.explained - 1.2 * len(self.unexplained) - 10.0 * self.unseen
+        return words + 1.2 * self.told - self.untold - 0.6 * self.left_out
+
+
+Hashes = npt.NDArray[np.uint32]
+_Integers = npt.NDArray[np.int64]
+
+
+class _Lists:
+    """Lists of numbers one after another, and where each ends."""
+
+    def __init__(self) -> None:
+        self.flat, self.ends = array("q"), array("q", [0])
+
+    def add(self, numbers: Iterable[int]) -> None:
+        self.flat.extend(numbers)
+        self.ends.append(len(self.flat))
+
+    @property
+    def lengths(self) -> _Integers:
+        ends = np.array(self.ends, np.int64)
+        return ends[1:] - ends[:-1]
+
+    def count(self) -> "tuple[_Integers, _Integers, _Integers]":
+        """Return the distinct numbers, the place among them of each, and how often they come."""
+        return np.unique(np.array(self.flat, np.int64), return_inverse=True, return_counts=True)
+
+
+class _FunctionRows:
+    """The terms and the parts of the rows of one function, as numbers."""
+
+    def __init__(self) -> None:
+        self.terms, self.parts = _Lists(), _Lists()
+
+    def add(self, terms: Iterable[int], parts: Iterable[int]) -> None:
+        """Add a row; none of either comes twice."""
+        self.terms.add(terms)
+        self.parts.add(parts)
+
+    def often(self, least: int) -> list[int]:
+        """Return the terms that so many rows say."""
+        terms, _, times = self.terms.count()
+        return list(terms[times >= least].tolist())
+
+    def telling(self) -> Iterator[tuple[int, int]]:
+        """Return terms, each with a part that it tells."""
+        terms, term_places, term_times = self.terms.count()
+        parts, part_places, part_times = self.parts.count()
+        # Each part of a row stands beside all terms of the row: (part, term) in one number.
+        beside = np.repeat(self.terms.lengths, self.parts.lengths)
+        firsts = np.repeat(np.array(self.terms.ends[:-1], np.int64), self.parts.lengths)
+        steps = np.arange(beside.sum()) - np.repeat(np.cumsum(beside) - beside, beside)
+        both = np.repeat(part_places, beside) * len(terms)
+        both += term_places[np.repeat(firsts, beside) + steps]
+        times = np.bincount(both, minlength=len(parts) * len(terms)).reshape(len(parts), len(terms))
+        usual = part_times[:, None] / len(self.terms.lengths)
+        share = (times + 0.5 * usual) / (term_times + 0.5)
+        is_told = (share >= np.maximum(_SURE, (1 + usual) / 2)) & (term_times >= _OFTEN)
+        rows, columns = np.nonzero(is_told)
+        return zip(terms[columns].tolist(), parts[rows].tolist(), strict=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The words, and pairs of words, that rows say with each function.
+    """The words, and pairs of words, that rows say with each function, and what they tell.
+
+    Words tell a part of a function's program if most rows with the function that say them have the
+    part, and by half fewer of the others lack it: "locked" tells "is_locked true".
 
     Attributes:
         hashes: (N,) sorted: of a function with a word or with two; four bytes each.
+        telling: (M,) sorted: the same of words that tell a part of the function's programs.
+        told: (M,) hashes of these parts.
     """
 
-    hashes: npt.NDArray[np.uint32]
+    hashes: Hashes
+    telling: Hashes
+    told: Hashes
 
     @classmethod
     def from_rows(cls, stores: Iterable[Sequence[Pair]], language: Language) -> "Evidence":
         """Return what rows say."""
-        rows = list(stores)
+        rows = [x if isinstance(x, RowStore) else RowStore.from_pairs(x) for x in stores]
         total = sum(map(len, rows))
-        step = max(1, -(-total // _MOST_ROWS))
-        seen = array("Q")
+        said = _Said()
         for store in rows:
-            for place in range(0, len(store), step):
-                pair = store[place]
-                if pair.program != (OUT_OF_SCOPE,):
-                    functions = set(language.functions_in(" ".join(pair.program)))
-                    terms = set(_terms(pair.sentence, pair.program))
-                    if _is_bare(pair.sentence, pair.program):
-                        terms.add((_BARE,))
-                    seen.extend(_hash(f, *term) for f in functions for term in terms)
-        hashes, counts = np.unique(np.frombuffer(seen, np.uint64), return_counts=True)
-        often = hashes[counts >= (1 if total < _FEW_ROWS else 2)]
-        return cls(np.unique((often >> np.uint64(32)).astype(np.uint32)))
+            said.add(store, language, step=max(1, -(-total // _MOST_ROWS)))
+        hashes, telling, told = array("q"), array("q"), array("q")
+        for name, terms in said.often(1 if total < _FEW_ROWS else 2):
+            hashes.append(_hash(name, *terms) >> 32)
+        for name, terms, part in said.telling():
+            telling.append(_hash(name, *terms) >> 32)
+            told.append(_hash(part) >> 32)
+        pairs = np.array([telling, told], np.uint32)
+        return cls(np.unique(np.array(hashes, np.uint32)), *np.unique(pairs, axis=1))
 
     def support(
-        self, sentence: Sequence[str], program: Sequence[str], functions: Iterable[str]
+        self,
+        sentence: Sequence[str],
+        program: Sequence[str],
+        functions: Iterable[str],
+        parts: Iterable[str] = (),
     ) -> Support:
         """Return how well a program is supported by its sentence.
 
@@ -160,15 +239,35 @@ class Evidence:
             sentence: as it was read, with placeholders.
             program: tokens of the token form, with these placeholders.
             functions: those of the program.
+            parts: what it has beside them, as `Language.parts_in` names it.
         """
         words = content_words(sentence, program)
+        terms = list(dict.fromkeys(_terms(sentence, program)))
         pairs = [term for term in _terms(sentence, program) if len(term) == 2]
         is_said = self._are_said([*((word,) for word in words), *pairs], functions)
         unexplained = tuple(w for w, said in zip(words, is_said, strict=False) if not said)
         unseen = is_said[len(words) :].count(False) / max(1, len(pairs))
         if _is_bare(sentence, program) and not self.says((_BARE,), functions):
             unseen = 1.0
-        return Support(unseen, len(words) - len(unexplained), unexplained)
+        own = {_hash(part) >> 32 for part in parts}
+        told = self._tell(terms, set(functions))
+        return Support(
+            unseen,
+            len(words) - len(unexplained),
+            unexplained,
+            told=len(own & told),
+            untold=len(own - told),
+            left_out=len(told - own),
+        )
+
+    def _tell(self, terms: Sequence[tuple[str, ...]], functions: Iterable[str]) -> set[int]:
+        """Return the hashes of the parts that terms tell of functions."""
+        keys = np.array([_hash(f, *term) >> 32 for f in functions for term in terms], np.uint32)
+        firsts, ends = (self.telling.searchsorted(keys, side=side) for side in ("left", "right"))
+        told: set[int] = set()
+        for i in np.flatnonzero(ends > firsts).tolist():
+            told.update(self.told[firsts[i] : ends[i]].tolist())
+        return told
 
     def says(self, words: Sequence[str], functions: Iterable[str]) -> bool:
         """Tell whether rows say all of the words, as words and no values, with the functions."""
@@ -183,18 +282,98 @@ class Evidence:
         is_said: list[bool] = (self.hashes.take(places, mode="clip") == keys).any(1).tolist()
         return is_said
 
+    def join(self, other: "Evidence") -> "Evidence":
+        """Return what the rows of one of two say."""
+        pairs = np.stack([np.append(self.telling, other.telling), np.append(self.told, other.told)])
+        return Evidence(np.union1d(self.hashes, other.hashes), *np.unique(pairs, axis=1))
+
     def save(self, path: Path) -> None:
-        """Write the hashes."""
-        with path.open("wb") as file:
-            np.save(file, self.hashes, allow_pickle=False)
+        """Write all of it."""
+        out = io.BytesIO()  # numpy does not say why it cannot write a file
+        np.savez(out, hashes=self.hashes, telling=self.telling, told=self.told)
+        path.write_bytes(out.getvalue())
 
     @classmethod
     def load(cls, path: Path) -> "Evidence":
         """Return what `save` wrote; OSError or ValueError if it is not that."""
-        hashes = np.load(path, allow_pickle=False)
-        if hashes.dtype != np.uint32 or hashes.ndim != 1:
-            raise ValueError(f"expected numbers of 32 bits, got {hashes.dtype}")
-        return cls(hashes)
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = [file[name] for name in ("hashes", "telling", "told")]
+        except (AttributeError, TypeError, KeyError, BadZipFile) as error:  # another array, or less
+            raise ValueError(f"expected arrays of hashes: {error}") from None
+        kinds = {(array.dtype.name, array.ndim) for array in arrays}
+        if kinds != {("uint32", 1)} or len(arrays[1]) != len(arrays[2]):
+            raise ValueError(f"expected lists of numbers of 32 bits, got {kinds}")
+        return cls(*arrays)
+
+
+class _Said:
+    """What rows say with which function, and with which parts of its programs.
+
+    Words are numbers until all is counted: a term is two of them, 0 behind one that stands alone.
+    """
+
+    def __init__(self) -> None:
+        self._numbers = {"": 0}
+        self._parts: dict[str, int] = {}
+        self._functions: dict[str, _FunctionRows] = defaultdict(_FunctionRows)
+
+    def add(self, store: RowStore, language: Language, step: int) -> None:
+        """Count the rows of a store, one of so many."""
+        # Functions are of an outline, for texts have none, and there are fewer.
+        functions_in, parts_in = cache(language.functions_in), cache(language.parts_in)
+        start, end, value = map(self._number, (_START, _END, _VALUE))
+        bare = self._number(_BARE) << 32
+        numbers = [self._number(_name_of(name)) for name in store.names]
+        is_slot_ = list(map(is_slot, store.names))
+        is_telling = list(map(_is_telling, store.names))
+        is_plain = [name in function_words() for name in store.names]
+        rows = zip(store.programs(), store.numbered(), strict=True)
+        for text, (sentence, program) in islice(rows, 0, None, step):
+            if text == OUT_OF_SCOPE:
+                continue
+            tokens = set(program)
+            values = {token for token in tokens.intersection(sentence) if not is_plain[token]}
+            words = [
+                value if word in values and not is_slot_[word] else numbers[word]
+                for word in sentence
+            ]
+            terms = {word << 32 for word in words}
+            pairs = zip((start, *words), (*words, end), strict=True)
+            terms.update([first << 32 | second for first, second in pairs])
+            if not values and not any([is_telling[x] and x not in tokens for x in sentence]):
+                terms.add(bare)
+            parts = parts_in(tuple(text.split(" ")))
+            part_numbers = [self._parts.setdefault(part, len(self._parts)) for part in parts]
+            for function in set(functions_in(language.outline(text)[0])):
+                self._functions[function].add(terms, part_numbers)
+
+    def _number(self, name: str) -> int:
+        return self._numbers.setdefault(name, len(self._numbers))
+
+    def often(self, least: int) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield function and words of what at least so many rows say."""
+        names = list(self._numbers)
+        for function, rows in self._functions.items():
+            for term in rows.often(least):
+                yield function, _words_of(term, names)
+
+    def telling(self) -> Iterator[tuple[str, tuple[str, ...], str]]:
+        """Yield function, words, and a part of its programs that they tell."""
+        names, parts = list(self._numbers), list(self._parts)
+        for function, rows in self._functions.items():
+            for term, part in rows.telling():
+                yield function, _words_of(term, names), parts[part]
+
+
+def _words_of(term: int, names: Sequence[str]) -> tuple[str, ...]:
+    first, second = divmod(term, 1 << 32)
+    return (names[first], names[second])[: 2 if second else 1]
+
+
+def _name_of(word: str) -> str:
+    """Return what a word counts as: placeholders by what they are."""
+    return word.rpartition("_")[0] if is_slot(word) else word
 
 
 def _terms(sentence: Sequence[str], program: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -202,10 +381,7 @@ def _terms(sentence: Sequence[str], program: Sequence[str]) -> Iterator[tuple[st
     values = set(program) - function_words()
     words = [_START]
     for word in sentence:
-        if is_slot(word):
-            words.append(word.rpartition("_")[0])
-        else:
-            words.append(_VALUE if word in values else word)
+        words.append(_VALUE if word in values and not is_slot(word) else _name_of(word))
     words.append(_END)
     yield from ((word,) for word in words[1:-1])
     yield from zip(words, words[1:], strict=False)

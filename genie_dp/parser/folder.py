@@ -5,7 +5,6 @@ training run are in it. What was trained on is not.
 """
 
 import gzip
-import hashlib
 import io
 import json
 import math
@@ -19,12 +18,13 @@ from genie_dp.models.calibration import Calibration
 from genie_dp.parser.evidence import SCALES, Evidence
 from genie_dp.parser.reading.phrases import from_dict
 from genie_dp.parser.rows import Reading
+from genie_dp.run.files import hash_of_files
 
 CARD, RECIPE, MANIFEST = "README.md", "recipe.yaml", "manifest.json"
 METRICS, CURVES, START_CARD = "metrics.jsonl", "curves", "start.md"
 SKILLS, TEXTS, READER = "skills", "constants.txt.gz", "reader.json"
 CONFIG = "config.json"
-EVIDENCE, REFUSALS = "evidence.npy", "refusals.txt.gz"
+EVIDENCE, REFUSALS = "evidence.npz", "refusals.txt.gz"
 # What of a skill a parser and its descriptions need; eval.tsv stays where it is.
 _KEPT = ("skill.tt", "manifest.tt", "dataset.tt", "templates.genie", "values/*.tsv")
 
@@ -53,12 +53,8 @@ def skill_paths(folder: Path) -> list[Path]:
 
 def skills_hash(folder: Path) -> str:
     """Return a hash of all copied files, their names included."""
-    digest = hashlib.sha256()
-    for path in sorted((folder / SKILLS).rglob("*")):
-        if path.is_file():
-            digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
-            digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
+    paths = sorted((folder / SKILLS).rglob("*"))
+    return hash_of_files(folder, (path for path in paths if path.is_file()))
 
 
 def write_texts(folder: Path, texts: Sequence[str]) -> None:

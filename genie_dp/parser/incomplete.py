@@ -38,7 +38,7 @@ def add_incomplete(rows: Rows, maker: RowMaker) -> None:
     if not isinstance(library, SkillLibrary):
         return
     rng = stream(0, "incomplete")
-    own = {" ".join(pair.sentence) for store in rows.parts for pair in store}
+    own = rows.own_sentences()
     made = dict(_bare_commands(library, maker))
     made.update(islice(_cut_rows(rows.parts, maker, rng), _MOST))
     for sentence, program in made.items():
@@ -139,6 +139,8 @@ def _values(pair: Pair) -> Iterator[tuple[str, ...]]:
 
 def _without_value(pair: Pair, value: str, maker: RowMaker) -> str | None:
     """Return the program of a command without the required input that has a value."""
+    if pair.program.count("=>") != 1:  # more than one function
+        return None
     language: Language = maker.target.styled
     library = maker.target.library
     tree = language.from_tokens(" ".join(pair.program), library)

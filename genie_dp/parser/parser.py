@@ -204,7 +204,8 @@ class Parser:
         )
         reader = None
         if target.reads_values:
-            reader = load_reader(reads, phrases=files.read_reader(path).phrases)
+            phrases = files.read_reader(path).phrases
+            reader = load_reader(reads, phrases=phrases, units=target.units)
         return cls(
             decoder,
             reader=reader,
@@ -562,12 +563,14 @@ class Parser:
         return [*refusals, *meant] if is_refused else [*meant, *refusals]
 
     def _set_support(self, candidate: "_Candidate") -> None:
-        words, program = candidate.reading.tokens, candidate.decoded
+        words, program = candidate.reading.tokens, candidate.decoded.split()
+        language, parts = self.target.language, frozenset[str]()
         try:
-            candidate.functions = self.target.language.functions_in(program)
+            candidate.functions = language.functions_in(candidate.decoded)
+            parts = language.parts_in(program)
         except GenieError:  # without a grammar it may be no program
             candidate.functions = ()
-        candidate.support = self._evidence.support(words, program.split(), candidate.functions)
+        candidate.support = self._evidence.support(words, program, candidate.functions, parts)
 
     def _fill(self, program: str, reading: Reading, names: EntityNames | None) -> Filled | None:
         """Return a program with its values; None if values make it one that cannot be."""

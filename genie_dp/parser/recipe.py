@@ -8,6 +8,7 @@ from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.located import Located, read_located
+from genie_dp.models.encoder import ENCODER
 from genie_dp.parser import folder as files
 from genie_dp.parser.config import NETWORK_SETTINGS, InputFile, ParserConfig
 from genie_dp.parser.rows import UNKNOWN, locale, wrong_settings
@@ -68,6 +69,8 @@ def config_of(recipe: Path | None, inputs: Sequence[str], given: Mapping[str, An
 def carried_settings(folder: Path) -> dict[str, Any]:
     """Return the settings of a parser that one that goes on from it must share.
 
+    The encoder is the copy in the parser's folder: the first one may be gone.
+
     Raises:
         GenieError: N010, it is no parser; N012, it is an ensemble.
     """
@@ -80,7 +83,8 @@ def carried_settings(folder: Path) -> dict[str, Any]:
         earlier = ParserConfig(**read_recipe(recipe))
     except (OSError, TypeError, GenieError) as error:
         raise files.broken(folder, f"{files.RECIPE}: {error}") from None
-    return {name: getattr(earlier, name) for name in NETWORK_SETTINGS}
+    carried = {name: getattr(earlier, name) for name in NETWORK_SETTINGS}
+    return carried | {"encoder": str(folder / ENCODER) if earlier.encoder else ""}
 
 
 def with_places(error: GenieError, path: Path, given: Container[str]) -> GenieError:

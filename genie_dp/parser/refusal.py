@@ -140,7 +140,7 @@ def add_refused(rows: Rows, maker: RowMaker) -> None:
     rng = stream(0, "refused")
     damaged = _damaged(lexicon, rng)
     learned.update(dict.fromkeys(islice(damaged, min(_MOST_DAMAGED, len(lexicon.simple)))))
-    own = {" ".join(pair.sentence) for store in rows.parts for pair in store}
+    own = rows.own_sentences()
     for sentence in learned:
         if sentence not in own:
             rows.refused.add(sentence, OUT_OF_SCOPE)

@@ -6,7 +6,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from genie_dp import __version__
 from genie_dp.errors import GenieError
 from genie_dp.languages.library import Library
 from genie_dp.languages.scope import OUT_OF_SCOPE
+from genie_dp.models.encoder import Encoder
 from genie_dp.parser import folder as files
 from genie_dp.parser.card import Card, File, check_spent, write_curves
 from genie_dp.parser.config import ParserConfig
@@ -47,7 +48,7 @@ from genie_dp.run.cache import keep_pickled, load_pickled, place_in_cache
 from genie_dp.run.files import sha256_of
 from genie_dp.run.manifest import PRIVATE, write_json
 from genie_dp.run.page import render_card
-from genie_dp.run.stage import Output, Result
+from genie_dp.run.stage import Output, Result, hold_output
 from genie_dp.run.work import PARSER, enter_work, interruptible, put_in_place, refuse_output
 from genie_dp.templates.inputs import library_fingerprint
 
@@ -100,6 +101,7 @@ class _Run:
         spent: the guarantee of private rows, and of a prior.
         ledgers: those of the rows that have one.
         start: the parser that is gone on from.
+        encoder: whose vectors the network reads; None for none.
     """
 
     config: ParserConfig
@@ -113,6 +115,7 @@ class _Run:
     spent: Spent | None
     ledgers: tuple[str, ...]
     start: Start | None
+    encoder: Encoder | None
     screen: "_Screen"
 
     @property
@@ -136,6 +139,7 @@ class _Run:
             "config": asdict(self.config),
             **({"prior": self.prior.manifest_fields()} if self.prior else {}),
             **({"start": self.start.digest} if self.start else {}),
+            **({"encoder": self.encoder.digest} if self.encoder else {}),
             **({"processes": _world()} if _world() > 1 else {}),
         }
         plain: dict[str, Any] = json.loads(json.dumps(settings))
@@ -177,20 +181,14 @@ def run(
 
     Raises:
         GenieError: rows that cannot be learned from (N003 to N006), an output that is there (Y022)
-            or is no parser (N007), work of other settings (Y020, Y021), no such device (N008).
+            or is no parser (N007), work of other settings (Y020, Y021), no such device (N008), an
+            encoder that cannot be read (M010).
     """
     started = time.monotonic()
     screen = _Screen(config, progress)
     job = _read(config, output, library, language, spent, licence, screen)
     is_first = rank() == 0
-    if is_first:
-        # A run that was let in goes on, even if what it is to replace is there.
-        refuse_output(
-            job.folder, job.work, PARSER, resume=output.resume, overwrite=output.overwrite
-        )
-        enter_work(job.work, job.settings(), resume=output.resume)
-    guard: AbstractContextManager[None] = interruptible(job.work) if is_first else nullcontext()
-    with guard, _nothing_left(job) if is_first else nullcontext():
+    with _entered(job) if is_first else nullcontext():
         material, reading = prepare(job, jobs)
         trained = _train(job, material, device, threads, tensorboard)
         if is_first:
@@ -221,6 +219,7 @@ def _read(
     """Return the run, its files read for the first time."""
     name = language_of(config.inputs, language)
     prior = load_prior(Path(config.prior)) if config.prior else None
+    encoder = Encoder(Path(config.encoder)) if config.encoder else None
     start = read_start(config, name) if config.start else None
     paths = [input_file.path for input_file in config.inputs]
     validated = validation_files(config.validation)
@@ -237,6 +236,7 @@ def _read(
         guarantee_of_both(start, prior.prior.spent if prior else guarantee_of(paths), spent),
         tuple(_ledgers((*paths, *validated), start, screen)) if rank() == 0 else (),
         start,
+        encoder,
         screen,
     )
 
@@ -264,6 +264,18 @@ def rank() -> int:
 def _world() -> int:
     """Return how many processes train together, as torchrun says it."""
     return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+@contextmanager
+def _entered(job: _Run) -> Iterator[None]:
+    """Keep the output and its work folder for this run, until the block ends."""
+    resume, overwrite = job.output.resume, job.output.overwrite
+    with hold_output(job.output):
+        # A run that was let in goes on, even if what it is to replace is there.
+        refuse_output(job.folder, job.work, PARSER, resume=resume, overwrite=overwrite)
+        enter_work(job.work, job.settings(), resume=resume)
+        with interruptible(job.work), _nothing_left(job):
+            yield
 
 
 @contextmanager
@@ -362,7 +374,7 @@ def in_minutes(seconds: float) -> str:
 
 def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
     """Return the rows in the form in which they are learned, and how they were read."""
-    rows, reading = _prepare_rows(job, jobs)
+    rows, reading, evidence = _prepare_rows(job, jobs)
     check_spent(rows.counts["private"], job.spent)
     validation = validation_rows(job.config, job.target, reading, rows)
     texts, begins = grammar_texts(rows, job.target.language.name), first_tokens(rows)
@@ -373,10 +385,11 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
     from genie_dp.parser.training import Material
 
     refusals = tuple(Checked(sentence, OUT_OF_SCOPE) for sentence in rows.refused_held_out)
-    evidence = Evidence.from_rows((*rows.parts, rows.incomplete), job.target.language)
     if job.start:
         evidence = job.start.evidence_beside(evidence)
-    material = Material(job.target, rows, validation, texts, begins, evidence, job.start, refusals)
+    material = Material(
+        job.target, rows, validation, texts, begins, evidence, job.start, refusals, job.encoder
+    )
     return material, reading
 
 
@@ -384,23 +397,24 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
 _OF_TRAINING = frozenset(
     ("steps", "epochs", "minutes", "batch", "accumulate", "rate", "weight_decay", "bf16",
      "validations", "patience", "curriculum", "groups", "architecture", "network", "beam",
-     "readings", "threshold", "language_model", "language_model_epochs", "weights")
+     "readings", "threshold", "language_model", "language_model_epochs", "weights", "encoder")
 )  # fmt: skip
 _LEAST_KEPT = 10_000  # rows: fewer are prepared in seconds
 _MOST_KEPT = 3  # prepared jobs, 20 MB each of 100,000 rows
 
 
-def _prepare_rows(job: _Run, jobs: int) -> "tuple[Rows, Reading]":
-    """Return the prepared rows and how they were read, as they were kept or anew.
+def _prepare_rows(job: _Run, jobs: int) -> tuple[Rows, Reading, Evidence]:
+    """Return the prepared rows, how they were read and what they say, as kept or anew.
 
     Rows with a private one among them, or with a ledger, are never kept: the cache is no place for
     them.
     """
     settings = job.settings()
+    settings.pop("encoder", None)  # nor do they depend on its files
     config = {name: x for name, x in settings["config"].items() if name not in _OF_TRAINING}
     is_public = not (job.spent or job.ledgers or _world() > 1)
     place = place_in_cache({**settings, "config": config}, ".rows") if is_public else None
-    kept: tuple[Rows, Reading] | None = load_pickled(place)
+    kept: tuple[Rows, Reading, Evidence] | None = load_pickled(place)
     if kept is not None:
         job.screen.note("the rows are as they were prepared before")
         return kept
@@ -423,10 +437,11 @@ def _prepare_rows(job: _Run, jobs: int) -> "tuple[Rows, Reading]":
         add_contrast(rows)
     if job.config.out_of_scope:
         add_refused(rows, maker)
+    evidence = Evidence.from_rows((*rows.parts, rows.incomplete), job.target.language)
     is_worth_it = sum(map(len, rows.parts)) >= _LEAST_KEPT
     if place is not None and is_worth_it and not rows.counts["private"]:
-        keep_pickled(place, (rows, reading), most=_MOST_KEPT)
-    return rows, reading
+        keep_pickled(place, (rows, reading, evidence), most=_MOST_KEPT)
+    return rows, reading, evidence
 
 
 def _note_rows(rows: Rows, screen: _Screen) -> None:
@@ -552,6 +567,7 @@ def _manifest(job: _Run, material: "Material", trained: "Trained") -> dict[str, 
         "counts": as_counts(material.rows),
         "figures": dict(trained.figures),
         "config": asdict(job.config),
+        **({"encoder": job.encoder.digest} if job.encoder else {}),
         "example": _example(material),
         **({"prior": job.prior.manifest_fields()} if job.prior else {}),
         **({"priors": earlier} if earlier else {}),
@@ -585,6 +601,7 @@ def _card(job: _Run, material: "Material", trained: "Trained", curves: Path | No
         spent=job.spent,
         curves=curves.name if curves else "",
         start=job.start.folder.name if job.start else "",
+        encoder=job.encoder,
     )
 
 

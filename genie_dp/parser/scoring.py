@@ -91,9 +91,11 @@ def _rank(
 ) -> tuple[Decoded, Signals]:
     """Return the first program as `Parser` orders them, and its signals."""
     ranked = []
+    language = decoder.target.language
     for program in meant:
-        functions = decoder.target.language.functions_in(program.program)
-        support = evidence.support(sentence, program.program.split(), functions)
+        tokens = program.program.split()
+        functions, parts = language.functions_in(program.program), language.parts_in(tokens)
+        support = evidence.support(sentence, tokens, functions, parts)
         ranked.append((program.log_probability + support.weight, program, support))
     ranked.sort(key=lambda x: (-x[0], x[1].program))
     rank, best, support = ranked[0]

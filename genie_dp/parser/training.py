@@ -1,19 +1,22 @@
 """One training run: from prepared rows to a network, its calibration and what was measured."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.models.batches import Batch, collate
 from genie_dp.models.calibration import Calibration
 from genie_dp.models.device import bf16_helps
+from genie_dp.models.encoder import Encoder, KeptVectors
 from genie_dp.models.language_model import ProgramBatches, ProgramLSTM
+from genie_dp.models.layers import Features, give_vectors
 from genie_dp.models.loop import (
     Listener,
     MetricsFile,
@@ -25,14 +28,14 @@ from genie_dp.models.loop import (
 from genie_dp.models.mixture import Chunks, Part, Strategy
 from genie_dp.models.processes import Group
 from genie_dp.models.recurrent import start_decoder
-from genie_dp.models.saved import SavedModel, continue_from, round_weights
+from genie_dp.models.saved import SavedModel, continue_from, round_weights, save_tensors
 from genie_dp.models.sentences import encode
 from genie_dp.models.seq2seq import SteppedTorch, build
-from genie_dp.models.vocabulary import UNK, Pair, Vocabulary, build_vocabulary
+from genie_dp.models.vocabulary import UNK, Pair, TokenCounts, Vocabulary
 from genie_dp.parser.config import ParserConfig
 from genie_dp.parser.decode import Decoder
 from genie_dp.parser.evidence import Evidence
-from genie_dp.parser.rows import Rows, RowStore, Target
+from genie_dp.parser.rows import HeldOut, Rows, RowStore, Target
 from genie_dp.parser.scoring import Score, calibrate, score
 from genie_dp.parser.start import Start
 from genie_dp.parser.validation import Checked
@@ -61,7 +64,7 @@ class StoreBatches:
         self.firsts = np.cumsum([0, *map(len, stores)])
         shares = list(ratios) or [None] * len(self.stores)
         parts = [
-            Part(str(number), store, ratio)
+            Part(str(number), store.outer(), ratio)
             for number, (store, ratio) in enumerate(zip(self.stores, shares, strict=True))
         ]
         lengths = np.fromiter((n for store in stores for n in store.lengths()), np.int64)
@@ -92,6 +95,10 @@ class StoreBatches:
 
 
 CHECKPOINTS, LANGUAGE_MODEL = "checkpoints", "language_model.safetensors"
+# What an encoder says of the sentences; each of several processes has a file of its own.
+VECTORS = "vectors-{}.bin"
+# Sentences whose words tell what all vectors have in common.
+_CENTRED = 500
 # Rows of a validation on the way; all of them are used at the end.
 _ON_THE_WAY = 300
 # Tokens of their programs: what a network that has learned little goes on and on about is wrong.
@@ -111,6 +118,7 @@ class Material:
         texts: constants of programs, for the grammar.
         begins: tokens that programs begin with.
         start: the parser that is gone on from; None for a new network.
+        encoder: whose vectors the network reads; None for none.
     """
 
     target: Target
@@ -121,6 +129,7 @@ class Material:
     evidence: Evidence
     start: Start | None = None
     refusals: tuple[Checked, ...] = ()
+    encoder: Encoder | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,21 +161,66 @@ def train(
     """Train a parser's network, going on from the checkpoint in the work folder if there is one.
 
     Args:
-        work: where checkpoints and metrics.jsonl are kept.
+        work: where checkpoints, metrics.jsonl and an encoder's vectors are kept.
         device: where the network lives.
         group: this process among several.
         listen: is told what happens, beside metrics.jsonl.
     """
     network = network_of(config, material)
-    model, vocabulary = network.model.to(device), network.vocabulary
+    rank = group.rank if group else 0
+    with _kept_vectors(network.model.to(device), material, work / VECTORS.format(rank)):
+        return _train(config, material, network, work, device, group, listen)
+
+
+@contextmanager
+def _kept_vectors(model: Any, material: Material, path: Path) -> Iterator[None]:
+    """Let a network read vectors that are computed once, and their middle if it is a new one."""
+    if material.encoder is None:
+        yield
+        return
+    kept = KeptVectors(material.encoder, path)
+    try:
+        give_vectors(model, kept)
+        if material.start is None:
+            _set_centre(model, kept, material.rows)
+        yield
+    finally:
+        give_vectors(model, material.encoder)
+        kept.close()
+
+
+def _set_centre(model: Any, vectors: KeptVectors, rows: Rows) -> None:
+    """Tell a new network the mean of the vectors of words, from a sample of the sentences."""
+    sample = HeldOut[tuple[str, ...]](_CENTRED)
+    for store in rows.stores:
+        for pair in store:
+            sample.add(" ".join(pair.sentence), pair.sentence)
+    mean = torch.from_numpy(np.concatenate(vectors.vectors([*sample])).mean(0))
+    for part in model.modules():
+        if isinstance(part, Features):
+            with torch.no_grad():
+                part.centre.copy_(mean)
+
+
+def _train(
+    config: ParserConfig,
+    material: Material,
+    network: SavedModel,
+    work: Path,
+    device: str,
+    group: Group | None,
+    listen: Listener | None,
+) -> Trained:
+    model, vocabulary = network.model, network.vocabulary
     if config.language_model != "none" and material.start is None:
         _start_decoder(model, config, material, vocabulary, work, group)
-    run = _run(config, material, model, vocabulary, work, device, group, listen)
+    decoder = decoder_of(config, material, model, vocabulary, beam=1, longest=_SHORT)
+    run = _run(config, material, decoder, model, work, device, group, listen)
     run.train(work / CHECKPOINTS)
     if config.weights == "int8":  # what is measured is what is kept
         round_weights(model)
     longest = max(longest_of(material.rows), material.start.longest if material.start else 0)
-    best = decoder_of(config, material, model, vocabulary, beam=config.beam, longest=longest)
+    best = decoder.searching(beam=config.beam, longest=longest)
     measurement = score(best, material.validation, material.evidence)
     refusals = score(best, material.refusals, material.evidence)
     is_real = bool(config.validation)
@@ -203,15 +257,18 @@ def _refusal_figures(
 def _run(
     config: ParserConfig,
     material: Material,
+    decoder: Decoder,
     model: Any,
-    vocabulary: Vocabulary,
     work: Path,
     device: str,
     group: Group | None,
     listen: Listener | None,
 ) -> Run:
-    """Return the run of the network, where its last checkpoint left it."""
-    decoder = decoder_of(config, material, model, vocabulary, beam=1, longest=_SHORT)
+    """Return the run of the network, where its last checkpoint left it.
+
+    Args:
+        decoder: of the network, for validations on the way.
+    """
     sample = material.validation[:: max(1, len(material.validation) // _ON_THE_WAY)]
     metrics = MetricsFile(work / "metrics.jsonl")
 
@@ -226,7 +283,7 @@ def _run(
 
     run = Run(
         model,
-        _batches(config, material, vocabulary),
+        _batches(config, material, decoder.vocabulary),
         train_settings(config, device),
         group=group,
         listen=record,
@@ -284,8 +341,10 @@ def vocabulary_of(config: ParserConfig, material: Material) -> Vocabulary:
         extra = grammar.vocabulary
     if config.out_of_scope:
         extra |= {OUT_OF_SCOPE}
-    rows = (pair for store in material.rows.stores for pair in store)
-    return build_vocabulary(rows, extra=extra)
+    counts = TokenCounts()
+    for store in material.rows.stores:
+        counts.add(store.names, store.numbered())
+    return counts.vocabulary(extra=extra)
 
 
 def network_of(config: ParserConfig, material: Material) -> SavedModel:
@@ -298,8 +357,10 @@ def network_of(config: ParserConfig, material: Material) -> SavedModel:
             extended = start.vocabulary.extend(vocabulary)
             return replace(continue_from(start, extended), facts={})
         name, settings = config.network_settings
+        if material.encoder:
+            settings["features"] = material.encoder.width
         model, chosen = build(name, vocabulary, settings)
-    return SavedModel(model, vocabulary, name, chosen, {})
+    return SavedModel(model, vocabulary, name, chosen, {}, material.encoder)
 
 
 def decoder_of(
@@ -360,7 +421,7 @@ def _start_decoder(
         Run(language_model, batches, TrainSettings(budget, seed=config.seed), group=group).train()
         if group is None or group.rank == 0:
             partial = path.with_suffix(".partial")
-            save_file(language_model.state_dict(), partial)
+            save_tensors(language_model.state_dict(), partial)
             partial.replace(path)
     start_decoder(model, language_model)
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from difflib import SequenceMatcher
 from math import ceil
 from typing import Any
 
@@ -34,6 +35,25 @@ def breakable(name: str) -> Markup:
     '@a.<wbr>b_<wbr>c&lt;'
     """
     return Markup(re.sub(r"([._:])", r"\1<wbr>", str(escape(name))))
+
+
+def mark_tokens(text: str, other: str) -> Markup:
+    """Return a program as HTML, with the tokens marked that another program has not.
+
+    >>> str(mark_tokens("now => @c.f", "now => @c.g"))
+    'now =&gt; <mark>@<wbr>c.<wbr>f</mark>'
+    """
+    ours, theirs = text.split(" "), other.split(" ")
+    parts = []
+    matcher = SequenceMatcher(None, theirs, ours, autojunk=False)
+    for tag, _, _, start, end in matcher.get_opcodes():
+        if start < end:
+            part = escape(" ".join(ours[start:end]))
+            # Long names break where they may, so that a phone shows all of them.
+            for sign in ".:_@,":
+                part = Markup(str(part).replace(sign, f"{sign}<wbr>"))
+            parts.append(part if tag == "equal" else Markup("<mark>{}</mark>").format(part))
+    return Markup(" ").join(parts)
 
 
 def number(value: int | None) -> str:

@@ -43,12 +43,17 @@ class Cell:
 
 @dataclass(slots=True)
 class Choices:
-    """All choices of one group for each child, side by side: keys[i] has sizes[i] combinations."""
+    """All choices of one group for each child, side by side: keys[i] has sizes[i] combinations.
+
+    `together` has, where children are ways of templates with optional parts, the choice but for
+    these, and the size that it would have with one way each.
+    """
 
     groups: Sequence[Groups]
     keys: Sequence[tuple[Key, ...]]
     sizes: Sequence[int]
     functions: Sequence[str]
+    together: Sequence[tuple[tuple[Key, ...], float]] = ()
 
 
 @dataclass(slots=True)
@@ -112,6 +117,21 @@ class Cells(Sequence[Cell]):
         number = bisect_right(self._starts, index) - 1
         batch = self.batches[number]
         return _cell(self._speakers[batch.rule], batch, index - self._starts[number])
+
+    def pull(self, balance: float) -> npt.NDArray[np.float64]:
+        """Return how much of its template's quota each cell asks for: its size ** balance.
+
+        The ways of a template with optional parts count as one, in a cell with its neighbours.
+        """
+        pull = self.sizes.astype(float) ** balance
+        for batch, start in zip(self.batches, self._starts, strict=True):
+            together = batch.choices.together
+            totals: dict[tuple[Key, ...], float] = {}
+            for name, size in together:
+                totals[name] = totals.get(name, 0) + size
+            for place, (name, size) in enumerate(together, start):
+                pull[place] = totals[name] ** balance * size / totals[name]
+        return pull
 
     def choices(self) -> Iterator[tuple[GrammarRule, Choices, int]]:
         """Yield each rule with its choices at some depth, and the place of the first cell."""
@@ -210,7 +230,8 @@ class _Finder:
                 min(prod([len(of[key]) for of, key in zip(groups, chosen, strict=True)]), LARGEST)
                 for chosen in keys
             ]
-            self.known[name] = Choices(groups, keys, sizes, _functions(rule, keys))
+            together = _together(rule, keys, sizes)
+            self.known[name] = Choices(groups, keys, sizes, _functions(rule, keys), together)
         return self.known[name]
 
 
@@ -225,6 +246,24 @@ def _groups_of(
     if name is not None:
         return pools.constant_group(rule.constants[name])
     return pools.leaf_groups(child.pool, reads, child.asked, has_gap, tests)
+
+
+def _together(
+    rule: GrammarRule, keys: Sequence[tuple[Key, ...]], sizes: Sequence[int]
+) -> list[tuple[tuple[Key, ...], float]]:
+    """Return `Choices.together`; nothing where no template has optional parts."""
+    places = [reads.index("family") if "family" in reads else None for reads in rule.reads]
+    if not any(place is not None for place in places):
+        return []
+    together = []
+    for chosen, size in zip(keys, sizes, strict=True):
+        without, effective = [], float(size)
+        for key, place in zip(chosen, places, strict=True):
+            if place is not None and isinstance(family := key[place], tuple):
+                effective /= family[1]
+            without.append(key if place is None else (*key[:place], *key[place + 1 :]))
+        together.append((tuple(without), effective))
+    return together
 
 
 def _functions(rule: GrammarRule, keys: Sequence[tuple[Key, ...]]) -> list[str]:

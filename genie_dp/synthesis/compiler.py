@@ -1,7 +1,7 @@
 """From a grammar and a library to rules, and to leaves: pieces without children."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -16,6 +16,7 @@ from genie_dp.synthesis.pieces import GAP, Piece, Placeholders, features, mask_o
 from genie_dp.synthesis.python_bodies import PythonBody, count_raised
 from genie_dp.synthesis.rules import (
     BUILT_IN,
+    MOST_LAYOUTS,
     Agreement,
     ChildSpec,
     GrammarRule,
@@ -24,11 +25,19 @@ from genie_dp.synthesis.rules import (
     placeholder_of,
 )
 from genie_dp.templates import english
-from genie_dp.templates.ast import Placeholder, Template, children_of, placeholders_of
+from genie_dp.templates.ast import (
+    Placeholder,
+    Template,
+    children_of,
+    count_utterances,
+    placeholders_of,
+    plain_utterances,
+)
 from genie_dp.templates.grammar import (
     DEFAULT_SUBSET,
     Grammar,
     PhraseTable,
+    absent_names,
     compile_body,
     functions_in_bodies,
     place_in_file,
@@ -63,7 +72,7 @@ def gap_pieces(body: Fragment, name: str, language: Language, library: Library) 
 
 
 def parameter_pieces(
-    phrases: Sequence[vocabulary.ParameterPhrase], language: Language
+    phrases: Sequence[vocabulary.ParameterPhrase], language: Language, library: Library
 ) -> Iterator[Piece]:
     """Yield a piece for every phrase of a parameter; `#` becomes the gap for its value.
 
@@ -73,7 +82,7 @@ def parameter_pieces(
     for phrase in with_plurals(phrases):
         key = (phrase.signature.qualified, phrase.parameter.name)
         if key not in values:
-            values[key] = language.parameter(phrase.signature, phrase.parameter)
+            values[key] = language.parameter(phrase.signature, phrase.parameter, library)
         value = values[key]
         phrase_features = features(num=phrase.number, pos=phrase.part)
         if not phrase.words:
@@ -234,6 +243,10 @@ def chosen_roots(grammar: Grammar, named: Sequence[str]) -> tuple[str, ...]:
     return chosen
 
 
+_BodyParts = tuple[Fragment, Mapping[str, Sequence[Piece]], Mapping[str, Sequence[Piece]]]
+"""A body, the constants of its placeholders, and the gaps that these may leave."""
+
+
 class _GrammarCompiler:
     def __init__(
         self,
@@ -253,6 +266,8 @@ class _GrammarCompiler:
         self.left_out = {category.name for category in grammar.roots()} - set(self.roots)
         self.problems: list[Problem] = []
         self.constants: dict[str, Sequence[Piece]] = {}
+        self.families = dict(_families(grammar))
+        self.with_families = {t.category for t in grammar.templates if t.id in self.families}
 
     def compile(self) -> CompiledGrammar:
         rules: dict[str, list[GrammarRule]] = {}
@@ -273,24 +288,28 @@ class _GrammarCompiler:
     # --------------------------------------------------------------------------- templates
 
     def _rules(self, template: Template) -> Iterator[GrammarRule]:
-        is_leaf = all(
-            child.table or child.category in BUILT_IN for child in children_of(template.utterance)
-        )
+        is_leaf = _is_leaf(template)
         if is_leaf and template.category in self.known and template.category not in self.roots:
             return
-        body = self._body(template)
-        types = dict(body.parameters)
         placeholders = tuple(placeholders_of(template.utterance))
-        closed = {p.name: self._constants(types[p.name]) for p in placeholders if p.name in types}
-        gaps = self._gaps(body, placeholders) if is_leaf else {}
         waits = self.grammar.kind(template.category) == "predicate"
-        for layout in layouts(template, waits=waits):
-            yield self._rule(template, layout, body, closed)
+        bodies: dict[frozenset[str], _BodyParts] = {}
+        for layout, absent in layouts(template, waits=waits):
+            if absent not in bodies:
+                body = self._body(template, absent)
+                types = dict(body.parameters)
+                closed = {
+                    p.name: self._constants(types[p.name]) for p in placeholders if p.name in types
+                }
+                open_ = self._gaps(body, placeholders) if is_leaf else {}
+                bodies[absent] = body, closed, open_
+            body, constants, gaps = bodies[absent]
+            yield self._rule(template, layout, body, constants)
             for name, pieces in gaps.items():
                 if any(_may_stay_open(child, name) for child in layout.children):
-                    yield self._rule(template, layout, body, {**closed, name: pieces})
+                    yield self._rule(template, layout, body, {**constants, name: pieces})
 
-    def _body(self, template: Template) -> Fragment:
+    def _body(self, template: Template, absent: Collection[str]) -> Fragment:
         if template.python is not None:
             function = self.grammar.functions[template.python.function]
             kind = self.grammar.categories[template.category].kind
@@ -298,7 +317,7 @@ class _GrammarCompiler:
                 kind, template, function, template.python.arguments, self.language, self.library,
                 self.placeholders, self.config.on_error == "skip", template.category in self.roots,
             )  # fmt: skip
-        return compile_body(template, self.grammar, self.language, self.library)
+        return compile_body(template, self.grammar, self.language, self.library, absent)
 
     def _constants(self, type_: Any) -> Sequence[Piece]:
         name = str(type_)
@@ -311,7 +330,10 @@ class _GrammarCompiler:
         self, body: Fragment, placeholders: Iterable[Placeholder]
     ) -> dict[str, Sequence[Piece]]:
         gaps: dict[str, Sequence[Piece]] = {}
+        typed = {name for name, _ in body.parameters}
         for name in dict.fromkeys(p.name for p in placeholders if not p.is_const):
+            if name not in typed:
+                continue
             pieces = tuple(gap_pieces(body, name, self.language, self.library))
             if pieces:
                 gaps[name] = pieces
@@ -337,6 +359,8 @@ class _GrammarCompiler:
             joins=tuple(
                 j for j in guard.joins if j.left_child in present and j.right_child in present
             ),
+            # What is asked of a child that is not said holds.
+            tests=tuple(t for t in guard.tests if all(name in present for name, _ in t.reads)),
         )
         head = next(
             (
@@ -350,11 +374,19 @@ class _GrammarCompiler:
         guard = replace(guard, tests=tuple(test for test in guard.tests if test not in late))
         return GrammarRule(
             template, layout, body, self.placeholders, guard, _lone_tests(layout, guard),
-            _reads(layout, guard), (), head, self._subject(layout), constants, fills,
+            self._reads(layout, guard), (), head, self._subject(layout), constants, fills,
             _partners(layout, guard),
             dict(template.features), late,
             is_phrase=self.grammar.kind(template.category) not in _WITHOUT_DETERMINER,
+            family=self.families.get(template.id),
         )  # fmt: skip
+
+    def _reads(self, layout: Layout, guard: Guard) -> tuple[tuple[str, ...], ...]:
+        """Return the attributes read of each child; the ways of one template share its quota."""
+        return tuple(
+            (*reads, "family") if child.pool in self.with_families else reads
+            for child, reads in zip(layout.children, _reads(layout, guard), strict=True)
+        )
 
     def _subject(self, layout: Layout) -> int | None:
         for index, child in enumerate(layout.children):
@@ -376,13 +408,27 @@ class _GrammarCompiler:
             }
             outputs = [p for p in vocabulary.outputs(self.library) if p.function in spoken]
             inputs = [p for p in vocabulary.inputs(self.library) if p.function in spoken]
-            leaves["OUTPUT"] = tuple(parameter_pieces(outputs, self.language))
-            leaves["INPUT"] = tuple(parameter_pieces(inputs, self.language))
+            leaves["OUTPUT"] = tuple(parameter_pieces(outputs, self.language, self.library))
+            leaves["INPUT"] = tuple(parameter_pieces(inputs, self.language, self.library))
             types = vocabulary.types_in_use(self.library)
             leaves["VALUE"] = tuple(piece for type_ in types for piece in self._constants(type_))
         for path, table in self.grammar.tables.items():
             leaves[path] = tuple(table_pieces(table, self.language, self.library))
         return leaves
+
+
+def _families(grammar: Grammar) -> Iterator[tuple[str, tuple[str, int]]]:
+    """Yield the templates without children that have optional parts: id, and its family."""
+    for template in grammar.templates:
+        has_few = count_utterances(template.utterance) <= MOST_LAYOUTS
+        if has_few and template.python is None and _is_leaf(template):
+            ways = {absent_names(template, way) for way in plain_utterances(template.utterance)}
+            if len(ways) > 1:
+                yield template.id, (template.id, len(ways))
+
+
+def _is_leaf(template: Template) -> bool:
+    return all(c.table or c.category in BUILT_IN for c in children_of(template.utterance))
 
 
 def _share_reads(rules: Sequence[GrammarRule]) -> None:
@@ -479,7 +525,11 @@ def _apart(
 
     def constants(index: int, name: str) -> frozenset[Constant] | None:
         child = layout.children[index].name
-        if name == "function" or (name == "num" and index in agreeing) or (child, name) in equal:
+        if (
+            name in ("function", "family")
+            or (name == "num" and index in agreeing)
+            or (child, name) in equal
+        ):
             return None
         return compared_with(guard.tests, child, name)
 

@@ -218,7 +218,6 @@ def names_skill(rule: GrammarRule, function: str) -> bool:
 
 ENDS = ("first", "last")  # the words of a phrase that guards compare
 NEVER = "<never>"  # no program has this token
-_FUNCTION = re.compile(r"@[\w.-]+")
 
 
 @dataclass(slots=True)
@@ -347,7 +346,7 @@ class TargetGrammar:
 
     def _functions(self, family: Family) -> tuple[str, ...]:
         """Return the functions of a template without children but constants."""
-        functions = tuple(dict.fromkeys(_FUNCTION.findall(family.rule.template.body_text)))
+        functions = family.rule.body.functions
         return functions or tuple(getattr(self._any_value(family), "functions", ()))
 
     def _needs(self, templates: SkillTemplates) -> Counter[str]:
@@ -467,12 +466,12 @@ def families(category: str, rules: Sequence[GrammarRule], *, is_root: bool) -> I
 
 
 def _names_functions(rule: GrammarRule) -> bool:
-    """Tell whether a body may name functions: none of ThingTalk does without an "@"."""
+    """Tell whether a program may have functions that no child has."""
     template = rule.template
     joins_children = (
         template.python is None and template.tree is None and "=>" in template.body_text
     )
-    return not joins_children or "@" in template.body_text
+    return not joins_children or bool(rule.body.functions)
 
 
 def _without_lone_tests(rule: GrammarRule) -> GrammarRule:

@@ -305,7 +305,7 @@ def _quotas(
         boost = np.array([config.weights.get(function, 1.0) for function in cells.functions])
     sizes = cells.sizes.astype(float)
     room = np.array([sizes[a:b][boost[a:b] > 0].sum() for a, b in cells.spans])
-    pull = sizes**config.balance * boost
+    pull = cells.pull(config.balance) * boost
     quotas = np.zeros(len(cells), np.int64)
     for (a, b), share in zip(cells.spans, shares(room), strict=True):
         seed = child_seed(config.seed, *names, "cells", a)

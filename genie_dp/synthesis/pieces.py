@@ -155,7 +155,8 @@ def in_sentence_order(words: str) -> tuple[tuple[str, str], ...]:
 class Features:
     """English features of a piece; `det` is the determiner's words, `own` its sort.
 
-    `form` is np, clause or vp; `pos` the part of speech of a built-in phrase.
+    `form` is np, clause or vp; `pos` the part of speech of a built-in phrase. `family` is of a leaf
+    whose template has optional parts: its id, and in how many ways it leaves some out.
     """
 
     num: str = "sg"
@@ -163,10 +164,11 @@ class Features:
     own: str = "none"
     form: str = "np"
     pos: str = ""
+    family: tuple[str, int] | None = None
 
 
 features = lru_cache(maxsize=None)(Features)
-ENGLISH = ("num", "det", "own", "form", "pos")
+ENGLISH = ("num", "det", "own", "form", "pos", "family")
 
 
 @dataclass(slots=True)

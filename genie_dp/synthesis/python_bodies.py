@@ -35,6 +35,7 @@ class PythonBody:
     is_root: bool = False
     parameters: tuple[tuple[str, Any], ...] = ()
     fills: Mapping[str, str] = field(default_factory=dict)
+    functions: tuple[str, ...] = ()
     raised: Counter[str] = field(default_factory=Counter)
     refused: Counter[Problem] = field(default_factory=Counter)
 

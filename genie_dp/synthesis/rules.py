@@ -14,6 +14,7 @@ from genie_dp.languages.base import Fragment, Value
 from genie_dp.synthesis.pieces import Piece, Placeholders, features
 from genie_dp.templates import ast, english
 from genie_dp.templates.ast import Template, count_utterances, plain_utterances
+from genie_dp.templates.grammar import absent_names
 from genie_dp.templates.guard import Constant, Guard, GuardTest, rename_children
 
 MOST_LAYOUTS = 256
@@ -85,8 +86,12 @@ def placeholder_of(pool: str) -> str | None:
     return pool.removeprefix(_CONSTANT) if pool.startswith(_CONSTANT) else None
 
 
-def layouts(template: ast.Template, *, waits: bool = False) -> Iterator[Layout]:
-    """Yield every way to say the template; more than MOST_LAYOUTS are a GenieError (Y002).
+def layouts(
+    template: ast.Template, *, waits: bool = False
+) -> Iterator[tuple[Layout, frozenset[str]]]:
+    """Yield every way to say the template, and what it leaves out: names of optional parts.
+
+    More than MOST_LAYOUTS are a GenieError (Y002).
 
     With `waits`, agreeing words that name no child stay `{is/are}`, until a template with a noun
     phrase takes the result: what predicates say of a noun.
@@ -96,7 +101,7 @@ def layouts(template: ast.Template, *, waits: bool = False) -> Iterator[Layout]:
         hint = "write two templates, or move alternatives into a category of their own"
         raise GenieError(Problem("Y002", message, template.span, hint))
     for items in plain_utterances(template.utterance):
-        yield _Builder(template, waits).build(items)
+        yield _Builder(template, waits).build(items), absent_names(template, items)
 
 
 class _Builder:
@@ -242,6 +247,7 @@ class GrammarRule:
         fills: JSON of what each placeholder child fills, by index of the child.
         is_phrase: it makes noun phrases, which have determiners.
         partners: constant -> the child whose parameter it is compared with, both as indices.
+        family: of results without children, where the template has optional parts (`Features`).
     """
 
     template: Template
@@ -264,6 +270,7 @@ class GrammarRule:
     label: str = ""
     names: tuple[str, ...] = ()
     is_phrase: bool = True
+    family: tuple[str, int] | None = None
     is_leaf: bool = False
     is_nested: bool = False
 
@@ -320,7 +327,9 @@ def piece_of(rule: GrammarRule, pieces: Sequence[Piece], combined: Combined) -> 
     return Piece(
         words,
         combined.value,
-        features(_number(rule, pieces, combined.text), det, own, _form(rule, pieces), ""),
+        features(
+            _number(rule, pieces, combined.text), det, own, _form(rule, pieces), "", rule.family
+        ),
         combined.count,
         combined.mask,
         combined.slots,

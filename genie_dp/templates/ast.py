@@ -31,6 +31,14 @@ class Using:
 
 
 @dataclass(frozen=True, slots=True)
+class ForClass:
+    """`for @com.gmail;`: bodies after it may write `inbox(..)` for `@com.gmail.inbox(..)`."""
+
+    name: str
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
 class Category:
     """`category NP : query "noun phrases";`. The derivations of a root are the sentences.
 
@@ -171,6 +179,7 @@ class Template:
         tree: the body already parsed, for templates converted from real skills; else None.
         python: the call, where the body is a Python semantic function.
         flags: (("paraphrase", False),): the subsets it is kept out of or reserved for.
+        class_name: whose functions the body may call by their names alone; "" for none.
         has_own_id: whether the file writes the id, else it is made of the template's place.
     """
 
@@ -185,6 +194,7 @@ class Template:
     flags: tuple[tuple[str, bool], ...] = ()
     weight: float = 1.0
     python: PythonCall | None = None
+    class_name: str = ""
     tree: Any = field(default=None, compare=False, repr=False)
     has_own_id: bool = field(default=False, compare=False, repr=False)
     span: Span | None = SPAN
@@ -199,6 +209,7 @@ class TemplateFile:
 
     imports: tuple[Import, ...]
     using: tuple[Using, ...]
+    classes: tuple[ForClass, ...]
     categories: tuple[Category, ...]
     templates: tuple[Template, ...]
     tables: tuple[Child, ...] = ()
@@ -261,6 +272,35 @@ def plain_items(items: Iterable[Item]) -> Iterator[PlainItem]:
                 yield from plain_items(inner)
             case _:
                 yield item
+
+
+def names_of(items: Iterable[Item]) -> frozenset[str]:
+    """Return the names of the children and placeholders of an utterance."""
+    items = tuple(items)
+    children = (child.name for child in children_of(items))
+    return frozenset((*children, *(placeholder.name for placeholder in placeholders_of(items))))
+
+
+def missing_in_choices(items: Iterable[Item]) -> Iterator[str]:
+    """Yield names that one alternative of a choice says, and another cannot.
+
+    What a skipped optional part leaves out is not among them.
+
+    >>> x, y = (QuotedWords((Placeholder(name),)) for name in "xy")
+    >>> list(missing_in_choices((Choice(((x,), (y,))), Optional((y,)))))
+    ['x', 'y']
+    """
+    for item in items:
+        match item:
+            case Choice(alternatives):
+                said = [names_of(alternative) for alternative in alternatives]
+                yield from sorted(frozenset().union(*said) - said[0].intersection(*said))
+                for alternative in alternatives:
+                    yield from missing_in_choices(alternative)
+            case Optional(inner):
+                yield from missing_in_choices(inner)
+            case _:
+                pass
 
 
 def children_of(items: Iterable[Item]) -> Iterator[Child]:

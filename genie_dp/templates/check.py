@@ -13,9 +13,15 @@
 | G023 | no root category |
 | G024 | unknown Python function |
 | G026 | too many alternatives |
+| G033 | `for` without such a class |
 
-Mistakes inside bodies have the codes of the target language; G001 to G014 come from reading the
-files. Warnings are of what can be read, yet is hardly what was meant:
+The language says of a body:
+
+| G031, G032 | a placeholder whose type does not follow from the body; one with two types |
+| G034 | a part of the body that cannot be left out, and has to be |
+
+Mistakes inside bodies have the codes of the target language; G001 to G014 and G027 come from
+reading the files. Warnings are of what can be read, yet is hardly what was meant:
 
 | code | warning |
 |---|---|
@@ -28,15 +34,20 @@ files. Warnings are of what can be read, yet is hardly what was meant:
 | G107 | an alternative without words and children |
 | G108 | a child that the body does not use |
 | G109 | a gap asked of a category that has none with these skills |
+| G112 | alternatives, or an annotation, inside of quotes |
+| G113 | words that no sentence has when it is read: placeholders, names of users, capitals |
+| G114 | two templates with one utterance and the same children that call different functions |
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean, with_article
 from genie_dp.languages.base import Fragment, Language, Value
 from genie_dp.languages.library import Library
+from genie_dp.skills.words import words_never_read
 from genie_dp.templates.ast import (
     Child,
     Determiner,
@@ -49,11 +60,20 @@ from genie_dp.templates.ast import (
     Template,
     children_of,
     count_utterances,
+    missing_in_choices,
     placeholders_of,
     plain_utterances,
 )
 from genie_dp.templates.english import starts_with_verb
-from genie_dp.templates.grammar import BUILT_IN, Grammar, compile_body, names_in_body
+from genie_dp.templates.grammar import (
+    BUILT_IN,
+    Grammar,
+    absent_names,
+    compile_body,
+    functions_of,
+    has_lambda,
+    names_in_body,
+)
 from genie_dp.templates.guard import compared_with
 
 MOST_ALTERNATIVES = 256
@@ -104,6 +124,11 @@ def in_order(problems: list[Problem], grammar: Grammar) -> list[Problem]:
     return sorted(dict.fromkeys(problems), key=place)
 
 
+Fragments = dict[frozenset[str], Fragment]
+"""Names that an utterance of a template leaves out -> the body that compiles."""
+WHOLE: frozenset[str] = frozenset()
+
+
 @dataclass(slots=True)
 class _Checked:
     """What is known of a template, so that it need not be looked at again.
@@ -111,7 +136,7 @@ class _Checked:
     Attributes:
         template: the object that was looked at.
         problems: the mistakes in it.
-        fragment: its body, if it compiles.
+        fragments: its body, for each way to say it that compiles.
         names: its category, and those of its children.
         has_gap: whether a placeholder of it may stay open.
         gaps: the children that it asks for a gap, and where.
@@ -119,11 +144,13 @@ class _Checked:
         warnings: what is odd in it; None until somebody asks, as for the rest.
         needed: the categories of the children, for each way to say it.
         instances: (words, program) for each way to say it, where it has no children.
+        shapes: for each way to say it, what others have that say the same, and its words; none
+            where it calls no function or a guard tells it apart.
     """
 
     template: Template
     problems: tuple[Problem, ...]
-    fragment: Fragment | None
+    fragments: Fragments
     names: frozenset[str]
     has_gap: bool
     gaps: tuple[tuple[Child, Span | None], ...]
@@ -131,6 +158,7 @@ class _Checked:
     warnings: tuple[Problem, ...] | None = None
     needed: frozenset[frozenset[str]] = frozenset()
     instances: tuple[tuple[str, str], ...] = ()
+    shapes: tuple[tuple[Hashable, str], ...] = ()
 
 
 class GrammarChecker:
@@ -211,9 +239,15 @@ class GrammarChecker:
         ways = [frozenset(child.category for child in children_of(items)) for items in plain]
         known.needed = frozenset(ways)
         known.units = tuple(child for items in plain if (child := _only_child(items)) is not None)
-        known.warnings = (*_unused_parts(template, known.fragment), *_english(template, grammar))
-        if known.fragment is not None and not any(ways):
-            instances = (_instance(i, known.fragment, self.language, library) for i in plain)
+        known.warnings = (
+            *_unused_parts(template, known.fragments.get(WHOLE)),
+            *_english(template, grammar),
+            *_quoted(template),
+        )
+        known.shapes = tuple(_shapes(template, plain))
+        if known.fragments and not any(children_of(template.utterance)):
+            said = ((i, known.fragments.get(absent_names(template, i))) for i in plain)
+            instances = (_instance(i, f, self.language, library) for i, f in said if f is not None)
             known.instances = tuple(instance for instance in instances if instance is not None)
 
     # ------------------------------------------------------------- the grammar as a whole
@@ -221,6 +255,7 @@ class GrammarChecker:
     def _errors(self, grammar: Grammar, library: Library, checked: list[_Checked]) -> list[Problem]:
         problems = [problem for known in checked for problem in known.problems]
         problems += _unknown_categories(grammar, checked)
+        problems += self._classes(grammar, library)
         problems += self._tables(grammar, library)
         problems += _gaps(grammar, checked)
         if not grammar.roots():
@@ -228,6 +263,18 @@ class GrammarChecker:
             hint = 'mark what makes whole sentences: category COMMAND : program root ".."'
             problems.append(Problem("G023", message, hint=hint))
         return problems
+
+    def _classes(self, grammar: Grammar, library: Library) -> Iterator[Problem]:
+        """Yield a problem for each `for` that names no class."""
+        known = _class_names(grammar, library)
+        for named in grammar.classes:
+            if not self.language.has_skills:
+                message = f"{self.language.name} has no classes"
+                yield Problem("G033", message, named.span, "drop this line")
+            elif named.name not in known:
+                hint = did_you_mean(f"@{named.name}", [f"@{name}" for name in known])
+                hint = hint or "name a class of the skills, such as for @com.gmail;"
+                yield Problem("G033", f"there is no class @{named.name}", named.span, hint)
 
     def _tables(self, grammar: Grammar, library: Library) -> Iterator[Problem]:
         """Yield the mistakes in the program texts of tables."""
@@ -239,6 +286,12 @@ class GrammarChecker:
                     yield from (table.place_problem(problem, row) for problem in error.problems)
 
 
+def _class_names(grammar: Grammar, library: Library) -> set[str]:
+    """Return the classes with functions; none where the grammar names no class."""
+    functions = library.names() if grammar.classes else ()
+    return {name.rpartition(".")[0].removeprefix("@") for name in functions}
+
+
 def _meaning_of(template: Template) -> Hashable:
     """Return that of a template on which it depends what is wrong with it, but for its place."""
     return (
@@ -246,6 +299,7 @@ def _meaning_of(template: Template) -> Hashable:
         template.features,
         template.utterance,
         template.body_text,
+        template.class_name,
         template.guard,
         template.python,
     )
@@ -319,19 +373,20 @@ class _TemplateChecker:
 
     def __init__(self, grammar: Grammar, language: Language, library: Library):
         self.grammar, self.language, self.library = grammar, language, library
-        self.fragment: Fragment | None = None
+        self.fragments: Fragments = {}
+        self.unknown_classes = {c.name for c in grammar.classes} - _class_names(grammar, library)
 
     def look(self, template: Template) -> _Checked:
         """Return what is known of a template."""
-        self.fragment = None
+        self.fragments = {}
         problems = tuple(self._problems(template))
         children = children_of(template.utterance)
         return _Checked(
             template,
             problems,
-            self.fragment,
+            self.fragments,
             frozenset((template.category, *(child.category for child in children))),
-            self._has_gap(template, self.fragment),
+            self._has_gap(template, self.fragments.get(WHOLE)),
             tuple(_asked_gaps(template)),
         )
 
@@ -429,15 +484,18 @@ class _TemplateChecker:
         if template.python is not None:
             yield from self._python(template)
             return
+        if template.class_name in self.unknown_classes:
+            return  # an error already, and what is said of its functions only the echo
         try:
             fragment = compile_body(template, self.grammar, self.language, self.library)
         except GenieError as error:
             # A child of an unknown category is an error already, and here only its echo.
             if all(self._is_known(child) for child in children_of(template.utterance)):
-                yield from error.problems
+                yield from (self._with_dollar(p, template) for p in error.problems)
             return
-        self.fragment = fragment
-        yield from _placeholders(template, fragment)
+        self.fragments[WHOLE] = fragment
+        yield from self._without_parts(template)
+        yield from _placeholders(template, fragment, self.language)
         category = self.grammar.categories.get(template.category)
         if category is not None and fragment.kind != category.kind:
             message = (
@@ -445,6 +503,34 @@ class _TemplateChecker:
                 f"but this body is {with_article(fragment.kind)}"
             )
             yield Problem("G019", message, template.body_span)
+
+    def _without_parts(self, template: Template) -> Iterator[Problem]:
+        """Compile the body for each choice of optional parts that are not said."""
+        ways = {absent_names(template, items) for items in plain_utterances(template.utterance)}
+        reported: set[tuple[str, Span | None]] = set()
+        for absent in sorted(ways - {WHOLE}, key=lambda names: (len(names), sorted(names))):
+            if absent & {*missing_in_choices(template.utterance)}:
+                continue  # an error of its own
+            try:
+                self.fragments[absent] = compile_body(
+                    template, self.grammar, self.language, self.library, absent
+                )
+            except GenieError as error:
+                for problem in error.problems:
+                    if (problem.code, problem.span) not in reported:
+                        yield problem
+                    reported.add((problem.code, problem.span))
+
+    def _with_dollar(self, problem: Problem, template: Template) -> Problem:
+        """Return a problem of a body; where that says x and means $x, with that hint."""
+        span = problem.span
+        if span is None or has_lambda(template) or not self.language.infers_types:
+            return problem
+        text = self.grammar.sources.get(span.file, "").split("\n")[span.line - 1 : span.end_line]
+        said = text[0][span.column - 1 : span.end_column - 1] if len(text) == 1 else ""
+        if all(said != placeholder.name for placeholder in placeholders_of(template.utterance)):
+            return problem
+        return replace(problem, hint=f"write ${said} for the placeholder")
 
     def _is_known(self, child: Child) -> bool:
         return bool(child.table) or self.grammar.kind(child.category) is not None
@@ -496,9 +582,12 @@ def _one_of(values: tuple[str, ...]) -> str:
 
 def _children(template: Template) -> Iterator[Problem]:
     """Check that every way to say the template has the children that it speaks of."""
-    used = names_in_body(template)
     everywhere = {child.name for child in children_of(template.utterance)}
-    if template.python is not None:
+    # An optional part may be left out, and what needs it with it; but a function takes all.
+    needed = names_in_body(template)
+    if template.python is None:
+        needed = needed.intersection(missing_in_choices(template.utterance))
+    else:
         for name in template.python.arguments:
             if name not in everywhere:
                 hint = did_you_mean(name, everywhere)
@@ -512,7 +601,7 @@ def _children(template: Template) -> Iterator[Problem]:
                 reported.add(child.name)
                 message = f"two children are called {child.name!r}"
                 yield Problem("G015", message, child.span, "give each a name of its own")
-        for name in sorted((everywhere & used) - set(names) - reported):
+        for name in sorted((everywhere & needed) - set(names) - reported):
             reported.add(name)
             message = f"{name!r} is missing in one of the alternatives, and the body needs it"
             yield Problem("G016", message, template.span)
@@ -544,24 +633,27 @@ def _references(
                 pass
 
 
-def _placeholders(template: Template, fragment: Fragment) -> Iterator[Problem]:
+def _placeholders(template: Template, fragment: Fragment, language: Language) -> Iterator[Problem]:
     types = dict(fragment.parameters)
     places = {p.name: p for p in placeholders_of(template.utterance)}
     for name, placeholder in places.items():
         if name not in types:
             hint = did_you_mean(name, types)
+            if hint is None and language.infers_types and not has_lambda(template):
+                hint = f"write ${name} in the body where its value goes"
             hint = hint or rf"give it a type: \({name} : String) -> .."
             message = f"${name} is no parameter of the body"
             yield Problem("G017", message, placeholder.span, hint)
     yield from _places_twice(template, fragment)
-    missing: dict[str, None] = {}
-    for items in plain_utterances(template.utterance):
-        here = {p.name for p in placeholders_of(items)}
-        missing.update(dict.fromkeys(name for name in types if name not in here))
-    for name in missing:
+    not_always = {*missing_in_choices(template.utterance)}
+    for name in types:
+        if name in places and name not in not_always:
+            continue
         where = "in one of the alternatives" if name in places else "in the utterance"
         message = f"parameter {name!r} has no place ${name} {where}"
         hint = did_you_mean(name, set(places) - set(types))
+        if name in places:
+            hint = "say it in each of them; only of an optional part, ( .. )?, it may be left out"
         yield Problem("G018", message, template.body_span, hint)
 
 
@@ -595,8 +687,10 @@ def find_warnings(grammar: Grammar, checked: list[_Checked]) -> Iterator[Problem
     yield from _unproductive(grammar, checked)
     yield from _without_growth(checked)
     yield from _ambiguous(checked)
+    yield from _same_words(checked)
     for known in checked:
         yield from known.warnings or ()
+    yield from _table_words(grammar)
 
 
 def _warning(code: str, message: str, span: Any, hint: str | None = None) -> Problem:
@@ -760,3 +854,106 @@ def _instance(
     except (GenieError, KeyError):
         return None
     return None if program is None else (words.strip(), program.text)
+
+
+def _same_words(checked: list[_Checked]) -> Iterator[Problem]:
+    """Yield templates whose children make two functions of one utterance, without a guard."""
+    first: dict[Hashable, Template] = {}
+    for known in checked:
+        template = known.template
+        for shape, words in known.shapes:
+            earlier = first.setdefault(shape, template)
+            if earlier is template:
+                continue
+            functions, others = functions_of(template), functions_of(earlier)
+            if others != functions:
+                message = f"{words!r} calls {_last(functions)} here and {_last(others)} elsewhere"
+                hint = f"the other template is at {earlier.span}: other words, or guards, tell them"
+                yield _warning("G114", message, template.span, f"{hint} apart")
+                break
+
+
+def _shapes(
+    template: Template, plain: Iterable[tuple[PlainItem, ...]]
+) -> Iterator[tuple[Hashable, str]]:
+    """Yield for each way to say it what templates have in common that say the same, and its words.
+
+    None where a guard tells it from others, or where it calls no function by itself.
+    """
+    is_guarded = bool(template.guard.joins or template.guard.tests)
+    has_children = any(children_of(template.utterance))
+    if is_guarded or not has_children or not functions_of(template):
+        return
+    for items in plain:
+        shape = (template.category, template.features, *map(_shape_of, items))
+        yield shape, " ".join(_said(item) for item in items)
+
+
+def _shape_of(item: PlainItem) -> Hashable:
+    """Return what two templates have in common that say the same: words, sorts of children."""
+    match item:
+        case QuotedWords():
+            return _spoken_words((item,))
+        case Child():
+            return item.category, item.table, tuple((r.name, r.values) for r in item.requests)
+        case _:
+            return Determiner
+
+
+def _said(item: PlainItem) -> str:
+    match item:
+        case QuotedWords():
+            return _spoken_words((item,))
+        case Child():
+            return f"{item.name}:{item.category or item.table}"
+        case _:
+            return f"{item.child}.det"
+
+
+def _last(functions: frozenset[str]) -> str:
+    """Return the functions; without the names of their classes that stand beside them."""
+    return ", ".join(n for n in sorted(functions) if not any(f"{n}." in o for o in functions))
+
+
+# ------------------------------------------------------------------------------- quoted words
+
+_IN_QUOTES = (
+    (re.compile(r"(?:^| )\|(?: |$)"), "'|' separates alternatives", "('turn' | 'switch') 'on'"),
+    (re.compile(r"\( .+ \)"), "brackets hold alternatives", "'my' ('new')? 'mail'"),
+    (re.compile(r"(?:^| )# \["), "'#[' begins an annotation", "'my mail' -> @c.f() #[weight=2]"),
+)
+
+
+def _quoted(template: Template) -> Iterator[Problem]:
+    """Yield quoted words that hold what belongs outside of quotes, or what nobody says."""
+    seen: set[Span | None] = set()
+    for items in plain_utterances(template.utterance):
+        for item in items:
+            if not isinstance(item, QuotedWords) or item.span in seen:
+                continue
+            seen.add(item.span)
+            for part in item.parts:
+                texts = (part.text,) if isinstance(part, PlainWords) else ()
+                for text in part.forms if isinstance(part, Inflect) else texts:
+                    yield from _text_problems(text, item.span or template.span)
+
+
+def _text_problems(text: str, span: Span | None) -> Iterator[Problem]:
+    for pattern, what, example in _IN_QUOTES:
+        if pattern.search(text):
+            message = f"{what} outside of quotes; in {text!r} it would be said"
+            yield _warning("G112", message, span, f"write {example}")
+            break
+    for word, reason in words_never_read(text):
+        message = f"no sentence has {word!r}: {reason}"
+        yield _warning("G113", message, span, "write what people say; $x is the place of a value")
+
+
+def _table_words(grammar: Grammar) -> Iterator[Problem]:
+    """Yield words in tables that no sentence has when it is read."""
+    for table in grammar.tables.values():
+        for row in table.rows:
+            span = Span(table.path, row.line, 1, row.line, 2)
+            for word, reason in words_never_read(row.words):
+                message = f"no sentence has {word!r}: {reason}"
+                yield _warning("G113", message, span, "write what people say")

@@ -1,7 +1,7 @@
 """A grammar: everything that a set of template files says, read and put together."""
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -10,7 +10,14 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.base import Fragment, Language
 from genie_dp.languages.library import Library
-from genie_dp.templates.ast import Category, Template, children_of
+from genie_dp.templates.ast import (
+    Category,
+    ForClass,
+    Item,
+    Template,
+    children_of,
+    names_of,
+)
 
 DEFAULT_SUBSET = "training"
 
@@ -57,6 +64,7 @@ class Grammar:
         functions: name -> the Python function that bodies call python.NAME(..).
         sources: file as spans name it -> its text, to show mistakes.
         files: every file that was read: templates, tables, Python.
+        classes: those that files name once, `for @com.gmail;`.
     """
 
     categories: Mapping[str, Category] = field(default_factory=dict)
@@ -65,6 +73,7 @@ class Grammar:
     functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
+    classes: tuple[ForClass, ...] = ()
 
     def roots(self) -> tuple[Category, ...]:
         """Return the categories whose derivations are sentences."""
@@ -109,9 +118,15 @@ def holes_of(template: Template, grammar: Grammar) -> dict[str, str]:
 
 
 def compile_body(
-    template: Template, grammar: Grammar, language: Language, library: Library
+    template: Template,
+    grammar: Grammar,
+    language: Language,
+    library: Library,
+    absent: Collection[str] = (),
 ) -> Fragment:
     """Return the compiled body of a template that is no call of a Python function.
+
+    `absent` are the children and placeholders of optional parts that are not said.
 
     Raises:
         GenieError: the language's mistakes, with places in the template's file.
@@ -120,7 +135,10 @@ def compile_body(
     category = grammar.categories.get(template.category)
     whole = category is not None and category.is_root
     try:
-        return language.fragment(body, holes_of(template, grammar), library, whole=whole)
+        return language.fragment(
+            body, holes_of(template, grammar), library,
+            whole=whole, class_name=template.class_name, absent=absent,
+        )  # fmt: skip
     except GenieError as error:
         problems = tuple(place_in_file(p, template) for p in error.problems)
         raise GenieError(problems, sources=grammar.sources) from None
@@ -132,9 +150,9 @@ def with_trees(grammar: Grammar, language: Language) -> Grammar:
     def parse_body(template: Template) -> Template:
         if template.python is not None or template.tree is not None:
             return template
-        return replace(
-            template, tree=language.body(template.body_text, holes_of(template, grammar))
-        )
+        holes = holes_of(template, grammar)
+        tree = language.body(template.body_text, holes, class_name=template.class_name)
+        return replace(template, tree=tree)
 
     return replace(grammar, templates=tuple(map(parse_body, grammar.templates)))
 
@@ -163,6 +181,11 @@ def place_in_file(problem: Problem, template: Template) -> Problem:
     return replace(problem, span=Span(body.file, *start, *end))
 
 
+def has_lambda(template: Template) -> bool:
+    """Tell whether the body of a template gives types to its placeholders."""
+    return _LAMBDA.match(template.body_text) is not None
+
+
 def names_in_body(template: Template) -> frozenset[str]:
     """Return the words of a body that may be children or parameters of its lambda.
 
@@ -176,7 +199,16 @@ def names_in_body(template: Template) -> frozenset[str]:
     return frozenset(re.findall(r"[^\W\d]\w*", text))
 
 
-_FUNCTION = re.compile(r"(@[\w.\-]+)(?:\s*\([^()]*\)\s*(\.\w+))?")
+def absent_names(template: Template, items: Iterable[Item]) -> frozenset[str]:
+    """Return the names that the body uses and one way to say the template leaves out."""
+    needed = names_of(template.utterance) & names_in_body(template)
+    return needed - names_of(items)
+
+
+_TEXT = re.compile(r"(?<!\w)'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\"")
+_FUNCTION = re.compile(
+    r"(@[\w.\-]+)(?:\s*\([^()]*\)\s*(\.\w+))?|(?<![\w.$:@-])([^\W\d]\w*)(?=\s*\()"
+)
 
 
 def functions_in_bodies(grammar: Grammar) -> frozenset[str]:
@@ -186,14 +218,38 @@ def functions_in_bodies(grammar: Grammar) -> frozenset[str]:
     >>> sorted(functions_in_bodies(Grammar(templates=(one,))))
     ['@light', '@light.power']
     """
-    return frozenset().union(*(_functions_in(template.body_text) for template in grammar.templates))
+    return frozenset().union(*map(functions_of, grammar.templates))
+
+
+def functions_of(template: Template) -> frozenset[str]:
+    """Return what may be a function in the body of a template, with its class."""
+    return _functions_in(template.body_text, template.class_name)
 
 
 @lru_cache(maxsize=20_000)
-def _functions_in(body: str) -> frozenset[str]:
-    """Return the functions that a text names; templates are asked again and again."""
-    return frozenset(
-        name
-        for function, after_selector in _FUNCTION.findall(body)
-        for name in (function, function + after_selector)
-    )
+def _functions_in(body: str, class_name: str) -> frozenset[str]:
+    """Return what may be a function in a text; templates are asked again and again."""
+    return frozenset(_named_in(body, class_name))
+
+
+def named_functions(template: Template) -> Iterator[str]:
+    """Yield what may be a function in a body, with its class, in the order of the text.
+
+    After `for @com.gmail;` any name before a bracket may be one.
+
+    >>> body = "monitor (inbox() filter a == $x)"
+    >>> list(named_functions(Template("t", "WP", (), (), body, None, class_name="com.gmail")))
+    ['@com.gmail.monitor', '@com.gmail.inbox']
+    """
+    yield from _named_in(template.body_text, template.class_name)
+
+
+def _named_in(body: str, class_name: str) -> Iterator[str]:
+    for match in _FUNCTION.finditer(_TEXT.sub('""', body)):
+        name, after_selector, alone = match.groups()
+        if alone is None:
+            yield name
+            if after_selector:
+                yield name + after_selector
+        elif class_name:
+            yield f"@{class_name}.{alone}"

@@ -4,8 +4,9 @@ import ast as python
 import importlib.util
 import os.path
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import FunctionType
 from typing import Any, Protocol
@@ -15,7 +16,7 @@ from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
 from genie_dp.skills.words import join_tokens
 from genie_dp.templates import english
-from genie_dp.templates.ast import Category, Child, Template, TemplateFile, Using
+from genie_dp.templates.ast import Category, Child, ForClass, Template, TemplateFile, Using
 from genie_dp.templates.grammar import BUILT_IN, Grammar, PhraseTable, TableRow
 from genie_dp.templates.syntax import TemplateSource, parse_file, parse_words, path_beside
 from genie_dp.texts import Paths, ReadSource, paths_of, read_source
@@ -58,7 +59,14 @@ class ParseFile(Protocol):
 
     def __call__(  # noqa: D102
         self, text: str, *, file: str, prefix: str
-    ) -> tuple[TemplateFile, list[Problem]]: ...
+    ) -> tuple[TemplateFile, Sequence[Problem]]: ...
+
+
+@lru_cache(maxsize=256)
+def parse_once(text: str, *, file: str, prefix: str) -> tuple[TemplateFile, Sequence[Problem]]:
+    """Return what `parse_file` does; who edits one file of many has the others at hand."""
+    parsed, problems = parse_file(text, file=file, prefix=prefix)
+    return parsed, tuple(problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +80,7 @@ class Reading:
     """
 
     read: ReadSource = read_source
-    parse: ParseFile = parse_file
+    parse: ParseFile = parse_once
     functions: Callable[[str, str], Functions] = run_functions
 
 
@@ -133,6 +141,7 @@ class _Loader:
         self.problems: list[Problem] = []
         self.categories: dict[str, Category] = {}
         self.templates: list[Template] = []
+        self.classes: list[ForClass] = []
         self.ids: dict[str, Template] = {}
         self.tables: dict[str, PhraseTable] = {}
         self.functions: dict[str, Callable[..., Any]] = {}
@@ -148,6 +157,7 @@ class _Loader:
             self.functions,
             self.sources,
             tuple(Path(name) for name in self.sources),
+            tuple(self.classes),
         )
 
     # ----------------------------------------------------------------------------- files
@@ -174,6 +184,7 @@ class _Loader:
             self.file(path_beside(name, statement.path), statement.span, (*chain, name))
         for category in parsed.categories:
             self._category(category)
+        self.classes += parsed.classes
         for using in parsed.using:
             self._using(name, using)
         for template in parsed.templates:

@@ -1,5 +1,6 @@
 """The stage that checks skills and templates: every mistake and every warning of both."""
 
+import os.path
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,21 +10,24 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
+from genie_dp.resources import data_folder
 from genie_dp.run.stage import Result
-from genie_dp.skills.check import Known, check_library
-from genie_dp.skills.load import FolderReader
+from genie_dp.skills.check import Known, check_library, check_sentences
+from genie_dp.skills.load import TEMPLATES_FILE, FolderReader
 from genie_dp.skills.load import load_library as read_skills
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.skills.thingpedia import ConvertedDatasets, convert
 from genie_dp.templates.check import GrammarChecker, in_order
 from genie_dp.templates.grammar import Grammar, functions_in_bodies
-from genie_dp.templates.inputs import grammar_files, load_library, skills_or_shipped
+from genie_dp.templates.inputs import Inputs, grammar_files, load_library, skills_or_shipped
 from genie_dp.templates.load import Functions, Reading, read_grammar, run_functions
 from genie_dp.templates.syntax import FileParser
 from genie_dp.texts import ReadSource, read_source
 
 # What is missing; where skills or statements could not be read, it may stand in those.
 _MISSING = frozenset(("G102", "G109", "K100"))
+# Of these, what templates lack of skills.
+_UNUSED = frozenset(("G102", "G109"))
 
 Trial = Callable[[Grammar, Language, Any], list[Problem]]
 """Returns the templates whose children make no program together (`synthesis.fits.misfits`)."""
@@ -42,15 +46,14 @@ class CheckResult(Result):
         sources: file -> its text, to show them in.
         looked_at: what was read, such as "19 skills".
         lists: lines about lists of values that serve parameters without values of their own.
-        library, grammar: what was checked.
+        inputs: what was read, put together.
     """
 
     problems: list[Problem] = field(default_factory=list)
     sources: dict[str, str] = field(default_factory=dict)
     looked_at: list[str] = field(default_factory=list)
     lists: list[str] = field(default_factory=list)
-    library: Library | None = field(default=None, repr=False)
-    grammar: Grammar | None = field(default=None, repr=False)
+    inputs: Inputs | None = field(default=None, repr=False)
 
     @property
     def mistakes(self) -> tuple[Problem, ...]:
@@ -147,17 +150,21 @@ class Checker:
         result = CheckResult()
         files = self._files_of_grammar()
         library = self._read_library(result, skip_broken=skip_broken)
+        broken: list[Path] = []
         if isinstance(library, SkillLibrary):
             files += [skill.templates for skill in library.skills if skill.templates is not None]
+            if not skip_broken:
+                places = (skipped.path / TEMPLATES_FILE for skipped in library.skipped)
+                broken = [path for path in places if path.is_file()]
+                files += broken
         grammar, problems = read_grammar(
             files, self.language, extra=self._converted.templates, reading=self._reading
         )
-        result.library, result.grammar = library, grammar
         if when_read is not None:
             when_read(library, grammar)
         is_whole = not any(p.severity == "error" for p in (*result.problems, *problems))
         is_whole &= not library.skipped
-        problems += self._templates.check(grammar, library)
+        problems += _without_echoes(self._templates.check(grammar, library), library, broken)
         if trial is not None and not any(problem.severity == "error" for problem in problems):
             problems = in_order(problems + trial(grammar, self.language, library), grammar)
         result.sources |= grammar.sources
@@ -166,7 +173,13 @@ class Checker:
         result.problems += problems
         if not is_whole:
             result.problems = [p for p in result.problems if p.code not in _MISSING]
+        if self.skills and not self.grammar:
+            result.problems = [p for p in result.problems if not _is_gap_of_shipped(p)]
         result.looked_at.append(_count_of(len(grammar.templates), "template"))
+        result.inputs = Inputs(
+            self.language, library, grammar, result.sources,
+            tuple(self.skills), tuple(files), skip_broken,
+        )  # fmt: skip
         return result
 
     def _files_of_grammar(self) -> list[Path]:
@@ -202,10 +215,13 @@ class Checker:
         changed = _changed_classes(last, library) if isinstance(last, SkillLibrary) else None
         if changed is None:
             self._templates.forget(lambda _: True)
+            self._classes.clear()
         elif changed:
             names = "|".join(map(re.escape, sorted(changed)))
             call = re.compile(rf"@(?:{names})(?![\w-])")
-            self._templates.forget(lambda template: bool(call.search(template.body_text)))
+            self._templates.forget(
+                lambda t: t.class_name in changed or bool(call.search(t.body_text))
+            )
 
     def _find_gaps(
         self, library: SkillLibrary, grammar: Grammar, lists: Lists | None, result: CheckResult
@@ -218,6 +234,9 @@ class Checker:
         if lists is not None:
             problems, result.lists = lists(problems, library)
         result.problems += problems
+        problems, sources = check_sentences(library)
+        result.problems += problems
+        result.sources |= sources
 
 
 def _changed_classes(last: SkillLibrary, library: SkillLibrary) -> frozenset[str] | None:
@@ -225,7 +244,7 @@ def _changed_classes(last: SkillLibrary, library: SkillLibrary) -> frozenset[str
     parents = [
         {name: kind.parents for name, kind in each.entity_types.items()} for each in (last, library)
     ]
-    if parents[0] != parents[1]:
+    if parents[0] != parents[1] or last.units != library.units:
         return None  # values of one kind may stand where they could not
     skills = [{c.name: s for s in each.skills for c in s.classes} for each in (last, library)]
     names = skills[0].keys() | skills[1].keys()
@@ -237,6 +256,13 @@ def _changed_classes(last: SkillLibrary, library: SkillLibrary) -> frozenset[str
         if not changed.isdisjoint(skill_class.lineage)
     }
     return frozenset(changed | heirs)
+
+
+def _is_gap_of_shipped(problem: Problem) -> bool:
+    """Tell whether a shipped template wants what own skills have not: that is as it should be."""
+    shipped = data_folder("grammars")
+    is_there = problem.span is not None and Path(problem.span.file).is_relative_to(shipped)
+    return problem.code in _UNUSED and is_there
 
 
 def _read_skills(
@@ -261,6 +287,24 @@ def _read_skills(
         + (f" ({inherited:,} inherited)" if inherited else ""),
     ]
     return library
+
+
+def _without_echoes(
+    problems: list[Problem], library: Library, broken: Sequence[Path]
+) -> list[Problem]:
+    """Return the problems that do not follow from a skill that cannot be read.
+
+    Of its own templates those stay that need no functions; elsewhere its class is not unknown.
+    """
+    files = {os.path.normpath(path) for path in broken}
+    classes = {f"'@{skipped.path.name}'" for skipped in library.skipped}
+
+    def is_echo(problem: Problem) -> bool:
+        if problem.span is not None and problem.span.file in files:
+            return not problem.code.startswith(("G", "S"))
+        return problem.code == "T001" and any(name in problem.message for name in classes)
+
+    return [problem for problem in problems if not is_echo(problem)]
 
 
 def _count_of(count: int, noun: str) -> str:

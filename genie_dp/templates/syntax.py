@@ -23,6 +23,7 @@ from genie_dp.templates.ast import (
     Child,
     Choice,
     Determiner,
+    ForClass,
     Import,
     Inflect,
     Item,
@@ -45,7 +46,7 @@ COMMENT = r"//[^\n]*|/\*(?:.|\n)*?(?:\*/|\Z)"
 # What can begin a statement at the start of a line: where the one before was left open, it ends
 # here, and one mistake does not swallow the rest of the file.
 _HEAD = (
-    r"""^[ \t]*(?:(?:import|using)\b(?=\s*["'])|category\b(?=\s+\w+\s*:)"""
+    r"""^[ \t]*(?:(?:import|using)\b(?=\s*["'])|category\b(?=\s+\w+\s*:)|for\b(?=\s*@)"""
     r"""|[^\W\d]\w*\s*(?:\[[^\]\n]*\]\s*)?:=)"""
 )
 _SCAN = re.compile(
@@ -76,6 +77,15 @@ class TemplateSource:
         """
         line = bisect_right(self._lines, offset)
         return line, offset - self._lines[line - 1] + 1
+
+    def offset(self, span: Span) -> int:
+        """Return where a span of this file begins.
+
+        >>> source = TemplateSource("x.genie", "a;\\nbc")
+        >>> source.offset(source.span(4, 5))
+        4
+        """
+        return self._lines[span.line - 1] + span.column - 1
 
     def span(self, start: int, end: int) -> Span:
         """Return the span of text[start:end]."""
@@ -272,6 +282,7 @@ _TERMINALS = {
     "LPAR": "'('", "RPAR": "')'", "LSQB": "'['", "RSQB": "']'", "LBRACE": "'{'", "RBRACE": "'}'",
     "DOT": "'.'", "EQUAL": "'='", "COMMA": "','", "QMARK": "'?'", "SEMICOLON": "';'",
     "$END": "';'", "IMPORT": "'import'", "USING": "'using'", "CATEGORY": "'category'",
+    "FOR": "'for'", "CLASS": "a class such as @com.gmail",
     "__ANON_0": "':='", "__ANON_1": "'#['",
 }  # fmt: skip
 
@@ -280,6 +291,11 @@ def syntax_problem(error: UnexpectedInput, source: TemplateSource, start: int, e
     """Return the problem for Lark's error in the statement source.text[start:end]."""
     text = source.text[start:end]
     begin, stop, got, expected = _place_of_error(error, text)
+    if text[begin : begin + 1] in ("'", '"') and "STRING" in expected:
+        span = source.span(start + begin, start + stop)
+        message, hint = "this text has no closing quote on its line", _apostrophe(text[:begin])
+        hint = hint or "close it, or write the words as '..' 'and so on'"
+        return Problem("G027", message, span, hint, stage="syntax")
     message = f"expected {_list_terminals(expected)}, got {got}"
     hint = _hint_at(text, begin, set(expected))
     span = source.span(start + begin, start + stop)
@@ -311,20 +327,24 @@ def _list_terminals(terminals: Collection[str]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
+def _apostrophe(before: str) -> str | None:
+    if re.search(r"\w['\"](?:s|re|ve|ll|d|m|t)\Z", before.rstrip()):
+        return "an apostrophe ends a text in '..': write the text in double quotes, or \\'"
+    return None
+
+
 def _hint_at(text: str, start: int, expected: set[str]) -> str | None:
     before, rest = text[:start].rstrip(), text[start:]
     if "__ANON_0" in expected:
-        keyword = did_you_mean(text.split()[0], ("category", "import", "using"))
+        keyword = did_you_mean(text.split()[0], ("category", "import", "using", "for"))
         is_near = not rest.startswith((":", "=")) and keyword is not None
         return keyword if is_near else "a template is CATEGORY := utterance -> body"
     if rest[0:1] in tuple("‘’“”"):
         return "these quotes are of a word processor: write ' or \""
-    if re.search(r"\w['\"](?:s|re|ve|ll|d|m|t)\Z", before):
-        return "an apostrophe ends a text in '..': write the text in double quotes, or \\'"
+    if (apostrophe := _apostrophe(before)) is not None:
+        return apostrophe
     if {"COLON", "DOT"} <= expected:
         return "words stand in quotes; a child is name:CATEGORY, such as q:NP"
-    if rest.startswith(("'", '"')) and "STRING" in expected:
-        return "this text has no closing quote on its line"
     if "_ARROW" in expected and not re.search("->|→", rest):
         return "write -> between utterance and body"
     if rest.startswith("if") and before.endswith("]"):
@@ -333,6 +353,8 @@ def _hint_at(text: str, start: int, expected: set[str]) -> str | None:
 
 
 # --------------------------------------------------------------------------------------- statements
+
+Statement = Import | Using | ForClass | Category | Template
 
 # The functions over utterances call themselves once a bracket; nobody nests three.
 DEEPEST = 50
@@ -351,6 +373,15 @@ def _parser() -> Lark:
     )
 
 
+def parse_statement(text: str) -> Tree[Token]:
+    """Return the parse tree of one statement that can be read, without its `;`.
+
+    >>> str(parse_statement("import 'a.genie'").data)
+    'import'
+    """
+    return _parser().parse(text)
+
+
 def parse_file(
     text: str, *, file: str = "<templates>", prefix: str = ""
 ) -> tuple[TemplateFile, list[Problem]]:
@@ -366,15 +397,17 @@ def parse_file(
     return FileParser().parse_file(text, file=file, prefix=prefix)
 
 
-Statement = Import | Using | Category | Template
-
-
 @dataclass(frozen=True, slots=True)
 class _ReadStatement:
-    """A statement as it was read: what it says, or what is wrong with it; and where it begins."""
+    """A statement as it was read: what it says, or what is wrong with it; and where it begins.
+
+    Attributes:
+        class_name: the class that the statements before it name.
+    """
 
     line: int
     column: int
+    class_name: str
     node: Statement | None
     problems: tuple[Problem, ...] = ()
 
@@ -450,6 +483,7 @@ class FileParser:
         file = TemplateFile(
             tuple(s for s in parsed if isinstance(s, Import)),
             tuple(s for s in parsed if isinstance(s, Using)),
+            tuple(s for s in parsed if isinstance(s, ForClass)),
             tuple(s for s in parsed if isinstance(s, Category)),
             templates,
             tuple(c for t in templates for c in children_of(t.utterance) if c.table),
@@ -462,19 +496,26 @@ def _take_or_read(
 ) -> _ReadStatement:
     """Return how a statement was read before, moved to its line, or read it."""
     line, column = reader.source.place(piece.start)
+    class_name = reader.class_name
     # Its first line may stand farther to the right now: then the places in it moved unevenly.
-    fits = (number for number, known in enumerate(before) if known.column == column)
+    place = (column, class_name)
+    fits = (n for n, known in enumerate(before) if (known.column, known.class_name) == place)
     number = next(fits, None)
     if number is None:
         try:
-            return _ReadStatement(line, column, reader.statement(piece.start, piece.end))
+            node = reader.statement(piece.start, piece.end)
         except GenieError as error:
-            return _ReadStatement(line, column, None, error.problems)
+            return _ReadStatement(line, column, class_name, None, error.problems)
+        return _ReadStatement(line, column, class_name, node)
     known = before.pop(number)
+    if isinstance(known.node, ForClass):
+        reader.class_name = known.node.name
     lines = line - known.line
     if not lines:
         return known
-    return _ReadStatement(line, column, _moved(known.node, lines), _moved(known.problems, lines))
+    return replace(
+        known, line=line, node=_moved(known.node, lines), problems=_moved(known.problems, lines)
+    )
 
 
 def _with_id(read: _ReadStatement, template: Template, identifier: str) -> _ReadStatement:
@@ -499,17 +540,21 @@ def _moved(node: Any, lines: int) -> Any:
 
 
 class _StatementReader:
-    """Builds nodes; `base` is where the statement at hand begins in the file."""
+    """Builds nodes; `base` is where the statement at hand begins in the file.
+
+    `class_name` is the class that the statements so far name.
+    """
 
     def __init__(self, source: TemplateSource):
         self.source = source
         self.base = 0
+        self.class_name = ""
 
     def statement(self, start: int, end: int) -> Statement:
         self.base = start
         text = self.source.text[start:end]
         try:
-            tree = _parser().parse(text)
+            tree = parse_statement(text)
         except UnexpectedInput as error:
             raise GenieError(syntax_problem(error, self.source, start, end)) from None
         span = self.source.span(start, end)
@@ -523,6 +568,9 @@ class _StatementReader:
                 return Import(unquote_text(_token(children[0])), span=span)
             case "using":
                 return Using(unquote_text(_token(children[0])), span=span)
+            case "for":
+                self.class_name = _token(children[0])[1:]
+                return ForClass(self.class_name, span=span)
             case "category":
                 name, kind, root, optional, description = cast("list[Token]", children)
                 text = unquote_text(description) if description is not None else ""
@@ -553,6 +601,7 @@ class _StatementReader:
             weight=settings.pop("weight", 1.0),
             flags=tuple(settings.items()),
             python=_python_call(body_text, body_span),
+            class_name=self.class_name,
             span=span,
         )
 

@@ -54,12 +54,12 @@ def convert(*args):
 
 def there_and_back(rows, name, folder):
     """Write rows with a writer and read them; return those that came back and those refused."""
-    from genie_dp.dataset.formats import ReadOptions
+    from genie_dp.dataset.formats import ReadOptions, WriteOptions
 
     path = folder / FILES[name]
     refused = []
     with path.open("wb") as out:
-        find_writer(name)(rows, out, refused.append)
+        find_writer(name)(rows, out, refused.append, WriteOptions(name))
     return list(find_reader(name)(str(path), ReadOptions(name))), refused
 
 

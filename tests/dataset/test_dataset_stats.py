@@ -46,6 +46,7 @@ def counted():
 def test_totals(counted):
     assert counted["totals"] == {
         "rows": 8,
+        "duplicates": 0,
         "sentences": 7,
         "programs": 5,
         "programs_without_values": 4,
@@ -53,7 +54,9 @@ def test_totals(counted):
         "words": 3 + 5 + 6 + 1 + 1,
         "functions": 3,
         "function_combinations": 3,
+        "templates": 0,
         "ambiguous_sentences": 1,
+        "out_of_scope": 0,
     }
 
 

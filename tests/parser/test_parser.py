@@ -171,7 +171,7 @@ def test_a_folder_without_parser_is_refused(tmp_path):
         ("config.json", "N010"),
         ("constants.txt.gz", "N010"),
         ("reader.json", "N010"),
-        ("evidence.npy", "N010"),
+        ("evidence.npz", "N010"),
         ("model.safetensors", "M001"),
         ("tokenizer.json", "M001"),
     ],

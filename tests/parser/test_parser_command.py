@@ -48,7 +48,7 @@ def parse(capsys, folder, *words, code=0):
 def test_the_folder_has_all_that_its_parser_needs(trained):  # noqa: F811
     found = {path.name for path in trained.iterdir()}
     assert found - {"curves.svg", "curves.png"} == {
-        "README.md", "config.json", "constants.txt.gz", "evidence.npy", "manifest.json",
+        "README.md", "config.json", "constants.txt.gz", "evidence.npz", "manifest.json",
         "metrics.jsonl", "model.safetensors", "reader.json", "recipe.yaml", "refusals.txt.gz",
         "skills", "tokenizer.json",
     }  # fmt: skip

@@ -3,6 +3,7 @@
 import json
 from functools import partial
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch")
@@ -174,10 +175,63 @@ def test_values_of_a_program_are_explained_by_it():
     assert found.unexplained == ()
 
 
-def test_evidence_is_read_as_it_was_written(tmp_path):
-    one = evidence()
-    one.save(tmp_path / "evidence.npy")
-    assert (Evidence.load(tmp_path / "evidence.npy").hashes == one.hashes).all()
+def assert_equal(one, other):
+    pairs = ((x.hashes, x.telling, x.told) for x in (one, other))
+    assert all(np.array_equal(a, b) for a, b in zip(*pairs, strict=True))
+
+
+LIGHTS = "@com.example.home.lights"
+ON = f"now => ( {LIGHTS} ) filter param:is_on:Boolean == true => notify"
+OFF = ON.replace("true", "false")
+ALL = f"now => {LIGHTS} => notify"
+
+
+@pytest.fixture(scope="module")
+def lights():
+    said = [(f"which lights are burning in {room}", ON) for room in "abcdef"]
+    said += [(f"which lights are dark in {room}", OFF) for room in "abcdef"]
+    said += [(f"which lights are there in {room}", ALL) for room in "abcdef"]
+    return Evidence.from_rows([[Pair.from_text(*row) for row in said]], THINGTALK)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "program", "counts"),
+    [
+        ("burning lights", ON, (1, 0, 0)),
+        ("dark lights", OFF, (1, 0, 0)),
+        ("dark lights", ON, (0, 1, 1)),
+        ("burning lights", ALL, (0, 0, 1)),
+        ("which lights are in a", ALL, (0, 0, 0)),
+        ("which lights are in a", ON, (0, 1, 0)),
+    ],
+)
+def test_words_tell_which_conditions_a_program_has(lights, sentence, program, counts):
+    tokens = program.split()
+    support = lights.support(sentence.split(), tokens, [LIGHTS], THINGTALK.parts_in(tokens))
+    assert (support.told, support.untold, support.left_out) == counts
+
+
+def test_of_two_programs_with_one_function_the_one_that_the_words_tell_weighs_more(lights):
+    words = ["show", "the", "dark", "lights"]
+    weights = [
+        lights.support(words, p.split(), [LIGHTS], THINGTALK.parts_in(p.split())).weight
+        for p in (ON, OFF, ALL)
+    ]
+    assert max(weights) == weights[1]
+
+
+def test_evidence_is_read_as_it_was_written(lights, tmp_path):
+    assert len(lights.telling) > 5
+    lights.save(tmp_path / "evidence.npz")
+    assert_equal(Evidence.load(tmp_path / "evidence.npz"), lights)
+
+
+def test_evidence_of_two_files_of_rows_is_joined(lights):
+    assert_equal(lights.join(lights), lights)
+    assert_equal(lights.join(evidence()), evidence().join(lights))
+    joined = lights.join(evidence())
+    assert len(joined.telling) >= len(lights.telling)
+    assert set(lights.hashes.tolist()) < set(joined.hashes.tolist())
 
 
 # ----------------------------------------------------------------------------------- a parser

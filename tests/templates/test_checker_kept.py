@@ -118,8 +118,8 @@ def test_what_did_not_change_is_the_same_object(texts, tmp_path):
     lamp, box = (str(tmp_path / f"skills/org.{n}/templates.genie") for n in ("lamp", "box"))
     texts[lamp] = texts[lamp].replace("'my lamp things'", "'my lamps'")
     after = kept.run()
-    assert before.library.classes is after.library.classes
-    pairs = list(zip(before.grammar.templates, after.grammar.templates, strict=True))
+    assert before.inputs.library.classes is after.inputs.library.classes
+    pairs = list(zip(before.inputs.grammar.templates, after.inputs.grammar.templates, strict=True))
     changed = [new for old, new in pairs if old is not new]
     assert [template.span.line for template in changed] == [2]
     assert sum(template.span.file == box for _, template in pairs) == 5

@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
@@ -137,6 +137,7 @@ class SexprFragment:
     fills: Mapping[str, str]
     plan: Plan = field(repr=False)
     kind: str = "program"
+    functions: tuple[str, ...] = ()
     refused: Counter[Problem] = field(default_factory=Counter, repr=False)
 
     def build(self, children: Children) -> FragmentValue | None:
@@ -164,9 +165,14 @@ class SexprFragment:
 
 
 def compile_body(
-    text: str, holes: Mapping[str, str], declarations: Declarations, *, whole: bool = False
+    text: str,
+    holes: Mapping[str, str],
+    declarations: Declarations,
+    *,
+    whole: bool = False,
+    absent: Collection[str] = (),
 ) -> SexprFragment:
-    """Return the compiled body, or raise GenieError (X001 to X008, X009, X031, X041 to X043)."""
+    """Return the compiled body, or raise GenieError (X001 to X009, X031, X041 to X043, G034)."""
     parameters, body = _split_lambda(text, declarations)
     try:
         expressions = parse_all(body, file=BODY)
@@ -176,6 +182,9 @@ def compile_body(
         message = "expected an expression, got an empty body"
         raise Places(text, BODY).error("X043", message, 0, len(text) or 1)
     _check_labels(expressions, declarations, text)
+    if absent:
+        parameters = tuple(p for p in parameters if p[0] not in absent)
+        expressions = _without(expressions, absent)
     compiler = _FragmentCompiler(frozenset(holes) | {name for name, _ in parameters}, declarations)
     plans = [compiler.plan(expression, "") for expression in expressions]
     fills = {name: compiler.fills.get(name, "") for name, _ in parameters}
@@ -183,6 +192,29 @@ def compile_body(
     if whole and declarations.programs:
         plan = _whole(plan, declarations, compiler.refused)
     return SexprFragment(parameters, fills, plan, refused=compiler.refused)
+
+
+def _without(expressions: Sequence[sx.Expression], absent: Collection[str]) -> list[sx.Expression]:
+    """Return the expressions without absent names, and without nodes that hold nothing else."""
+    kept = [part for e in expressions if (part := _part_without(e, absent)) is not None]
+    if kept:
+        return kept
+    message = f"nothing is left without {', '.join(sorted(absent))}"
+    hint = "take it out of the optional part, or write a second template"
+    raise GenieError(Problem("G034", message, expressions[0].span, hint))
+
+
+def _part_without(node: sx.Expression, absent: Collection[str]) -> sx.Expression | None:
+    if isinstance(node, sx.Atom):
+        return None if node.text in absent else node
+    if not isinstance(node, sx.Node):
+        return node
+    items = [part for item in node.items if (part := _part_without(item, absent)) is not None]
+    place = sx.label_index(node)
+    is_empty = len(items) <= (0 if place is None else place + 1)
+    if is_empty and len(items) < len(node.items):
+        return None
+    return replace(node, items=tuple(items))
 
 
 def _whole(plan: Plan, declarations: Declarations, refused: Counter[Problem]) -> Plan:

@@ -1,7 +1,7 @@
 """S-expressions behind the protocol of all target languages."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn
@@ -23,7 +23,7 @@ from genie_dp.languages.sexpr.fragment import (
     placeholder_value,
     rename,
 )
-from genie_dp.languages.sexpr.text import from_tokens, is_in_square, parse, render, tokens
+from genie_dp.languages.sexpr.text import from_tokens, is_in_square, parse, parts_in, render, tokens
 from genie_dp.languages.types import Entity, Type
 
 
@@ -44,6 +44,7 @@ class SExpressions:
     learns_from_programs = True
     can_simulate = False
     says_parts = False
+    infers_types = False
     traits: frozenset[str] = frozenset()
 
     def load_declarations(self, paths: Sequence[Path]) -> Declarations:
@@ -99,12 +100,15 @@ class SExpressions:
         library: Any = None,
         *,
         whole: bool = False,
+        class_name: str = "",
+        absent: Collection[str] = (),
     ) -> SexprFragment:
         """Compile a template body; a child that is several expressions is spliced in.
 
-        With `whole` its results must be among the declared programs, if any are.
+        With `whole` its results must be among the declared programs, if any are. `absent` names are
+        left out, and nodes that hold nothing else.
         """
-        return compile_body(text, holes, library or NONE, whole=whole)
+        return compile_body(text, holes, library or NONE, whole=whole, absent=absent)
 
     def row(self, text: str, library: Any = None) -> FragmentValue:
         """Return the expressions of a row of a table."""
@@ -115,8 +119,14 @@ class SExpressions:
             raise GenieError(problems)
         return value
 
-    def body(self, text: str, holes: Mapping[str, str]) -> None:
+    def body(self, text: str, holes: Mapping[str, str], *, class_name: str = "") -> None:
         """Return None: bodies are read faster than trees are kept."""
+
+    def short_body(
+        self, text: str, holes: Mapping[str, str], library: Any, *, class_name: str = ""
+    ) -> str:
+        """Return it: a library has no types of what stands in a node."""
+        return text
 
     def parse_type(self, text: str) -> SlotType:
         """Return the type of that name, or raise GenieError."""
@@ -133,7 +143,7 @@ class SExpressions:
         """Yield nothing: no function's output is passed to another in an S-expression."""
         return ()
 
-    def parameter(self, signature: Any, parameter: Any) -> FragmentValue:
+    def parameter(self, signature: Any, parameter: Any, library: Any) -> FragmentValue:
         """Raise TypeError: a library of S-expressions has no parameters with phrases."""
         raise TypeError("S-expressions have no OUTPUT and no INPUT: use categories or tables")
 
@@ -222,6 +232,10 @@ class SExpressions:
         """Return the labels of a token form, or raise GenieError."""
         return tuple(forms.functions(from_tokens(text)).elements())
 
+    def parts_in(self, program: Sequence[str]) -> frozenset[str]:
+        """Return each label and symbol of a token form, with the label of its node."""
+        return parts_in(program)
+
     def is_function_name(self, text: str) -> bool:
         """Tell whether a text is one symbol."""
         return " " not in text
@@ -232,6 +246,14 @@ class SExpressions:
 
     def copied_part(self, text: str) -> str:
         """Return all of it."""
+        return text
+
+    def outline(self, text: str) -> tuple[str, tuple[str, ...]]:
+        """Return all of it: any part may be sorted by its words."""
+        return text, ()
+
+    def fill_outline(self, text: str, texts: Sequence[str]) -> str:
+        """Return it."""
         return text
 
     def placeholder_type(self, token: str) -> Type | None:

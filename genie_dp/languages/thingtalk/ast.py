@@ -475,8 +475,12 @@ class Projection:
 
 @dataclass(frozen=True, slots=True)
 class Lambda:
-    """`\\(x : T, y : U) -> body`: a template body with typed placeholders."""
+    """`\\(x : T, y : U) -> body`: a template body with typed placeholders.
+
+    `untyped` are the names of those written `$x`, whose types follow from the body.
+    """
 
     parameters: tuple[tuple[str, Type], ...]
     body: "Query | Stream | Action | Predicate | Projection | Value | Program | Policy"
+    untyped: tuple[str, ...] = ()
     span: Span | None = SPAN

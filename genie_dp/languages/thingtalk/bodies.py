@@ -21,7 +21,7 @@ from genie_dp.languages.thingtalk.lift import Lifter
 from genie_dp.languages.thingtalk.operators import is_numeric
 from genie_dp.languages.thingtalk.placeholders import fills as found_fills
 from genie_dp.languages.thingtalk.placeholders import qualify
-from genie_dp.languages.thingtalk.traverse import children, rewrite
+from genie_dp.languages.thingtalk.traverse import functions_used, rewrite, walk
 from genie_dp.languages.thingtalk.typecheck import check
 from genie_dp.languages.types import Basic, Entity, Measure, Type, slot_stem
 
@@ -39,6 +39,7 @@ class Body:
     kind: str
     parameters: tuple[tuple[str, Any], ...]
     fills: Mapping[str, str]
+    functions: tuple[str, ...]
     node: Any
     build: Build = field(repr=False)
     refused: Counter[Problem] = field(default_factory=Counter, repr=False)
@@ -58,12 +59,13 @@ def compile_body(tree: ast.Lambda, holes: Mapping[str, str], lifter: Lifter) -> 
     for token, _, parameter in found_fills(lifter.library, _placeholders_as_slots(tree)):
         fills.setdefault(token, parameter)
     kind = _kind(tree.body, lifter)
-    return Body(kind, tree.parameters, fills, tree.body, build, compiler.refused)
+    functions = tuple(dict.fromkeys(qualify(used) for used in functions_used(tree.body)))
+    return Body(kind, tree.parameters, fills, functions, tree.body, build, compiler.refused)
 
 
 def _check_kinds(body: Any, holes: Mapping[str, str]) -> None:
     """Refuse children that stand for a value, or are passed on, and can be neither."""
-    for part in _walk(body):
+    for part in walk(body):
         match part:
             case ast.VarRef(name) if holes.get(name, "value") not in _VALUES:
                 message = f"{name!r} is a {holes[name]}: it cannot stand for a value"
@@ -134,7 +136,7 @@ class _BodyCompiler:
     # ---------------------------------------------------------------------------- dispatch
 
     def compile(self, node: Any) -> Build:  # noqa: C901 - one case for each construct
-        if not any(isinstance(n, ast.Hole) for n in _walk(node)):
+        if not any(isinstance(n, ast.Hole) for n in walk(node)):
             return self._whole(node)
         match node:
             case ast.Hole():
@@ -230,9 +232,9 @@ class _BodyCompiler:
         spoken = [fields.get(name) for name in _names(node)]
         # Inside of a call names are those of another function.
         key = (id(node), *sorts, *spoken)
-        if key in self.fitting and not any(isinstance(part, ast.Call) for part in _walk(node)):
+        if key in self.fitting and not any(isinstance(part, ast.Call) for part in walk(node)):
             return None
-        tree = rewrite(node, lambda n: _substitute(n, named, _as_token))
+        tree = rewrite(node, lambda n: _substitute(n, named, self._as_token))
         problems = check(tree, self.lifter.library, parameters=self.types, fields=fields)
         if not problems:
             self.fitting.add(key)
@@ -242,9 +244,16 @@ class _BodyCompiler:
         typed = [name for name in named if self.children.get(name, "table") != "table"]
         return replace(problems[0], hint=_guard_on(typed, "type") or problems[0].hint)
 
+    def _as_token(self, piece: values.ConstantValue) -> ast.Value:
+        """Return a constant for the type checker: synthesis writes placeholders otherwise."""
+        if not isinstance(piece.node, ast.SlotValue):
+            return piece.node
+        stem = slot_stem(_type_named(piece.state.type), self.lifter.library.units)
+        return ast.Undefined() if stem is None else ast.SlotValue(f"{stem}_0", span=piece.node.span)
+
     def _condition(self, node: Any, owner: Callable[[Children], str]) -> Build:
         """Compile a predicate that speaks of the outputs of `owner`."""
-        if any(isinstance(n, ast.Hole) for n in _walk(node)):
+        if any(isinstance(n, ast.Hole) for n in walk(node)):
             return self.compile(node)
         return self._whole(node, owner)
 
@@ -573,7 +582,7 @@ class _BodyCompiler:
 
     def _source(self, node: Any, named: Children) -> str | Problem:
         """Return the text of a policy's condition on the person, or the mistake that it is."""
-        tree = rewrite(node, lambda n: _substitute(n, named, _as_token))
+        tree = rewrite(node, lambda n: _substitute(n, named, self._as_token))
         if problems := check(
             ast.Policy(tree, None, None), self.lifter.library, parameters=self.types
         ):
@@ -634,14 +643,6 @@ def _sort_of(piece: Any, fields: Mapping[str, Type]) -> tuple[Any, ...]:
         is_slot = isinstance(piece.node, ast.SlotValue)
         return piece.state.type, "" if is_slot else piece.text
     return (fields.get(piece.state.name),)
-
-
-def _as_token(piece: values.ConstantValue) -> ast.Value:
-    """Return a constant for the type checker: synthesis writes placeholders otherwise."""
-    if not isinstance(piece.node, ast.SlotValue):
-        return piece.node
-    stem = slot_stem(_type_named(piece.state.type))
-    return ast.Undefined() if stem is None else ast.SlotValue(f"{stem}_0", span=piece.node.span)
 
 
 def _type_named(text: str) -> Type:
@@ -731,15 +732,9 @@ def _substitute(
             return node
 
 
-def _walk(node: Any) -> Iterator[Any]:
-    yield node
-    for child in children(node):
-        yield from _walk(child)
-
-
 def _names(node: Any) -> Iterator[str]:
     """Yield the names under which a tree may mean children."""
-    for part in _walk(node):
+    for part in walk(node):
         match part:
             case ast.VarRef(name) | ast.Atom(name):
                 yield name

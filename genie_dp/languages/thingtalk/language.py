@@ -1,7 +1,7 @@
 """ThingTalk behind the protocol of all target languages."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
@@ -21,10 +21,12 @@ from genie_dp.languages.thingtalk import (
     traverse,
 )
 from genie_dp.languages.thingtalk import parser as texts
+from genie_dp.languages.thingtalk.parameters import short_body, with_types, without
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenStyle
-from genie_dp.languages.thingtalk.typecheck import check
+from genie_dp.languages.thingtalk.typecheck import check, unknown_units
 from genie_dp.languages.thingtalk.values import ATTRIBUTES
 from genie_dp.languages.types import Entity, Type, slot_type
+from genie_dp.languages.units import SHIPPED
 
 if TYPE_CHECKING:
     from genie_dp.languages.thingtalk.lift import Lifter
@@ -35,8 +37,8 @@ KINDS = frozenset(
 
 
 @lru_cache(maxsize=8192)  # a grammar is checked before it is compiled: each body is read twice
-def _body(text: str, holes: tuple[tuple[str, str], ...]) -> tt.Lambda:
-    return texts.parse_fragment(text, dict(holes))
+def _body(text: str, holes: tuple[tuple[str, str], ...], class_name: str) -> tt.Lambda:
+    return texts.parse_fragment(text, dict(holes), class_name=class_name)
 
 
 class ThingTalk:
@@ -57,6 +59,7 @@ class ThingTalk:
     learns_from_programs = False
     can_simulate = True
     says_parts = True
+    infers_types = True
     traits = skim.TRAITS
 
     def __init__(self, style: TokenStyle = STYLE):
@@ -108,6 +111,12 @@ class ThingTalk:
         """Return the program with its literal values replaced by placeholders."""
         return traverse.anonymize(program)
 
+    def short_body(
+        self, text: str, holes: Mapping[str, str], library: Any, *, class_name: str = ""
+    ) -> str:
+        """Return a body without its lambda, where types follow, and the class of its functions."""
+        return short_body(text, holes, library, class_name)
+
     def parse_type(self, text: str) -> Type:
         """Return the type of that name, or raise GenieError."""
         return texts.parse_type(text)
@@ -121,20 +130,33 @@ class ThingTalk:
         library: Any = None,
         *,
         whole: bool = False,
+        class_name: str = "",
+        absent: Collection[str] = (),
     ) -> base.Fragment:
         """Compile a template body, text or tree; `holes` maps names of children to kinds.
 
         A text without holes is type-checked here; what stands around children is when they are
-        first met, and trees come from readers that have checked them.
+        first met, but for its units. Trees come from readers that have checked them.
         """
         from genie_dp.languages.thingtalk.bodies import compile_body
 
-        tree = self.body(text, holes) if isinstance(text, str) else text
-        if isinstance(text, str) and not holes and library is not None:
-            problems = check(tree, library)
-            if problems:
-                raise GenieError(problems)
-        return compile_body(tree, holes, self._lifter(library))
+        tree = self.body(text, holes, class_name=class_name) if isinstance(text, str) else text
+        lifter = self._lifter(library)
+        untyped: list[Problem] = []
+        if tree.untyped:
+            tree, untyped = with_types(tree, lifter.library)
+        problems: list[Problem] = []
+        if isinstance(text, str) and library is not None:
+            problems = unknown_units(tree, library) if holes else check(tree, library)
+        if problems or untyped:
+            # What follows from another mistake is no second one.
+            told = [p for p in untyped if p.code != "G031" or not problems]
+            places = {p.span for p in told}
+            raise GenieError([*(p for p in problems if p.span not in places), *told])
+        if absent:
+            tree = without(tree, absent, lifter.library, holes)
+            holes = {name: kind for name, kind in holes.items() if name not in absent}
+        return compile_body(tree, holes, lifter)
 
     def row(self, text: str, library: Any = None) -> base.Value:
         """Return the value of a row of a table; a child of a table stands where values do."""
@@ -152,16 +174,16 @@ class ThingTalk:
             raise GenieError(problems)
         return cast("base.Value", self._lifter(library).lift(node, {}))
 
-    def body(self, text: str, holes: Mapping[str, str]) -> tt.Lambda:
+    def body(self, text: str, holes: Mapping[str, str], *, class_name: str = "") -> tt.Lambda:
         """Return the tree of a template body."""
-        return _body(text, tuple(holes.items()))
+        return _body(text, tuple(holes.items()), class_name)
 
     def constants(self, type_: Type, library: Any = None) -> Iterable[base.Constant]:
         """Yield the ways to say a constant of a type: one placeholder, or the words of an enum."""
         from genie_dp.languages.thingtalk.constants import constants
 
         spoken: Any = library if hasattr(library, "enum_phrases") else None
-        return constants(type_, spoken)
+        return constants(type_, spoken, SHIPPED if library is None else library.units)
 
     def gaps(self, fragment: base.Fragment, name: str, library: Any = None) -> Iterable[base.Value]:
         """Yield open placeholders for a parameter of a body, one for each key that may fill it."""
@@ -173,11 +195,11 @@ class ThingTalk:
         values: Iterator[Any] = gaps(fragment, name, self._lifter(library))
         return values
 
-    def parameter(self, signature: Signature, parameter: Parameter) -> base.Value:
+    def parameter(self, signature: Signature, parameter: Parameter, library: Any) -> base.Value:
         """Return the value that stands for a parameter of the library in template bodies."""
         from genie_dp.languages.thingtalk.constants import parameter_value
 
-        return cast("base.Value", parameter_value(signature, parameter))
+        return cast("base.Value", parameter_value(signature, parameter, library.units))
 
     def program(self, value: base.Value) -> Any:
         """Return the syntax tree of a value, for Python semantic functions."""
@@ -265,6 +287,10 @@ class ThingTalk:
         """Return the functions of a token form, in program order."""
         return skim.functions_in(text)
 
+    def parts_in(self, program: Sequence[str]) -> frozenset[str]:
+        """Return inputs, conditions, what is passed and operators of a token form."""
+        return skim.parts_in(program)
+
     def is_function_name(self, text: str) -> bool:
         """Tell whether a text is like "@com.gmail.inbox"."""
         return skim.is_function_name(text)
@@ -276,6 +302,14 @@ class ThingTalk:
     def copied_part(self, text: str) -> str:
         """Return a token form without its enums, "" where it has no text in quotes."""
         return skim.copied_part(text)
+
+    def outline(self, text: str) -> tuple[str, tuple[str, ...]]:
+        """Return a token form with names for its texts, and these texts."""
+        return skim.outline(text)
+
+    def fill_outline(self, text: str, texts: Sequence[str]) -> str:
+        """Return a token form with the texts that its names stand for."""
+        return skim.fill_outline(text, texts)
 
     def placeholder_type(self, token: str) -> Type | None:
         """Return the type that a placeholder stands for, or None for another token."""

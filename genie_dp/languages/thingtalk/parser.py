@@ -6,7 +6,7 @@ file the definition that holds it is skipped, so that one run reports the mistak
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -26,8 +26,10 @@ from genie_dp.languages.thingtalk.transform import (
     LibraryReader,
     ProgramReader,
     has_half_character,
+    is_constructor,
 )
-from genie_dp.languages.types import UNITS, Type
+from genie_dp.languages.types import Type
+from genie_dp.languages.units import SHIPPED
 
 # A group is named as a whole when all terminals of the first set may stand; its name then stands
 # for those of the second set as well. The larger groups come first.
@@ -66,9 +68,9 @@ _GROUPS: tuple[tuple[str, frozenset[str], frozenset[str]], ...] = (
     ("a filter", frozenset({"FILTER", "COMMA"}), frozenset()),
     ("a class or a dataset", frozenset({"CLASS", "DATASET"}), frozenset({"ABSTRACT"})),
     (
-        "a query, an action, an entity or an import",
+        "a query, an action, an entity, a unit or an import",
         frozenset({"KIND", "IMPORT"}),
-        frozenset({"MODIFIER", "_ENTITY_WORD"}),
+        frozenset({"MODIFIER", "_ENTITY_WORD", "_UNIT_WORD"}),
     ),
 )  # fmt: skip
 _READABLE: dict[str, tuple[str, ...]] = {
@@ -191,9 +193,9 @@ class Failure:
 
 def unexpected_token(failure: Failure) -> Problem:
     """Return the problem of a token that may not stand where it does."""
-    misspelt = _misspelt_before(failure)
-    if misspelt is not None:
-        return misspelt
+    earlier = _open_quote(failure) or _misspelt_before(failure)
+    if earlier is not None:
+        return earlier
     expected = _list(describe(failure.accepted, failure.terminals))
     if not failure.word:
         rows = failure.text.rstrip().split("\n")
@@ -281,6 +283,19 @@ def token_span(token: Token | Meta, file: str) -> Span:
 # ------------------------------------------------------------------------------------- hints
 
 
+def _open_quote(failure: Failure) -> Problem | None:
+    """Return the problem of a text that goes on to the first quote of a later line."""
+    text = failure.previous
+    if text is None or text.type != "STRING" or "\n" not in text:
+        return None
+    span = token_span(text, failure.file)
+    first = text.split("\n", 1)[0]
+    span = replace(span, end_line=span.line, end_column=span.column + len(first))
+    return Problem(
+        "S002", "this text is never closed", span, f"end it with {text[0]}", stage="syntax"
+    )
+
+
 def _misspelt_before(failure: Failure) -> Problem | None:
     """Return the problem of `moniter @c.f()`: the word before was read as a name."""
     previous = failure.previous
@@ -351,7 +366,7 @@ def _stream_after_now(failure: Failure) -> str | None:
 
 def _parted_unit(failure: Failure) -> str | None:
     previous = failure.previous
-    if previous is not None and previous.type == "NUMBER" and failure.word in UNITS:
+    if previous is not None and previous.type == "NUMBER" and failure.word in SHIPPED:
         return f"write the number and its unit together: {previous}{failure.word}"
     return None
 
@@ -458,6 +473,7 @@ _HOLES = {
     "program": "HOLE_PROGRAM",
     "policy": "HOLE_PROGRAM",
 }
+_BRACKET = re.compile(r"\s*\(")
 _HALF_CHARACTER = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
 _MOST_PROBLEMS = 20  # of form, in one file: each costs another reading
 _STRUCTURE = re.compile(
@@ -485,17 +501,21 @@ def parse_type(text: str, *, file: str = "<type>") -> Type:
     return type_
 
 
-def parse_fragment(text: str, holes: Mapping[str, str], *, file: str = "<body>") -> ast.Lambda:
+def parse_fragment(
+    text: str, holes: Mapping[str, str], *, file: str = "<body>", class_name: str = ""
+) -> ast.Lambda:
     """Return a template body; `holes` maps the names of the template's children to their kinds.
 
     Where a query, stream, action or predicate may stand, such a name becomes a Hole, and `a(o)` a
     hole whose gap is filled; a child of kind source may stand where a query may. As the name of an
-    output or as a value, the name of a child stays text. A lone `true` is a predicate.
+    output or as a value, the name of a child stays text. A lone `true` is a predicate. Any other
+    name before a bracket is a function of `class_name`, if that is given.
 
     >>> parse_fragment("edge (monitor q) on p", {"q": "query", "p": "predicate"}).body.predicate
     Hole(name='p', kind='predicate', argument=None)
     """
-    fragment: ast.Lambda = _read(text, "fragment", ProgramReader(file, holes))
+    reader = ProgramReader(file, holes, is_body=True, class_name=class_name)
+    fragment: ast.Lambda = _read(text, "fragment", reader)
     return fragment
 
 
@@ -562,16 +582,26 @@ class _Holes(PostLex):
 
     Attributes:
         kinds: the children of the body that is being read.
+        text: the body, where names before brackets are functions of its class, else "".
     """
 
     always_accept = ()
     kinds: Mapping[str, str] = {}
+    text = ""
 
     def process(self, stream: Iterator[Token]) -> Iterator[Token]:
         for token in stream:
             if token.type.startswith("HOLE_"):
-                token.type = _HOLES.get(self.kinds.get(str(token), ""), "NAME")
+                token.type = self.terminal(token)
             yield token
+
+    def terminal(self, token: Token) -> str:
+        """Return the terminal of a name that stands where a child may."""
+        hole = _HOLES.get(self.kinds.get(str(token), ""))
+        if hole is not None or not self.text:
+            return hole or "NAME"
+        is_call = _BRACKET.match(self.text, token.end_pos or 0) and not is_constructor(token)
+        return "HOLE_CALL" if is_call else "NAME"
 
 
 _CHILDREN = _Holes()
@@ -593,7 +623,7 @@ def _lark() -> Lark:
 
 def _read(text: str, start: str, reader: ProgramReader) -> Any:
     try:
-        tree = _tree(text, start, reader.file, reader.holes)
+        tree = _tree(text, start, reader.file, reader.holes, reader.class_name)
     except _SyntaxProblem as error:
         raise GenieError(error.problem, sources={reader.file: text}) from None
     result = reader.transform(tree)
@@ -608,12 +638,14 @@ def _raise_if_any(problems: list[Problem], text: str, file: str) -> None:
         raise GenieError(ordered, sources={file: text})
 
 
-def _tree(text: str, start: str, file: str, holes: Mapping[str, str]) -> Tree[Token]:
+def _tree(
+    text: str, start: str, file: str, holes: Mapping[str, str], class_name: str = ""
+) -> Tree[Token]:
     """Return the parse tree; names of children get the terminal of their kind on the way in.
 
     What is wrong with a text is found by reading it once more, token by token, which is slower.
     """
-    _CHILDREN.kinds = holes
+    _CHILDREN.kinds, _CHILDREN.text = holes, text if class_name else ""
     if _HALF_CHARACTER.search(text) is None:
         try:
             quick = _lark().parse(text, start=start)
@@ -630,7 +662,7 @@ def _tree_by_tokens(text: str, start: str, file: str, holes: Mapping[str, str]) 
     try:
         for token in parser.lexer_thread.lex(parser.parser_state):  # type: ignore[no-untyped-call]
             if token.type.startswith("HOLE_"):
-                token.type = _HOLES.get(holes.get(str(token), ""), "NAME")
+                token.type = _CHILDREN.terminal(token)
             elif token.type == "STRING" and has_half_character(token):
                 message = "this text holds half of a character"
                 hint = "write both halves, such as \\ud83d\\ude00, or the character itself"

@@ -3,11 +3,12 @@
 import json
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import assert_never, get_args
+from typing import Any, assert_never, get_args
 
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk import declarations as decl
 from genie_dp.languages.thingtalk.tokens import number_token
+from genie_dp.languages.thingtalk.traverse import rewrite
 from genie_dp.languages.types import Array, Basic, Entity, Enum, Measure, Type
 
 Node = (
@@ -118,7 +119,13 @@ def _projection(projection: ast.Projection) -> str:
 
 
 def _lambda(fragment: ast.Lambda) -> str:
-    body = render(fragment.body)
+    names = frozenset(fragment.untyped)
+
+    def mark(part: Any) -> Any:
+        is_placeholder = isinstance(part, ast.VarRef) and part.name in names
+        return ast.VarRef(f"${part.name}") if is_placeholder else part
+
+    body = render(rewrite(fragment.body, mark) if names else fragment.body)
     return f"\\{_parameters(fragment.parameters)} -> {body}" if fragment.parameters else body
 
 
@@ -359,7 +366,7 @@ def _date(
 
 
 def render_class(definition: decl.ClassDef) -> str:
-    """Return a class as a skill file holds it: imports, entities, functions, one under another.
+    """Return a class as a skill file holds it: imports, entities, units, functions, one a line.
 
     >>> from genie_dp.languages.thingtalk.parser import parse_classes
     >>> text = 'class @x.y { action beep(in opt n:Number) #_[canonical="beep"]; }'
@@ -374,6 +381,7 @@ def render_class(definition: decl.ClassDef) -> str:
     head = f"{abstract}class @{definition.name}{parents}{_inline(definition.annotations)} {{"
     members = [_import(item) for item in definition.imports]
     members += [_entity(item) for item in definition.entities]
+    members += [_unit(item) for item in definition.units]
     members += [_function(item) for item in definition.functions]
     return "\n".join([head, *(f"  {member}" for member in members), "}"])
 
@@ -403,6 +411,11 @@ def _import(item: decl.ImportDecl) -> str:
 def _entity(item: decl.EntityDecl) -> str:
     parents = _extends(f"^^{p}" if ":" in p else p for p in item.extends)
     return f"entity {item.name}{parents}{_inline(item.annotations)};"
+
+
+def _unit(item: decl.UnitDecl) -> str:
+    size = f" = {number_token(item.size[0])} {item.size[1]}" if item.size else ""
+    return f"unit {item.name} of {item.dimension}{size}{_inline(item.annotations)};"
 
 
 def _function(item: decl.FunctionDecl) -> str:

@@ -11,6 +11,7 @@ _NAME = re.compile(r"@[\w.-]+\.\w+")
 _ENUM = re.compile(r"\benum:\S+")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _COMPACT = ("currency:", "date:", "time:", "location:")
+_FIRST = frozenset(('"', "-", *(word[0] for word in _COMPACT)))  # of constants, beside digits
 
 TRAITS = frozenset(
     ("filters", "parameter passing", "timers", "monitors", "aggregation", "policies")
@@ -24,6 +25,38 @@ def functions_in(program: str) -> tuple[str, ...]:
     ('@a.b', '@c.d')
     """
     return tuple(_FUNCTION.findall(without_text(program)))
+
+
+_OPERATORS = frozenset(
+    ("monitor", "edge", "timer", "attimer", "join", "new", "not", "or", "source")
+)
+
+
+def parts_in(program: Sequence[str]) -> frozenset[str]:
+    """Return inputs, conditions, what is passed and operators of a program.
+
+    Values that are copied from the sentence are left out.
+
+    >>> sorted(parts_in("( @a.b param:x:T = enum:on ) filter param:n:Number > 3".split(" ")))
+    ['n >', 'x enum:on']
+    """
+    parts = []
+    for token, second, third in zip(
+        program, (*program[1:], ""), (*program[2:], "", ""), strict=False
+    ):
+        if token.startswith("param:"):
+            name = token.split(":", 2)[1]
+            if third in ("true", "false") or third.startswith("enum:"):
+                parts.append(f"{name} {third}")
+            elif third.startswith("param:"):
+                parts.append(f"{name} from {third.split(':', 2)[1]}")
+            else:
+                parts.append(f"{name} {second}")
+        elif token == "aggregate":
+            parts.append(f"aggregate {second}")
+        elif token in _OPERATORS:
+            parts.append(token)
+    return frozenset(parts)
 
 
 def is_function_name(name: str) -> bool:
@@ -76,6 +109,10 @@ def literals(program: Sequence[str]) -> Iterator[Literal]:
     """
     i = 0
     while i < len(program):
+        first = program[i][:1]
+        if first not in _FIRST and not first.isdecimal():  # as of most tokens
+            i += 1
+            continue
         end, is_text = _end(program, i)
         if end > i:
             yield Literal(i, end, " ".join(program[i:end]), is_text)
@@ -107,3 +144,58 @@ def _end(program: Sequence[str], at: int) -> tuple[int, bool]:
         if end + 1 < len(program) and program[end + 1].startswith("unit:"):
             end += _NUMBER.fullmatch(program[end]) is not None
     return end, False
+
+
+# What a text is called in an outline: these sort as they are numbered.
+_NAMES = tuple(f"text{number}" for number in range(10))
+_PLACEHOLDER = re.compile(r"_\d+(?!\S)")
+
+
+def outline(program: str) -> tuple[str, tuple[str, ...]]:
+    """Return a program with names for its texts, and the texts.
+
+    Names are given in the order of the texts, and equal texts have one. So programs of one outline
+    are well-typed together, and their canonical forms have one outline, too. Where these may depend
+    on more of a text, it is left as it is: beside an identifier, with an escape or a placeholder in
+    it, and in aggregations, which are sorted by all that they say.
+
+    >>> outline('now => @c.f param:a:String = " x y " param:b:String = " hi " => notify')
+    ('now => @c.f param:a:String = " text1 " param:b:String = " text0 " => notify', ('hi', 'x y'))
+    """
+    if '"' not in program:
+        return program, ()
+    parts = f"{program} ".split(' " ')
+    said = parts[1::2]
+    # As texts with their closing quotes are sorted.
+    texts = sorted(set(said), key='{} "'.format) if len(said) > 1 else said
+    is_plain = (
+        len(parts) % 2 == 1
+        and len(texts) <= len(_NAMES)
+        and program.count('"') == len(parts) - 1
+        and " ".join(program.split()) == program
+        and "\\" not in program
+        and " id:" not in program
+        and not (len(texts) > 1 and "aggregate " in program)
+        and not any(map(_PLACEHOLDER.search, texts))
+    )
+    if not is_plain:
+        return program, ()
+    if len(texts) == 1:
+        parts[1::2] = [_NAMES[0]] * len(said)
+    else:
+        names = dict(zip(texts, _NAMES, strict=False))
+        parts[1::2] = [names[text] for text in said]
+    return ' " '.join(parts)[:-1], tuple(texts)
+
+
+def fill_outline(program: str, texts: Sequence[str]) -> str:
+    """Return the program of an outline.
+
+    >>> fill_outline('now => @c.g param:b:String = " text0 "', ("hi", "x y"))
+    'now => @c.g param:b:String = " hi "'
+    """
+    if not texts:
+        return program
+    parts = f"{program} ".split(' " ')
+    parts[1::2] = [texts[_NAMES.index(name)] for name in parts[1::2]]
+    return ' " '.join(parts)[:-1]

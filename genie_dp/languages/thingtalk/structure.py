@@ -19,6 +19,7 @@ from genie_dp.languages.library import Signature
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.placeholders import qualify
 from genie_dp.languages.thingtalk.traverse import children, rewrite
+from genie_dp.languages.units import UNIT_SYNONYMS, Units
 
 Json = dict[str, Any]
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -112,7 +113,8 @@ def calls(program: tt.Program | tt.Policy) -> list[Json] | None:
             return None
         for part in (rule.query, rule.action):
             if isinstance(part, tt.Call) and _is_plain(part):
-                arguments = {arg.name: plain_value(arg.value) for arg in part.args}
+                given = (arg for arg in part.args if not isinstance(arg.value, tt.Undefined))
+                arguments = {arg.name: plain_value(arg.value) for arg in given}
                 found.append({"name": qualify(part), "arguments": arguments})
             elif part is not None and not isinstance(part, tt.Notify):
                 return None
@@ -120,7 +122,7 @@ def calls(program: tt.Program | tt.Policy) -> list[Json] | None:
 
 
 def _is_plain(call: tt.Call) -> bool:
-    passes = any(isinstance(arg.value, tt.VarRef) for arg in call.args)
+    passes = any(isinstance(arg.value, tt.VarRef | tt.EventValue) for arg in call.args)
     return not passes and not call.selector.attributes
 
 
@@ -151,6 +153,8 @@ def plain_value(value: tt.Value) -> Any:
             return {name: tree(x) for name, x in place.items() if x is not None}
         case tt.ArrayValue(items):
             return [plain_value(item) for item in items]
+        case tt.SlotValue(token, unit):
+            return {"value": token, "unit": unit} if unit else token
         case _:
             return tree(value)
 
@@ -337,7 +341,7 @@ def _call_schema(signature: Signature, library: Any) -> Json:
     function = library.find(signature.qualified)
     arguments = {
         p.name: {
-            **_input_schema(p.type),
+            **_input_schema(p.type, library.units),
             **({"description": text} if (text := function.prompts.get(p.name)) else {}),
         }
         for p in signature.inputs
@@ -348,17 +352,20 @@ def _call_schema(signature: Signature, library: Any) -> Json:
     return {**described, **_object({"name": name, "arguments": _object(arguments, required)})}
 
 
-def _input_schema(type_: ty.Type) -> Json:
+def _input_schema(type_: ty.Type, units: Units) -> Json:
     """Return the schema of what `plain_value` makes of the values of a type."""
     moments = [_ref("date_now"), _ref("date_edge"), _ref("date_offset")]
     others: list[Json]
     match type_:
         case ty.Enum(values):
-            return {"enum": list(values)}
+            return {"type": "string", "enum": list(values)}
         case ty.Array(element):
-            return {"type": "array", "items": _input_schema(element)}
-        case ty.Measure():
-            return {"anyOf": [_MEASURE, {"type": "array", "items": _MEASURE}]}
+            return {"type": "array", "items": _input_schema(element, units)}
+        case ty.Measure(unit):
+            fitting = units.of_base(units.base(unit))
+            names = [one.name for one in fitting if one.name not in UNIT_SYNONYMS]
+            amount = _object({"value": {"type": "number"}, "unit": {"enum": names}})
+            return {"anyOf": [amount, {"type": "array", "items": amount}]}
         case ty.NUMBER:
             return {"type": "number"}
         case ty.BOOLEAN:
@@ -374,5 +381,5 @@ def _input_schema(type_: ty.Type) -> Json:
             place = {"name": {"type": "string"}, "latitude": degrees, "longitude": degrees}
             others = [_object(place, ()), _ref("context")]
         case _:
-            others = [{"type": "string"}, _ref("event")]
+            return {"type": "string"}
     return {"anyOf": others}

@@ -15,6 +15,7 @@ from genie_dp.languages import types as ty
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk import declarations as decl
 from genie_dp.languages.thingtalk.tokens import EARTH, MOST_DIGITS, is_on_earth
+from genie_dp.languages.units import SHIPPED, UNIT_ALIASES
 
 # Constructs of ThingTalk 1.x and 2 that are not read, and what to write in their place; one that
 # begins with a word of its own has that name.
@@ -43,13 +44,24 @@ _HALF = re.compile("[\ud800-\udfff]")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _MEASURE = re.compile(r"(-?[\d.]+(?:[eE][-+]?\d+)?)([A-Za-z_]\w*)")
 _EDGE = re.compile(r"(start_of|end_of)_(\w+)")
-_TIME_UNITS = tuple(unit for unit, base in ty.UNITS.items() if base == "ms")
+_TIME_UNITS = tuple(unit.name for unit in SHIPPED.of_base("ms"))
 _COUNTED = re.compile(r"(NUMBER_\d+)([A-Za-z]\w*)")
+_MOST_UNITS = 12  # of a hint: a line of text
 _TYPE_MAKERS = ("Array", "Entity", "Enum", "Measure")
+# Values that are written like calls.
+_FORMS = {
+    "Date": 'makeDate(2019, 12, 31) or new Date("2019-12-31T18:00:00")',
+    "Time": "makeTime(18, 30)",
+    "Currency": "makeCurrency(10, usd)",
+    "Location": 'makeLocation(37.4, -122.2, "Palo Alto")',
+    "start_of": "start_of(week)",
+    "end_of": "end_of(week)",
+}
 _DATES = (
     ast.DateValue, ast.DateNow, ast.DateEdge, ast.DateOffset, ast.Undefined, ast.SlotValue,
     ast.VarRef, ast.ContextValue,
 )  # fmt: skip
+_SPECIAL_ALONE = frozenset(("$?", "$undefined", "$event", "$now"))
 _DURATIONS = (ast.MeasureValue, ast.SlotValue, ast.VarRef, ast.Undefined)
 
 
@@ -83,19 +95,34 @@ def _unescape(match: re.Match[str]) -> str:
     return _ESCAPED.get(escaped, escaped)
 
 
+def is_constructor(name: str) -> bool:
+    """Tell whether a value is written like a call of that name.
+
+    >>> is_constructor("makeDate"), is_constructor("inbox")
+    (True, False)
+    """
+    return name.removeprefix("make") in _FORMS
+
+
 def unit_hint(name: str, known: Sequence[str]) -> str:
     """Return what may be meant by a word that is no unit: 5mb, 3hours.
 
-    >>> unit_hint("mb", tuple(ty.UNITS)), unit_hint("hours", tuple(ty.UNITS))
+    >>> unit_hint("mb", tuple(SHIPPED)), unit_hint("hours", tuple(SHIPPED))
     ("did you mean 'MB'?", "did you mean 'h'?")
     """
     word = name.casefold()
     spelled = {word, word.removesuffix("s")}
     meant = [unit for unit in known if unit.casefold() in spelled]
-    meant += [unit for long, unit in ty.UNIT_ALIASES.items() if long in spelled and unit in known]
+    meant += [unit for long, unit in UNIT_ALIASES.items() if long in spelled and unit in known]
     if meant:
         return f"did you mean {meant[0]!r}?"
-    return did_you_mean(name, known) or f"units are {' '.join(known)}"
+    some = " ".join(known[:_MOST_UNITS]) + (" .." if len(known) > _MOST_UNITS else "")
+    return did_you_mean(name, known) or f"units are {some}"
+
+
+def _unit_named(name: str) -> str:
+    """Return the unit of a name; a skill may declare it, so the type checker looks it up."""
+    return UNIT_ALIASES.get(name, str(name))
 
 
 def named_value(name: str, span: Span | None = None) -> ast.Value | None:
@@ -109,13 +136,13 @@ def named_value(name: str, span: Span | None = None) -> ast.Value | None:
     if ty.is_slot(name):
         return ast.SlotValue(name, span=span)
     counted = _COUNTED.fullmatch(name)
-    if counted and ty.is_slot(counted[1]) and counted[2] in ty.UNITS:
+    if counted and ty.is_slot(counted[1]):
         return ast.SlotValue(counted[1], counted[2], span=span)
     if name == "currentlocation":
         return ast.ContextValue(("location", "current_location"), span=span)
     edge = _EDGE.fullmatch(name)
-    if edge and ty.UNIT_ALIASES.get(edge[2], edge[2]) in _TIME_UNITS:
-        return ast.DateEdge(edge[1], ty.UNIT_ALIASES.get(edge[2], edge[2]), span=span)
+    if edge and UNIT_ALIASES.get(edge[2], edge[2]) in _TIME_UNITS:
+        return ast.DateEdge(edge[1], UNIT_ALIASES.get(edge[2], edge[2]), span=span)
     return None
 
 
@@ -130,6 +157,8 @@ class TypeName:
 
 class ValueReader(Transformer[Token, Any]):
     """Turns the trees of values and types into nodes; mistakes of meaning gather in `problems`."""
+
+    is_body = False  # of a template
 
     def __init__(self, file: str) -> None:
         """Keep the file name for spans."""
@@ -219,14 +248,15 @@ class ValueReader(Transformer[Token, Any]):
         match = _MEASURE.fullmatch(children[0])
         assert match is not None
         span = self.span(meta)
-        unit = self._unit(match[2], tuple(ty.UNITS), span)
+        unit = _unit_named(match[2])
         return ast.MeasureValue(((self.amount(match[1], span), unit),), span=span)
 
-    def _unit(self, name: str, known: Sequence[str], span: Span) -> str:
-        name = name if name in known else ty.UNIT_ALIASES.get(name, name)
-        if name not in known:
-            self.problem("S004", f"unknown unit {name!r}", span, unit_hint(name, known))
-        return name
+    def _time_unit(self, name: str, span: Span) -> str:
+        unit = _unit_named(name)
+        if unit not in _TIME_UNITS:
+            hint = unit_hint(name, _TIME_UNITS)
+            self.problem("S004", f"unknown unit {name!r}", span, hint)
+        return unit
 
     def sum(self, meta: Meta, children: list[Any]) -> ast.Value:
         left, sign, right = children
@@ -247,7 +277,8 @@ class ValueReader(Transformer[Token, Any]):
 
     def _compound(self, left: ast.MeasureValue, right: ast.MeasureValue, span: Span) -> ast.Value:
         first, second = left.parts[0][1], right.parts[0][1]
-        if ty.UNITS.get(first) != ty.UNITS.get(second):
+        is_known = first in SHIPPED and second in SHIPPED  # the type checker knows all others
+        if is_known and not SHIPPED.is_same_base(first, second):
             self.problem("S004", f"expected another amount in {first}, got {second}", span)
         return ast.MeasureValue(left.parts + right.parts, span=span)
 
@@ -267,7 +298,7 @@ class ValueReader(Transformer[Token, Any]):
             case ["$location", _] as names:
                 return ast.ContextValue(("location", names[1]), span=span)
             case ["$start_of" | "$end_of" as edge, unit]:
-                return ast.DateEdge(edge[1:], self._unit(unit, _TIME_UNITS, span), span=span)
+                return ast.DateEdge(edge[1:], self._time_unit(unit, span), span=span)
         known_paths = (
             "$?",
             "$undefined",
@@ -293,18 +324,12 @@ class ValueReader(Transformer[Token, Any]):
         value = self._construct(name.removeprefix("make"), args, span)
         if value is not None:
             return value
-        forms = {
-            "Date": 'makeDate(2019, 12, 31) or new Date("2019-12-31T18:00:00")',
-            "Time": "makeTime(18, 30)",
-            "Currency": "makeCurrency(10, usd)",
-            "Location": 'makeLocation(37.4, -122.2, "Palo Alto")',
-            "start_of": "start_of(week)",
-            "end_of": "end_of(week)",
-        }
-        form = forms.get(name.removeprefix("make"))
+        form = _FORMS.get(name.removeprefix("make"))
         if form is None:
-            names = [f"make{f}" if f[0].isupper() else f for f in forms]
+            names = [f"make{f}" if f[0].isupper() else f for f in _FORMS]
             hint = did_you_mean(name, names) or f"known are {', '.join(names)}"
+            if self.is_body and hint.startswith("known"):
+                hint = f"of a function say the class: @class.{name}(..), or for @class; before it"
             self.problem("S004", f"unknown value {name}(..)", span, hint)
         else:
             self.problem(
@@ -333,7 +358,7 @@ class ValueReader(Transformer[Token, Any]):
             case "Location", [ast.StringValue(shown)]:
                 return ast.LocationValue(None, None, shown, span=span)
             case "start_of" | "end_of", [ast.VarRef(unit)]:
-                return ast.DateEdge(name, self._unit(unit, _TIME_UNITS, span), span=span)
+                return ast.DateEdge(name, self._time_unit(unit, span), span=span)
         return None
 
     def _place(
@@ -402,7 +427,7 @@ class ValueReader(Transformer[Token, Any]):
             case TypeName("Entity", (str(kind),)):
                 return ty.Entity(str(kind))
             case TypeName("Measure", (TypeName(unit, ()),)):
-                return ty.Measure(self._unit(unit, tuple(ty.UNITS), written.span))
+                return ty.Measure(_unit_named(unit))
             case TypeName("Enum", (_, *_)) if all(
                 isinstance(arg, TypeName) and not arg.args for arg in written.args
             ):
@@ -484,10 +509,25 @@ class CallInputs(NamedTuple):
 class ProgramReader(ValueReader):
     """Turns the trees of programs, policies and template bodies into nodes."""
 
-    def __init__(self, file: str, holes: Mapping[str, str] | None = None) -> None:
-        """Keep the file name for spans, and the kinds of a template's children by name."""
+    def __init__(
+        self,
+        file: str,
+        holes: Mapping[str, str] | None = None,
+        *,
+        is_body: bool = False,
+        class_name: str = "",
+    ) -> None:
+        """Keep the file name for spans, and the kinds of a template's children by name.
+
+        Only in the body of a template may placeholders stand, `$x`, and functions of `class_name`
+        without it.
+        """
         super().__init__(file)
         self.holes = holes or {}
+        self.class_name = class_name
+        self.is_body = is_body
+        self.placeholders: dict[str, Span] = {}
+        self.names: dict[str, Span] = {}
 
     # ----------------------------------------------------------------------------- programs
 
@@ -596,6 +636,11 @@ class ProgramReader(ValueReader):
         args = inputs[0].args if inputs else ()
         return ast.Call(selector, str(function), args, span=self.span(meta))
 
+    def short_call(self, meta: Meta, children: list[Any]) -> ast.Call:
+        head, inputs = children
+        selector = ast.Selector(self.class_name, span=self.span(head))
+        return ast.Call(selector, str(head), inputs.args, span=self.span(meta))
+
     def _plain_call(self, meta: Meta, head: Token, args: tuple[ast.Arg, ...]) -> ast.Call:
         class_name, function = self._split(head)
         selector = ast.Selector(class_name, span=self.span(head))
@@ -674,9 +719,29 @@ class ProgramReader(ValueReader):
 
     def fragment(self, meta: Meta, children: list[Any]) -> ast.Lambda:
         *parameters, body = children
-        typed = parameters[0] if parameters else ()
         body = as_action(body) if isinstance(body, Passed) else body
-        return ast.Lambda(typed, body, span=self.span(meta))
+        if parameters:
+            for name, span in self.placeholders.items():
+                hint = f"parameters of a lambda stand without $: {name}"
+                self.problem("S004", f"unknown value '${name}'", span, hint)
+            return ast.Lambda(parameters[0], body, span=self.span(meta))
+        for name in self.placeholders.keys() & self.names:
+            hint = f"write ${name}, or rename the placeholder if an output is meant"
+            message = f"{name!r} stands with and without $ in one body"
+            self.problem("S004", message, self.names[name], hint)
+        return ast.Lambda((), body, tuple(self.placeholders), span=self.span(meta))
+
+    def special(self, meta: Meta, children: list[Token]) -> ast.Value:
+        name = children[0][1:]
+        if not self.is_body or len(children) > 1 or children[0] in _SPECIAL_ALONE:
+            return super().special(meta, children)
+        span = self.span(meta)
+        self.placeholders.setdefault(name, span)
+        return ast.VarRef(name, span=span)
+
+    def variable(self, meta: Meta, children: list[Token]) -> ast.Value:
+        self.names.setdefault(str(children[0]), self.span(meta))
+        return super().variable(meta, children)
 
     def hole(self, meta: Meta, children: list[Any]) -> ast.Hole:
         name = str(children[0])
@@ -747,6 +812,7 @@ class LibraryReader(ProgramReader):
             is_abstract=isinstance(children[0], Token) and children[0].type == "ABSTRACT",
             imports=tuple(c for c in children if isinstance(c, decl.ImportDecl)),
             entities=tuple(c for c in children if isinstance(c, decl.EntityDecl)),
+            units=tuple(c for c in children if isinstance(c, decl.UnitDecl)),
             functions=tuple(c for c in children if isinstance(c, decl.FunctionDecl)),
             annotations=_annotations(children),
             span=self.span(meta),
@@ -774,6 +840,22 @@ class LibraryReader(ProgramReader):
 
     def entity_parents(self, _meta: Meta, children: list[Token]) -> tuple[str, ...]:
         return tuple(child.removeprefix("^^") for child in children)
+
+    def unit_decl(self, meta: Meta, children: list[Any]) -> decl.UnitDecl:
+        name, dimension, *rest = children
+        size = next((c for c in rest if isinstance(c, ast.MeasureValue)), None)
+        return decl.UnitDecl(
+            str(name),
+            str(dimension),
+            None if size is None else size.parts[0],
+            _annotations(children),
+            span=self.span(meta),
+        )
+
+    def parted_measure(self, meta: Meta, children: list[Token]) -> ast.Value:
+        number, unit = children
+        span = self.span(meta)
+        return ast.MeasureValue(((self.amount(number, span), _unit_named(unit)),), span=span)
 
     def function_decl(self, meta: Meta, children: list[Any]) -> decl.FunctionDecl:
         words = [c for c in children if isinstance(c, Token)]

@@ -37,6 +37,17 @@ def children(node: Any) -> Iterator[Any]:
                 yield item
 
 
+def walk(node: Any) -> Iterator[Any]:
+    """Yield a node and all below it, in program order.
+
+    >>> [type(part).__name__ for part in walk(tt.Not(tt.TrueP()))]
+    ['Not', 'TrueP']
+    """
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
 def functions_used(node: Any) -> Iterator[tt.Call | tt.PolicyFunction]:
     """Yield every place of a program that names a function, in program order.
 

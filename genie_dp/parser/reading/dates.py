@@ -21,7 +21,7 @@ _DOTTED_TIME = re.compile(r"(\d{1,2})\.(\d{2})(am|pm)")
 _JOINED = re.compile(r"(\d{1,2})([0-5]\d)(am|pm)")
 _HALVES = {"am": 0, "pm": 12, "a.m": 0, "p.m": 12}
 _NAMED = {"noon": (12, 0), "midnight": (0, 0), "midday": (12, 0), "noontime": (12, 0)}
-_PARTS_OF_DAY = ("morning", "afternoon", "evening", "night")
+PARTS_OF_DAY = ("morning", "afternoon", "evening", "night")
 # What may follow "at 8" if that is a time.
 _AFTER_BARE = words_of(
     """
@@ -137,7 +137,7 @@ def _half(s: TextTokens, at: int) -> tuple[str | None, int]:
         after = at + (1 if word in _OCLOCK else 2)
         half, end = _half(s, after)
         return (half, end) if half is not None else (None, after)
-    if s.has(at, "in", "the") and s.word(at + 2) in _PARTS_OF_DAY[:3]:
+    if s.has(at, "in", "the") and s.word(at + 2) in PARTS_OF_DAY[:3]:
         return ("am" if s.word(at + 2) == "morning" else "pm"), at + 3
     if s.has(at, "at", "night") or s.has(at, "at", "midnight"):
         return "night", at + 2
@@ -251,7 +251,7 @@ def _past(s: TextTokens, at: int, numbers: Numbers) -> Time | None:
 
 def part_of_day(s: TextTokens, at: int) -> Time | None:
     """Return the time of "in the morning", "at night" alone."""
-    if s.has(at, "in", "the") and s.word(at + 2) in _PARTS_OF_DAY[:3]:
+    if s.has(at, "in", "the") and s.word(at + 2) in PARTS_OF_DAY[:3]:
         return Time(hour_of(s, s.word(at + 2)), 0, at + 3, is_part=True)
     if s.has(at, "at", "night"):
         return Time(s.locale.night, 0, at + 2, is_part=True)
@@ -260,7 +260,7 @@ def part_of_day(s: TextTokens, at: int) -> Time | None:
 
 def hour_of(s: TextTokens, part: str) -> int:
     """Return the hour that stands for a part of the day."""
-    hours = dict(zip(_PARTS_OF_DAY, (s.locale.morning, s.locale.afternoon, s.locale.evening,
+    hours = dict(zip(PARTS_OF_DAY, (s.locale.morning, s.locale.afternoon, s.locale.evening,
                               s.locale.night), strict=True))  # fmt: skip
     return hours[part]
 
@@ -316,7 +316,7 @@ def times(s: TextTokens, numbers: Numbers) -> Iterator[Candidate]:
 _MONTHS = {name: n for n, name in enumerate(MONTHS, start=1)} | {
     name: n for n, name in enumerate(SHORT_MONTHS, start=1) if name
 } | {"sept": 9}  # fmt: skip
-_DAYS = {name: n for n, name in enumerate(WEEKDAYS)} | {
+DAYS = {name: n for n, name in enumerate(WEEKDAYS)} | {
     "mon": 0, "tue": 1, "tues": 1, "wed": 2, "weds": 2, "thu": 3, "thur": 3, "thurs": 3, "fri": 4,
     "sat": 5, "sun": 6,
 }  # fmt: skip
@@ -334,7 +334,7 @@ _BEFORE_DAY = frozenset(("on", "by", "until", "till", "before", "after", "since"
 _AFTER_DAY = frozenset(
     ("", ".", ",", "!", "?", "at", "and", "or", "of", "to", "please", "then", "through", "until")
 )
-_HOLIDAYS = {tuple(name.split()): day for name, day in HOLIDAYS.items()} | {
+HOLIDAYS_BY_WORDS = {tuple(name.split()): day for name, day in HOLIDAYS.items()} | {
     ("christmas", "day"): (25, 12), ("xmas",): (25, 12), ("new", "years", "eve"): (31, 12),
     ("new", "years", "day"): (1, 1), ("independence", "day"): (4, 7),
     ("valentines", "day"): (14, 2), ("the", "4th", "of", "july"): (4, 7),
@@ -349,8 +349,8 @@ _LINKS = frozenset(("to", "through", "until", "till", "-", "–"))
 # What a date, a time or a span may begin with, beside numbers and what is no word of letters.
 BEGINS = frozenset(
     ("a", "an", "at", "day", "half", "in", "last", "next", "one", "past", "coming", "quarter",
-     "the", "this", "tonight", *_NAMED, *_MONTHS, *_DAYS, *_NEAR, *ORDINALS,
-     *(name[0] for name in _HOLIDAYS))
+     "the", "this", "tonight", *_NAMED, *_MONTHS, *DAYS, *_NEAR, *ORDINALS,
+     *(name[0] for name in HOLIDAYS_BY_WORDS))
 )  # fmt: skip
 
 
@@ -392,11 +392,11 @@ def recurs(s: TextTokens, at: int) -> bool:
     """Tell whether a day is one of "every monday and friday", "every first monday"."""
     if s.word(at - 1) in _RECURS:
         return True
-    if s.word(at) not in _DAYS:
+    if s.word(at) not in DAYS:
         return False
     for place in range(at - 1, max(at - _MOST_DAYS, -1), -1):
         word = s.word(place)
-        if word in _RECURS or (word not in _DAYS and word not in _RECUR_TOO):
+        if word in _RECURS or (word not in DAYS and word not in _RECUR_TOO):
             return word in _RECURS
     return False
 
@@ -466,9 +466,9 @@ def day_at(s: TextTokens, at: int, numbers: Numbers, today: date) -> Day | None:
     word = s.word(at)
     if word in _NEAR:
         day, place = today + timedelta(days=_NEAR[word]), at + 1
-        if s.has(place, "in", "the") and s.word(place + 2) in _PARTS_OF_DAY[:3]:
+        if s.has(place, "in", "the") and s.word(place + 2) in PARTS_OF_DAY[:3]:
             place += 2
-        if s.word(place) in _PARTS_OF_DAY:  # "tomorrow in the evening"
+        if s.word(place) in PARTS_OF_DAY:  # "tomorrow in the evening"
             return Day(day, place + 1, hour=hour_of(s, s.word(place)))
         return Day(day, at + 1, soft=True)
     if word == "tonight":
@@ -632,7 +632,7 @@ def _weekday(s: TextTokens, at: int, today: date) -> Day | None:
         if s.word(place) in ("coming", "past", "next", "last"):
             way, place = s.word(place), place + 1
     name = s.word(place)
-    number = _DAYS.get(name)
+    number = DAYS.get(name)
     if number is None:
         return None
     is_told = place > at or s.word(at - 1) in _BEFORE_DAY
@@ -647,7 +647,7 @@ def _weekday(s: TextTokens, at: int, today: date) -> Day | None:
     if s.has(end, "next", "week"):
         monday = today - timedelta(days=today.weekday())
         day, end = monday + timedelta(days=7 + number), end + 2
-    if s.word(end) in _PARTS_OF_DAY:
+    if s.word(end) in PARTS_OF_DAY:
         return Day(day, end + 1, hour=hour_of(s, s.word(end)))
     is_next = end == place + 1
     return (named if is_next else None) or Day(day, end, soft=not is_told)
@@ -719,7 +719,7 @@ def _relative(s: TextTokens, at: int, today: date) -> Day | None:
         number = _AROUND_TODAY.get((s.word(place + 1), s.word(place + 2)))
         return Day(today + timedelta(days=number), place + 3) if number is not None else None
     way, noun = s.word(at), s.word(at + 1)
-    if way in ("this", "last", "tomorrow") and noun in _PARTS_OF_DAY:
+    if way in ("this", "last", "tomorrow") and noun in PARTS_OF_DAY:
         day = today - timedelta(days=way == "last")
         return Day(day, at + 2, soft=True, hour=hour_of(s, noun))
     if way not in ("next", "last", "this") or noun not in ("week", "month", "year", "weekend"):
@@ -739,7 +739,7 @@ def _relative(s: TextTokens, at: int, today: date) -> Day | None:
 def _holiday(s: TextTokens, at: int, today: date) -> Day | None:
     """Return "christmas", "the fourth of july", "christmas eve 2027"."""
     for length in (4, 3, 2, 1):
-        holiday = _HOLIDAYS.get(s.words[at : at + length])
+        holiday = HOLIDAYS_BY_WORDS.get(s.words[at : at + length])
         end = at + length
         if holiday is None or end > len(s.words):
             continue

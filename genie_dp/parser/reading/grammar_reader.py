@@ -1,10 +1,13 @@
 """The reader in pure Python: one grammar for each sort of value, over the tokens of a sentence."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import combinations, product
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.languages.units import COMMON, Units
+from genie_dp.parser.reading.beginnings import are_shipped, begins_in, tokens_without_values
 from genie_dp.parser.reading.dates import days, moments, times
 from genie_dp.parser.reading.marks import marks
 from genie_dp.parser.reading.measures import measures, money
@@ -22,7 +25,7 @@ from genie_dp.parser.reading.reading import (
     ReadValue,
 )
 from genie_dp.parser.reading.sentence import TextTokens, sentence, words_of
-from genie_dp.skills.words import token_places, tokenize
+from genie_dp.skills.words import tokenize
 
 # Of equally long candidates the first of these.
 _ORDER = (
@@ -120,47 +123,61 @@ def _options(candidate: Candidate, candidates: Sequence[Candidate]) -> Options:
 class GrammarReader:
     """Reads by rules alone: no process, no network, the same everywhere."""
 
-    def __init__(self, phrases: Phrases = NO_PHRASES) -> None:
-        """Keep the phrases: what the skills say with words that are values elsewhere."""
-        self.phrases = phrases
+    def __init__(self, phrases: Phrases = NO_PHRASES, units: Units = COMMON) -> None:
+        """Keep what the skills say with words that are values elsewhere, and the units to find."""
+        self.phrases, self.units = phrases, units
+        self._has_shipped_units = are_shipped(units)
 
     def read(self, text: str, *, now: datetime, locale: Locale = LOCALE) -> Reading:
         """Return the likeliest reading of a text; see `Reader`."""
+        if self._has_shipped_units and len(text) <= MOST_CHARACTERS:
+            tokens = tokens_without_values(text)
+            if tokens is not None:
+                return Reading(tokens)
         return self.readings(text, now=now, locale=locale, most=1)[0]
 
     def readings(
         self, text: str, *, now: datetime, locale: Locale = LOCALE, most: int = 8
     ) -> tuple[Reading, ...]:
         """Return up to so many readings, the likeliest first; see `Reader`."""
-        s = checked_sentence(text, locale)
+        s = checked_sentence(text, locale, self.units)
         return read_choices(s, list(self.candidates(s, now)), most=most, phrases=self.phrases)
 
     def candidates(self, s: TextTokens, now: datetime) -> Iterator[Candidate]:
         """Yield all that may be a value."""
-        token_numbers = with_scales(s, tuple(number_at(s, i) for i in range(len(s.words))))
         yield from marks(s)
-        yield from numbers(s, token_numbers)
-        yield from measures(s, token_numbers)
-        yield from money(s, token_numbers)
-        yield from ranges(s, token_numbers, now.date())  # first, for of equal ones the first counts
-        yield from times(s, token_numbers)
-        yield from moments(s, token_numbers, now)
-        yield from days(s, token_numbers, now)
+        if begins := begins_in(s):
+            yield from _measured(replace(s, begins=begins), now)
         yield from places(s)
 
 
-def checked_sentence(text: str, locale: Locale) -> TextTokens:
+def _measured(s: TextTokens, now: datetime) -> Iterator[Candidate]:
+    """Yield numbers, and what has one or stands for one: measures, money, times and dates."""
+    begun = {place: number_at(s, place) for place in s.begins}
+    token_numbers = with_scales(s, tuple(map(begun.get, range(len(s.words)))))
+    yield from numbers(s, token_numbers)
+    yield from measures(s, token_numbers)
+    yield from money(s, token_numbers)
+    yield from ranges(s, token_numbers, now.date())  # first, for of equal ones the first counts
+    yield from times(s, token_numbers)
+    yield from moments(s, token_numbers, now)
+    yield from days(s, token_numbers, now)
+
+
+def checked_sentence(text: str, locale: Locale, units: Units) -> TextTokens:
     """Return a text cut into tokens, or raise GenieError I002 if it is too long."""
     if len(text) > MOST_CHARACTERS:
         message = f"expected at most {MOST_CHARACTERS:,} characters, got {len(text):,}"
         raise GenieError(Problem("I002", message, hint="give one command at a time"))
-    return sentence(text, locale)
+    return sentence(text, locale, units)
 
 
 def read_choices(
     s: TextTokens, candidates: Sequence[Candidate], *, most: int, phrases: Phrases = NO_PHRASES
 ) -> tuple[Reading, ...]:
     """Return the readings that the candidates allow."""
+    if not candidates:
+        return (Reading(tuple([token for token, _, _ in s.tokens])),)
     fitting = phrases.weaken(by_context(candidates, s.words), s)
     return tuple(_reading(s, taken, doubt) for doubt, taken in choices(fitting, most=most))
 
@@ -172,7 +189,7 @@ def _reading(s: TextTokens, taken: Sequence[Candidate], doubt: int) -> Reading:
     counts: dict[str, int] = {}
     waiting = list(reversed(taken))
     last = 0  # where the value before ends
-    for token, begin, end in token_places(s.text):
+    for token, begin, end in s.tokens:
         start = max(begin, last)
         while waiting and waiting[-1].start < end:
             candidate = waiting.pop()
@@ -199,21 +216,24 @@ def _reading(s: TextTokens, taken: Sequence[Candidate], doubt: int) -> Reading:
 NAMES = ("grammar", "duckling")
 
 
-def load_reader(name: str = "grammar", *, phrases: Phrases = NO_PHRASES) -> Reader:
+def load_reader(
+    name: str = "grammar", *, phrases: Phrases = NO_PHRASES, units: Units = COMMON
+) -> Reader:
     """Return the reader of that name.
 
     Args:
         name: "grammar", the one in pure Python, or "duckling", which knows more dates.
         phrases: what the skills say with words that are values elsewhere (`phrases.learn`).
+        units: those to look for (`library.units_in_sentences`).
 
     Raises:
         GenieError: I004, no such reader; I003, a library of it is not installed.
     """
     if name == "grammar":
-        return GrammarReader(phrases)
+        return GrammarReader(phrases, units)
     if name == "duckling":
         from genie_dp.parser.reading.duckling_reader import DucklingReader
 
-        return DucklingReader(phrases)
+        return DucklingReader(phrases, units)
     hint = did_you_mean(name, NAMES) or f"readers: {', '.join(NAMES)}"
     raise GenieError(Problem("I004", f"unknown reader {name!r}", hint=hint))

@@ -7,6 +7,7 @@ from genie_dp.languages.thingtalk.tokens import quote_words
 from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import TextTokens
 
+_ANY_QUOTE = re.compile("[\"'“«‘]")
 _QUOTES = re.compile(
     r'(?<!\w)"([^"\n]{1,500})"|“([^“”\n]{1,500})”|«([^«»\n]{1,500})»'
     r"|(?<!\w)'([^'\n]{1,200})'(?!\w)|‘([^‘’\n]{1,200})’(?!\w)"
@@ -31,6 +32,8 @@ _PATH = re.compile(
     rf"|(?:[\w.+-]{{1,100}}/){{0,20}}[\w+-][\w.+-]{{0,100}}\.(?:{_FILES})(?![\w@/-])",
     re.IGNORECASE,
 )
+# What has a shape has one of these, or stands before one.
+_SHAPED = re.compile(r"[@#~./:]")
 _INITIALS = re.compile(r"[a-z]\.[a-z] ?\.(?!\w)", re.IGNORECASE)
 _NAME = re.compile(r"@(\w+(?:[.-]\w+)*)")
 _TAG = re.compile(r"#(\w*[^\W\d]\w*(?:-\w+)*)")
@@ -46,7 +49,7 @@ _NANP = frozenset(("US", "CA"))
 
 def marks(s: TextTokens) -> Iterator[Candidate]:
     """Yield the candidates that are told by their shape."""
-    for match in _QUOTES.finditer(s.text):
+    for match in _QUOTES.finditer(s.text) if _ANY_QUOTE.search(s.text) else ():
         text = " ".join(next(group for group in match.groups() if group is not None).split())
         is_masked = any(
             masked and match.start() <= start < match.end()
@@ -54,11 +57,17 @@ def marks(s: TextTokens) -> Iterator[Candidate]:
         )
         if text and not is_masked:
             yield Candidate(match.start(), match.end(), "QUOTED_STRING", quote_words(text))
-    for i, word in enumerate(s.words):
+    for i, word in enumerate(s.words) if _SHAPED.search(s.text) else ():
         if s.masked[i] or (i and s.text[s.starts[i] - 1] in "@#/\\"):
             continue
-        yield from _shapes_at(s, i, word)
+        if _SHAPED.search(s.text, s.starts[i], s.ends[i] + 1):
+            yield from _shapes_at(s, i, word)
     yield from _phones(s)
+
+
+def is_shaped(word: str) -> bool:
+    """Tell whether a part of a text may be of what is told by its shape, beside quotes."""
+    return _SHAPED.search(word) is not None
 
 
 def entity(text: str, kind: str) -> str:

@@ -13,11 +13,11 @@ SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10*
 _SIZES = SCALES | {"hundred": 100, "dozen": 12}
 _SUFFIXES = {"k": 10**3, "m": 10**6, "mil": 10**6, "mio": 10**6, "bn": 10**9, "b": 10**9}
 _UNITS = {cardinal(n): n for n in range(20)}
-_TENS = {cardinal(n): n for n in range(20, 100, 10)}
+TENS = {cardinal(n): n for n in range(20, 100, 10)}
 _HYPHENED = {cardinal(n, hyphen=True): n for n in range(21, 100) if n % 10}
-SMALL = _UNITS | _TENS | _HYPHENED
+SMALL = _UNITS | TENS | _HYPHENED
 ORDINALS = {ordinal(n): n for n in (*range(1, 21), *range(30, 100, 10))}
-_ORDINALS_HYPHENED = {ordinal(n, hyphen=True): n for n in range(21, 100) if n % 10}
+ORDINALS_HYPHENED = {ordinal(n, hyphen=True): n for n in range(21, 100) if n % 10}
 _DIGITS = re.compile(r"([+-]?)(\d{1,3}(?:,\d{3})+|\d{1,18})(\.\d{1,12})?")
 _SHORT = re.compile(r"([+-]?\d{1,6}(?:\.\d{1,6})?)(k|m|mil|mio|bn|b)")
 ORDINAL = re.compile(r"(\d{1,6})(?:st|nd|rd|th)", re.ASCII)
@@ -165,7 +165,7 @@ def _below_hundred(s: TextTokens, at: int) -> tuple[int, int] | None:
     value = SMALL.get(word)
     if value is None:
         return None
-    ones = _UNITS.get(s.word(at + 1), 0) if word in _TENS else 0
+    ones = _UNITS.get(s.word(at + 1), 0) if word in TENS else 0
     return (value + ones, at + 2) if 0 < ones < 10 else (value, at + 1)
 
 
@@ -225,9 +225,9 @@ def short_number(token: str) -> Decimal | None:
 
 def numbers(s: TextTokens, token_numbers: Numbers) -> Iterator[Candidate]:
     """Yield the candidates that are numbers; `token_numbers` are those that begin at each token."""
-    for i, number in enumerate(token_numbers):
-        word = s.word(i)
-        if number is not None and word in _TENS and ORDINALS.get(s.word(i + 1), 99) < 10:
+    for i in s.begins:
+        word, number = s.word(i), token_numbers[i]
+        if number is not None and word in TENS and ORDINALS.get(s.word(i + 1), 99) < 10:
             yield from _ordinal(s, i)
         elif number is not None:
             yield from _plain(s, i, number)
@@ -286,10 +286,10 @@ def ordinal_at(s: TextTokens, at: int) -> tuple[int, int] | None:
     match = ORDINAL.fullmatch(word)
     if match is not None:
         return int(match[1]), at + 1
-    if word in _ORDINALS_HYPHENED:
-        return _ORDINALS_HYPHENED[word], at + 1
-    if word in _TENS and 0 < ORDINALS.get(s.word(at + 1), 0) < 10:
-        return _TENS[word] + ORDINALS[s.word(at + 1)], at + 2
+    if word in ORDINALS_HYPHENED:
+        return ORDINALS_HYPHENED[word], at + 1
+    if word in TENS and 0 < ORDINALS.get(s.word(at + 1), 0) < 10:
+        return TENS[word] + ORDINALS[s.word(at + 1)], at + 2
     if word in ORDINALS:
         return ORDINALS[word], at + 1
     return None

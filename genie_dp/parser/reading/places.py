@@ -1,9 +1,9 @@
 """Places by list: the shipped cities with their positions, and home, work, here."""
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from genie_dp.augment.values import shipped_list, shipped_rows
@@ -76,9 +76,13 @@ for _name, _value in HERE:
 
 def places(s: TextTokens) -> Iterator[Candidate]:
     """Yield the candidates that are places."""
+    begins = [i for i, word in enumerate(s.words) if _begins_place(word)]
+    if not begins:
+        return
     by_name, longest = gazetteer()
     words_ = tuple(word if word.isascii() else without_accents(word) for word in s.words)
-    for i, word in enumerate(words_):
+    for i in begins:
+        word = words_[i]
         length_limit = longest.get(word, 0)
         for length in range(min(length_limit, len(s.words) - i), 0, -1):
             name = " ".join(words_[i : i + length])
@@ -91,6 +95,32 @@ def places(s: TextTokens) -> Iterator[Candidate]:
         for words, value in _OWN.get(word, ()):
             if s.has(i, *words):
                 yield s.candidate(i, i + len(words), "LOCATION", value, weak=True)
+
+
+def are_known(words: Iterable[str]) -> bool:
+    """Tell whether some of the words are names of places, and not nearly always something else."""
+    by_name, _ = gazetteer()
+    return any(word in by_name and word not in stop_words() for word in words)
+
+
+def words_after(word: str) -> frozenset[str]:
+    """Return what may follow a word in the name of a place: "york" after "new"."""
+    return _second_words().get(word, frozenset())
+
+
+@cache
+def _second_words() -> dict[str, frozenset[str]]:
+    words: dict[str, set[str]] = {}
+    for name in gazetteer()[0]:
+        first, *others = name.split(" ")
+        words.setdefault(first, set()).update(others[:1])
+    return {first: frozenset(others) for first, others in words.items() if others}
+
+
+@lru_cache(maxsize=1 << 15)
+def _begins_place(word: str) -> bool:
+    plain = word if word.isascii() else without_accents(word)
+    return plain in gazetteer()[1] or plain in _OWN
 
 
 def without_accents(word: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from genie_dp.augment.written import MONTHS, SHORT_MONTHS
 from genie_dp.languages.types import is_slot
+from genie_dp.languages.units import COMMON, Units
 from genie_dp.parser.reading.reading import Candidate, Locale
 from genie_dp.skills.words import token_places
 
@@ -20,6 +21,8 @@ _BEHIND = re.compile(r"\d{1,12}(?:%|(?!am|pm|st|nd|rd|th)[a-z]+)?")
 _ISO_HOUR = re.compile(r"(\d{4}-\d\d-\d\d)t(\d\d)")
 _MINUTES = re.compile(r"[0-5]\d(?::[0-5]\d)?")
 _SIGNS = ("$", "€", "£")
+# Digits that are no placeholder's; without one no date, point or range is to be taken apart.
+_DIGIT = re.compile(r"(?<!_)\d")
 MONTH_NAMES = frozenset(name for name in (*MONTHS, *SHORT_MONTHS, "sept") if name)
 Token = tuple[str, int, int]
 
@@ -63,6 +66,10 @@ class TextTokens:
         words: its tokens, lower-case; "" follows the last one.
         starts, ends: where each begins and ends in the text.
         masked: whether a token is a placeholder already.
+        tokens: what the text was cut into at first, "2-4pm" as one.
+        begins: the places where a value may begin, in order.
+        locale: what the text leaves unsaid.
+        units: those that are looked for.
         work: places looked at so far, for the test that reading takes linear time.
     """
 
@@ -71,7 +78,10 @@ class TextTokens:
     starts: tuple[int, ...]
     ends: tuple[int, ...]
     masked: tuple[bool, ...]
+    tokens: tuple[Token, ...]
+    begins: Sequence[int]
     locale: Locale
+    units: Units
     work: list[int] = field(default_factory=lambda: [0])
 
     def word(self, index: int) -> str:
@@ -86,15 +96,17 @@ class TextTokens:
     def beginnings(self, numbers: Sequence[object], words: Container[str]) -> list[int]:
         """Return the places of these words, of numbers, and of what is no word of letters.
 
-        Most words begin no value; it takes time to find that out for each sort of value.
+        Only those where a value may begin.
 
         Args:
             numbers: for each token, the number that begins there or None.
         """
         return [
             place
-            for place, (word, number) in enumerate(zip(self.words, numbers, strict=True))
-            if word in words or number is not None or not word.isalpha()
+            for place in self.begins
+            if (word := self.words[place]) in words
+            or numbers[place] is not None
+            or not word.isalpha()
         ]
 
     def candidate(
@@ -113,19 +125,16 @@ class TextTokens:
         return Candidate(self.starts[first], self.ends[end - 1], stem, value, weak, soft, after)
 
 
-def sentence(text: str, locale: Locale) -> TextTokens:
-    """Return a text cut into tokens."""
+def sentence(text: str, locale: Locale, units: Units = COMMON) -> TextTokens:
+    """Return a text cut into tokens, in which some units are looked for."""
     text = clean(text)
-    places = tuple(_split_ranges(_join_points(tuple(_split_dates(tuple(token_places(text)))))))
-    words = tuple(token for token, _, _ in places)
-    return TextTokens(
-        text,
-        words,
-        tuple(start for _, start, _ in places),
-        tuple(end for _, _, end in places),
-        tuple(is_slot(word) for word in words),
-        locale,
-    )
+    places = tokens = tuple(token_places(text))
+    if _DIGIT.search(text):
+        places = tuple(_split_ranges(_join_points(tuple(_split_dates(tokens)))))
+    words, starts, ends = zip(*places, strict=True) if places else ((), (), ())
+    masked = tuple("_" in word and is_slot(word) for word in words)
+    begins = range(len(words))
+    return TextTokens(text, words, starts, ends, masked, tokens, begins, locale, units)
 
 
 def _split_dates(tokens: tuple[Token, ...]) -> Iterator[Token]:

@@ -267,7 +267,9 @@ def _types(cursor: SkillCursor, view: View) -> Iterator[Completion]:
             kinds = view.older.entity_types.keys() | view.library.entity_types.keys()
             yield from (Completion(name, "type") for name in sorted(kinds))
         case "Measure":
-            yield from (Completion(unit, "type", f"like {base}") for unit, base in ty.UNITS.items())
+            for skills in (*view.skills(),)[:1]:
+                units = skills.units.by_name.values()
+                yield from (Completion(u.name, "type", f"like {u.base}") for u in units)
         case "Enum":
             return
         case _:

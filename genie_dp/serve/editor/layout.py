@@ -2,6 +2,22 @@
 
 import re
 
+from genie_dp.errors import GenieError
+from genie_dp.templates.format import layout
+
+
+def format_document(text: str, file: str) -> str:
+    """Return a template file as `genie-dp format` lays it out, as it is while it has mistakes.
+
+    Of skills only the spaces between lines and at their ends change.
+    """
+    if not file.endswith(".genie"):
+        return format_text(text)
+    try:
+        return layout(text, file=file)
+    except GenieError:
+        return text
+
 
 def format_text(text: str) -> str:
     r"""Return a text without spaces at ends of lines, with one empty line at most between others.

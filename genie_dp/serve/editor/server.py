@@ -11,7 +11,7 @@ from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
 from genie_dp.serve.editor.bench import View
 from genie_dp.serve.editor.complete import Completion, Kind, complete
-from genie_dp.serve.editor.layout import format_text
+from genie_dp.serve.editor.layout import format_document
 from genie_dp.serve.editor.navigate import (
     check_renamable,
     definitions,
@@ -223,7 +223,7 @@ def _serve_edits(server: Any, editor: Editor) -> None:
     @server.feature(types.TEXT_DOCUMENT_FORMATTING)  # type: ignore[untyped-decorator]
     def formatting(params: types.DocumentFormattingParams) -> list[types.TextEdit]:
         text = editor.text_of(params.text_document.uri)
-        laid_out = format_text(text.content)
+        laid_out = format_document(text.content, params.text_document.uri)
         if laid_out == text.content:
             return []
         return [types.TextEdit(range_in(text, (0, len(text.content))), laid_out)]

@@ -167,3 +167,23 @@ def test_a_mistake_in_a_body_is_shown_with_its_place(case, golden):
     with pytest.raises(GenieError) as caught:
         LANGUAGE.fragment(case.input, {}, CAKES)
     golden(case, str(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("body", "absent", "expected"),
+    [
+        ("(CAKE (NUMBER 1) (NOT (TOPPING x)) (SIZE y))", {"x"}, "(CAKE (NUMBER 1) (SIZE BIG))"),
+        ("(CAKE (NUMBER 1) (NOT (TOPPING x)) (SIZE y))", {"x", "y"}, "(CAKE (NUMBER 1))"),
+        ("(call y x)", {"x"}, "(call BIG)"),
+    ],
+)
+def test_what_holds_nothing_but_an_absent_name_is_absent(body, absent, expected):
+    fragment = LANGUAGE.fragment(body, {"x": "program", "y": "program"}, CAKES, absent=absent)
+    big = LANGUAGE.fragment("BIG", {}, CAKES).build({})
+    assert fragment.build({"y": big}).text == tokens(parse(expected))
+
+
+def test_a_body_of_nothing_but_an_absent_name_is_a_mistake():
+    with pytest.raises(GenieError) as caught:
+        LANGUAGE.fragment("(CAKE x)", {"x": "program"}, CAKES, absent={"x"})
+    assert caught.value.problems[0].code == "G034"

@@ -106,7 +106,9 @@ def test_the_schema_knows_the_inputs_of_each_function(told, is_right):
         ),
         ("monitor (@com.example.mail.inbox()) => notify", None),
         ("now => @com.example.mail.inbox() filter size > 5MB => notify", None),
+        ("now => @com.example.mail.send(subject = $?)", [("send", {})]),
         ("now => @com.example.mail.inbox() => @com.example.mail.send(to = address)", None),
+        ("now => @com.example.mail.inbox() => @com.example.mail.send(subject = $event)", None),
         ('now => @com.example.home(name = "x").light(power = enum(on))', None),
     ],
 )
@@ -114,6 +116,14 @@ def test_calls_are_there_where_a_program_is_no_more(code, expected):
     found = calls(parse(code))
     short = found and [(x["name"].rpartition(".")[2], x["arguments"]) for x in found]
     assert short == expected
+
+
+def test_placeholders_of_calls_stand_as_in_the_sentence():
+    program = THINGTALK.from_tokens(
+        "now => @c.f param:a:Number = NUMBER_0 param:b:Measure(C) = NUMBER_1 unit:F"
+    )
+    (call,) = calls(program)
+    assert call["arguments"] == {"a": "NUMBER_0", "b": {"value": "NUMBER_1", "unit": "F"}}
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 from genie_dp.languages.library import Parameter, Signature
 from genie_dp.languages.thingtalk.declarations import ClassDef
 from genie_dp.languages.thingtalk.parser import parse_classes
+from genie_dp.languages.units import SHIPPED, Units
 
 SKILLS = Path(__file__).parents[2] / "data" / "typecheck" / "skills"
 
@@ -18,12 +19,16 @@ class Classes:
 
     signatures: dict[tuple[str, str], Signature]
     entities: dict[str, tuple[str, ...]]
+    units: Units = SHIPPED
 
     def function(self, class_name: str, name: str) -> Signature | None:
         return self.signatures.get((class_name, name))
 
     def class_names(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(class_name for class_name, _ in self.signatures))
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(f"@{class_name}.{name}" for class_name, name in self.signatures)
 
     def function_names(self, class_name: str) -> tuple[str, ...]:
         return tuple(name for owner, name in self.signatures if owner == class_name)
