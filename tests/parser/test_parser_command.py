@@ -243,7 +243,7 @@ def test_weights_of_8_bits_are_a_fourth_as_large_and_say_the_same(tmp_path, caps
     sizes = [(folder / "model.safetensors").stat().st_size for folder in folders]
     assert sizes[1] < 0.4 * sizes[0]  # small matrices have many scales
     both = [Parser.from_pretrained(folder) for folder in folders]
-    sentences = [made["utterance"] for made in rows()]
+    sentences = [one.utterance for one in rows()]
     first, second = ([guesses[0] for guesses in p.predict(sentences, count=1)] for p in both)
     same = sum(x.program == y.program for x, y in zip(first, second, strict=True))
     assert same >= 0.9 * len(sentences)
