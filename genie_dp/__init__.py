@@ -11,14 +11,16 @@ Names that are not in `__all__` are internal.
 
 import sys
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # which type checkers take for true: importing typing takes longer than this
 if TYPE_CHECKING:
+    from typing import Any
+
     from genie_dp import private
     from genie_dp.api import (
         augment,
+        coverage,
         describe,
         evaluate,
         explain,
@@ -35,10 +37,7 @@ if TYPE_CHECKING:
     from genie_dp.records import Example
     from genie_dp.rows import Rows
 
-try:
-    __version__ = version("genie_dp")
-except PackageNotFoundError:  # run from a checkout that was never installed
-    __version__ = "0.2.0"
+    __version__: str
 
 __all__ = (
     "Example",
@@ -47,6 +46,7 @@ __all__ = (
     "Project",
     "Rows",
     "augment",
+    "coverage",
     "describe",
     "evaluate",
     "explain",
@@ -86,13 +86,25 @@ class _Package(ModuleType):
 sys.modules[__name__].__class__ = _Package
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Return a public name, importing what it needs."""
     if name == "private":
         return import_module("genie_dp.private")
+    if name == "__version__":
+        globals()[name] = found = _version()
+        return found
     if name not in _HOMES:
         raise AttributeError(f"module 'genie_dp' has no attribute {name!r}")
     return getattr(import_module(f"genie_dp.{_HOMES[name]}"), name)
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("genie_dp")
+    except PackageNotFoundError:  # run from a checkout that was never installed
+        return "0.2.0"
 
 
 def __dir__() -> list[str]:

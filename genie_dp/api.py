@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +22,7 @@ from genie_dp.texts import Paths
 
 if TYPE_CHECKING:
     from genie_dp.dataset.split import SplitRows
+    from genie_dp.evaluate.coverage import Coverage
     from genie_dp.evaluate.rows import Predictor
     from genie_dp.evaluate.run import Evaluation
     from genie_dp.paraphrase.auto import RoundTripParser as Checker
@@ -411,7 +413,7 @@ def explain(sentence: str, grammar: Inputs | Paths = SHIPPED) -> "Explanation":
     """Return how the templates derive a sentence, with every program it has, or what is missing.
 
     Args:
-        sentence: with placeholders for values, or with values in double quotes.
+        sentence: as people type it; placeholders may stand for values.
         grammar: what `load_grammar` returns, or its source; load it once to explain many.
 
     Raises:
@@ -419,6 +421,49 @@ def explain(sentence: str, grammar: Inputs | Paths = SHIPPED) -> "Explanation":
     """
     inputs = _grammar(grammar, SHIPPED)
     return _remembered(_EXPLAINERS, inputs, _new_explainer).explain_in_full(sentence)
+
+
+def coverage(
+    sentences: Rows | str | Path | Iterable[Example | str | tuple[str, str]] = SHIPPED,
+    *,
+    library: Library | Paths | None = None,
+    grammar: Inputs | Paths = SHIPPED,
+    jobs: int = 1,
+    progress: bool | None = None,
+    **settings: Any,
+) -> "Coverage":
+    """Return which sentences the templates derive, with which program, and what the others lack.
+
+    Args:
+        sentences: texts, pairs of a text and its program, Examples or Rows; or the name of what
+            `genie-dp coverage` reads: an eval.tsv, a folder of skills, sentences (.txt), rows.
+        library: what `load_library` returns, or its source; None for that of a folder of skills
+            that is given as the sentences, else the shipped one.
+        grammar: what `load_grammar` returns, or its source.
+        jobs: processes; the result does not depend on it.
+        progress: whether to show progress; None for on a terminal.
+        settings: those of `CoverageConfig`, such as max_depth=6, now="2026-11-25".
+
+    Raises:
+        GenieError: mistakes in any of the files, or in a program; a setting out of its range (R040)
+            or unknown (R043).
+    """
+    from genie_dp.evaluate import coverage as stage
+    from genie_dp.evaluate.config import CoverageConfig
+    from genie_dp.evaluate.rows import skills_of
+
+    config = config_of(CoverageConfig, settings)
+    name = ""
+    if isinstance(sentences, str | Path):
+        name = str(files.shipped_or(sentences, "thingpedia")[0])
+    own_skills = skills_of(name) if name else ()
+    inputs = _grammar(grammar, library if library is not None else own_skills or SHIPPED)
+    if isinstance(sentences, str | Path):
+        rows = stage.coverage_rows(name, inputs)
+    else:
+        rows = [stage.as_row(one, number, inputs) for number, one in enumerate(sentences, start=1)]
+    sources = (name,) if name else ()
+    return stage.run(config, inputs, rows, sources=sources, jobs=jobs, progress=progress)
 
 
 # -------------------------------------------------------------------------------------- arguments
@@ -472,6 +517,8 @@ def _new_describer(inputs: Inputs) -> "Describer":
 
 
 def _new_explainer(inputs: Inputs) -> "Explainer":
+    from genie_dp.parser.reading.said import said_values
     from genie_dp.synthesis.explain import Explainer
 
-    return Explainer.from_inputs(inputs)
+    values = said_values(inputs.language, inputs.library, now=datetime.now())
+    return Explainer.from_inputs(inputs, values=values)

@@ -13,6 +13,7 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.programs import functions_of
 from genie_dp.records import Example, Frequency, PrivatePrior, Spent
+from genie_dp.run.files import named_trouble
 from genie_dp.run.manifest import manifest_of
 
 FORMAT = "genie_dp private prior"
@@ -57,7 +58,7 @@ def save_prior(prior: PrivatePrior, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        with temporary.open("w", encoding="utf-8") as out:
+        with named_trouble(path), temporary.open("w", encoding="utf-8") as out:
             out.write(text)
             out.flush()
             os.fsync(out.fileno())

@@ -1,129 +1,95 @@
 """A project: one file names skills, a grammar and stages; what changed is made anew.
 
-    skills: [skills]               # folders beside this file [the shipped skills]
-    grammar: grammars/en           # [the shipped grammar]
-    output: build                  # folder of what is made [build]
-    stages:
-      pairs: {synthesize: {size: 20000, seed: 1}}
-      rows: {augment: {seed: 1}, of: pairs}
-      parser: {train: {steps: 3000}, of: rows}
-      result: {evaluate: {rows: eval.tsv}, of: parser}
-
-A stage has the name of a public function with its settings, and `of`: earlier stages, or files,
-that it works on. A part of a split is `parts/train`.
+`project_file` says what may stand in genie.yaml.
 """
 
 import hashlib
-import inspect
 import json
 import os
-import re
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from genie_dp import __version__, api
-from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.library import Library
-from genie_dp.located import Located, read_located
 from genie_dp.private_prior import load_spent
-from genie_dp.recipe import check_names, config_of, frozen_settings
+from genie_dp.project_file import JOBS, NAMES_FILE, Stage, read_project, texts_of
 from genie_dp.run.files import sha256_of
 from genie_dp.run.manifest import write_json
-from genie_dp.run.stage import Result
+from genie_dp.run.stage import Result, hold_output, tell
 from genie_dp.run.work import work_folder_of
-from genie_dp.templates.inputs import SHIPPED, Inputs, library_fingerprint
+from genie_dp.templates.inputs import Inputs
 
-FILE, STATE = "genie.yaml", ".stages.json"
-_KEYS = ("skills", "grammar", "output", "stages")
-# Settings that name a file, or what an earlier stage made.
-_FILES = (
-    "validation", "start", "encoder", "prior", "values", "rows", "training", "recipe", "spent",
-)  # fmt: skip
-# Parameters of the functions that a project gives itself.
-_OWN = ("library", "grammar", "language", "output", "resume", "overwrite", "progress", "predictor")
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What a stage can be: a public function.
-
-    Attributes:
-        config: the class of its settings.
-        ending: of the name of what it makes; "" for a folder.
-        least, most: how many stages or files it works on.
-    """
-
-    config: str
-    ending: str = ".jsonl"
-    least: int = 1
-    most: int = 1_000
-
-
-JOBS = {
-    "synthesize": Job("genie_dp.synthesis.config.SynthesisConfig", least=0, most=0),
-    "paraphrase": Job("genie_dp.paraphrase.config.ParaphraseConfig", most=1),
-    "augment": Job("genie_dp.augment.config.AugmentConfig"),
-    "split": Job("genie_dp.dataset.config.SplitConfig", ""),
-    "train": Job("genie_dp.parser.config.ParserConfig", ""),
-    "evaluate": Job("genie_dp.evaluate.config.EvaluationConfig", ".json", most=1),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """One line of work.
-
-    Attributes:
-        name: of the stage, and of what it makes.
-        job: the public function that does it.
-        settings: of the function.
-        of: earlier stages, or files, that it works on.
-    """
-
-    name: str
-    job: str
-    settings: Mapping[str, Any]
-    of: tuple[str, ...]
+STATE = ".stages.json"
+_MOST_NAMED = 3  # of what changed, in a reason
 
 
 @dataclass(frozen=True, slots=True)
 class StageRun:
-    """What became of a stage.
+    """What became of a stage, or would.
 
     Attributes:
-        is_new: whether it was made now; else it was up to date.
+        is_new: whether it was made now, or is to be made; else it is up to date.
+        why: what changed since it was made; "" for one that is up to date.
+        seconds: how long it took to make.
+        rows: how many it has; None for a stage that makes none.
         told: what its function said of it.
     """
 
     stage: Stage
     output: Path
     is_new: bool
-    seconds: float
-    told: str
+    why: str = ""
+    seconds: float | None = None
+    rows: int | None = None
+    told: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectResult(Result):
-    """What became of the stages of a project, in order."""
+    """What became of the stages of a project, in order.
+
+    Attributes:
+        is_plan: nothing was made: this is what would be.
+    """
 
     stages: tuple[StageRun, ...]
+    is_plan: bool = False
 
     def __repr__(self) -> str:
         """Return how many stages were made."""
         made = sum(run.is_new for run in self.stages)
-        return f"ProjectResult({len(self.stages)} stages, {made} made now)"
+        how = "to make" if self.is_plan else "made now"
+        return f"ProjectResult({len(self.stages)} stages, {made} {how})"
 
     def lines(self) -> Iterator[str]:
-        """Yield a table of stages."""
-        width = max(len(run.stage.name) for run in self.stages)
+        """Yield a table of stages; then how good parsers are, and how long it took in all."""
+        yield from _table(map(self._row, self.stages))
+        if self.is_plan:
+            return
         for run in self.stages:
-            when = f"{run.seconds:8.1f} s" if run.is_new else "up to date"
-            yield f"{run.stage.name:<{width}}  {run.stage.job:<10}  {when:>10}  {run.told}"
+            if run.stage.job == "evaluate":
+                yield f"{run.stage.name}: {run.told}"
+        made = [run for run in self.stages if run.is_new]
+        if made:
+            seconds = sum(run.seconds or 0 for run in made)
+            yield f"{len(made)} of {len(self.stages)} stages made in {seconds:,.1f} s"
+        else:
+            yield "nothing changed"
+
+    def _row(self, run: StageRun) -> tuple[str, ...]:
+        what = "made" if run.is_new else "up to date"
+        if self.is_plan and run.is_new:
+            what = "to make" if not run.why.startswith("if ") else "perhaps"
+        shown = "" if self.is_plan and run.is_new else _number(run.rows)
+        seconds = f"{run.seconds:,.1f} s" if run.seconds is not None else ""
+        last = run.why if self.is_plan and run.is_new else str(run.output)
+        return run.stage.name, run.stage.job, what, shown, seconds, last
 
 
 class Project:
@@ -141,34 +107,36 @@ class Project:
         Raises:
             GenieError: R050, it is no map in YAML; R051, all mistakes in it, with their places.
         """
-        given = Path(path)
-        self.file = given / FILE if given.is_dir() else given
-        if not self.file.is_file():
-            hint = f"name a folder that has a {FILE}"
-            raise GenieError(Problem("R050", f"there is no project: {self.file}", hint=hint))
-        located, sources = read_located(self.file, syntax="R050", twice="R051")
-        reader = _ProjectReader(self.file.parent)
-        self.stages = reader.read(located)
-        if reader.problems:
-            raise GenieError(reader.problems, sources=sources)
-        settings = located.plain
-        self._skills = _paths(settings.get("skills"), self.file.parent)
-        self._grammar = _paths(settings.get("grammar"), self.file.parent)
-        self.output = self.file.parent / (settings.get("output") or "build")
+        said = read_project(path)
+        self.file, self.stages, self.output = said.file, said.stages, said.output
+        self.skills, self.templates, self.jobs = said.skills, said.grammar, said.jobs
 
     def __repr__(self) -> str:
-        """Return the file and the names of the stages."""
-        return f"Project({self.file}: {', '.join(self.stages)})"
+        """Return the file, and a table of the stages as they were made last."""
+        state = _State(self.output / STATE)
+        runs = (self._made_before(stage, state) for stage in self.stages.values())
+        rows = (
+            (
+                run.stage.name,
+                run.stage.job,
+                "not made yet" if run.is_new else "made",
+                _number(run.rows),
+                f"{run.seconds:,.1f} s" if run.seconds is not None else "",
+                str(run.output),
+            )
+            for run in runs
+        )
+        return "\n".join((f"Project({self.file}: {', '.join(self.stages)})", *_table(rows)))
 
     @cached_property
     def library(self) -> Library:
         """Return the skills."""
-        return api.load_library(self._skills)
+        return api.load_library(self.skills)
 
     @cached_property
     def grammar(self) -> Inputs:
         """Return the templates, put together with the skills."""
-        return api.load_grammar(self._grammar, self.library)
+        return api.load_grammar(self.templates, self.library)
 
     def path(self, name: str) -> Path:
         """Return where a stage puts what it makes, or a part of a split, such as "parts/train".
@@ -183,7 +151,40 @@ class Project:
         made = self.output / f"{name}{JOBS[self.stages[name].job].ending}"
         return made / f"{part}.jsonl" if part else made
 
-    def run(self, *names: str, jobs: int = 1, progress: bool | None = None) -> ProjectResult:
+    def plan(self, *names: str, force: bool = False) -> ProjectResult:
+        """Return what `run` would make, and why; nothing is made.
+
+        Args:
+            names: of stages; without any, all stages.
+            force: as for `run`.
+
+        Raises:
+            GenieError: R052, there is no such stage.
+        """
+        wanted, forced = self._needed(names), self._forced(names, force)
+        self._read_anew()
+        state = _State(self.output / STATE)
+        runs: dict[str, StageRun] = {}
+        for stage in wanted:
+            earlier = {name.partition("/")[0] for name in stage.references}
+            pending = [name for name in runs if name in earlier and runs[name].is_new]
+            why = self._why(stage, state, forced)
+            if pending and (why == _NEW or not why):
+                why = f"{'after' if why else 'if'} {_named(pending)}{'' if why else ' changes'}"
+            before = self._made_before(stage, state)
+            is_new = bool(why)
+            runs[stage.name] = StageRun(
+                stage, before.output, is_new, why, before.seconds, before.rows, before.told
+            )
+        return ProjectResult(tuple(runs.values()), is_plan=True)
+
+    def run(
+        self,
+        *names: str,
+        force: bool = False,
+        jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> ProjectResult:
         """Make the stages that are named, with all that they need; without names, all stages.
 
         A stage is made when its settings, what it works on, the skills, the grammar or the version
@@ -191,58 +192,124 @@ class Project:
 
         Args:
             names: of stages.
-            jobs: processes that make rows; what is made does not depend on it.
+            force: make the named stages even if nothing changed; without names, all.
+            jobs: processes that make rows, None for those of the file; what is made does not depend
+                on it.
             progress: whether to tell on stderr how far it is; None for on a terminal.
 
         Raises:
-            GenieError: R052, there is no such stage; those of the functions.
+            GenieError: R052, there is no such stage; Y027, another run is at work in this folder;
+                those of the functions.
         """
-        wanted = self._needed(names)
-        self.output.mkdir(parents=True, exist_ok=True)
-        state = _State(self.output / STATE)
-        return ProjectResult(tuple(self._bring(stage, state, jobs, progress) for stage in wanted))
+        wanted, forced = self._needed(names), self._forced(names, force)
+        self._read_anew()
+        with hold_output(self.output), _told_how_to_go_on():
+            state = _State(self.output / STATE)
+            how = jobs or self.jobs, progress
+            runs = tuple(self._bring(stage, state, forced, *how) for stage in wanted)
+        return ProjectResult(runs)
+
+    def _read_anew(self) -> None:
+        """Forget skills and templates: they may have changed since the last run."""
+        for name in ("library", "grammar"):
+            self.__dict__.pop(name, None)
+
+    def _forced(self, names: tuple[str, ...], force: bool) -> Collection[str]:
+        return (names or tuple(self.stages)) if force else ()
 
     def _needed(self, names: tuple[str, ...]) -> list[Stage]:
         """Return stages and those that they work on, in the order of the file."""
         needed = {name: self.path(name) for name in names or self.stages}
         for stage in reversed([*self.stages.values()]):
             if stage.name in needed:
-                for name in _references(stage):
+                for name in stage.references:
                     if (earlier := name.partition("/")[0]) in self.stages:
                         needed[earlier] = self.path(earlier)
         return [stage for stage in self.stages.values() if stage.name in needed]
 
-    def _bring(self, stage: Stage, state: "_State", jobs: int, progress: bool | None) -> StageRun:
-        """Return a stage that is up to date: as it was made before, or made now."""
-        output, key = self.path(stage.name), self._key(stage, state)
-        known = state.stages.get(stage.name, {})
-        if known.get("key") == key and state.digest(output) == known.get("digest"):
-            return StageRun(stage, output, False, 0.0, known["told"])
-        goes_on = known.get("started") == key and work_folder_of(output).exists()
-        state.keep(stage.name, started=key)
-        begun = time.monotonic()
-        told = self._make(stage, output, goes_on, jobs, progress)
-        seconds = time.monotonic() - begun
-        state.keep(stage.name, key=key, digest=state.digest(output), told=told)
-        return StageRun(stage, output, True, seconds, told)
+    def _made_before(self, stage: Stage, state: "_State") -> StageRun:
+        """Return what is known of a stage from the run that made it."""
+        known, output = state.stages.get(stage.name, {}), self.path(stage.name)
+        if "digest" not in known:
+            return StageRun(stage, output, True)
+        told = known.get("seconds"), known.get("rows"), known.get("told", "")
+        return StageRun(stage, output, False, "", *told)
 
-    def _key(self, stage: Stage, state: "_State") -> str:
-        """Return a hash of all that what a stage makes depends on."""
-        facts = {
-            "version": __version__,
-            "job": stage.job,
-            "settings": stage.settings,
-            "of": [state.digest(self._place(name)) for name in _references(stage)],
-            "gold": [state.digest(folder) for folder in self._gold_folders(stage)],
-            "skills": library_fingerprint(self.library),
-            "grammar": self.grammar.fingerprint() if stage.job == "synthesize" else "",
-        }
-        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    def _why(self, stage: Stage, state: "_State", forced: Collection[str]) -> str:
+        """Return why a stage is to be made; "" where it is up to date."""
+        known, output = state.stages.get(stage.name, {}), self.path(stage.name)
+        if known.get("started") is not None:
+            return "it was interrupted"
+        if "digest" not in known:
+            return _NEW
+        before, now = known["facts"], self._facts(stage, state)
+        changed = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+        if changed:
+            return f"changed: {_named(changed)}"
+        if state.digest(output) != known["digest"]:
+            return "what it made was touched" if output.exists() else "what it made is gone"
+        return "it is forced" if stage.name in forced else ""
+
+    def _bring(
+        self,
+        stage: Stage,
+        state: "_State",
+        forced: Collection[str],
+        jobs: int,
+        progress: bool | None,
+    ) -> StageRun:
+        """Return a stage that is up to date: as it was made before, or made now."""
+        output, why = self.path(stage.name), self._why(stage, state, forced)
+        if not why:
+            return self._made_before(stage, state)
+        facts = self._facts(stage, state)
+        started = state.stages.get(stage.name, {}).get("started")
+        goes_on = started == facts and work_folder_of(output).exists()
+        tell(f"{stage.name}: {stage.job}{', going on' if goes_on else f' ({why})'}", show=progress)
+        state.keep(stage.name, started=facts)
+        begun = time.monotonic()
+        told, rows = self._make(stage, output, goes_on, jobs, progress)
+        seconds = round(time.monotonic() - begun, 3)
+        digest = state.digest(output)
+        state.keep(stage.name, facts=facts, digest=digest, told=told, rows=rows, seconds=seconds)
+        return StageRun(stage, output, True, why, seconds, rows, told)
+
+    def _facts(self, stage: Stage, state: "_State") -> dict[str, Any]:
+        """Return all that what a stage makes depends on, by the names that people know it by."""
+        facts: dict[str, Any] = {
+            "the version": __version__,
+            "the job": stage.job,
+            **stage.settings,
+            "of": list(stage.of),
+            **{name: state.digest(self._place(name)) for name in stage.references},
+            **{_name_in(folder, self.file.parent): state.digest(folder)
+               for folder in self._gold_folders(stage)},
+        }  # fmt: skip
+        if stage.job == "synthesize":
+            facts |= self._file_facts(self.grammar.sources, "shipped skills and templates")
+        elif JOBS[stage.job].reads_skills:
+            facts |= self._file_facts(self.library.sources, "shipped skills")
+        plain: dict[str, Any] = json.loads(json.dumps(facts))
+        return plain
+
+    def _file_facts(self, sources: Mapping[str, str], others: str) -> dict[str, str]:
+        """Return a hash of each file of the project, and one of all that lie elsewhere."""
+        facts, rest = {}, []
+        for name, text in sources.items():
+            digest = hashlib.sha256(text.encode()).hexdigest()[:32]
+            path = Path(os.path.abspath(name))
+            if path.is_relative_to(os.path.abspath(self.file.parent)):
+                facts[_name_in(path, self.file.parent)] = digest
+            else:
+                rest.append(digest)
+        if rest:
+            facts[others] = hashlib.sha256("".join(sorted(rest)).encode()).hexdigest()[:32]
+        return facts
 
     def _gold_folders(self, stage: Stage) -> list[Path]:
         """Return the folders of skills whose real sentences a stage takes without being told."""
         takes_own = stage.job == "evaluate" and "rows" not in stage.settings
-        return [*self._skills] if takes_own and not isinstance(self._skills, str) else []
+        return [*self.skills] if takes_own and not isinstance(self.skills, str) else []
 
     def _place(self, name: str) -> Path:
         """Return the file of a reference: what a stage made, or a file beside genie.yaml."""
@@ -251,27 +318,36 @@ class Project:
 
     def _make(
         self, stage: Stage, output: Path, goes_on: bool, jobs: int, progress: bool | None
-    ) -> str:
-        """Let the public function of a stage do its work; return what it says of it, in a line."""
+    ) -> tuple[str, int | None]:
+        """Let the public function of a stage do its work.
+
+        Returns:
+            what it says of it, in a line; how many rows there are.
+        """
         settings = dict(stage.settings)
-        for name in (name for name in _FILES if name in settings):
-            places = [str(self._place(one)) for one in _texts(settings[name])]
+        for name in (name for name in NAMES_FILE if name in settings):
+            places = [str(self._place(one)) for one in texts_of(settings[name])]
             settings[name] = places if isinstance(settings[name], list) else places[0]
         inputs = [str(self._place(name)) for name in stage.of]
         overwrite = not goes_on
         made: Any
+        rows = None
         match stage.job:
             case "synthesize":
                 pairs = api.synthesize(grammar=self.grammar, progress=progress, **settings)
                 made = pairs.save(output, resume=goes_on, overwrite=overwrite, jobs=jobs)
+                rows = made.rows
             case "paraphrase":
-                rows = api.paraphrase(*inputs, library=self.library, progress=progress, **settings)
-                made = rows.save(output, jobs=jobs, overwrite=True)
+                said = api.paraphrase(*inputs, library=self.library, progress=progress, **settings)
+                made = said.save(output, jobs=jobs, overwrite=True)
+                rows = made.paraphrases
             case "augment":
-                rows = api.augment(*inputs, library=self.library, progress=progress, **settings)
-                made = rows.save(output, resume=goes_on, overwrite=overwrite, jobs=jobs)
+                more = api.augment(*inputs, library=self.library, progress=progress, **settings)
+                made = more.save(output, resume=goes_on, overwrite=overwrite, jobs=jobs)
+                rows = made.rows
             case "split":
                 made = api.split(*inputs, **settings).save(output, overwrite=True)
+                rows = made.rows
             case "train":
                 if "spent" in settings:
                     settings["spent"] = load_spent(Path(settings["spent"]))
@@ -281,18 +357,19 @@ class Project:
                 )  # fmt: skip
                 made = repr(parser)
             case _:
-                gold = settings.pop("rows", None) or self._skills
+                gold = settings.pop("rows", None) or self.skills
                 made = api.evaluate(
                     inputs[0], gold if isinstance(gold, str) else gold[0], progress=progress,
                     **settings,
                 )  # fmt: skip
                 made.save(output)
-                made = f"{100 * made.accuracy:.1f} % of {made.data['rows']:,} rows right"
-        return next(iter(str(made).splitlines()), "")
+                rows = made.data["rows"]
+                made = f"{100 * made.accuracy:.1f} % of {rows:,} rows right"
+        return next(iter(str(made).splitlines()), ""), rows
 
 
 class _State:
-    """What is known of earlier runs: of each stage its key, and the digest of what it made."""
+    """What is known of earlier runs: of each stage its facts, and the digest of what it made."""
 
     def __init__(self, file: Path):
         """Read the file, if there is one; a broken one is as none."""
@@ -332,143 +409,46 @@ class _State:
         return str(known[2])
 
 
-class _ProjectReader:
-    """Reads genie.yaml and gathers all that is wrong with it."""
+# ----------------------------------------------------------------------------------------- telling
 
-    def __init__(self, folder: Path):
-        """Start with no mistake; files are looked for in the folder."""
-        self.folder = folder
-        self.problems: list[Problem] = []
-        self.stages: dict[str, Stage] = {}
-        self.has_folders = False
-
-    def tell(self, message: str, span: Span, hint: str | None = None) -> None:
-        """Add a mistake."""
-        self.problems.append(Problem("R051", message, span, hint))
-
-    def read(self, located: Located) -> Mapping[str, Stage]:
-        """Return the stages, in their order."""
-        for key, (span, value) in located.value.items():
-            if key not in _KEYS:
-                hint = did_you_mean(str(key), _KEYS) or f"settings: {', '.join(_KEYS)}"
-                self.tell(f"unknown setting {key!r}", span, hint)
-            elif key in ("skills", "grammar") and not _is_texts(value.plain):
-                self.tell(f"{key}: expected a folder or a list of them", value.span)
-            elif key == "skills":
-                self.has_folders = len(_texts(value.plain)) > 1
-            elif key == "output" and not isinstance(value.plain, str):
-                self.tell(f"output: expected a folder, got {value.plain!r}", value.span)
-        key_span, stages = located.value.get("stages", (located.span, located))
-        if "stages" not in located.value or not isinstance(stages.value, dict) or not stages.value:
-            hint = "stages: {pairs: {synthesize: {size: 1000}}}"
-            self.tell("stages: expected at least one, by name", key_span, hint)
-            return {}
-        for name, (span, stage) in stages.value.items():
-            if not re.fullmatch(r"[\w-]+", str(name)):
-                hint = "letters, digits, - and _: what it makes has that name"
-                self.tell(f"no name of a stage: {name!r}", span, hint)
-            elif (read := self._read_stage(str(name), span, stage)) is not None:
-                self.stages[read.name] = read
-        return self.stages
-
-    def _read_stage(self, name: str, span: Span, located: Located) -> Stage | None:
-        """Return a stage; None for one whose mistakes were told."""
-        before = len(self.problems)
-        entries = located.value if isinstance(located.value, dict) else {}
-        jobs = [key for key in entries if key != "of"]
-        if len(jobs) != 1 or jobs[0] not in JOBS:
-            hint = next((did_you_mean(str(job), JOBS) for job in jobs), None)
-            known = ", ".join(JOBS)
-            self.tell(f"{name}: expected one of {known}, and of", span, hint)
-            return None
-        job, (job_span, value) = jobs[0], entries[jobs[0]]
-        settings = value.plain or {}
-        of = entries["of"][1].plain if "of" in entries else []
-        if not isinstance(settings, dict):
-            self.tell(f"{name}: expected settings of {job} by name", job_span)
-            return None
-        if not _is_texts(of):
-            self.tell(f"{name}: of: expected names of stages or files", entries["of"][0])
-            return None
-        stage = Stage(name, job, settings, tuple(_texts(of)))
-        kind = JOBS[job]
-        if not kind.least <= len(stage.of) <= kind.most:
-            number = {0: "nothing", 1: "one"}.get(kind.most, "one or more")
-            self.tell(f"{name}: {job} works on {number}, got {len(stage.of)}", job_span)
-        spans = {key: span for key, (span, _) in value.value.items()} if settings else {}
-        self._check_settings(stage, job_span, spans)
-        place = entries["of"][1].span if "of" in entries else job_span
-        for reference in _references(stage):
-            self._check_reference(stage, reference, place)
-        return stage if len(self.problems) == before else None
-
-    def _check_settings(self, stage: Stage, span: Span, spans: Mapping[str, Span]) -> None:
-        """Tell which settings the function does not take, or not with these values."""
-        function: Callable[..., Any] = getattr(api, stage.job)
-        taken = inspect.signature(function).parameters.values()
-        own = {x.name for x in taken if x.kind is x.KEYWORD_ONLY} - {*_OWN}
-        if stage.job == "evaluate":
-            own.add("rows")
-        if stage.job == "evaluate" and "rows" not in stage.settings and self.has_folders:
-            hint = "rows: eval.tsv, or a folder of skills with eval.tsv"
-            self.tell(f"{stage.name}: expected rows, for there are several folders", span, hint)
-        rest = {name: value for name, value in stage.settings.items() if name not in own}
-        try:
-            _check_config(stage.job, rest, own)
-        except GenieError as error:
-            for problem in error.problems:
-                named = next((spans[name] for name in spans if name in problem.message), span)
-                self.tell(f"{stage.name}: {problem.message}", named, problem.hint)
-
-    def _check_reference(self, stage: Stage, reference: str, span: Span) -> None:
-        """Tell of a reference that is neither an earlier stage nor a file."""
-        name, _, part = reference.partition("/")
-        earlier = self.stages.get(name)
-        if earlier is not None:
-            is_split = earlier.job == "split"
-            if is_split == bool(part) or (stage.job == "evaluate" and not part):
-                return
-            hint = f"name a part, such as {name}/train" if is_split else f"name {name} alone"
-            self.tell(f"{stage.name}: {reference!r} is what {earlier.job} made", span, hint)
-        elif not (self.folder / reference).exists() and "://" not in reference:
-            known = list(self.stages)
-            hint = did_you_mean(name, known) or "stages come before those that work on them"
-            self.tell(f"{stage.name}: no earlier stage and no file: {reference!r}", span, hint)
+_NEW = "it is new"
 
 
-def _check_config(job: str, settings: Mapping[str, Any], own: Collection[str]) -> None:
-    """Refuse settings that the config of a function has not, or not with these values.
+@contextmanager
+def _told_how_to_go_on() -> Iterator[None]:
+    """Say in place of a stage's own words how to go on with an interrupted run."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        interrupt.__notes__ = ["what was done so far is kept; the same command goes on with it"]
+        raise
 
-    Raises:
-        GenieError: R040, R043 and N002, all of them.
+
+def _table(rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield rows of cells as lines; rows and seconds stand on the right."""
+    cells = [("stage", "job", "what", "rows", "time", "where"), *rows]
+    widths = [max(len(row[i]) for row in cells) for i in range(6)]
+    for row in cells:
+        aligned = [
+            cell.rjust(width) if number in (3, 4) else cell.ljust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  ".join(aligned).rstrip()
+
+
+def _number(rows: int | None) -> str:
+    return "" if rows is None else f"{rows:,}"
+
+
+def _named(names: Sequence[str]) -> str:
+    """Return the first names, and how many there are beside.
+
+    >>> _named(["a", "b"]), _named(["a", "b", "c", "d", "e"])
+    ('a, b', 'a, b, c and 2 more')
     """
-    if job == "train":  # its settings have a budget without which they are none
-        from genie_dp.parser.config import ParserConfig
-        from genie_dp.parser.recipe import config_of as parser_config
-
-        check_names(ParserConfig, settings, without=("inputs", *own))
-        parser_config(None, ["rows.jsonl"], frozen_settings(ParserConfig, settings))
-        return
-    module, _, name = JOBS[job].config.rpartition(".")
-    config_of(getattr(import_module(module), name), settings)
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _references(stage: Stage) -> list[str]:
-    """Return the stages and files that a stage works on."""
-    named = [one for name in _FILES for one in _texts(stage.settings.get(name, []))]
-    return [*stage.of, *(one for one in named if one != SHIPPED)]
-
-
-def _texts(value: Any) -> list[str]:
-    """Return texts in a list, where one may stand by itself."""
-    return [value] if isinstance(value, str) else list(value)
-
-
-def _is_texts(value: Any) -> bool:
-    values = value if isinstance(value, list) else [value]
-    return all(isinstance(one, str) and one for one in values)
-
-
-def _paths(value: Any, folder: Path) -> str | list[Path]:
-    """Return folders that are named relative to another one, or "shipped"."""
-    return SHIPPED if value in (None, SHIPPED) else [folder / one for one in _texts(value)]
+def _name_in(path: Path, folder: Path) -> str:
+    return Path(os.path.relpath(path, folder)).as_posix()

@@ -1,7 +1,9 @@
 """Settings of stages: each with its help, range and default, in frozen dataclasses and in YAML."""
 
 import dataclasses
+import inspect
 import math
+import re
 import types
 import typing
 from collections.abc import Collection, Iterator, Mapping
@@ -206,6 +208,86 @@ def kind_in_words(kind: Any) -> str:
     if origin is tuple:
         return "a list of texts" if inner[0] is str else "a list"
     return "numbers by name" if origin and inner[1] is float else "settings by name"
+
+
+# ------------------------------------------------------------------------------------ JSON Schema
+
+
+def schema_of(kind: type, *, without: Collection[str] = ()) -> dict[str, Any]:
+    """Return the JSON Schema of each setting of a config, by name, for editors.
+
+    Args:
+        kind: the config.
+        without: fields that are given otherwise.
+    """
+    hints = typing.get_type_hints(kind)
+    said, told = settings_of(kind), described(kind)
+    schemas = {}
+    for one in fields(kind):
+        if one.name in without:
+            continue
+        allowed = said.get(one.name) or Setting(told.get(one.name, ""))
+        schema = schema_of_kind(hints[one.name], allowed)
+        if allowed.help:
+            schema = {"description": allowed.help, **schema}
+        if isinstance(one.default, bool | int | float | str) and one.default != "":
+            schema["default"] = one.default
+        schemas[one.name] = schema
+    return schemas
+
+
+def schema_of_kind(kind: Any, allowed: Setting | None = None) -> dict[str, Any]:
+    """Return the JSON Schema of values of a kind, as `fits` takes them.
+
+    >>> schema_of_kind(int | None, Setting("", least=1))
+    {'anyOf': [{'type': 'integer', 'minimum': 1}, {'type': 'null'}]}
+    >>> schema_of_kind(Mapping[str, float])
+    {'type': 'object', 'additionalProperties': {'type': 'number'}}
+    """
+    allowed = allowed or Setting("")
+    if isinstance(kind, types.UnionType):
+        return {"anyOf": [schema_of_kind(choice, allowed) for choice in typing.get_args(kind)]}
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if origin is tuple:
+        item = schema_of_kind(inner[0], allowed)
+        alone = [item] if inner[0] is str else []
+        several = {"type": "array", "items": item}
+        return {"anyOf": [*alone, several]} if alone else several
+    if origin is not None and origin is not typing.Literal:
+        rest = {} if inner[1] is Any else schema_of_kind(inner[1], allowed)
+        return {"type": "object", "additionalProperties": rest or True}
+    choices = allowed.choices or (inner if origin is typing.Literal else ())
+    names = {int: "integer", float: "number", bool: "boolean", str: "string", type(None): "null"}
+    schema: dict[str, Any] = {"type": names[kind]} if kind in names else {}
+    if choices and kind is not type(None):
+        schema["enum"] = list(choices)
+    if kind in (int, float):
+        bounds = {
+            "minimum": allowed.least, "exclusiveMinimum": allowed.above,
+            "maximum": allowed.most, "exclusiveMaximum": allowed.below,
+        }  # fmt: skip
+        schema |= {name: bound for name, bound in bounds.items() if bound is not None}
+    return schema
+
+
+def described(thing: Any) -> dict[str, str]:
+    """Return what a docstring says of arguments or attributes, by name.
+
+    >>> described(Setting)["metavar"]
+    "what stands for the value in a command's help."
+    """
+    said: dict[str, str] = {}
+    names: list[str] = []
+    for line in (inspect.getdoc(thing) or "").splitlines():
+        entry = re.fullmatch(r"    (\w+(?:, \w+)*): (.+)", line)
+        if entry is not None:
+            names = entry[1].split(", ")
+            said |= dict.fromkeys(names, entry[2])
+        elif names and line.startswith("        "):
+            said |= {name: f"{said[name]} {line.strip()}" for name in names}
+        else:
+            names = []
+    return said
 
 
 def settings_as_yaml(settings: Mapping[str, Any]) -> str:

@@ -35,9 +35,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_state_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep what tests learn from private rows out of the user's list of such rows."""
+    """Keep what tests learn from private rows out of the user's list of such rows.
+
+    A genie.yaml above the folders of tests changes nothing.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GENIE_DP_STATE", str(tmp_path_factory.getbasetemp() / "state"))
+        patch.setenv("GENIE_DP_PROJECT", "")
         yield
 
 

@@ -38,8 +38,11 @@ LAYERS = {
     "evaluate": 8,
     "serve": 8,
     "api": 9,
+    "project_file": 9.4,
     "project": 9.5,
+    "watch": 9.6,
     "cli": 10,
+    "launch": 11,
 }
 # Only these may import what trains.
 HEAVY = {"torch", "transformers", "opacus", "dp_accounting", "safetensors"}

@@ -18,7 +18,8 @@ from genie_dp.augment.written import ValueContext, context_of, draw_written, is_
 from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
-from genie_dp.languages.types import NUMBER, STRING
+from genie_dp.languages.types import NUMBER, STRING, Measure, Type, unit_of
+from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.paraphrase.lexical import (
     Site,
     SynonymLexicon,
@@ -345,9 +346,12 @@ class Expander:
         return (_in_quotes(place, words) if words is not None else None), config.quoted
 
     def _as_written(self, place: SlotPlace, where: ValueContext) -> Both:
+        units = SHIPPED if self.library is None else self.library.units
+        type_ = self._declared_measure(place, units)
+
         def both(rng: Random) -> tuple[str, str] | None:
             for _ in range(_TRIES_THERE):
-                form = draw_written(place.type, rng, parameter=place.parameter)
+                form = draw_written(type_, rng, parameter=place.parameter, units=units)
                 if form is None:
                     return None
                 if is_said(form, where):
@@ -355,6 +359,18 @@ class Expander:
             return None
 
         return both
+
+    def _declared_measure(self, place: SlotPlace, units: Units) -> Type:
+        """Return the type of a place; a measure in the unit in which a skill declares it."""
+        if not isinstance(place.type, Measure) or self.library is None:
+            return place.type
+        function, _, name = place.parameter.rpartition(":")
+        for signature in self.library.functions():
+            parameter = signature.parameter(name) if signature.qualified == function else None
+            unit = None if parameter is None else unit_of(parameter.type)
+            if unit is not None and units.is_same_base(unit, place.type.unit):
+                return Measure(unit)
+        return place.type
 
     def _can_write(self, place: SlotPlace) -> bool:
         # Numbers are written alike everywhere; dates, measures and money are not.

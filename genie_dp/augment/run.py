@@ -32,7 +32,7 @@ from genie_dp.rows import deliver, format_of, from_json, from_tsv, read_rows, ro
 from genie_dp.run.collector import collector_off
 from genie_dp.run.files import no_text, open_bytes, open_input, refuse_overlap
 from genie_dp.run.manifest import manifest_of, write_json
-from genie_dp.run.stage import Output, Result, show_progress
+from genie_dp.run.stage import Output, Result, holds_output, show_progress
 from genie_dp.run.work import WorkFolder, interruptible, open_work, refuse_or_clear
 from genie_dp.run.workers import in_processes
 from genie_dp.skills.model import SkillLibrary
@@ -379,6 +379,7 @@ class _AugmentRun:
         )
 
 
+@holds_output
 def run(
     config: AugmentConfig,
     inputs: Sequence[str],

@@ -22,6 +22,7 @@ from genie_dp.augment.written_numbers import (
     ordinal_digits,
 )
 from genie_dp.languages import types as ty
+from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.paraphrase.example_values import is_then, part_of_day
 from genie_dp.templates import english_words as lists
 
@@ -285,7 +286,12 @@ TODAY = date(2027, 1, 13)
 
 
 def draw_written(
-    type_: ty.Type, rng: Random, *, parameter: str = "", today: date = TODAY
+    type_: ty.Type,
+    rng: Random,
+    *,
+    parameter: str = "",
+    today: date = TODAY,
+    units: Units = SHIPPED,
 ) -> WrittenValue | None:
     """Return a value of a type in one of its written forms; None for types that are listed.
 
@@ -298,6 +304,7 @@ def draw_written(
         rng: where the choice comes from.
         parameter: what it fills, as in `records.Slot`; its name tells how large numbers are.
         today: the day from which "tomorrow" and "next week" are told.
+        units: those of the library.
 
     >>> from genie_dp.languages.types import STRING
     >>> draw_written(ty.TIME, Random(1)), draw_written(STRING, Random(1))
@@ -307,7 +314,7 @@ def draw_written(
         type_ = type_.element
     match type_:
         case ty.Measure(unit):
-            return draw_measure(rng, unit, parameter=parameter)
+            return draw_measure(rng, unit, parameter=parameter, units=units)
         case ty.Basic():
             return _basic(type_, rng, parameter, today)
         case _:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from random import Random
 from typing import TypeVar
 
-from genie_dp.languages.types import UNITS
+from genie_dp.languages.units import SHIPPED, Unit, Units
 
 Option = TypeVar("Option")
 
@@ -329,99 +329,126 @@ class SpokenUnit:
     also: tuple[str, ...] = ()
 
 
-def _unit(
-    name: str,
-    words: str,
-    short: str,
-    low: int,
-    high: int,
-    *,
-    step: int = 1,
-    weight: float = 1.0,
-    also: str = "",
-    decimals: int = 0,
+def _drawn(
+    name: str, low: int, high: int, *, step: int = 1, weight: float = 1.0, decimals: int = 0
 ) -> SpokenUnit:
-    singular, _, plural = words.partition("/")
     steps = (step,) if step == 1 else (step, step, max(step // 5, 1))
-    scale = Scale(low, high, steps=steps, decimals=decimals)
-    others = tuple(part for part in also.split("/") if part)
-    return SpokenUnit(name, singular, plural, tuple(short.split()), scale, weight, others)
+    return _spoken(SHIPPED.by_name[name], Scale(low, high, steps=steps, decimals=decimals), weight)
 
 
-# Base unit -> its units. The words are those that readers of measures know: one meaning each.
+def _spoken(unit: Unit, scale: Scale, weight: float) -> SpokenUnit:
+    return SpokenUnit(
+        unit.name, unit.singular, unit.plural, unit.signs, scale, weight, unit.words[2:]
+    )
+
+
+# Base unit -> its units.
 UNITS_BY_BASE: dict[str, tuple[SpokenUnit, ...]] = {
     "ms": (
-        _unit("s", "second/seconds", "sec secs s", 5, 90, step=5, also="secs"),
-        _unit("min", "minute/minutes", "min mins", 1, 90, step=5, weight=4, also="mins"),
-        _unit("h", "hour/hours", "h hr hrs", 1, 24, weight=4),
-        _unit("day", "day/days", "", 1, 30, weight=3),
-        _unit("week", "week/weeks", "wks", 1, 8, weight=2),
-        _unit("mon", "month/months", "", 1, 11, weight=1.5),
-        _unit("year", "year/years", "yrs", 1, 10, weight=1),
-        _unit("ms", "millisecond/milliseconds", "ms", 100, 900, step=50, weight=0.1),
+        _drawn("s", 5, 90, step=5),
+        _drawn("min", 1, 90, step=5, weight=4),
+        _drawn("h", 1, 24, weight=4),
+        _drawn("day", 1, 30, weight=3),
+        _drawn("week", 1, 8, weight=2),
+        _drawn("mon", 1, 11, weight=1.5),
+        _drawn("year", 1, 10, weight=1),
+        _drawn("ms", 100, 900, step=50, weight=0.1),
     ),
     "m": (
-        _unit("km", "kilometer/kilometers", "km kms", 1, 200, step=5, weight=4,
-              also="kilometres/klicks", decimals=1),
-        _unit("mi", "mile/miles", "mi", 1, 100, step=5, weight=4, decimals=1),
-        _unit("m", "meter/meters", "m", 1, 900, step=10, weight=3, also="metres"),
-        _unit("ft", "foot/feet", "ft", 1, 900, step=10, weight=2),
-        _unit("cm", "centimeter/centimeters", "cm", 1, 250, step=5, weight=1, also="centimetres"),
-        _unit("in", "inch/inches", "in", 1, 80, weight=1),
-        _unit("mm", "millimeter/millimeters", "mm", 1, 90, weight=0.5, also="millimetres"),
+        _drawn("km", 1, 200, step=5, weight=4, decimals=1),
+        _drawn("mi", 1, 100, step=5, weight=4, decimals=1),
+        _drawn("m", 1, 900, step=10, weight=3),
+        _drawn("ft", 1, 900, step=10, weight=2),
+        _drawn("cm", 1, 250, step=5, weight=1),
+        _drawn("in", 1, 80, weight=1),
+        _drawn("mm", 1, 90, weight=0.5),
+        _drawn("yd", 1, 300, step=10), _drawn("nmi", 1, 200, step=5),
     ),
     "mps": (
-        _unit("kmph", "kilometer per hour/kilometers per hour", "kmh kph km/h", 5, 200, step=10,
-              weight=3, also="kilometres per hour"),
-        _unit("mph", "mile per hour/miles per hour", "mph", 5, 120, step=5, weight=4,
-              also="miles an hour"),
-        _unit("mps", "meter per second/meters per second", "m/s", 1, 60, weight=1,
-              also="metres per second"),
+        _drawn("kmph", 5, 200, step=10,
+              weight=3),
+        _drawn("mph", 5, 120, step=5, weight=4),
+        _drawn("mps", 1, 60, weight=1),
+        _drawn("kn", 1, 40),
     ),
     "kg": (
-        _unit("kg", "kilogram/kilograms", "kg kgs", 1, 120, step=5, weight=4, also="kilos",
+        _drawn("kg", 1, 120, step=5, weight=4,
               decimals=1),
-        _unit("lb", "pound/pounds", "lb lbs", 1, 250, step=5, weight=4),
-        _unit("g", "gram/grams", "g", 5, 900, step=50, weight=2, also="grammes"),
-        _unit("oz", "ounce/ounces", "oz", 1, 40, weight=1),
+        _drawn("lb", 1, 250, step=5, weight=4),
+        _drawn("g", 5, 900, step=50, weight=2),
+        _drawn("oz", 1, 40, weight=1),
+        _drawn("mg", 5, 800, step=50, weight=4), _drawn("ug", 5, 500, step=25),
+        _drawn("t", 1, 40, weight=4), _drawn("st", 5, 20),
     ),
     "Pa": (
-        _unit("Pa", "pascal/pascals", "pa", 500, 2000, step=100),
-        _unit("bar", "bar/bar", "", 1, 9, decimals=1, also="bars"),
-        _unit("psi", "psi/psi", "", 10, 60, step=5, also="pounds per square inch"),
-        _unit("mmHg", "mmhg/mmhg", "", 60, 200, step=10, also="millimeters of mercury"),
-        _unit("inHg", "inhg/inhg", "", 27, 31, decimals=1, also="inches of mercury"),
-        _unit("atm", "atmosphere/atmospheres", "atm", 1, 9),
+        _drawn("Pa", 500, 2000, step=100),
+        _drawn("bar", 1, 9, decimals=1),
+        _drawn("psi", 10, 60, step=5),
+        _drawn("mmHg", 60, 200, step=10),
+        _drawn("inHg", 27, 31, decimals=1),
+        _drawn("atm", 1, 9),
+        _drawn("hPa", 960, 1050, step=5),
+        _drawn("kPa", 50, 350, step=10),
     ),
     "C": (
-        _unit("C", "degree celsius/degrees celsius", "c", -20, 40, step=5, weight=4,
-              also="celsius/degrees c/degrees centigrade"),
-        _unit("F", "degree fahrenheit/degrees fahrenheit", "f", 0, 110, step=5, weight=4,
-              also="fahrenheit/degrees f"),
-        _unit("K", "kelvin/kelvin", "k", 200, 400, step=10, weight=0.3, also="degrees kelvin"),
+        _drawn("C", -20, 40, step=5, weight=4),
+        _drawn("F", 0, 110, step=5, weight=4),
+        _drawn("K", 200, 400, step=10, weight=0.3),
     ),
     "kcal": (
-        _unit("kcal", "calorie/calories", "kcal cal", 50, 2500, step=50, weight=5,
-              also="kilocalories"),
-        _unit("kJ", "kilojoule/kilojoules", "kj", 100, 9000, step=100),
+        _drawn("kcal", 50, 2500, step=50, weight=5),
+        _drawn("kJ", 100, 9000, step=100),
+        _drawn("kWh", 1, 500, step=5, weight=4, decimals=1), _drawn("Wh", 5, 900, step=50),
+        _drawn("MWh", 1, 90), _drawn("J", 5, 900, step=50), _drawn("MJ", 1, 90),
     ),
     "byte": (
-        _unit("MB", "megabyte/megabytes", "mb", 1, 900, step=10, weight=4, also="megs"),
-        _unit("GB", "gigabyte/gigabytes", "gb", 1, 256, step=5, weight=4, also="gigs"),
-        _unit("KB", "kilobyte/kilobytes", "kb", 10, 900, step=10, weight=2),
-        _unit("TB", "terabyte/terabytes", "tb", 1, 20, weight=1),
-        _unit("byte", "byte/bytes", "", 10, 5000, step=100, weight=0.3),
-        _unit("MiB", "mebibyte/mebibytes", "mib", 1, 900, step=10, weight=0.2),
-        _unit("GiB", "gibibyte/gibibytes", "gib", 1, 64, weight=0.2),
-        _unit("KiB", "kibibyte/kibibytes", "kib", 10, 900, step=10, weight=0.1),
-        _unit("TiB", "tebibyte/tebibytes", "tib", 1, 9, weight=0.1),
+        _drawn("MB", 1, 900, step=10, weight=4),
+        _drawn("GB", 1, 256, step=5, weight=4),
+        _drawn("KB", 10, 900, step=10, weight=2),
+        _drawn("TB", 1, 20, weight=1),
+        _drawn("byte", 10, 5000, step=100, weight=0.3),
+        _drawn("MiB", 1, 900, step=10, weight=0.2),
+        _drawn("GiB", 1, 64, weight=0.2),
+        _drawn("KiB", 10, 900, step=10, weight=0.1),
+        _drawn("TiB", 1, 9, weight=0.1),
+        _drawn("PB", 1, 9),
     ),
-    "bpm": (_unit("bpm", "beat per minute/beats per minute", "bpm", 50, 190, step=5,
-                  also="beats a minute"),),
-    "dB": (_unit("dB", "decibel/decibels", "db", 20, 110, step=5),),
-    "lx": (_unit("lx", "lux/lux", "lx", 50, 2000, step=50),),
-    "m2": (_unit("m2", "square meter/square meters", "sqm m2", 10, 300, step=5,
-                 also="square metres"),),
+    "bpm": (
+        _drawn("bpm", 50, 190, step=5),
+        _drawn("Hz", 20, 900, step=10), _drawn("kHz", 1, 96, decimals=1),
+        _drawn("MHz", 87, 108, decimals=1), _drawn("GHz", 1, 6, decimals=1),
+    ),
+    "dB": (_drawn("dB", 20, 110, step=5),),
+    "lx": (_drawn("lx", 50, 2000, step=50),),
+    "m2": (
+        _drawn("m2", 10, 300, step=5), _drawn("cm2", 5, 900, step=50),
+        _drawn("km2", 1, 500, step=5), _drawn("ha", 1, 90), _drawn("ft2", 50, 4000, step=50),
+        _drawn("acre", 1, 90),
+    ),
+    "l": (
+        _drawn("l", 1, 60, weight=4, decimals=1), _drawn("ml", 5, 900, step=50, weight=4),
+        _drawn("cl", 5, 90, step=5), _drawn("dl", 1, 9), _drawn("m3", 1, 90),
+        _drawn("tsp", 1, 6, weight=2), _drawn("tbsp", 1, 8, weight=2),
+        _drawn("cup", 1, 9, weight=3), _drawn("floz", 1, 32), _drawn("pt", 1, 8),
+        _drawn("qt", 1, 8), _drawn("gal", 1, 40),
+    ),
+    "W": (
+        _drawn("W", 5, 900, step=50, weight=4), _drawn("kW", 1, 60, weight=3, decimals=1),
+        _drawn("mW", 5, 900, step=50), _drawn("MW", 1, 90), _drawn("hp", 50, 600, step=10),
+    ),
+    "V": (
+        _drawn("V", 1, 400, step=5, weight=4), _drawn("mV", 5, 900, step=50), _drawn("kV", 1, 90),
+    ),
+    "A": (_drawn("A", 1, 32, weight=2, decimals=1), _drawn("mA", 5, 900, step=50)),
+    "Ah": (_drawn("mAh", 500, 9000, step=500, weight=2), _drawn("Ah", 1, 100, step=5)),
+    "bps": (
+        _drawn("Mbps", 5, 900, step=50, weight=4), _drawn("Gbps", 1, 10),
+        _drawn("kbps", 64, 512, step=32), _drawn("bps", 300, 9600, step=300, weight=0.2),
+        _drawn("MBps", 1, 90), _drawn("KBps", 50, 900, step=50),
+    ),
+    "deg": (_drawn("deg", 5, 360, step=15, weight=4), _drawn("rad", 1, 6)),
+    "lm": (_drawn("lm", 100, 3000, step=100),),
+    "rpm": (_drawn("rpm", 200, 6000, step=100),),
 }  # fmt: skip
 _IDIOMS = {
     "ms": (
@@ -460,31 +487,74 @@ _HINTS = {
 }
 
 
+# Units that people name of one thing, where it is declared in one that ThingTalk 1.x lacks.
+_TOGETHER = tuple(
+    frozenset(names.split())
+    for names in (
+        "ug mg", "kg t", "st lb", "yd ft mi", "nmi", "hPa kPa", "Wh kWh MWh", "J kJ MJ",
+        "GB TB PB", "Hz kHz MHz GHz", "cm2 m2 ha km2", "ft2 acre", "ml cl dl l m3",
+        "tsp tbsp cup floz pt qt gal", "mW W kW MW", "mV V kV", "mA A", "mAh Ah",
+        "bps kbps Mbps Gbps", "KBps MBps", "deg",
+    )
+)  # fmt: skip
+_MOST_APART = 1000  # of things that have a weight in grams nobody names one in tonnes
+
+
 @lru_cache(maxsize=4096)
-def units_of(base: str, parameter: str) -> tuple[SpokenUnit, ...]:
-    """Return the units that fit a parameter, by its name.
+def units_of(
+    base: str, parameter: str, declared: str = "", units: Units = SHIPPED
+) -> tuple[SpokenUnit, ...]:
+    """Return the units that fit a parameter, by its name and the unit of its type.
+
+    Args:
+        base: the base unit of what is measured.
+        parameter: what the value fills.
+        declared: the unit of its type, "" where it is not known.
+        units: those of the library.
 
     >>> [unit.name for unit in units_of("m", "@com.google.maps.route:distance")]
     ['km', 'mi', 'm']
+    >>> [unit.name for unit in units_of("kg", "@com.x.log:dose", "mg")]
+    ['mg', 'ug']
     """
+    unit = units.by_name[declared or base]
+    shipped = UNITS_BY_BASE.get(base, ())
+    if not unit.is_classic:
+        if unit.name not in SHIPPED:
+            return tuple(
+                _spoken(own, Scale(own.low, own.high), 4.0 if own == unit else 1.0)
+                for own in units.of_base(base)
+                if own.name not in SHIPPED
+            )
+        together = next((names for names in _TOGETHER if unit.name in names), {unit.name})
+        return tuple(
+            other
+            for other in shipped
+            if other.name in together
+            and 1 / _MOST_APART <= units.factor(other.name) / unit.factor <= _MOST_APART
+        )
+    classic = tuple(unit for unit in shipped if SHIPPED.by_name[unit.name].is_classic)
     for parts, fitting in _HINTS.get(base, ()):
         if is_named(parameter, parts):
-            return tuple(unit for unit in UNITS_BY_BASE[base] if unit.name in fitting)
-    return UNITS_BY_BASE[base]
+            return tuple(unit for unit in classic if unit.name in fitting)
+    return classic
 
 
-def draw_measure(rng: Random, unit: str, *, parameter: str = "") -> WrittenValue:
+def draw_measure(
+    rng: Random, unit: str, *, parameter: str = "", units: Units = SHIPPED
+) -> WrittenValue:
     """Return a measure in one of its written forms.
 
     Args:
         rng: where the choice comes from.
         unit: any unit of the measure, such as that of its type.
         parameter: what it fills; its name tells which units are likely.
+        units: those of the library.
     """
-    base = UNITS.get(unit, unit)
+    base = units.base(unit)
     share = rng.random()
-    fitting = units_of(base, parameter)
-    names = {unit.name for unit in fitting}
+    fitting = units_of(base, parameter, unit, units)
+    names = {unit.name for unit in fitting} if units.by_name[unit].is_classic else set()
     if share < 0.08 and base in _IDIOMS:
         idioms = [i for i in _IDIOMS[base] if i[1].rpartition("unit:")[2] in names]
         if idioms:

@@ -7,6 +7,7 @@ import click
 
 from genie_dp.cli.options import grammar_option, library_options
 from genie_dp.cli.output import Format, show_problems
+from genie_dp.errors import GenieError
 
 
 @click.command("check")
@@ -41,10 +42,14 @@ def command(
     from genie_dp.synthesis.trials import misfits
     from genie_dp.templates.run import run
 
-    result = run(
-        get_language(language), skills, grammar,
-        skip_broken=skip_broken, trial=misfits, lists=without_listed,
-    )  # fmt: skip
+    try:
+        result = run(
+            get_language(language), skills, grammar,
+            skip_broken=skip_broken, trial=misfits, lists=without_listed,
+        )  # fmt: skip
+    except GenieError as error:
+        show_problems(error.problems, error.sources, format=format_)
+        return 1
     show_problems(result.problems, result.sources, format=format_)
     for line in result.lines():
         click.echo(line, err=format_ == "json")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from genie_dp.cli.options import SKILLS, settings_options
+from genie_dp.cli.options import settings_options, skills_option
 from genie_dp.evaluate.config import EvaluationConfig
 from genie_dp.languages import language_names
 from genie_dp.languages.library import Library
@@ -47,11 +47,8 @@ _BEST = 5  # programs that the baseline gives for a sentence
     "--language", type=click.Choice(language_names()),
     help="Language of the programs [what the rows say].",
 )  # fmt: skip
-@click.option(
-    "--skills", multiple=True, type=SKILLS, metavar="DIR",
-    help="Skills that programs must fit [shipped]; for sexpr, a file of declarations. "
-    "May be repeated.",
-)  # fmt: skip
+# A folder of skills is its own.
+@skills_option("Skills that programs must fit", unless=lambda given: Path(given["gold"]).is_dir())
 @click.option("--skip-broken", is_flag=True, help="Go on without the skills that cannot be read.")
 @settings_options(EvaluationConfig)
 @click.option("--report", metavar="FILE", help="Write a page with charts and sentences there.")

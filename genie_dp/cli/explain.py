@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,16 @@ from genie_dp.synthesis.config import ReverseConfig
     show_default=True,
     help="text for people; json as one object.",
 )
-@click.option("--expect", metavar="PROGRAM", help="Fail unless the sentence has this program.")
+@click.option(
+    "--expect", metavar="PROGRAM",
+    help="Fail unless the sentence has this program, with placeholders for values.",
+)  # fmt: skip
 @click.option(
     "--file",
     "pairs",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="TSV",
-    help="Check each line, utterance and program, instead of one sentence.",
+    help="Check each line, utterance and program with placeholders, instead of one sentence.",
 )
 def command(
     *,
@@ -46,15 +50,16 @@ def command(
 ) -> int:
     """Show how the templates derive a sentence, or what is missing.
 
-    Placeholders stand for values (NUMBER_0, QUOTED_STRING_0, ..); words in double quotes, numbers,
-    mail addresses, links, @names and #tags may be written out. The exit code is 0 if the sentence
-    is derived, with the program of --expect if that is given.
+    Values are read as people type them: numbers, dates, names and free text; placeholders
+    (NUMBER_0, QUOTED_STRING_0, ..) may stand for them. The exit code is 0 if the sentence is
+    derived, with the program of --expect if that is given.
 
     \b
-    genie-dp explain "get my dropbox files"
+    genie-dp explain "show me mails from alice@example.com"
     genie-dp explain --file pairs.tsv
     """
     from genie_dp.cli.inputs import load_inputs
+    from genie_dp.parser.reading.said import said_values
     from genie_dp.synthesis.explain import check_pairs, run
 
     if pairs is not None and (expect or format_ == "json"):
@@ -68,7 +73,10 @@ def command(
         click.echo(str(checked))
         return 0 if checked.is_right else 1
     assert sentence is not None
-    explanation = run(config, inputs, sentence, expected=expect)
+    explanation = run(
+        config, inputs, sentence, expected=expect,
+        values=said_values(inputs.language, inputs.library, now=datetime.now()),
+    )  # fmt: skip
     if format_ == "json":
         click.echo(json.dumps(explanation.as_dict(), ensure_ascii=False, indent=2))
     else:

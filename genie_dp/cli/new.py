@@ -1,5 +1,6 @@
 """`genie-dp new`: skeletons of a project, a skill, a grammar that work at once."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,11 +28,13 @@ def _folder_option(default: str, what: str) -> Callable[[Callable[..., None]], C
 @click.argument("name")
 @_folder_option(".", "Folder")
 def project(name: str, folder: Path) -> None:
-    """Write a project: one skill, a grammar, a README with the commands."""
+    """Write a project on the shipped grammar: one skill, genie.yaml, a README with the commands."""
     # Imported late: reading classes needs the parser, `genie-dp new --help` does not.
+    from genie_dp.project_file import schema
     from genie_dp.templates.skeletons import new_project
 
-    click.echo(new_project(name, folder))
+    files = {"genie.schema.json": json.dumps(schema(), indent=1) + "\n"}
+    click.echo(new_project(name, folder, files=files))
 
 
 @command.command("skill")

@@ -3,12 +3,14 @@
 import dataclasses
 import functools
 import math
+import shlex
 import typing
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from genie_dp.languages import language_names
 from genie_dp.recipe import Setting, settings_of
@@ -183,19 +185,89 @@ def _type_of(value_type: Any, setting: Setting) -> Any:
 # ------------------------------------------------------------------------------- skills, grammar
 
 
+# Option -> its name to people, of what a project may give.
+_OF_PROJECTS = {"skills": "--skills", "grammar": "--grammar", "folder": "--parser"}
+
+
+def of_project(unless: Callable[[Mapping[str, Any]], bool] | None = None) -> Decorator:
+    """Return what lets a command take skills, grammar and parser from the genie.yaml above.
+
+    Options that are given win. What is taken is told in a line on stderr. However many options of a
+    command ask for it, it is done once.
+
+    Args:
+        unless: tells from all options that the command does without.
+    """
+
+    def add(command: Any) -> Any:
+        if hasattr(command, "takes_project"):
+            return command
+
+        @functools.wraps(command)
+        def with_project(**options: Any) -> Any:
+            if unless is None or not unless(options):
+                options |= _project_options(options)
+            return command(**options)
+
+        with_project.takes_project = True  # type: ignore[attr-defined]
+        return with_project
+
+    return add
+
+
+def _project_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that are not given and that a project has, and tell them."""
+    from genie_dp.project_file import find_project, read_places
+
+    wanted = [name for name in _OF_PROJECTS if name in options and not options[name]]
+    file = find_project(Path.cwd()) if wanted else None
+    if file is None:
+        return {}
+    places = read_places(file)
+    given = {"skills": places.skills, "grammar": places.grammar, "folder": places.parser}
+    taken: dict[str, Any] = {name: given[name] for name in wanted if given[name]}
+    words: list[str] = []
+    for name, value in taken.items():
+        for path in value if isinstance(value, tuple) else (value,):
+            words += (_OF_PROJECTS[name], str(path))
+    context = click.get_current_context()
+    is_default = context.get_parameter_source("language") is ParameterSource.DEFAULT
+    if "skills" in taken and is_default and places.language not in (None, options["language"]):
+        taken["language"] = places.language
+        words += ("--language", str(places.language))
+    if taken:
+        click.echo(f"note: {file} gives {shlex.join(words)}", err=True)
+    return taken
+
+
+def skills_option(
+    help: str, *, unless: Callable[[Mapping[str, Any]], bool] | None = None
+) -> Decorator:
+    """Return what adds --skills; without it, those of the project (`of_project`).
+
+    Args:
+        help: begins the line of help.
+        unless: tells from all options that the command does without a project.
+    """
+    option = click.option(
+        "--skills", multiple=True, type=SKILLS, metavar="DIR",
+        help=f"{help} [those of genie.yaml, else shipped]; for sexpr, a file of declarations. "
+        "May be repeated.",
+    )  # fmt: skip
+
+    def add(command: Any) -> Any:
+        return option(of_project(unless)(command))
+
+    return add
+
+
 def library_options(command: Command) -> Command:
     """Add --language, --skills and --skip-broken."""
+    about = "Folder of a skill, or of skills; shipped for those that come with genie-dp"
+    command = skills_option(about)(command)
     for option in (
         click.option(
             "--skip-broken", is_flag=True, help="Go on without the skills that cannot be read."
-        ),
-        click.option(
-            "--skills",
-            multiple=True,
-            type=SKILLS,
-            metavar="DIR",
-            help="Folder of a skill, or of skills; shipped for those that come with genie-dp "
-            "[shipped]; for sexpr, a file of declarations. May be repeated.",
         ),
         click.option(
             "--language",
@@ -217,9 +289,10 @@ def grammar_option(command: Command) -> Command:
         type=GRAMMAR,
         metavar="FILE|DIR",
         help="Template file, or a folder with main.genie; shipped for the English that comes with "
-        "genie-dp [shipped]. May be repeated.",
+        "genie-dp [that of genie.yaml, else shipped]. May be repeated.",
     )
-    return option(command)
+    decorated: Command = option(of_project()(command))
+    return decorated
 
 
 def templates_options(*, max_depth: int) -> Callable[[Command], Command]:

@@ -23,8 +23,8 @@ _PROMPT = "> "
 @click.command("parse")
 @click.argument("sentence", required=False)
 @click.option(
-    "--parser", "-p", "folder", type=_FOLDER, required=True, metavar="FOLDER",
-    help="What genie-dp train wrote.",
+    "--parser", "-p", "folder", type=_FOLDER, metavar="FOLDER",
+    help="What genie-dp train wrote [that of genie.yaml].",
 )  # fmt: skip
 @click.option(
     "--input", "file", metavar="FILE",
@@ -51,7 +51,7 @@ _PROMPT = "> "
 def command(
     *,
     sentence: str | None,
-    folder: Path,
+    folder: Path | None,
     file: Path | None,
     settings: Mapping[str, Any],
     as_json: bool,
@@ -84,11 +84,11 @@ def command(
     if sentence is not None and file is not None:
         raise click.UsageError("give one sentence, or a file with --input, not both")
     if schema:
-        click.echo(json.dumps(open_parser(folder).schema(), ensure_ascii=False))
+        click.echo(json.dumps(open_parser(_named(folder)).schema(), ensure_ascii=False))
         return
     session = ParseSession.from_folder(
         ParseConfig(**settings, english=not no_english),
-        folder,
+        _named(folder),
         load_inputs=partial(load_inputs, grammar=grammar, skip_broken=True),
         tables=tables,
         names=names,
@@ -123,6 +123,13 @@ def command(
                     show(reply)
                 except GenieError as error:
                     click.echo(str(error), err=True)
+
+
+def _named(folder: Path | None) -> Path:
+    """Return the folder of the parser; without one, and without a project, nothing is parsed."""
+    if folder is None:
+        raise click.UsageError("Missing option '--parser' / '-p', and no project has a parser.")
+    return folder
 
 
 def _typed_lines() -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.options import SKILLS, prior_option, resume_options, settings_options
+from genie_dp.cli.options import prior_option, resume_options, settings_options, skills_option
 from genie_dp.languages import language_names
 from genie_dp.parser.config import ParserConfig
 
@@ -37,11 +37,7 @@ _ABLATIONS = ("types", "keywords", "canonical")
 @click.option("--positional", is_flag=True,
               help="Ablation: inputs by position; decoding is then unconstrained.")  # fmt: skip
 @click.option("--no-canonical", is_flag=True, help="Ablation: inputs and conditions in any order.")
-@click.option(
-    "--skills", multiple=True, type=SKILLS, metavar="DIR",
-    help="Skills of the programs [shipped]; for sexpr, a file of declarations. "
-    "May be repeated.",
-)  # fmt: skip
+@skills_option("Skills of the programs")
 @click.option("--skip-broken", is_flag=True, help="Go on without the skills that cannot be read.")
 @click.option("--language", type=click.Choice(language_names()),
               help="Language of the programs [what the first row says].")  # fmt: skip

@@ -15,6 +15,7 @@ from genie_dp.private_prior import load_spent, spent_of
 from genie_dp.records import DEFAULT_LANGUAGE, Spent
 from genie_dp.run.manifest import manifest_of, write_json
 from genie_dp.run.page import render_card
+from genie_dp.run.work import hold
 
 COLUMNS = ("primitive", "compound", "filters", "parameter passing", "timers")
 ROW_FIELDS = (
@@ -206,6 +207,13 @@ def new_folder(folder: Path) -> Iterator[Path]:
     What was there before is replaced then, and not touched when the block raises.
     """
     folder = folder.absolute()
+    with hold(folder), _swapped_in(folder) as work:
+        yield work
+
+
+@contextmanager
+def _swapped_in(folder: Path) -> Iterator[Path]:
+    """Yield a folder beside another one, which it replaces when the block ends well."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     work = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(work, ignore_errors=True)  # of a run that was killed

@@ -1,8 +1,11 @@
 """Settings of an evaluation."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
+from genie_dp.errors import GenieError, Problem
 from genie_dp.recipe import check_settings, setting
+from genie_dp.synthesis.config import ReverseConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +31,31 @@ class EvaluationConfig:
             GenieError: R040, all that is wrong.
         """
         check_settings(self)
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageConfig(ReverseConfig):
+    """Which templates are to derive sentences, and from when their "tomorrow" is told."""
+
+    now: str = setting(
+        "", "Day, such as 2026-11-25, from which dates are told [today].", metavar="DATE"
+    )
+    title: str = setting("", "Title of the page [the names of the inputs].")
+
+    def __post_init__(self) -> None:
+        """Check every field.
+
+        Raises:
+            GenieError: R040, all that is wrong.
+        """
+        ReverseConfig.__post_init__(self)
+        try:
+            datetime.fromisoformat(self.now or "2000-01-01")
+        except ValueError:
+            message = f"now: expected a day such as 2026-11-25, got {self.now!r}"
+            raise GenieError(Problem("R040", message)) from None
+
+    @property
+    def moment(self) -> datetime:
+        """Return the moment from which dates are told."""
+        return datetime.fromisoformat(self.now) if self.now else datetime.now()

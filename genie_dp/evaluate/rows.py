@@ -28,7 +28,7 @@ from genie_dp.parser.skill_rows import skill_rows
 from genie_dp.records import Example
 from genie_dp.resources import data_folder
 from genie_dp.rows import format_of, from_json, read_rows, to_json
-from genie_dp.run.files import no_text, open_input
+from genie_dp.run.files import no_text, open_input, open_text
 from genie_dp.texts import is_whole
 
 _BATCH = 32
@@ -194,7 +194,7 @@ def skill_gold(folder: Path, language: str, library: Library) -> Iterator[str]:
     """
     with TemporaryDirectory() as temporary:
         file = Path(temporary) / f"{folder.resolve().name}.jsonl"
-        with file.open("w", encoding="utf-8") as out:
+        with open_text(str(file)) as out:
             for row in skill_rows([folder], get_language(language), library):
                 out.write(f"{to_json(row)}\n")
         yield str(file)

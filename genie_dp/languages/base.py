@@ -338,7 +338,7 @@ class Language(Protocol):
     ) -> Iterable[Value]:
         """Yield open placeholders for a parameter of a body, one for each key that may fill it."""
 
-    def parameter(self, signature: Any, parameter: Any) -> Value:
+    def parameter(self, signature: Any, parameter: Any, library: Library) -> Value:
         """Return the value that stands for a parameter of the library in template bodies."""
 
     def program(self, value: Value) -> Any:

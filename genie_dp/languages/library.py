@@ -1,12 +1,13 @@
 """What programs are checked against and templates speak of: functions with their parameters."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Protocol
 
 from genie_dp.errors import Problem
-from genie_dp.languages.types import Type
+from genie_dp.languages.types import Type, unit_of
+from genie_dp.languages.units import Units
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,10 @@ class Signatures(Protocol):
     def is_entity_subtype(self, kind: str, other: str) -> bool:
         """Tell whether every entity of `kind` is one of `other` (reflexive)."""
 
+    @property
+    def units(self) -> Units:
+        """Return the units of measure, those that skills declare included."""
+
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
@@ -148,6 +153,10 @@ class Library(Protocol):
         """Return every function that a program may call; none where it tells no parameters."""
 
     @property
+    def units(self) -> Units:
+        """Return the units of measure, those that it declares included."""
+
+    @property
     def entity_types(self) -> Mapping[str, KindOfNames]:
         """Return the kinds of entities."""
 
@@ -166,3 +175,21 @@ class Library(Protocol):
 
     def phrases(self, qualified: str, parameter: str) -> Mapping[str, tuple[str, ...]]:
         """Return how people speak of a parameter, by part of speech; empty if nothing says."""
+
+
+def declared_units(signatures: Iterable[Signature]) -> frozenset[str]:
+    """Return the units in which parameters are declared, those of lists included.
+
+    >>> from genie_dp.languages.types import Array, Measure
+    >>> parameters = (Parameter("sizes", "out", Array(Measure("KB"))),)
+    >>> declared_units([Signature("c", "q", "query", parameters)])
+    frozenset({'KB'})
+    """
+    units = (unit_of(p.type) for signature in signatures for p in signature.parameters)
+    return frozenset(unit for unit in units if unit is not None)
+
+
+def units_in_sentences(library: Library) -> Units:
+    """Return the units that are looked for in sentences that are said to a library."""
+    measured = {library.units.base(unit) for unit in declared_units(library.functions())}
+    return library.units.for_sentences(measured)

@@ -2,26 +2,7 @@
 
 from dataclasses import dataclass
 
-UNITS: dict[str, str] = {
-    # unit -> base unit; the units of ThingTalk 1.x
-    **dict.fromkeys(("ms", "s", "min", "h", "day", "week", "mon", "year"), "ms"),
-    **dict.fromkeys(("m", "km", "mm", "cm", "mi", "in", "ft"), "m"),
-    **dict.fromkeys(("mps", "kmph", "mph"), "mps"),
-    **dict.fromkeys(("kg", "g", "lb", "oz"), "kg"),
-    **dict.fromkeys(("Pa", "bar", "psi", "mmHg", "inHg", "atm"), "Pa"),
-    **dict.fromkeys(("C", "F", "K"), "C"),
-    **dict.fromkeys(("kcal", "kJ"), "kcal"),
-    **dict.fromkeys(("byte", "bytes", "KB", "KiB", "MB", "MiB", "GB", "GiB", "TB", "TiB"), "byte"),
-    "bpm": "bpm",
-    "dB": "dB",
-    "lx": "lx",
-    "m2": "m2",
-}
-# unit -> the other name of the same unit that canonical form writes.
-UNIT_SYNONYMS = {"bytes": "byte"}
-
-# How units are written, too.
-UNIT_ALIASES: dict[str, str] = {"month": "mon", "hour": "h", "minute": "min", "second": "s"}
+from genie_dp.languages.units import SHIPPED, Units
 
 ALIASES: dict[str, str] = {
     # the paper's names for common entity types (Genie, Fig. 4)
@@ -57,7 +38,7 @@ class Enum:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A number with a unit; `unit` is as declared, UNITS gives its base."""
+    """A number with a unit; `unit` is as declared, Units.base gives its base."""
 
     unit: str
 
@@ -104,6 +85,17 @@ def is_number(type_: Type) -> bool:
     return type_ in (NUMBER, CURRENCY) or isinstance(type_, Measure)
 
 
+def unit_of(type_: Type) -> str | None:
+    """Return the unit in which values, or those of a list, are measured; None for others.
+
+    >>> unit_of(Array(Measure("KB"))), unit_of(STRING)
+    ('KB', None)
+    """
+    while isinstance(type_, Array):
+        type_ = type_.element
+    return type_.unit if isinstance(type_, Measure) else None
+
+
 _BASIC_STEMS: dict[Type, str] = {
     STRING: "QUOTED_STRING",
     NUMBER: "NUMBER",
@@ -125,11 +117,15 @@ _TYPES_BY_STEM: dict[str, Type] = {stem: t for t, stem in _BASIC_STEMS.items()} 
 }
 
 
-def slot_stem(type_: Type) -> str | None:
+def slot_stem(type_: Type, units: Units = SHIPPED) -> str | None:
     """Return the stem of the placeholder for a type; None where people cannot say a constant.
 
     Durations are DURATION, other measures MEASURE with their base unit. Pictures cannot be said;
     enums and booleans are words; an array's constants are those of its element.
+
+    Args:
+        type_: the type.
+        units: those of the library.
 
     >>> from genie_dp.languages.types import Measure
     >>> slot_stem(Measure("KB")), slot_stem(Measure("h")), slot_stem(Entity("com.x:song"))
@@ -139,7 +135,7 @@ def slot_stem(type_: Type) -> str | None:
         case Basic():
             return _BASIC_STEMS.get(type_)
         case Measure(unit):
-            base = UNITS.get(unit, unit)
+            base = units.base(unit)
             return "DURATION" if base == "ms" else f"MEASURE_{base}"
         case Entity("tt:picture"):
             return None

@@ -29,3 +29,16 @@ def bf16_helps(device: str = "cpu") -> bool:
     # Torch before 2.9 cannot tell.
     capabilities: dict[str, bool] = getattr(torch.cpu, "get_capabilities", dict)()
     return any(capabilities.get(flag, False) for flag in ("avx512_bf16", "amx_bf16"))
+
+
+def can_use_bf16(device: str = "cpu") -> bool:
+    """Tell whether networks run in bfloat16 on a device; LSTMs do not on every processor."""
+    import torch
+
+    layer = torch.nn.LSTM(8, 8, batch_first=True).to(device)
+    try:
+        with torch.no_grad(), torch.autocast(torch.device(device).type, torch.bfloat16):
+            layer(torch.zeros(1, 2, 8, device=device))
+    except RuntimeError:
+        return False
+    return True

@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.models.layers import Features, Module
 from genie_dp.models.mixture import Batches
 from genie_dp.models.processes import Group
+from genie_dp.models.saved import save_tensors
 from genie_dp.rng import child_seed
 
 
@@ -136,7 +137,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
     part = folder / f".{target.name}.partial"
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
-    save_file({n: x.contiguous() for n, x in checkpoint.tensors.items()}, str(part / TENSORS))
+    save_tensors({n: x.contiguous() for n, x in checkpoint.tensors.items()}, part / TENSORS)
     (part / FACTS).write_text(json.dumps(checkpoint.facts), encoding="utf-8")
     for path in (part / TENSORS, part / FACTS, part):
         _sync(path)

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -68,6 +69,25 @@ def save_model(saved: SavedModel, folder: Path, *, int8: bool = False) -> None:
         part.replace(folder / name)
 
 
+def save_tensors(
+    tensors: Mapping[str, torch.Tensor], path: Path, facts: dict[str, str] | None = None
+) -> None:
+    """Write tensors; a disk that is full is an OSError that names the file, as everywhere.
+
+    Args:
+        tensors: by name.
+        path: the file.
+        facts: what it says of itself.
+    """
+    try:
+        save_file(dict(tensors), str(path), metadata=facts)
+    except SafetensorError as error:
+        number = re.search(r"\(os error (\d+)\)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from None
+
+
 def weights(model: Any) -> dict[str, torch.Tensor]:
     """Return the weights by name; one that several layers share comes once."""
     return {name: p.detach().cpu().contiguous() for name, p in model.named_parameters()}
@@ -106,7 +126,7 @@ def write_weights(model: Any, path: Path, *, int8: bool = False) -> None:
     if int8:
         for name in [name for name, x in kept.items() if x.dim() == 2]:
             kept[name], kept[f"{name}{SCALE}"] = _in_8_bits(kept[name])
-    save_file(kept, str(path), metadata=facts)
+    save_tensors(kept, path, facts)
     mask = os.umask(0)  # it can be read only by setting it
     os.umask(mask)
     path.chmod(0o666 & ~mask)

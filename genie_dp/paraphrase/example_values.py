@@ -7,7 +7,9 @@ from itertools import combinations
 from random import Random
 
 from genie_dp.errors import GenieError, Problem, Span
-from genie_dp.languages.types import STRING, Array, Entity, Type, slot_type
+from genie_dp.languages.library import Parameter
+from genie_dp.languages.types import STRING, Array, Entity, Type, slot_type, unit_of
+from genie_dp.languages.units import SHIPPED
 from genie_dp.paraphrase.shown import (
     PLACEHOLDER,
     ShownRow,
@@ -333,7 +335,22 @@ class ExampleValues:
         listed = tuple(dict.fromkeys(self._values_of_lists(stem, parameter)))
         if stem.startswith("GENERIC_ENTITY") and stem.rpartition(":")[2] in _TITLES:
             return tuple(f'"{value}"' for value in listed)
-        return listed or TABLE.get(stem, ())
+        return listed or self._amounts(stem, parameter) or TABLE.get(stem, ())
+
+    def _amounts(self, stem: str, parameter: str) -> tuple[str, ...]:
+        """Return amounts in a unit beyond those of ThingTalk 1.x; none in the others."""
+        units = SHIPPED if self.library is None else self.library.units
+        declared = self._declared(parameter)
+        name = unit_of(declared.type) if declared is not None else None
+        unit = units.by_name.get(name or stem.removeprefix("MEASURE_"))
+        if not stem.startswith("MEASURE_") or unit is None or unit.is_classic:
+            return ()
+        return tuple(f"{number} {unit.plural}" for number in (2, 5, 10, 20, 50))
+
+    def _declared(self, parameter: str) -> Parameter | None:
+        function, _, name = parameter.rpartition(":")
+        skill_function = self.library.find(function) if self.library and function else None
+        return skill_function.signature.parameter(name) if skill_function else None
 
     def _values_of_lists(self, stem: str, parameter: str) -> Iterator[str]:
         if self.library is None:
@@ -342,9 +359,7 @@ class ExampleValues:
             yield from self.library.values(name)
 
     def _tag(self, parameter: str) -> Iterator[str]:
-        function, _, name = parameter.rpartition(":")
-        skill_function = self.library.find(function) if self.library and function else None
-        declared = skill_function.signature.parameter(name) if skill_function else None
+        declared = self._declared(parameter)
         if declared is not None and declared.value_list and _is_text(declared.type):
             yield declared.value_list
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.run.files import named_trouble
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,8 @@ class Journal:
         }
         with self.lock:
             if self.path is not None:
-                with self.path.open("w" if self.begins_anew else "a", encoding="utf-8") as file:
+                mode = "w" if self.begins_anew else "a"
+                with named_trouble(self.path), self.path.open(mode, encoding="utf-8") as file:
                     file.write(json.dumps(line, ensure_ascii=False) + "\n")
                 self.begins_anew = False
             self.answers.update({key: tuple(texts) for key, texts in answers.items()})

@@ -36,7 +36,7 @@ from genie_dp.records import DEFAULT_LANGUAGE, Example
 from genie_dp.rows import rows_format, to_json, write_rows
 from genie_dp.run.files import refuse_existing, refuse_overlap
 from genie_dp.run.manifest import hashes_of, manifest_of, write_json
-from genie_dp.run.stage import Output, Result, show_progress
+from genie_dp.run.stage import Output, Result, holds_output, show_progress
 from genie_dp.run.workers import in_processes
 from genie_dp.synthesis.sentence_hashes import SentenceHashes
 from genie_dp.texts import read_text
@@ -195,6 +195,7 @@ class ParaphraseBlock:
     tally: AutoTally
 
 
+@holds_output
 def run(
     config: ParaphraseConfig,
     inputs: Sequence[str],

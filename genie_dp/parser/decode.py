@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 from genie_dp.languages.scope import OUT_OF_SCOPE, ScopedGrammar
@@ -78,6 +79,15 @@ class Decoder:
                 beginnings.add(OUT_OF_SCOPE)
             grammar = ScopedGrammar(grammar, frozenset(beginnings))
             self.constraint = Constraint(grammar, vocabulary)
+
+    def searching(self, *, beam: int, longest: int) -> "Decoder":
+        """Return a decoder of the network that searches otherwise.
+
+        It goes on with what this one has found out about the grammar.
+        """
+        other = copy(self)
+        other.settings = search_settings(beam=beam, longest=longest)
+        return other
 
     def decode(self, sentences: Sequence[tuple[str, ...]]) -> list[tuple[Decoded, ...]]:
         """Return the programs of each sentence, best first, none twice.

@@ -32,7 +32,7 @@ from genie_dp.parser.validation import Checked, validation_rows
 from genie_dp.records import Spent
 from genie_dp.run.manifest import PRIVATE, ledgers_in, write_json
 from genie_dp.run.page import render_card
-from genie_dp.run.stage import Output, Result
+from genie_dp.run.stage import Output, Result, holds_output
 from genie_dp.run.work import PARSER, put_in_place, refuse_output
 
 # What config.json says of a parser that must be the same for all.
@@ -132,6 +132,7 @@ class _Ensemble:
     validation: str
 
 
+@holds_output
 def run(
     config: EnsembleConfig,
     folders: Sequence[Path],

@@ -6,6 +6,7 @@ wants something else has words that no row said with them. This tells more than 
 the program alone (docs/parser.md).
 """
 
+import io
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -288,8 +289,9 @@ class Evidence:
 
     def save(self, path: Path) -> None:
         """Write all of it."""
-        with path.open("wb") as file:
-            np.savez(file, hashes=self.hashes, telling=self.telling, told=self.told)
+        out = io.BytesIO()  # numpy does not say why it cannot write a file
+        np.savez(out, hashes=self.hashes, telling=self.telling, told=self.told)
+        path.write_bytes(out.getvalue())
 
     @classmethod
     def load(cls, path: Path) -> "Evidence":
@@ -318,6 +320,7 @@ class _Said:
 
     def add(self, store: RowStore, language: Language, step: int) -> None:
         """Count the rows of a store, one of so many."""
+        # Functions are of an outline, for texts have none, and there are fewer.
         functions_in, parts_in = cache(language.functions_in), cache(language.parts_in)
         start, end, value = map(self._number, (_START, _END, _VALUE))
         bare = self._number(_BARE) << 32
@@ -342,7 +345,7 @@ class _Said:
                 terms.add(bare)
             parts = parts_in(tuple(text.split(" ")))
             part_numbers = [self._parts.setdefault(part, len(self._parts)) for part in parts]
-            for function in set(functions_in(text)):
+            for function in set(functions_in(language.outline(text)[0])):
                 self._functions[function].add(terms, part_numbers)
 
     def _number(self, name: str) -> int:

@@ -204,7 +204,8 @@ class Parser:
         )
         reader = None
         if target.reads_values:
-            reader = load_reader(reads, phrases=files.read_reader(path).phrases)
+            phrases = files.read_reader(path).phrases
+            reader = load_reader(reads, phrases=phrases, units=target.units)
         return cls(
             decoder,
             reader=reader,

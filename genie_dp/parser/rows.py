@@ -22,17 +22,18 @@ import xxhash
 from genie_dp.dataset.scan import as_row, hash_of
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages import Language, get_language
-from genie_dp.languages.library import Library
+from genie_dp.languages.library import Library, units_in_sentences
 from genie_dp.languages.programs import ByOutline
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.thingtalk.ast import And, Call, Or
 from genie_dp.languages.thingtalk.traverse import rewrite
 from genie_dp.languages.types import is_slot
+from genie_dp.languages.units import COMMON, Units
 from genie_dp.models.vocabulary import Pair
 from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
-from genie_dp.parser.reading.prepare import Left, Preparer, fixed_constants, key_of, phrases_of
+from genie_dp.parser.reading.prepare import Left, Preparer, fixed_constants, phrases_of
 from genie_dp.parser.reading.reading import MOST_CHARACTERS, Locale
 from genie_dp.private_prior import row_weight
 from genie_dp.recipe import fits, kind_in_words
@@ -133,6 +134,18 @@ def some_of(rows: Iterable[Example], most: int) -> Iterator[Example]:
     yield from held_out
 
 
+class _Numbers(dict[str, int]):
+    """The number of each token, given when it is first asked for; `names` are in their order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __missing__(self, token: str) -> int:
+        self.names.append(token)
+        return self.setdefault(token, len(self))
+
+
 class RowStore(Sequence[Pair]):
     """Rows in the order they came; a row is made when it is asked for.
 
@@ -146,8 +159,7 @@ class RowStore(Sequence[Pair]):
 
     def __init__(self) -> None:
         """Begin without rows."""
-        self._names: list[str] = []
-        self._ids: dict[str, int] = {}
+        self._ids = _Numbers()
         self._tokens = array("i")
         self._middles = array("q")
         self._ends = array("q", [0])
@@ -165,21 +177,14 @@ class RowStore(Sequence[Pair]):
 
     def add(self, sentence: str, program: str, *, weight: float = 1.0, group: str = "") -> None:
         """Add a row of two texts."""
-        self._tokens.extend(map(self._id, sentence.split()))
+        self._tokens.extend(map(self._ids.__getitem__, sentence.split()))
         self._middles.append(len(self._tokens))
-        self._tokens.extend(map(self._id, program.split()))
+        self._tokens.extend(map(self._ids.__getitem__, program.split()))
         self._ends.append(len(self._tokens))
         self._weights.append(weight)
         if group not in self._group_names:
             self._group_names.append(group)
         self._groups.append(self._group_names.index(group))
-
-    def _id(self, token: str) -> int:
-        number = self._ids.get(token)
-        if number is None:
-            number = self._ids[token] = len(self._names)
-            self._names.append(token)
-        return number
 
     def __len__(self) -> int:
         """Return how many rows there are."""
@@ -188,7 +193,7 @@ class RowStore(Sequence[Pair]):
     @property
     def names(self) -> Sequence[str]:
         """Return all different tokens."""
-        return self._names
+        return self._ids.names
 
     @property
     def longest_program(self) -> int:
@@ -210,7 +215,7 @@ class RowStore(Sequence[Pair]):
             raise IndexError(place)
         place %= len(self)
         start, middle, end = self._ends[place], self._middles[place], self._ends[place + 1]
-        names = self._names
+        names = self._ids.names
         return Pair(
             tuple([names[i] for i in self._tokens[start:middle]]),
             tuple([names[i] for i in self._tokens[middle:end]]),
@@ -228,13 +233,13 @@ class RowStore(Sequence[Pair]):
         return self._texts(self._middles, islice(self._ends, 1, None))
 
     def _texts(self, starts: Iterable[int], ends: Iterable[int]) -> Iterator[str]:
-        name, tokens = self._names.__getitem__, self._tokens
+        name, tokens = self._ids.names.__getitem__, self._tokens
         for start, end in zip(starts, ends, strict=False):
             yield " ".join(map(name, tokens[start:end]))
 
     def begins(self) -> set[str]:
         """Return the first tokens of the programs."""
-        return {self._names[self._tokens[middle]] for middle in self._middles}
+        return {self._ids.names[self._tokens[middle]] for middle in self._middles}
 
     def outer(self) -> list[Pair]:
         """Return the rows without their sentences and programs."""
@@ -303,6 +308,11 @@ class Target:
     def reads_values(self) -> bool:
         """Return whether programs hold what readers find in sentences."""
         return self.language.reads_values(self.library)
+
+    @property
+    def units(self) -> Units:
+        """Return the units that readers look for in sentences."""
+        return COMMON if self.library is None else units_in_sentences(self.library)
 
 
 def canonical_text(program: str, target: Target) -> str:
@@ -472,7 +482,7 @@ def learn_reading(config: ParserConfig, target: Target) -> Reading:
         return Reading()
     sample = _sample(config)
     plain = [row for row in sample if row.source == "synthetic"]
-    reader = load_reader(config.reader)
+    reader = load_reader(config.reader, units=target.units)
     preparer = Preparer(reader, target.language, target.library, NOW, locale(config))
     fixed = fixed_constants(plain, target.language) if plain else _unsaid(sample, preparer)
     return Reading(phrases_of(plain or sample, replace(preparer, fixed=fixed)), fixed)
@@ -505,7 +515,7 @@ def _unsaid(rows: Iterable[Example], preparer: Preparer) -> frozenset[str]:
     for row in rows:
         found = preparer.language.literals(row.program.split(" "))
         constants = [literal.constant for literal in found if not literal.is_text]
-        text_of_key = {key_of(constant): constant for constant in constants}
+        text_of_key = {preparer.key_of(constant): constant for constant in constants}
         if text_of_key:
             read = preparer.reader.read(row.utterance, now=NOW, locale=preparer.locale)
             if not read.values:
@@ -657,10 +667,11 @@ class RowMaker:
         self.known = frozenset(library.names() if library is not None else ())
         self.preparer: Preparer | None = None
         if config.prepare and target.reads_values:
-            reader = load_reader(config.reader, phrases=reading.phrases)
+            reader = load_reader(config.reader, phrases=reading.phrases, units=target.units)
             self.preparer = Preparer(
                 reader, target.language, target.library, NOW, locale(config), reading.fixed
             )
+        self._known = ByOutline(target.language, self._has_known_functions)
         self._forms = ByOutline(target.language, self._form_of)
 
     def make(self, row: Example, factor: float = 1.0) -> LearnedRow | str:
@@ -673,10 +684,7 @@ class RowMaker:
             return LearnedRow(sentence, OUT_OF_SCOPE, weight, "", family, row.source, ())
         if row.language != language.name:
             return f"a program in {row.language}"
-        # Policies may name all functions of a skill.
-        if language.has_skills and not all(
-            name in self.known or name.endswith(".*") for name in language.functions_in(row.program)
-        ):
+        if language.has_skills and not self._known(row.program)[1]:
             return "a function that the skills do not have"
         prepared = row
         if self.preparer is not None:
@@ -713,6 +721,11 @@ class RowMaker:
             return tokenize(sentence)
         reader, place = self.preparer.reader, self.preparer.locale
         return reader.read(sentence[:MOST_CHARACTERS], now=NOW, locale=place).tokens
+
+    def _has_known_functions(self, program: str) -> tuple[str, bool]:
+        # Policies may name all functions of a skill.
+        names = self.target.language.functions_in(program)
+        return program, all(name in self.known or name.endswith(".*") for name in names)
 
     def _form_of(self, program: str) -> tuple[str, tuple[str, tuple[str, ...]]]:
         """Return the canonical form of a program, what is wrong with it, and its functions.

@@ -6,7 +6,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,7 +48,7 @@ from genie_dp.run.cache import keep_pickled, load_pickled, place_in_cache
 from genie_dp.run.files import sha256_of
 from genie_dp.run.manifest import PRIVATE, write_json
 from genie_dp.run.page import render_card
-from genie_dp.run.stage import Output, Result
+from genie_dp.run.stage import Output, Result, hold_output
 from genie_dp.run.work import PARSER, enter_work, interruptible, put_in_place, refuse_output
 from genie_dp.templates.inputs import library_fingerprint
 
@@ -188,14 +188,7 @@ def run(
     screen = _Screen(config, progress)
     job = _read(config, output, library, language, spent, licence, screen)
     is_first = rank() == 0
-    if is_first:
-        # A run that was let in goes on, even if what it is to replace is there.
-        refuse_output(
-            job.folder, job.work, PARSER, resume=output.resume, overwrite=output.overwrite
-        )
-        enter_work(job.work, job.settings(), resume=output.resume)
-    guard: AbstractContextManager[None] = interruptible(job.work) if is_first else nullcontext()
-    with guard, _nothing_left(job) if is_first else nullcontext():
+    with _entered(job) if is_first else nullcontext():
         material, reading = prepare(job, jobs)
         trained = _train(job, material, device, threads, tensorboard)
         if is_first:
@@ -271,6 +264,18 @@ def rank() -> int:
 def _world() -> int:
     """Return how many processes train together, as torchrun says it."""
     return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+@contextmanager
+def _entered(job: _Run) -> Iterator[None]:
+    """Keep the output and its work folder for this run, until the block ends."""
+    resume, overwrite = job.output.resume, job.output.overwrite
+    with hold_output(job.output):
+        # A run that was let in goes on, even if what it is to replace is there.
+        refuse_output(job.folder, job.work, PARSER, resume=resume, overwrite=overwrite)
+        enter_work(job.work, job.settings(), resume=resume)
+        with interruptible(job.work), _nothing_left(job):
+            yield
 
 
 @contextmanager
@@ -369,7 +374,7 @@ def in_minutes(seconds: float) -> str:
 
 def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
     """Return the rows in the form in which they are learned, and how they were read."""
-    rows, reading = _prepare_rows(job, jobs)
+    rows, reading, evidence = _prepare_rows(job, jobs)
     check_spent(rows.counts["private"], job.spent)
     validation = validation_rows(job.config, job.target, reading, rows)
     texts, begins = grammar_texts(rows, job.target.language.name), first_tokens(rows)
@@ -380,7 +385,6 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
     from genie_dp.parser.training import Material
 
     refusals = tuple(Checked(sentence, OUT_OF_SCOPE) for sentence in rows.refused_held_out)
-    evidence = Evidence.from_rows((*rows.parts, rows.incomplete), job.target.language)
     if job.start:
         evidence = job.start.evidence_beside(evidence)
     material = Material(
@@ -399,8 +403,8 @@ _LEAST_KEPT = 10_000  # rows: fewer are prepared in seconds
 _MOST_KEPT = 3  # prepared jobs, 20 MB each of 100,000 rows
 
 
-def _prepare_rows(job: _Run, jobs: int) -> "tuple[Rows, Reading]":
-    """Return the prepared rows and how they were read, as they were kept or anew.
+def _prepare_rows(job: _Run, jobs: int) -> tuple[Rows, Reading, Evidence]:
+    """Return the prepared rows, how they were read and what they say, as kept or anew.
 
     Rows with a private one among them, or with a ledger, are never kept: the cache is no place for
     them.
@@ -410,7 +414,7 @@ def _prepare_rows(job: _Run, jobs: int) -> "tuple[Rows, Reading]":
     config = {name: x for name, x in settings["config"].items() if name not in _OF_TRAINING}
     is_public = not (job.spent or job.ledgers or _world() > 1)
     place = place_in_cache({**settings, "config": config}, ".rows") if is_public else None
-    kept: tuple[Rows, Reading] | None = load_pickled(place)
+    kept: tuple[Rows, Reading, Evidence] | None = load_pickled(place)
     if kept is not None:
         job.screen.note("the rows are as they were prepared before")
         return kept
@@ -433,10 +437,11 @@ def _prepare_rows(job: _Run, jobs: int) -> "tuple[Rows, Reading]":
         add_contrast(rows)
     if job.config.out_of_scope:
         add_refused(rows, maker)
+    evidence = Evidence.from_rows((*rows.parts, rows.incomplete), job.target.language)
     is_worth_it = sum(map(len, rows.parts)) >= _LEAST_KEPT
     if place is not None and is_worth_it and not rows.counts["private"]:
-        keep_pickled(place, (rows, reading), most=_MOST_KEPT)
-    return rows, reading
+        keep_pickled(place, (rows, reading, evidence), most=_MOST_KEPT)
+    return rows, reading, evidence
 
 
 def _note_rows(rows: Rows, screen: _Screen) -> None:

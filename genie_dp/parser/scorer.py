@@ -54,7 +54,8 @@ class ParserScorer:
         self.device = device
         self._preparer: Preparer | None = None
         if self.target.reads_values:
-            reader = load_reader(str(facts["reader"]), phrases=files.read_reader(folder).phrases)
+            phrases = files.read_reader(folder).phrases
+            reader = load_reader(str(facts["reader"]), phrases=phrases, units=self.target.units)
             texts = files.read_texts(folder)
             found = (self.target.language.literals(text.split(" ")) for text in texts)
             fixed = frozenset(literal.constant for literals in found for literal in literals)

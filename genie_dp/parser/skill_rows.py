@@ -1,6 +1,6 @@
 """The real sentences of skills as rows: what stands in their eval.tsv."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -14,6 +14,7 @@ from genie_dp.languages.thingtalk.ast import LocationValue
 from genie_dp.languages.thingtalk.traverse import rewrite
 from genie_dp.parser.reading.places import gazetteer
 from genie_dp.records import Example
+from genie_dp.skills.check import problem_in_line
 from genie_dp.texts import read_text
 
 EVALUATION_FILE = "eval.tsv"
@@ -52,15 +53,36 @@ def skill_rows(
         GenieError: N020, no skill has any; at the end, N021, lines without sentence or program, and
             what is wrong with programs.
     """
+    yield from evaluation_rows(evaluation_files(paths), language, library)
+
+
+def evaluation_rows(
+    files: Iterable[Path],
+    language: Language,
+    library: Library | None,
+    *,
+    needs_program: bool = True,
+) -> Iterator[Example]:
+    """Yield the rows of such files, as `skill_rows` does.
+
+    Args:
+        files: with lines of utterance<TAB>program.
+        language: that of the programs.
+        library: skills that the programs are checked with.
+        needs_program: whether a line without a program is a mistake; its program is "" else.
+
+    Raises:
+        GenieError: at the end, N021 and what is wrong with programs.
+    """
     problems: list[Problem] = []
     sources: dict[str, str] = {}
-    for file in evaluation_files(paths):
+    for file in files:
         text = read_text(file)
         for number, line in enumerate(text.split("\n"), 1):
             if not line.strip() or (number == 1 and line.split("\t")[0] == _HEADER):
                 continue
             try:
-                row = _row(file, number, line, language, library)
+                row = _row(file, number, line, language, library, needs_program=needs_program)
             except GenieError as error:
                 problems += error.problems
                 sources[str(file)] = text
@@ -71,13 +93,21 @@ def skill_rows(
 
 
 def _row(
-    file: Path, number: int, line: str, language: Language, library: Library | None
+    file: Path,
+    number: int,
+    line: str,
+    language: Language,
+    library: Library | None,
+    *,
+    needs_program: bool,
 ) -> Example:
     sentence, program, *_ = [*line.split("\t"), ""]
-    if not sentence.strip() or not program.strip():
+    if not sentence.strip() or (needs_program and not program.strip()):
         place = Span(str(file), number, 1, number, len(line) + 1)
         raise GenieError(Problem("N021", "expected utterance<TAB>program", place))
     id = f"{file.parent.name}:{number}"
+    if not program.strip():
+        return Example(id, sentence, "", language.name, "human")
     if program.strip() == OUT_OF_SCOPE:
         return Example(id, sentence, OUT_OF_SCOPE, language.name, "human")
     try:
@@ -86,17 +116,9 @@ def _row(
         tokens = language.tokens(tree, library)
     except GenieError as error:
         place = Span(str(file), number, len(sentence) + 2, number, len(line) + 1)
-        raise GenieError(_in_line(problem, place) for problem in error.problems) from None
+        raise GenieError(problem_in_line(problem, place) for problem in error.problems) from None
     functions = tuple(language.functions(tree))
     return Example(id, sentence, tokens, language.name, "human", functions=functions)
-
-
-def _in_line(problem: Problem, place: Span) -> Problem:
-    """Return a mistake of a program where it is in the file; `place` is that of the program."""
-    if problem.span is None:
-        return replace(problem, span=place)
-    first, last = (place.column + c - 1 for c in (problem.span.column, problem.span.end_column))
-    return replace(problem, span=replace(place, column=first, end_column=last))
 
 
 def at_known_places(program: Any) -> Any:

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
+from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.models.batches import Batch, collate
 from genie_dp.models.calibration import Calibration
-from genie_dp.models.device import bf16_helps
+from genie_dp.models.device import bf16_helps, can_use_bf16
 from genie_dp.models.encoder import Encoder, KeptVectors
 from genie_dp.models.language_model import ProgramBatches, ProgramLSTM
 from genie_dp.models.layers import Features, give_vectors
@@ -28,7 +29,7 @@ from genie_dp.models.loop import (
 from genie_dp.models.mixture import Chunks, Part, Strategy
 from genie_dp.models.processes import Group
 from genie_dp.models.recurrent import start_decoder
-from genie_dp.models.saved import SavedModel, continue_from, round_weights
+from genie_dp.models.saved import SavedModel, continue_from, round_weights, save_tensors
 from genie_dp.models.sentences import encode
 from genie_dp.models.seq2seq import SteppedTorch, build
 from genie_dp.models.vocabulary import UNK, Pair, TokenCounts, Vocabulary
@@ -214,12 +215,13 @@ def _train(
     model, vocabulary = network.model, network.vocabulary
     if config.language_model != "none" and material.start is None:
         _start_decoder(model, config, material, vocabulary, work, group)
-    run = _run(config, material, model, vocabulary, work, device, group, listen)
+    decoder = decoder_of(config, material, model, vocabulary, beam=1, longest=_SHORT)
+    run = _run(config, material, decoder, model, work, device, group, listen)
     run.train(work / CHECKPOINTS)
     if config.weights == "int8":  # what is measured is what is kept
         round_weights(model)
     longest = max(longest_of(material.rows), material.start.longest if material.start else 0)
-    best = decoder_of(config, material, model, vocabulary, beam=config.beam, longest=longest)
+    best = decoder.searching(beam=config.beam, longest=longest)
     measurement = score(best, material.validation, material.evidence)
     refusals = score(best, material.refusals, material.evidence)
     is_real = bool(config.validation)
@@ -256,15 +258,18 @@ def _refusal_figures(
 def _run(
     config: ParserConfig,
     material: Material,
+    decoder: Decoder,
     model: Any,
-    vocabulary: Vocabulary,
     work: Path,
     device: str,
     group: Group | None,
     listen: Listener | None,
 ) -> Run:
-    """Return the run of the network, where its last checkpoint left it."""
-    decoder = decoder_of(config, material, model, vocabulary, beam=1, longest=_SHORT)
+    """Return the run of the network, where its last checkpoint left it.
+
+    Args:
+        decoder: of the network, for validations on the way.
+    """
     sample = material.validation[:: max(1, len(material.validation) // _ON_THE_WAY)]
     metrics = MetricsFile(work / "metrics.jsonl")
 
@@ -279,7 +284,7 @@ def _run(
 
     run = Run(
         model,
-        _batches(config, material, vocabulary),
+        _batches(config, material, decoder.vocabulary),
         train_settings(config, device),
         group=group,
         listen=record,
@@ -314,7 +319,14 @@ def _batches(config: ParserConfig, material: Material, vocabulary: Vocabulary) -
 
 
 def train_settings(config: ParserConfig, device: str = "cpu") -> TrainSettings:
-    """Return the settings of the loop on a device."""
+    """Return the settings of the loop on a device.
+
+    Raises:
+        GenieError: N008, bfloat16 is asked for and the device has none.
+    """
+    if config.bf16 and not can_use_bf16(device):
+        message = f"{device} does not run these networks in bfloat16"
+        raise GenieError(Problem("N008", message, hint="leave --bf16 (bf16 in a recipe) out"))
     seconds = None if config.minutes is None else 60.0 * config.minutes
     return TrainSettings(
         TrainingBudget(steps=config.steps, epochs=config.epochs, seconds=seconds),
@@ -417,7 +429,7 @@ def _start_decoder(
         Run(language_model, batches, TrainSettings(budget, seed=config.seed), group=group).train()
         if group is None or group.rank == 0:
             partial = path.with_suffix(".partial")
-            save_file(language_model.state_dict(), partial)
+            save_tensors(language_model.state_dict(), partial)
             partial.replace(path)
     start_decoder(model, language_model)
 

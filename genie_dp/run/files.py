@@ -1,6 +1,7 @@
 """Files and URLs, compressed or not: read with errors that help, written whole or not at all."""
 
 import bz2
+import errno
 import gzip
 import hashlib
 import lzma
@@ -10,9 +11,9 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from io import BufferedIOBase, TextIOWrapper
+from io import BufferedIOBase, BufferedWriter, FileIO, TextIOWrapper
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, Any, BinaryIO, cast
 
 from genie_dp.errors import GenieError, Problem, Span
 
@@ -269,11 +270,48 @@ def _local(path: Path) -> Iterator[BinaryIO]:
     # The process number keeps two runs apart that write one file.
     temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        with temporary.open("wb") as raw, _compress(raw, path.name) as out:
+        with NamedFile.open(temporary, "wb", path) as raw, _compress(raw, path.name) as out:
             yield out
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+# What a write says that fails; it knows no name of the file.
+DISK_TROUBLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+class NamedFile(FileIO):
+    """A file whose errors name it, also those of writing, to which Python gives no name.
+
+    Attributes:
+        shown: the name in errors.
+    """
+
+    shown: str
+
+    @classmethod
+    def open(cls, path: Path, mode: str, shown: Path | None = None) -> BinaryIO:
+        """Return a buffered file to write; `shown` is what its errors call it."""
+        raw = cls(path, mode)
+        raw.shown = str(shown or path)
+        return cast("BinaryIO", BufferedWriter(raw))
+
+    def write(self, content: Any, /) -> int:
+        """Write bytes; return how many."""
+        with named_trouble(self.shown):
+            return super().write(content) or 0
+
+
+@contextmanager
+def named_trouble(name: str | Path) -> Iterator[None]:
+    """Give a name to what a full disk says in this block, where it names no file."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno in DISK_TROUBLE:
+            error.filename = str(name)
+        raise
 
 
 def _remote(target: str) -> BinaryIO:

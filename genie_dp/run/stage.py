@@ -1,18 +1,22 @@
 """What every stage takes and gives: where it writes, how it shows progress, what it made."""
 
+import functools
+import inspect
 import sys
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.run.files import local_target
-from genie_dp.run.work import work_folder_of
+from genie_dp.run.work import hold, work_folder_of
 
 Row = TypeVar("Row")
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
 _FIRST_LINE, _NEXT_LINE = 10.0, 30.0  # seconds; of progress where there is no terminal
 
 
@@ -51,6 +55,32 @@ class Output:
     def work(self) -> Path:
         """Return the folder where a run lies until it is complete; of a URL it is a local one."""
         return work_folder_of(self.path or Path(self.target.rsplit("/", 1)[-1]))
+
+
+@contextmanager
+def hold_output(output: Output | Path) -> Iterator[None]:
+    """Keep other runs away from an output while the block runs (`run.work.hold`).
+
+    Standard output and URLs have no place beside them that could be held.
+
+    Raises:
+        GenieError: another run holds it (Y027).
+    """
+    path = output.path if isinstance(output, Output) else output
+    with hold(path) if path is not None else nullcontext():
+        yield
+
+
+def holds_output(run: Callable[Given, Made]) -> Callable[Given, Made]:
+    """Return a stage's `run` that keeps other runs away from its `output` (`hold_output`)."""
+    signature = inspect.signature(run)
+
+    @functools.wraps(run)
+    def run_alone(*args: Given.args, **kwargs: Given.kwargs) -> Made:
+        with hold_output(signature.bind(*args, **kwargs).arguments["output"]):
+            return run(*args, **kwargs)
+
+    return run_alone
 
 
 class Result:
@@ -115,6 +145,12 @@ def _with_lines(rows: Iterable[Row], label: str, total: int | None) -> Iterator[
         if time.monotonic() > due:
             print(f"{label}: {count:,}{of_all}", file=sys.stderr, flush=True)  # noqa: T201
             due = time.monotonic() + _NEXT_LINE
+
+
+def tell(text: str, *, show: bool | None = None) -> None:
+    """Write a line to stderr: with `show` True, or where it is None and there is a terminal."""
+    if show or (show is None and sys.stderr.isatty()):
+        print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 
 def write_over(text: str, *, show: bool | None = None) -> None:

@@ -6,14 +6,23 @@ by a run that was killed in between, and is cut off.
 
 import json
 import os
+import shlex
 import shutil
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.run.files import NamedFile, named_trouble
+
+try:
+    import fcntl
+except ImportError:  # Windows, where runs do not keep others out
+    fcntl = None  # type: ignore[assignment]
 
 JOURNAL = "journal.jsonl"
 
@@ -72,7 +81,7 @@ def open_work(
     last = last_line(path / JOURNAL) or {}
     sizes = last.get("sizes", {})
     opened = {name: open_cut(path / name, sizes.get(name, 0)) for name in files}
-    journal = open(path / JOURNAL, "ab")  # noqa: SIM115 - closed by WorkFolder.close
+    journal = open_cut(path / JOURNAL, 0, cut=False)
     return WorkFolder(path, opened, journal, last)
 
 
@@ -122,18 +131,25 @@ def differing(left_settings: Mapping[str, Any], right_settings: Mapping[str, Any
     return names
 
 
-def open_cut(path: Path, size: int) -> BinaryIO:
-    """Return a file to append to, without what the journal does not know.
+def open_cut(path: Path, size: int, *, cut: bool = True) -> BinaryIO:
+    """Return a file to append to, without what the journal does not know; its errors name it.
+
+    Args:
+        path: the file.
+        size: how many bytes of it are known.
+        cut: whether the rest goes.
 
     Raises:
         GenieError: what the journal knows is not there (Y026).
     """
-    file = path.open("ab")
+    file = NamedFile.open(path, "ab")
     if file.tell() < size:
         file.close()
         hint = "start again with --overwrite"
         raise GenieError(Problem("Y026", f"{path} is shorter than it was", hint=hint))
-    if file.tell() > size:  # ext4 writes a file out when it is closed if it was ever cut to nothing
+    if (
+        cut and file.tell() > size
+    ):  # ext4 writes a file out when it is closed if it was ever cut to nothing
         file.truncate(size)
         file.seek(0, os.SEEK_END)
     return file
@@ -164,12 +180,115 @@ def refuse_or_clear(target: Path | None, work: Path, *, resume: bool, overwrite:
 
 @contextmanager
 def interruptible(work: Path) -> Iterator[None]:
-    """Say how to go on when the run is interrupted: the work folder stays."""
+    """Say how to go on when the run is interrupted: the work folder stays.
+
+    What a full disk says without a name gets that of the folder.
+    """
     try:
-        yield
+        with named_trouble(work):
+            yield
     except KeyboardInterrupt as interrupt:
         interrupt.add_note(f"what was done so far is in {work}; go on with --resume")
         raise
+
+
+# ---------------------------------------------------------------------------- one run at a time
+
+# Locks that this process holds: the system keeps others out, and not this process itself.
+_HELD: dict[Path, dict[str, Any]] = {}
+
+
+@contextmanager
+def hold(target: Path) -> Iterator[None]:
+    """Keep other runs away from an output while the block runs.
+
+    A file beside the output says who holds it, and is locked: the lock of a process ends with it,
+    however it ends. An error of a full disk that names no file names the output.
+
+    Raises:
+        GenieError: another run holds it (Y027).
+    """
+    with named_trouble(target):
+        if fcntl is None or target.name in ("", "..") or (target.exists() and _is_device(target)):
+            yield
+            return
+        path = target.with_name(f".{target.name}.lock").absolute()
+        made = [folder for folder in path.parents if not folder.exists()]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with _lock(path, target):
+                yield
+        finally:
+            _remove_empty(made)
+
+
+def _is_device(path: Path) -> bool:
+    return not (path.is_file() or path.is_dir())
+
+
+def _remove_empty(folders: Sequence[Path]) -> None:
+    """Remove folders that were made for a lock alone, the innermost first."""
+    for folder in folders:
+        try:
+            folder.rmdir()
+        except OSError:  # something is in it
+            return
+
+
+@contextmanager
+def _lock(path: Path, target: Path) -> Iterator[None]:
+    if path in _HELD:
+        raise _held_error(target, _HELD[path])
+    file = _open_lock(path, target)
+    holder = {
+        "process": os.getpid(),
+        "since": datetime.now().astimezone().isoformat(" ", "seconds"),
+        "command": shlex.join([Path(sys.argv[0] or "python").name, *sys.argv[1:]]),
+    }
+    try:
+        _HELD[path] = holder
+        file.seek(0)
+        file.truncate()
+        file.write(json.dumps(holder))
+        file.flush()
+        yield
+    finally:
+        del _HELD[path]
+        path.unlink(missing_ok=True)
+        file.close()
+
+
+def _open_lock(path: Path, target: Path) -> IO[str]:
+    """Return the open file of a lock that is ours."""
+    while True:
+        file = open(path, "a+", encoding="utf-8")  # noqa: SIM115 - closed by _lock
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Who held it may have removed the file meanwhile: then this lock is of no file.
+            if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        except (BlockingIOError, PermissionError):
+            holder = _holder(file)
+            file.close()
+            raise _held_error(target, holder) from None
+        file.close()
+
+
+def _holder(file: IO[str]) -> dict[str, Any]:
+    file.seek(0)
+    try:
+        holder = json.loads(file.read())
+    except ValueError:  # it has the lock, and is about to say who it is
+        return {}
+    return holder if isinstance(holder, dict) else {}
+
+
+def _held_error(target: Path, holder: Mapping[str, Any]) -> GenieError:
+    who = "another process"
+    if holder:
+        who = f"process {holder['process']} since {holder['since']}: {holder['command']}"
+    hint = "wait until it is done, end it, or name another output"
+    return GenieError(Problem("Y027", f"{target} is being made by {who}", hint=hint))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What is missing or odd in a library; all of it warnings.
+"""What is missing or odd in a library: warnings; and what is wrong with its sentences (K018).
 
 | K100 function without template | K101 output without phrase | K102 entity type without values |
 | K103 text without value list | K104 value list that no file gives | K105 enum value unspoken |
@@ -6,16 +6,26 @@
 | K108 phrase without place for its value | K109 phrase with a place it cannot have |
 | K110 part of speech that does not go with the type | K111 entity type that nobody declares |
 | K112 function without phrase | K113 misspelt annotation | K114 several unique outputs |
-| K115 braces in a phrase that are no inflection |
+| K115 braces in a phrase that are no inflection | K116 phrase that no sentence has |
+| K117 phrase of a comparison that begins with "that" |
+| K118 sentence with two programs | K119 programs of skills that are not loaded |
+| K121 eval.tsv without its header |
 """
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 
-from genie_dp.errors import Problem, Span, did_you_mean
+from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages import types as ty
+from genie_dp.languages.scope import OUT_OF_SCOPE
+from genie_dp.languages.thingtalk.canonical import canonical
 from genie_dp.languages.thingtalk.declarations import Annotation, ClassDef, FunctionDecl, ParamDecl
 from genie_dp.languages.thingtalk.operators import is_numeric
+from genie_dp.languages.thingtalk.parser import parse
+from genie_dp.languages.thingtalk.tokens import tokens
+from genie_dp.languages.thingtalk.traverse import functions
+from genie_dp.languages.thingtalk.typecheck import check
 from genie_dp.skills.annotations import (
     OTHER_NAMES,
     PARTS,
@@ -32,7 +42,9 @@ from genie_dp.skills.annotations import (
     texts,
 )
 from genie_dp.skills.link import entity_kind
-from genie_dp.skills.model import SkillLibrary
+from genie_dp.skills.model import Skill, SkillLibrary
+from genie_dp.skills.words import join_tokens, words_never_read
+from genie_dp.texts import read_source
 
 _ANNOTATIONS = frozenset(
     (
@@ -40,7 +52,8 @@ _ANNOTATIONS = frozenset(
         "default", "description", "doc", "enum", "filterable", "formatted", "json_key", "label",
         "license",
         "max_number", "min_number", "name", "poll_interval", "prompt", "string_values",
-        "subcategory", "thingpedia_description", "thingpedia_name", "unique", "url", "website",
+        "subcategory", "symbol", "thingpedia_description", "thingpedia_name", "unique", "url",
+        "website",
     )
 )  # fmt: skip
 _BOOLEAN_PARTS = frozenset(
@@ -95,6 +108,8 @@ def _functions_without_template(
 
 def _class_problems(definition: ClassDef, library: SkillLibrary) -> Iterator[Problem]:
     yield from _misspelt(definition.annotations)
+    for unit in definition.units:
+        yield from _misspelt(unit.annotations)
     for function in definition.functions:
         yield from _function_problems(function)
         for param in function.params:
@@ -104,6 +119,10 @@ def _class_problems(definition: ClassDef, library: SkillLibrary) -> Iterator[Pro
 
 def _function_problems(function: FunctionDecl) -> Iterator[Problem]:
     yield from _misspelt(function.annotations)
+    for phrase in function_phrases(function.annotations):
+        for word, reason in words_never_read(phrase):
+            message = f"no sentence has {word!r} of the phrase {phrase!r}: {reason}"
+            yield _warning("K116", message, function.span, "write what people say")
     if not function_phrases(function.annotations):
         yield _warning(
             "K112",
@@ -216,9 +235,26 @@ def _part_problems(param: ParamDecl, part: str, value: object) -> Iterator[Probl
         if _BRACE.search(_INFLECTION.sub("", phrase)):
             message = f"{part} phrase {phrase!r} has a brace that would be said"
             yield _warning("K115", message, span, "forms are written {singular/plural}")
+        for word, reason in words_never_read(phrase):
+            message = f"no sentence has {word!r} of the {part} phrase {phrase!r}: {reason}"
+            yield _warning("K116", message, span, "write what people say")
+        if ours in ("more", "less") and phrase.startswith("that "):
+            message = f"{part} phrase {phrase!r} begins with 'that', which templates say themselves"
+            yield _warning("K117", message, span, f'write "{_without_that(phrase)}"')
         if ours not in WITH_VALUE and has_place(phrase):
             message = f"{part} phrase {phrase!r} has a place for a value, which {part} has not"
             yield _warning("K109", message, span, 'take "#" away, or call it property')
+
+
+def _without_that(phrase: str) -> str:
+    """Return what stands behind the noun: "above #" for "that is above #".
+
+    >>> _without_that("that is above #"), _without_that("that {weighs/weigh} more than #")
+    ('above #', 'more than #')
+    """
+    words = phrase.removeprefix("that ").split(" ")
+    is_verb = words[0] in ("is", "are") or words[0].startswith("{")
+    return " ".join(words[1:] if is_verb else words)
 
 
 def _goes_with(part: str, type_: ty.Type) -> bool:
@@ -264,3 +300,97 @@ def _lists_of(param: ParamDecl) -> Iterator[tuple[str, str, str]]:
     element = _element(param.type)
     if isinstance(element, ty.Entity) and ty.slot_stem(element) is not None:
         yield "K102", element.kind, f"no file gives values of the entity type {element.kind}"
+
+
+# ------------------------------------------------------------------------ sentences of eval.tsv
+
+_HEADER = ("utterance", "program")
+
+
+def check_sentences(library: SkillLibrary) -> tuple[list[Problem], dict[str, str]]:
+    """Return what is wrong with the sentences of skills, their eval.tsv, and the texts read.
+
+    A program that cannot be read or is ill-typed has the code of its mistake. Programs that call
+    skills which are not loaded are counted, for these may be right.
+    """
+    problems: list[Problem] = []
+    sources: dict[str, str] = {}
+    programs: dict[str, tuple[str, Span]] = {}
+    for skill in library.skills:
+        if skill.evaluation is None:
+            continue
+        try:
+            text = read_source(skill.evaluation, code="K003")
+        except GenieError as error:
+            problems += error.problems
+            sources |= error.sources
+            continue
+        sources[str(skill.evaluation)] = text
+        problems += _sentence_problems(skill, text, library, programs)
+    return problems, sources
+
+
+def _sentence_problems(
+    skill: Skill, text: str, library: SkillLibrary, programs: dict[str, tuple[str, Span]]
+) -> Iterator[Problem]:
+    """Yield the mistakes of an eval.tsv; `programs` has those of all sentences so far."""
+    file = str(skill.evaluation)
+    elsewhere: list[tuple[Span, str]] = []
+    rows = text.split("\n")
+    if tuple(rows[0].rstrip("\r").split("\t")[:2]) != _HEADER:
+        message = f"expected the header utterance<TAB>program, got {rows[0][:40]!r}"
+        place = Span(file, 1, 1, 1, len(rows[0]) + 1)
+        yield _warning("K121", message, place, "write it in the first line")
+    if "=>" not in rows[0]:  # a header, right or wrong
+        rows[0] = ""
+    for number, line in enumerate(rows, start=1):
+        if not line.strip():
+            continue
+        sentence, program, *_ = [*line.rstrip("\r").split("\t"), ""]
+        if not sentence.strip() or not program.strip():
+            message = "expected a sentence and its program, with a tab between them"
+            yield Problem("K018", message, Span(file, number, 1, number, len(line) + 1))
+            continue
+        column = len(sentence) + 2
+        place = Span(file, number, column, number, column + len(program))
+        meaning, missing, mistakes = _read_program(program, library, place)
+        elsewhere += [(place, name) for name in missing[:1]]
+        yield from mistakes
+        words = join_tokens(sentence)
+        other, where = programs.setdefault(words, (meaning, place))
+        if other != meaning:
+            message = f"{words!r} has another program at {where}"
+            hint = "a sentence means one thing: keep one of them, or say more"
+            sentence_place = Span(file, number, 1, number, len(sentence) + 1)
+            yield _warning("K118", message, sentence_place, hint)
+    if elsewhere:
+        place, name = elsewhere[0]
+        count = "a program calls" if len(elsewhere) == 1 else f"{len(elsewhere)} programs call"
+        message = f"{count} functions of skills that are not loaded, such as {name}"
+        yield _warning("K119", message, place, "check them together with these skills")
+
+
+def _read_program(
+    program: str, library: SkillLibrary, place: Span
+) -> tuple[str, list[str], list[Problem]]:
+    """Return what a program means, its functions of skills that are not loaded, its mistakes."""
+    if program.strip() == OUT_OF_SCOPE:
+        return OUT_OF_SCOPE, [], []
+    try:
+        tree = parse(program, file=place.file)
+    except GenieError as error:
+        return program, [], [problem_in_line(problem, place) for problem in error.problems]
+    known = library.class_names()
+    missing = [name for name in functions(tree) if name[1:].rpartition(".")[0] not in known]
+    mistakes = [] if missing else check(tree, library)
+    if not missing and not mistakes:
+        program = tokens(canonical(tree, library), library)
+    return program, missing, [problem_in_line(problem, place) for problem in mistakes]
+
+
+def problem_in_line(problem: Problem, place: Span) -> Problem:
+    """Return a mistake of a program where it is in the file; `place` is that of the program."""
+    if problem.span is None:
+        return replace(problem, span=place)
+    first, last = (place.column + c - 1 for c in (problem.span.column, problem.span.end_column))
+    return replace(problem, span=replace(place, column=first, end_column=last))

@@ -1,18 +1,29 @@
-"""Links classes: what a class has of its own and from those it extends; types of entities."""
+"""Links classes: what a class has of its own and what it inherits; entity types, units."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 
 from genie_dp.errors import Problem, did_you_mean
 from genie_dp.languages.library import Signature
-from genie_dp.languages.thingtalk.declarations import ClassDef, EntityDecl, FunctionDecl, ParamDecl
+from genie_dp.languages.thingtalk.declarations import (
+    ClassDef,
+    EntityDecl,
+    FunctionDecl,
+    ParamDecl,
+    UnitDecl,
+)
 from genie_dp.languages.types import Array, Entity, Type
+from genie_dp.languages.units import SHIPPED, UNIT_ALIASES, Unit, Units
 from genie_dp.skills.annotations import (
     as_parameter,
     enum_phrases,
+    find,
     function_phrases,
     parameter_phrases,
     text_of,
+    texts,
 )
 from genie_dp.skills.model import EntityType, SkillClass, SkillFunction, last_name
 
@@ -418,3 +429,149 @@ def _reaches(start: str, goal: str, known: Mapping[str, EntityType], seen: set[s
             if _reaches(parent, goal, known, seen):
                 return True
     return False
+
+
+# -------------------------------------------------------------------------------------------- units
+
+_NO_NAME = re.compile(r"[eE]\d")  # 5e3 is a number
+_SPOKEN = re.compile(r"[^\W\d_]+(?:[- ][^\W\d_]+)*")
+_SIGN = re.compile(r"[^\W\d_]+")
+_USUAL = 100  # of a unit of which nobody says how many people name
+
+
+def link_units(definitions: Iterable[ClassDef]) -> tuple[Units, list[Problem]]:
+    """Return the units of a library, the shipped ones first, and what is wrong with declarations.
+
+    Two classes may declare one unit if they mean the same; the words of the first one count.
+    """
+    declared: dict[str, UnitDecl] = {}
+    problems: list[Problem] = []
+    for definition in definitions:
+        in_class: set[str] = set()
+        for unit in definition.units:
+            problem = _unit_name_problem(unit, declared.get(unit.name), unit.name in in_class)
+            if problem is not None:
+                problems.append(problem)
+            in_class.add(unit.name)
+            if unit.name not in SHIPPED:
+                declared.setdefault(unit.name, unit)
+    dimensions: dict[str, str] = {}
+    for unit in declared.values():
+        if unit.size is None:
+            first = {**SHIPPED.dimensions, **dimensions}.get(unit.dimension)
+            if first is not None:
+                problems.append(_second_base(unit, first))
+            else:
+                dimensions[unit.dimension] = unit.name
+    units, mistakes = _work_out(declared.values(), SHIPPED.with_units((), dimensions))
+    problems += mistakes
+    wrong = {problem.span for problem in problems}
+    problems += _spoken_problems([u for u in declared.values() if u.span not in wrong], units)
+    return (units if declared else SHIPPED), problems
+
+
+def _unit_name_problem(unit: UnitDecl, first: UnitDecl | None, is_again: bool) -> Problem | None:
+    """Return the mistake of a name that is taken, or that cannot be read."""
+    if unit.name in SHIPPED:
+        message = f"every library has the unit {unit.name!r}"
+        hint = "take the declaration away; parameters may have it"
+        return Problem("K015", message, unit.span, hint)
+    if unit.name in UNIT_ALIASES or _NO_NAME.match(unit.name):
+        message = f"{unit.name!r} is read as something else behind a number"
+        return Problem("K015", message, unit.span, f"call it {unit.name}_unit, or the like")
+    if first is None:
+        return None
+    if is_again or (first.dimension, first.size) != (unit.dimension, unit.size):
+        message = f"unit {unit.name!r} is declared twice; first at {first.span}"
+        return Problem("K015", message, unit.span, "rename one of them, or take one away")
+    return None
+
+
+def _second_base(unit: UnitDecl, first: str) -> Problem:
+    message = f"{unit.dimension!r} has a base unit already: {first}"
+    hint = f"say how much it is: unit {unit.name} of {unit.dimension} = 5 {first};"
+    return Problem("K014", message, unit.span, hint)
+
+
+def _work_out(declared: Collection[UnitDecl], units: Units) -> tuple[Units, list[Problem]]:
+    """Return the units with those that are declared, whatever their order, and the mistakes."""
+    problems: list[Problem] = []
+    waiting = list(declared)
+    while waiting:
+        ready = [u for u in waiting if u.size is None or u.size[1] in units]
+        for unit in ready or waiting:
+            problem = _size_problem(unit, units, [u.name for u in declared])
+            problems += [] if problem is None else [problem]
+            # A unit with a mistake is there all the same, so that none is told of its uses.
+            made = _unit_of(unit, units)
+            units = units.with_units([made], {})
+        waiting = [unit for unit in waiting if ready and unit not in ready]
+    return units, problems
+
+
+def _size_problem(unit: UnitDecl, units: Units, names: Collection[str]) -> Problem | None:
+    if unit.size is None:
+        return None
+    number, other = unit.size
+    base = units.dimensions.get(unit.dimension)
+    if other not in units:
+        message = f"unit {unit.name!r} is so many {other!r}, which is no unit"
+        hint = did_you_mean(other, [u for u in units if u != unit.name])
+        if other in names:
+            message = f"unit {unit.name!r} is told by itself: {unit.name} = {number} {other}"
+            hint = None
+        return Problem("K014", message, unit.span, hint or "tell it by a unit that is known")
+    if base is None:
+        hint = did_you_mean(unit.dimension, units.dimensions)
+        message = f"nothing is known of {unit.dimension!r}, which {unit.name!r} measures"
+        hint = hint or f"declare its base unit: unit NAME of {unit.dimension};"
+        return Problem("K014", message, unit.span, hint)
+    if units.base(other) != base:
+        measured = next(d for d, b in units.dimensions.items() if b == units.base(other))
+        message = f"{unit.name!r} measures {unit.dimension}, but {other!r} {measured}"
+        units_of_it = ", ".join(u.name for u in units.of_base(base))
+        return Problem("K016", message, unit.span, f"units of {unit.dimension}: {units_of_it}")
+    if number <= 0:
+        message = f"expected more than nothing for {unit.name!r}, got {number} {other}"
+        return Problem("K016", message, unit.span, "say how much one of it is")
+    return None
+
+
+def _unit_of(unit: UnitDecl, units: Units) -> Unit:
+    """Return a declared unit; its words are those of its annotations, else its name."""
+    canonical, symbol = find(unit.annotations, "canonical"), find(unit.annotations, "symbol")
+    words = texts(canonical.value) if canonical else ()
+    signs = texts(symbol.value) if symbol else ()
+    low, high = (
+        int(note.value) if note and isinstance(note.value, Decimal) else usual
+        for note, usual in (
+            (find(unit.annotations, "min_number"), 1),
+            (find(unit.annotations, "max_number"), _USUAL),
+        )
+    )
+    words = words or (unit.name.replace("_", " ").lower(),)
+    base, factor = unit.name, Decimal(1)
+    if unit.size is not None:
+        number, other = unit.size
+        base, factor = units.base(other), number * units.factor(other)
+    return Unit(unit.name, base, factor, words=words, signs=signs, low=low, high=max(low, high))
+
+
+def _spoken_problems(declared: Iterable[UnitDecl], units: Units) -> Iterator[Problem]:
+    """Yield words that people cannot say, and those that another unit has."""
+    owners: dict[str, str] = {}
+    for unit in units.by_name.values():
+        if unit.name in SHIPPED:
+            owners.update(dict.fromkeys((*unit.words, *unit.signs), unit.name))
+    for declaration in declared:
+        unit = units.by_name[declaration.name]
+        for word in dict.fromkeys((*unit.words, *unit.signs)):
+            owner = owners.setdefault(word, unit.name)
+            is_said = (_SPOKEN if word in unit.words else _SIGN).fullmatch(word)
+            if owner != unit.name:
+                message = f"{word!r} of the unit {unit.name!r} means {owner!r}"
+                hint = 'give it other words: #_[canonical=["pinch","pinches"]] #_[symbol="pn"]'
+                yield Problem("K017", message, declaration.span, hint)
+            elif not is_said:
+                message = f"{word!r} of the unit {unit.name!r} is not what follows a number"
+                yield Problem("K017", message, declaration.span, "write words of letters")

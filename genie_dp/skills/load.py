@@ -8,9 +8,13 @@ Codes of mistakes:
 | K008 malformed value list | K009 file without class | K010 value or list given twice |
 | K011 skill.tt and manifest.tt in one folder |
 | K012 folder and class have different names | K013 unknown parent of an entity type |
+| K014 unit of an unknown dimension, or told by no unit | K015 name of a unit that is taken |
+| K016 size of a unit that is none | K017 words of a unit that mean something else |
+| K120 value list with commas |
 """
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,8 +23,8 @@ from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.library import Skipped
 from genie_dp.languages.thingtalk.declarations import ClassDef, Dataset
 from genie_dp.languages.thingtalk.parser import parse_library
-from genie_dp.languages.thingtalk.typecheck import check_class
-from genie_dp.skills.link import entity_types, link
+from genie_dp.languages.thingtalk.typecheck import check_class, check_types
+from genie_dp.skills.link import entity_types, link, link_units
 from genie_dp.skills.model import DatasetTemplate, Skill, SkillLibrary, SkillValues
 from genie_dp.texts import Paths, paths_of, read_source
 
@@ -57,7 +61,12 @@ def parse_values(text: str, *, name: str, file: str) -> ParsedValues:
         columns = [cell.strip() for cell in rows[0][1]]
         problems.extend(_header_problems(columns, rows[0][0], file))
         rows = rows[1:]
+    if any(_has_commas(cells) for _, cells in rows[:1]) or _are_commas(rows):
+        place = Span(file, rows[0][0], 1, rows[0][0], len(rows[0][1][0]) + 1)
+        message = f"value list {name} is separated by commas: all of a line is one value"
+        problems.append(Problem("K120", message, place, _COMMAS_HINT, severity="warning"))
     weights: dict[str, float] = {}
+    spelled: dict[str, str] = {}
     for number, cells in rows:
         value = cells[0].strip()
         weight = _weight_of(dict(zip(columns, cells, strict=False)).get("weight", ""))
@@ -65,10 +74,33 @@ def parse_values(text: str, *, name: str, file: str) -> ParsedValues:
             _row_problems(value, weight, value in weights, cells, columns, number, file)
         )
         weights.setdefault(value, weight or 1.0)
+        first = spelled.setdefault(value.casefold(), value)
+        if value and first != value:
+            message = f"value {value!r} is {first!r} but for its capitals, and sentences have none"
+            place = Span(file, number, 1, number, len(cells[0]) + 1)
+            hint = "delete one of the lines"
+            problems.append(Problem("K010", message, place, hint, severity="warning"))
     if not rows:
         place = Span(file, 1, 1, 1, 1)
         problems.append(Problem("K008", f"value list {name} is empty", place, "give it a line"))
     return ParsedValues(SkillValues(name, tuple(weights), tuple(weights.values())), tuple(problems))
+
+
+_COMMAS_HINT = "separate value and weight by a tab; a value may hold commas"
+_WITH_WEIGHT = re.compile(r"[^,]+, *\d+(?:\.\d+)?")
+
+
+def _has_commas(cells: Sequence[str]) -> bool:
+    """Tell whether a line is a header with commas: `value,weight`."""
+    names = [name.strip() for name in cells[0].split(",")]
+    return len(cells) == 1 and len(names) > 1 and set(names) <= {*COLUMNS, "license"}
+
+
+def _are_commas(rows: Sequence[tuple[int, Sequence[str]]]) -> bool:
+    """Tell whether all lines, more than one, have no tab but a comma and a number at the end."""
+    return len(rows) > 1 and all(
+        len(cells) == 1 and _WITH_WEIGHT.fullmatch(cells[0].strip()) for _, cells in rows
+    )
 
 
 def _weight_of(cell: str) -> float | None:
@@ -145,7 +177,7 @@ def load_library(paths: Paths, *, skip_broken: bool = False) -> SkillLibrary:
         library, problems = _assemble([r for r in read if r.path not in broken])
         newly = _sort_by_folder(problems, read)
         if not skip_broken:
-            newly = _drop_echoes(newly, broken)
+            newly = _drop_echoes(newly, [r for r in read if r.path in broken])
         broken |= newly
         if not skip_broken or not newly:
             break
@@ -340,13 +372,15 @@ def _assemble(read: Sequence[_ReadFolder]) -> tuple[SkillLibrary, list[Problem]]
     lenient = {c.name: skill.is_real for skill in skills for c in skill.classes}
     linked = link(definitions, is_lenient=lenient)
     types, mistakes = entity_types(definitions, linked.classes)
+    units, wrong_units = link_units(definitions)
+    wrong_units += [problem for c in definitions for problem in check_types(c, units)]
     value_lists, repeated = _value_lists(read)
-    problems = [*linked.problems, *mistakes, *repeated]
+    problems = [*linked.problems, *mistakes, *wrong_units, *repeated]
     errors = [p for p in problems if p.severity == "error"]
     warnings = [p for r in read for p in r.warnings]
     warnings.extend(p for p in problems if p.severity == "warning")
     library = SkillLibrary(
-        skills, linked.classes, types, value_lists, warnings=_sort_problems(warnings)
+        skills, linked.classes, types, value_lists, units, warnings=_sort_problems(warnings)
     )
     return library, errors
 
@@ -377,19 +411,26 @@ def _sort_by_folder(
 
 
 def _drop_echoes(
-    newly: Mapping[Path, tuple[Problem, ...]], broken: Mapping[Path, object]
+    newly: Mapping[Path, tuple[Problem, ...]], broken: Sequence[_ReadFolder]
 ) -> dict[Path, tuple[Problem, ...]]:
-    """Leave out unknown parents where a folder of that name is broken: one mistake, not two."""
-    names = {path.name for path in broken}
-    own = {
-        path: tuple(
-            p
-            for p in problems
-            if p.code != "K005" or not any(f"extends @{name}," in p.message for name in names)
-        )
-        for path, problems in newly.items()
-    }
+    """Leave out what is unknown because a folder is broken: one mistake, not two.
+
+    Those are parents of a folder's name, and units that its texts declare.
+    """
+    parents = {f"extends @{r.path.name}," for r in broken}
+    texts = [text for r in broken for text in r.sources.values()]
+    units = {f"{name!r}" for text in texts for name in _DECLARED_UNIT.findall(text)}
+
+    def is_echo(problem: Problem) -> bool:
+        if problem.code == "K005":
+            return any(parent in problem.message for parent in parents)
+        return problem.code in ("K014", "T022") and any(name in problem.message for name in units)
+
+    own = {path: tuple(p for p in problems if not is_echo(p)) for path, problems in newly.items()}
     return {path: problems for path, problems in own.items() if problems}
+
+
+_DECLARED_UNIT = re.compile(r"\bunit\s+(\w+)\s+of\b")
 
 
 def _sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -8,6 +8,7 @@ from typing import ClassVar
 from genie_dp.errors import Problem, Span
 from genie_dp.languages.library import Signature, Skipped
 from genie_dp.languages.thingtalk.declarations import ClassDef, DatasetExample
+from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.records import DEFAULT_LANGUAGE
 
 # Part of speech -> phrases; the parts are those of annotations.PARTS.
@@ -117,6 +118,7 @@ class SkillLibrary:
         classes: class name -> the linked class.
         entity_types: every type of entity that is built in, declared or used.
         value_lists: name -> values.
+        units: the units of measure, those that skills declare included.
         sources: file -> text, to show where a mistake is.
         skipped: what was left out because it is broken.
         warnings: what was found on the way and does not stop anything.
@@ -127,6 +129,7 @@ class SkillLibrary:
     classes: Mapping[str, SkillClass] = field(default_factory=dict)
     entity_types: Mapping[str, EntityType] = field(default_factory=dict)
     value_lists: Mapping[str, SkillValues] = field(default_factory=dict)
+    units: Units = SHIPPED
     sources: Mapping[str, str] = field(default_factory=dict)
     skipped: tuple[Skipped, ...] = ()
     warnings: tuple[Problem, ...] = ()

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from genie_dp.languages.types import is_slot
+
 _TOKEN = re.compile(
     r"""
       \$\{[^{}]*\} | \$[A-Za-z_]\w*                       # ${p_x:const}, $p_x
@@ -78,3 +80,39 @@ def join_tokens(text: str) -> str:
     "the user 's name"
     """
     return " ".join(tokenize(text))
+
+
+# What readers of sentences put a placeholder for, and so no sentence has when a parser sees it.
+_READ_AS = (
+    (re.compile(r"@\w+(?:[.-]\w+)*"), "the name of a user"),
+    (re.compile(r"\#[a-z]\w*(?:-\w+)*"), "a hashtag"),
+    (re.compile(r"(?:https?://|www\.)\S+"), "a link"),
+    (re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"), "a mail address"),
+    (re.compile(r"[\"“”]"), "the beginning of a quoted text"),
+)
+_SPLIT_WORD = re.compile(r"(?<!\S)(\w+) ' (t)(?!\S)")
+
+
+def words_never_read(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the words of a text that no sentence has when it is read, each with the reason.
+
+    Args:
+        text: tokens joined by one space, `#` and `$x` for places of values.
+
+    >>> list(words_never_read("mail to @bob"))
+    [('@bob', 'it is read as the name of a user')]
+    >>> list(words_never_read("what don ' t i know"))
+    [("don ' t", "people write don't")]
+    >>> list(words_never_read("my friend 's # label"))
+    []
+    """
+    for word in dict.fromkeys(text.split(" ")):
+        sort = next((sort for pattern, sort in _READ_AS if pattern.fullmatch(word)), None)
+        if is_slot(word):
+            yield word, "it stands for a value"
+        elif sort is not None:
+            yield word, f"it is read as {sort}"
+        elif word != word.lower() and word[0] not in "${":
+            yield word, "it keeps its capitals, and sentences have none"
+    for match in _SPLIT_WORD.finditer(text):
+        yield match.group(), f"people write {match[1]}'{match[2]}"

@@ -11,17 +11,20 @@ them in the order of the sentence, so that words and order say it all.
 
 Patterns are rules read backwards, slots are the places of children read backwards, and the words
 that each slot can say tell most spans apart without filling a cell.
+
+A grammar may be *open*: then a placeholder of some sorts is said by any words that the caller takes
+for such a value, so that "play bohemian rhapsody" is read with the name as it was typed.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from genie_dp.synthesis.assembly import PARTICLE, wording
 from genie_dp.synthesis.compiler import CompiledGrammar
-from genie_dp.synthesis.pieces import FIRST, GAP, PER_STEM, Piece, mask_of
+from genie_dp.synthesis.pieces import FIRST, GAP, PER_STEM, Piece, features, mask_of
 from genie_dp.synthesis.rules import (
     Agreement,
     ChildSpec,
@@ -37,6 +40,8 @@ from genie_dp.templates.english_words import ARTICLES
 Tokens = tuple[str, ...]
 DETERMINERS: Sequence[Tokens] = ((), *((word,) for word in ARTICLES))
 NUMBERS = ("sg", "pl", "mass")
+OPEN = "\uf8fe"  # among the words of a place: any word at all
+_FIRST_OPEN = 0xF0000  # characters that stand for values in words, while a sentence is read
 _WAITING = re.compile(r"(\{[^{}/]*/[^{}]*\})")
 
 
@@ -91,10 +96,11 @@ class Pattern:
         )
 
 
-def pattern_of(rule: GrammarRule) -> Pattern:
-    """Return the pattern of a rule."""
+def pattern_of(rule: GrammarRule, open_words: Collection[str] = ()) -> Pattern:
+    """Return the pattern of a rule; `open_words` are placeholders that may be said otherwise."""
     steps = tuple(_join_fixed(_steps(rule)))
     words = frozenset(token for step in steps for token in _needed_tokens(rule, step))
+    words -= frozenset(open_words)
     has_gap = any(_is_open(rule, child.pool) for child in rule.layout.children)
     head, tail = (_fixed_tokens(step) for step in (steps[:1], steps[-1:]))
     return Pattern(rule, steps, words, has_gap, head, tail)
@@ -477,7 +483,23 @@ class SayableWords:
         """Tell whether nothing here speaks against the tokens."""
         if not tokens:
             return True
-        return tokens[0] in self.first and tokens[-1] in self.last and self.every.issuperset(tokens)
+        return (
+            self.may_begin(tokens[0])
+            and self.may_end(tokens[-1])
+            and (OPEN in self.every or self.every.issuperset(tokens))
+        )
+
+    def may_begin(self, token: str) -> bool:
+        """Tell whether a token may come first."""
+        return token in self.first or OPEN in self.first
+
+    def may_end(self, token: str) -> bool:
+        """Tell whether a token may come last."""
+        return token in self.last or OPEN in self.last
+
+    def may_have(self, token: str) -> bool:
+        """Tell whether a token may stand anywhere."""
+        return token in self.every or OPEN in self.every
 
     def add(self, tokens: Tokens) -> None:
         """Add what is said."""
@@ -641,6 +663,7 @@ def gap_places(leaves: Mapping[str, Sequence[Piece]]) -> dict[Tokens, list[Token
 MOST_PIECES = 1_000  # of a cell; what a person says has a handful
 MOST_WAYS = 30  # kept for one piece: enough to show
 _NEVER = 1 << 30
+_FEW = 6  # candidates for a child that are not worth sorting
 
 
 @dataclass(slots=True, eq=False)
@@ -676,13 +699,19 @@ class _Active:
 
 
 class ChartGrammar:
-    """What all charts of a grammar share: patterns by category, leaves by their words."""
+    """What all charts of a grammar share: patterns by category, leaves by their words.
 
-    def __init__(self, compiled: CompiledGrammar):
-        """Index the rules and the leaves."""
+    Attributes:
+        open: pool -> its placeholders that may be said by words, of the sorts that are open.
+    """
+
+    def __init__(self, compiled: CompiledGrammar, open_stems: Collection[str] = ()):
+        """Index the rules and the leaves; placeholders of `open_stems` may be said by any words."""
         self.compiled = compiled
+        stems = compiled.placeholders.stems
+        open_words = [compiled.placeholders.character(s) for s in stems if s in open_stems]
         self.patterns: dict[str, list[Pattern]] = {
-            category: [pattern_of(rule) for rule in rules]
+            category: [pattern_of(rule, open_words) for rule in rules]
             for category, rules in compiled.rules.items()
         }
         self.index = {
@@ -701,14 +730,19 @@ class ChartGrammar:
         self.slots_of = {id(p): tuple(self._slots(p.rule)) for p in everything}
         self.checks = {id(p): Checks(p.rule) for p in everything}
         self.least = {id(p): self._least(p) for p in everything}
-        self.words: dict[Any, SayableWords] = words_of(self.patterns, self.leaves, self.slots_of)
+        self.open: dict[Any, Sequence[Piece]] = {
+            name: [by_text[word][0] for word in open_words if word in by_text]
+            for name, by_text in self.leaves.items()
+            if any(word in by_text for word in open_words)
+        }
+        texts = {n: (*of, OPEN) if n in self.open else of for n, of in self.leaves.items()}
+        self.words: dict[Any, SayableWords] = words_of(self.patterns, texts, self.slots_of)
         self.words_in = words_within(everything, self.slots_of)
         self.gaps = {name: gap_places(pieces) for name, pieces in self.leaves.items()}
         self.vocabulary = frozenset(self._words(everything))
-        stems = len(compiled.placeholders.stems)
         self._alike = {
             FIRST + PER_STEM * stem + number: chr(FIRST + PER_STEM * stem)
-            for stem in range(stems)
+            for stem in range(len(stems))
             for number in range(PER_STEM)
         }
 
@@ -790,6 +824,18 @@ class Checks:
             last = max((self.names.index(child) for child, _ in test.reads), default=0)
             self.tests[last].append(test)
 
+    def sort(self, place: int, candidates: Sequence[Candidate]) -> Mapping[Any, list[Candidate]]:
+        """Return candidates for a child by what its joins ask of those before it."""
+        sorted_candidates: dict[Any, list[Candidate]] = {}
+        for candidate in candidates:
+            key = tuple([candidate[0].attribute(own) for own, _, _ in self.joins[place]])
+            sorted_candidates.setdefault(key, []).append(candidate)
+        return sorted_candidates
+
+    def wanted(self, bound: Sequence[Candidate]) -> Any:
+        """Return the key of `sort` under which those are that go with the children so far."""
+        return tuple([bound[i][0].attribute(name) for _, i, name in self.joins[len(bound)]])
+
     def allow(self, bound: Sequence[Candidate]) -> bool:
         """Tell whether the last of the children goes with those before it."""
         last = len(bound) - 1
@@ -803,13 +849,45 @@ class Checks:
         )
 
 
-class Chart:
-    """The cells of one sentence, or of many: what a cell holds depends on its words alone."""
+class TooMuchWorkError(Exception):
+    """Words can be read in so many ways that the chart stopped."""
 
-    def __init__(self, grammar: ChartGrammar, max_depth: int = 8):
-        """Begin with no cell."""
+
+IsValue = Callable[[str, Tokens], bool]
+"""Whether words may be a value for which placeholders of that stem stand."""
+
+
+class Chart:
+    """The cells of one sentence, or of many: what a cell holds depends on its words alone.
+
+    Attributes:
+        opened: character in the programs of an open grammar -> (stem, words) that it stands for.
+    """
+
+    def __init__(
+        self,
+        grammar: ChartGrammar,
+        max_depth: int = 8,
+        *,
+        is_value: IsValue | None = None,
+        most_work: int | None = None,
+    ):
+        """Begin with no cell.
+
+        Args:
+            grammar: the rules.
+            max_depth: construct templates inside each other, at most.
+            is_value: which words may be values, of an open grammar.
+            most_work: choices for a child, and ways to lay a rule over words, that are looked at;
+                after that TooMuchWorkError is raised, and the chart is of no use.
+        """
         self.grammar = grammar
         self.max_depth = max_depth
+        self.opened: dict[str, tuple[str, Tokens]] = {}
+        self._is_value = is_value
+        self._work_left = most_work
+        self._open_pieces: dict[tuple[int, Tokens], Piece | None] = {}
+        self._shut: dict[int, Piece] = {}  # a value in words -> its placeholder
         self.cut: list[tuple[str, str]] = []  # cells that passed MOST_PIECES
         self._done: dict[tuple[str, Tokens], Sequence[ChartEntry]] = {}
         self._active: dict[tuple[str, Tokens], _Active] = {}
@@ -841,7 +919,27 @@ class Chart:
         """Return what a slot's category or pool says with the tokens."""
         if slot.is_cell:
             return [entry.piece for entry in self.cell(slot.pool, tokens)]
-        return self.grammar.leaves[slot.pool].get(" ".join(tokens), ())
+        pieces = self.grammar.leaves[slot.pool].get(" ".join(tokens), ())
+        placeholders = self.grammar.open.get(slot.pool)
+        if not placeholders or not tokens or any(map(_is_character, tokens)):
+            return pieces
+        values = (self._value_in_words(piece, tokens) for piece in placeholders)
+        return [*pieces, *(piece for piece in values if piece is not None)]
+
+    def _value_in_words(self, placeholder: Piece, tokens: Tokens) -> Piece | None:
+        """Return a placeholder said by words; None where they are no such value."""
+        key = (id(placeholder), tokens)
+        if key not in self._open_pieces:
+            stem = self.grammar.compiled.placeholders.token(placeholder.words).rpartition("_")[0]
+            piece = None
+            if self._is_value is not None and self._is_value(stem, tokens):
+                character = chr(_FIRST_OPEN + len(self.opened))
+                self.opened[character] = stem, tokens
+                value = placeholder.value.shift([(placeholder.words, character)])
+                piece = Piece(" ".join(tokens), value, placeholder.features)
+                self._shut[id(piece)] = placeholder
+            self._open_pieces[key] = piece
+        return self._open_pieces[key]
 
     def gaps(self, slot: ChildSlot, tokens: Tokens) -> Iterator[tuple[int, int]]:
         """Yield the (start, end) that may stand in the gap of what a slot says with the tokens."""
@@ -866,6 +964,7 @@ class Chart:
         """Return the choices for a slot and for what stands in its gap, remembered."""
         key = (id(slot), tokens)
         if key not in self._options:
+            self._work()
             outer, self._lowest = self._lowest, _NEVER
             options = list(slot.options(tokens, self))
             if self._lowest != _NEVER:
@@ -938,6 +1037,7 @@ class Chart:
         agreeing = [p.child for p in rule.layout.parts if isinstance(p, Agreement)]
         slots = self.grammar.slots_of[id(pattern)]
         for lists, forms in matches(self, pattern, tokens, slots):
+            self._work()
             lists = [_agreeing_candidates(i, of_child, forms) for i, of_child in enumerate(lists)]
             for chosen in _bind_children(lists, checks):
                 pieces = [piece for piece, _ in chosen]
@@ -954,11 +1054,35 @@ class Chart:
         depths = [child.depth for child, _ in children if isinstance(child, ChartEntry)]
         return Way(rule, children, 1 + max(depths) if depths else 0)
 
+    def _work(self) -> None:
+        if self._work_left is not None:
+            self._work_left -= 1
+            if self._work_left < 0:
+                raise TooMuchWorkError
+
     def _piece(self, rule: GrammarRule, pieces: Sequence[Piece], combined: Combined) -> Piece:
         if rule.is_leaf:
             combined.count = self.grammar.compiled.placeholders.count(combined.text)
             combined.mask = mask_of(combined.count)
-        return piece_of(rule, pieces, combined)
+        piece = piece_of(rule, pieces, combined)
+        if not self._shut or not rule.is_leaf or self._shut.keys().isdisjoint(map(id, pieces)):
+            return piece
+        # Number and determiner do not depend on the value: "the beatles songs" has none.
+        shut = [self._shut.get(id(child), child) for child in pieces]
+        numbers = {i: child.features.num for i, child in enumerate(shut)}
+        made = wording(rule, numbers).assemble(*shut)
+        if made is None:
+            return piece
+        said = piece_of(rule, shut, made).features
+        words = combined.text.split(" ")
+        length = len(said.det.split())
+        with_words = features(said.num, " ".join(words[:length]), said.own, said.form, said.pos)
+        return replace(piece, words=" ".join(words[length:]), features=with_words)
+
+
+def _is_character(token: str) -> bool:
+    """Tell whether a token is a placeholder or a gap."""
+    return len(token) == 1 and token >= chr(FIRST)
 
 
 def _agreeing_candidates(
@@ -980,15 +1104,27 @@ def _agreeing_candidates(
 
 
 def _bind_children(
-    lists: Sequence[Sequence[Candidate]], checks: Checks, bound: tuple[Candidate, ...] = ()
+    lists: Sequence[Sequence[Candidate]], checks: Checks
 ) -> Iterator[tuple[Candidate, ...]]:
-    if len(bound) == len(lists):
-        yield bound
-        return
-    for candidate in lists[len(bound)]:
-        chosen = (*bound, candidate)
-        if checks.allow(chosen):
-            yield from _bind_children(lists, checks, chosen)
+    """Yield what may be chosen together of each list, in the order of the lists."""
+    sorted_lists: dict[int, Mapping[Any, Sequence[Candidate]]] = {}
+
+    def bind(bound: tuple[Candidate, ...]) -> Iterator[tuple[Candidate, ...]]:
+        place = len(bound)
+        if place == len(lists):
+            yield bound
+            return
+        candidates = lists[place]
+        if place and len(candidates) > _FEW and checks.joins[place]:
+            if place not in sorted_lists:
+                sorted_lists[place] = checks.sort(place, candidates)
+            candidates = sorted_lists[place].get(checks.wanted(bound), ())
+        for candidate in candidates:
+            chosen = (*bound, candidate)
+            if checks.allow(chosen):
+                yield from bind(chosen)
+
+    yield from bind(())
 
 
 def _same_way(way: Way, right: Way) -> bool:
@@ -1063,16 +1199,16 @@ class _Matcher:
         """Yield the ends of the spans that have no word against their being said in a slot."""
         words, tokens = slot.words, self.tokens
         assert words is not None
-        if start == len(tokens) or tokens[start] not in words.first:
+        if start == len(tokens) or not words.may_begin(tokens[start]):
             yield from (end for end in ends if end == start)
             return
         checked_to = start  # all before it are words of the slot
         for end in ends:
             while checked_to < end:
-                if tokens[checked_to] not in words.every:
+                if not words.may_have(tokens[checked_to]):
                     return
                 checked_to += 1
-            if end == start or tokens[end - 1] in words.last:
+            if end == start or words.may_end(tokens[end - 1]):
                 yield end
 
     def _ends(self, number: int, start: int) -> Iterator[int]:

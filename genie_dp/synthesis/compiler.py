@@ -72,7 +72,7 @@ def gap_pieces(body: Fragment, name: str, language: Language, library: Library) 
 
 
 def parameter_pieces(
-    phrases: Sequence[vocabulary.ParameterPhrase], language: Language
+    phrases: Sequence[vocabulary.ParameterPhrase], language: Language, library: Library
 ) -> Iterator[Piece]:
     """Yield a piece for every phrase of a parameter; `#` becomes the gap for its value.
 
@@ -82,7 +82,7 @@ def parameter_pieces(
     for phrase in with_plurals(phrases):
         key = (phrase.signature.qualified, phrase.parameter.name)
         if key not in values:
-            values[key] = language.parameter(phrase.signature, phrase.parameter)
+            values[key] = language.parameter(phrase.signature, phrase.parameter, library)
         value = values[key]
         phrase_features = features(num=phrase.number, pos=phrase.part)
         if not phrase.words:
@@ -408,8 +408,8 @@ class _GrammarCompiler:
             }
             outputs = [p for p in vocabulary.outputs(self.library) if p.function in spoken]
             inputs = [p for p in vocabulary.inputs(self.library) if p.function in spoken]
-            leaves["OUTPUT"] = tuple(parameter_pieces(outputs, self.language))
-            leaves["INPUT"] = tuple(parameter_pieces(inputs, self.language))
+            leaves["OUTPUT"] = tuple(parameter_pieces(outputs, self.language, self.library))
+            leaves["INPUT"] = tuple(parameter_pieces(inputs, self.language, self.library))
             types = vocabulary.types_in_use(self.library)
             leaves["VALUE"] = tuple(piece for type_ in types for piece in self._constants(type_))
         for path, table in self.grammar.tables.items():

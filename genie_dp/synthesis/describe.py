@@ -14,6 +14,7 @@ from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.library import Library
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.traverse import children
+from genie_dp.languages.units import Units
 from genie_dp.run.stage import Result
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.synthesis.compiler import CompiledGrammar, compile_inputs
@@ -187,7 +188,8 @@ class Describer:
         readings = iter([WithPlaceholders(tree, {})])
         if language.says_parts:
             # Canonical form first: it makes people of the names in policies, which are values.
-            readings = with_placeholders(language.canonical(tree, self.library), self.grammar.known)
+            form = language.canonical(tree, self.library)
+            readings = with_placeholders(form, self.grammar.known, self.library.units)
         for reading in readings:
             form = language.canonical(reading.program, self.library)
             text = language.tokens(form, self.library)
@@ -215,7 +217,12 @@ class Describer:
             if key not in programs:
                 programs[key] = self._tokens_with_names(target.text, {**target.names, **names})
             draft = self._draft(reading, target, root, text, names, programs[key])
-            yield _DerivedSentence(root, text, _values_by_character(reading, target), target), draft
+            yield (
+                _DerivedSentence(
+                    root, text, _values_by_character(reading, target, self.library.units), target
+                ),
+                draft,
+            )
 
     def _is_whole(self, chart: DescribeChart, part: int) -> bool:
         text, target = chart.values[part].text, chart.target
@@ -252,7 +259,7 @@ class Describer:
             return _rename_placeholders(text, names).replace(GAP, BLANK)
 
         def describe_row() -> Description:
-            values = _values_by_character(reading, target)
+            values = _values_by_character(reading, target, self.library.units)
             return Description(
                 surface(text, values),
                 utterance,
@@ -384,10 +391,12 @@ def _has_event(node: Any) -> bool:
     return isinstance(node, ast.EventValue) or any(map(_has_event, children(node)))
 
 
-def _values_by_character(reading: WithPlaceholders, target: DescribeTarget) -> dict[str, str]:
+def _values_by_character(
+    reading: WithPlaceholders, target: DescribeTarget, units: Units
+) -> dict[str, str]:
     """Return how the value of each placeholder is said, by its character."""
     return {
-        character: say_value(reading.values[token]) if token in reading.values else token
+        character: say_value(reading.values[token], units) if token in reading.values else token
         for character, token in target.names.items()
     }
 

@@ -19,6 +19,7 @@ from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.predicates import is_stable
 from genie_dp.languages.thingtalk.tokens import number_token, value_tokens
 from genie_dp.languages.thingtalk.traverse import children, functions_used, source_calls
+from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.skills.model import SkillLibrary, last_name
 from genie_dp.templates import english
 
@@ -93,28 +94,33 @@ def literals(node: Any) -> Iterator[str]:
 
 
 def with_placeholders(
-    program: Any, texts_of_templates: frozenset[str]
+    program: Any, texts_of_templates: frozenset[str], units: Units = SHIPPED
 ) -> Iterator[WithPlaceholders]:
     """Yield a program with placeholders for its values, in every way that may be said.
 
     A template may say a value itself ("every hour", "at home", "today"): `texts_of_templates` has
     the tokens of such values. They stay as they are in the first readings, and get placeholders in
     others.
+
+    Args:
+        program: the tree.
+        texts_of_templates: tokens of values that templates say.
+        units: those of the library.
     """
     doubtful = list(dict.fromkeys(text for text in literals(program) if text in texts_of_templates))
     choices: list[tuple[bool, ...]] = [(False, True)] * min(len(doubtful), MOST_CHOICES)
     choices += [(True,)] * (len(doubtful) - len(choices))
     for chosen in product(*choices):
         plain_texts = {text for text, is_said in zip(doubtful, chosen, strict=True) if not is_said}
-        yield _Replacer(plain_texts, shares=False).replace_in(program)
+        yield _Replacer(plain_texts, units, shares=False).replace_in(program)
     everything = list(literals(program))
     if len(everything) > len(set(everything)):  # one value in two places, said once
-        yield _Replacer(set(), shares=True).replace_in(program)
+        yield _Replacer(set(), units, shares=True).replace_in(program)
 
 
 class _Replacer:
-    def __init__(self, kept: set[str], *, shares: bool):
-        self.kept, self.shares = kept, shares
+    def __init__(self, kept: set[str], units: Units, *, shares: bool):
+        self.kept, self.units, self.shares = kept, units, shares
         self.values: dict[str, Any] = {}
         self.taken: set[str] = set()
         self.counts: dict[str, int] = defaultdict(int)
@@ -129,7 +135,7 @@ class _Replacer:
         type_ = type_of(node)
         if type_ is None:
             return None
-        stem = ty.slot_stem(type_)
+        stem = ty.slot_stem(type_, self.units)
         text = literal(node)
         if stem is None or text in self.kept or any(_placeholders_of(node)):
             return node
@@ -180,8 +186,12 @@ def _placeholders_of(node: Any) -> Iterator[str]:
 # ------------------------------------------------------------------------------- in English
 
 
-def say_value(value: Any) -> str:
+def say_value(value: Any, units: Units = SHIPPED) -> str:
     """Return a value as people write it.
+
+    Args:
+        value: a node of a tree.
+        units: those of the library.
 
     >>> from genie_dp.languages.thingtalk.parser import parse
     >>> program = parse('now => @x.a(s = "hi", m = 5MB, t = makeTime(20, 30), d = now - 2day)')
@@ -194,7 +204,7 @@ def say_value(value: Any) -> str:
         case ast.NumberValue(number):
             return _say_number(number)
         case ast.MeasureValue(parts):
-            return _say_sum(parts)
+            return _say_sum(parts, units)
         case ast.CurrencyValue(amount, code):
             return _say_money(amount, code)
         case ast.TimeValue(hour, minute, second):
@@ -207,9 +217,9 @@ def say_value(value: Any) -> str:
         case ast.ContextValue(path):
             return _PLACES.get(path[-1], path[-1].replace("_", " "))
         case ast.SlotValue(token, unit):
-            return f"{token} {_UNITS.get(unit, (unit, unit))[1]}" if unit else token
+            return f"{token} {_unit_words(unit, units)[1]}" if unit else token
         case _:
-            return _say_date(value)
+            return _say_date(value, units)
 
 
 _PLACES = {"home": "my home", "work": "my workplace", "current_location": "my current location"}
@@ -230,16 +240,32 @@ _UNITS = {
     "m": ("meter", "meters"), "kmph": ("km/h", "km/h"), "mps": ("m/s", "m/s"),
     "lb": ("pound", "pounds"), "oz": ("ounce", "ounces"), "byte": ("byte", "bytes"),
     "C": ("degree celsius", "degrees celsius"), "F": ("degree fahrenheit", "degrees fahrenheit"),
-    "m2": ("square meter", "square meters"),
+    "m2": ("square meter", "square meters"), "l": ("liter", "liters"), "yd": ("yard", "yards"),
+    "t": ("tonne", "tonnes"), "st": ("stone", "stone"), "acre": ("acre", "acres"),
+    "ha": ("hectare", "hectares"), "m3": ("cubic meter", "cubic meters"), "kn": ("knot", "knots"),
+    "tsp": ("teaspoon", "teaspoons"), "tbsp": ("tablespoon", "tablespoons"),
+    "floz": ("fluid ounce", "fluid ounces"), "cup": ("cup", "cups"), "pt": ("pint", "pints"),
+    "qt": ("quart", "quarts"), "gal": ("gallon", "gallons"),
+    "nmi": ("nautical mile", "nautical miles"),
+    "MW": ("megawatt", "megawatts"), "A": ("amp", "amps"), "deg": ("degree", "degrees"),
+    "KBps": ("KB/s", "KB/s"), "MBps": ("MB/s", "MB/s"),
 }  # fmt: skip
 
 
-def _say_measure(number: Decimal, unit: str) -> str:
-    singular, plural = _UNITS.get(unit, (unit, unit))
+def _unit_words(unit: str, units: Units) -> tuple[str, str]:
+    """Return what one and several of a unit are called; those of skills by their words."""
+    own = units.by_name.get(unit)
+    if own is not None and unit not in SHIPPED:
+        return own.singular, own.plural
+    return _UNITS.get(unit, (unit, unit))
+
+
+def _say_measure(number: Decimal, unit: str, units: Units) -> str:
+    singular, plural = _unit_words(unit, units)
     return f"{_say_number(number)} {singular if number == 1 else plural}"
 
 
-def _say_sum(parts: Sequence[tuple[Decimal, str]]) -> str:
+def _say_sum(parts: Sequence[tuple[Decimal, str]], units: Units = SHIPPED) -> str:
     """Return a sum of measures; what is taken away is said so.
 
     >>> _say_sum([(Decimal(6), "ft"), (Decimal(1), "in")])
@@ -248,12 +274,13 @@ def _say_sum(parts: Sequence[tuple[Decimal, str]]) -> str:
     '1 day less 2 hours'
     """
     first, *rest = parts
-    words = _say_measure(*first)
+    words = _say_measure(*first, units)
     for number, unit in rest:
         if number < 0:
-            words += f" less {_say_measure(-number, unit)}"
+            words += f" less {_say_measure(-number, unit, units)}"
         else:
-            words += f"{' ' if unit in _UNITS else ' plus '}{_say_measure(number, unit)}"
+            is_word = unit in _UNITS or unit not in SHIPPED
+            words += f"{' ' if is_word else ' plus '}{_say_measure(number, unit, units)}"
     return words
 
 
@@ -294,7 +321,7 @@ _THIS = {"day": "today", "week": "this week", "mon": "this month", "year": "this
 _OF_THE_CLOCK = frozenset(("ms", "s", "min", "h"))
 
 
-def _say_date(value: Any) -> str:
+def _say_date(value: Any, units: Units) -> str:
     match value:
         case ast.DateNow():
             return "now"
@@ -302,16 +329,17 @@ def _say_date(value: Any) -> str:
             which = "start" if edge == "start_of" else "end"
             return f"the {which} of {_THIS.get(unit, unit)}"
         case ast.DateOffset(base, sign, duration):
-            return say_moved_date(
-                say_value(base), sign, duration, is_now=isinstance(base, ast.DateNow)
-            )
+            is_now = isinstance(base, ast.DateNow)
+            return say_moved_date(say_value(base, units), sign, duration, units, is_now=is_now)
         case ast.DateValue(iso):
             return _say_calendar_date(iso)
         case _:
             return literal(value)
 
 
-def say_moved_date(base: str, sign: str, duration: Any, *, is_now: bool = False) -> str:
+def say_moved_date(
+    base: str, sign: str, duration: Any, units: Units = SHIPPED, *, is_now: bool = False
+) -> str:
     """Return a date some time before or after another one.
 
     >>> hours = ast.MeasureValue(((Decimal(-3), "h"),))
@@ -324,8 +352,8 @@ def say_moved_date(base: str, sign: str, duration: Any, *, is_now: bool = False)
         parts = tuple((-number, unit) for number, unit in duration.parts)
         duration, sign = replace(duration, parts=parts), "+" if sign == "-" else "-"
     if is_now:
-        return f"{say_value(duration)} {'ago' if sign == '-' else 'from now'}"
-    return f"{say_value(duration)} {'before' if sign == '-' else 'after'} {base}"
+        return f"{say_value(duration, units)} {'ago' if sign == '-' else 'from now'}"
+    return f"{say_value(duration, units)} {'before' if sign == '-' else 'after'} {base}"
 
 
 def is_moment(value: Any) -> bool:
@@ -1049,14 +1077,15 @@ class OwnWords:
             case ast.DateOffset(base, sign, ast.MeasureValue() as duration) if _refers_to_results(
                 base
             ):
-                return say_moved_date(self.value(base, names), sign, duration)
+                units = self.library.units
+                return say_moved_date(self.value(base, names), sign, duration, units)
             case ast.DateOffset(base, sign, duration) if not isinstance(
                 duration, ast.MeasureValue | ast.SlotValue
             ):
                 often = self.value(duration, names)
                 return f"{often} {'before' if sign == '-' else 'after'} {self.value(base, names)}"
             case _:
-                return say_value(value)
+                return say_value(value, self.library.units)
 
     def _passed_value(
         self, value: ast.Value, names: Names, filled: NamedParameter | None = None

@@ -36,6 +36,14 @@ from genie_dp.synthesis.compiler import CompiledGrammar, compile_inputs
 from genie_dp.synthesis.config import ReverseConfig
 from genie_dp.synthesis.pieces import BLANK, GAP, Piece, Placeholders
 from genie_dp.synthesis.rules import Agreement, GrammarRule
+from genie_dp.synthesis.spoken import (
+    UNLIKELY,
+    ReadValues,
+    SaidValue,
+    SpokenSentences,
+    ValueReader,
+    engine_tokens,
+)
 from genie_dp.templates import english
 from genie_dp.templates.ast import Template
 from genie_dp.templates.guard import (
@@ -51,6 +59,8 @@ from genie_dp.templates.inputs import Inputs
 from genie_dp.texts import read_text
 
 _MOST_SHOWN = 3  # derivations of one program
+_MOST_OTHERS = 3  # ways to read the values of a sentence, shown besides
+_MOST_TRIED = 8  # such ways
 MOST_TREES = 20  # of one piece: more are not told apart by anybody
 MOST_REMEMBERED = 300_000  # cells and choices of sentences that were read: some 200 MB
 
@@ -89,17 +99,31 @@ class ReadSentence:
     Attributes:
         shown: its tokens; placeholders stand for the values that were written out.
         tokens: the same for a chart, where placeholders of one sort look alike.
-        values: placeholder -> what was written, for those that were values.
+        values: placeholder -> what was said, for those that were values.
+        doubt: how much speaks against it; 0 where nothing was guessed.
     """
 
     shown: Tokens
     tokens: Tokens
-    values: tuple[tuple[str, str], ...] = ()
+    values: Mapping[str, SaidValue] = field(default_factory=dict)
+    doubt: float = 0.0
 
     @property
     def text(self) -> str:
         """Return the tokens, joined by one space."""
         return " ".join(self.shown)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the tokens, and what the placeholders stand for."""
+        yield self.text
+        for token, value in self.values.items():
+            meaning = value.how or ("" if _is_as_said(value) else value.constant)
+            yield f"  {token} is {value.words}" + (f" ({meaning})" if meaning else "")
+
+
+def _is_as_said(value: SaidValue) -> bool:
+    """Tell whether a constant says no more than the words do."""
+    return not value.constant or value.words.strip("\"'@#") in value.constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,12 +217,14 @@ class Miss:
         parts: the longest parts that are derived, from left to right.
         fits: templates that would fit but for a request, the guard, the body or a form.
         edits: sentences that are derived and differ in one word.
+        functions: those that some derived part speaks of, conditions left out.
     """
 
     unknown: tuple[tuple[str, tuple[str, ...]], ...]
     parts: tuple[DerivedPart, ...]
     fits: tuple[NearFit, ...]
     edits: tuple[str, ...]
+    functions: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
         """Yield what to tell a person."""
@@ -233,6 +259,9 @@ class Explanation(Result):
         refused: readings that a guard refuses, where these were looked for.
         miss: what is near to a sentence without readings, where that was looked for.
         expected: the program that the sentence is to have; None for any.
+        others: the same sentence with other values, the likeliest first; where there is no
+            reading, what would be one, were its names and texts not full of other functions' words.
+        is_cut: it is too long, or has too many readings, so that reading it was stopped.
     """
 
     sentence: ReadSentence
@@ -241,6 +270,8 @@ class Explanation(Result):
     refused: tuple[SentenceReading, ...] = ()
     miss: Miss | None = None
     expected: str | None = None
+    others: tuple["Explanation", ...] = ()
+    is_cut: bool = False
 
     @property
     def programs(self) -> tuple[str, ...]:
@@ -249,8 +280,9 @@ class Explanation(Result):
 
     @property
     def is_ambiguous(self) -> bool:
-        """Tell whether the sentence has several programs."""
-        return len(self.readings) > 1
+        """Tell whether the sentence has several programs, none likelier than the others."""
+        as_likely = [e for e in self.others if e.sentence.doubt <= self.sentence.doubt]
+        return len(self.readings) > 1 or bool(self.readings and as_likely)
 
     @property
     def is_right(self) -> bool:
@@ -259,33 +291,49 @@ class Explanation(Result):
 
     def lines(self) -> Iterator[str]:
         """Yield what to tell a person."""
-        yield self.sentence.text
-        for token, value in self.sentence.values:
-            yield f"  {token} is {value}"
+        yield from self.sentence.lines()
+        if self.is_cut:
+            yield "  note: the sentence is too long to find all of its readings"
         for part in self.cut:
             yield f"  note: some readings of a part are left out, it has too many: {part}"
         if self.miss is not None:
             yield from self.miss.lines()
         if self.is_ambiguous:
-            yield f"ambiguous: {len(self.readings)} programs"
+            if len(self.readings) > 1:
+                yield f"ambiguous: {len(self.readings)} programs"
+            else:
+                yield "ambiguous: its words may be other values as well"
         for mark, readings in (("", self.readings), ("refused: ", self.refused)):
             for reading in readings:
                 program, *derivations = reading.lines()
                 yield from ("", mark + program, *derivations)
         if self.readings and not self.is_right:
             yield f"expected: {self.expected}"
+        if self.others:
+            yield from ("", "with other values:" if self.readings else "derived, but hardly meant:")
+        for other in self.others[:_MOST_OTHERS]:
+            yield from (f"  {line}" for line in other.sentence.lines())
+            yield from (f"    {program}" for program in other.programs)
+        if len(self.others) > _MOST_OTHERS:
+            yield f"  and {len(self.others) - _MOST_OTHERS} more"
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
         return {
             "sentence": self.sentence.text,
-            "values": dict(self.sentence.values),
+            "values": {token: value.words for token, value in self.sentence.values.items()},
+            "read_as": {
+                token: {"constant": value.constant, "how": value.how}
+                for token, value in self.sentence.values.items()
+                if value.constant
+            },
             "ambiguous": self.is_ambiguous,
             "expected": None if self.expected is None else self.expected in self.programs,
             "readings": [reading.as_dict() for reading in self.readings],
             "refused": [reading.as_dict() for reading in self.refused],
             "cut": list(self.cut),
             "miss": self.miss.as_dict() if self.miss else None,
+            "others": [other.as_dict() for other in self.others],
         }
 
 
@@ -293,15 +341,18 @@ class Explanation(Result):
 class Explainer:
     """Explains sentences by one grammar; indexing it takes half a second, so keep it.
 
-    `why_refused` says what is to be said of a step besides.
+    `why_refused` says what is to be said of a step besides. With `values`, sentences are read as
+    people type them; without, by placeholders and what has the shape of a value.
     """
 
     compiled: CompiledGrammar
     max_depth: int = 8
     why_refused: Callable[[Way], str] = lambda way: ""
+    values: ValueReader | None = None
     grammar: ChartGrammar = field(init=False)
     _chart: Chart = field(init=False)
     _second: "SecondReadings | None" = field(default=None, init=False)
+    _spoken: SpokenSentences | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """Index the grammar."""
@@ -321,6 +372,12 @@ class Explainer:
         programs_of_sentences = (self._meanings(sentence.tokens) for sentence in self.read(text))
         return next((programs for programs in programs_of_sentences if programs), frozenset())
 
+    def programs_of(self, read: ReadValues) -> tuple[str, ...]:
+        """Return the programs of a sentence whose values were read, sorted, and not why."""
+        if self._chart.size > MOST_REMEMBERED:
+            self._chart = Chart(self.grammar, self.max_depth)
+        return tuple(sorted(self._meanings(engine_tokens(read.tokens, self.compiled.placeholders))))
+
     def _meanings(self, tokens: Sequence[str]) -> frozenset[str]:
         return frozenset(
             self.compiled.placeholders.show(entry.piece.value.text)
@@ -330,10 +387,24 @@ class Explainer:
         )
 
     @classmethod
-    def from_inputs(cls, inputs: Inputs, config: ReverseConfig | None = None) -> "Explainer":
+    def from_inputs(
+        cls,
+        inputs: Inputs,
+        config: ReverseConfig | None = None,
+        *,
+        values: ValueReader | None = None,
+    ) -> "Explainer":
         """Return what explains sentences by a grammar; its rows that fail are left out."""
         config = config or ReverseConfig()
-        return cls(compile_inputs(inputs, config.subsets), config.max_depth)
+        compiled = compile_inputs(inputs, config.subsets)
+        return cls(compiled, config.max_depth, values=values)
+
+    @property
+    def spoken(self) -> SpokenSentences | None:
+        """Return what finds the values of sentences; None without `values`."""
+        if self._spoken is None and self.values is not None:
+            self._spoken = SpokenSentences(self.compiled, self.values, self.max_depth)
+        return self._spoken
 
     def explain(self, text: str) -> Explanation:
         """Return every reading of a sentence, up to the depth.
@@ -341,8 +412,27 @@ class Explainer:
         Raises:
             GenieError: as `read`.
         """
-        explanations = [self.parse(sentence)[0] for sentence in self.read(text)]
-        return next((e for e in explanations if e.readings), explanations[0])
+        sentences = self.read(text)
+        if self.spoken is None:
+            explanations = [self.parse(sentence)[0] for sentence in sentences]
+            return next((e for e in explanations if e.readings), explanations[0])
+        found = self.spoken.find(text)
+        explanations = [
+            self.parse(self.sentence_of(reading))[0] for reading in found.readings[:_MOST_TRIED]
+        ]
+        derived = [explanation for explanation in explanations if explanation.readings]
+        if derived and derived[0].sentence.doubt < UNLIKELY:
+            # Where the templates say all of it, nobody wants to know what else may be free text.
+            is_guess = derived[0].sentence.doubt > 0
+            others = tuple(e for e in derived[1:] if is_guess or not e.sentence.doubt)
+            return replace(derived[0], others=others, is_cut=found.is_cut)
+        guess, _ = self.parse(self.sentence_of(self.spoken.guess(text)))
+        return replace(guess, others=tuple(derived), is_cut=found.is_cut)
+
+    def sentence_of(self, read: ReadValues) -> ReadSentence:
+        """Return a sentence whose values were read, as a chart reads it."""
+        tokens = engine_tokens(read.tokens, self.compiled.placeholders)
+        return ReadSentence(read.tokens, tokens, read.values, read.doubt)
 
     def explain_in_full(self, text: str) -> Explanation:
         """Return the readings, those that guards refuse, and what is near if there is none.
@@ -368,7 +458,8 @@ class Explainer:
         """
         placeholders = self.compiled.placeholders
         plain = read_sentence(text, placeholders)
-        said_values = {value for _, value in plain.values if value in self.grammar.vocabulary}
+        written = {value.words for value in plain.values.values()}
+        said_values = written & self.grammar.vocabulary
         if not said_values:
             return [plain]
         return [plain, read_sentence(text, placeholders, words=said_values)]
@@ -465,7 +556,7 @@ def read_sentence(
         else:
             for token in tokenize(part):
                 reader.token(token)
-    return ReadSentence(tuple(reader.shown), tuple(reader.tokens), tuple(reader.values))
+    return ReadSentence(tuple(reader.shown), tuple(reader.tokens), reader.values)
 
 
 class _SentenceReader:
@@ -474,7 +565,7 @@ class _SentenceReader:
         self.counts: Counter[str] = Counter()
         self.shown: list[str] = []
         self.tokens: list[str] = []
-        self.values: list[tuple[str, str]] = []
+        self.values: dict[str, SaidValue] = {}
 
     def token(self, token: str) -> None:
         match = _PLACEHOLDER.fullmatch(token)
@@ -491,7 +582,7 @@ class _SentenceReader:
         self.tokens.append(token)
 
     def value(self, stem: str, written: str) -> None:
-        self.values.append((self._add(stem), written))
+        self.values[self._add(stem)] = SaidValue(written)
 
     def _add(self, stem: str) -> str:
         token = f"{stem}_{self.counts[stem]}"
@@ -540,6 +631,7 @@ def nearest_miss(explainer: Explainer, sentence: ReadSentence, chart: Chart) -> 
         tuple(_longest_parts(spans, sentence)),
         tuple(_near_fits(explainer, chart, sentence)),
         tuple(islice(_edits(explainer, sentence), MOST_EDITS)),
+        tuple(sorted(set(_functions_of_parts(chart, sentence, spans)))),
     )
 
 
@@ -562,6 +654,17 @@ def _derived_spans(chart: Chart, sentence: ReadSentence) -> dict[tuple[int, int]
         if categories:
             categories_by_span[start, end] = categories
     return categories_by_span
+
+
+def _functions_of_parts(
+    chart: Chart, sentence: ReadSentence, spans: Mapping[tuple[int, int], Sequence[str]]
+) -> Iterator[str]:
+    """Yield the functions of derived parts; a condition alone may be one of many functions."""
+    for (start, end), categories in spans.items():
+        for category in categories:
+            for entry in chart.cell(category, sentence.tokens[start:end]):
+                if entry.piece.value.kind != "predicate":
+                    yield from entry.piece.value.functions
 
 
 def _longest_parts(
@@ -973,22 +1076,29 @@ class PairsResult(Result):
 
 
 def run(
-    config: ReverseConfig, inputs: Inputs, sentence: str, *, expected: str | None = None
+    config: ReverseConfig,
+    inputs: Inputs,
+    sentence: str,
+    *,
+    expected: str | None = None,
+    values: ValueReader | None = None,
 ) -> Explanation:
     """Explain a sentence: its readings, those that guards refuse, or what is near.
 
     Args:
         config: which derivations are looked for.
         inputs: the skills and templates.
-        sentence: with placeholders for values, or with values in double quotes.
-        expected: the program that it is to have.
+        sentence: with values, or placeholders for them.
+        expected: the program that it is to have, with placeholders.
+        values: what reads the values; None reads those alone that are known by their shape.
 
     Raises:
         GenieError: placeholders not numbered from left to right (Y060); an expected program that
             cannot be read or is ill-typed.
     """
     tokens = None if expected is None else program_tokens(expected, inputs)
-    explanation = Explainer.from_inputs(inputs, config).explain_in_full(sentence)
+    explainer = Explainer.from_inputs(inputs, config, values=values)
+    explanation = explainer.explain_in_full(sentence)
     return replace(explanation, expected=tokens)
 
 

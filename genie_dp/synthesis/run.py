@@ -22,7 +22,7 @@ from genie_dp.resources import data_folder
 from genie_dp.rows import deliver, from_json, lines_of, rows_format
 from genie_dp.run.files import open_text
 from genie_dp.run.manifest import manifest_of, write_json
-from genie_dp.run.stage import Output, Result, show_progress
+from genie_dp.run.stage import Output, Result, holds_output, show_progress
 from genie_dp.run.work import interruptible, refuse_or_clear
 from genie_dp.synthesis.cache import load_leaves, load_pools, make_and_save_leaves, save_pools
 from genie_dp.synthesis.compiler import compile_grammar
@@ -117,6 +117,7 @@ class _SynthesisRun:
         }
 
 
+@holds_output
 def run(
     config: SynthesisConfig,
     inputs: Inputs,
@@ -176,11 +177,20 @@ def iterate(
                 yield from_json(line)
 
 
-def preview(config: SynthesisConfig, inputs: Inputs, count: int) -> Iterator[TemplateSample]:
-    """Yield `count` random results of each template, for whoever edits it."""
+def preview(
+    config: SynthesisConfig, inputs: Inputs, count: int, *, templates: Collection[str] = ()
+) -> Iterator[TemplateSample]:
+    """Yield `count` random results of each template, for whoever edits it.
+
+    Args:
+        config: what to sample.
+        inputs: the skills and templates.
+        count: results of each template.
+        templates: ids of those to show; empty for all.
+    """
     job = _SynthesisRun(config, inputs, None, Output("-"), "jsonl", 1, (0, 1), None, False)
     with _EngineInUse(job, every_template=True) as engine:
-        yield from samples(engine, count)
+        yield from samples(engine, count, templates)
 
 
 # ---------------------------------------------------------------------------------- the engine

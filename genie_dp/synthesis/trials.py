@@ -15,7 +15,7 @@ A Python function that raises, or returns an ill-typed program, is the error Y01
 import gc
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -46,12 +46,22 @@ class TemplateSample:
     pairs: tuple[tuple[str, str], ...]
 
 
-def samples(engine: SynthesisEngine, count: int) -> Iterator[TemplateSample]:
-    """Yield `count` random results of each template, at the least depth where it gives any."""
+def samples(
+    engine: SynthesisEngine, count: int, wanted: Collection[str] = ()
+) -> Iterator[TemplateSample]:
+    """Yield `count` random results of each template, at the least depth where it gives any.
+
+    Args:
+        engine: what to draw from.
+        count: results of each template.
+        wanted: ids of templates; empty for all.
+    """
     by_template: dict[str, list[Cell]] = {}
     templates: dict[str, Template] = {}
     for rules in engine.compiled.rules.values():
         for rule in rules:
+            if wanted and rule.template.id not in wanted:
+                continue
             templates.setdefault(rule.template.id, rule.template)
             template_cells = by_template.setdefault(rule.template.id, [])
             for depth in range(engine.config.max_depth + 1):

@@ -20,8 +20,8 @@ The language says of a body:
 | G031, G032 | a placeholder whose type does not follow from the body; one with two types |
 | G034 | a part of the body that cannot be left out, and has to be |
 
-Mistakes inside bodies have the codes of the target language; G001 to G014 come from reading the
-files. Warnings are of what can be read, yet is hardly what was meant:
+Mistakes inside bodies have the codes of the target language; G001 to G014 and G027 come from
+reading the files. Warnings are of what can be read, yet is hardly what was meant:
 
 | code | warning |
 |---|---|
@@ -34,8 +34,12 @@ files. Warnings are of what can be read, yet is hardly what was meant:
 | G107 | an alternative without words and children |
 | G108 | a child that the body does not use |
 | G109 | a gap asked of a category that has none with these skills |
+| G112 | alternatives, or an annotation, inside of quotes |
+| G113 | words that no sentence has when it is read: placeholders, names of users, capitals |
+| G114 | two templates with one utterance and the same children that call different functions |
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -43,6 +47,7 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean, with_article
 from genie_dp.languages.base import Fragment, Language, Value
 from genie_dp.languages.library import Library
+from genie_dp.skills.words import words_never_read
 from genie_dp.templates.ast import (
     Child,
     Determiner,
@@ -65,6 +70,7 @@ from genie_dp.templates.grammar import (
     Grammar,
     absent_names,
     compile_body,
+    functions_in_bodies,
     has_lambda,
     names_in_body,
 )
@@ -521,9 +527,12 @@ def find_warnings(
     yield from _unproductive(grammar)
     yield from _without_growth(grammar)
     yield from _ambiguous(grammar, language, library, fragments)
+    yield from _same_words(grammar)
     for template in grammar.templates:
         yield from _unused_parts(template, fragments.get((template.id, WHOLE)))
         yield from _english(template, grammar)
+        yield from _quoted(template)
+    yield from _table_words(grammar)
 
 
 def _warning(code: str, message: str, span: Any, hint: str | None = None) -> Problem:
@@ -704,3 +713,93 @@ def _instance(
     except (GenieError, KeyError):
         return None
     return None if program is None else (words.strip(), program.text)
+
+
+def _same_words(grammar: Grammar) -> Iterator[Problem]:
+    """Yield templates whose children make two functions of one utterance, without a guard."""
+    first: dict[tuple[object, ...], Template] = {}
+    for template in grammar.templates:
+        functions = functions_in_bodies(Grammar(templates=(template,)))
+        is_guarded = bool(template.guard.joins or template.guard.tests)
+        if is_guarded or not functions or not any(children_of(template.utterance)):
+            continue
+        for items in plain_utterances(template.utterance):
+            key = (template.category, template.features, *map(_shape_of, items))
+            earlier = first.setdefault(key, template)
+            others = functions_in_bodies(Grammar(templates=(earlier,)))
+            if others != functions:
+                words = " ".join(_said(item) for item in items)
+                message = f"{words!r} calls {_last(functions)} here and {_last(others)} elsewhere"
+                hint = f"the other template is at {earlier.span}: other words, or guards, tell them"
+                yield _warning("G114", message, template.span, f"{hint} apart")
+                break
+
+
+def _shape_of(item: PlainItem) -> object:
+    """Return what two templates have in common that say the same: words, sorts of children."""
+    match item:
+        case QuotedWords():
+            return _spoken_words((item,))
+        case Child():
+            return item.category, item.table, tuple((r.name, r.values) for r in item.requests)
+        case _:
+            return Determiner
+
+
+def _said(item: PlainItem) -> str:
+    match item:
+        case QuotedWords():
+            return _spoken_words((item,))
+        case Child():
+            return f"{item.name}:{item.category or item.table}"
+        case _:
+            return f"{item.child}.det"
+
+
+def _last(functions: frozenset[str]) -> str:
+    """Return the functions; without the names of their classes that stand beside them."""
+    return ", ".join(n for n in sorted(functions) if not any(f"{n}." in o for o in functions))
+
+
+# ------------------------------------------------------------------------------- quoted words
+
+_IN_QUOTES = (
+    (re.compile(r"(?:^| )\|(?: |$)"), "'|' separates alternatives", "('turn' | 'switch') 'on'"),
+    (re.compile(r"\( .+ \)"), "brackets hold alternatives", "'my' ('new')? 'mail'"),
+    (re.compile(r"(?:^| )# \["), "'#[' begins an annotation", "'my mail' -> @c.f() #[weight=2]"),
+)
+
+
+def _quoted(template: Template) -> Iterator[Problem]:
+    """Yield quoted words that hold what belongs outside of quotes, or what nobody says."""
+    seen: set[Span | None] = set()
+    for items in plain_utterances(template.utterance):
+        for item in items:
+            if not isinstance(item, QuotedWords) or item.span in seen:
+                continue
+            seen.add(item.span)
+            for part in item.parts:
+                texts = (part.text,) if isinstance(part, PlainWords) else ()
+                for text in part.forms if isinstance(part, Inflect) else texts:
+                    yield from _text_problems(text, item.span or template.span)
+
+
+def _text_problems(text: str, span: Span | None) -> Iterator[Problem]:
+    for pattern, what, example in _IN_QUOTES:
+        if pattern.search(text):
+            message = f"{what} outside of quotes; in {text!r} it would be said"
+            yield _warning("G112", message, span, f"write {example}")
+            break
+    for word, reason in words_never_read(text):
+        message = f"no sentence has {word!r}: {reason}"
+        yield _warning("G113", message, span, "write what people say; $x is the place of a value")
+
+
+def _table_words(grammar: Grammar) -> Iterator[Problem]:
+    """Yield words in tables that no sentence has when it is read."""
+    for table in grammar.tables.values():
+        for row in table.rows:
+            span = Span(table.path, row.line, 1, row.line, 2)
+            for word, reason in words_never_read(row.words):
+                message = f"no sentence has {word!r}: {reason}"
+                yield _warning("G113", message, span, "write what people say")

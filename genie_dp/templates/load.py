@@ -5,6 +5,7 @@ import importlib.util
 import os.path
 import traceback
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from types import FunctionType
 from typing import Any, Protocol
@@ -14,7 +15,15 @@ from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
 from genie_dp.skills.words import join_tokens
 from genie_dp.templates import english
-from genie_dp.templates.ast import Category, Child, ForClass, Template, Using, children_of
+from genie_dp.templates.ast import (
+    Category,
+    Child,
+    ForClass,
+    Template,
+    TemplateFile,
+    Using,
+    children_of,
+)
 from genie_dp.templates.grammar import BUILT_IN, Grammar, PhraseTable, TableRow
 from genie_dp.templates.syntax import TemplateSource, parse_file, parse_words, path_beside
 from genie_dp.texts import Paths, paths_of, read_source
@@ -88,6 +97,13 @@ def read_grammar(
     return loader.grammar(), loader.problems
 
 
+@lru_cache(maxsize=256)
+def _parsed(text: str, file: str, prefix: str) -> tuple[TemplateFile, tuple[Problem, ...]]:
+    """Return what `parse_file` does; who edits one file of many has the others at hand."""
+    parsed, problems = parse_file(text, file=file, prefix=prefix)
+    return parsed, tuple(problems)
+
+
 class _Loader:
     """Collects statements and problems; a file is known by its resolved path."""
 
@@ -133,7 +149,7 @@ class _Loader:
         if text is None:
             return
         self.seen[real] = name
-        parsed, problems = parse_file(text, file=name, prefix=self._prefix(name, prefix))
+        parsed, problems = _parsed(text, name, self._prefix(name, prefix))
         self.problems += problems
         for statement in parsed.imports:
             self.file(path_beside(name, statement.path), statement.span, (*chain, name))

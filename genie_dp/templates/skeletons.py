@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.run.files import named_trouble
 from genie_dp.run.stage import Result
 from genie_dp.skills.model import last_name
 
@@ -62,16 +63,28 @@ _PRIMITIVES = """\
 
 for @@NAME@;
 
-NP := 'my @WORDS@ notes' -> notes();
-NP := 'the notes in my @WORDS@' -> notes();
-NP := '@WORDS@ notes about ${t:const}' -> notes() filter text =~ $t;
-QVP := 'look through my @WORDS@' ('notes')? ('about ${t:const}')? -> notes() filter text =~ $t;
+NP := ('my' | 'the') '@WORDS@ notes' -> notes();
+NP := ('the' | 'all')? 'notes in my @WORDS@' -> notes();
+NP := ('everything' | 'all that is' | 'what is written') 'in my @WORDS@' -> notes();
+NP := '@WORDS@ notes' ('about' | 'on') '${t:const}' -> notes() filter text =~ $t;
+NP := 'what my @WORDS@ says about ${t:const}' -> notes() filter text =~ $t;
+QVP := ('look through' | 'read' | 'open' | 'show') 'my @WORDS@' ('notes')? -> notes();
+COMMAND := ('what is in' | 'what did i write in' | 'what does it say in') 'my @WORDS@'
+  -> now => notes() => notify;
+COMMAND := ('did i write' | 'is there') ('anything' | 'something') ('about' | 'on')
+  '${t:const} in my @WORDS@'
+  -> now => notes() filter text =~ $t => notify;
 WP := 'when i write a @WORDS@ note' -> monitor (notes());
 WP := 'when a note is added to my @WORDS@' -> monitor (notes());
-VP := 'add $t to my @WORDS@' ('notes')? -> add_note(text = $t);
-VP := 'make a @WORDS@ note saying $t' -> add_note(text = $t);
-VP := ('delete' | 'remove') '$n from my @WORDS@' -> delete_note(note = $n);
-VP := 'throw away the @WORDS@ note ${n:const}' -> delete_note(note = $n);
+WP := 'when there is something new in my @WORDS@' -> monitor (notes());
+VP := ('add' | 'put' | 'write') '$t' ('to' | 'in' | 'into') 'my @WORDS@' ('notes')?
+  -> add_note(text = $t);
+VP := ('make a' | 'add a') '@WORDS@ note' ('saying' | 'that')? '$t' -> add_note(text = $t);
+VP := ('write' | 'note') ('down')? 'in my @WORDS@' ('that')? '$t' -> add_note(text = $t);
+VP := ('delete' | 'remove' | 'erase' | 'take') '$n' ('from' | 'out of') 'my @WORDS@'
+  -> delete_note(note = $n);
+VP := ('throw away' | 'get rid of' | 'delete') 'the @WORDS@ note ${n:const}'
+  -> delete_note(note = $n);
 """
 
 _NOTES = """\
@@ -90,19 +103,23 @@ call the plumber\t1
 the train leaves at nine\t1
 """
 
+# What people might say, thought up apart from the templates.
 _EVAL = """\
 utterance\tprogram
-what have i written in @WORDS@\tnow => @@NAME@.notes() => notify
-what did i write about lunch\tnow => (@@NAME@.notes()) filter text =~ "lunch" => notify
-any notes over 100 words\tnow => (@@NAME@.notes()) filter word_count > 100 => notify
-tell me whenever something new is in my @WORDS@\tmonitor (@@NAME@.notes()) => notify
-remind me to wash the car\tnow => @@NAME@.add_note(text = "wash the car")
-put pay the rent in my @WORDS@\tnow => @@NAME@.add_note(text = "pay the rent")
-write ask mum into @WORDS@ please\tnow => @@NAME@.add_note(text = "ask mum")
-get rid of plans\tnow => @@NAME@.delete_note(note = "plans"^^@NAME@:note)
-i no longer need prices\tnow => @@NAME@.delete_note(note = "prices"^^@NAME@:note)
-copy my @WORDS@\tnow => @@NAME@.notes() => @@NAME@.add_note(text = text)
-"""
+what have i written in my @WORDS@\tnow => @@NAME@.notes() => notify
+please read me my whole @WORDS@\tnow => @@NAME@.notes() => notify
+does my @WORDS@ have any notes about lunch\tnow => (@@NAME@.notes()) filter text =~ "lunch" => notify
+which of my @WORDS@ notes talk about holidays\tnow => (@@NAME@.notes()) filter text =~ "holidays" => notify
+which notes in my @WORDS@ have more than 100 words\tnow => (@@NAME@.notes()) filter word_count > 100 => notify
+how many notes do i have in my @WORDS@\tnow => agg count of (@@NAME@.notes()) => notify
+let me know when somebody writes something new in my @WORDS@\tmonitor (@@NAME@.notes()) => notify
+can you put wash the car down in my @WORDS@\tnow => @@NAME@.add_note(text = "wash the car")
+i would like you to write pay the rent in my @WORDS@\tnow => @@NAME@.add_note(text = "pay the rent")
+add to my @WORDS@ that the cat is ill\tnow => @@NAME@.add_note(text = "the cat is ill")
+new @WORDS@ note : ask mum about the garden\tnow => @@NAME@.add_note(text = "ask mum about the garden")
+please erase birthday presents from the @WORDS@\tnow => @@NAME@.delete_note(note = "birthday presents"^^@NAME@:note)
+i do not need the shopping list in my @WORDS@ any more\tnow => @@NAME@.delete_note(note = "shopping list"^^@NAME@:note)
+"""  # noqa: E501
 
 _GRAMMAR = """\
 // Construct templates: how the phrases of skills combine to sentences (docs/template-language.md).
@@ -138,33 +155,32 @@ category FACT : source "an output in a skill's own words: the temperature in par
 SOURCE := o:FACT -> o;
 """
 
+_PROJECT = """\
+# yaml-language-server: $schema=genie.schema.json
+# What is made of the skills, in order: `genie-dp run`. docs/projects.md has all settings.
+skills: skills
+output: build
+jobs: 2
+stages:
+  pairs: {synthesize: {size: 3000, max_depth: 3, seed: 1}}
+  paraphrases: {paraphrase: {number: 1, seed: 1}, of: pairs}
+  rows:
+    # Texts and names of all kinds, for a parser that copies what is said.
+    augment: {general: 0.7, quoted: 0.02, paraphrase_with_text: 3, paraphrase_other: 1, seed: 1}
+    of: [pairs, paraphrases]
+  parser: {train: {steps: 400, seed: 1}, of: rows}
+  result: {evaluate: , of: parser}
+"""
+
 _README = """\
 # @NAME@
 
-A skill library with its templates, for genie-dp.
+`skills/` is what the assistant can do and how people speak of it, `genie.yaml` what is made of it:
 
-| folder | what |
-|---|---|
-| `thingpedia/` | skills: what the assistant can do, and how people speak of it |
-| `grammars/en/` | construct templates: how phrases combine to sentences |
-
-    genie-dp check --skills thingpedia --grammar grammars/en
-    genie-dp synthesize --skills thingpedia --grammar grammars/en --preview 2
-    genie-dp synthesize --skills thingpedia --grammar grammars/en --size 1000 --output pairs.jsonl
-
-From pairs to a parser:
-
-    genie-dp paraphrase auto pairs.jsonl --skills thingpedia --output paraphrases.jsonl
-    genie-dp augment pairs.jsonl paraphrases.jsonl --skills thingpedia --output train.jsonl
-    genie-dp train train.jsonl --skills thingpedia --output parser
-    genie-dp parse --parser parser --grammar grammars/en "add buy milk to my diary"
-    genie-dp evaluate thingpedia --parser parser --skills thingpedia
-
-The last one asks the sentences of each skill's `eval.tsv`: what people might say, written apart
-from the templates.
-
-Another skill: `genie-dp new skill com.example.calendar`. Leave `--grammar` away for the constructs
-that come with genie-dp.
+    genie-dp run                                   # a parser in build/parser, and how good it is
+    genie-dp parse "add buy milk to my diary"
+    genie-dp run --watch                           # edit skills/*/templates.genie meanwhile
+    genie-dp new skill com.example.calendar --in skills
 """
 
 
@@ -185,21 +201,23 @@ class Skeleton(Result):
             yield f"  {command}"
 
 
-def new_project(name: str, parent: Path = Path()) -> Skeleton:
-    """Write a project: one skill, a grammar, a README with the commands.
+def new_project(
+    name: str, parent: Path = Path(), *, files: Mapping[str, str] | None = None
+) -> Skeleton:
+    """Write a project on the shipped grammar: one skill, genie.yaml, a README with the commands.
 
     Args:
         name: of the project, and its folder.
         parent: the folder to put it in.
+        files: what else is to lie in it, such as a schema for editors.
 
     Raises:
         GenieError: the name will not do (R031), or the folder exists (R032).
     """
     target = parent / _checked_name(name, "project", dots=False)
-    write_files(target, project_files(name))
-    options = "--skills thingpedia --grammar grammars/en"
-    commands = f"cd {target}", f"genie-dp check {options}"
-    return Skeleton(target, (*commands, f"genie-dp synthesize {options} --preview 2"))
+    write_files(target, {**project_files(name), **(files or {})})
+    asked = 'genie-dp parse "add buy milk to my diary"'
+    return Skeleton(target, (f"cd {target}", "genie-dp run", asked))
 
 
 def new_skill(name: str, parent: Path = Path("thingpedia")) -> Skeleton:
@@ -228,7 +246,7 @@ def new_grammar(name: str, parent: Path = Path("grammars")) -> Skeleton:
         GenieError: the name will not do (R031), or the folder exists (R032).
     """
     target = parent / _checked_name(name, "grammar", dots=False)
-    write_files(target, {"main.genie": _GRAMMAR + _FACTS})
+    write_files(target, {"main.genie": grammar_text()})
     return _checked_by(target, f"--grammar {target}")
 
 
@@ -253,13 +271,21 @@ def skill_files(name: str, words: str) -> Mapping[str, str]:
 
 
 def project_files(name: str) -> Mapping[str, str]:
-    """Return path -> text of a new project: a skill, a grammar, a README."""
+    """Return path -> text of a new project: a skill, genie.yaml, a README."""
     skill = "com.example.diary"
-    files = {"README.md": _fill(_README, name, name)}
+    files = {"README.md": _fill(_README, name, name), "genie.yaml": _PROJECT}
     for path, text in skill_files(skill, "diary").items():
-        files[f"thingpedia/{skill}/{path}"] = text
-    files["grammars/en/main.genie"] = _GRAMMAR
+        files[f"skills/{skill}/{path}"] = text
     return files
+
+
+def grammar_text(*, facts: bool = True) -> str:
+    """Return the templates of a new grammar.
+
+    Args:
+        facts: whether skills may say outputs in their own words, as the shipped ones do.
+    """
+    return _GRAMMAR + _FACTS if facts else _GRAMMAR
 
 
 def _fill(text: str, name: str, words: str) -> str:
@@ -275,7 +301,7 @@ def write_files(target: Path, files: Mapping[str, str]) -> None:
     if target.exists():
         hint = "give another name, or move the old one away"
         raise GenieError(Problem("R032", f"{target} exists already", hint=hint))
-    with _folder_when_complete(target) as partial:
+    with named_trouble(target), _folder_when_complete(target) as partial:
         for name, text in files.items():
             path = partial / name
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -291,6 +291,11 @@ def syntax_problem(error: UnexpectedInput, source: TemplateSource, start: int, e
     """Return the problem for Lark's error in the statement source.text[start:end]."""
     text = source.text[start:end]
     begin, stop, got, expected = _place_of_error(error, text)
+    if text[begin : begin + 1] in ("'", '"') and "STRING" in expected:
+        span = source.span(start + begin, start + stop)
+        message, hint = "this text has no closing quote on its line", _apostrophe(text[:begin])
+        hint = hint or "close it, or write the words as '..' 'and so on'"
+        return Problem("G027", message, span, hint, stage="syntax")
     message = f"expected {_list_terminals(expected)}, got {got}"
     hint = _hint_at(text, begin, set(expected))
     span = source.span(start + begin, start + stop)
@@ -322,6 +327,12 @@ def _list_terminals(terminals: Collection[str]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
+def _apostrophe(before: str) -> str | None:
+    if re.search(r"\w['\"](?:s|re|ve|ll|d|m|t)\Z", before.rstrip()):
+        return "an apostrophe ends a text in '..': write the text in double quotes, or \\'"
+    return None
+
+
 def _hint_at(text: str, start: int, expected: set[str]) -> str | None:
     before, rest = text[:start].rstrip(), text[start:]
     if "__ANON_0" in expected:
@@ -330,12 +341,10 @@ def _hint_at(text: str, start: int, expected: set[str]) -> str | None:
         return keyword if is_near else "a template is CATEGORY := utterance -> body"
     if rest[0:1] in tuple("‘’“”"):
         return "these quotes are of a word processor: write ' or \""
-    if re.search(r"\w['\"](?:s|re|ve|ll|d|m|t)\Z", before):
-        return "an apostrophe ends a text in '..': write the text in double quotes, or \\'"
+    if (apostrophe := _apostrophe(before)) is not None:
+        return apostrophe
     if {"COLON", "DOT"} <= expected:
         return "words stand in quotes; a child is name:CATEGORY, such as q:NP"
-    if rest.startswith(("'", '"')) and "STRING" in expected:
-        return "this text has no closing quote on its line"
     if "_ARROW" in expected and not re.search("->|→", rest):
         return "write -> between utterance and body"
     if rest.startswith("if") and before.endswith("]"):

@@ -21,11 +21,11 @@ from genie_dp.languages.types import (
     NUMBER,
     STRING,
     TIME,
-    UNITS,
     Array,
     Entity,
     Measure,
 )
+from genie_dp.languages.units import SHIPPED
 from genie_dp.skills.words import join_tokens
 from tests.augment import written_oracle as oracle
 
@@ -163,8 +163,8 @@ def test_texts_and_entities_have_no_written_form():
 
 def test_every_unit_of_the_language_is_written():
     known = {unit.name for units in written_numbers.UNITS_BY_BASE.values() for unit in units}
-    assert set(UNITS) - known == {"bytes"}
-    assert set(BASES) == set(UNITS.values())
+    assert set(SHIPPED) - known == {"bytes"}
+    assert set(BASES) == set(SHIPPED.bases())
 
 
 def test_numbers_are_as_large_as_the_parameter_lets_expect():
@@ -226,3 +226,23 @@ def test_places_are_cities_with_their_position_or_places_of_the_user():
         "location:work",
         "location:current_location",
     }
+
+
+# --------------------------------------------------------------- units beyond ThingTalk 1.x
+
+
+def test_units_that_no_parameter_is_declared_in_are_not_written():
+    """What was written before there were more units is written still."""
+    for base in {unit.base for unit in SHIPPED.by_name.values() if unit.is_classic}:
+        names = {unit.name for unit in written_numbers.units_of(base, "")}
+        assert names == {u.name for u in SHIPPED.of_base(base) if u.is_classic and u.words}
+
+
+@pytest.mark.parametrize("unit", [u for u in SHIPPED.by_name.values() if not u.is_classic], ids=str)
+def test_a_parameter_is_written_in_the_unit_of_its_type(unit):
+    drawn = [written_numbers.draw_measure(Random(seed), unit.name) for seed in range(200)]
+    units = [name for form in drawn for _, name in parts(form.value)]
+    assert unit.name in units
+    sizes = {SHIPPED.factor(name) / unit.factor for name in units}
+    assert all(Decimal("0.001") <= size <= 1000 for size in sizes)
+    assert all(SHIPPED.is_same_base(name, unit.name) for name in units)

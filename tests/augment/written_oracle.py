@@ -115,6 +115,20 @@ NAMES = {
     "dB": {"dB": "decibels decibel db"},
     "lx": {"lx": "lux lx"},
     "m2": {"m2": "square_meters square_meter square_metres sqm m2"},
+    "l": {"l": "liters liter litres l", "ml": "milliliters milliliter millilitres ml mls",
+          "cl": "centiliters centiliter centilitres cl",
+          "dl": "deciliters deciliter decilitres dl",
+          "m3": "cubic_meters cubic_meter cubic_metres m3"},
+    "W": {"W": "watts watt w", "mW": "milliwatts milliwatt mw", "kW": "kilowatts kilowatt kw"},
+    "V": {"V": "volts volt v", "mV": "millivolts millivolt mv", "kV": "kilovolts kilovolt kv"},
+    "A": {"A": "amps amp amperes", "mA": "milliamps milliamp milliamperes ma"},
+    "Ah": {"Ah": "amp_hours amp_hour ampere_hours ah",
+           "mAh": "milliamp_hours milliamp_hour milliampere_hours mah"},
+    "bps": {"bps": "bits_per_second bit_per_second bps",
+            "kbps": "kilobits_per_second kilobit_per_second kbps"},
+    "deg": {"deg": "degrees degree deg"},
+    "lm": {"lm": "lumens lumen lm"},
+    "rpm": {"rpm": "revolutions_per_minute revolution_per_minute rpm"},
 }  # fmt: skip
 # In the smallest unit that is named.
 SIZES = {

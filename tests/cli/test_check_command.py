@@ -107,6 +107,80 @@ def test_json_is_one_array_on_stdout(project: Path, capsys) -> None:
     assert err == "1 skill, 1 function, 3 templates: 1 error, 1 warning\n"
 
 
+def test_json_stays_json_where_the_input_is_refused(project: Path, capsys) -> None:
+    assert run(["check", "--skills", "skills/com.example.notes/values", "--format", "json"]) == 1
+    (problem,) = json.loads(capsys.readouterr().out)
+    assert (problem["code"], problem["severity"]) == ("K002", "error")
+    (project / "empty").mkdir()
+    assert run(["check", "--skills", "skills", "--grammar", "empty", "--format", "json"]) == 1
+    (problem,) = json.loads(capsys.readouterr().out)
+    assert problem["code"] == "R021"
+    assert run(["check", "--skills", "skills", "--grammar", "empty"]) == 1
+    assert "error[R021]" in capsys.readouterr().err
+
+
+def found(capsys) -> list[tuple[str, str, int]]:
+    out = capsys.readouterr().out
+    return [(p["code"], Path(p["file"]).parent.name, p["line"]) for p in json.loads(out)]
+
+
+def test_a_broken_skill_hides_no_mistake_of_grammar_templates_and_other_skills(
+    project: Path, capsys
+) -> None:
+    for name in ("broken", "sound"):
+        folder = project / "skills" / f"com.example.{name}"
+        folder.mkdir()
+        text = SKILL.replace("com.example.notes", f"com.example.{name}")
+        (folder / "skill.tt").write_text(text.replace("String ", "Strin " * (name == "broken")))
+        (folder / "templates.genie").write_text(
+            f"NP := 'my {name} notes' -> @com.example.{name}.notes();\n"
+            f"NP := 'my notes of {name}' q:{name.upper()} -> q;\n"
+            f"NP := 'my {name} memos -> @com.example.{name}.notes();\n"
+        )
+    (project / "main.genie").write_text(
+        f"{GRAMMAR}NP := 'broken' -> @com.example.broken.notes();\n"
+        "NP := 'notes' -> @com.example.notes.notes() filter txt == 'a';\n"
+    )
+    sound = project / "skills" / "com.example.sound" / "skill.tt"
+    sound.write_text(
+        SKILL.replace("com.example.notes", "com.example.sound").replace("String ", "String ")
+    )
+    assert run([*CHECK, "--format", "json"]) == 1
+    mistakes = found(capsys)
+    assert ("S005", "com.example.broken", 2) in mistakes
+    assert ("T011", "", 5) in mistakes
+    for name in ("broken", "sound"):
+        assert ("G027", f"com.example.{name}", 3) in mistakes
+    assert ("G012", "com.example.broken", 2) in mistakes
+    assert not [m for m in mistakes if m[0] == "T001"]
+
+
+def test_one_word_of_two_skills_is_told_with_both_places(project: Path, capsys) -> None:
+    other = project / "skills" / "com.example.other"
+    other.mkdir()
+    (other / "skill.tt").write_text(SKILL.replace("com.example.notes", "com.example.other"))
+    for name in ("notes", "other"):
+        templates = project / "skills" / f"com.example.{name}" / "templates.genie"
+        templates.write_text(f"NP := 'notes' -> @com.example.{name}.notes();\n")
+    run([*CHECK, "--format", "json"])
+    (problem,) = [p for p in json.loads(capsys.readouterr().out) if p["code"] == "G105"]
+    assert problem["file"] == "skills/com.example.other/templates.genie"
+    assert "com.example.notes/templates.genie:1:1" in problem["hint"]
+
+
+def test_sentences_and_value_lists_are_checked(project: Path, capsys) -> None:
+    skill = project / "skills" / "com.example.notes"
+    (skill / "eval.tsv").write_text(
+        "utterance\tprogram\nshow my notes\tnow => @com.example.notes.nodes() => notify\n"
+    )
+    (skill / "values" / "text.tsv").write_text("value,weight\nbuy milk,1\n")
+    assert run(CHECK) == 1
+    err = capsys.readouterr().err
+    assert "skills/com.example.notes/eval.tsv:2:22: error[T003]" in err
+    assert "2 | show my notes" in err
+    assert "values/text.tsv:1:1: warning[K120]" in err
+
+
 def test_a_function_that_no_template_speaks_of_is_a_warning(project: Path, capsys) -> None:
     templates = project / "skills" / "com.example.notes" / "templates.genie"
     templates.write_text("")
@@ -126,11 +200,12 @@ def test_another_language_is_checked_the_same_way(capsys) -> None:
     assert err == ""
 
 
-def test_a_skill_without_actions_has_no_errors_under_the_shipped_grammar(capsys):
+def test_what_shipped_templates_want_of_other_skills_is_not_told(capsys):
     skill = ROOT / "thingpedia" / "com.nytimes"
     assert run(["check", "--skills", str(skill), "--format", "json"]) == 0
     codes = {problem["code"] for problem in json.loads(capsys.readouterr().out)}
-    assert "G109" in codes  # nothing of another skill can be passed into an action
+    # Nothing of it can be passed into an action: a matter of the skill, not of the templates.
+    assert not codes & {"G102", "G109"}
 
 
 MUSIC = """\

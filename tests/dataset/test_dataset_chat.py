@@ -119,7 +119,7 @@ def test_tools_have_names_that_lead_back_and_schemas_that_stand_alone(tmp_path):
 
 @given(st.lists(st.text("ab._:-@ é", min_size=1, max_size=70), min_size=2, unique=True))
 def test_no_two_functions_are_one_tool(functions):
-    functions = {name.removeprefix("@") for name in functions}
+    functions = {name.lstrip("@") for name in functions}
     tools = {tool_name(name) for name in functions}
     assert len(tools) == len(functions)
     assert all(re.fullmatch("[a-zA-Z0-9_-]{1,64}", name) for name in tools if name)

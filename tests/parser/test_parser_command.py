@@ -213,7 +213,6 @@ def test_a_validation_file_chooses_and_calibrates(tmp_path):
         ("--no-types",),
         ("--positional",),
         ("--no-canonical",),
-        ("--bf16",),
         ("--no-bf16",),
     ],
 )
@@ -233,6 +232,16 @@ def test_a_model_of_hugging_face_can_be_trained_and_read(tmp_path, options):
     recipe = "batch: 4\nvalidations: 1\n"
     folder = train(tmp_path, "--model", base, *options, steps=2, recipe=recipe)
     assert Parser.from_pretrained(folder, beam=1).parse(["show mail about lunch"])[0].answers
+
+
+def test_bfloat16_is_used_or_refused_where_the_processor_has_none(tmp_path, capsys):
+    from genie_dp.models.device import can_use_bf16
+
+    if can_use_bf16():
+        assert Parser.from_pretrained(train(tmp_path, "--bf16", steps=3), beam=1)
+    else:
+        train(tmp_path, "--bf16", code=1)
+        assert "N008]: cpu does not run these networks in bfloat16" in capsys.readouterr().err
 
 
 def test_weights_of_8_bits_are_a_fourth_as_large_and_say_the_same(tmp_path, capsys):

@@ -1,5 +1,6 @@
 """What a library answers: inheritance, entity types, phrases, vocabulary, warnings, templates."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,8 @@ from genie_dp.languages.thingtalk.declarations import Annotation, ClassDef, Func
 from genie_dp.languages.thingtalk.parser import parse_classes
 from genie_dp.languages.thingtalk.render import render
 from genie_dp.languages.types import NUMBER, STRING, Enum
-from genie_dp.skills import annotations, vocabulary
-from genie_dp.skills.check import check_library
+from genie_dp.skills import annotations, check, load, vocabulary
+from genie_dp.skills.check import check_library, check_sentences
 from genie_dp.skills.link import lineage, link
 from genie_dp.skills.load import load_library
 from genie_dp.skills.model import SkillLibrary
@@ -435,3 +436,18 @@ def test_templates_have_names_of_their_own(tmp_path: Path) -> None:
     )
     names = [t.identifier for t in convert(library).templates]
     assert names == ["x.1.n1.1", "x.1.n1.2", "x.1.n2.1", "x.1.n2.2", "x.n3.1"]
+
+
+@pytest.mark.parametrize("case", cases("skills/sentences.txt"), ids=str)
+def test_sentences_of_skills_are_checked(case: Case, golden: Golden, tmp_path: Path) -> None:
+    library = load_library([write_library(tmp_path, case.input)])
+    problems, sources = check_sentences(library)
+    shown = "\n".join(render_problem(p, sources) for p in problems)
+    golden(case, shown.replace(f"{tmp_path}/", ""))
+
+
+def test_every_code_of_warnings_has_a_case() -> None:
+    documented = set(re.findall(r"K1\d\d", f"{check.__doc__} {load.__doc__}")) - {"K100"}
+    shown = [c.expected for name in ("warnings", "sentences") for c in cases(f"skills/{name}.txt")]
+    assert documented == set(re.findall(r"\[(K1\d\d)\]", "\n".join(shown)))
+    assert len(documented) > 20

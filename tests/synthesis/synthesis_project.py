@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp import cli
-from genie_dp.templates.skeletons import project_files, skill_files
+from genie_dp.templates.skeletons import grammar_text, skill_files
 
 LAUNCHER = Path(__file__).parents[2] / "cli.py"
 
@@ -82,9 +82,16 @@ def errands(folder: Path, functions: str = FUNCTIONS) -> Project:
     return Project(folder, ("--language", "sexpr", "--grammar", str(folder)))
 
 
+def small_files() -> dict[str, str]:
+    """Return path -> text of the skill of a new project, with a small grammar of its own."""
+    skill = skill_files("com.example.diary", "diary")
+    files = {f"thingpedia/com.example.diary/{path}": text for path, text in skill.items()}
+    return files | {"grammars/en/main.genie": grammar_text(facts=False)}
+
+
 def notes(folder: Path) -> Project:
-    """Write a diary and a cook book in ThingTalk, with the grammar of a new project."""
-    files = dict(project_files("small"))
+    """Write a diary and a cook book in ThingTalk, with a small grammar."""
+    files = small_files()
     for path, text in skill_files("com.example.cookbook", "cook book").items():
         files[f"thingpedia/com.example.cookbook/{path}"] = text
     _write(folder, files)

@@ -20,8 +20,9 @@ from genie_dp.synthesis.describe import Describer, surface
 from genie_dp.synthesis.describe_words import say_value, with_placeholders
 from genie_dp.synthesis.explain import read_sentence
 from genie_dp.synthesis.pieces import FIRST, Placeholders
-from genie_dp.templates.skeletons import project_files, write_files
+from genie_dp.templates.skeletons import write_files
 from tests.golden import cases
+from tests.synthesis.synthesis_project import small_files
 from tests.synthesis.synthesis_setup import FEW, few, shipped
 
 PROGRAMS = "describe/programs.txt"
@@ -280,7 +281,7 @@ def test_words_of_our_own_are_noted_on_standard_error(run):
 
 
 def test_values_of_types_that_no_function_has_are_said(tmp_path, capsys):
-    write_files(tmp_path / "small", project_files("small"))
+    write_files(tmp_path / "small", small_files())
     folders = [
         "--skills",
         f"{tmp_path}/small/thingpedia",

@@ -11,9 +11,8 @@ import pytest
 from genie_dp.cli.inputs import load_inputs
 from genie_dp.skills.load import load_library
 from genie_dp.synthesis.report import ParameterNames, render_page
-from genie_dp.templates.skeletons import project_files
 from tests.golden import cases
-from tests.synthesis.synthesis_project import RAISING, Project, errands, notes
+from tests.synthesis.synthesis_project import RAISING, Project, errands, notes, small_files
 
 PARAMETERS = Path(__file__).parents[1] / "data" / "report" / "parameters.txt"
 
@@ -341,7 +340,7 @@ def test_a_template_too_rare_to_be_drawn_says_so(tmp_path):
 @pytest.fixture(scope="module")
 def parameters(tmp_path_factory) -> ParameterNames:
     folder = tmp_path_factory.mktemp("skills")
-    for path, text in project_files("small").items():
+    for path, text in small_files().items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
     inputs = load_inputs(

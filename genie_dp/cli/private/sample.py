@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.options import SKILLS, format_option, rows_output, settings_options
+from genie_dp.cli.options import format_option, rows_output, settings_options, skills_option
 from genie_dp.private.generators.config import SampleConfig
 
 
@@ -25,11 +25,7 @@ from genie_dp.private.generators.config import SampleConfig
     "--parser", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
     help="A parser that writes the programs of generators that have none.",
 )  # fmt: skip
-@click.option(
-    "--skills", multiple=True, type=SKILLS, metavar="DIR",
-    help="Skills that programs are checked against [shipped]; for sexpr, a file of "
-    "declarations. May be repeated.",
-)  # fmt: skip
+@skills_option("Skills that programs are checked against")
 @click.option("--skip-broken", is_flag=True, help="Go on without the skills that cannot be read.")
 @click.option("--device", default="cpu", show_default=True, metavar="NAME",
               help="cpu, cuda, cuda:1 ..")  # fmt: skip

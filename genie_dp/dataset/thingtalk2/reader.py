@@ -19,7 +19,8 @@ from genie_dp.dataset.formats import NoEqual
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.transform import ValueReader, unquote
 from genie_dp.languages.thingtalk.traverse import children, functions_used
-from genie_dp.languages.types import UNITS, Measure, is_slot, slot_stem
+from genie_dp.languages.types import Measure, is_slot, slot_stem
+from genie_dp.languages.units import SHIPPED
 
 # ruff: noqa: D102 - one method per rule of grammar.lark, which says what it reads
 
@@ -260,14 +261,14 @@ class ThingTalk2Reader(ValueReader):
         return self._measure(children[0], children[1])
 
     def _measure(self, amount: str, unit: str) -> ast.Value:
-        if unit not in UNITS:
+        if unit not in SHIPPED:
             raise NoEqual(UNIT, unit)
         return ast.MeasureValue(((Decimal(amount), str(unit)),))
 
     def slot_measure(self, meta: Meta, children: list[Token]) -> ast.Value:
         """`NUMBER_0 F`: with us the number and its unit are one placeholder."""
         token, unit = map(str, children)
-        if not is_slot(token) or unit not in UNITS:
+        if not is_slot(token) or unit not in SHIPPED:
             raise NoEqual(UNIT, unit)
         return self._new_placeholder(token, slot_stem(Measure(unit)) or "", unit)
 

@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.library import Signature, Skipped
 from genie_dp.languages.sexpr import ast as sx
+from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.texts import read_text
 
 Order = Literal["ordered", "unordered", "set"]
@@ -77,6 +78,7 @@ class Declarations:
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)
     skipped: ClassVar[tuple[Skipped, ...]] = ()
     language: ClassVar[str] = "sexpr"
+    units: ClassVar[Units] = SHIPPED
 
     @property
     def entity_types(self) -> Mapping[str, Names]:

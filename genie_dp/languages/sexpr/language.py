@@ -143,7 +143,7 @@ class SExpressions:
         """Yield nothing: no function's output is passed to another in an S-expression."""
         return ()
 
-    def parameter(self, signature: Any, parameter: Any) -> FragmentValue:
+    def parameter(self, signature: Any, parameter: Any, library: Any) -> FragmentValue:
         """Raise TypeError: a library of S-expressions has no parameters with phrases."""
         raise TypeError("S-expressions have no OUTPUT and no INPUT: use categories or tables")
 

@@ -14,7 +14,8 @@ from genie_dp.errors import Problem
 from genie_dp.languages.base import Literal
 from genie_dp.languages.sexpr import ast as sx
 from genie_dp.languages.sexpr.text import from_tokens, tokens
-from genie_dp.languages.types import UNITS, is_slot
+from genie_dp.languages.types import is_slot
+from genie_dp.languages.units import SHIPPED
 
 _PLAIN_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _QUOTED = re.compile(r'" (?P<words>.*) "(?: \^\^(?P<kind>\S+)| at:(?P<at>\S+))?', re.DOTALL)
@@ -59,7 +60,7 @@ def expression_of(constant: str) -> sx.Expression:
     if kind == "currency":
         return _literal("Currency", *map(sx.Atom, rest.split(":")))
     parts = constant.replace(" unit:", " ").split(" ")
-    if " unit:" in constant and UNITS.get(parts[1]) == "ms":
+    if " unit:" in constant and SHIPPED.base(parts[1]) == "ms":
         return _literal("Duration", *map(sx.Atom, parts))
     raise ValueError(f"{constant!r} is no constant of S-expressions")
 
@@ -95,7 +96,7 @@ def constant_of(node: sx.Node) -> str | None:
             texts = [part.text for part in parts if isinstance(part, sx.Atom)]
             pairs = list(zip(texts[::2], texts[1::2], strict=False))
             is_right = len(texts) == len(parts) and all(
-                _is_number(amount) and UNITS.get(unit) == "ms" for amount, unit in pairs
+                _is_number(amount) and SHIPPED.base(unit) == "ms" for amount, unit in pairs
             )
             return " ".join(f"{amount} unit:{unit}" for amount, unit in pairs) if is_right else None
         case _:

@@ -234,7 +234,7 @@ class _BodyCompiler:
         key = (id(node), *sorts, *spoken)
         if key in self.fitting and not any(isinstance(part, ast.Call) for part in walk(node)):
             return None
-        tree = rewrite(node, lambda n: _substitute(n, named, _as_token))
+        tree = rewrite(node, lambda n: _substitute(n, named, self._as_token))
         problems = check(tree, self.lifter.library, parameters=self.types, fields=fields)
         if not problems:
             self.fitting.add(key)
@@ -243,6 +243,13 @@ class _BodyCompiler:
             return problems[0]
         typed = [name for name in named if self.children.get(name, "table") != "table"]
         return replace(problems[0], hint=_guard_on(typed, "type") or problems[0].hint)
+
+    def _as_token(self, piece: values.ConstantValue) -> ast.Value:
+        """Return a constant for the type checker: synthesis writes placeholders otherwise."""
+        if not isinstance(piece.node, ast.SlotValue):
+            return piece.node
+        stem = slot_stem(_type_named(piece.state.type), self.lifter.library.units)
+        return ast.Undefined() if stem is None else ast.SlotValue(f"{stem}_0", span=piece.node.span)
 
     def _condition(self, node: Any, owner: Callable[[Children], str]) -> Build:
         """Compile a predicate that speaks of the outputs of `owner`."""
@@ -575,7 +582,7 @@ class _BodyCompiler:
 
     def _source(self, node: Any, named: Children) -> str | Problem:
         """Return the text of a policy's condition on the person, or the mistake that it is."""
-        tree = rewrite(node, lambda n: _substitute(n, named, _as_token))
+        tree = rewrite(node, lambda n: _substitute(n, named, self._as_token))
         if problems := check(
             ast.Policy(tree, None, None), self.lifter.library, parameters=self.types
         ):
@@ -636,14 +643,6 @@ def _sort_of(piece: Any, fields: Mapping[str, Type]) -> tuple[Any, ...]:
         is_slot = isinstance(piece.node, ast.SlotValue)
         return piece.state.type, "" if is_slot else piece.text
     return (fields.get(piece.state.name),)
-
-
-def _as_token(piece: values.ConstantValue) -> ast.Value:
-    """Return a constant for the type checker: synthesis writes placeholders otherwise."""
-    if not isinstance(piece.node, ast.SlotValue):
-        return piece.node
-    stem = slot_stem(_type_named(piece.state.type))
-    return ast.Undefined() if stem is None else ast.SlotValue(f"{stem}_0", span=piece.node.span)
 
 
 def _type_named(text: str) -> Type:

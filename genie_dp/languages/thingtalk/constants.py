@@ -18,6 +18,7 @@ from genie_dp.languages.thingtalk.values import (
     ParameterState,
     ParameterValue,
 )
+from genie_dp.languages.units import SHIPPED, Units
 
 
 class SpokenEnums(Protocol):
@@ -30,7 +31,9 @@ class SpokenEnums(Protocol):
         """Return the ways to say a value of a parameter's enum, the usual one first."""
 
 
-def constants(type_: ty.Type, library: SpokenEnums | None = None) -> Iterator[Constant]:
+def constants(
+    type_: ty.Type, library: SpokenEnums | None = None, units: Units = SHIPPED
+) -> Iterator[Constant]:
     """Yield the ways to say a constant of a type: a placeholder, or the words of an enum.
 
     >>> [c.words for c in constants(ty.Enum(("on", "turned_off")))]
@@ -39,7 +42,7 @@ def constants(type_: ty.Type, library: SpokenEnums | None = None) -> Iterator[Co
     >>> [c.words for c in constants(NUMBER)]
     ['NUMBER_0']
     """
-    state = ConstantState(str(type_), passing_key(Parameter("", "out", type_)))
+    state = ConstantState(str(type_), passing_key(Parameter("", "out", type_), units))
     if isinstance(type_, ty.Enum):
         places = _places(type_, library)
         for name in type_.values:
@@ -47,7 +50,7 @@ def constants(type_: ty.Type, library: SpokenEnums | None = None) -> Iterator[Co
             for words in _speak_enum(name, places, library):
                 yield Constant(words, value, "")
         return
-    stem = ty.slot_stem(type_)
+    stem = ty.slot_stem(type_, units)
     if stem is not None:
         token = f"{stem}_0"
         yield Constant(token, ConstantValue(token, state, ast.SlotValue(token)), stem)
@@ -116,14 +119,16 @@ def _uses(node: object, name: str) -> int:
     return int(_is(node, name)) + sum(_uses(child, name) for child in children(node))
 
 
-def _is_extensive(type_: ty.Type) -> bool:
+def _is_extensive(type_: ty.Type, units: Units) -> bool:
     """Tell whether totals of such values make sense by nature: sizes, durations, money."""
     if isinstance(type_, ty.Measure):
-        return ty.UNITS.get(type_.unit, type_.unit) in ("byte", "ms", "kcal")
+        return units.base(type_.unit) in ("byte", "ms", "kcal")
     return type_ == ty.CURRENCY
 
 
-def parameter_value(signature: Signature, parameter: Parameter) -> ParameterValue:
+def parameter_value(
+    signature: Signature, parameter: Parameter, units: Units = SHIPPED
+) -> ParameterValue:
     """Return the piece that stands for a parameter in template bodies."""
     type_ = parameter.type
     element = type_.element if isinstance(type_, ty.Array) else None
@@ -134,7 +139,7 @@ def parameter_value(signature: Signature, parameter: Parameter) -> ParameterValu
         name=parameter.name,
         type=str(type_),
         element="" if element is None else str(element),
-        key=passing_key(parameter),
+        key=passing_key(parameter, units),
         is_numeric=is_numeric,
         is_ordered=is_numeric or is_date,
         is_text=type_ == ty.STRING,
@@ -142,7 +147,7 @@ def parameter_value(signature: Signature, parameter: Parameter) -> ParameterValu
         is_enum=isinstance(type_, ty.Enum),
         is_entity=isinstance(type_, ty.Entity),
         is_additive=(
-            _is_extensive(type_) if parameter.is_additive is None else parameter.is_additive
+            _is_extensive(type_, units) if parameter.is_additive is None else parameter.is_additive
         ),
         is_unique=parameter.unique,
     )

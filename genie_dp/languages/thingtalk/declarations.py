@@ -4,6 +4,7 @@ Data without behaviour, as in ast.py.
 """
 
 from dataclasses import dataclass
+from decimal import Decimal
 
 from genie_dp.errors import Span
 from genie_dp.languages.thingtalk.ast import SPAN, Action, Program, Query, Stream
@@ -59,6 +60,23 @@ class EntityDecl:
 
 
 @dataclass(frozen=True, slots=True)
+class UnitDecl:
+    """`unit drop of volume = 0.05 ml;`, or `unit puff of dose;` for a base unit.
+
+    Attributes:
+        name: as programs have it.
+        dimension: what it measures, such as "volume".
+        size: how many of which other unit one of it is; None of a base unit.
+    """
+
+    name: str
+    dimension: str
+    size: tuple[Decimal, str] | None = None
+    annotations: tuple[Annotation, ...] = ()
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
 class ImportDecl:
     """`import loader from @org.thingpedia.v2();`: facets taken from a mixin."""
 
@@ -77,6 +95,7 @@ class ClassDef:
     is_abstract: bool = False
     imports: tuple[ImportDecl, ...] = ()
     entities: tuple[EntityDecl, ...] = ()
+    units: tuple[UnitDecl, ...] = ()
     functions: tuple[FunctionDecl, ...] = ()
     annotations: tuple[Annotation, ...] = ()
     span: Span | None = SPAN

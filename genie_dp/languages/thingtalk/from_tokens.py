@@ -25,7 +25,8 @@ from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk import tokens
 from genie_dp.languages.thingtalk.depth import DEEPEST, HINT, TOO_DEEP, too_deep_word
 from genie_dp.languages.thingtalk.transform import UNREAD
-from genie_dp.languages.types import BASICS, NUMBER, UNIT_ALIASES, is_slot, slot_type
+from genie_dp.languages.types import BASICS, NUMBER, is_slot, slot_type
+from genie_dp.languages.units import UNIT_ALIASES
 
 _NAME = r"[A-Za-z_]\w*"
 _NUMBER = r"-?\d+(?:\.\d+)?"

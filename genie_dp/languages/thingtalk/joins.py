@@ -352,7 +352,10 @@ def _order(
     if all(a < b for a, b in zip(names, names[1:], strict=False)):
         return list(range(len(links)))
     # Calls of one function share their outputs; only aggregations of it are left to the text.
-    keys = [(n, repr(link.query)) for n, link in zip(names, links, strict=True)]
+    keys = [
+        (n, repr(link.query) if names.count(n) > 1 else "")
+        for n, link in zip(names, links, strict=True)
+    ]
     before = _must_precede(links, outputs, found, signatures)
     waiting = sorted(range(len(links)), key=keys.__getitem__)
     order: list[int] = []

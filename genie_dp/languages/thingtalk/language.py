@@ -23,9 +23,10 @@ from genie_dp.languages.thingtalk import (
 from genie_dp.languages.thingtalk import parser as texts
 from genie_dp.languages.thingtalk.parameters import short_body, with_types, without
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenStyle
-from genie_dp.languages.thingtalk.typecheck import check
+from genie_dp.languages.thingtalk.typecheck import check, unknown_units
 from genie_dp.languages.thingtalk.values import ATTRIBUTES
 from genie_dp.languages.types import Entity, Type, slot_type
+from genie_dp.languages.units import SHIPPED
 
 if TYPE_CHECKING:
     from genie_dp.languages.thingtalk.lift import Lifter
@@ -135,7 +136,7 @@ class ThingTalk:
         """Compile a template body, text or tree; `holes` maps names of children to kinds.
 
         A text without holes is type-checked here; what stands around children is when they are
-        first met, and trees come from readers that have checked them.
+        first met, but for its units. Trees come from readers that have checked them.
         """
         from genie_dp.languages.thingtalk.bodies import compile_body
 
@@ -144,7 +145,9 @@ class ThingTalk:
         untyped: list[Problem] = []
         if tree.untyped:
             tree, untyped = with_types(tree, lifter.library)
-        problems = check(tree, library) if isinstance(text, str) and not holes else []
+        problems: list[Problem] = []
+        if isinstance(text, str) and library is not None:
+            problems = unknown_units(tree, library) if holes else check(tree, library)
         if problems or untyped:
             # What follows from another mistake is no second one.
             told = [p for p in untyped if p.code != "G031" or not problems]
@@ -180,7 +183,7 @@ class ThingTalk:
         from genie_dp.languages.thingtalk.constants import constants
 
         spoken: Any = library if hasattr(library, "enum_phrases") else None
-        return constants(type_, spoken)
+        return constants(type_, spoken, SHIPPED if library is None else library.units)
 
     def gaps(self, fragment: base.Fragment, name: str, library: Any = None) -> Iterable[base.Value]:
         """Yield open placeholders for a parameter of a body, one for each key that may fill it."""
@@ -192,11 +195,11 @@ class ThingTalk:
         values: Iterator[Any] = gaps(fragment, name, self._lifter(library))
         return values
 
-    def parameter(self, signature: Signature, parameter: Parameter) -> base.Value:
+    def parameter(self, signature: Signature, parameter: Parameter, library: Any) -> base.Value:
         """Return the value that stands for a parameter of the library in template bodies."""
         from genie_dp.languages.thingtalk.constants import parameter_value
 
-        return cast("base.Value", parameter_value(signature, parameter))
+        return cast("base.Value", parameter_value(signature, parameter, library.units))
 
     def program(self, value: base.Value) -> Any:
         """Return the syntax tree of a value, for Python semantic functions."""

@@ -16,6 +16,7 @@ from genie_dp.languages.thingtalk.predicates import canonical_predicate
 from genie_dp.languages.thingtalk.scope import EMPTY, Scope, scope_of
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenWriter, tokens
 from genie_dp.languages.thingtalk.traverse import functions_used, source_calls
+from genie_dp.languages.units import SHIPPED, Units
 
 SEVERAL = ""
 """The name of what is said of several outputs at once, as PredicateState has it."""
@@ -178,7 +179,7 @@ class Lifter:
                 if parameter.value_list and parameter.type == ty.STRING
             }
             self._text_lists = tuple(sorted(text_lists))
-        return gap_keys(parameter, self._text_lists)
+        return gap_keys(parameter, self._text_lists, self.library.units)
 
     # -------------------------------------------------------------------------------- pieces
 
@@ -254,7 +255,9 @@ class Lifter:
 
     def _constant(self, node: ast.Value) -> values.ConstantValue:
         type_ = _type_of(node)
-        state = values.ConstantState(str(type_), passing_key(Parameter("", "out", type_)))
+        state = values.ConstantState(
+            str(type_), passing_key(Parameter("", "out", type_), self.library.units)
+        )
         writer = TokenWriter(self.library, STYLE)
         return values.ConstantValue(writer.value(node, EMPTY), state, node)
 
@@ -435,7 +438,7 @@ class Lifter:
     def output_key(self, function: str, name: str) -> str:
         """Return the passing key of an output, "" if it has none."""
         parameter = self.signature(function).parameter(name)
-        return "" if parameter is None else passing_key(parameter)
+        return "" if parameter is None else passing_key(parameter, self.library.units)
 
 
 def _type_of(node: ast.Value) -> ty.Type:
@@ -485,7 +488,7 @@ def _only_rule(program: ast.Program | ast.Policy) -> ast.Rule:
 FREE_TEXT = frozenset({"tt:long_free_text", "tt:short_free_text", "tt:long_text", "tt:short_text"})
 
 
-def passing_key(parameter: Parameter) -> str:
+def passing_key(parameter: Parameter, units: Units = SHIPPED) -> str:
     """Return the key of an output: what it can be passed as; "" for what nobody passes.
 
     Same type; for text the same value list, or without a list the same name, since names are used
@@ -501,7 +504,7 @@ def passing_key(parameter: Parameter) -> str:
         case ty.Enum() | ty.Array():
             return ""
         case ty.Measure(unit):
-            return f"Measure({ty.UNITS.get(unit, unit)})"
+            return f"Measure({units.base(unit)})"
         case ty.Entity(kind):
             return f"Entity({kind})"
         case ty.Basic() as basic if basic == ty.STRING:
@@ -512,12 +515,14 @@ def passing_key(parameter: Parameter) -> str:
             return "" if basic == ty.BOOLEAN else basic.name
 
 
-def gap_keys(parameter: Parameter, text_lists: tuple[str, ...]) -> Iterator[str]:
+def gap_keys(
+    parameter: Parameter, text_lists: tuple[str, ...], units: Units = SHIPPED
+) -> Iterator[str]:
     """Yield the keys that an input takes: its own, and those it accepts.
 
     An input of free text that names no lists takes every one of the library, `text_lists`.
     """
-    own = passing_key(parameter)
+    own = passing_key(parameter, units)
     if not own:
         return
     keys = dict.fromkeys([own])

@@ -3,35 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from typing import Any, assert_never
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import types as ty
 from genie_dp.languages.library import Signatures
 from genie_dp.languages.thingtalk import ast as tt
-
-_DAY = Decimal(86_400_000)
-# unit -> how many of the base unit of types.UNITS; month and year as in ThingTalk 1.x.
-FACTORS: dict[str, Decimal] = {
-    "ms": Decimal(1), "s": Decimal(1000), "min": Decimal(60_000), "h": Decimal(3_600_000),
-    "day": _DAY, "week": 7 * _DAY, "mon": 30 * _DAY, "year": 365 * _DAY,
-    "m": Decimal(1), "km": Decimal(1000), "mm": Decimal("0.001"), "cm": Decimal("0.01"),
-    "mi": Decimal("1609.344"), "in": Decimal("0.0254"), "ft": Decimal("0.3048"),
-    "mps": Decimal(1), "kmph": Decimal(1000) / Decimal(3600), "mph": Decimal("0.44704"),
-    "kg": Decimal(1), "g": Decimal("0.001"), "lb": Decimal("0.45359237"),
-    "oz": Decimal("0.028349523125"),
-    "Pa": Decimal(1), "bar": Decimal(100_000), "psi": Decimal("6894.757293168"),
-    "mmHg": Decimal("133.322387415"), "inHg": Decimal("3386.389"), "atm": Decimal(101_325),
-    "C": Decimal(1), "K": Decimal(1), "F": Decimal(5) / Decimal(9),
-    "kcal": Decimal(1), "kJ": Decimal(1) / Decimal("4.184"),
-    "byte": Decimal(1), "bytes": Decimal(1),
-    "KB": Decimal(1000), "MB": Decimal(1000) ** 2, "GB": Decimal(1000) ** 3,
-    "TB": Decimal(1000) ** 4, "KiB": Decimal(1024), "MiB": Decimal(1024) ** 2,
-    "GiB": Decimal(1024) ** 3, "TiB": Decimal(1024) ** 4,
-}  # fmt: skip
-# What stands at zero of the unit, in the base unit.
-_ZEROS = {"F": Decimal(-160) / Decimal(9), "K": Decimal("-273.15")}
+from genie_dp.languages.units import SHIPPED, Units
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +185,12 @@ def _edge_of(now: datetime, edge: str, unit: str, node: tt.Value) -> datetime:
 # -------------------------------------------------------------------------------- comparing
 
 
-def comparable(value: tt.Value) -> tuple[str, Any]:
+def comparable(value: tt.Value, units: Units = SHIPPED) -> tuple[str, Any]:
     """Return a constant as (kind, value): values of one kind can be compared.
+
+    Args:
+        value: the constant.
+        units: those of the library.
 
     >>> comparable(tt.MeasureValue(((Decimal(6), "ft"), (Decimal(3), "in"))))
     ('m', Decimal('1.9050'))
@@ -217,7 +199,7 @@ def comparable(value: tt.Value) -> tuple[str, Any]:
         case tt.StringValue() | tt.NumberValue() | tt.BooleanValue() | tt.EnumValue():
             return _plain(value)
         case tt.MeasureValue(parts):
-            return ty.UNITS.get(parts[0][1], parts[0][1]), _in_base_unit(parts)
+            return units.base(parts[0][1]), units.amount(parts)
         case tt.CurrencyValue(amount, code):
             return code, amount
         case tt.DateValue():
@@ -289,12 +271,6 @@ def _plain(
             assert_never(value)
 
 
-def _in_base_unit(parts: tuple[tuple[Decimal, str], ...]) -> Decimal:
-    number, unit = parts[0]
-    first = number * FACTORS.get(unit, Decimal(1)) + _ZEROS.get(unit, Decimal(0))
-    return first + sum(n * FACTORS.get(u, Decimal(1)) for n, u in parts[1:])
-
-
 def _incomparable(expected: str, value: tt.Value) -> GenieError:
     message = f"expected {expected}, got {value}"
     hint = "check the program and the tables first: their types do not agree"
@@ -356,7 +332,8 @@ def _items(value: tt.Value) -> tuple[tt.Value, ...]:
     return value.items
 
 
-_ORDERED = frozenset(("text", "number", "date", "time")) | frozenset(ty.UNITS.values())
+_ORDERED = frozenset(("text", "number", "date", "time"))
+_AMOUNTS = (tt.CurrencyValue, tt.MeasureValue)
 
 
 def _order(left: tt.Value, right: tt.Value) -> int:
@@ -364,7 +341,7 @@ def _order(left: tt.Value, right: tt.Value) -> int:
     (kind, ours), (their_kind, theirs) = comparable(left), comparable(right)
     if {kind, their_kind} == {"entity", "text"}:
         return _order(tt.StringValue(_text(left)), tt.StringValue(_text(right)))
-    if kind != their_kind or (kind not in _ORDERED and not isinstance(left, tt.CurrencyValue)):
+    if kind != their_kind or (kind not in _ORDERED and not isinstance(left, _AMOUNTS)):
         raise _incomparable(f"a value that {kind} is less or more than", right)
     return int(ours > theirs) - int(ours < theirs)
 
@@ -448,7 +425,9 @@ def is_assignable(
             pair = (source, target)
             return pair in _BASIC_CONVERSIONS or (is_compared and pair in _BASIC_COMPARISONS)
         case ty.Measure(unit):
-            return isinstance(source, ty.Measure) and same_base(source.unit, unit)
+            return isinstance(source, ty.Measure) and signatures.units.is_same_base(
+                source.unit, unit
+            )
         case ty.Enum():
             return isinstance(source, ty.Enum) and not enum_extras(source, target)
         case ty.Entity(kind):
@@ -476,16 +455,8 @@ def enum_extras(source: ty.Enum, target: ty.Enum) -> tuple[str, ...]:
     """
     if not target.values or "*" in target.values:
         return ()
-    return tuple(name for name in source.values if name not in target.values)
-
-
-def same_base(unit: str, other: str) -> bool:
-    """Tell whether two units measure the same thing.
-
-    >>> same_base("ft", "km"), same_base("ft", "kg")
-    (True, False)
-    """
-    return ty.UNITS.get(unit, unit) == ty.UNITS.get(other, other)
+    known = frozenset(target.values)  # of skills some have a thousand names
+    return tuple(name for name in source.values if name not in known)
 
 
 def is_numeric(type_: ty.Type) -> bool:

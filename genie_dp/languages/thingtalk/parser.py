@@ -6,7 +6,7 @@ file the definition that holds it is skipped, so that one run reports the mistak
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -28,7 +28,8 @@ from genie_dp.languages.thingtalk.transform import (
     has_half_character,
     is_constructor,
 )
-from genie_dp.languages.types import UNITS, Type
+from genie_dp.languages.types import Type
+from genie_dp.languages.units import SHIPPED
 
 # A group is named as a whole when all terminals of the first set may stand; its name then stands
 # for those of the second set as well. The larger groups come first.
@@ -67,9 +68,9 @@ _GROUPS: tuple[tuple[str, frozenset[str], frozenset[str]], ...] = (
     ("a filter", frozenset({"FILTER", "COMMA"}), frozenset()),
     ("a class or a dataset", frozenset({"CLASS", "DATASET"}), frozenset({"ABSTRACT"})),
     (
-        "a query, an action, an entity or an import",
+        "a query, an action, an entity, a unit or an import",
         frozenset({"KIND", "IMPORT"}),
-        frozenset({"MODIFIER", "_ENTITY_WORD"}),
+        frozenset({"MODIFIER", "_ENTITY_WORD", "_UNIT_WORD"}),
     ),
 )  # fmt: skip
 _READABLE: dict[str, tuple[str, ...]] = {
@@ -192,9 +193,9 @@ class Failure:
 
 def unexpected_token(failure: Failure) -> Problem:
     """Return the problem of a token that may not stand where it does."""
-    misspelt = _misspelt_before(failure)
-    if misspelt is not None:
-        return misspelt
+    earlier = _open_quote(failure) or _misspelt_before(failure)
+    if earlier is not None:
+        return earlier
     expected = _list(describe(failure.accepted, failure.terminals))
     if not failure.word:
         rows = failure.text.rstrip().split("\n")
@@ -282,6 +283,19 @@ def token_span(token: Token | Meta, file: str) -> Span:
 # ------------------------------------------------------------------------------------- hints
 
 
+def _open_quote(failure: Failure) -> Problem | None:
+    """Return the problem of a text that goes on to the first quote of a later line."""
+    text = failure.previous
+    if text is None or text.type != "STRING" or "\n" not in text:
+        return None
+    span = token_span(text, failure.file)
+    first = text.split("\n", 1)[0]
+    span = replace(span, end_line=span.line, end_column=span.column + len(first))
+    return Problem(
+        "S002", "this text is never closed", span, f"end it with {text[0]}", stage="syntax"
+    )
+
+
 def _misspelt_before(failure: Failure) -> Problem | None:
     """Return the problem of `moniter @c.f()`: the word before was read as a name."""
     previous = failure.previous
@@ -352,7 +366,7 @@ def _stream_after_now(failure: Failure) -> str | None:
 
 def _parted_unit(failure: Failure) -> str | None:
     previous = failure.previous
-    if previous is not None and previous.type == "NUMBER" and failure.word in UNITS:
+    if previous is not None and previous.type == "NUMBER" and failure.word in SHIPPED:
         return f"write the number and its unit together: {previous}{failure.word}"
     return None
 

@@ -16,9 +16,9 @@ from typing import Any, assert_never
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.library import Signatures
 from genie_dp.languages.thingtalk import ast as tt
-from genie_dp.languages.thingtalk.operators import FACTORS
 from genie_dp.languages.thingtalk.tokens import value_tokens
-from genie_dp.languages.types import UNIT_SYNONYMS, is_slot
+from genie_dp.languages.types import is_slot
+from genie_dp.languages.units import SHIPPED, UNIT_SYNONYMS
 
 Key = tuple[Any, ...]
 """(rank, parameter or function, operator, value): sorts `@f` < `not` < `param:`."""
@@ -222,7 +222,8 @@ def _rank(value: tt.Value) -> tuple[str, Decimal, str]:
         case tt.NumberValue(number):
             return "", number, text
         case tt.MeasureValue(parts):
-            return "", sum((n * FACTORS.get(u, 1) for n, u in parts), Decimal(0)), text
+            # Those that skills declare go by their number: any one order will do.
+            return "", sum((n * SHIPPED.factor(u) for n, u in parts), Decimal(0)), text
         case tt.CurrencyValue(amount, code):
             return f"currency:{code}", amount, text
         case tt.TimeValue(hour, minute, second):

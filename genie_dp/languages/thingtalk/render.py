@@ -366,7 +366,7 @@ def _date(
 
 
 def render_class(definition: decl.ClassDef) -> str:
-    """Return a class as a skill file holds it: imports, entities, functions, one under another.
+    """Return a class as a skill file holds it: imports, entities, units, functions, one a line.
 
     >>> from genie_dp.languages.thingtalk.parser import parse_classes
     >>> text = 'class @x.y { action beep(in opt n:Number) #_[canonical="beep"]; }'
@@ -381,6 +381,7 @@ def render_class(definition: decl.ClassDef) -> str:
     head = f"{abstract}class @{definition.name}{parents}{_inline(definition.annotations)} {{"
     members = [_import(item) for item in definition.imports]
     members += [_entity(item) for item in definition.entities]
+    members += [_unit(item) for item in definition.units]
     members += [_function(item) for item in definition.functions]
     return "\n".join([head, *(f"  {member}" for member in members), "}"])
 
@@ -410,6 +411,11 @@ def _import(item: decl.ImportDecl) -> str:
 def _entity(item: decl.EntityDecl) -> str:
     parents = _extends(f"^^{p}" if ":" in p else p for p in item.extends)
     return f"entity {item.name}{parents}{_inline(item.annotations)};"
+
+
+def _unit(item: decl.UnitDecl) -> str:
+    size = f" = {number_token(item.size[0])} {item.size[1]}" if item.size else ""
+    return f"unit {item.name} of {item.dimension}{size}{_inline(item.annotations)};"
 
 
 def _function(item: decl.FunctionDecl) -> str:

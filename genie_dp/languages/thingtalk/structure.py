@@ -19,6 +19,7 @@ from genie_dp.languages.library import Signature
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.placeholders import qualify
 from genie_dp.languages.thingtalk.traverse import children, rewrite
+from genie_dp.languages.units import UNIT_SYNONYMS, Units
 
 Json = dict[str, Any]
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -340,7 +341,7 @@ def _call_schema(signature: Signature, library: Any) -> Json:
     function = library.find(signature.qualified)
     arguments = {
         p.name: {
-            **_input_schema(p.type),
+            **_input_schema(p.type, library.units),
             **({"description": text} if (text := function.prompts.get(p.name)) else {}),
         }
         for p in signature.inputs
@@ -351,7 +352,7 @@ def _call_schema(signature: Signature, library: Any) -> Json:
     return {**described, **_object({"name": name, "arguments": _object(arguments, required)})}
 
 
-def _input_schema(type_: ty.Type) -> Json:
+def _input_schema(type_: ty.Type, units: Units) -> Json:
     """Return the schema of what `plain_value` makes of the values of a type."""
     moments = [_ref("date_now"), _ref("date_edge"), _ref("date_offset")]
     others: list[Json]
@@ -359,9 +360,12 @@ def _input_schema(type_: ty.Type) -> Json:
         case ty.Enum(values):
             return {"type": "string", "enum": list(values)}
         case ty.Array(element):
-            return {"type": "array", "items": _input_schema(element)}
-        case ty.Measure():
-            return {"anyOf": [_MEASURE, {"type": "array", "items": _MEASURE}]}
+            return {"type": "array", "items": _input_schema(element, units)}
+        case ty.Measure(unit):
+            fitting = units.of_base(units.base(unit))
+            names = [one.name for one in fitting if one.name not in UNIT_SYNONYMS]
+            amount = _object({"value": {"type": "number"}, "unit": {"enum": names}})
+            return {"anyOf": [amount, {"type": "array", "items": amount}]}
         case ty.NUMBER:
             return {"type": "number"}
         case ty.BOOLEAN:

@@ -15,6 +15,7 @@ from genie_dp.languages import types as ty
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk import declarations as decl
 from genie_dp.languages.thingtalk.tokens import EARTH, MOST_DIGITS, is_on_earth
+from genie_dp.languages.units import SHIPPED, UNIT_ALIASES
 
 # Constructs of ThingTalk 1.x and 2 that are not read, and what to write in their place; one that
 # begins with a word of its own has that name.
@@ -43,8 +44,9 @@ _HALF = re.compile("[\ud800-\udfff]")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _MEASURE = re.compile(r"(-?[\d.]+(?:[eE][-+]?\d+)?)([A-Za-z_]\w*)")
 _EDGE = re.compile(r"(start_of|end_of)_(\w+)")
-_TIME_UNITS = tuple(unit for unit, base in ty.UNITS.items() if base == "ms")
+_TIME_UNITS = tuple(unit.name for unit in SHIPPED.of_base("ms"))
 _COUNTED = re.compile(r"(NUMBER_\d+)([A-Za-z]\w*)")
+_MOST_UNITS = 12  # of a hint: a line of text
 _TYPE_MAKERS = ("Array", "Entity", "Enum", "Measure")
 # Values that are written like calls.
 _FORMS = {
@@ -105,16 +107,22 @@ def is_constructor(name: str) -> bool:
 def unit_hint(name: str, known: Sequence[str]) -> str:
     """Return what may be meant by a word that is no unit: 5mb, 3hours.
 
-    >>> unit_hint("mb", tuple(ty.UNITS)), unit_hint("hours", tuple(ty.UNITS))
+    >>> unit_hint("mb", tuple(SHIPPED)), unit_hint("hours", tuple(SHIPPED))
     ("did you mean 'MB'?", "did you mean 'h'?")
     """
     word = name.casefold()
     spelled = {word, word.removesuffix("s")}
     meant = [unit for unit in known if unit.casefold() in spelled]
-    meant += [unit for long, unit in ty.UNIT_ALIASES.items() if long in spelled and unit in known]
+    meant += [unit for long, unit in UNIT_ALIASES.items() if long in spelled and unit in known]
     if meant:
         return f"did you mean {meant[0]!r}?"
-    return did_you_mean(name, known) or f"units are {' '.join(known)}"
+    some = " ".join(known[:_MOST_UNITS]) + (" .." if len(known) > _MOST_UNITS else "")
+    return did_you_mean(name, known) or f"units are {some}"
+
+
+def _unit_named(name: str) -> str:
+    """Return the unit of a name; a skill may declare it, so the type checker looks it up."""
+    return UNIT_ALIASES.get(name, str(name))
 
 
 def named_value(name: str, span: Span | None = None) -> ast.Value | None:
@@ -128,13 +136,13 @@ def named_value(name: str, span: Span | None = None) -> ast.Value | None:
     if ty.is_slot(name):
         return ast.SlotValue(name, span=span)
     counted = _COUNTED.fullmatch(name)
-    if counted and ty.is_slot(counted[1]) and counted[2] in ty.UNITS:
+    if counted and ty.is_slot(counted[1]):
         return ast.SlotValue(counted[1], counted[2], span=span)
     if name == "currentlocation":
         return ast.ContextValue(("location", "current_location"), span=span)
     edge = _EDGE.fullmatch(name)
-    if edge and ty.UNIT_ALIASES.get(edge[2], edge[2]) in _TIME_UNITS:
-        return ast.DateEdge(edge[1], ty.UNIT_ALIASES.get(edge[2], edge[2]), span=span)
+    if edge and UNIT_ALIASES.get(edge[2], edge[2]) in _TIME_UNITS:
+        return ast.DateEdge(edge[1], UNIT_ALIASES.get(edge[2], edge[2]), span=span)
     return None
 
 
@@ -240,14 +248,15 @@ class ValueReader(Transformer[Token, Any]):
         match = _MEASURE.fullmatch(children[0])
         assert match is not None
         span = self.span(meta)
-        unit = self._unit(match[2], tuple(ty.UNITS), span)
+        unit = _unit_named(match[2])
         return ast.MeasureValue(((self.amount(match[1], span), unit),), span=span)
 
-    def _unit(self, name: str, known: Sequence[str], span: Span) -> str:
-        name = name if name in known else ty.UNIT_ALIASES.get(name, name)
-        if name not in known:
-            self.problem("S004", f"unknown unit {name!r}", span, unit_hint(name, known))
-        return name
+    def _time_unit(self, name: str, span: Span) -> str:
+        unit = _unit_named(name)
+        if unit not in _TIME_UNITS:
+            hint = unit_hint(name, _TIME_UNITS)
+            self.problem("S004", f"unknown unit {name!r}", span, hint)
+        return unit
 
     def sum(self, meta: Meta, children: list[Any]) -> ast.Value:
         left, sign, right = children
@@ -268,7 +277,8 @@ class ValueReader(Transformer[Token, Any]):
 
     def _compound(self, left: ast.MeasureValue, right: ast.MeasureValue, span: Span) -> ast.Value:
         first, second = left.parts[0][1], right.parts[0][1]
-        if ty.UNITS.get(first) != ty.UNITS.get(second):
+        is_known = first in SHIPPED and second in SHIPPED  # the type checker knows all others
+        if is_known and not SHIPPED.is_same_base(first, second):
             self.problem("S004", f"expected another amount in {first}, got {second}", span)
         return ast.MeasureValue(left.parts + right.parts, span=span)
 
@@ -288,7 +298,7 @@ class ValueReader(Transformer[Token, Any]):
             case ["$location", _] as names:
                 return ast.ContextValue(("location", names[1]), span=span)
             case ["$start_of" | "$end_of" as edge, unit]:
-                return ast.DateEdge(edge[1:], self._unit(unit, _TIME_UNITS, span), span=span)
+                return ast.DateEdge(edge[1:], self._time_unit(unit, span), span=span)
         known_paths = (
             "$?",
             "$undefined",
@@ -348,7 +358,7 @@ class ValueReader(Transformer[Token, Any]):
             case "Location", [ast.StringValue(shown)]:
                 return ast.LocationValue(None, None, shown, span=span)
             case "start_of" | "end_of", [ast.VarRef(unit)]:
-                return ast.DateEdge(name, self._unit(unit, _TIME_UNITS, span), span=span)
+                return ast.DateEdge(name, self._time_unit(unit, span), span=span)
         return None
 
     def _place(
@@ -417,7 +427,7 @@ class ValueReader(Transformer[Token, Any]):
             case TypeName("Entity", (str(kind),)):
                 return ty.Entity(str(kind))
             case TypeName("Measure", (TypeName(unit, ()),)):
-                return ty.Measure(self._unit(unit, tuple(ty.UNITS), written.span))
+                return ty.Measure(_unit_named(unit))
             case TypeName("Enum", (_, *_)) if all(
                 isinstance(arg, TypeName) and not arg.args for arg in written.args
             ):
@@ -802,6 +812,7 @@ class LibraryReader(ProgramReader):
             is_abstract=isinstance(children[0], Token) and children[0].type == "ABSTRACT",
             imports=tuple(c for c in children if isinstance(c, decl.ImportDecl)),
             entities=tuple(c for c in children if isinstance(c, decl.EntityDecl)),
+            units=tuple(c for c in children if isinstance(c, decl.UnitDecl)),
             functions=tuple(c for c in children if isinstance(c, decl.FunctionDecl)),
             annotations=_annotations(children),
             span=self.span(meta),
@@ -829,6 +840,22 @@ class LibraryReader(ProgramReader):
 
     def entity_parents(self, _meta: Meta, children: list[Token]) -> tuple[str, ...]:
         return tuple(child.removeprefix("^^") for child in children)
+
+    def unit_decl(self, meta: Meta, children: list[Any]) -> decl.UnitDecl:
+        name, dimension, *rest = children
+        size = next((c for c in rest if isinstance(c, ast.MeasureValue)), None)
+        return decl.UnitDecl(
+            str(name),
+            str(dimension),
+            None if size is None else size.parts[0],
+            _annotations(children),
+            span=self.span(meta),
+        )
+
+    def parted_measure(self, meta: Meta, children: list[Token]) -> ast.Value:
+        number, unit = children
+        span = self.span(meta)
+        return ast.MeasureValue(((self.amount(number, span), _unit_named(unit)),), span=span)
 
     def function_decl(self, meta: Meta, children: list[Any]) -> decl.FunctionDecl:
         words = [c for c in children if isinstance(c, Token)]

@@ -32,18 +32,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from functools import partial
-from typing import assert_never
+from typing import Any, assert_never
 
 from genie_dp.errors import Problem, Span, did_you_mean, nearest, with_article
 from genie_dp.languages import types as ty
 from genie_dp.languages.library import Parameter, Signature, Signatures
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk import declarations as decl
-from genie_dp.languages.thingtalk import operators
+from genie_dp.languages.thingtalk import operators, traverse
 from genie_dp.languages.thingtalk.scope import EMPTY, OPEN, Scope, aggregate_scope, scope_of
 from genie_dp.languages.thingtalk.tokens import number_token
-from genie_dp.languages.thingtalk.transform import UNREAD, named_value
+from genie_dp.languages.thingtalk.transform import UNREAD, named_value, unit_hint
 from genie_dp.languages.thingtalk.traverse import source_calls
+from genie_dp.languages.units import SHIPPED, Units
 
 MOST_NAMES = 6  # of a list in a hint: a line of text
 
@@ -238,7 +239,7 @@ def expect(
             "T002",
             f"expected {expected} for '{what}', got {_describe_value(value, actual)}",
             value.span,
-            _value_hint(value, actual, expected, what),
+            _value_hint(value, actual, expected, what, report.signatures.units),
         )
 
 
@@ -248,7 +249,7 @@ def expect_interval(value: tt.Value, scope: Scope, report: Report) -> None:
     expect(value, DURATION, "interval", scope, report)
     if len(report.problems) > before or not isinstance(value, tt.MeasureValue):
         return
-    if sum(number * operators.FACTORS[unit] for number, unit in value.parts) <= 0:
+    if report.signatures.units.amount(value.parts) <= 0:
         report.add(
             "T045",
             "expected an interval of more than nothing, "
@@ -336,36 +337,61 @@ def _bare_enum(value: tt.VarRef, scope: Scope, expected: ty.Enum) -> str | None:
 
 
 def _measure(value: tt.MeasureValue, report: Report) -> ty.Type:
-    units = [unit for _, unit in value.parts]
-    unknown = [unit for unit in units if unit not in ty.UNITS]
+    units, known = [unit for _, unit in value.parts], report.signatures.units
+    unknown = [unit for unit in units if unit not in known]
     for unit in unknown:
-        unknown_unit(unit, value, report)
+        report.problems.append(unknown_unit(unit, value.span, known))
     if unknown or not units:
         return ty.ANY
-    foreign_unit = next((unit for unit in units if not operators.same_base(unit, units[0])), None)
+    foreign_unit = next((u for u in units if not known.is_same_base(u, units[0])), None)
     if foreign_unit is not None:
         report.add(
             "T023",
             f"expected units of one kind in a sum, got '{units[0]}' and '{foreign_unit}'",
             value.span,
-            f"units that go with {units[0]}: {_units_like(units[0])}",
+            f"units that go with {units[0]}: {_units_like(units[0], known)}",
         )
         return ty.ANY
     return ty.Measure(units[0])
 
 
-def unknown_unit(unit: str, node: tt.MeasureValue | tt.DateEdge, report: Report) -> None:
-    """Report a unit that is none."""
-    message = f"expected a unit of measure, got '{unit}'"
-    report.add("T022", message, node.span, name_hint(unit, list(ty.UNITS), "units"))
+def unknown_unit(unit: str, span: Span | None, units: Units, where: str = "") -> Problem:
+    """Return the mistake of a unit that is none; `where` it stands, in words."""
+    message = f"expected a unit of measure{where}, got '{unit}'"
+    return Problem("T022", message, span, unit_hint(unit, tuple(units)))
+
+
+def unknown_units(tree: tt.Lambda, signatures: Signatures) -> list[Problem]:
+    """Return the mistakes of a template body's units: of its amounts, and of its parameters."""
+    report = Report(signatures)
+    _types_of_parameters(tree, report)
+
+    def look(node: Any) -> None:
+        if isinstance(node, tt.MeasureValue):
+            _measure(node, report)
+        for child in traverse.children(node):
+            look(child)
+
+    look(tree.body)
+    return report.problems
+
+
+def _types_of_parameters(tree: tt.Lambda, report: Report) -> None:
+    """Report the units of a lambda's parameters that are none."""
+    for name, type_ in tree.parameters:
+        unit = ty.unit_of(type_)
+        if unit is not None and unit not in report.signatures.units:
+            span, where = getattr(tree.body, "span", None), f" for '{name}'"
+            report.problems.append(unknown_unit(unit, span, report.signatures.units, where))
 
 
 def _date_edge(value: tt.DateEdge, report: Report) -> ty.Type:
-    if value.unit not in ty.UNITS:
-        unknown_unit(value.unit, value, report)
-    elif not operators.same_base(value.unit, "ms"):
+    units = report.signatures.units
+    if value.unit not in units:
+        report.problems.append(unknown_unit(value.unit, value.span, units))
+    elif not units.is_same_base(value.unit, "ms"):
         message = f"expected a unit of time for '{value.edge}', got '{value.unit}'"
-        report.add("T024", message, value.span, f"units of time: {_units_like('ms')}")
+        report.add("T024", message, value.span, f"units of time: {_units_like('ms', units)}")
     return ty.DATE
 
 
@@ -416,11 +442,14 @@ def _slot(value: tt.SlotValue, report: Report) -> ty.Type:
         hint = "placeholders: NUMBER_0, QUOTED_STRING_0, DATE_0, GENERIC_ENTITY_com.x:song_0, .."
         report.add("T026", f"expected a placeholder, got '{value.token}'", value.span, hint)
         return ty.ANY
-    if isinstance(type_, ty.Measure) and type_.unit not in ty.UNITS:
-        message = f"expected a unit of measure in '{value.token}', got '{type_.unit}'"
-        report.add("T022", message, value.span, name_hint(type_.unit, list(ty.UNITS), "units"))
+    if value.unit:
+        type_ = ty.Measure(value.unit)
+    if isinstance(type_, ty.Measure) and type_.unit not in report.signatures.units:
+        where = "" if value.unit else f" in '{value.token}'"
+        units = report.signatures.units
+        report.problems.append(unknown_unit(type_.unit, value.span, units, where))
         return ty.ANY
-    return ty.Measure(value.unit) if value.unit else type_
+    return type_
 
 
 # ------------------------------------------------------------------------------- what is wrong
@@ -465,13 +494,15 @@ def _describe_value(value: tt.Value, type_: ty.Type) -> str:
     return str(type_)
 
 
-def _value_hint(value: tt.Value, actual: ty.Type, expected: ty.Type, what: str) -> str | None:
+def _value_hint(
+    value: tt.Value, actual: ty.Type, expected: ty.Type, what: str, units: Units
+) -> str | None:
     start = what if " " in what else f"{what} ="  # a comparison names its operator
     match expected:
         case ty.Measure(unit):
             if isinstance(value, tt.NumberValue):
                 return f"add a unit: {value.value}{unit}"
-            return f"units that fit: {_units_like(unit)}"
+            return f"units that fit: {_units_like(unit, units)}"
         case ty.Enum(values):
             if isinstance(value, tt.StringValue) and not operators.enum_extras(
                 ty.Enum((value.text,)), expected
@@ -520,8 +551,8 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _units_like(unit: str) -> str:
-    return ", ".join(candidate for candidate in ty.UNITS if operators.same_base(candidate, unit))
+def _units_like(unit: str, units: Units) -> str:
+    return ", ".join(candidate.name for candidate in units.of_base(units.base(unit)))
 
 
 def check_call(call: tt.Call, kind: str, scope: Scope, report: Report) -> Scope:
@@ -544,7 +575,7 @@ def check_call(call: tt.Call, kind: str, scope: Scope, report: Report) -> Scope:
             call.span,
             f"show its results: => {signature.qualified}(..) => notify"
             if is_query
-            else f"actions stand last: => {signature.qualified}(..)",
+            else f"an action gives no results; it stands last: => {signature.qualified}(..)",
         )
         return OPEN
     return scope_of(signature.outputs)
@@ -778,6 +809,7 @@ def check(
     outer = Scope(dict(parameters or {}))
     if isinstance(program, tt.Lambda):
         report.parameters.update(name for name, _ in program.parameters)
+        _types_of_parameters(program, report)
         outer = outer.under(Scope(dict(program.parameters)))
         program = program.body
     if fields is not None and isinstance(program, tt.Predicate):
@@ -820,6 +852,7 @@ def _any(node: Checkable, outer: Scope, report: Report) -> None:
                 _policy_function(action, "action", outer, report)
         case tt.Lambda(parameters, body):
             report.parameters.update(name for name, _ in parameters)
+            _types_of_parameters(node, report)
             _any(body, outer.under(Scope(dict(parameters))), report)
         case _:
             _piece(node, outer, report)
@@ -1236,13 +1269,19 @@ def _name(param: decl.ParamDecl) -> Iterator[Problem]:
         )
 
 
+def check_types(definition: decl.ClassDef, units: Units) -> Iterator[Problem]:
+    """Yield the parameters of a class that are measured in what is no unit."""
+    for function in definition.functions:
+        for param in function.params:
+            unit = ty.unit_of(param.type)
+            if unit is not None and unit not in units:
+                yield unknown_unit(unit, param.span, units, f" for '{param.name}'")
+
+
 def _type(type_: ty.Type, param: decl.ParamDecl) -> Iterator[Problem]:
     match type_:
         case ty.Array(element):
             yield from _type(element, param)
-        case ty.Measure(unit) if unit not in ty.UNITS:
-            message = f"expected a unit of measure for '{param.name}', got '{unit}'"
-            yield _problem("T022", message, param.span, name_hint(unit, list(ty.UNITS), "units"))
         case ty.Enum(values):
             for value in sorted({v for v in values if values.count(v) > 1}):
                 yield _again("T039", f"value for '{param.name}'", value, param.span)
@@ -1269,7 +1308,7 @@ def _poll_interval(function: decl.FunctionDecl) -> Iterator[Problem]:
             )
         value = annotation.value
         if not isinstance(value, tt.MeasureValue) or not all(
-            operators.same_base(unit, "ms") for _, unit in value.parts
+            SHIPPED.is_same_base(unit, "ms") for _, unit in value.parts
         ):
             yield _problem(
                 "T035",

@@ -8,6 +8,7 @@ import re
 from functools import lru_cache
 
 from genie_dp.languages.types import is_slot
+from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.parser.reading import dates, marks, measures, numbers, places
 from genie_dp.parser.reading.sentence import TextTokens, clean
 from genie_dp.skills.words import tokenize
@@ -20,7 +21,7 @@ _NUMBERS = frozenset((*numbers.SMALL, *numbers.SCALES, "hundred", "dozen", "minu
 _ORDINALS = frozenset((*numbers.ORDINALS, *numbers.ORDINALS_HYPHENED, *numbers.TENS))
 _PARTS = frozenset(("half", "half-hour", "quarter", "quarters"))
 _UNITS = frozenset(
-    (*measures.unit_phrases(), *measures.DEGREES, *measures.currency_names(), "day", "week",
+    (*measures.unit_phrases(SHIPPED), *measures.DEGREES, *measures.currency_names(), "day", "week",
      "month", "year")
 )  # fmt: skip
 _OF_DAYS = frozenset(
@@ -49,6 +50,11 @@ _IN_THE = frozenset((part,) for part in dates.PARTS_OF_DAY)
 _MARKS = frozenset((",", ".", "?", "!", ":", ";", "'", '"', "(", ")", "...", "/", "&"))
 
 
+def are_shipped(units: Units) -> bool:
+    """Tell whether no skill declares one of the units."""
+    return units.by_name.keys() <= SHIPPED.by_name.keys()
+
+
 def begins_in(s: TextTokens) -> tuple[int, ...]:
     """Return the places where a value may begin; a placeholder begins none.
 
@@ -58,12 +64,14 @@ def begins_in(s: TextTokens) -> tuple[int, ...]:
     (4, 5)
     """
     places: list[int] = []
+    own = () if are_shipped(s.units) else measures.unit_phrases(s.units)  # "a puff"
     following, is_begun = "", False  # the word behind this one, and whether it begins a value
     for place in range(len(s.words) - 1, -1, -1):
         word = s.words[place]
         sort = _sort_of(word) if len(word) <= _LONGEST else _ALWAYS
         if sort == _BEFORE:
             is_begun = is_begun or following in _FOLLOWING[word]
+            is_begun = is_begun or (word in ("a", "an") and following in own)
             if is_begun and (word, following) == ("in", "the"):  # "in the morning"
                 is_begun = s.words[place + 2 : place + 3] in _IN_THE
         else:
@@ -97,7 +105,8 @@ def tokens_without_values(text: str) -> tuple[str, ...] | None:
 
     It looks at each word and the one before, in a tenth of the time that all sorts take; of half of
     the sentences nothing else need be asked. What is only taken by those who ask for further
-    readings does not count: "here", and cities such as Nice.
+    readings does not count: "here", and cities such as Nice. Units that skills declare are not
+    known here.
 
     >>> tokens_without_values("get me a song in the kitchen")
     ('get', 'me', 'a', 'song', 'in', 'the', 'kitchen')

@@ -17,6 +17,7 @@ from typing import Any
 from genie_dp.augment.written import MONTHS
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.types import is_slot
+from genie_dp.languages.units import COMMON, Units
 from genie_dp.parser.reading.dates import counts_people, recurs
 from genie_dp.parser.reading.grammar_reader import (
     GrammarReader,
@@ -133,17 +134,20 @@ _MOST_WINDOWS = 8
 class DucklingReader:
     """Reads as GrammarReader does, and asks Duckling for further dates ("the last day of may")."""
 
-    def __init__(self, phrases: Phrases = NO_PHRASES, *, deadline: float = 1.0):
+    def __init__(
+        self, phrases: Phrases = NO_PHRASES, units: Units = COMMON, *, deadline: float = 1.0
+    ):
         """Look that the libraries are there; Duckling's process starts when it is first needed.
 
         Args:
             phrases: what the skills say with words that are values elsewhere.
+            units: those to look for.
             deadline: seconds for an answer of Duckling; a later one is not waited for.
 
         Raises:
             GenieError: I003, Duckling is not installed.
         """
-        self._grammar = GrammarReader(phrases)
+        self._grammar = GrammarReader(phrases, units)
         self.process = DucklingProcess(deadline=deadline)
         for module, package in (
             ("duckling", "pyduckling-native-phihos==0.3.0"),
@@ -162,7 +166,7 @@ class DucklingReader:
         self, text: str, *, now: datetime, locale: Locale = LOCALE, most: int = 8
     ) -> tuple[Reading, ...]:
         """Return up to so many readings, the likeliest first; see `Reader`."""
-        s = checked_sentence(text, locale)
+        s = checked_sentence(text, locale, self._grammar.units)
         candidates = list(self._grammar.candidates(s, now))
         candidates.extend(self._more(s, now, candidates))
         return read_choices(s, candidates, most=most, phrases=self._grammar.phrases)

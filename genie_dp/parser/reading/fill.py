@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
@@ -149,6 +150,14 @@ class EntityNames:
             return Name(kind, said, normal[nearest[0][0]], "nearest")
         return Name(kind, said, said, "unknown")
 
+    def is_listed(self, kind: str, said: str) -> bool | None:
+        """Tell whether a list has a name, without slips; None if the kind has no list."""
+        listed = self._list(kind)
+        if listed is None:
+            return None
+        exact, normal = listed
+        return said in exact or normalise(said) in normal
+
     def resolve(self, program: Any, language: Language) -> tuple[Any, tuple[Name, ...]]:
         """Return a program with the values of the lists, and every name that was looked up."""
         looked_up: list[Name] = []
@@ -205,6 +214,7 @@ def _longest_first(place: tuple[int, int]) -> tuple[int, int]:
     return place[0] - place[1], place[0]
 
 
+@lru_cache(maxsize=65536)
 def normalise(name: str) -> str:
     """Return a name without case, articles and punctuation.
 
@@ -243,6 +253,7 @@ def fill(
     language: Language,
     library: Library | None = None,
     names: EntityNames | None = None,
+    is_whole: bool = True,
 ) -> Filled:
     """Return a predicted program with the values of its sentence.
 
@@ -252,6 +263,7 @@ def fill(
         language: that of the program.
         library: its skills or declarations, to bring the program into canonical form.
         names: the lists in which entities are looked up; None looks none up.
+        is_whole: refuse a program of which placeholders are left.
 
     Raises:
         GenieError: I010, a placeholder has no value; I011, a value that the language has no form
@@ -267,7 +279,7 @@ def fill(
     except ValueError as error:
         raise GenieError(Problem("I011", str(error))) from None
     unfilled = language.placeholders(tree)
-    if unfilled:
+    if unfilled and is_whole:
         available = ", ".join(values) or "none"
         message = f"the program has {unfilled[0]}, which stands for no value of the sentence"
         raise GenieError(Problem("I010", message, hint=f"the sentence has: {available}"))

@@ -6,7 +6,8 @@ from datetime import datetime
 from itertools import combinations, product
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
-from genie_dp.parser.reading.beginnings import begins_in, tokens_without_values
+from genie_dp.languages.units import COMMON, Units
+from genie_dp.parser.reading.beginnings import are_shipped, begins_in, tokens_without_values
 from genie_dp.parser.reading.dates import days, moments, times
 from genie_dp.parser.reading.marks import marks
 from genie_dp.parser.reading.measures import measures, money
@@ -122,21 +123,24 @@ def _options(candidate: Candidate, candidates: Sequence[Candidate]) -> Options:
 class GrammarReader:
     """Reads by rules alone: no process, no network, the same everywhere."""
 
-    def __init__(self, phrases: Phrases = NO_PHRASES) -> None:
-        """Keep the phrases: what the skills say with words that are values elsewhere."""
-        self.phrases = phrases
+    def __init__(self, phrases: Phrases = NO_PHRASES, units: Units = COMMON) -> None:
+        """Keep what the skills say with words that are values elsewhere, and the units to find."""
+        self.phrases, self.units = phrases, units
+        self._has_shipped_units = are_shipped(units)
 
     def read(self, text: str, *, now: datetime, locale: Locale = LOCALE) -> Reading:
         """Return the likeliest reading of a text; see `Reader`."""
-        if len(text) <= MOST_CHARACTERS and (tokens := tokens_without_values(text)) is not None:
-            return Reading(tokens)
+        if self._has_shipped_units and len(text) <= MOST_CHARACTERS:
+            tokens = tokens_without_values(text)
+            if tokens is not None:
+                return Reading(tokens)
         return self.readings(text, now=now, locale=locale, most=1)[0]
 
     def readings(
         self, text: str, *, now: datetime, locale: Locale = LOCALE, most: int = 8
     ) -> tuple[Reading, ...]:
         """Return up to so many readings, the likeliest first; see `Reader`."""
-        s = checked_sentence(text, locale)
+        s = checked_sentence(text, locale, self.units)
         return read_choices(s, list(self.candidates(s, now)), most=most, phrases=self.phrases)
 
     def candidates(self, s: TextTokens, now: datetime) -> Iterator[Candidate]:
@@ -160,12 +164,12 @@ def _measured(s: TextTokens, now: datetime) -> Iterator[Candidate]:
     yield from days(s, token_numbers, now)
 
 
-def checked_sentence(text: str, locale: Locale) -> TextTokens:
+def checked_sentence(text: str, locale: Locale, units: Units) -> TextTokens:
     """Return a text cut into tokens, or raise GenieError I002 if it is too long."""
     if len(text) > MOST_CHARACTERS:
         message = f"expected at most {MOST_CHARACTERS:,} characters, got {len(text):,}"
         raise GenieError(Problem("I002", message, hint="give one command at a time"))
-    return sentence(text, locale)
+    return sentence(text, locale, units)
 
 
 def read_choices(
@@ -212,21 +216,24 @@ def _reading(s: TextTokens, taken: Sequence[Candidate], doubt: int) -> Reading:
 NAMES = ("grammar", "duckling")
 
 
-def load_reader(name: str = "grammar", *, phrases: Phrases = NO_PHRASES) -> Reader:
+def load_reader(
+    name: str = "grammar", *, phrases: Phrases = NO_PHRASES, units: Units = COMMON
+) -> Reader:
     """Return the reader of that name.
 
     Args:
         name: "grammar", the one in pure Python, or "duckling", which knows more dates.
         phrases: what the skills say with words that are values elsewhere (`phrases.learn`).
+        units: those to look for (`library.units_in_sentences`).
 
     Raises:
         GenieError: I004, no such reader; I003, a library of it is not installed.
     """
     if name == "grammar":
-        return GrammarReader(phrases)
+        return GrammarReader(phrases, units)
     if name == "duckling":
         from genie_dp.parser.reading.duckling_reader import DucklingReader
 
-        return DucklingReader(phrases)
+        return DucklingReader(phrases, units)
     hint = did_you_mean(name, NAMES) or f"readers: {', '.join(NAMES)}"
     raise GenieError(Problem("I004", f"unknown reader {name!r}", hint=hint))

@@ -7,6 +7,7 @@ from genie_dp.languages import types as ty
 from genie_dp.languages.base import MissingInput
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.placeholders import constant
+from genie_dp.languages.units import Units
 from genie_dp.parser.evidence import content_words
 from genie_dp.parser.reading.fill import EntityNames, has_names
 from genie_dp.parser.reading.reading import Reading
@@ -64,7 +65,7 @@ def read_input(
         choice = _read_enum(words, missing, type_, library, asked)
         return ReadInput(choice) if choice else None
     element = type_.element if isinstance(type_, ty.Array) else type_
-    read = _read_value(" ".join(words), element, readings, names, asked)
+    read = _read_value(" ".join(words), element, readings, names, asked, library.units)
     if read is None or element is type_:
         return read
     return ReadInput(tt.ArrayValue((read.value,)), read.is_open)
@@ -97,6 +98,7 @@ def _read_value(
     readings: Sequence[Reading],
     names: EntityNames,
     asked: Container[str],
+    units: Units,
 ) -> ReadInput | None:
     """Return a value of a type; words of the question, `asked`, may stand beside it."""
     if type_ == ty.BOOLEAN:
@@ -105,7 +107,7 @@ def _read_value(
         return ReadInput(tt.StringValue(text))
     if type_ == ty.LOCATION and text in _PLACES:
         return ReadInput(tt.ContextValue(("location", _PLACES[text])))
-    stem = ty.slot_stem(type_)
+    stem = ty.slot_stem(type_, units)
     for reading in readings:
         values = [token for token in reading.values if token.rpartition("_")[0] == stem]
         others = [word for word in content_words(reading.tokens) if word not in asked]

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterator
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
-from genie_dp.augment.written_numbers import CURRENCIES, UNITS_BY_BASE, plain_digits
+from genie_dp.augment.written_numbers import CURRENCIES, plain_digits
 from genie_dp.languages.types import Measure, slot_stem
+from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.parser.reading.numbers import SCALES, SMALL, Number, Numbers, digits, short_number
 from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import TextTokens, words_of
@@ -24,7 +25,12 @@ _UNIT_WORDS = {
     "C": "°c ℃ centigrade", "F": "°f ℉", "K": "kelvins", "kcal": "kcals kilocalorie cals calories",
     "kJ": "kjs kilojoule", "byte": "bytes", "KB": "kbs kilobyte kilobytes", "MB": "mbs meg",
     "GB": "gbs gig", "TB": "tbs terabyte teras", "bpm": "bpms", "dB": "dbs", "lx": "lux",
-    "m2": "m² sqm m2",
+    "m2": "m² sqm m2", "yd": "yds", "kn": "knots", "mg": "milligramme", "ug": "µg microgramme",
+    "t": "tons ton", "Hz": "hertz", "ft2": "ft²", "km2": "km²", "cm2": "cm²", "m3": "m³",
+    "l": "litre liters ltr", "ml": "millilitre", "cl": "centilitre", "dl": "decilitre",
+    "tsp": "tsps", "tbsp": "tbsps", "cup": "cupful cupfuls", "gal": "gals",
+    "kWh": "kwhs kilowatt-hour kilowatt-hours", "Wh": "watt-hour watt-hours",
+    "A": "ampere", "mA": "milliampere", "deg": "°",
 }  # fmt: skip
 _PHRASES = {
     "kmph": (
@@ -46,11 +52,24 @@ _PHRASES = {
     "psi": ("pounds per square inch",),
     "kcal": ("kilo calories",),
     "bpm": ("beats a minute", "beats per min"),
+    "ft2": ("sq ft", "sq feet"),
+    "floz": ("fl oz", "fluid oz"),
+    "kWh": ("kw h",),
+    "Mbps": ("mbit / s", "megabits a second"),
+    "Gbps": ("gbit / s", "gigabits a second"),
+    "deg": ("degrees of arc",),
 }
-# Signs that also stand for something else are taken only after digits.
-_ONLY_DIGITS = words_of("s h m c f k g in mi pa b")
+# Signs that also stand for something else are taken only after digits, as all of one letter.
+_ONLY_DIGITS = words_of("in mi pa ha ma")
+
+
+def _is_sign(name: str) -> bool:
+    """Tell whether a name of a unit is too short to be one without digits before it."""
+    return name in _ONLY_DIGITS or (len(name) == 1 and name.isalpha())
+
+
 DEGREES = frozenset(("degrees", "degree", "°", "deg"))
-_ATTACHED = re.compile(r"([+-]?\d[\d,]*(?:\.\d+)?)-?([^\W\d_]+2?|°[cf]?|″|′)")
+_ATTACHED = re.compile(r"([+-]?\d[\d,]*(?:\.\d+)?)-?([^\W\d_]+[23]?|°[cf]?|″|′)")
 _FEET = re.compile(r"(\d{1,2})['’](\d{1,2})")
 _PAIRS = {("h", "min"), ("min", "s"), ("day", "h"), ("ft", "in"), ("lb", "oz"), ("kg", "g"),
           ("m", "cm"), ("h", "s"), ("week", "day"), ("year", "mon"), ("km", "m"), ("mon", "day"),
@@ -78,20 +97,16 @@ class Amount(NamedTuple):
     end: int
 
 
-@cache
-def unit_phrases() -> dict[str, tuple[tuple[tuple[str, ...], str], ...]]:
+@lru_cache(maxsize=64)
+def unit_phrases(units: Units) -> dict[str, tuple[tuple[tuple[str, ...], str], ...]]:
     """Return first word -> (words of a unit, its name), the longest first."""
     unit_names: dict[tuple[str, ...], str] = {}
-    for unit in (unit for units in UNITS_BY_BASE.values() for unit in units):
-        names = (
-            unit.singular,
-            unit.plural,
-            *unit.also,
-            *unit.short,
-            *_UNIT_WORDS.get(unit.name, "").split(),
-        )
+    for unit in units.by_name.values():
+        names = (*unit.words, *unit.signs, *_UNIT_WORDS.get(unit.name, "").split())
         for name in (*names, *_PHRASES.get(unit.name, ())):
-            unit_names.setdefault(tuple(name.replace("/", " / ").split()), unit.name)
+            words = tuple(name.replace("/", " / ").split())
+            if not (unit.name == "deg" and "C" in units and words[0] in DEGREES):
+                unit_names.setdefault(words, unit.name)
     by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     for words, unit_name in sorted(unit_names.items(), key=lambda item: -len(item[0])):
         by_first.setdefault(words[0], []).append((words, unit_name))
@@ -100,12 +115,17 @@ def unit_phrases() -> dict[str, tuple[tuple[tuple[str, ...], str], ...]]:
 
 def unit_at(s: TextTokens, at: int) -> tuple[str, int] | None:
     """Return (unit, next place) of the longest name of a unit that begins at a token, or None."""
-    for words, unit in unit_phrases().get(s.word(at), ()):
+    for words, unit in unit_phrases(s.units).get(s.word(at), ()):
         if s.has(at, *words):
-            return unit, at + len(words)
-    if s.word(at) in DEGREES:
+            return _by_case(s, at, unit), at + len(words)
+    if s.word(at) in DEGREES and "C" in s.units:
         return s.locale.temperature, at + 1
     return None
+
+
+def _by_case(s: TextTokens, at: int, unit: str) -> str:
+    """Return the megawatt of "5 MW"; "5 mw" are milliwatts."""
+    return "MW" if unit == "mW" and s.text[: s.ends[at]].endswith("MW") else unit
 
 
 def amount_at(s: TextTokens, at: int, numbers: Numbers) -> Amount | None:
@@ -115,7 +135,7 @@ def amount_at(s: TextTokens, at: int, numbers: Numbers) -> Amount | None:
         number = _fraction(s, at) or number
         unit = unit_at(s, number.end)
         name = s.word(number.end)
-        if unit is None or (number.is_said and name in _ONLY_DIGITS):
+        if unit is None or (number.is_said and _is_sign(name)):
             return None
         if name == unit[0] == "in" and s.word(number.end + 1) not in _AFTER_INCHES:
             return None
@@ -138,8 +158,8 @@ def _amount_in_token(s: TextTokens, at: int) -> Amount | None:
     word = s.word(at)
     if word[:1].isalpha():
         number_word, _, name = word.rpartition("-")
-        if number_word in SMALL and name not in _ONLY_DIGITS:
-            for words, unit in unit_phrases().get(name, ()):
+        if number_word in SMALL and not _is_sign(name):
+            for words, unit in unit_phrases(s.units).get(name, ()):
                 if len(words) == 1:
                     return Amount(Decimal(SMALL[number_word]), unit, at + 1)
         return None
@@ -148,15 +168,11 @@ def _amount_in_token(s: TextTokens, at: int) -> Amount | None:
     if match is None or value is None or (match[2] == "s" and _is_decade(s, at)):
         return None
     name = match[2]
-    if name in ("km", "m") and s.has(at + 1, "/"):
-        joined = {"h": "kmph", "s": "mps"}.get(s.word(at + 2))
-        if joined is not None:
-            return Amount(value, joined, at + 3)
     if name == "°":
         return Amount(value, s.locale.temperature, at + 1)
-    for words, unit in unit_phrases().get(name, ()):
-        if len(words) == 1:
-            return Amount(value, unit, at + 1)
+    for words, unit in unit_phrases(s.units).get(name, ()):
+        if s.has(at + 1, *words[1:]) and (len(words) == 1 or words[1] == "/"):
+            return Amount(value, _by_case(s, at, unit), at + len(words))
     return None
 
 
@@ -168,13 +184,13 @@ def _is_decade(s: TextTokens, at: int) -> bool:
     )
 
 
-def stem_of(unit: str) -> str:
+def stem_of(unit: str, units: Units = SHIPPED) -> str:
     """Return the stem of a unit's placeholder.
 
     >>> stem_of("KB"), stem_of("h")
     ('MEASURE_byte', 'DURATION')
     """
-    stem = slot_stem(Measure(unit))
+    stem = slot_stem(Measure(unit), units)
     assert stem is not None
     return stem
 
@@ -199,7 +215,7 @@ def measures(s: TextTokens, numbers: Numbers) -> Iterator[Candidate]:
 def _one_and(s: TextTokens, at: int, numbers: Numbers) -> Amount | None:
     """Return the hour of "an hour and 15 minutes"."""
     unit = unit_at(s, at + 1)
-    if unit is None or s.word(at + 1) in _ONLY_DIGITS:
+    if unit is None or _is_sign(s.word(at + 1)):
         return None
     place = unit[1] + (s.word(unit[1]) == "and")
     smaller = amount_at(s, place, numbers)
@@ -234,7 +250,7 @@ def _with_smaller(s: TextTokens, at: int, amount: Amount, numbers: Numbers) -> I
         yield s.candidate(at, inches.end, "MEASURE_m", value)
     if len(parts) == 1 and s.has(end, "and", "a", "half") and unit_at(s, end + 3) is None:
         half = amount._replace(value=amount.value + Decimal("0.5"))
-        yield s.candidate(at, end + 3, stem_of(amount.unit), _value(half))
+        yield s.candidate(at, end + 3, stem_of(amount.unit, s.units), _value(half))
         return
     name = s.word(amount.end - 1)
     is_decade = name[2:] == "s" and name[1:2] == "0"  # "play 80s music"
@@ -251,7 +267,10 @@ def _with_smaller(s: TextTokens, at: int, amount: Amount, numbers: Numbers) -> I
     # "40k" is forty thousand, "3M" three million; `numbers` has them.
     is_million = amount.unit == "m" and s.text[s.ends[at] - 1] == "M" and end == at + 1
     weak = is_million or (amount.unit == "K" and name.endswith("k"))
-    yield s.candidate(at, end, stem_of(amount.unit), " ".join(parts), soft=soft, weak=weak)
+    yield s.candidate(at, end, stem_of(amount.unit, s.units), " ".join(parts), soft=soft, weak=weak)
+    if len(parts) == 1 and "deg" in s.units and name.lstrip("0123456789.,-") in DEGREES:
+        # Of temperatures and angles the program tells which is meant.
+        yield s.candidate(at, end, "MEASURE_deg", f"{plain_digits(amount.value)} unit:deg")
 
 
 def _is_written(s: TextTokens, amount: Amount, sign: str) -> bool:
@@ -302,10 +321,10 @@ def _idiom(s: TextTokens, at: int) -> Iterator[Candidate]:
     if word not in ("a", "an", "one"):
         return
     unit = unit_at(s, at + 1)
-    if unit is None or s.word(at + 1) in _ONLY_DIGITS or s.word(at + 1) in DEGREES:
+    if unit is None or _is_sign(s.word(at + 1)) or s.word(at + 1) in DEGREES:
         return
     name, end = unit
-    stem = stem_of(name)
+    stem = stem_of(name, s.units)
     if s.has(end, "and", "a", "half"):
         value = _HALF_MORE.get(name, f"1.5 unit:{name}")
         yield s.candidate(at, end + 3, stem, value)
@@ -329,11 +348,11 @@ def _half_of(s: TextTokens, at: int) -> Candidate | None:
     place += 1
     place += s.word(place) in ("a", "an", "of")
     unit = unit_at(s, place)
-    if unit is None or s.word(place) in _ONLY_DIGITS or s.word(place) in DEGREES:
+    if unit is None or _is_sign(s.word(place)) or s.word(place) in DEGREES:
         return None
     name, end = unit
     value = _HALVED.get(name, f"0.5 unit:{name}")
-    return s.candidate(at, end, stem_of(name), value, soft=place == at + 1)
+    return s.candidate(at, end, stem_of(name, s.units), value, soft=place == at + 1)
 
 
 _SIGNS = {"$": "", "€": "eur", "£": "gbp", "¥": "jpy", "₹": "inr", "₩": "krw"}

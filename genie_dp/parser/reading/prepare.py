@@ -5,7 +5,7 @@ reader does, its habits included.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
@@ -19,6 +19,7 @@ from genie_dp.languages.thingtalk.ast import EntityValue, StringValue
 from genie_dp.languages.thingtalk.operators import comparable
 from genie_dp.languages.thingtalk.placeholders import constant
 from genie_dp.languages.types import is_slot
+from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.parser.reading.phrases import Phrases, learn
 from genie_dp.parser.reading.reading import (
     LOCALE,
@@ -33,11 +34,16 @@ from genie_dp.skills.words import tokenize
 
 # With six places behind the point it has 27 of the 28 digits of a context.
 _MOST = Decimal(10) ** 21
+_LEAST = Decimal("0.001")
 
 
 @lru_cache(maxsize=65536)
-def key_of(text: str) -> object:
+def key_of(text: str, units: Units = SHIPPED) -> object:
     """Return what is equal for constants of one meaning.
+
+    Args:
+        text: a constant in token form.
+        units: those of the library.
 
     >>> key_of("90 unit:min") == key_of("1.5 unit:h"), key_of("5") == key_of("5 unit:min")
     (True, False)
@@ -54,11 +60,12 @@ def key_of(text: str) -> object:
         case _:
             pass
     try:
-        kind, amount = comparable(value)
+        kind, amount = comparable(value, units)
     except (GenieError, ValueError):
         return text
-    # To six places; an amount of more digits than a context has is as it is.
-    if isinstance(amount, Decimal) and abs(amount) < _MOST:
+    # To six places; an amount of more digits than a context has is as it is, and so is one that six
+    # places say little of: micrograms in kilograms.
+    if isinstance(amount, Decimal) and _LEAST <= abs(amount) < _MOST:
         return kind, round(amount, 6)
     return kind, amount
 
@@ -115,8 +122,12 @@ class Preparer:
 
     def __post_init__(self) -> None:
         """Tell constants by what they mean."""
-        self._keys = frozenset(map(key_of, self.fixed))
+        self._keys = frozenset(map(self.key_of, self.fixed))
         self._canonical = ByOutline(self.language, self._make_canonical)
+
+    def key_of(self, constant: str) -> object:
+        """Return what is equal for constants of one meaning in the library."""
+        return key_of(constant, SHIPPED if self.library is None else self.library.units)
 
     def prepare(self, row: Example) -> Prepared | Left:
         """Return the row in the parser's form, or the reason to leave it out.
@@ -152,11 +163,11 @@ class Preparer:
         said_constants = tuple(
             literal
             for literal in constants
-            if not literal.is_text and key_of(literal.constant) not in self._keys
+            if not literal.is_text and self.key_of(literal.constant) not in self._keys
         )
         problem: Left | None = None
         for reading in self._readings(row, is_plain=not said_constants):
-            places = _match(reading.values, program, constants)
+            places = _match(reading.values, program, constants, self.key_of)
             if isinstance(places, str):
                 problem = problem or Left(row, "value not in program", places)
                 continue
@@ -183,7 +194,8 @@ class Preparer:
 
     def _make_row(self, row: Example, reading: Reading, places: Places) -> Example:
         if not places:
-            return replace(row, utterance=reading.utterance)
+            utterance = reading.utterance
+            return row if utterance == row.utterance else replace(row, utterance=utterance)
         names = _in_order(reading.tokens)
         starts = {start: (end, token) for token, spans in places.items() for start, end in spans}
         program, tokens, i = row.program.split(" "), list[str](), 0
@@ -222,7 +234,10 @@ def fixed_constants(rows: Iterable[Example], language: Language) -> frozenset[st
 
 
 def _match(
-    values: Mapping[str, ReadValue], program: tuple[str, ...], constants: tuple[Literal, ...]
+    values: Mapping[str, ReadValue],
+    program: tuple[str, ...],
+    constants: tuple[Literal, ...],
+    key_of: Callable[[str], object],
 ) -> dict[str, tuple[tuple[int, int], ...]] | str:
     """Return where in the program each value stands, or what stands nowhere."""
     places: dict[str, tuple[tuple[int, int], ...]] = {}

@@ -75,7 +75,7 @@ def _first(
     amount = amount_at(s, other, numbers)
     if amount is not None:
         value = f"{plain_digits(number.value)} unit:{amount.unit}"
-        yield s.candidate(at, number.end, stem_of(amount.unit), value)
+        yield s.candidate(at, number.end, stem_of(amount.unit, s.units), value)
     money = money_at(s, other, numbers)
     if money is not None:
         is_cents = second is not None and cents_at(s, second.end) is not None
@@ -117,7 +117,7 @@ def _last(s: TextTokens, at: int, links: tuple[str, ...], numbers: Numbers) -> I
         yield s.candidate(end + 1, number.end, "CURRENCY", value)
     elif amount is not None:
         value = f"{plain_digits(number.value)} unit:{amount.unit}"
-        yield s.candidate(end + 1, number.end, stem_of(amount.unit), value)
+        yield s.candidate(end + 1, number.end, stem_of(amount.unit, s.units), value)
 
 
 def _hour(s: TextTokens, at: int, number: Number, other: int) -> Iterator[Candidate]:

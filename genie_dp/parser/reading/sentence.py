@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from genie_dp.augment.written import MONTHS, SHORT_MONTHS
 from genie_dp.languages.types import is_slot
+from genie_dp.languages.units import COMMON, Units
 from genie_dp.parser.reading.reading import Candidate, Locale
 from genie_dp.skills.words import token_places
 
@@ -67,6 +68,8 @@ class TextTokens:
         masked: whether a token is a placeholder already.
         tokens: what the text was cut into at first, "2-4pm" as one.
         begins: the places where a value may begin, in order.
+        locale: what the text leaves unsaid.
+        units: those that are looked for.
         work: places looked at so far, for the test that reading takes linear time.
     """
 
@@ -78,6 +81,7 @@ class TextTokens:
     tokens: tuple[Token, ...]
     begins: Sequence[int]
     locale: Locale
+    units: Units
     work: list[int] = field(default_factory=lambda: [0])
 
     def word(self, index: int) -> str:
@@ -121,15 +125,16 @@ class TextTokens:
         return Candidate(self.starts[first], self.ends[end - 1], stem, value, weak, soft, after)
 
 
-def sentence(text: str, locale: Locale) -> TextTokens:
-    """Return a text cut into tokens."""
+def sentence(text: str, locale: Locale, units: Units = COMMON) -> TextTokens:
+    """Return a text cut into tokens, in which some units are looked for."""
     text = clean(text)
     places = tokens = tuple(token_places(text))
     if _DIGIT.search(text):
         places = tuple(_split_ranges(_join_points(tuple(_split_dates(tokens)))))
     words, starts, ends = zip(*places, strict=True) if places else ((), (), ())
     masked = tuple("_" in word and is_slot(word) for word in words)
-    return TextTokens(text, words, starts, ends, masked, tokens, range(len(words)), locale)
+    begins = range(len(words))
+    return TextTokens(text, words, starts, ends, masked, tokens, begins, locale, units)
 
 
 def _split_dates(tokens: tuple[Token, ...]) -> Iterator[Token]:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.run.files import named_trouble
 
 # A spend holds the lock for as long as its epsilon is computed: seconds, with PLD.
 WAIT_SECONDS = 60.0
@@ -19,7 +20,7 @@ def replace_durably(path: Path, text: str) -> None:
     so that what a kill leaves behind is overwritten by the next.
     """
     partial = path.with_name(f".{path.name}.partial")
-    with partial.open("w", encoding="utf-8", newline="\n") as out:
+    with named_trouble(path), partial.open("w", encoding="utf-8", newline="\n") as out:
         out.write(text)
         out.flush()
         os.fsync(out.fileno())

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.run.files import UNREADABLE, unreadable
+from genie_dp.run.files import UNREADABLE, named_trouble, unreadable
 from genie_dp.run.manifest import ledger_of
 
 STATE = "GENIE_DP_STATE"
@@ -308,7 +308,8 @@ def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}.partial")
     try:
-        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+        number = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with named_trouble(path), os.fdopen(number, "w") as out:
             out.write(text)
             out.flush()
             os.fsync(out.fileno())

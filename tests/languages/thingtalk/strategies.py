@@ -18,6 +18,7 @@ from genie_dp.languages.library import Parameter, Signature
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.operators import operators_of
 from genie_dp.languages.thingtalk.simulate import Table
+from genie_dp.languages.units import SHIPPED, Units
 
 # One type for each name, so that a shadowed name is still well-typed.
 OUTPUTS: dict[str, ty.Type] = {
@@ -62,6 +63,7 @@ class TestLibrary:
     """Functions by name, as a library answers for them."""
 
     signatures: Mapping[str, Signature]
+    units: Units = SHIPPED
 
     def function(self, class_name: str, name: str) -> Signature | None:
         found = self.signatures.get(name)
@@ -119,7 +121,7 @@ def _signature(rng: Random, name: str, kind: str, most: int = 10) -> Signature:
 def constant(rng: Random, type_: ty.Type) -> tt.Value:
     """Return a constant as tables hold it: few different ones, so that comparisons hold."""
     match type_:
-        case ty.Measure(unit) if ty.UNITS.get(unit) != "byte":
+        case ty.Measure(unit) if SHIPPED.base(unit) != "byte":
             return tt.MeasureValue(((Decimal(rng.choice((-2, 1, 30))), unit),))
         case ty.Measure():
             amounts = ((1, "KB"), (1000, "byte"), (1000, "bytes"), (2, "KB"))

@@ -22,7 +22,8 @@ from genie_dp.languages.thingtalk.parser import (
     parse_type,
 )
 from genie_dp.languages.thingtalk.render import render, render_type
-from genie_dp.languages.types import BASICS, UNITS, Array, Entity, Enum, Measure, Type
+from genie_dp.languages.types import BASICS, Array, Entity, Enum, Measure, Type
+from genie_dp.languages.units import SHIPPED
 
 # Most are keywords somewhere: none of them is reserved.
 WORDS = """
@@ -34,7 +35,7 @@ CLASSES = st.sampled_from(["com.x", "org.a-b.query", "light", "security-camera"]
 KINDS = st.sampled_from(["tt:username", "com.x-y.z:song"])
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 DECIMALS = st.decimals(-1000, 1000, places=2, allow_nan=False)
-TIME_UNITS = st.sampled_from([unit for unit, base in UNITS.items() if base == "ms"])
+TIME_UNITS = st.sampled_from([unit.name for unit in SHIPPED.of_base("ms")])
 
 
 def degrees(most: int) -> st.SearchStrategy[Decimal]:
@@ -46,7 +47,7 @@ def measures(units: st.SearchStrategy[str]) -> st.SearchStrategy[ast.MeasureValu
     """Make measures of one or more parts, all of one dimension."""
 
     def of(unit: str) -> st.SearchStrategy[ast.MeasureValue]:
-        alike = st.sampled_from([u for u, base in UNITS.items() if base == UNITS[unit]])
+        alike = st.sampled_from([u.name for u in SHIPPED.of_base(SHIPPED.base(unit))])
         parts = st.lists(st.tuples(DECIMALS, alike), min_size=1, max_size=3)
         return parts.map(lambda found: ast.MeasureValue(tuple(found)))
 
@@ -75,7 +76,7 @@ SCALARS = st.one_of(
     DECIMALS.map(ast.NumberValue),
     st.booleans().map(ast.BooleanValue),
     NAMES.map(ast.EnumValue),
-    measures(st.sampled_from(list(UNITS))),
+    measures(st.sampled_from(list(SHIPPED))),
     st.builds(ast.CurrencyValue, DECIMALS, st.sampled_from(["usd", "eur"])),
     st.builds(ast.TimeValue, st.integers(0, 23), st.integers(0, 59), st.integers(0, 59)),
     st.builds(ast.LocationValue, degrees(90), degrees(180), st.none() | TEXTS),
@@ -150,7 +151,7 @@ POLICIES = st.builds(ast.Policy, PREDICATES, st.none() | ALLOWED, ALLOWED) | st.
 TYPES: st.SearchStrategy[Type] = st.recursive(
     st.one_of(
         st.sampled_from(list(BASICS.values())),
-        st.sampled_from(list(UNITS)).map(Measure),
+        st.sampled_from(list(SHIPPED)).map(Measure),
         KINDS.map(Entity),
         st.lists(NAMES, min_size=1, max_size=3).map(lambda names: Enum(tuple(names))),
     ),

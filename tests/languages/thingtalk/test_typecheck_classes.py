@@ -6,8 +6,9 @@ import pytest
 
 from genie_dp.languages.thingtalk import declarations, typecheck
 from genie_dp.languages.thingtalk.parser import parse_classes
-from genie_dp.languages.thingtalk.typecheck import check_class
+from genie_dp.languages.thingtalk.typecheck import check_class, check_types
 from genie_dp.languages.types import Array, Measure
+from genie_dp.languages.units import SHIPPED
 from tests.golden import cases
 
 CASES = cases("typecheck/classes.txt")
@@ -33,5 +34,5 @@ def test_every_documented_code_of_classes_has_a_case():
 def test_an_unknown_unit_is_a_mistake():
     level = declarations.ParamDecl("level", "out", Array(Measure("kgs")))
     query = declarations.FunctionDecl("query", "f", (level,))
-    (problem,) = check_class(declarations.ClassDef("com.x", functions=(query,)))
+    (problem,) = check_types(declarations.ClassDef("com.x", functions=(query,)), SHIPPED)
     assert (problem.code, problem.hint) == ("T022", "did you mean 'kg'?")

@@ -8,6 +8,7 @@ from pathlib import Path
 from genie_dp.languages.library import Parameter, Signature
 from genie_dp.languages.thingtalk.declarations import ClassDef
 from genie_dp.languages.thingtalk.parser import parse_classes
+from genie_dp.languages.units import SHIPPED, Units
 
 SKILLS = Path(__file__).parents[2] / "data" / "typecheck" / "skills"
 
@@ -18,6 +19,7 @@ class Classes:
 
     signatures: dict[tuple[str, str], Signature]
     entities: dict[str, tuple[str, ...]]
+    units: Units = SHIPPED
 
     def function(self, class_name: str, name: str) -> Signature | None:
         return self.signatures.get((class_name, name))

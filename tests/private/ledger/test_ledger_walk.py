@@ -64,8 +64,8 @@ OF_ROWS = {
 # Those that make no rows: they read skills and templates, show, or make a parser or a report, whose
 # manifest names its rows (tests of the parser and of evaluation).
 OTHERS = {
-    "Example", "GenieError", "Parser", "describe", "evaluate", "explain", "load_grammar",
-    "load_library", "private", "synthesize", "train",
+    "Example", "GenieError", "Parser", "coverage", "describe", "evaluate", "explain",
+    "load_grammar", "load_library", "private", "synthesize", "train",
 }  # fmt: skip
 RESULTS = {
     "AuditResult", "Budget", "EvolutionResult", "GeneratorResult", "PriorResult", "SampleResult",

@@ -8,13 +8,14 @@ from operator import itemgetter
 from typing import Any
 
 from genie_dp.languages.automaton import Automaton, TextNode, text_tree
-from genie_dp.languages.library import Parameter, Signature, Signatures
+from genie_dp.languages.library import Parameter, Signature, Signatures, declared_units
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.from_tokens import single_token
 from genie_dp.languages.thingtalk.operators import is_assignable
 from genie_dp.languages.thingtalk.tokens import TokenStyle, escape_word
 from genie_dp.languages.thingtalk.typecheck import unite_types
 from genie_dp.languages.types import ALIASES, ANY, Array, Entity, Enum, Measure, Type
+from genie_dp.languages.units import SHIPPED, Units
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ _KEYS: dict[type, str] = {
 }
 
 
-_MARKS = ("id:", "^^")
+_MARKS = ("id:", "^^", "unit:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class Constants:
 
     Attributes:
         tokens: "number", "currency", "date", "time", "location", "enum", "at:" (the place of a
-            location with a name) or "id:" (of an entity) -> tokens.
+            location with a name), "id:" (of an entity) or "unit:" -> tokens.
         kinds: kinds of entities.
         texts: the tree of free texts.
         longest_text: how many words the longest of them has.
@@ -100,8 +101,8 @@ def read_constants(texts: Iterable[str]) -> Constants:
     r"""Return the constants of some texts.
 
     A text is a number, date, time, place, amount or enum value as one token; `at:37.4:-122.1`,
-    `id:x` or `^^ns:t`, which stand after words in quotes; or free text. Between quote tokens it
-    is in token form: words are escaped.
+    `id:x` or `^^ns:t`, which stand after words in quotes; `unit:mg`; or free text. Between quote
+    tokens it is in token form: words are escaped.
 
     >>> found = read_constants(["1", "time:8:00:00", "good morning", '" x\\sy "', "id:z"])
     >>> sorted(found.tokens.items())[:2]
@@ -145,7 +146,8 @@ def constants_of(utterance: str, tokens: str) -> list[str]:
     ['date:2026-11-20', '" sport "']
     """
     words = utterance.split()
-    copied = f" {' '.join(map(escape_word, words))} "
+    has_escapes = '"' in utterance or "\\" in utterance
+    copied = f" {' '.join(map(escape_word, words) if has_escapes else words)} "
     constants: list[str] = []
     rest = iter(tokens.split(" "))
     for token in rest:
@@ -153,9 +155,15 @@ def constants_of(utterance: str, tokens: str) -> list[str]:
             text = " ".join(iter(lambda: next(rest), '"'))
             if f" {text} " not in copied:
                 constants.append(f'" {text} "')
-        elif _single(token) is not None and token not in words:
+        elif _single(token) is not None and token not in words and not _is_classic(token):
             constants.append(token)
     return constants
+
+
+def _is_classic(token: str) -> bool:
+    """Tell whether a token is a unit that is in every grammar."""
+    unit = SHIPPED.by_name.get(token.removeprefix("unit:"))
+    return token.startswith("unit:") and unit is not None and unit.is_classic
 
 
 class ScopeNames:
@@ -244,11 +252,12 @@ class Fit:
         is_compared: whether it is the right side of a comparison, where a time goes with a date.
         lenient: whether text may stand for an entity.
         is_positive: whether numbers must be more than zero.
+        units: those that programs may have.
     """
 
     __slots__ = (
         "_known", "_signatures", "arrays", "element", "expected", "is_compared", "is_positive",
-        "lenient",
+        "lenient", "units",
     )  # fmt: skip
 
     def __init__(
@@ -260,12 +269,13 @@ class Fit:
         lenient: bool,
         is_positive: bool,
         signatures: Signatures,
+        units: Units,
     ):
         """Keep what is wanted."""
         self.expected, self.element, self.arrays = expected, element, arrays
         self.is_compared = is_compared
         self.lenient, self.is_positive = lenient, is_positive
-        self._signatures = signatures
+        self._signatures, self.units = signatures, units
         self._known: dict[Type, bool] = {}
 
     def takes(self, type_: Type) -> bool:
@@ -310,6 +320,7 @@ class Catalogue:
         monitored: those of them that can be monitored.
         actions: functions that may stand last.
         kinds: kinds of entities that a program can name.
+        units: units that a program can have.
         kept: what modules found out about the library; each under a key of its own.
     """
 
@@ -332,6 +343,10 @@ class Catalogue:
         self.monitored = tuple(f for f in self.queries if f.signature.is_monitorable)
         self.actions = tuple(f for f in self.functions if f.signature.kind == "action")
         self.kinds = _kinds(self.types(), library, constants)
+        self.units = library.units.for_programs(
+            declared_units(f.signature for f in self.functions),
+            {token.removeprefix("unit:") for token in constants.find("unit:")},
+        )
 
     def types(self) -> tuple[Type, ...]:
         """Return the types of all parameters, each once."""
@@ -400,7 +415,7 @@ class Catalogue:
         parts = (expected, element, arrays, is_compared, lenient, is_positive)
         fit: Fit | None = self._once.get((Fit, *parts))
         if fit is None:
-            fit = self._once[Fit, *parts] = Fit(*parts, self.library)
+            fit = self._once[Fit, *parts] = Fit(*parts, self.library, self.units)
         return fit
 
     def _forget(self) -> None:

@@ -12,7 +12,7 @@ from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, GrammarLi
 from genie_dp.languages.thingtalk.decoding.rules import Start
 from genie_dp.languages.thingtalk.operators import ATTRIBUTES, CONTACT
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenStyle, escape_word
-from genie_dp.languages.types import NUMBER, UNITS, Enum
+from genie_dp.languages.types import NUMBER, Enum
 
 _WORDS = frozenset((
     "now", "=>", "notify", ";", "policy", ":", "*", "monitor", "edge", "attimer", "timer", "time",
@@ -63,7 +63,7 @@ class ThingTalkGrammar:
     def vocabulary(self) -> frozenset[str]:
         """Return all tokens that can come without being copied from a sentence."""
         catalogue = self._catalogue
-        units = {f"unit:{unit}" for unit in UNITS}
+        units = {f"unit:{unit}" for unit in catalogue.units}
         kinds = {f"^^{kind}" for kind in catalogue.kinds}
         operators = frozenset(OPERATORS)
         words = _WORDS | frozenset(values.WORDS)

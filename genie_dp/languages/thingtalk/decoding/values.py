@@ -7,6 +7,7 @@ from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, Fit, Scop
 from genie_dp.languages.thingtalk.from_tokens import is_number_token
 from genie_dp.languages.thingtalk.tokens import literal_tokens
 from genie_dp.languages.thingtalk.typecheck import CONTEXT, DURATION, unite_types
+from genie_dp.languages.units import Units
 
 QUOTE = frozenset(('"',))
 
@@ -151,7 +152,6 @@ class Kind(Frame):
 
 
 _UNDEFINED = frozenset(("undefined",))
-_BASES = tuple(sorted(set(ty.UNITS.values())))
 # Tokens that are whole values, by their type; `undefined` fits everywhere.
 WORDS: dict[str, ty.Type] = {
     "true": ty.BOOLEAN,
@@ -167,7 +167,7 @@ _CONSTANTS: tuple[tuple[str, ty.Type], ...] = (
 _BY_PREFIX: dict[str, ty.Type] = dict(_CONSTANTS)
 
 
-def _values(sentence: CopySentence) -> tuple[tuple[str, ty.Type | None], ...]:
+def _values(sentence: CopySentence, units: Units) -> tuple[tuple[str, ty.Type | None], ...]:
     """Return the placeholders of a sentence with their types, and its numbers without."""
     values: tuple[tuple[str, ty.Type | None], ...] | None = sentence.kept.get("values")
     if values is None:
@@ -175,13 +175,13 @@ def _values(sentence: CopySentence) -> tuple[tuple[str, ty.Type | None], ...]:
         values = sentence.kept["values"] = tuple(
             (word, type_)
             for word, type_ in typed
-            if (is_number_token(word) if type_ is None else _is_known(type_))
+            if (is_number_token(word) if type_ is None else _is_known(type_, units))
         )
     return values
 
 
-def _is_known(type_: ty.Type) -> bool:
-    return not isinstance(type_, ty.Measure) or type_.unit in ty.UNITS
+def _is_known(type_: ty.Type, units: Units) -> bool:
+    return not isinstance(type_, ty.Measure) or type_.unit in units
 
 
 class ValueFrame(Frame):
@@ -250,7 +250,7 @@ class ValueFrame(Frame):
 
     def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
         """Return the placeholders and numbers of the sentence that fit."""
-        values = () if is_closing else _values(sentence)
+        values = () if is_closing else _values(sentence, self.fit.units)
         if not values:
             return NOTHING
         words: frozenset[str] | None = sentence.kept.get(self.fit)
@@ -317,7 +317,7 @@ class ValueFrame(Frame):
 
 
 def _takes_numbers(fit: Fit) -> bool:
-    return fit.takes(ty.NUMBER) or any(fit.takes(ty.Measure(base)) for base in _BASES)
+    return fit.takes(ty.NUMBER) or any(fit.takes(ty.Measure(base)) for base in fit.units.bases())
 
 
 class EdgeUnit(Frame):
@@ -328,7 +328,7 @@ class EdgeUnit(Frame):
     def __init__(self, value: ValueFrame):
         """Allow units of time."""
         self.value = value
-        super().__init__(_units("ms"))
+        super().__init__(_units(value.fit.units, "ms"))
 
     def take(self, token: str, sentence: CopySentence) -> Move:
         """End the edge."""
@@ -395,7 +395,9 @@ class AfterNumber(Frame):
     def __init__(self, catalogue: Catalogue, fit: Fit, goes_on: bool):
         """Allow the units that fit."""
         self.catalogue, self.fit, self.goes_on = catalogue, fit, goes_on
-        fixed = frozenset[str]().union(*(_units(b) for b in _BASES if fit.takes(ty.Measure(b))))
+        fixed = frozenset[str]().union(
+            *(_units(fit.units, b) for b in fit.units.bases() if fit.takes(ty.Measure(b)))
+        )
         is_whole = fit.takes(ty.NUMBER)
         super().__init__(
             fixed, closing=NOTHING if is_whole else fixed, skips=is_whole, result=ty.NUMBER
@@ -447,7 +449,7 @@ class NextUnit(Frame):
     def __init__(self, catalogue: Catalogue, fit: Fit, unit: str, parts: int):
         """Allow units of the same base."""
         self.catalogue, self.fit, self.unit, self.parts = catalogue, fit, unit, parts
-        super().__init__(_units(ty.UNITS[unit]))
+        super().__init__(_units(fit.units, fit.units.base(unit)))
 
     def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on; the type is that of the first unit."""
@@ -455,8 +457,8 @@ class NextUnit(Frame):
         return (make(MeasureMore, self.catalogue, self.fit, self.unit, self.parts),), None
 
 
-def _units(base: str) -> frozenset[str]:
-    return frozenset(f"unit:{unit}" for unit, base_unit in ty.UNITS.items() if base_unit == base)
+def _units(units: Units, base: str) -> frozenset[str]:
+    return frozenset(f"unit:{unit.name}" for unit in units.of_base(base))
 
 
 # ------------------------------------------------------------------------------- arrays

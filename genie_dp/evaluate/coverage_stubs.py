@@ -1,0 +1,268 @@
+"""Templates that would derive a sentence: its words, with placeholders, and the program it means.
+
+A stub says the whole sentence; whoever writes templates makes it more general. It is offered only
+if it checks, and if the grammar derives the sentence with it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from string import ascii_lowercase
+
+from genie_dp.languages.base import Literal
+from genie_dp.languages.types import Entity, slot_stem, slot_type
+from genie_dp.parser.reading.prepare import key_of
+from genie_dp.skills.words import tokenize
+from genie_dp.synthesis.chart import Chart, ChildPlace, Pattern
+from genie_dp.synthesis.compiler import compile_inputs
+from genie_dp.synthesis.explain import Explainer
+from genie_dp.synthesis.spoken import (
+    ReadValues,
+    SaidValue,
+    SpokenSentences,
+    find_words,
+    renumber,
+    stem_of,
+)
+from genie_dp.templates.ast import Template
+from genie_dp.templates.check import errors_of
+from genie_dp.templates.inputs import Inputs
+from genie_dp.templates.syntax import parse_file
+
+_TEXT = re.compile(r'" (.+) "(?: \^\^(\S+).*)?')
+_ESCAPED = re.compile(r"(['$\\{}])")
+_FILE = "stub {}.genie"
+
+
+# ------------------------------------------------------------------- sentences with their programs
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedSentence:
+    """A sentence and its program in token form, with the same placeholders for their values."""
+
+    read: ReadValues
+    program: str
+
+
+def align(utterance: str, program: str, spoken: SpokenSentences, inputs: Inputs) -> AlignedSentence:
+    """Return a sentence whose values are placeholders, as far as it says those of its program.
+
+    Args:
+        utterance: as it was typed.
+        program: what it means, in token form, with its values.
+        spoken: what finds values.
+        inputs: the language, and its library.
+    """
+    program_tokens = program.split(" ")
+    literals = list(inputs.language.literals(program_tokens))
+    variants = spoken.variants(utterance)
+    agreeing = [(_places(variant, literals), variant) for variant in variants]
+    found = [(places, variant) for places, variant in agreeing if places is not None]
+    # Of equals the likeliest; where all are words, nothing disagrees.
+    places, read = max(found, key=lambda pair: len(pair[0]), default=({}, variants[-1]))
+    values, tokens = dict(read.values), list(read.tokens)
+    taken = {literal for of_value in places.values() for literal in of_value}
+    texts = [literal for literal in literals if literal.is_text and literal not in taken]
+    for literal in sorted(texts, key=lambda literal: literal.start - literal.end):
+        match = _TEXT.fullmatch(literal.constant)
+        if match is None:
+            continue
+        stem = slot_stem(Entity(match[2])) if match[2] else "QUOTED_STRING"
+        words = match[1].split(" ")
+        start = find_words(tokens, words, ())
+        if start is not None and stem in spoken.compiled.placeholders.stems:
+            name = f"{stem}_{1000 + literal.start}"  # until all are numbered
+            tokens[start : start + len(words)] = [name]
+            values[name] = SaidValue(match[1], literal.constant)
+            places[name] = [literal]
+    named = ReadValues(tuple(tokens), values)
+    numbered = renumber(named, spoken.compiled.placeholders)
+    new_names = dict(zip(named.tokens, numbered.tokens, strict=True))
+    for literal, name in sorted(
+        ((literal, new_names[name]) for name, of_value in places.items() for literal in of_value),
+        reverse=True,
+    ):
+        program_tokens[literal.start : literal.end] = [name]
+    language, library = inputs.language, inputs.library
+    tree = language.canonical(language.from_tokens(" ".join(program_tokens)), library)
+    return AlignedSentence(numbered, language.tokens(tree, library))
+
+
+def _places(variant: ReadValues, literals: Sequence[Literal]) -> dict[str, list[Literal]] | None:
+    """Return placeholder -> the constants that it stands for; None if one stands for none."""
+    places: dict[str, list[Literal]] = {}
+    free = list(literals)
+    for name, value in variant.values.items():
+        key = key_of(value.constant)
+        same = next((literal for literal in free if key_of(literal.constant) == key), None)
+        if same is None:
+            return None
+        free.remove(same)
+        places[name] = [same]
+    for of_value in places.values():  # one value may stand in several places
+        key = key_of(of_value[0].constant)
+        again = [literal for literal in free if key_of(literal.constant) == key]
+        of_value += again
+        free = [literal for literal in free if literal not in again]
+    return places
+
+
+# ------------------------------------------------------------------------------------------- stubs
+
+
+def write_stub(sentence: AlignedSentence, category: str, inputs: Inputs) -> str:
+    """Return a template of a root category that says a sentence.
+
+    A value that the sentence does not say stays in the body.
+    """
+    language = inputs.language
+    tree = language.from_tokens(sentence.program)
+    names = dict(zip(language.placeholders(tree), ascii_lowercase, strict=False))
+    types = {name: str(slot_type(name)) for name in names}
+    types |= {name: type_ for name, type_, _ in language.fills(tree, inputs.library)}
+    words = " ".join(
+        f"${{{names[token]}:const}}" if token in names else _ESCAPED.sub(r"\\\1", token)
+        for token in sentence.read.tokens
+    )
+    body = language.render(tree).strip().removesuffix(";")
+    for name in sorted(names, key=len, reverse=True):
+        body = re.sub(rf"{re.escape(name)}(?!\d)", names[name], body)
+    parameters = ", ".join(f"{letter} : {types[name]}" for name, letter in names.items())
+    return f"{category} := '{words}'\n  -> " + (
+        f"\\({parameters})\n  -> {body};" if names else f"{body};"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Stub:
+    """A template that is not checked yet: the sentence that it is to derive, its text by root."""
+
+    sentence: AlignedSentence
+    texts: tuple[str, ...]
+
+    @classmethod
+    def from_sentence(cls, sentence: AlignedSentence, inputs: Inputs) -> "Stub":
+        """Return a stub for each root of the grammar; those that do not fit are found later."""
+        roots = inputs.grammar.roots()
+        return cls(sentence, tuple(write_stub(sentence, root.name, inputs) for root in roots))
+
+
+def working_stubs(
+    stubs: Mapping[str, Stub], inputs: Inputs, *, subsets: Sequence[str] = (), max_depth: int = 8
+) -> dict[str, str]:
+    """Return the stubs that check, and with which the grammar derives their sentences.
+
+    All of them are added to the grammar at once, which is as good as one after the other: nothing
+    that is derived is lost by a template more.
+
+    Args:
+        stubs: key of a sentence -> its stub.
+        inputs: the grammar.
+        subsets: names of subsets of flagged templates.
+        max_depth: construct templates inside each other.
+    """
+    texts: dict[str, tuple[str, str]] = {}
+    templates: dict[str, Template] = {}
+    for key, stub in stubs.items():
+        for number, text in enumerate(stub.texts):
+            name = _FILE.format(f"{len(texts)}")
+            texts[name] = key, text
+            parsed, problems = parse_file(text, file=name, prefix=f"stub{len(texts)}.{number}")
+            if not problems and len(parsed.templates) == 1:
+                templates[name] = parsed.templates[0]
+    alone = replace(inputs.grammar, templates=tuple(templates.values()), tables={})
+    for problem in errors_of(alone, inputs.language, inputs.library):
+        if problem.span is not None:
+            templates.pop(problem.span.file, None)
+    chosen: dict[str, str] = {}
+    for name in templates:
+        chosen.setdefault(texts[name][0], name)
+    if not chosen:
+        return {}
+    added = tuple(templates[name] for name in chosen.values())
+    grammar = replace(inputs.grammar, templates=(*inputs.grammar.templates, *added))
+    explainer = Explainer(compile_inputs(replace(inputs, grammar=grammar), subsets), max_depth)
+    working = {}
+    for key, name in chosen.items():
+        sentence = stubs[key].sentence
+        if sentence.program in explainer.programs_of(sentence.read):
+            working[key] = texts[name][1]
+    return working
+
+
+# ---------------------------------------------------------------- programs of the nearest function
+
+_MOST_TEMPLATES = 20  # of a function, tried
+_MOST_OPENERS = 20  # ways to begin a sentence, tried with each
+
+
+@dataclass(slots=True)
+class NearestPrograms:
+    """Finds a program to begin with for a sentence of which nobody said what it means."""
+
+    explainer: Explainer
+    spoken: SpokenSentences
+    _openers: list[str] | None = None
+
+    def align(self, utterance: str, function: str) -> AlignedSentence | None:
+        """Return a sentence with the plainest program of a function that its values can fill.
+
+        None where the function needs values that the sentence does not have.
+        """
+        placeholders = self.explainer.compiled.placeholders
+        read = self.spoken.guess(utterance)
+        available = [stem for token in read.tokens if (stem := stem_of(token, placeholders))]
+        for words in self._said_with(function):
+            needed = [token.rpartition("_")[0] for _, token in placeholders.names(words)]
+            if any(needed.count(stem) > available.count(stem) for stem in needed):
+                continue
+            for program in self._programs(words):
+                if set(self.explainer.compiled.language.functions_in(program)) == {function}:
+                    return AlignedSentence(self._with_words(read, program), program)
+        return None
+
+    def _said_with(self, function: str) -> list[str]:
+        """Return the words of templates of a function alone, those with the fewest values first."""
+        said = [
+            words
+            for words, functions in self.spoken.function_words.templates
+            if functions == (function,)
+        ]
+        count = self.explainer.compiled.placeholders.names
+        said.sort(key=lambda words: (len(count(words)), len(words), words))
+        return said[:_MOST_TEMPLATES]
+
+    def _programs(self, words: str) -> Iterator[str]:
+        """Yield the programs of sentences that say the words of a template and little else."""
+        compiled = self.explainer.compiled
+        chart = Chart(self.explainer.grammar, self.explainer.max_depth)
+        for opener in self._all_openers():
+            tokens = tuple(f"{opener} {words}".split())
+            for root in compiled.roots:
+                for entry in chart.cell(root, tokens):
+                    if not entry.piece.value.gap:
+                        yield compiled.placeholders.show(entry.piece.value.text)
+
+    def _all_openers(self) -> list[str]:
+        """Return what sentences of one child begin with: nothing, "get", .."""
+        if self._openers is None:
+            grammar, roots = self.explainer.grammar, self.explainer.compiled.roots
+            patterns = [pattern for root in roots for pattern in grammar.patterns.get(root, ())]
+            heads = {" ".join(p.head) for p in patterns if p.head and _has_one_child(p)}
+            self._openers = ["", *sorted(heads, key=lambda head: (len(head), head))]
+        return self._openers[:_MOST_OPENERS]
+
+    def _with_words(self, read: ReadValues, program: str) -> ReadValues:
+        """Return a sentence whose values that a program has no place for are words."""
+        used = set(program.split(" "))
+        tokens: list[str] = []
+        for token in read.tokens:
+            is_left = token in read.values and token not in used
+            tokens += tokenize(read.values[token].words.casefold()) if is_left else [token]
+        values = {name: value for name, value in read.values.items() if name in used}
+        return ReadValues(tuple(tokens), values)
+
+
+def _has_one_child(pattern: Pattern) -> bool:
+    return len(pattern.steps) == 2 and isinstance(pattern.steps[1], ChildPlace)

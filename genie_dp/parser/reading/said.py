@@ -1,0 +1,143 @@
+"""Values as people say them, for what reads templates backwards: `explain` and `coverage`.
+
+Numbers, dates and addresses are read by the parser's reader. Names and free text may be any words:
+lists of the skills tell which are likely.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+
+from genie_dp.languages.base import Language
+from genie_dp.languages.library import Library
+from genie_dp.languages.types import Entity, slot_stem, slot_type
+from genie_dp.parser.evidence import content_words, function_words
+from genie_dp.parser.reading.fill import EntityNames, fill
+from genie_dp.parser.reading.grammar_reader import GrammarReader
+from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, ReadValue
+from genie_dp.synthesis.chart import Tokens
+from genie_dp.synthesis.spoken import NameOrText, ReadValues, SaidValue
+
+_OPEN = frozenset(("QUOTED_STRING", "USERNAME", "HASHTAG", "PATH_NAME"))
+_MOST_TEXT = 12  # words of a text without quotes around it
+_MOST_NAME = 8
+# What a name may begin with although it says nothing: "the dentist", "my wife", "all you need".
+_LEADS = frozenset(("the", "a", "an", "my", "our", "all", "no", "i", "we", "it"))
+# What speaks against a value, so that the likeliest of several readings comes first. A listed name
+# goes before any other, a name of a kind without a list before a text of as many words, and what
+# takes fewer words before what takes more. Only the order counts.
+_LISTED = 0.1
+_NAME, _WORD = 0.8, 0.5
+_UNLISTED, _UNLISTED_WORD = 1.2, 0.6
+_EDGE = 0.3  # of a text that begins or ends with a word such as "to"
+
+
+class SaidValues:
+    """Reads the values of sentences by a reader and the lists of names of a library.
+
+    Attributes:
+        names: the lists.
+    """
+
+    def __init__(
+        self,
+        language: Language,
+        library: Library,
+        *,
+        now: datetime,
+        reader: Reader | None = None,
+    ) -> None:
+        """Take what the values are read with; `now` is from when "tomorrow" is told."""
+        self.language, self.library = language, library
+        self.names = EntityNames(library)
+        self._now = now
+        self._reader = reader or GrammarReader()
+        self._known: dict[tuple[str, Tokens], NameOrText | None] = {}
+
+    def is_open(self, stem: str) -> bool:
+        """Tell whether values for placeholders of a stem may be any words: names and text."""
+        return stem in _OPEN or stem.startswith("GENERIC_ENTITY_")
+
+    def read(self, text: str) -> Sequence[ReadValues]:
+        """Return the readings of a text, the likeliest first; of a long one, of its beginning."""
+        readings = self._reader.readings(text[:MOST_CHARACTERS], now=self._now)
+        return [
+            ReadValues(
+                reading.tokens,
+                {name: SaidValue(v.text, v.value) for name, v in reading.values.items()},
+                float(reading.doubt),
+            )
+            for reading in readings
+        ]
+
+    def as_value(self, stem: str, words: Tokens) -> NameOrText | None:
+        """Return words as a name or a text; None where they cannot be one."""
+        key = stem, words
+        if key not in self._known:
+            self._known[key] = self._as_value(stem, words)
+        return self._known[key]
+
+    def links(self, tokens: Tokens) -> list[tuple[int, int, str]]:
+        """Return (start, end, stem) of what may be a name that a list has, the longest first."""
+        links = self.names.links(tokens)
+        return [(link.start, link.end, str(slot_stem(Entity(link.kind)))) for link in links]
+
+    def content_words(self, words: Sequence[str]) -> Sequence[str]:
+        """Return the words that say what is wanted, without values and function words."""
+        return content_words(words)
+
+    def fill(self, program: str, values: Mapping[str, SaidValue]) -> str:
+        """Return a program in token form with values in the place of its placeholders.
+
+        Placeholders without a value stay.
+
+        Raises:
+            GenieError: I011, as `fill.fill`.
+        """
+        read = {name: ReadValue("", v.constant, v.words, (0, 0)) for name, v in values.items()}
+        return fill(
+            program, read, language=self.language, library=self.library, names=self.names,
+            is_whole=False,
+        ).tokens  # fmt: skip
+
+    def _as_value(self, stem: str, words: Tokens) -> NameOrText | None:
+        shape = _shape(words)
+        if shape is None:
+            return None
+        type_ = slot_type(f"{stem}_0")
+        text, number = " ".join(words), len(words)
+        if not isinstance(type_, Entity):
+            doubt = _NAME + _WORD * number + _EDGE * shape
+            return _value(f'" {text} "', text, "text", doubt) if number <= _MOST_TEXT else None
+        if number > _MOST_NAME:
+            return None
+        constant = f'" {text} " ^^{type_.kind}'
+        is_listed = self.names.is_listed(type_.kind, text)
+        if is_listed:
+            return _value(constant, text, "listed", _LISTED)
+        if shape:
+            return None
+        if is_listed is None:
+            return _value(constant, text, "name", _NAME + _WORD * number)
+        return _value(constant, text, "unlisted name", _UNLISTED + _UNLISTED_WORD * number)
+
+
+@lru_cache(maxsize=65536)
+def _shape(words: Tokens) -> int | None:
+    """Return how many of its ends are words such as "to" that say nothing; None of no value."""
+    if '"' in words or not any(character.isalnum() for word in words for character in word):
+        return None
+    first, last = words[0], words[-1]
+    empty = function_words()
+    return (first in empty and first not in _LEADS) + (last in empty)
+
+
+def said_values(language: Language, library: Library, *, now: datetime) -> SaidValues | None:
+    """Return what reads the values of sentences; None if sentences of the library hold none."""
+    if not language.reads_values(library):
+        return None
+    return SaidValues(language, library, now=now)
+
+
+def _value(constant: str, text: str, how: str, doubt: float) -> NameOrText:
+    return NameOrText(SaidValue(text, constant, how), doubt)

@@ -1,0 +1,101 @@
+"""Which words templates say with which functions, and how much a word tells of what is wanted."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from genie_dp.synthesis.assembly import wording
+from genie_dp.synthesis.chart import Fixed, Forms, pattern_of
+from genie_dp.synthesis.compiler import CompiledGrammar
+from genie_dp.synthesis.pieces import GAP
+from genie_dp.synthesis.rules import Combined, GrammarRule, placeholder_of
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionWords:
+    """The words of the templates and phrases of each function.
+
+    Attributes:
+        words: function -> its words.
+        uses: word -> how many functions have it.
+        templates: the words of each template without children, as an engine has them, with its
+            functions.
+    """
+
+    words: Mapping[str, frozenset[str]]
+    uses: Mapping[str, int]
+    templates: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    @classmethod
+    def from_grammar(cls, compiled: CompiledGrammar) -> "FunctionWords":
+        """Return the words of a grammar's leaves: its primitive templates, and phrases."""
+        words: dict[str, set[str]] = {}
+        templates = []
+        for rule in (rule for rules in compiled.rules.values() for rule in rules if rule.is_leaf):
+            made = _made_of_placeholders(rule)
+            if made is not None and made.value.functions:
+                functions = tuple(made.value.functions)
+                templates.append((made.text, functions))
+                for function in functions:
+                    words.setdefault(function, set()).update(_words_of(rule))
+        for function, said in _phrases(compiled):
+            words.setdefault(function, set()).update(said)
+        uses: dict[str, int] = {}
+        for of_function in words.values():
+            for word in of_function:
+                uses[word] = uses.get(word, 0) + 1
+        own = {name: frozenset(said) for name, said in words.items()}
+        return cls(own, uses, tuple(templates))
+
+    def weight(self, word: str) -> float:
+        """Return how much a word tells, in nats; 0 of one that no function has, or each."""
+        uses = self.uses.get(word, 0)
+        return math.log((1 + len(self.words)) / (1 + uses)) if uses else 0.0
+
+    def weigh(self, words: Iterable[str]) -> float:
+        """Return the sum of the weights of some words."""
+        return sum(map(self.weight, words))
+
+    def shared(self, function: str, words: Iterable[str]) -> tuple[str, ...]:
+        """Return those of some words that a function has."""
+        own = self.words.get(function, frozenset())
+        return tuple(word for word in words if word in own)
+
+    def nearest(self, words: Sequence[str], most: int = 3) -> list[tuple[str, tuple[str, ...]]]:
+        """Return the functions that some words tell most of, each with those that it has."""
+        ranked = []
+        for name in self.words:
+            if shared := self.shared(name, words):
+                # Of equals the function that says less besides.
+                ranked.append((-self.weigh(shared), len(self.words[name]), name, shared))
+        return [(name, shared) for _, _, name, shared in sorted(ranked)[:most]]
+
+
+def _words_of(rule: GrammarRule) -> Iterator[str]:
+    for step in pattern_of(rule).steps:
+        match step:
+            case Fixed(tokens):
+                yield from tokens
+            case Forms(ways):
+                yield from (token for way in ways for token in way)
+
+
+def _phrases(compiled: CompiledGrammar) -> Iterator[tuple[str, list[str]]]:
+    """Yield (function, words) of each phrase of an input or an output."""
+    for name in ("OUTPUT", "INPUT"):
+        for piece in compiled.leaves.get(name, ()):
+            if function := getattr(piece.value.state, "function", ""):
+                yield function, [word for word in piece.words.split() if word != GAP]
+
+
+def _made_of_placeholders(rule: GrammarRule) -> Combined | None:
+    """Return what a template says with its first constants; None if it has other children."""
+    pieces = []
+    for child in rule.layout.children:
+        name = placeholder_of(child.pool)
+        constants = rule.constants.get(name, ()) if name is not None else ()
+        if not constants or constants[0].words == GAP:
+            return None
+        pieces.append(constants[0])
+    numbers = {place: piece.features.num for place, piece in enumerate(pieces)}
+    return wording(rule, numbers).assemble(*pieces)

@@ -1,0 +1,186 @@
+"""A project under the eyes of its author: what is wrong after each save, and what changed gives.
+
+Files that did not change stay in memory as they were read (`templates.load`), so an answer takes
+half a second. Nothing is made.
+"""
+
+import time
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from genie_dp.augment.values import without_listed
+from genie_dp.errors import GenieError, Problem, render_problem
+from genie_dp.languages import get_language
+from genie_dp.project import Project
+from genie_dp.run.stage import Result
+from genie_dp.synthesis.config import SynthesisConfig
+from genie_dp.synthesis.run import preview
+from genie_dp.synthesis.trials import TemplateSample, misfits
+from genie_dp.templates.ast import Template
+from genie_dp.templates.english import surface
+from genie_dp.templates.inputs import Inputs, language_of, shipped_or
+from genie_dp.templates.run import run as check
+
+_EACH = 0.2  # seconds from look to look
+_WATCHED = (".tt", ".genie", ".tsv", ".py", ".sexpr")
+_MOST_SHOWN = 8  # templates, where many change at once, as with a skill
+# Enough for a few pairs of a template. Most give some at once; a few stand around others.
+_DEPTHS = tuple(SynthesisConfig(max_depth=depth, pool_size=200) for depth in (1, 3))
+
+
+@dataclass(frozen=True, slots=True)
+class Seen(Result):
+    """What came of a save.
+
+    Attributes:
+        saved: the files.
+        shown: problems as they are shown, each with its line.
+        has_mistakes: whether any of them keeps the templates from being used.
+        samples: what changed templates give.
+        more: how many templates changed beside those.
+        summary: counts of what was read; "" where it was the trial of the save before.
+    """
+
+    saved: tuple[Path, ...]
+    shown: tuple[str, ...] = ()
+    has_mistakes: bool = False
+    samples: tuple[TemplateSample, ...] = ()
+    more: int = 0
+    summary: str = ""
+    seconds: float = 0.0
+
+    def lines(self) -> Iterator[str]:
+        """Yield problems, then pairs of the templates that changed, then the counts."""
+        if self.saved:
+            yield f"{', '.join(map(str, self.saved))}:"
+        yield from self.shown
+        for sample in self.samples:
+            yield f"  {sample.template.span}  {sample.template.id}"
+            for words, program in sample.pairs:
+                yield f"    {surface(words.split())}\n        {program}"
+            if not sample.pairs:
+                yield "    (nothing: its guard or the types of its children never fit)"
+        if self.more:
+            yield f"  and {self.more} more templates"
+        if self.summary:
+            yield f"{self.summary} ({self.seconds:.1f} s)"
+
+
+def watch(project: Project, *, count: int = 3) -> Iterator[Seen]:
+    """Yield what is wrong now, then what comes of every save; it never ends.
+
+    Args:
+        project: whose skills and templates are read.
+        count: pairs of each changed template.
+    """
+    watched = ProjectWatch(project, count=count)
+    while True:
+        seen = watched.look()
+        if seen is not None:
+            yield seen
+        else:
+            time.sleep(_EACH)
+
+
+class ProjectWatch:
+    """Skills and templates of a project, and how they were at the last look."""
+
+    def __init__(self, project: Project, *, count: int = 3):
+        """Take a project; the first look checks all of it."""
+        self.project, self.count = project, count
+        self._stamps: dict[Path, tuple[int, int]] = {}
+        self._sources: Collection[str] = ()
+        self._known: frozenset[Template] = frozenset()
+        self._untried: Inputs | None = None
+
+    def look(self) -> Seen | None:
+        """Return what came of files that were saved since the last look; None if there are none.
+
+        Templates are tried with children of every sort in a look of its own, after one that found
+        no mistake: that takes as long as all else.
+        """
+        stamps = dict(self._now())
+        before, self._stamps = self._stamps, stamps
+        saved = tuple(p for p in {**before, **stamps} if before.get(p) != stamps.get(p))
+        if not saved:
+            return self._try_children()
+        begun = time.monotonic()
+        seen = self._check(saved if before else ())
+        for file, stamp in self._now():  # of those that were read for the first time
+            self._stamps.setdefault(file, stamp)
+        return replace(seen, seconds=time.monotonic() - begun)
+
+    def _now(self) -> Iterator[tuple[Path, tuple[int, int]]]:
+        """Yield the files that matter, with the times of their last change and their sizes."""
+        roots = [*_paths(self.project.skills), *_paths(self.project.templates)]
+        folders = {root if root.is_dir() else root.parent for root in roots}
+        files = {self.project.file, *map(Path, self._sources)}
+        files |= {f for folder in folders for f in folder.rglob("*") if f.suffix in _WATCHED}
+        for file in sorted(files):
+            try:
+                stat = file.stat()
+            except OSError:  # an editor is about to put a new one in its place
+                continue
+            yield file, (stat.st_mtime_ns, stat.st_size)
+
+    def _check(self, saved: tuple[Path, ...]) -> Seen:
+        try:
+            if self.project.file in saved:
+                self.project = Project(self.project.file)
+            result = check(
+                get_language(language_of(self.project.skills)),
+                _paths(self.project.skills),
+                _paths(self.project.templates),
+                lists=without_listed,
+            )
+        except GenieError as error:
+            return Seen(saved, tuple(str(error).splitlines()), has_mistakes=True)
+        self._sources = tuple(result.sources)
+        shown = tuple(render_problem(problem, result.sources) for problem in result.problems)
+        self._untried = None if result.mistakes else result.inputs
+        changed = self._changed(saved, result.inputs)
+        samples: tuple[TemplateSample, ...] = ()
+        if result.inputs is not None and not result.mistakes and self.count:
+            samples = self._samples(result.inputs, changed[:_MOST_SHOWN])
+        *_, summary = result.lines()
+        more = max(0, len(changed) - _MOST_SHOWN)
+        return Seen(saved, shown, bool(result.mistakes), samples, more, summary)
+
+    def _changed(self, saved: tuple[Path, ...], inputs: Inputs | None) -> list[Template]:
+        """Return templates that are new since the last look; else those of a class that changed."""
+        if inputs is None:
+            return []
+        own = [t for t in inputs.grammar.templates if t.tree is None]
+        before, self._known = self._known, frozenset(replace(t, id="") for t in own)
+        if not before or not saved:
+            return []
+        new = [t for t in own if replace(t, id="") not in before]
+        others = (file for file in saved if file.suffix != ".genie")
+        folders = {folder for file in others for folder in (file.parent, file.parent.parent)}
+        return new or [t for t in own if t.span and Path(t.span.file).parent in folders]
+
+    def _samples(self, inputs: Inputs, changed: Sequence[Template]) -> tuple[TemplateSample, ...]:
+        found: dict[str, TemplateSample] = {}
+        for config in _DEPTHS:
+            empty = {t.id for t in changed if t.id not in found or not found[t.id].pairs}
+            if empty:
+                samples = preview(config, inputs, self.count, templates=empty)
+                found |= {sample.template.id: sample for sample in samples}
+        return tuple(found.values())
+
+    def _try_children(self) -> Seen | None:
+        """Return which templates meet children that do not fit, if that was not told yet."""
+        inputs, self._untried = self._untried, None
+        if inputs is None:
+            return None
+        problems: list[Problem] = misfits(inputs.grammar, inputs.language, inputs.library)
+        if not problems:
+            return None
+        shown = tuple(render_problem(problem, inputs.sources) for problem in problems)
+        return Seen((), shown, any(problem.severity == "error" for problem in problems))
+
+
+def _paths(said: str | list[Path]) -> list[Path]:
+    """Return folders and files; none for the shipped ones."""
+    return [] if isinstance(said, str) else shipped_or(said, "thingpedia")

@@ -1,0 +1,256 @@
+"""`genie-dp coverage` over an invented library: verdicts, stubs, totals, the command line."""
+
+import json
+import random
+from functools import cache
+
+import pytest
+
+import genie_dp as gd
+from genie_dp import cli
+from genie_dp.errors import GenieError
+from genie_dp.evaluate.config import CoverageConfig
+from genie_dp.evaluate.coverage import CAUSES, VERDICTS, CoverageReader, coverage_rows, run
+from genie_dp.languages.scope import OUT_OF_SCOPE
+from genie_dp.records import Example
+from genie_dp.synthesis.explain import program_tokens
+from genie_dp.templates.inputs import load_inputs
+from tests.golden import DATA, cases
+from tests.skills.skill_files import write_library
+
+NOW = "2026-11-25"
+CONFIG = CoverageConfig(now=NOW)
+SENTENCES = ("play blue moon", "spin blue moon")
+PROGRAM = 'now => @com.example.jukebox.play(song = "blue moon"^^com.example.jukebox:song)'
+# What is said for placeholders in sentences of synthesis; no two look alike.
+WORDS = {
+    "GENERIC_ENTITY_com.example.jukebox:song_0": ("blue moon", '" blue moon " ^^{}:song'),
+    "GENERIC_ENTITY_com.example.jukebox:band_0": ("the larks", '" the larks " ^^{}:band'),
+    "GENERIC_ENTITY_com.example.jukebox:crate_0": ("zanzibar", '" zanzibar " ^^{}:crate'),
+    "QUOTED_STRING_0": ("xylophone", '" xylophone "'),
+    "TIME_0": ("7:30 am", "time:7:30:00"),
+    "DURATION_0": ("4 minutes", "4 unit:min"),
+    "NUMBER_0": ("17", "17"),
+    "DATE_0": ("2026-03-05", "date:2026-03-05"),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    text = (DATA / "coverage" / "library.txt").read_text(encoding="utf-8")
+    return write_library(tmp_path_factory.mktemp("coverage"), text)
+
+
+@pytest.fixture(scope="module")
+def inputs(folder):
+    return load_inputs("thingtalk", [folder / "skills"], [folder / "main.genie"])
+
+
+@pytest.fixture(scope="module")
+def reader(inputs):
+    return CoverageReader.from_inputs(inputs, CONFIG)
+
+
+def row_of(sentence, program, inputs, id="one"):
+    return Example(id, sentence, program and program_tokens(program, inputs), "thingtalk")
+
+
+@cache
+def synthesized(inputs):
+    """Return synthesized rows with the values of WORDS in both sides."""
+    made = []
+    for row in gd.synthesize(grammar=inputs, size=400, seed=3, max_depth=4):
+        words, program = row.utterance, row.program
+        if any(token.endswith("_1") for token in words.split()):
+            continue
+        for token, (said, constant) in WORDS.items():
+            words = words.replace(token, said)
+            program = program.replace(token, constant.format("com.example.jukebox"))
+        made.append(Example(row.id, words, program_tokens(program, inputs), "thingtalk"))
+    return random.Random(5).sample(made, 24)
+
+
+@pytest.mark.parametrize("case", cases("coverage/cases.txt"), ids=str)
+def test_case(case, inputs, golden):
+    sentence, _, program = case.input.partition("\n")
+    result = run(CONFIG, inputs, [row_of(sentence, program.strip(), inputs)])
+    (covered,) = result.sentences
+    values = [
+        f"  {name} is {v.words} ({v.how or v.constant})" for name, v in covered.read.values.items()
+    ]
+    lines = [covered.verdict, " ".join(covered.read.tokens), *values, *covered.lines()]
+    golden(case, "\n".join(lines))
+
+
+def test_every_sentence_of_synthesis_is_derived_with_its_values_in_words(inputs, reader):
+    rows = synthesized(inputs)
+    verdicts = {row.utterance: reader.judge(row).verdict for row in rows}
+    assert set(verdicts.values()) <= {"derived", "ambiguous"}, verdicts
+    assert list(verdicts.values()).count("derived") > 16
+
+
+def test_every_stub_derives_its_sentence_once_it_stands_in_the_grammar(inputs, folder):
+    rows = [
+        Example(row.id, f"kindly {row.utterance} my dear 's friend", row.program, "thingtalk")
+        for row in synthesized(inputs)[:20]
+    ]
+    before = run(CONFIG, inputs, rows)
+    assert before.share == 0
+    stubs = [sentence.missed.stub for sentence in before.sentences]
+    assert all(stubs)
+    main = (folder / "main.genie").read_text(encoding="utf-8")
+    with_stubs = folder / "with_stubs.genie"
+    with_stubs.write_text("\n".join([main, *dict.fromkeys(stubs)]), encoding="utf-8")
+    after = run(CONFIG, load_inputs("thingtalk", [folder / "skills"], [with_stubs]), rows)
+    assert after.share == 1, [s.utterance for s in after.missed]
+
+
+def test_a_sentence_without_program_gets_a_stub_of_the_nearest_function(inputs):
+    (sentence,) = run(CONFIG, inputs, [row_of("let us hear my songs", "", inputs)]).sentences
+    assert sentence.missed.nearest[0] == ("@com.example.jukebox.songs", ("songs",))
+    assert "@com.example.jukebox.songs()" in sentence.missed.stub
+    far = row_of("which beach has the finest sand for building castles , and songs", "", inputs)
+    (sentence,) = run(CONFIG, inputs, [far]).sentences
+    assert sentence.missed.nearest
+    assert sentence.missed.stub == ""
+
+
+def test_a_long_sentence_is_given_up_and_says_so(inputs, reader):
+    assert reader.judge(row_of("post " + "la " * 200, "", inputs)).verdict == "too long"
+    # As long as is read at all, and every word may be a name.
+    covered = reader.judge(row_of("put " + "x into y " * 18, "", inputs))
+    assert covered.verdict in VERDICTS
+    assert covered.milliseconds < 60_000
+
+
+def test_what_takes_too_much_work_is_given_up(inputs, reader, monkeypatch):
+    monkeypatch.setattr(reader.spoken, "most_work", 5)
+    covered = reader.judge(row_of("show me my songs by the larks", "", inputs))
+    assert covered.verdict == "too long"
+
+
+def test_sentences_to_be_refused_are_no_part_of_the_share(inputs):
+    rows = [
+        Example("a", "get my songs", OUT_OF_SCOPE, "thingtalk"),
+        Example("b", "is it tuesday", OUT_OF_SCOPE, "thingtalk"),
+        row_of("play blue moon", "", inputs, "c"),
+    ]
+    coverage = run(CONFIG, inputs, rows)
+    assert coverage.verdicts == {"derived": 1, "not refused": 1, "refused": 1}
+    assert coverage.share == 1
+
+
+def test_totals_count_functions_and_sorts(inputs):
+    rows = [
+        row_of("play blue moon", PROGRAM, inputs, "a"),
+        row_of("spin blue moon", PROGRAM, inputs, "b"),
+        row_of("get my songs", "now => @com.example.jukebox.songs() => notify", inputs, "c"),
+    ]
+    coverage = run(CONFIG, inputs, rows)
+    assert [(g.name, g.rows, g.covered, g.lacking) for g in coverage.functions] == [
+        ("@com.example.jukebox.play", 2, 1, 1),
+        ("@com.example.jukebox.songs", 1, 1, 0),
+    ]
+    assert [(g.name, g.rows, g.covered) for g in coverage.sorts] == [("primitive", 3, 2)]
+    assert repr(coverage) == "Coverage(66.7 % of 3 sentences derived)"
+    assert coverage.causes == {"function not said": 1}
+
+
+def test_verdicts_and_causes_are_explained_in_the_docs():
+    page = (DATA.parents[1] / "docs" / "coverage.md").read_text(encoding="utf-8")
+    assert [name for name in (*VERDICTS, *CAUSES) if f"| {name} |" not in page] == []
+
+
+# ------------------------------------------------------------------------------------- inputs
+
+
+@pytest.fixture
+def files(folder, inputs):
+    pairs = "".join(f"{sentence}\t{PROGRAM}\n" for sentence in SENTENCES)
+    (folder / "eval.tsv").write_text(f"utterance\tprogram\n{pairs}")
+    (folder / "mixed.tsv").write_text(f"{SENTENCES[0]}\t{PROGRAM}\n{SENTENCES[1]}\n")
+    (folder / "plain.txt").write_text("".join(f"{sentence}\n" for sentence in SENTENCES))
+    tokens = program_tokens(PROGRAM, inputs)
+    rows = [{"id": str(n), "utterance": s, "program": tokens} for n, s in enumerate(SENTENCES)]
+    (folder / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "programs"),
+    [("eval.tsv", 2), ("", 2), ("mixed.tsv", 1), ("plain.txt", 0), ("rows.jsonl", 2)],
+)
+def test_sentences_come_from_any_of_these(files, inputs, name, programs):
+    rows = coverage_rows(str(files / name), inputs)
+    assert [row.utterance for row in rows] == list(SENTENCES)
+    assert sum(bool(row.program) for row in rows) == programs
+
+
+@pytest.mark.parametrize(("name", "code"), [("no.tsv", "D025"), ("what.md", "D021")])
+def test_inputs_that_cannot_be_read_are_refused(files, inputs, name, code):
+    (files / "what.md").write_text("# hello\n")
+    with pytest.raises(GenieError) as error:
+        coverage_rows(str(files / name), inputs)
+    assert error.value.problems[0].code == code
+
+
+@pytest.fixture
+def command(files, monkeypatch, capsys):
+    monkeypatch.chdir(files)
+
+    def call(*arguments):
+        options = ("--skills", "skills", "--grammar", "main.genie", "--now", NOW)
+        code = cli.run(["coverage", *map(str, arguments), *options])
+        return code, capsys.readouterr()
+
+    return call
+
+
+def test_less_than_the_threshold_is_a_failure_with_the_figure(command):
+    code, said = command("eval.tsv", "--threshold", 0.8)
+    assert code == 1
+    assert "expected 80 % derived, got 50.0 %" in said.err
+    assert said.out.startswith("50 % derived: 1 of 2 sentences")
+    assert command("eval.tsv", "--threshold", 0.5)[0] == 0
+
+
+def test_json_page_and_rows_hold_every_sentence(command, files):
+    code, said = command("eval.tsv", "--format", "json", "--html", "out.html", "-o", "out.jsonl")
+    assert code == 0
+    data = json.loads(said.out)
+    assert data["share"] == 0.5
+    lines = (files / "out.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == data["sentences"]
+    page = (files / "out.html").read_text()
+    assert all(sentence in page for sentence in SENTENCES)
+    assert "<script" not in page
+
+
+def test_processes_change_nothing(command, files):
+    outputs = []
+    for jobs in (1, 2):
+        _, said = command("eval.tsv", "--format", "json", "--jobs", jobs)
+        outputs.append(json.loads(said.out))
+    assert outputs[0] == outputs[1]
+
+
+def test_an_output_over_an_input_is_refused(command):
+    code, said = command("eval.tsv", "--html", "eval.tsv")
+    assert code == 1
+    assert "V015" in said.err
+
+
+def test_python_takes_sentences_pairs_and_files(files, inputs):
+    coverage = gd.coverage([SENTENCES[0], (SENTENCES[1], PROGRAM)], grammar=inputs, now=NOW)
+    assert [s.verdict for s in coverage.sentences][0] == "derived"
+    assert coverage.share == 0.5
+    assert gd.coverage(files / "eval.tsv", grammar=inputs, now=NOW).share == 0.5
+    with pytest.raises(GenieError, match="expected a day"):
+        gd.coverage(SENTENCES, grammar=inputs, now="soon")
+
+
+def test_a_language_without_values_is_refused():
+    sexpr = load_inputs("sexpr", [], [DATA.parents[1] / "examples/pizza-order/main.genie"])
+    with pytest.raises(GenieError) as error:
+        run(CONFIG, sexpr, [Example("a", "a pizza", "", "sexpr")])
+    assert error.value.problems[0].code == "V023"
