@@ -112,7 +112,7 @@ class ParserConfig:
     encoder: str = setting(
         "",
         "A folder of a BERT-like model that is not trained: the network reads its vectors of the "
-        "words as well. For a few hundred rows of people; costs time.",
+        "words as well. Costs far more time than it brings where there are many rows.",
         metavar="DIR",
     )
     lora_rank: int = setting(
