@@ -531,7 +531,7 @@ def units_of(
             other
             for other in shipped
             if other.name in together
-            and 1 / _MOST_APART <= units.factor(other.name) / unit.factor <= _MOST_APART
+            and Decimal(1) / _MOST_APART <= units.factor(other.name) / unit.factor <= _MOST_APART
         )
     classic = tuple(unit for unit in shipped if SHIPPED.by_name[unit.name].is_classic)
     for parts, fitting in _HINTS.get(base, ()):

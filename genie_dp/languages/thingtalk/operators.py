@@ -66,6 +66,7 @@ def evaluate(value: tt.Value, scope: Mapping[str, tt.Value], moment: Moment) -> 
 def attach_unit(value: tt.Value, unit: str) -> tt.Value:
     """Return as many of a unit as a number says; what is no number as it is.
 
+    >>> from decimal import Decimal
     >>> attach_unit(tt.NumberValue(Decimal(20)), "F")
     MeasureValue(parts=((Decimal('20'), 'F'),))
     """
@@ -139,6 +140,7 @@ def utc(moment: datetime) -> datetime:
 def as_duration(value: tt.Value) -> timedelta:
     """Return a measure of time as a time span.
 
+    >>> from decimal import Decimal
     >>> as_duration(tt.MeasureValue(((Decimal(1), "h"), (Decimal(30), "min"))))
     datetime.timedelta(seconds=5400)
     """
@@ -192,6 +194,7 @@ def comparable(value: tt.Value, units: Units = SHIPPED) -> tuple[str, Any]:
         value: the constant.
         units: those of the library.
 
+    >>> from decimal import Decimal
     >>> comparable(tt.MeasureValue(((Decimal(6), "ft"), (Decimal(3), "in"))))
     ('m', Decimal('1.9050'))
     """
@@ -374,6 +377,7 @@ def compare(left: tt.Value, operator: str, right: tt.Value) -> bool:
     across units and zones. A date is compared with a time as its time of day, a number with an
     amount of money as one of that currency, the name of an entity with text.
 
+    >>> from decimal import Decimal
     >>> kilometre, metres = (tt.MeasureValue(((Decimal(n), u),)) for n, u in ((1, "km"), (9, "m")))
     >>> compare(kilometre, ">", metres)
     True
