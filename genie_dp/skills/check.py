@@ -46,7 +46,7 @@ from genie_dp.skills.model import Skill, SkillLibrary
 from genie_dp.skills.words import join_tokens, words_never_read
 from genie_dp.texts import read_source
 
-_ANNOTATIONS = frozenset(
+ANNOTATIONS = frozenset(
     (
         "accepts", "additive", "canonical", "confirm", "confirmation", "confirmation_remote",
         "default", "description", "doc", "enum", "filterable", "formatted", "json_key", "label",
@@ -64,20 +64,33 @@ _BRACE = re.compile("[{}]")
 _NO_WORD = re.compile(r"\d|[a-z][A-Z]|^[^aeiouyAEIOUY]*$")
 
 
-def check_library(library: SkillLibrary, templated: Collection[str] | None = None) -> list[Problem]:
+Known = dict[int, tuple[ClassDef, tuple[Problem, ...]]]
+"""What was found in declarations, by their identity."""
+
+
+def check_library(
+    library: SkillLibrary, templated: Collection[str] | None = None, *, known: Known | None = None
+) -> list[Problem]:
     """Return what is missing or odd in a library, in the order of its files.
 
     Args:
         library: the library to look at.
         templated: the functions, such as "@com.gmail.inbox", that some template speaks of; None
             where that is not known.
+        known: classes that were looked at before; it gets those that are looked at now.
     """
-    problems = [
-        problem
-        for skill in library.skills
-        for definition in skill.classes
-        for problem in _class_problems(definition, library)
-    ]
+    problems: list[Problem] = []
+    before, found = known or {}, {}
+    for skill in library.skills:
+        for definition in skill.classes:
+            number = id(definition)
+            if number not in before:
+                before[number] = definition, tuple(_class_problems(definition, library))
+            found[number] = before[number]
+            problems += before[number][1]
+    if known is not None:
+        known.clear()
+        known.update(found)
     if templated is not None:
         problems.extend(_functions_without_template(library, templated))
     problems.extend(_missing_values(library))
@@ -140,8 +153,8 @@ def _function_problems(function: FunctionDecl) -> Iterator[Problem]:
 def _misspelt(annotations: Iterable[Annotation]) -> Iterator[Problem]:
     for annotation in annotations:
         hint = None
-        if annotation.name not in _ANNOTATIONS:
-            hint = did_you_mean(annotation.name, _ANNOTATIONS)
+        if annotation.name not in ANNOTATIONS:
+            hint = did_you_mean(annotation.name, ANNOTATIONS)
         if hint and "_" not in annotation.name:
             yield _warning(
                 "K113", f"annotation {annotation.name!r} says nothing", annotation.span, hint
