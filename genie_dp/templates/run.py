@@ -12,7 +12,7 @@ from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
 from genie_dp.resources import data_folder
 from genie_dp.run.stage import Result
-from genie_dp.skills.check import Known, check_library, check_sentences
+from genie_dp.skills.check import Known, SentenceChecker, check_library
 from genie_dp.skills.load import TEMPLATES_FILE, FolderReader
 from genie_dp.skills.load import load_library as read_skills
 from genie_dp.skills.model import SkillLibrary
@@ -125,6 +125,7 @@ class Checker:
         self.folders, self.files = FolderReader(read), FileParser()
         self._reading = Reading(read, self.files.parse_file, functions)
         self._templates = GrammarChecker(language)
+        self._sentences = SentenceChecker(read)
         self._library: Library | None = None
         self._converted = ConvertedDatasets()
         self._gaps: tuple[frozenset[str], list[Problem]] | None = None
@@ -211,10 +212,11 @@ class Checker:
         return library
 
     def _forget_callers(self, last: Library | None, library: SkillLibrary) -> None:
-        """Forget templates that call what changed in the skills."""
+        """Forget templates and sentences that call what changed in the skills."""
         changed = _changed_classes(last, library) if isinstance(last, SkillLibrary) else None
         if changed is None:
             self._templates.forget(lambda _: True)
+            self._sentences.forget(lambda _: True)
             self._classes.clear()
         elif changed:
             names = "|".join(map(re.escape, sorted(changed)))
@@ -222,6 +224,7 @@ class Checker:
             self._templates.forget(
                 lambda t: t.class_name in changed or bool(call.search(t.body_text))
             )
+            self._sentences.forget(lambda program: bool(call.search(program)))
 
     def _find_gaps(
         self, library: SkillLibrary, grammar: Grammar, lists: Lists | None, result: CheckResult
@@ -234,7 +237,7 @@ class Checker:
         if lists is not None:
             problems, result.lists = lists(problems, library)
         result.problems += problems
-        problems, sources = check_sentences(library)
+        problems, sources = self._sentences.check(library)
         result.problems += problems
         result.sources |= sources
 
