@@ -1,10 +1,13 @@
 """`genie-dp editor`: a language server, for editors in which skills and templates are written."""
 
+import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from genie_dp.texts import Paths
+if TYPE_CHECKING:
+    from genie_dp.serve.editor.sources import ProjectPlaces
 
 
 @click.command("editor")
@@ -22,12 +25,21 @@ def command(tcp: int | None) -> None:
     """
     from genie_dp.serve.editor.server import run
 
-    run(_read_project, tcp=tcp)
+    run(_project_of, tcp=tcp)
 
 
-def _read_project(file: Path) -> tuple[Paths, Paths]:
-    """Return the skills and the grammar that a genie.yaml names."""
-    from genie_dp.project_file import read_project
+def _project_of(folder: Path) -> "ProjectPlaces | None":
+    """Return what the genie.yaml above a folder says, as commands take it that run there."""
+    from genie_dp.errors import GenieError
+    from genie_dp.project_file import find_project, read_places
+    from genie_dp.serve.editor.sources import ProjectPlaces
 
-    project = read_project(file)
-    return project.skills, project.grammar
+    found = find_project(folder)
+    if found is None:
+        return None
+    file = Path(os.path.abspath(folder.resolve() / found))
+    try:
+        places = read_places(file)
+    except GenieError as error:
+        return ProjectPlaces(file, problems=error.problems)
+    return ProjectPlaces(file, places.skills, places.grammar)

@@ -197,9 +197,14 @@ class GrammarChecker:
         return in_order([problem for problem in problems if problem.severity == "error"], grammar)
 
     def forget(self, is_changed: Callable[[Template], bool]) -> None:
-        """Forget what is known of templates, for their functions are not what they were."""
+        """Forget templates whose functions, tables, .. are not what they were.
+
+        Those with mistakes are forgotten as well: hints name what else there is.
+        """
         self._known = {
-            number: known for number, known in self._known.items() if not is_changed(known.template)
+            number: known
+            for number, known in self._known.items()
+            if not (known.problems or is_changed(known.template))
         }
 
     def _look(self, grammar: Grammar, library: Library) -> list[_Checked]:

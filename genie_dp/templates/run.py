@@ -103,6 +103,9 @@ class Checker:
     """Checks skills and templates, again and again where it is kept.
 
     What is as before is not read again, and not looked at again.
+
+    Attributes:
+        extra: template files that are read with the grammar, though nothing imports them.
     """
 
     def __init__(
@@ -122,6 +125,7 @@ class Checker:
             functions: gives the functions of a Python file (path, text).
         """
         self.language, self.skills, self.grammar = language, skills, grammar
+        self.extra: Sequence[Path] = ()
         self.folders, self.files = FolderReader(read), FileParser()
         self._reading = Reading(read, self.files.parse_file, functions)
         self._templates = GrammarChecker(language)
@@ -185,13 +189,12 @@ class Checker:
 
     def _files_of_grammar(self) -> list[Path]:
         """Return the template files to read; one that is named need not be on disk."""
-        if not self.grammar:
-            return grammar_files(())
-        return [
+        files = [
             file
             for path in self.grammar
             for file in ([path] if path.suffix == ".genie" else grammar_files([path]))
         ]
+        return [*(files or grammar_files(())), *self.extra]
 
     def _read_library(self, result: CheckResult, *, skip_broken: bool) -> Library:
         """Return the library as it is now; the mistakes in it go to the result."""

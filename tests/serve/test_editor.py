@@ -74,10 +74,9 @@ def project(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def editor(project, tmp_path_factory):
-    cache = str(tmp_path_factory.mktemp("cache"))
-    client = EditorClient(
-        folder=project, progress=True, env={**os.environ, "GENIE_DP_CACHE": cache}
-    )
+    env = {**os.environ, "GENIE_DP_CACHE": str(tmp_path_factory.mktemp("cache"))}
+    del env["GENIE_DP_PROJECT"]  # here a genie.yaml counts
+    client = EditorClient(folder=project, progress=True, env=env)
     yield client
     client.close()
 
@@ -429,33 +428,39 @@ def test_renaming_is_offered_on_categories_alone(editor, lamp):
     assert editor.prepare_rename(lamp, LAMP_TEMPLATES, "'my la|mps'") is None
 
 
-def test_formatting_changes_spaces_alone(editor, lamp):
-    editor.change(lamp, LAMP_TEMPLATES.replace(";\n", ";  \n\n\n\n"))
+def test_layout_is_that_of_the_format_command(editor, lamp, tmp_path):
+    text = "for @org.lamp ;\nNP:='my   lamps' ('that are lit')?->lamps( ) ;  \n\n\n\n// end\n"
+    path = tmp_path / "templates.genie"
+    path.write_text(LAMP_TEMPLATES + text)
+    run(["format", str(path)])
+    editor.change(lamp, LAMP_TEMPLATES + text)
     [edit] = editor.format(lamp)
-    assert edit.new_text == LAMP_TEMPLATES.replace(";\n", ";\n\n").rstrip("\n") + "\n"
-    editor.change(lamp, LAMP_TEMPLATES)
+    assert edit.new_text == path.read_text() != LAMP_TEMPLATES + text
+    editor.change(lamp, edit.new_text)
     assert editor.format(lamp) == []
+    editor.change(lamp, LAMP_TEMPLATES + "NP := 'x' ->;\n")
+    assert editor.format(lamp) == [], "what has mistakes stays as it is"
 
 
 # ---------------------------------------------------------------------------- other places
 
 
 def test_project_file_says_where_a_document_belongs(tmp_path, editor):
-    (tmp_path / "mine/org.lamp").mkdir(parents=True)
-    (tmp_path / "mine/org.lamp/skill.tt").write_text(LAMP)
+    (tmp_path / "skills/org.lamp").mkdir(parents=True)
+    (tmp_path / "skills/org.lamp/skill.tt").write_text(LAMP)
     for folder in ("rules", "grammars/en"):  # the second is taken where nothing names another
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "main.genie").write_text(CATEGORIES + MAIN.partition("\n")[2])
     (tmp_path / "genie.yaml").write_text(
-        "skills: [mine]\ngrammar: rules\nstages:\n  pairs: {synthesize: {size: 5}}\n"
+        "skills: [skills]\ngrammar: rules\nstages:\n  pairs: {synthesize: {size: 5}}\n"
     )
     text = "NP := 'my lamps' -> @org.lamp.lamps();\n"
-    uri = editor.open(tmp_path / "mine/org.lamp/templates.genie", text)
+    uri = editor.open(tmp_path / "skills/org.lamp/templates.genie", text)
     main = editor.open(tmp_path / "rules/main.genie")
     editor.until(lambda: uri in editor.diagnostics and main in editor.diagnostics)
     found = editor.rename(uri, text, "N|P := 'my lamps'", "THING")
     assert found.changes.keys() == {uri, main}
-    (tmp_path / "genie.yaml").write_text("skils: [mine]\nstages: {}\n")
+    (tmp_path / "genie.yaml").write_text("skills: [skills, 5]\nstages: {}\n")
     editor.changed_on_disk(tmp_path / "genie.yaml")
     project = (tmp_path / "genie.yaml").as_uri()
     editor.until(lambda: editor.codes(project))

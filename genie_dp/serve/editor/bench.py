@@ -3,7 +3,7 @@
 import hashlib
 import os
 import pickle
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -83,21 +83,25 @@ class Bench:
         self._checker = self._new_checker()
         self._recall()
 
-    def check(self, *, when_read: Callable[[], None] | None = None) -> Problems:
+    def check(
+        self, documents: Sequence[Path] = (), *, when_read: Callable[[], None] | None = None
+    ) -> Problems:
         """Return all that is wrong or odd now, by file; what has no place is under "".
 
         Args:
+            documents: those that are open; template files that nothing imports count as well.
             when_read: called once `view` is new, before the check is done.
         """
         self._open = dict(self.texts)
-        extra = (file for file in self.extra if real_path(file) in self._open or file.is_file())
-        self._checker.grammar = (*self.sources.grammar, *sorted(extra))
+        self._checker.extra = sorted(file for file in self.extra if real_path(file) in self._open)
+        more: set[Path] = set()
 
         def look(library: Library, grammar: Grammar) -> None:
             older = self.view.older if self.view and library.skipped else library
             samples = self._tried[0].samples if self._tried_digest else None
             self.view = View(self.language, library, grammar, older, samples)
-            if when_read is not None:
+            more.update(self._not_imported(documents, grammar))
+            if when_read is not None and not more:
                 when_read()
 
         try:
@@ -110,20 +114,21 @@ class Bench:
             problems = list(error.problems)
         else:
             problems = result.problems
+        if more:
+            self.extra |= more
+            return self.check(documents, when_read=when_read)
         self.is_broken = any(problem.severity == "error" for problem in problems)
         by_file: dict[str, list[Problem]] = {}
         for problem in problems:
             by_file.setdefault(problem.span.file if problem.span else "", []).append(problem)
         return {file: tuple(dict.fromkeys(of_file)) for file, of_file in by_file.items()}
 
-    def add(self, document: Path) -> bool:
-        """Read a template file that nothing imports as well; tell whether that is new."""
-        if self.view is None or document.suffix != ".genie" or document in self.extra:
-            return False
-        if any(real_path(file) == real_path(document) for file in self.view.grammar.sources):
-            return False
-        self.extra |= {document}
-        return True
+    def _not_imported(self, documents: Iterable[Path], grammar: Grammar) -> Iterator[Path]:
+        """Yield template files that are not read so far."""
+        read = set(map(real_path, (*grammar.sources, *self.extra)))
+        for document in documents:
+            if document.suffix == ".genie" and real_path(document) not in read:
+                yield document
 
     def source(self, file: str) -> str:
         """Return the text of a file: that of the editor, else that on disk; "" without any."""

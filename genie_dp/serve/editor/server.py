@@ -21,7 +21,7 @@ from genie_dp.serve.editor.navigate import (
 from genie_dp.serve.editor.places import Text, path_of
 from genie_dp.serve.editor.sessions import Editor, Session, range_in
 from genie_dp.serve.editor.shown import Named, describe, named_at
-from genie_dp.serve.editor.sources import PROJECT_FILE, ReadProject
+from genie_dp.serve.editor.sources import FindProject
 
 
 def check_editor() -> None:
@@ -35,18 +35,18 @@ def check_editor() -> None:
     del pygls
 
 
-def run(read_project: ReadProject, *, tcp: int | None = None) -> None:
+def run(find_project: FindProject, *, tcp: int | None = None) -> None:
     """Answer an editor until it goes: over standard input and output, or at a port.
 
     Args:
-        read_project: reads a genie.yaml.
+        find_project: finds the project of what is in a folder.
         tcp: the port; for looking into what is said.
 
     Raises:
         GenieError: R071, pygls is not installed.
     """
     check_editor()
-    server, editor = make_server(read_project)
+    server, editor = make_server(find_project)
     try:
         if tcp is None:
             server.start_io()
@@ -59,7 +59,7 @@ def run(read_project: ReadProject, *, tcp: int | None = None) -> None:
 # ------------------------------------------------------------------------------------ pygls
 
 
-def make_server(read_project: ReadProject) -> tuple[Any, Editor]:
+def make_server(find_project: FindProject) -> tuple[Any, Editor]:
     """Return a server of pygls that answers what editors ask, and what it answers from."""
     from lsprotocol import types
     from pygls.protocol import LanguageServerProtocol, default_converter
@@ -86,7 +86,7 @@ def make_server(read_project: ReadProject) -> tuple[Any, Editor]:
         # An editor that ends lines where Python does not cannot get out of step.
         text_document_sync_kind=types.TextDocumentSyncKind.Full,
     )
-    editor = Editor(server, read_project)
+    editor = Editor(server, find_project)
     _serve_documents(server, editor)
     _serve_words(server, editor)
     _serve_edits(server, editor)
@@ -102,7 +102,7 @@ def _serve_documents(server: Any, editor: Editor) -> None:
         watched = workspace.did_change_watched_files if workspace else None
         if watched is None or not watched.dynamic_registration:
             return
-        patterns = ("**/*.genie", "**/*.tt", "**/*.tsv", f"**/{PROJECT_FILE}")
+        patterns = ("**/*.genie", "**/*.tt", "**/*.tsv", "**/*.yaml")
         options = types.DidChangeWatchedFilesRegistrationOptions(
             [types.FileSystemWatcher(pattern) for pattern in patterns]
         )

@@ -24,7 +24,7 @@ from genie_dp.run.cache import keep_pickled, load_pickled
 from genie_dp.serve.editor.bench import Bench, Problems, Trial, real_path
 from genie_dp.serve.editor.navigate import Place
 from genie_dp.serve.editor.places import Range, Text, path_of
-from genie_dp.serve.editor.sources import PROJECT_FILE, Found, ReadProject, Sources, find_sources
+from genie_dp.serve.editor.sources import FindProject, Found, Sources, find_sources
 from genie_dp.synthesis.trials import TriedTemplates
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class Session:
 
     Attributes:
         ready: set once skills and templates were read.
-        project: the genie.yaml that names them, and what is wrong with it.
+        found: why its documents belong to it.
         published: file -> the problems that the editor shows.
     """
 
@@ -47,7 +47,7 @@ class Session:
         """Start with nothing done."""
         self.bench = bench
         self.ready = asyncio.Event()
-        self.project: Found | None = None
+        self.found: Found | None = None
         self.wants_trial = True
         self.published: dict[str, list[Any]] = {}
         self.timer: asyncio.TimerHandle | None = None
@@ -64,9 +64,9 @@ class Editor:
         uris: real path -> how the editor calls it.
     """
 
-    def __init__(self, server: Any, read_project: ReadProject):
+    def __init__(self, server: Any, find_project: FindProject):
         """Start with nothing open."""
-        self.server, self.read_project = server, read_project
+        self.server, self.find_project = server, find_project
         self.texts: dict[str, str] = {}
         self.uris: dict[str, str] = {}
         self.sessions: dict[Sources, Session] = {}
@@ -106,7 +106,7 @@ class Editor:
 
     def changed_on_disk(self, uris: Iterable[str]) -> None:
         """Check all anew after files changed; a project file may have moved documents."""
-        if any(uri.endswith(f"/{PROJECT_FILE}") for uri in uris):
+        if any(uri.endswith(".yaml") for uri in uris):
             before = set(self.of_document.values())
             for real in list(self.of_document):
                 self._join(Path(real))
@@ -117,11 +117,11 @@ class Editor:
 
     def _join(self, document: Path) -> Session:
         """Return the session of a document, a new one where it is the first of its sources."""
-        found = find_sources(document, self.read_project)
+        found = find_sources(document, self.find_project)
         session = self.sessions.get(found.sources)
         if session is None:
             session = self.sessions[found.sources] = Session(Bench(found.sources, self.texts))
-        session.project = found
+        session.found = found
         self.of_document[real_path(document)] = session
         return session
 
@@ -182,13 +182,11 @@ class Editor:
     async def _check_once(self, session: Session) -> None:
         session.is_stale = False
         loop, bench = asyncio.get_running_loop(), session.bench
+        mine = [Path(real) for real, other in self.of_document.items() if other is session]
         problems = await loop.run_in_executor(
             self.thread,
-            lambda: bench.check(when_read=lambda: _set(loop, session.ready)),
+            lambda: bench.check(mine, when_read=lambda: _set(loop, session.ready)),
         )
-        mine = [Path(real) for real, other in self.of_document.items() if other is session]
-        if any([bench.add(document) for document in mine]):
-            session.is_stale = True  # what nothing imports is read from now on
         self.publish(session, problems)
         session.ready.set()
 
@@ -197,9 +195,9 @@ class Editor:
         by_file: dict[str, list[Problem]] = {}
         for file, of_file in problems.items():
             by_file.setdefault(real_path(file or self._home(session)), []).extend(of_file)
-        found = session.project
-        if found is not None and found.project is not None and found.problems:
-            by_file.setdefault(real_path(found.project), []).extend(found.problems)
+        project = session.found.project if session.found is not None else None
+        if project is not None and project.problems:
+            by_file.setdefault(real_path(project.file), []).extend(project.problems)
         self._show(session, by_file)
 
     def _show(self, session: Session, by_file: Mapping[str, Iterable[Problem]]) -> None:
@@ -221,8 +219,9 @@ class Editor:
     def _home(self, session: Session) -> str:
         """Return the file that shows problems without a place."""
         view = session.bench.view
-        files = [*view.grammar.sources] if view else []
-        return next(iter([*files, *map(str, session.bench.sources.grammar)]))
+        files = view.grammar.sources if view else ()
+        mine = (real for real, other in self.of_document.items() if other is session)
+        return next((file for file in (*files, *mine)), "")
 
     # ------------------------------------------------------------------------------ trials
 

@@ -4,67 +4,80 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from genie_dp.errors import GenieError, Problem
+from genie_dp.errors import Problem
 from genie_dp.languages import get_language, language_names
+from genie_dp.languages.base import language_of_files
 from genie_dp.records import DEFAULT_LANGUAGE
-from genie_dp.resources import data_folder
 from genie_dp.skills.load import MANIFEST_FILE, SKILL_FILE
-from genie_dp.templates.inputs import MAIN, language_of, shipped_or, skills_or_shipped
-from genie_dp.texts import Paths
+from genie_dp.templates.inputs import MAIN
 
-PROJECT_FILE = "genie.yaml"
 _SKILLS = ("thingpedia", "skills")  # what folders of skills are called
 _GRAMMARS = "grammars"
 
-ReadProject = Callable[[Path], tuple[Paths, Paths]]
-"""Returns the skills and the grammar that a genie.yaml names; raises GenieError."""
+
+@dataclass(frozen=True, slots=True)
+class ProjectPlaces:
+    """What the project file above a document says.
+
+    Attributes:
+        file: the project file.
+        skills, grammar: folders and files; empty where it names none.
+        problems: why it cannot say so.
+    """
+
+    file: Path
+    skills: tuple[Path, ...] = ()
+    grammar: tuple[Path, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+FindProject = Callable[[Path], ProjectPlaces | None]
+"""Returns the project of what is in a folder, None where it belongs to none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Skills with a grammar.
+    """Skills with a grammar, as `genie-dp check` takes them.
 
     Attributes:
         language: of the programs.
-        skills: folders of skills, or files of declarations.
-        grammar: template files, or folders with a main.genie.
+        skills: folders of skills, or files of declarations; empty for those of the package.
+        grammar: template files, or folders with a main.genie; empty for that of the package.
     """
 
     language: str
-    skills: tuple[Path, ...]
-    grammar: tuple[Path, ...]
+    skills: tuple[Path, ...] = ()
+    grammar: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Where a document belongs, and what is wrong with the project file that should say so."""
+    """Where a document belongs, and the project that says so, or should."""
 
     sources: Sources
-    project: Path | None = None
-    problems: tuple[Problem, ...] = ()
+    project: ProjectPlaces | None = None
 
 
-def find_sources(document: Path, read_project: ReadProject) -> Found:
+def find_sources(document: Path, find_project: FindProject) -> Found:
     """Return where a document belongs.
 
-    The nearest genie.yaml above it says so. Without any, the folders do: skills beside a folder
-    of grammars, `thingpedia/CLASS/skill.tt` and `grammars/LANGUAGE/main.genie`. What is not there
-    is what comes with the package.
+    The project above it says so, as it does for `genie-dp check`. Without any, the folders do:
+    skills beside a folder of grammars, `thingpedia/CLASS/skill.tt` and
+    `grammars/LANGUAGE/main.genie`; and so they do for a skill that the project does not name. What
+    is not there is what comes with the package.
     """
-    project = next((f for p in document.parents if (f := p / PROJECT_FILE).is_file()), None)
-    by_folders = Found(_by_folders(document), project)
-    if project is None:
-        return by_folders
-    try:
-        skills, grammar = read_project(project)
-    except GenieError as error:
-        return Found(by_folders.sources, project, error.problems)
-    named = Sources(
-        language_of(skills),
-        tuple(shipped_or(skills, "thingpedia")),
-        tuple(shipped_or(grammar, "grammars", "en")),
-    )
-    return Found(named, project)
+    project = find_project(document.parent)
+    if project is None or project.problems or _is_foreign(document, project):
+        return Found(_by_folders(document), project)
+    language = language_of_files(project.skills) or DEFAULT_LANGUAGE
+    return Found(Sources(language, project.skills, project.grammar), project)
+
+
+def _is_foreign(document: Path, project: ProjectPlaces) -> bool:
+    """Tell whether a document is of a skill that is none of the project's."""
+    skill = next((p for p in document.parents if _is_skill(p)), None)
+    folders = [folder.resolve() for folder in project.skills]
+    return skill is not None and not any(skill.resolve().is_relative_to(f) for f in folders)
 
 
 def _by_folders(document: Path) -> Sources:
@@ -73,7 +86,7 @@ def _by_folders(document: Path) -> Sources:
         return Sources(DEFAULT_LANGUAGE, (skill.parent,), _grammar_beside(skill.parent))
     folder = next((p for p in document.parents if (p / MAIN).is_file()), None)
     if folder is None:  # a file alone, or one that is not yet on disk
-        grammar = (document,) if document.suffix == ".genie" else _shipped_grammar()
+        grammar = (document,) if document.suffix == ".genie" else ()
         return Sources(DEFAULT_LANGUAGE, _skills_near(document), grammar)
     for name in language_names():
         suffix = get_language(name).library_suffix
@@ -84,13 +97,13 @@ def _by_folders(document: Path) -> Sources:
 
 
 def _skills_near(file: Path) -> tuple[Path, ...]:
-    """Return the skills in the nearest folder above a file that has any, else the shipped ones."""
+    """Return the skills in the nearest folder above a file that has any, else none."""
     for parent in file.parents:
         skills = [parent / name for name in _SKILLS]
         with_skills = [f for f in skills if next(f.glob(f"*/{SKILL_FILE}"), None) is not None]
         if with_skills:
             return tuple(with_skills)
-    return tuple(skills_or_shipped(()))
+    return ()
 
 
 def _grammar_beside(skills: Path) -> tuple[Path, ...]:
@@ -98,11 +111,7 @@ def _grammar_beside(skills: Path) -> tuple[Path, ...]:
     mains = sorted(
         (skills.parent / _GRAMMARS).glob(f"*/{MAIN}"), key=lambda p: (p.parent.name != "en", p)
     )
-    return (mains[0].parent,) if mains else _shipped_grammar()
-
-
-def _shipped_grammar() -> tuple[Path, ...]:
-    return (data_folder(_GRAMMARS) / "en",)
+    return (mains[0].parent,) if mains else ()
 
 
 def _is_skill(folder: Path) -> bool:
