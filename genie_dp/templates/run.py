@@ -170,7 +170,9 @@ class Checker:
         is_whole = not any(p.severity == "error" for p in (*result.problems, *problems))
         is_whole &= not library.skipped
         problems += _without_echoes(self._templates.check(grammar, library), library, broken)
-        if trial is not None and not any(problem.severity == "error" for problem in problems):
+        if trial is not None and not any(
+            problem.severity == "error" for problem in (*result.problems, *problems)
+        ):
             problems = in_order(problems + trial(grammar, self.language, library), grammar)
         result.sources |= grammar.sources
         if isinstance(library, SkillLibrary):
@@ -303,12 +305,13 @@ def _without_echoes(
     Of its own templates those stay that need no functions; elsewhere its class is not unknown.
     """
     files = {os.path.normpath(path) for path in broken}
-    classes = {f"'@{skipped.path.name}'" for skipped in library.skipped}
+    classes = {f"@{skipped.path.name}" for skipped in library.skipped}
 
     def is_echo(problem: Problem) -> bool:
-        if problem.span is not None and problem.span.file in files:
-            return not problem.code.startswith(("G", "S"))
-        return problem.code == "T001" and any(name in problem.message for name in classes)
+        if problem.code in ("T001", "G033") and problem.message.split()[-1].strip("'") in classes:
+            return True
+        is_in_broken = problem.span is not None and problem.span.file in files
+        return is_in_broken and not problem.code.startswith(("G", "S"))
 
     return [problem for problem in problems if not is_echo(problem)]
 

@@ -14,6 +14,7 @@ from tests.serve.editor_client import ROOT, EditorClient, apply
 
 LAMP = """class @org.lamp
   #_[canonical="lamp"] {
+  unit notch of glow #_[canonical=["notch", "notches"]];
   monitorable list query lamps(
     out name : String #[string_values="org.lamp:name"] #_[canonical={base=["name"]}],
     out level : Number #_[canonical={base=["brightness"], plural=["brightnesses"]}],
@@ -22,7 +23,8 @@ LAMP = """class @org.lamp
     #_[canonical="lamp"];
   action dim(
     in req level : Number #_[canonical={base=["brightness"]}] #_[prompt="How bright?"],
-    in opt color : Enum(red,green) #_[canonical={base=["color"]}])
+    in opt color : Enum(red,green) #_[canonical={base=["color"]}],
+    in opt power : Measure(notch) #_[canonical={base=["power"]}])
     #_[canonical="dim"];
 }
 """
@@ -33,6 +35,12 @@ NP := 'lamps brighter than ${x:const}' -> \\(x : Number) -> @org.lamp.lamps() fi
 VP := 'dim the lamp to $x' -> \\(x : Number) -> @org.lamp.dim(level = x);
 VP := 'paint the lamp $c at $x' -> \\(c : Enum(red,green), x : Number)
   -> @org.lamp.dim(level = x, color = c);
+"""
+# What may follow them: the class is named once, parts may be left out, types follow.
+FOR = """for @org.lamp;
+VP := 'light to $l' ('in $c' | 'colored ${c:const}')? ('at $p')?
+  -> dim(level = $l, color = $c, power = $p);
+NP := 'every lamp' ('above ${m:const}')? -> lamps() filter level > $m;
 """
 NOTES = """class @org.notes #_[canonical="notes"] {
   list query notes(out text : String #[string_values="org.lamp:name"] #_[canonical={base=["text"]}])
@@ -249,6 +257,18 @@ START = LAMP_TEMPLATES
         pytest.param("NP := 'a' -> @org.lamp.lamps() #[training=|", {"true", "false"}, {"id"},
                      id="values of a flag"),
         pytest.param("category X : |", {"query", "action"}, {"NP"}, id="kinds"),
+        pytest.param("for @|", {"@org.lamp", "@org.notes"}, {"@org.lamp.dim", "NP"}, id="for"),
+        pytest.param("for @org.lamp;\nVP := 'a' -> |", {"dim", "lamps"}, {"notes"},
+                     id="functions of the class"),
+        pytest.param("for @org.lamp;\nVP := 'a' -> dim(level = 3, |", {"color", "power"},
+                     {"level"}, id="inputs of a function of the class"),
+        pytest.param("for @org.lamp;\nWP := 'a' -> monitor (|", {"lamps"}, {"level"},
+                     id="brackets that are no call"),
+        pytest.param("for @org.lamp;\nNP := 'a' -> lamps() filter |", {"is_on"}, set(),
+                     id="outputs of a function of the class"),
+        pytest.param("for @org.lamp;\nVP := 'to $l' ('in ${c:const}')? -> dim(level = $|",
+                     {"$l", "$c"}, {"color"}, id="placeholders without a lambda"),
+        pytest.param("COMMAND := ('a' q:|", {"NP"}, {"import"}, id="children of optional parts"),
         pytest.param("NP := 'a |", set(), {"NP", "id"}, id="nothing inside of words"),
         pytest.param("// NP|", set(), {"NP"}, id="nothing inside of comments"),
     ],
@@ -287,7 +307,9 @@ def test_completion_replaces_what_is_typed(editor, lamp):
                      id="parts of speech"),
         pytest.param('action go(in req x : String #[string_values="|', {"org.lamp:name"}, set(),
                      id="value lists"),
-        pytest.param("|", {"action", "list query", "entity"}, set(), id="members"),
+        pytest.param("|", {"action", "list query", "entity", "unit"}, set(), id="members"),
+        pytest.param("unit lumen of |", {"glow", "mass"}, {"notch"}, id="what is measured"),
+        pytest.param("unit lumen of glow = 0.5 |", {"notch", "kg"}, {"glow"}, id="sizes of units"),
     ],
 )  # fmt: skip
 def test_completion_in_skills(editor, skill, typed, expected, missing):
@@ -327,7 +349,7 @@ def test_hover_of_a_function_shows_signature_phrase_and_sentences(editor, lamp):
     mark = "'dim the lamp to $x' -> \\(x : Number) -> @org.lamp.d|im("
     editor.until(lambda: "being made" not in editor.hover(lamp, LAMP_TEMPLATES, mark))
     shown = editor.hover(lamp, LAMP_TEMPLATES, mark)
-    assert "action @org.lamp.dim(in req level : Number, in opt color : Enum(red,green))" in shown
+    assert "action @org.lamp.dim(in req level : Number, in opt color : Enum(red,green), " in shown
     assert "\ndim\n" in shown
     assert all("@org.lamp.dim" in line for line in shown.split("\n") if line.startswith("  `"))
     assert len(sentences(shown)) == 3
@@ -341,10 +363,19 @@ def test_hover_of_a_function_shows_signature_phrase_and_sentences(editor, lamp):
         ("dim(lev|el = x);", "`in req level : Number` of `@org.lamp.dim`"),
         ("dim(level = |x);", "`x : Number`"),
         ("-> @org.la|mp.lamps();", "monitorable list query @org.lamp.lamps("),
+        ("-> d|im(level = $l", "action @org.lamp.dim("),
+        ("for @org.l|amp", "class @org.lamp"),
+        ("dim(level = $|l", "`l : Number`"),
+        ("dim(level = $|l", "`in req level : Number` of `@org.lamp.dim`"),
+        ("'light to $|l'", "`l : Number`"),
+        ("('at $|p')", "`p : Measure(notch)`"),
+        ("above ${|m:const}", "`out level : Number` of `@org.lamp.lamps`"),
+        ("dim(level = $l, co|lor = $c", "`in opt color"),
     ],
 )
 def test_hover_in_templates(editor, lamp, mark, expected):
-    assert expected in editor.hover(lamp, LAMP_TEMPLATES, mark)
+    editor.change(lamp, LAMP_TEMPLATES + FOR)
+    assert expected in editor.hover(lamp, LAMP_TEMPLATES + FOR, mark)
 
 
 def test_hover_of_a_child_shows_its_category(editor, lamp, project):
@@ -358,6 +389,9 @@ def test_hover_of_a_child_shows_its_category(editor, lamp, project):
 def test_hover_in_a_skill(editor, skill):
     assert "of `@org.lamp.dim`" in editor.hover(skill, LAMP, "in req lev|el : Number")
     assert "action @org.lamp.dim(" in editor.hover(skill, LAMP, "action di|m(")
+    for mark in ("unit not|ch of glow", "Measure(not|ch)"):
+        assert "`unit notch of glow`" in editor.hover(skill, LAMP, mark)
+        assert editor.definition(skill, LAMP, mark) == [("skill.tt", 3)]
 
 
 # ------------------------------------------------------------- definitions, uses, renaming
@@ -367,13 +401,19 @@ def test_hover_in_a_skill(editor, skill):
     ("mark", "expected"),
     [
         ("N|P := 'my lamps'", [("categories.genie", 2)]),
-        ("'my lamps' -> @org.lamp.lam|ps()", [("skill.tt", 3)]),
-        ("filter is_o|n == true", [("skill.tt", 7)]),
-        ("dim(lev|el = x);", [("skill.tt", 10)]),
+        ("'my lamps' -> @org.lamp.lam|ps()", [("skill.tt", 4)]),
+        ("filter is_o|n == true", [("skill.tt", 8)]),
+        ("dim(lev|el = x);", [("skill.tt", 11)]),
+        ("-> d|im(level = $l", [("skill.tt", 10)]),
+        ("for @org.l|amp", [("skill.tt", 1)]),
+        ("dim(level = $|l", [("templates.genie", 9)]),
+        ("'light to $|l'", [("skill.tt", 11)]),
+        ("above ${|m:const}", [("skill.tt", 6)]),
     ],
 )
 def test_definition_in_templates(editor, lamp, mark, expected):
-    assert editor.definition(lamp, LAMP_TEMPLATES, mark) == expected
+    editor.change(lamp, LAMP_TEMPLATES + FOR)
+    assert editor.definition(lamp, LAMP_TEMPLATES + FOR, mark) == expected
 
 
 def test_definition_of_an_import_and_of_a_declaration(editor, lamp, project):
@@ -394,10 +434,15 @@ def test_references_of_a_category_and_of_a_function(editor, lamp):
     ]  # fmt: skip
     found = editor.references(lamp, LAMP_TEMPLATES, "'my lamps' -> @org.lamp.lam|ps()")
     assert found == [("templates.genie", line) for line in (2, 3, 4)]
+    editor.change(lamp, LAMP_TEMPLATES + FOR)
+    found = editor.references(lamp, LAMP_TEMPLATES + FOR, "for @org.lamp;\nVP|")
+    assert [line for name, line in found if name == "templates.genie"] == [5, 6, 9]
+    found = editor.references(lamp, LAMP_TEMPLATES + FOR, "-> @org.lamp.lam|ps();")
+    assert found == [("templates.genie", line) for line in (2, 3, 4, 11)]
 
 
 def test_renaming_a_category_changes_all_files_and_no_words(editor, lamp, project):
-    broken = LAMP_TEMPLATES + "NP := 'NP' q:NP -> q // NP\nNP := 'x' ->;\n"
+    broken = LAMP_TEMPLATES + FOR + "NP := 'NP' ('NP' q:NP)? -> q // NP\nNP := 'x' ->;\n"
     editor.change(lamp, broken)
     edit = editor.rename(lamp, broken, "N|P := 'my lamps'", "THING")
     assert apply(edit, lamp, broken) == broken.replace("NP :=", "THING :=").replace(

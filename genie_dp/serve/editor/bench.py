@@ -5,7 +5,7 @@ import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from genie_dp.augment.values import without_listed
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages import Language, get_language
 from genie_dp.languages.library import Library, Signature
+from genie_dp.languages.units import Units
 from genie_dp.run.cache import keep_pickled, load_pickled, place_in_cache
 from genie_dp.serve.editor.sources import Sources
 from genie_dp.skills.model import SkillLibrary
@@ -45,10 +46,16 @@ class View:
         """Return (words, program) pairs of a template, as far as any are known."""
         return (self.samples or {}).get(template, ())
 
+    @cached_property
     def signatures(self) -> dict[str, Signature]:
         """Return the functions that a program may call, by qualified name."""
         libraries = (self.older, self.library)
         return {s.qualified: s for library in libraries for s in library.functions()}
+
+    @property
+    def units(self) -> Units:
+        """Return the units of the last library that was whole, or of what is left of it."""
+        return self.older.units if self.library.skipped else self.library.units
 
     def skills(self) -> Iterator[SkillLibrary]:
         """Yield the libraries that are made of skills, the newer first."""

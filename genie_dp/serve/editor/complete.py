@@ -61,11 +61,13 @@ def complete(text: str, offset: int, view: View, *, is_skill: bool) -> Completio
 def _in_templates(cursor: Cursor, view: View) -> Iterator[Completion]:
     match cursor.part:
         case "start":
-            for word in ("category", "import", "using"):
+            for word in ("category", "import", "using", "for"):
                 yield Completion(word, "keyword")
             yield from _categories(view, with_built_in=False)
         case "kind":
             yield from (Completion(kind, "keyword") for kind in sorted(view.language.kinds))
+        case "class":
+            yield from _classes(view)
         case "utterance":
             yield from _utterance(cursor, view)
         case "requests":
@@ -159,34 +161,44 @@ def _body(cursor: Cursor, view: View) -> Iterator[Completion]:
     if cursor.typed.startswith("@") or (cursor.before and cursor.before[-1].text == "@"):
         yield from _functions(view)
         return
-    signatures = view.signatures()
+    if cursor.typed.startswith("$"):
+        yield from _placeholders(cursor, view)
+        return
+    signatures = view.signatures
+    call, functions = cursor.call(signatures), cursor.functions(signatures)
     if cursor.last() in COMPARISONS:
-        call = cursor.call
-        named = [call[0]] if call and cursor.last() == "=" else list(cursor.functions)
+        named = [call[0]] if call and cursor.last() == "=" else functions
         parameters = list(_named(cursor.last(2), named, signatures))
         yield from _values(parameters)
-        for name, type_ in cursor.parameters.items():
-            yield Completion(name, "parameter", type_)
+        yield from _placeholders(cursor, view)
         yield from (Completion(n, "child", c) for n, c in cursor.children.items())
         return
-    if cursor.call is not None and cursor.last() in ("(", ","):
-        function, given = cursor.call
-        signature = signatures.get(function)
-        for parameter in signature.inputs if signature else ():
+    if call is not None and cursor.last() in ("(", ","):
+        function, given = call
+        for parameter in signatures[function].inputs:
             if parameter.name not in given:
                 is_required = "required" if parameter.is_required else "optional"
                 detail = f"{parameter.type}, {is_required}"
                 yield Completion(parameter.name, "parameter", detail, f"{parameter.name} = ")
         return
     yield from (Completion(n, "child", c) for n, c in cursor.children.items())
-    for name, type_ in cursor.parameters.items():
-        yield Completion(name, "parameter", type_)
-    for function in dict.fromkeys(cursor.functions):
-        signature = signatures.get(function)
-        for parameter in signature.outputs if signature else ():
+    yield from _placeholders(cursor, view)
+    for signature in signatures.values():
+        if signature.class_name == cursor.class_name:
+            yield Completion(signature.name, "function", signature_line(signature))
+    for function in functions:
+        for parameter in signatures[function].outputs:
             yield Completion(parameter.name, "parameter", f"{parameter.type} of {function}")
     if not signatures:  # the names of a language whose functions are not called with @
         yield from (Completion(name, "function") for name in view.library.names())
+
+
+def _placeholders(cursor: Cursor, view: View) -> Iterator[Completion]:
+    """Yield the parameters of the lambda; without one, the placeholders themselves."""
+    for name, type_ in cursor.parameters.items():
+        yield Completion(name, "parameter", type_)
+    if view.language.infers_types and not cursor.parameters:
+        yield from (Completion(f"${name}", "parameter") for name in cursor.placeholders)
 
 
 def _named(
@@ -211,7 +223,7 @@ def _values(parameters: Iterable[Parameter]) -> Iterator[Completion]:
 
 
 def _functions(view: View) -> Iterator[Completion]:
-    for signature in view.signatures().values():
+    for signature in view.signatures.values():
         yield Completion(signature.qualified, "function", signature_line(signature))
     yield from _classes(view)
 
@@ -238,6 +250,7 @@ _MEMBERS = {
     "monitorable list query": f"monitorable list query ${{1:name}}(\n  out {_PARAMETER}",
     "action": f"action ${{1:name}}(\n  in req {_PARAMETER}",
     "entity": "entity ${1:name};",
+    "unit": 'unit ${1:name} of ${2:what it measures} #_[canonical=["$3"]];',
 }
 
 
@@ -252,6 +265,11 @@ def _in_skill(cursor: SkillCursor, view: View) -> Iterator[Completion]:
             yield from (Completion(word, "keyword") for word in words)
         case "type":
             yield from _types(cursor, view)
+        case "dimension":
+            for name, unit in view.units.dimensions.items():
+                yield Completion(name, "type", f"its base unit is {unit}")
+        case "unit":
+            yield from _units(view)
         case "annotation":
             yield from (Completion(n, "keyword", "", f"{n}=") for n in sorted(ANNOTATIONS))
         case "phrase":
@@ -267,9 +285,7 @@ def _types(cursor: SkillCursor, view: View) -> Iterator[Completion]:
             kinds = view.older.entity_types.keys() | view.library.entity_types.keys()
             yield from (Completion(name, "type") for name in sorted(kinds))
         case "Measure":
-            for skills in (*view.skills(),)[:1]:
-                units = skills.units.by_name.values()
-                yield from (Completion(u.name, "type", f"like {u.base}") for u in units)
+            yield from _units(view)
         case "Enum":
             return
         case _:
@@ -277,3 +293,8 @@ def _types(cursor: SkillCursor, view: View) -> Iterator[Completion]:
                 yield Completion(name, "type")
             for name in ("Enum", "Array", "Entity", "Measure"):
                 yield Completion(name, "type", "", f"{name}(${{1}})")
+
+
+def _units(view: View) -> Iterator[Completion]:
+    for unit in view.units.by_name.values():
+        yield Completion(unit.name, "type", f"like {unit.base}")

@@ -1,7 +1,7 @@
 """What stands around a place in a template file: where somebody types, and on what they point."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,15 +10,19 @@ from genie_dp.templates.syntax import COMMENT, STRING, TemplateSource, statement
 
 _TOKEN = re.compile(
     rf"(?P<comment>{COMMENT})|(?<=\w)'(?=\w)|(?P<string>{STRING})|(?P<open>['\"][^\n]*)"
-    r"|(?P<function>@[\w.\-]*)|(?P<name>[^\W\d]\w*)|(?P<space>\s+)"
+    r"|(?P<function>@[\w.\-]*)|(?P<placeholder>\$(?:[^\W\d]\w*)?)|(?P<name>[^\W\d]\w*)"
+    r"|(?P<space>\s+)"
     r"|(?P<symbol>:=|->|→|=>|\#_?\[|==|!=|[<>=]~|~=|>=|<=|&&|\|\||.)",
     re.DOTALL,
 )
-_TYPED = re.compile(r"(?:@[\w.\-]*|[^\W\d]\w*)\Z")
+_TYPED = re.compile(r"(?:@[\w.\-]*|\$?[^\W\d]\w*|\$)\Z")
+_FOR = re.compile(r"for\s+@([\w.\-]+)")
+_PLACEHOLDER = re.compile(r"\\.|\$(?:\{\s*)?(?P<name>[^\W\d]\w*)")
 COMPARISONS = frozenset(
     ("=", "==", "!=", "=~", "~=", ">=", "<=", ">", "<", "contains", "in_array", "starts_with",
      "ends_with")
 )  # fmt: skip
+_POINTED_AT = frozenset(("name", "function", "placeholder", "string"))
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 
 
@@ -26,13 +30,15 @@ _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 class Word:
     """A token of a statement."""
 
-    kind: Literal["comment", "string", "open", "function", "name", "symbol"]
+    kind: Literal["comment", "string", "open", "function", "placeholder", "name", "symbol"]
     text: str
     start: int
     end: int
 
 
-Part = Literal["start", "kind", "utterance", "requests", "body", "guard", "annotation", "words", ""]
+Part = Literal[
+    "start", "kind", "class", "utterance", "requests", "body", "guard", "annotation", "words", ""
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,8 @@ class Cursor:
         before: the tokens of the statement before that word, comments left out.
         statement: all tokens of the statement.
         inside: the tokens before each bracket that is open here, the innermost last.
+        class_name: the class that a `for` before the statement names; "" for none.
+        text: the statement.
     """
 
     part: Part
@@ -52,6 +60,8 @@ class Cursor:
     before: tuple[Word, ...]
     statement: tuple[Word, ...]
     inside: tuple[tuple[Word, ...], ...]
+    class_name: str = ""
+    text: str = ""
 
     def last(self, number: int = 1) -> str:
         """Return the last token before the word, or the one before it, ..; "" if there is none."""
@@ -68,18 +78,39 @@ class Cursor:
         return _parameters(self.statement)
 
     @property
-    def functions(self) -> tuple[str, ...]:
-        """Return the functions that the body names, as written."""
-        return tuple(w.text for w in self.statement if w.kind == "function")
+    def placeholders(self) -> dict[str, Range]:
+        """Return the placeholders of the utterance, and where each is first written."""
+        found: dict[str, Range] = {}
+        for word in self.statement:
+            if word.text in ("->", "→"):
+                break
+            for match in _PLACEHOLDER.finditer(word.text) if word.kind == "string" else ():
+                if match["name"]:
+                    place = (word.start + match.start(), word.start + match.end())
+                    found.setdefault(match["name"], place)
+        return found
 
-    @property
-    def call(self) -> tuple[str, tuple[str, ...]] | None:
-        """Return the function whose brackets are open here, and the inputs that have a value."""
+    def functions(self, known: Collection[str]) -> tuple[str, ...]:
+        """Return the functions that the body names and that are known, with their class."""
+        named = (self.function(word) for word in self.statement)
+        return tuple(dict.fromkeys(name for name in named if name in known))
+
+    def function(self, word: Word) -> str:
+        """Return what a word would name as a function: after `for` it may stand by itself."""
+        is_alone = word.kind == "name" and self.class_name
+        return f"@{self.class_name}.{word.text}" if is_alone else word.text
+
+    def call(self, known: Collection[str]) -> tuple[str, tuple[str, ...]] | None:
+        """Return the function whose brackets are open here, and the inputs that have a value.
+
+        Args:
+            known: all functions; words such as `monitor` have brackets, too.
+        """
         for opening in reversed(self.inside):
             if opening[-1].text != "(":
                 return None
-            if len(opening) > 1 and opening[-2].kind == "function":
-                return opening[-2].text, self._given(opening[-1])
+            if len(opening) > 1 and (function := self.function(opening[-2])) in known:
+                return function, self._given(opening[-1])
         return None
 
     def _given(self, opening: Word) -> tuple[str, ...]:
@@ -113,31 +144,36 @@ def _words(text: str, start: int, end: int) -> list[Word]:
     ]
 
 
-def statement_at(text: str, offset: int) -> Range:
-    """Return where the statement at a place begins and ends; what is empty there is one, too.
+def statement_at(text: str, offset: int) -> tuple[int, int, str]:
+    """Return where the statement at a place begins and ends, and the class of a `for` before it.
 
-    >>> statement_at("NP := 'a' -> b;  VP", 19)
-    (17, 19)
+    What is empty there is one, too.
+
+    >>> statement_at("for @c.d; NP := 'a' -> b();  VP", 31)
+    (29, 31, 'c.d')
     """
     start = 0  # of what is open here, whether or not it has a word yet
+    class_name = ""
     for place in statements(TemplateSource("", text)):
         if offset < place.start:
             break
         if offset <= place.end:
-            return place.start, place.end
+            return place.start, place.end, class_name
+        if named := _FOR.match(text, place.start, place.end):
+            class_name = named[1]
         is_closed = text[place.end : place.end + 1] == ";"
         start = place.end + 1 if is_closed else place.start
-    return start, offset
+    return start, offset, class_name
 
 
 def cursor_at(text: str, offset: int) -> Cursor:
     """Return what stands around a place.
 
     >>> cursor = cursor_at("NP := 'a' -> @c.q(b = 1, lev", 28)
-    >>> cursor.part, cursor.typed, cursor.call
+    >>> cursor.part, cursor.typed, cursor.call({"@c.q"})
     ('body', 'lev', ('@c.q', ('b',)))
     """
-    start, end = statement_at(text, offset)
+    start, end, class_name = statement_at(text, offset)
     everything = _words(text, start, max(end, offset))
     statement = tuple(w for w in everything if w.kind != "comment")
     within = next((w for w in everything if w.start < offset and offset <= w.end), None)
@@ -146,12 +182,14 @@ def cursor_at(text: str, offset: int) -> Cursor:
     is_quoted = within is not None and within.kind in ("string", "open")
     if within is not None and is_quoted and (within.kind == "open" or offset < within.end):
         before = tuple(w for w in statement if w.end <= within.start)
-        return Cursor("words", text[within.start + 1 : offset], before, statement, ())
+        typed = text[within.start + 1 : offset]
+        return Cursor("words", typed, before, statement, (), class_name, text[start:end])
     match = _TYPED.search(text, start, offset)
     typed = match.group() if match else ""
     before = tuple(w for w in statement if w.end <= offset - len(typed))
     inside = _open_brackets(before)
-    return Cursor(_part_of(before, inside), typed, before, statement, inside)
+    part = _part_of(before, inside)
+    return Cursor(part, typed, before, statement, inside, class_name, text[start:end])
 
 
 def _is_closed(comment: Word, offset: int) -> bool:
@@ -160,9 +198,9 @@ def _is_closed(comment: Word, offset: int) -> bool:
 
 def word_at(text: str, offset: int) -> tuple[Word, Cursor] | None:
     """Return the token that somebody points at, and what stands before it."""
-    start, end = statement_at(text, offset)
+    start, end, _ = statement_at(text, offset)
     for word in words_of(text, start, end):
-        if word.start <= offset <= word.end and word.kind in ("name", "function", "string"):
+        if word.start <= offset <= word.end and word.kind in _POINTED_AT:
             return word, cursor_at(text, word.start)
     return None
 
@@ -185,6 +223,8 @@ def _part_of(before: Sequence[Word], inside: Sequence[Sequence[Word]]) -> Part:
         return "start"
     if before[0].text == "category":
         return "kind" if before[-1].text == ":" else ""
+    if before[0].text == "for":
+        return "class" if len(before) == 1 else ""
     if before[0].text in ("import", "using"):
         return ""
     texts = [word.text for word in before if word.kind in ("symbol", "name")]

@@ -32,6 +32,21 @@ def definitions(named: Named, file: str, bench: Bench, view: View) -> list[Place
                 for skills in view.skills()
                 if (span := _class_span(named.name[1:], skills)) is not None
             ][:1]
+        case "placeholder":
+            return _of_placeholder(named, file, bench, view)
+        case "unit":
+            declared = (
+                (unit.span, unit.name)
+                for skills in view.skills()
+                for skill in skills.skills
+                for definition in skill.classes
+                for unit in definition.units
+            )
+            return [
+                (span.file, _name_in(span, name, bench))
+                for span, name in declared
+                if name == named.name and span is not None
+            ][:1]
         case "function" | "parameter":
             functions = named.functions or (named.name,)
             parameter = named.name if named.functions else None
@@ -111,6 +126,15 @@ def _of_category(named: Named, file: str, bench: Bench, view: View) -> list[Plac
             start, _ = Text(bench.source(template.span.file)).range_of(template.span)
             uses.append((template.span.file, (start, start + len(named.name))))
     return uses
+
+
+def _of_placeholder(named: Named, file: str, bench: Bench, view: View) -> list[Place]:
+    """Return where a placeholder is said; from there, the parameter that it gives a value to."""
+    if named.first is not None and named.first != named.place:
+        return [(file, named.first)]
+    function, _, parameter = named.fills.partition(":")
+    found = _in_skills(function, parameter, bench, view) if parameter else None
+    return [] if found is None else [found]
 
 
 def _in_skills(function: str, parameter: str | None, bench: Bench, view: View) -> Place | None:

@@ -132,14 +132,29 @@ def places_of_category(text: str, name: str) -> Iterator[tuple[Range, bool]]:
 def places_of_function(text: str, qualified: str) -> Iterator[Range]:
     """Yield where a template file names a function or a class, such as "@com.gmail.inbox".
 
-    >>> list(places_of_function("NP := '@x.q' -> @x.q() join @x.q2();", "@x.q"))
-    [(16, 20)]
+    After `for` its name may stand in a body by itself.
+
+    >>> text = "NP := '@x.q' -> @x.q() join @x.q2(); for @x; NP := q:NP ('q') -> q() filter q;"
+    >>> [(text[start:end], start) for start, end in places_of_function(text, "@x.q")]
+    [('@x.q', 16), ('q', 65)]
     """
-    if qualified not in text:
+    class_name, _, name = qualified.rpartition(".")
+    if class_name not in text:
         return
     pattern = re.compile(
-        rf"{COMMENT}|(?<=\w)'(?=\w)|{STRING}|(?P<name>{re.escape(qualified)}(?![\w-]))"
+        rf"{COMMENT}|(?<=\w)'(?=\w)|{STRING}|\bfor\s+(?P<class>@[\w.\-]+)|(?P<end>;)|(?P<body>->|→)"
+        rf"|(?P<name>{re.escape(qualified)}(?![\w-]))|(?<![\w.$:@-])(?P<alone>{re.escape(name)})(?=\s*\()"
     )
+    is_for, is_body = False, False
     for match in pattern.finditer(text):
-        if match["name"]:
-            yield match.span("name")
+        match match.lastgroup:
+            case "class":
+                is_for = match["class"] == class_name
+                if match["class"] == qualified:
+                    yield match.span("class")
+            case "name":
+                yield match.span("name")
+            case "alone" if is_for and is_body:
+                yield match.span("alone")
+            case "body" | "end":
+                is_body = match.lastgroup == "body"

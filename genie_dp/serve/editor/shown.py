@@ -2,7 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
+from genie_dp.errors import GenieError
+from genie_dp.languages.base import Fragment
 from genie_dp.languages.library import Parameter, Signature
 from genie_dp.serve.editor.bench import View
 from genie_dp.serve.editor.complete import signature_line
@@ -11,7 +14,8 @@ from genie_dp.serve.editor.places import Range
 from genie_dp.serve.editor.skill_cursor import skill_cursor_at
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.templates.english import surface
-from genie_dp.templates.grammar import BUILT_IN
+from genie_dp.templates.grammar import BUILT_IN, compile_body, functions_of
+from genie_dp.templates.syntax import parse_file
 
 EXAMPLES = 3
 _BUILT_IN = {
@@ -23,18 +27,24 @@ _BUILT_IN = {
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a word names: a category, a function, a class, or a parameter of a function.
+    """What a word names.
 
     Attributes:
+        name: of a function or class, with its "@".
         place: where the word stands.
         functions: those whose parameter it is.
+        type: of a placeholder, whether a lambda says it or not; "" where it does not follow.
+        fills: the parameter that a placeholder gives a value to, such as "@com.gmail.inbox:date".
+        first: where the placeholder is written in the utterance.
     """
 
-    sort: str  # "category" | "function" | "class" | "parameter" | "lambda" | "path"
+    sort: Literal["category", "function", "class", "parameter", "placeholder", "unit", "path"]
     name: str
     place: Range
     functions: tuple[str, ...] = ()
     type: str = ""
+    fills: str = ""
+    first: Range | None = None
 
 
 def named_at(text: str, offset: int, view: View, *, is_skill: bool) -> Named | None:
@@ -50,30 +60,69 @@ def _in_templates(text: str, offset: int, view: View) -> Named | None:
     place = (word.start, word.end)
     if word.kind == "string":
         is_path = cursor.last() in ("import", "using") or cursor.last() == ":"
-        return Named("path", word.text[1:-1], place) if is_path else None
+        if is_path:
+            return Named("path", word.text[1:-1], place)
+        return _placeholder_in_words(offset, cursor, view)
+    if word.kind == "placeholder":
+        return _placeholder(word.text[1:], place, cursor, view)
     if word.kind == "function":
         is_class = any(word.text[1:] in skills.classes for skills in view.skills())
         return Named("class" if is_class else "function", word.text, place)
-    category = _category_of(word, cursor)
+    category = _category_of(word, cursor, view)
     if category is not None:
         return Named("category", category, place)
     if cursor.part not in ("body", "guard"):
         return None
+    if cursor.last() == "(" and cursor.last(2) == "Measure":
+        return Named("unit", word.text, place)
+    following = next((w for w in cursor.statement if w.start >= word.end), None)
+    if following is not None and following.text == "(":
+        function = cursor.function(word)
+        return Named("function", function, place) if function in view.signatures else None
     functions = tuple(_functions_around(word, cursor, view))
     if functions:
         return Named("parameter", word.text, place, functions)
     if word.text in cursor.parameters:
-        return Named("lambda", word.text, place, type=cursor.parameters[word.text])
+        return _placeholder(word.text, place, cursor, view)
     return None
 
 
-def _category_of(word: Word, cursor: Cursor) -> str | None:
+def _placeholder_in_words(offset: int, cursor: Cursor, view: View) -> Named | None:
+    for name, (start, end) in cursor.placeholders.items():
+        if start <= offset <= end:
+            return _placeholder(name, (start, end), cursor, view)
+    return None
+
+
+def _placeholder(name: str, place: Range, cursor: Cursor, view: View) -> Named:
+    """Return what is known of a placeholder: what a lambda says, or what follows from the body."""
+    fragment = _compile(cursor, view)
+    types = dict(fragment.parameters) if fragment is not None else cursor.parameters
+    fills = fragment.fills.get(name, "") if fragment is not None else ""
+    type_ = str(types.get(name, ""))
+    first = cursor.placeholders.get(name)
+    return Named("placeholder", name, place, type=type_, fills=fills, first=first)
+
+
+def _compile(cursor: Cursor, view: View) -> Fragment | None:
+    """Return the body of a statement as it is written now; None where it has mistakes."""
+    head = f"for @{cursor.class_name};" if cursor.class_name else ""
+    parsed, problems = parse_file(f"{head}{cursor.text};")
+    if problems or not parsed.templates or parsed.templates[0].python is not None:
+        return None
+    try:
+        return compile_body(parsed.templates[0], view.grammar, view.language, view.library)
+    except GenieError:
+        return None
+
+
+def _category_of(word: Word, cursor: Cursor, view: View) -> str | None:
     """Return the category that a word names, or that of the child which it names."""
     if cursor.part == "start" or cursor.last() == "category":
         return word.text if word.text not in ("category", "import", "using") else None
     if cursor.part in ("utterance", "requests") and cursor.last() == ":":
         return word.text
-    in_call = cursor.call is not None and _is_before_equal(word, cursor)
+    in_call = cursor.call(view.signatures) is not None and _is_before_equal(word, cursor)
     is_child = word.text in cursor.children and cursor.last() != "." and not in_call
     return (cursor.children[word.text] or None) if is_child else None
 
@@ -85,12 +134,10 @@ def _is_before_equal(word: Word, cursor: Cursor) -> bool:
 
 def _functions_around(word: Word, cursor: Cursor, view: View) -> Iterator[str]:
     """Yield the functions whose parameter a word may be: of the call it is in, else of any."""
-    signatures = view.signatures()
-    in_call = cursor.call is not None and _is_before_equal(word, cursor)
-    names = [cursor.call[0]] if cursor.call and in_call else cursor.functions
-    for name in dict.fromkeys(names):
-        signature = signatures.get(name)
-        if signature is not None and signature.parameter(word.text) is not None:
+    signatures = view.signatures
+    call = cursor.call(signatures) if _is_before_equal(word, cursor) else None
+    for name in [call[0]] if call else cursor.functions(signatures):
+        if signatures[name].parameter(word.text) is not None:
             yield name
 
 
@@ -110,6 +157,8 @@ def _in_skill(text: str, offset: int) -> Named | None:
         return Named("function", f"@{cursor.class_name}.{word}", place)
     if cursor.last in ("req", "opt", "out") and cursor.function:
         return Named("parameter", word, place, (function,))
+    if cursor.last in ("unit", "Measure") or cursor.place == "unit":
+        return Named("unit", word, place)
     return None
 
 
@@ -128,8 +177,10 @@ def describe(named: Named, view: View) -> str | None:
         case "parameter":
             shown = [_parameter(named.name, function, view) for function in named.functions]
             return "\n\n".join(shown) or None
-        case "lambda":
-            return f"`{named.name} : {named.type}`"
+        case "placeholder":
+            return _placeholder_lines(named, view)
+        case "unit":
+            return _unit(named.name, view)
         case _:
             return None
 
@@ -149,7 +200,7 @@ def _category(name: str, view: View) -> str | None:
 
 
 def _function(qualified: str, view: View) -> str | None:
-    signature = view.signatures().get(qualified)
+    signature = view.signatures.get(qualified)
     if signature is None:
         return None
     lines = [f"`{_full_signature(signature)}`"]
@@ -160,7 +211,7 @@ def _function(qualified: str, view: View) -> str | None:
             break
     pairs = []
     for template in view.grammar.templates:
-        if qualified in template.body_text:
+        if qualified in functions_of(template):
             of_it = (pair for pair in view.sample(template.id) if qualified in pair[1].split())
             pairs.append(tuple(of_it))
     return "\n\n".join((*lines, _examples([p for p in pairs if p], view)))
@@ -183,7 +234,7 @@ def _class(name: str, view: View) -> str | None:
 
 
 def _parameter(name: str, function: str, view: View) -> str:
-    signature = view.signatures()[function]
+    signature = view.signatures[function]
     parameter = signature.parameter(name)
     if parameter is None:
         return ""
@@ -194,6 +245,23 @@ def _parameter(name: str, function: str, view: View) -> str:
         count = len(view.library.values(parameter.value_list))
         lines.append(f"values: {parameter.value_list} ({count:,})")
     return "  \n".join(lines)
+
+
+def _placeholder_lines(named: Named, view: View) -> str | None:
+    lines = [f"`{named.name} : {named.type}`"] if named.type else []
+    function, _, parameter = named.fills.partition(":")
+    if function in view.signatures:
+        lines.append(_parameter(parameter, function, view))
+    return "\n\n".join(lines) or None
+
+
+def _unit(name: str, view: View) -> str | None:
+    unit = view.units.by_name.get(name)
+    if unit is None:
+        return None
+    measured = next(d for d, base in view.units.dimensions.items() if base == unit.base)
+    size = f" = {unit.factor} {unit.base}" if unit.base != name else ""
+    return f"`unit {name} of {measured}{size}`\n\n{', '.join(unit.words)}"
 
 
 def _phrases_of(

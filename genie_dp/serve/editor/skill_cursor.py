@@ -11,7 +11,18 @@ _TOKEN = re.compile(
 _TYPED = re.compile(r"(?:@[\w.\-]*|[^\W\d]\w*)\Z")
 _OPENING, _CLOSING = "([{", ")]}"
 
-Place = Literal["class", "member", "parameter", "type", "annotation", "phrase", "string", ""]
+Place = Literal[
+    "class",
+    "member",
+    "parameter",
+    "type",
+    "dimension",
+    "unit",
+    "annotation",
+    "phrase",
+    "string",
+    "",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +30,9 @@ class SkillCursor:
     """A place in a skill.tt.
 
     Attributes:
-        place: where it is: where a parent class, a member of the class, a parameter, a type, the
-            name of an annotation, a part of speech stands, or inside of a text; "" elsewhere.
+        place: where it is: where a parent class, a member of the class, a parameter, a type, what
+            a unit measures, a unit of which another one is so many, the name of an annotation, a
+            part of speech stands, or inside of a text; "" elsewhere.
         typed: what stands before it of the word at hand.
         last: the token before that word; before a bracket, what it is of.
         class_name, function, parameter: the declarations that it is inside of; "" for none.
@@ -117,4 +129,11 @@ def _place_of(tokens: list[str], stack: list[str], annotation: str) -> Place:
         if last == ":":
             return "type"
         return "parameter" if last in ("(", ",", "in") else ""
-    return "member" if stack == ["{"] and last in ("{", ";", "monitorable", "list", "}") else ""
+    if stack != ["{"]:
+        return ""
+    begin = max(n for n, word in enumerate(tokens) if word in ("", "{", "}", ";"))
+    member = tokens[begin + 1 :]
+    if member[:1] == ["unit"]:
+        is_size = "=" in member and last.isdigit()
+        return "dimension" if last == "of" else "unit" if is_size else ""
+    return "member" if last in ("{", ";", "monitorable", "list", "}") else ""
