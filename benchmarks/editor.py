@@ -21,8 +21,9 @@ TIMES = 20
 SKILL = ROOT / "thingpedia/com.gmail"
 LARGEST = ROOT / "thingpedia/com.spotify/templates.genie"
 CATEGORY = "N|P := ('my emails'"
-FUNCTION = "'my unread emails' -> @com.gmail.inb|ox()"
+FUNCTION = "NP := 'my unread emails' -> @com.gmail.inb|ox()"
 PARAMETER = "filter is_un|read"
+PLACEHOLDER = "labels contains $|l"
 
 
 class Measured:
@@ -96,6 +97,8 @@ def main() -> None:
         (ROOT / "grammars/en/commands.genie", "('"), (SKILL / "skill.tt", 'base=["'),
     ):  # fmt: skip
         measured.edits(path, mark)
+    text = text.replace("'my unread emails' -> inbox()", "'my unread emails' -> @com.gmail.inbox()")
+    measured.change(uri, text)
     measured.measure(
         "completion of all functions",
         lambda _: client.complete(uri, text, "'my unread emails' -> @|com.gmail.inbox()"),
@@ -105,7 +108,10 @@ def main() -> None:
         lambda _: client.complete(uri, text, "'my unread emails' -> @com.gm|ail.inbox()"),
     )
     measured.measure("completion of children", lambda _: client.complete(uri, text, "NP := |('the"))
-    for name, mark in (("category", CATEGORY), ("function", FUNCTION), ("parameter", PARAMETER)):
+    for name, mark in (
+        ("category", CATEGORY), ("function", FUNCTION), ("parameter", PARAMETER),
+        ("placeholder", PLACEHOLDER),
+    ):  # fmt: skip
         measured.measure(f"hover of a {name}", lambda _, mark=mark: client.hover(uri, text, mark))
     for name, mark in (("category", CATEGORY), ("function", FUNCTION)):
         measured.measure(

@@ -12,7 +12,7 @@ from pygls.lsp.client import BaseLanguageClient
 
 import genie_dp
 
-PATIENCE = 30  # seconds; a shared machine may be slow
+PATIENCE = 90  # seconds; a shared machine may be slow
 ROOT = Path(genie_dp.__file__).parent.parent
 
 

@@ -14,14 +14,19 @@ const EXPECTED = {
     "thingpedia/com.gmail/templates.genie": [
       ["NP := 'my unread emails'", "NP", "entity.name.type"],
       ["NP := 'my unread emails'", "my unread emails", "string.quoted.single"],
-      ["NP := 'my unread emails'", "@com.gmail.inbox", "entity.name.function"],
+      ["for @com.gmail;", "for", "keyword.other"],
+      ["for @com.gmail;", "@com.gmail", "entity.name.type"],
+      ["NP := 'my unread emails'", "inbox", "entity.name.function"],
+      ["-> monitor (inbox()", "monitor", "keyword.other"],
+      ["('gmail')? 'inbox'", "?", "keyword.operator.optional"],
       ["NP := 'my unread emails'", "filter", "keyword.other"],
       ["NP := 'my unread emails'", "true", "constant.language"],
       ["emails labeled ${l:const}", "${l:const}", "variable.parameter"],
-      ["emails labeled ${l:const}", "String", "support.type"],
+      ["labels contains $l", "$l", "variable.parameter"],
       ["// inbox", " inbox", "comment.line.double-slash"],
-      ["@com.gmail.send_email(to = a", "subject", "variable.parameter"],
+      ["send_email(to = $a", "subject", "variable.parameter"],
     ],
+    "thingpedia/com.bbc/templates.genie": [["\\(c : Enum", "Enum", "support.type"]],
     "grammars/en/commands.genie": [
       ["COMMAND := ('find' | 'find me' | 'get me'", "q", "variable.other"],
       ["COMMAND := ('find' | 'find me' | 'get me'", "NP", "entity.name.type"],
@@ -49,6 +54,13 @@ const EXPECTED = {
     ],
   },
 };
+
+// What no shipped file says.
+const LINES = [
+  ["source.genie", "NP := 'a' -> @x.y();", "@x.y", "entity.name.function"],
+  ["source.genie-skill", "  unit drop of volume = 0.05 ml;", "drop", "entity.name.type"],
+  ["source.genie-skill", "  unit drop of volume = 0.05 ml;", "0.05", "constant.numeric"],
+];
 
 async function main() {
   const wasm = fs.readFileSync(require.resolve("vscode-oniguruma/release/onig.wasm"));
@@ -84,6 +96,12 @@ async function main() {
       assert.strictEqual(stack.depth, 1, `${file}: something is still open at its end`);
       checked += cases.length;
     }
+  }
+  for (const [scope, line, word, expected] of LINES) {
+    const { tokens } = (await registry.loadGrammar(scope)).tokenizeLine(line, textmate.INITIAL);
+    const named = tokens.filter((t) => line.slice(t.startIndex, t.endIndex).includes(word));
+    assert(named.some((t) => t.scopes.includes(expected)), `${line}: ${word} / ${expected}`);
+    checked += 1;
   }
   const all = fs.readdirSync(path.join(root, "thingpedia"));
   for (const skill of all) {

@@ -71,7 +71,7 @@ def make_server(find_project: FindProject) -> tuple[Any, Editor]:
         def _execute_request_callback(self, msg_id: Any, future: Any) -> None:
             error = None if future.cancelled() else future.exception()
             if not isinstance(error, GenieError):
-                super()._execute_request_callback(msg_id, future)
+                super()._execute_request_callback(msg_id, future)  # type: ignore[no-untyped-call]
                 return
             self._request_futures.pop(msg_id, None)
             problem = error.problems[0]
@@ -198,7 +198,8 @@ def _serve_edits(server: Any, editor: Editor) -> None:
         if named is None:
             return None
         check_renamable(named, view)
-        return range_in(text, named.place)
+        place: types.Range = range_in(text, named.place)
+        return place
 
     @server.feature(  # type: ignore[untyped-decorator]
         types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True)
