@@ -15,10 +15,12 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages import types as ty
 from genie_dp.languages.scope import OUT_OF_SCOPE
+from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.canonical import canonical
 from genie_dp.languages.thingtalk.declarations import Annotation, ClassDef, FunctionDecl, ParamDecl
 from genie_dp.languages.thingtalk.operators import is_numeric
@@ -423,11 +425,17 @@ class SentenceChecker:
             yield _warning("K119", message, place, "check them together with these skills")
 
 
+@lru_cache(maxsize=10_000)
+def _parse(program: str) -> ast.Program | ast.Policy:
+    """Return the tree of a program; what it means is asked again when a skill changes."""
+    return parse(program)
+
+
 def _read_program(program: str, library: SkillLibrary) -> _ReadProgram:
     if program.strip() == OUT_OF_SCOPE:
         return _ReadProgram(OUT_OF_SCOPE)
     try:
-        tree = parse(program)
+        tree = _parse(program)
     except GenieError as error:
         return _ReadProgram(program, (), error.problems)
     known = library.class_names()
