@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
+from genie_dp.augment.values import without_listed
 from genie_dp.cli import run
+from genie_dp.languages import get_language
+from genie_dp.resources import data_folder
+from genie_dp.serve.editor.bench import Bench
+from genie_dp.serve.editor.sources import Sources
+from genie_dp.templates.run import run as check
 from tests.serve.editor_client import ROOT, EditorClient, apply
 
 LAMP = """class @org.lamp
@@ -129,6 +135,16 @@ def test_problems_are_those_of_check(editor, lamp, project, capsys):
     told = json.loads(capsys.readouterr().out)
     assert editor.all_codes() == sorted((Path(p["file"]).name, p["code"]) for p in told)
     assert {"T002", "G106"} <= {problem["code"] for problem in told}
+
+
+@pytest.mark.parametrize("grammar", [(), (data_folder("grammars") / "en",)], ids=["left", "named"])
+def test_what_the_shipped_grammar_lacks_is_told_as_check_tells_it(project, grammar):
+    """What no skill of a project needs is told (G102, G109) where it names the grammar itself."""
+    skills = (project / "thingpedia",)
+    shown = Bench(Sources("thingtalk", skills, grammar), {}).check()
+    told = check(get_language("thingtalk"), skills, grammar, lists=without_listed).problems
+    assert {problem for problems in shown.values() for problem in problems} == set(told)
+    assert bool(grammar) == ("G109" in {problem.code for problem in told})
 
 
 def test_unsaved_text_is_checked_and_mended_text_is_cleared(editor, lamp):
@@ -268,6 +284,8 @@ START = LAMP_TEMPLATES
                      id="outputs of a function of the class"),
         pytest.param("for @org.lamp;\nVP := 'to $l' ('in ${c:const}')? -> dim(level = $|",
                      {"$l", "$c"}, {"color"}, id="placeholders without a lambda"),
+        pytest.param("NP := '$x' -> \\(x : |", {"Number", "Measure"}, {"NP", "$x"}, id="types"),
+        pytest.param("NP := '$x' -> \\(x : Measure(|", {"notch", "kg"}, {"Number"}, id="units"),
         pytest.param("COMMAND := ('a' q:|", {"NP"}, {"import"}, id="children of optional parts"),
         pytest.param("NP := 'a |", set(), {"NP", "id"}, id="nothing inside of words"),
         pytest.param("// NP|", set(), {"NP"}, id="nothing inside of comments"),

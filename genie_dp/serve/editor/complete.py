@@ -1,6 +1,6 @@
 """What can be written at a place: categories, functions, parameters, values, settings."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +16,7 @@ from genie_dp.templates.grammar import BUILT_IN
 
 Kind = Literal["category", "class", "function", "parameter", "value", "keyword", "child", "type"]
 MOST = 300  # items of one answer
+_LAMBDA = ("\\", "λ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,35 +159,43 @@ def _guard(cursor: Cursor, view: View) -> Iterator[Completion]:
 
 
 def _body(cursor: Cursor, view: View) -> Iterator[Completion]:
+    call = cursor.call(view.signatures)
     if cursor.typed.startswith("@") or (cursor.before and cursor.before[-1].text == "@"):
         yield from _functions(view)
-        return
-    if cursor.typed.startswith("$"):
+    elif cursor.typed.startswith("$"):
         yield from _placeholders(cursor, view)
-        return
-    signatures = view.signatures
-    call, functions = cursor.call(signatures), cursor.functions(signatures)
-    if cursor.last() in COMPARISONS:
-        named = [call[0]] if call and cursor.last() == "=" else functions
-        parameters = list(_named(cursor.last(2), named, signatures))
-        yield from _values(parameters)
+    elif any(opening[-2].text in _LAMBDA for opening in cursor.inside if len(opening) > 1):
+        if cursor.last() in (":", "("):
+            yield from _types(cursor.last(2) if cursor.last() == "(" else "", view)
+    elif cursor.last() in COMPARISONS:
+        is_input = cursor.last() == "="
+        named = [call[0]] if call and is_input else cursor.functions(view.signatures)
+        yield from _values(_named(cursor.last(2), named, view.signatures))
         yield from _placeholders(cursor, view)
         yield from (Completion(n, "child", c) for n, c in cursor.children.items())
-        return
-    if call is not None and cursor.last() in ("(", ","):
-        function, given = call
-        for parameter in signatures[function].inputs:
-            if parameter.name not in given:
-                is_required = "required" if parameter.is_required else "optional"
-                detail = f"{parameter.type}, {is_required}"
-                yield Completion(parameter.name, "parameter", detail, f"{parameter.name} = ")
-        return
+    elif call is not None and cursor.last() in ("(", ","):
+        yield from _inputs(*call, view)
+    else:
+        yield from _anywhere(cursor, view)
+
+
+def _inputs(function: str, given: Container[str], view: View) -> Iterator[Completion]:
+    for parameter in view.signatures[function].inputs:
+        if parameter.name not in given:
+            is_required = "required" if parameter.is_required else "optional"
+            detail = f"{parameter.type}, {is_required}"
+            yield Completion(parameter.name, "parameter", detail, f"{parameter.name} = ")
+
+
+def _anywhere(cursor: Cursor, view: View) -> Iterator[Completion]:
+    """Yield what has a name in a body: children, placeholders, functions, their outputs."""
+    signatures = view.signatures
     yield from (Completion(n, "child", c) for n, c in cursor.children.items())
     yield from _placeholders(cursor, view)
     for signature in signatures.values():
         if signature.class_name == cursor.class_name:
             yield Completion(signature.name, "function", signature_line(signature))
-    for function in functions:
+    for function in cursor.functions(signatures):
         for parameter in signatures[function].outputs:
             yield Completion(parameter.name, "parameter", f"{parameter.type} of {function}")
     if not signatures:  # the names of a language whose functions are not called with @
@@ -264,7 +273,7 @@ def _in_skill(cursor: SkillCursor, view: View) -> Iterator[Completion]:
             words = ("req", "opt") if cursor.last == "in" else ("in req", "in opt", "out")
             yield from (Completion(word, "keyword") for word in words)
         case "type":
-            yield from _types(cursor, view)
+            yield from _types(cursor.last, view)
         case "dimension":
             for name, unit in view.units.dimensions.items():
                 yield Completion(name, "type", f"its base unit is {unit}")
@@ -279,8 +288,9 @@ def _in_skill(cursor: SkillCursor, view: View) -> Iterator[Completion]:
                 yield Completion(name, "value", f"{len(listed.values)} values")
 
 
-def _types(cursor: SkillCursor, view: View) -> Iterator[Completion]:
-    match cursor.last:
+def _types(constructor: str, view: View) -> Iterator[Completion]:
+    """Yield types, or what may stand in the brackets of a type such as Measure(..)."""
+    match constructor:
         case "Entity":
             kinds = view.older.entity_types.keys() | view.library.entity_types.keys()
             yield from (Completion(name, "type") for name in sorted(kinds))
