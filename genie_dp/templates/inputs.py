@@ -147,7 +147,7 @@ def load_inputs(
     if cached is not None:
         library, read, sources = cached
         return Inputs(get_language(language), library, read, sources, *places, kept=parsed.path)
-    library = read_library(language, files_of_library(language, skills), skip_broken=skip_broken)
+    library = load_library(language, skills, skip_broken=skip_broken)
     inputs = _put_together(
         library, tuple(files), language=language, skills=tuple(skills), skip_broken=skip_broken
     )

@@ -61,7 +61,7 @@ def test_what_was_read_is_not_read_again(project, kept, readings):
     assert len(readings) == 1
     assert second.grammar == first.grammar
     assert second.fingerprint() == first.fingerprint()
-    assert len(list(kept.glob("*.pickle"))) == 1
+    assert len(list(kept.glob("*.pickle"))) == 2  # the library has one of its own
 
 
 def test_rows_are_the_same_with_and_without(project, kept, tmp_path, monkeypatch):
@@ -102,9 +102,9 @@ def test_a_new_skill_is_read(project, kept, readings):
 
 def test_an_entry_that_was_cut_short_is_written_again(project, kept, readings):
     inputs_of(project)
-    entry = next(kept.glob("*.pickle"))
-    whole = entry.read_bytes()
-    entry.write_bytes(whole[: len(whole) // 2])
+    for entry in kept.glob("*.pickle"):
+        whole = entry.read_bytes()
+        entry.write_bytes(whole[: len(whole) // 2])
     inputs_of(project)
     assert len(readings) == 2
     inputs_of(project)
