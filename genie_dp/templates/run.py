@@ -248,22 +248,25 @@ class Checker:
 
 
 def _changed_classes(last: SkillLibrary, library: SkillLibrary) -> frozenset[str] | None:
-    """Return the classes that are not what they were; None where that cannot be told of some."""
+    """Return the classes whose functions changed; None where that cannot be told of some."""
     parents = [
         {name: kind.parents for name, kind in each.entity_types.items()} for each in (last, library)
     ]
     if parents[0] != parents[1] or last.units != library.units:
         return None  # values of one kind may stand where they could not
-    skills = [{c.name: s for s in each.skills for c in s.classes} for each in (last, library)]
-    names = skills[0].keys() | skills[1].keys()
-    changed = {name for name in names if skills[0].get(name) is not skills[1].get(name)}
-    heirs = {
-        name
-        for each in (last, library)
-        for name, skill_class in each.classes.items()
-        if not changed.isdisjoint(skill_class.lineage)
-    }
-    return frozenset(changed | heirs)
+    names = last.classes.keys() | library.classes.keys()
+    return frozenset(n for n in names if _calls_of(last, n) != _calls_of(library, n))
+
+
+def _calls_of(library: SkillLibrary, class_name: str) -> object:
+    """Return what programs depend on that call functions of a class; phrases do not count."""
+    skill_class = library.classes.get(class_name)
+    if skill_class is None:
+        return None
+    return [
+        (name, function.signature, function.enum_phrases)
+        for name, function in skill_class.functions.items()
+    ]
 
 
 def _is_gap_of_shipped(problem: Problem) -> bool:

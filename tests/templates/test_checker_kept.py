@@ -184,12 +184,14 @@ def test_programs_of_sentences_are_read_where_what_they_call_changed(texts, tmp_
     kept.run()
     read = []
     monkeypatch.setattr(check, "_parse", lambda program: read.append(program) or parse(program))
-    name = str(tmp_path / "skills/org.lamp/templates.genie")
-    texts[name] = texts[name].replace("'my lamp things'", "'my lamps'")
+    templates, skill = (
+        str(tmp_path / f"skills/org.lamp/{n}") for n in ("templates.genie", "skill.tt")
+    )
+    texts[templates] = texts[templates].replace("'my lamp things'", "'my lamps'")
+    texts[skill] = texts[skill].replace('"size"', '"extent"')
     kept.run()
     assert read == []
-    name = str(tmp_path / "skills/org.lamp/skill.tt")
-    texts[name] = texts[name].replace('"size"', '"extent"')
+    texts[skill] = texts[skill].replace("in opt much", "in opt many")
     kept.run()
     assert len(read) == 2
     assert all("@org.lamp" in program for program in read)
