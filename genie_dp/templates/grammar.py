@@ -220,6 +220,27 @@ def functions_in_bodies(grammar: Grammar) -> frozenset[str]:
     return frozenset(name for template in grammar.templates for name in named_functions(template))
 
 
+def inputs_in_bodies(grammar: Grammar) -> frozenset[tuple[str, str]]:
+    """Return (function, name) of what some body gives a value beside that function.
+
+    Other names with a value, such as attributes of a device, are among them. `$?` is no value.
+
+    >>> body = 'inbox(folder = "work", sender = $?) filter size == 5'
+    >>> one = Template("t", "NP", (), (), body, None, class_name="com.gmail")
+    >>> sorted(inputs_in_bodies(Grammar(templates=(one,))))
+    [('@com.gmail.inbox', 'folder')]
+    """
+    return frozenset(
+        (function, name)
+        for template in grammar.templates
+        for function in named_functions(template)
+        for name in _GIVEN.findall(_TEXT.sub('""', template.body_text))
+    )
+
+
+_GIVEN = re.compile(r"([^\W\d]\w*)\s*=(?![=~>]|\s*\$\?)")
+
+
 def named_functions(template: Template) -> Iterator[str]:
     """Yield what may be a function in a body, with its class, in the order of the text.
 

@@ -14,12 +14,12 @@ from genie_dp.run.stage import Result
 from genie_dp.skills.load import TEMPLATES_FILE
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.templates.check import check_grammar, in_order
-from genie_dp.templates.grammar import Grammar, functions_in_bodies
+from genie_dp.templates.grammar import Grammar, functions_in_bodies, inputs_in_bodies
 from genie_dp.templates.inputs import Inputs, grammar_files, load_library, skills_or_shipped
 from genie_dp.templates.load import read_grammar
 
 # What is missing; where skills or statements could not be read, it may stand in those.
-_MISSING = frozenset(("G102", "G109", "K100"))
+_MISSING = frozenset(("G102", "G109", "K100", "K122", "K123"))
 # Of these, what templates lack of skills.
 _UNUSED = frozenset(("G102", "G109"))
 
@@ -188,7 +188,8 @@ def _find_gaps(
     """Note what skills lack; values that shipped lists have are not missing."""
     from genie_dp.skills.check import check_library, check_sentences
 
-    problems = check_library(library, functions_in_bodies(grammar))
+    given = None if grammar.functions else inputs_in_bodies(grammar)  # Python may give any
+    problems = check_library(library, functions_in_bodies(grammar), given)
     if lists is not None:
         problems, result.lists = lists(problems, library)
     result.problems += problems
