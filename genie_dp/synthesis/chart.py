@@ -101,7 +101,7 @@ def pattern_of(rule: GrammarRule, open_words: Collection[str] = ()) -> Pattern:
     steps = tuple(_join_fixed(_steps(rule)))
     words = frozenset(token for step in steps for token in _needed_tokens(rule, step))
     words -= frozenset(open_words)
-    has_gap = any(_is_open(rule, child.pool) for child in rule.layout.children)
+    has_gap = any(c.gap == GAP or _is_open(rule, c.pool) for c in rule.layout.children)
     head, tail = (_fixed_tokens(step) for step in (steps[:1], steps[-1:]))
     return Pattern(rule, steps, words, has_gap, head, tail)
 
@@ -304,7 +304,7 @@ class ChildSlot:
             tokens, start = tokens[1:], 1
         places: View = tuple(range(start, start + len(tokens)))
         gap = self.child.gap
-        if gap is None:
+        if gap is None or gap == GAP:
             candidates = self._candidates(tokens, places, source)
             if candidates:
                 yield [candidates]
@@ -568,7 +568,7 @@ def _printed_words(slot: ChildSlot, unprinted: SayableWords) -> SayableWords:
     words = SayableWords(
         set(unprinted.first), set(unprinted.last), set(unprinted.every), unprinted.is_bare
     )
-    if child.gap:
+    if child.gap and child.gap != GAP:
         _fill(
             words,
             SayableWords(set(child.gap.split()), set(child.gap.split()), set(child.gap.split())),
@@ -954,7 +954,14 @@ class Chart:
         gaps: dict[tuple[int, int], None] = {}
         for pattern in self.grammar.index[slot.pool, True].find(tokens):
             first, last = len(pattern.head), length - len(pattern.tail)
-            if sum(isinstance(step, ChildPlace) for step in pattern.steps) == 1:
+            slots = self.grammar.slots_of[id(pattern)]
+            if slots and slots[0].child.gap == GAP and pattern.steps[0] == ChildPlace(0):
+                # Where the first child has its gap; what comes after tells where that child ends.
+                rest = slots[1:2] if len(pattern.steps) > 1 and not pattern.tail else ()
+                for end in range(1, length + 1 - len(pattern.tail)):
+                    if all(slot.may_say(tokens[end:]) for slot in rest):
+                        gaps |= dict.fromkeys(self.gaps(slots[0], tokens[:end]))
+            elif sum(isinstance(step, ChildPlace) for step in pattern.steps) == 1:
                 gaps[first, last] = None
             else:
                 gaps |= {(a, b): None for a in range(first, last) for b in range(a, last + 1)}
