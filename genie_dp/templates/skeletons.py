@@ -43,7 +43,10 @@ class @@NAME@
   action add_note(
     in req text : String #[string_values="@NAME@:text"]
       #_[canonical={base=["text"]}]
-      #_[prompt="What should the note say?"])
+      #_[prompt="What should the note say?"],
+    in opt day : Date
+      #_[canonical={base=["day"], adverb=["for #"]}]
+      #_[prompt="For which day?"])
     #_[canonical="add a @WORDS@ note"]
     #_[confirmation="add the note $text to @WORDS@"]
     #[doc="Writes a note."];
