@@ -20,8 +20,9 @@ from genie_dp.templates.load import read_grammar
 
 # What is missing; where skills or statements could not be read, it may stand in those.
 _MISSING = frozenset(("G102", "G109", "K100", "K122", "K123"))
-# Of these, what templates lack of skills.
+# Of these, what templates lack of skills, and what skills lack of templates.
 _UNUSED = frozenset(("G102", "G109"))
+_UNSAID = frozenset(("K100", "K122", "K123"))
 
 Trial = Callable[[Grammar, Language, Any], list[Problem]]
 """Returns the templates whose children make no program together (`synthesis.fits.misfits`)."""
@@ -112,6 +113,7 @@ def run(
     result.sources |= read.sources
     if isinstance(library, SkillLibrary):
         _find_gaps(library, read, lists, result)
+        result.problems = _without_echoes_of_classes(result.problems, problems)
     result.problems += problems
     if not is_whole:
         result.problems = [p for p in result.problems if p.code not in _MISSING]
@@ -171,6 +173,19 @@ def _without_echoes(
         return problem.code == "T001" and any(name in problem.message for name in classes)
 
     return [problem for problem in problems if not is_echo(problem)]
+
+
+def _without_echoes_of_classes(found: list[Problem], others: list[Problem]) -> list[Problem]:
+    """Return what was found, but for functions unsaid since a `for` beside them names no class.
+
+    The templates after it are theirs (G033 says so).
+    """
+    misnamed = {_folder(problem) for problem in others if problem.code == "G033"}
+    return [p for p in found if p.code not in _UNSAID or _folder(p) not in misnamed]
+
+
+def _folder(problem: Problem) -> Path | None:
+    return Path(problem.span.file).parent if problem.span is not None else None
 
 
 def _convert_datasets(library: SkillLibrary, result: CheckResult) -> Sequence[Any]:
