@@ -99,9 +99,7 @@ def function_phrases(annotations: Iterable[Annotation]) -> tuple[str, ...]:
     return texts(canonical.value)
 
 
-def parameter_phrases(
-    annotations: Iterable[Annotation], direction: str = "out"
-) -> Phrases:
+def parameter_phrases(annotations: Iterable[Annotation], direction: str = "out") -> Phrases:
     """Return part of speech -> phrases of a parameter, in the order of PARTS.
 
     A bare text or list is `base`. A phrase that needs a place for its value and has none gets it

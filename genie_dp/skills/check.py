@@ -268,16 +268,17 @@ def _part_problems(param: ParamDecl, part: str, value: object) -> Iterator[Probl
     note = find(param.annotations, "canonical")
     span = note.span if note else param.span
     ours = part_of_speech(part, param.direction)
+    is_output = param.direction == "out"
     if ours not in PARTS:
         if part not in UNUSED:
             hint = did_you_mean(part, PARTS) or f"parts of speech: {', '.join(PARTS)}"
             yield _warning("K107", f"unknown part of speech {part!r}", span, hint)
         return
     if ours in ADVERBS and ours == part and param.direction != "in opt":
-        sort = "an output" if param.direction == "out" else "a required input"
+        sort = "an output" if is_output else "a required input"
         message = f"{ours!r} does not go with {sort}, {param.name!r}"
         hint = "it goes with optional inputs"
-        if param.direction == "out":
+        if is_output:
             hint += '; of outputs, passive_verb is said after the noun: "in #"'
         yield _warning("K110", message, span, hint)
     elif not _goes_with(ours, param.type):
@@ -298,7 +299,8 @@ def _part_problems(param: ParamDecl, part: str, value: object) -> Iterator[Probl
             yield _warning("K117", message, span, f'write "{_without_that(phrase)}"')
         if ours not in WITH_VALUE and has_place(phrase):
             message = f"{part} phrase {phrase!r} has a place for a value, which {part} has not"
-            yield _warning("K109", message, span, 'take "#" away, or call it property')
+            hint = 'take "#" away'
+            yield _warning("K109", message, span, hint + ", or call it property" * is_output)
 
 
 def _without_that(phrase: str) -> str:
