@@ -139,10 +139,9 @@ def _without_inputs(tokens: tuple[str, ...]) -> list[tuple[str, str]]:
             ends = [token]
         elif token in _AFTER_CALL:
             ends = []
-        elif token.startswith("param:") and ends:
-            if before != ends[0]:
-                pairs += [(end, token) for end in ends if is_content(end)]
-                ends.append(before)
+        elif token.startswith("param:") and ends and before != ends[0]:
+            pairs += [(end, token) for end in ends if is_content(end)]
+            ends.append(before)
     return pairs
 
 
