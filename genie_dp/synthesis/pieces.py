@@ -263,8 +263,12 @@ def _prepositions(piece: Piece) -> tuple[str, ...]:
 
 
 def _ends_in_text(piece: Piece) -> bool:
-    return f'"{piece.words[-1:]}":{{"type":"String"' in piece.slots
+    # Told by the token form, `param:title:String = QUOTED_STRING_0`: pieces of `describe` have no slots.
+    before, found, _ = piece.value.text.partition(piece.words[-1:] or GAP)
+    return bool(found) and _TEXT_BEFORE.search(before) is not None
 
+
+_TEXT_BEFORE = re.compile(r":String \S+ $")
 
 # Read from the words of a piece; first and last without its determiner.
 OF_WORDS: Mapping[str, Callable[[Piece], str | bool | tuple[str, ...]]] = {

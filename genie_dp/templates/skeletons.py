@@ -145,6 +145,10 @@ COMMAND := a:VP[gap=o:SOURCE] -> now => o => a(o) if a.gap == o.key;
 
 SOURCE := 'the' o:OUTPUT[pos=base] 'of' q:NP -> q.o if o.function == q.function;
 
+VP := a:VP p:INPUT[pos=adverb, gap=v:VALUE] -> a(p = v)
+  if p.function == a.function and p.type == v.type and p.name not in a.inputs
+  and not a.ends_in_text;
+
 NP := q:NP p:PRED -> q filter p if p.function == q.function;
 PRED := p:OUTPUT[pos=passive_verb, gap=v:VALUE] -> p == v if p.type == v.type;
 PRED := 'with' p:OUTPUT[pos=property, gap=v:VALUE] -> p == v if p.type == v.type;
