@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from genie_dp.run.collector import collect_seldom
 from tests.browser import chrome_in
 from tests.golden import Case, rewrite
 
@@ -19,6 +20,9 @@ settings.register_profile(
     "dev", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+
+# Libraries and parsers are large, and the collector would look through them again and again.
+collect_seldom()
 
 _NUMBERS = count()
 Golden = Callable[[Case, str], None]

@@ -1,6 +1,7 @@
 """The layers of the package: data goes one way, and a module imports only what comes before it."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import genie_dp
@@ -63,7 +64,7 @@ def part(path):
 
 def imports(path, *, top_level_only=False):
     """Yield (line, full name) of every import; of top-level ones only, if so asked."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     for node in _top_level(tree) if top_level_only else ast.walk(tree):
         match node:
             case ast.Import(names=names):
@@ -72,6 +73,11 @@ def imports(path, *, top_level_only=False):
                 yield from ((node.lineno, f"{module}.{name.name}") for name in names)
             case ast.ImportFrom():
                 yield node.lineno, "." * node.level
+
+
+@cache
+def tree_of(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def _top_level(tree):
@@ -162,7 +168,7 @@ def language_faults(paths, names):
         where = path.relative_to(ROOT).as_posix()
         if where.startswith("languages/"):
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             match node:
                 case ast.Constant(value=str(text)) if text in names:
                     if where != NAMES_DEFAULT_LANGUAGE:

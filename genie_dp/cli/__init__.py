@@ -9,6 +9,7 @@ import click
 
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.run.collector import collect_seldom
 
 # name -> (where the command is, its line in `genie-dp --help`). The line stands here so that help
 # imports no command; tests/cli/test_cli.py compares it with the command's own.
@@ -147,14 +148,15 @@ def main(args: Sequence[str] | None = None) -> None:
     usage; 3: an audit was inconclusive; 130: interrupted. Anything else is a bug and keeps its
     traceback.
     """
-    # Before numpy is imported. Parsers multiply small matrices, and threads that wait for each
-    # other take six times the CPU time of one (1,016 sentences, 2 busy cores, November 2026).
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.exit(run(args))
 
 
 def run(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code (see `main`)."""
+    # Before numpy is imported. Parsers multiply small matrices, and threads that wait for each
+    # other take six times the CPU time of one (1,016 sentences, 2 busy cores, November 2026).
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    collect_seldom()
     try:
         result = group.main(args, prog_name="genie-dp", standalone_mode=False)
         sys.stdout.flush()

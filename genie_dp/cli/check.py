@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from genie_dp.cli.options import grammar_option, library_options
 from genie_dp.cli.output import Format, show_problems
 from genie_dp.errors import GenieError
+
+if TYPE_CHECKING:
+    from genie_dp.templates.run import CheckResult
 
 
 @click.command("check")
@@ -37,16 +41,8 @@ def command(
     genie-dp check
     genie-dp check --skills thingpedia/com.gmail --format json
     """
-    from genie_dp.augment.values import without_listed
-    from genie_dp.languages import get_language
-    from genie_dp.synthesis.trials import misfits
-    from genie_dp.templates.run import run
-
     try:
-        result = run(
-            get_language(language), skills, grammar,
-            skip_broken=skip_broken, trial=misfits, lists=without_listed,
-        )  # fmt: skip
+        result = _check(language, skills, grammar, skip_broken=skip_broken)
     except GenieError as error:
         show_problems(error.problems, error.sources, format=format_)
         return 1
@@ -54,3 +50,31 @@ def command(
     for line in result.lines():
         click.echo(line, err=format_ == "json")
     return 1 if result.mistakes else 0
+
+
+def _check(
+    language: str, skills: Sequence[Path], grammar: Sequence[Path], *, skip_broken: bool
+) -> "CheckResult":
+    """Return what is wrong or odd, as it was found before where nothing has changed."""
+    from genie_dp.run.cache import Parsed
+    from genie_dp.templates.inputs import files_of_library
+
+    folders = files_of_library(language, skills)
+    kept = Parsed.from_skills(folders, "check", language, skip_broken, *map(str, grammar))
+    known: CheckResult | None = kept.load()
+    if known is not None:
+        return known
+    from genie_dp.augment.values import without_listed
+    from genie_dp.languages import get_language
+    from genie_dp.synthesis.trials import misfits
+    from genie_dp.templates.run import run
+
+    result = run(
+        get_language(language), skills, grammar,
+        skip_broken=skip_broken, trial=misfits, lists=without_listed,
+    )  # fmt: skip
+    # What is amiss may depend on files that are not there yet, and Python functions on anything.
+    if not result.mistakes and result.inputs and not result.inputs.grammar.functions:
+        result.inputs = None
+        kept.keep(result, result.sources | kept.texts())
+    return result

@@ -31,20 +31,51 @@ _NOT_VALIDATED = (
 )
 
 
+# Less is noise to a person: "delete a note" for "turn off the lights".
+_WORTH_SAYING = 0.05  # confidence
+
+
+class English:
+    """Says programs in English.
+
+    The first program waits for the templates of its own skills alone, a fifth of the time; once one
+    of other skills comes, all are read.
+    """
+
+    def __init__(self, inputs: Inputs):
+        """Remember where the templates are."""
+        self.inputs = inputs
+        self._describer: Describer | None = None
+        self._classes: frozenset[str] | None = frozenset()  # those it knows; None for all
+
+    def confirm(self, program: str) -> str:
+        """Return what an assistant says that it is about to do (`Describer.confirm`)."""
+        language = self.inputs.language
+        functions = language.functions(language.parse(program))
+        classes = frozenset(name.rpartition(".")[0] for name in functions)
+        if self._describer is None:
+            self._describer = Describer.from_inputs(self.inputs, functions=functions)
+            self._classes = classes if functions else None
+        elif self._classes is not None and not classes <= self._classes:
+            self._describer = Describer.from_inputs(self.inputs)
+            self._classes = None
+        return self._describer.confirm(program)
+
+
 @dataclass(frozen=True, slots=True)
 class ParseSession:
     """A parser with what is shown beside its programs.
 
     Attributes:
         count: programs of each sentence, at most.
-        describer: says programs in English; None where nothing does.
+        english: says programs in English; None where nothing does.
         tables: rows that queries answer; None where nothing is to be run.
         names: kind of entity -> names that belong to who asks.
     """
 
     parser: Parser
     count: int = 1
-    describer: Describer | None = None
+    english: "English | None" = None
     tables: Tables | None = None
     names: Mapping[str, Sequence[str]] | None = None
 
@@ -84,10 +115,10 @@ class ParseSession:
                 )
                 raise GenieError(Problem("N042", message, hint="leave --tables out"))
             rows = read_tables(tables, library)
-        describer = None
+        english = None
         if config.english and language.has_skills:
-            describer = Describer.from_inputs(load_inputs(language.name, parser.skills))
-        return cls(parser, config.count, describer, rows, read_names(names) if names else None)
+            english = English(load_inputs(language.name, parser.skills))
+        return cls(parser, config.count, english, rows, read_names(names) if names else None)
 
     def parse(self, sentences: Sequence[str], *, context: Reply | None = None) -> list[Reply]:
         """Return a reply to each sentence; `context` is that whose question they answer."""
@@ -120,12 +151,14 @@ class ParseSession:
     def as_text(self, reply: Reply, *, with_sentence: bool) -> str:
         """Return a reply as lines for a person."""
         lines = [reply.sentence] if with_sentence else []
+        answers = reply.answers
         if reply.question:
             lines.append(reply.question)
         elif reply.refused:
-            nearest = " The nearest that I can do:" if reply.answers else ""
+            answers = tuple(x for x in answers if x.confidence >= _WORTH_SAYING)
+            nearest = " The nearest that I can do:" if answers else ""
             lines.append(f"I do not know: {REFUSALS[reply.refused]}.{nearest}")
-        for answer in reply.answers:
+        for answer in answers:
             lines.append(answer.code)
             if english := self._english(answer):
                 lines.append(f"  {english}")
@@ -139,7 +172,7 @@ class ParseSession:
         return "\n".join(lines)
 
     def _english(self, answer: Answer) -> str:
-        return "" if self.describer is None else self.describer.confirm(answer.code)
+        return "" if self.english is None else self.english.confirm(answer.code)
 
     def _effects(self, answer: Answer, tables: Tables) -> Iterator[str]:
         return effects(answer.code, self.parser.target.language, tables, now=datetime.now())

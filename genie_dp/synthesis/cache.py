@@ -1,8 +1,7 @@
 """What rows are drawn from, kept in the user's cache beside what was read of the templates.
 
-A long run is often not the only one: it is gone on with, made in shards, made again with more rows.
-Writing its pools takes two thirds of a second, and saves over one each time (docs/benchmarks.md);
-so short runs, those of somebody who edits templates, keep the leaves alone.
+A run is often not the only one: it is gone on with, made in shards, made again with more rows.
+Writing its pools takes two thirds of a second, and saves three each time (docs/benchmarks.md).
 """
 
 import hashlib
@@ -15,7 +14,6 @@ from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.engine import SampledPools, SynthesisEngine, make_leaves, pool_settings
 from genie_dp.templates.inputs import Inputs
 
-_LEAST_DRAWS = 200_000  # draws
 _MOST_FILES = 2  # files, 27 MB each with the shipped library (November 2026)
 
 
@@ -53,9 +51,9 @@ def load_pools(inputs: Inputs, config: SynthesisConfig) -> SampledPools | None:
 
 
 def save_pools(inputs: Inputs, engine: SynthesisEngine) -> None:
-    """Keep what an engine draws from, if many rows are made of it and it is not kept yet."""
+    """Keep what an engine draws from, if it is not kept yet."""
     place = _pools_file(inputs, engine.config)
-    if place is not None and engine.plan.total > _LEAST_DRAWS and not place.exists():
+    if place is not None and not place.exists():
         content = SampledPools.from_pools(engine.lexicon, engine.pools, engine.cells)
         keep_pickled(place, content, most=_MOST_FILES)
 

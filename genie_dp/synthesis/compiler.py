@@ -40,6 +40,7 @@ from genie_dp.templates.grammar import (
     absent_names,
     compile_body,
     functions_in_bodies,
+    only_of,
     place_in_file,
     subset,
 )
@@ -204,14 +205,19 @@ def compile_grammar(
     return _GrammarCompiler(grammar, language, library, config, lexicon).compile()
 
 
-def compile_inputs(inputs: Inputs, subsets: Sequence[str] = ()) -> CompiledGrammar:
+def compile_inputs(
+    inputs: Inputs, subsets: Sequence[str] = (), functions: Collection[str] = ()
+) -> CompiledGrammar:
     """Return the rules of templates that are to be looked at: rows that fail are left out.
 
     Args:
         inputs: a grammar with its library.
         subsets: names of subsets whose flagged templates take part; empty for those of training.
+        functions: those of whose skills templates may speak; empty for all.
     """
     grammar = subset(inputs.grammar, subsets or (DEFAULT_SUBSET,))
+    if functions:
+        grammar = only_of(grammar, functions, inputs.library)
     roots = tuple(category.name for category in grammar.roots())
     config = SynthesisConfig(on_error="skip", roots=roots)
     return compile_grammar(grammar, inputs.language, inputs.library, config)

@@ -4,7 +4,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -116,10 +116,19 @@ class Describer:
         self.grammar = TargetGrammar(self.compiled)
 
     @classmethod
-    def from_inputs(cls, inputs: Inputs, config: ReverseConfig | None = None) -> "Describer":
-        """Return what describes programs by a grammar; its rows that fail are left out."""
+    def from_inputs(
+        cls, inputs: Inputs, config: ReverseConfig | None = None, functions: Collection[str] = ()
+    ) -> "Describer":
+        """Return what describes programs by a grammar; its rows that fail are left out.
+
+        Args:
+            inputs: the grammar, with its library.
+            config: which templates are read, and how deep.
+            functions: those that programs may have, which takes less time; empty for all.
+        """
         config = config or ReverseConfig()
-        return cls(compile_inputs(inputs, config.subsets), inputs.library, config.max_depth)
+        compiled = compile_inputs(inputs, config.subsets, functions)
+        return cls(compiled, inputs.library, config.max_depth)
 
     def describe(self, program: Any) -> Description:
         """Return the most natural sentence for a program: a tree, or a text in either form.

@@ -95,6 +95,30 @@ def subset(grammar: Grammar, names: Collection[str] = (DEFAULT_SUBSET,)) -> Gram
     return replace(grammar, templates=tuple(templates))
 
 
+def only_of(grammar: Grammar, functions: Collection[str], library: Library) -> Grammar:
+    """Return the grammar without templates that speak of skills which none of these functions has.
+
+    >>> from genie_dp.resources import data_folder
+    >>> from genie_dp.skills.load import load_library
+    >>> library = load_library([data_folder("thingpedia") / x for x in ("com.gmail", "com.bbc")])
+    >>> mail, news = (Template("t", "NP", (), (), text, None) for text in ("@com.gmail.inbox()",
+    ...     "@com.bbc.top_stories()"))
+    >>> both = Grammar(templates=(mail, news))
+    >>> only_of(both, ["@com.gmail.compose"], library).templates == (mail,)
+    True
+    """
+    named = {name.rpartition(".")[0] for name in functions}
+    apart = {signature.qualified.rpartition(".")[0] for signature in library.functions()} - named
+    templates = tuple(
+        template
+        for template in grammar.templates
+        if not any(
+            name in apart or name.rpartition(".")[0] in apart for name in named_functions(template)
+        )
+    )
+    return replace(grammar, templates=templates)
+
+
 def in_subset(template: Template, name: str) -> bool:
     """Tell whether the flags of a template let it into a subset."""
     flags = dict(template.flags)

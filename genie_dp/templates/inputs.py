@@ -73,11 +73,13 @@ def load_library(
     """
     if not get_language(language).has_skills:
         return read_library(language, skills, skip_broken=skip_broken)
-    parsed = Parsed.from_skills(_or_shipped(language, skills), language, skip_broken, "library")
+    parsed = Parsed.from_skills(
+        files_of_library(language, skills), language, skip_broken, "library"
+    )
     library: Library | None = parsed.load()
     if library is not None:
         return library
-    library = read_library(language, _or_shipped(language, skills), skip_broken=skip_broken)
+    library = read_library(language, files_of_library(language, skills), skip_broken=skip_broken)
     if not library.skipped:  # else it is to be told again
         parsed.keep(library, library.sources)
     return library
@@ -139,13 +141,13 @@ def load_inputs(
     files = grammar_files(grammar)
     places = (tuple(skills), tuple(files), skip_broken)
     parsed = Parsed.from_skills(
-        _or_shipped(language, skills), language, skip_broken, *map(str, files)
+        files_of_library(language, skills), language, skip_broken, *map(str, files)
     )
     cached = parsed.load()
     if cached is not None:
         library, read, sources = cached
         return Inputs(get_language(language), library, read, sources, *places, kept=parsed.path)
-    library = read_library(language, _or_shipped(language, skills), skip_broken=skip_broken)
+    library = load_library(language, skills, skip_broken=skip_broken)
     inputs = _put_together(
         library, tuple(files), language=language, skills=tuple(skills), skip_broken=skip_broken
     )
@@ -189,6 +191,11 @@ def skills_or_shipped(skills: Sequence[Path]) -> Sequence[Path]:
     return skills or [data_folder("thingpedia")]
 
 
+def files_of_library(language: str, skills: Sequence[Path]) -> Sequence[Path]:
+    """Return the folders of skills of a language, else its files of declarations, as given."""
+    return skills_or_shipped(skills) if get_language(language).has_skills else skills
+
+
 def read_library(language: str, skills: Sequence[Path], *, skip_broken: bool) -> Library:
     """Return the library of the given files, and of no others, read anew.
 
@@ -201,10 +208,6 @@ def read_library(language: str, skills: Sequence[Path], *, skip_broken: bool) ->
     from genie_dp.skills import load
 
     return load.load_library(list(skills), skip_broken=skip_broken)
-
-
-def _or_shipped(language: str, skills: Sequence[Path]) -> Sequence[Path]:
-    return skills_or_shipped(skills) if get_language(language).has_skills else skills
 
 
 def _put_together(

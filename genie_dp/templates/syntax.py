@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from importlib.resources import files
 from pathlib import PurePath
 from typing import Any, cast
 
@@ -17,6 +18,7 @@ from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.run.cache import load_lark
 from genie_dp.skills.words import tokenize
 from genie_dp.templates.ast import (
     Category,
@@ -362,9 +364,9 @@ DEEPEST = 50
 
 @lru_cache(maxsize=1)
 def _parser() -> Lark:
-    return Lark.open(
-        "template.lark",
-        rel_to=__file__,
+    grammar = files("genie_dp.templates") / "template.lark"
+    return load_lark(
+        grammar.read_text(encoding="utf-8"),
         start="statement",
         parser="lalr",
         lexer="contextual",

@@ -39,7 +39,7 @@ def programs(name):
     return tuple(random.Random("describe").sample(texts, len(texts)))
 
 
-COUNTS = [100, pytest.param(800, marks=pytest.mark.slow)]
+COUNTS = [100, pytest.param(300, marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize("count", COUNTS)
@@ -115,7 +115,7 @@ def drawn(seed):
         return None
 
 
-@pytest.mark.parametrize("count", [60, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [60, pytest.param(150, marks=pytest.mark.slow)])
 def test_what_templates_say_in_any_program_is_read_back(count):
     describer, explainer = both("shipped")
     language = shipped().language

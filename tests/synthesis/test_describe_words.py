@@ -289,10 +289,10 @@ def test_programs_that_differ_are_said_otherwise(rng):
 @pytest.mark.slow
 def test_many_programs_that_differ_are_said_otherwise():
     counts = Counter()
-    for seed in range(5000):
+    for seed in range(1500):
         assert_programs_differ_in_words(Random(f"words:{seed}"), counts)
-    assert counts["programs"] > 10_000
-    assert counts["different"] > 3_000
+    assert counts["programs"] > 3_000
+    assert counts["different"] > 900
 
 
 def test_nothing_of_a_value_is_left_out():

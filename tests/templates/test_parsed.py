@@ -11,7 +11,6 @@ from genie_dp.cli.inputs import load_inputs, load_library_of
 from genie_dp.errors import GenieError
 from genie_dp.run import cache as parsed
 from genie_dp.run.cache import keep_pickled, load_pickled
-from genie_dp.synthesis import cache as drawn
 from genie_dp.synthesis import cache as lexicon
 from genie_dp.synthesis import engine
 from genie_dp.synthesis import run as synthesis_job
@@ -62,7 +61,7 @@ def test_what_was_read_is_not_read_again(project, kept, readings):
     assert len(readings) == 1
     assert second.grammar == first.grammar
     assert second.fingerprint() == first.fingerprint()
-    assert len(list(kept.glob("*.pickle"))) == 1
+    assert len(list(kept.glob("*.pickle"))) == 2  # the library has one of its own
 
 
 def test_rows_are_the_same_with_and_without(project, kept, tmp_path, monkeypatch):
@@ -103,9 +102,9 @@ def test_a_new_skill_is_read(project, kept, readings):
 
 def test_an_entry_that_was_cut_short_is_written_again(project, kept, readings):
     inputs_of(project)
-    entry = next(kept.glob("*.pickle"))
-    whole = entry.read_bytes()
-    entry.write_bytes(whole[: len(whole) // 2])
+    for entry in kept.glob("*.pickle"):
+        whole = entry.read_bytes()
+        entry.write_bytes(whole[: len(whole) // 2])
     inputs_of(project)
     assert len(readings) == 2
     inputs_of(project)
@@ -175,7 +174,8 @@ def test_other_functions_have_other_leaves(project, kept, made, tmp_path):
 def test_a_sample_of_leaves_is_not_kept(project, kept, made, tmp_path, monkeypatch):
     monkeypatch.setattr(engine, "MOST_LEAVES", 1)
     for number in range(2):
-        assert project.run("--size", 50, "--output", tmp_path / f"{number}.jsonl") == 0
+        output = tmp_path / f"{number}.jsonl"
+        assert project.run("--size", 50, "--seed", number, "--output", output) == 0
     assert len(made) == 2
 
 
@@ -217,8 +217,7 @@ def drawn_files(kept) -> list[str]:
 
 @pytest.fixture
 def sampled(monkeypatch) -> list[object]:
-    """Return a list that grows by one whenever pools are sampled; short runs count as long."""
-    monkeypatch.setattr(drawn, "_LEAST_DRAWS", 100)
+    """Return a list that grows by one whenever pools are sampled."""
     return calls(monkeypatch, synthesis_job, "build_engine")
 
 
@@ -251,10 +250,27 @@ def test_other_settings_have_other_pools(project, kept, sampled, tmp_path, optio
     assert len(drawn_files(kept)) == 2
 
 
-def test_only_long_runs_keep_what_they_draw_from(project, kept, sampled, tmp_path, monkeypatch):
-    monkeypatch.setattr(drawn, "_LEAST_DRAWS", 10_000)
-    assert project.run("--size", 200, "--output", tmp_path / "pairs.jsonl") == 0
-    assert not drawn_files(kept)
+def test_what_is_used_stays_longest(kept):
+    first, second, third = (kept / f"{name}.pickle" for name in "abc")
+    for place in (first, second):
+        keep_pickled(place, [place.name], most=2)
+        os.utime(place, (1, 1 if place == first else 2))
+    assert load_pickled(first) == ["a.pickle"]
+    keep_pickled(third, [], most=2)
+    assert [path.name for path in sorted(kept.iterdir())] == ["a.pickle", "c.pickle"]
+
+
+def test_tables_of_lark_are_kept_and_another_grammar_has_its_own(kept):
+    def parse(word: str):
+        return parsed.load_lark(f"start: /{word}/", parser="lalr").parse(word)
+
+    first = parse("one")
+    (place,) = kept.glob("*.lark")
+    assert parse("one") == first
+    assert parse("two") != first
+    assert len(list(kept.glob("*.lark"))) == 2
+    place.write_bytes(b"cut short")
+    assert parse("one") == first
 
 
 def test_pools_of_two_runs_stay(project, kept, sampled, tmp_path):

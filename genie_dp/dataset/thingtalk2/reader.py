@@ -21,6 +21,7 @@ from genie_dp.languages.thingtalk.transform import ValueReader, unquote
 from genie_dp.languages.thingtalk.traverse import children, functions_used
 from genie_dp.languages.types import Measure, is_slot, slot_stem
 from genie_dp.languages.units import SHIPPED
+from genie_dp.run.cache import load_lark
 
 # ruff: noqa: D102 - one method per rule of grammar.lark, which says what it reads
 
@@ -358,7 +359,7 @@ def join(left: Any, right: Any) -> ast.Join:
 @cache
 def _parser() -> Lark:
     grammar = files("genie_dp.dataset.thingtalk2").joinpath("grammar.lark").read_text("utf-8")
-    return Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=False)
+    return load_lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=False)
 
 
 def read_statements(text: str) -> tuple[list[list[Any]], tuple[NewPlaceholder, ...]]:

@@ -30,6 +30,7 @@ from genie_dp.languages.thingtalk.transform import (
 )
 from genie_dp.languages.types import Type
 from genie_dp.languages.units import SHIPPED
+from genie_dp.run.cache import load_lark
 
 # A group is named as a whole when all terminals of the first set may stand; its name then stands
 # for those of the second set as well. The larger groups come first.
@@ -610,7 +611,7 @@ _CHILDREN = _Holes()
 @cache
 def _lark() -> Lark:
     grammar = files("genie_dp.languages.thingtalk") / "grammar.lark"
-    return Lark(
+    return load_lark(
         grammar.read_text(encoding="utf-8"),
         parser="lalr",
         lexer="contextual",
