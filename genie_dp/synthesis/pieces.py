@@ -263,7 +263,7 @@ def _prepositions(piece: Piece) -> tuple[str, ...]:
 
 
 def _ends_in_text(piece: Piece) -> bool:
-    # Told by the token form, `param:title:String = QUOTED_STRING_0`: pieces of `describe` have no slots.
+    # As tokens write it, `param:title:String = ..`: pieces of `describe` have no slots.
     before, found, _ = piece.value.text.partition(piece.words[-1:] or GAP)
     return bool(found) and _TEXT_BEFORE.search(before) is not None
 
