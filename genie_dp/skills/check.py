@@ -9,7 +9,8 @@
 | K115 braces in a phrase that are no inflection | K116 phrase that no sentence has |
 | K117 phrase of a comparison that begins with "that" |
 | K118 sentence with two programs | K119 programs of skills that are not loaded |
-| K121 eval.tsv without its header |
+| K121 eval.tsv without its header | K122 input that nothing says |
+| K123 required input that no template gives |
 """
 
 import re
@@ -29,7 +30,7 @@ from genie_dp.languages.thingtalk.tokens import tokens
 from genie_dp.languages.thingtalk.traverse import functions
 from genie_dp.languages.thingtalk.typecheck import check
 from genie_dp.skills.annotations import (
-    OTHER_NAMES,
+    ADVERBS,
     PARTS,
     UNUSED,
     WITH_VALUE,
@@ -40,6 +41,7 @@ from genie_dp.skills.annotations import (
     function_phrases,
     has_place,
     parameter_phrases,
+    part_of_speech,
     text_of,
     texts,
 )
@@ -59,8 +61,11 @@ ANNOTATIONS = frozenset(
     )
 )  # fmt: skip
 _BOOLEAN_PARTS = frozenset(
-    ("adjective_true", "adjective_false", "predicate_true", "predicate_false")
-)
+    (
+        "adjective_true", "adjective_false", "predicate_true", "predicate_false",
+        "adverb_true", "adverb_false",
+    )
+)  # fmt: skip
 _INFLECTION = re.compile(r"\{[^{}/]*/[^{}/]*(?:/[^{}/]*)?\}")
 _BRACE = re.compile("[{}]")
 _NO_WORD = re.compile(r"\d|[a-z][A-Z]|^[^aeiouyAEIOUY]*$")
@@ -71,7 +76,11 @@ Known = dict[int, tuple[ClassDef, tuple[Problem, ...]]]
 
 
 def check_library(
-    library: SkillLibrary, templated: Collection[str] | None = None, *, known: Known | None = None
+    library: SkillLibrary,
+    templated: Collection[str] | None = None,
+    given: Collection[tuple[str, str]] | None = None,
+    *,
+    known: Known | None = None,
 ) -> list[Problem]:
     """Return what is missing or odd in a library, in the order of its files.
 
@@ -79,6 +88,7 @@ def check_library(
         library: the library to look at.
         templated: the functions, such as "@com.gmail.inbox", that some template speaks of; None
             where that is not known.
+        given: (function, input) of what some template gives a value; None where that is not known.
         known: classes that were looked at before; it gets those that are looked at now.
     """
     problems: list[Problem] = []
@@ -95,6 +105,8 @@ def check_library(
         known.update(found)
     if templated is not None:
         problems.extend(_functions_without_template(library, templated))
+        if given is not None:
+            problems.extend(_inputs_without_words(library, templated, given))
     problems.extend(_missing_values(library))
     return problems
 
@@ -116,6 +128,42 @@ def _functions_without_template(
                 function.span,
                 "no sentence will use it: write a template for it in templates.genie",
             )
+
+
+def _inputs_without_words(
+    library: SkillLibrary, templated: Collection[str], given: Collection[tuple[str, str]]
+) -> Iterator[Problem]:
+    """Yield the inputs that no sentence says, of functions that some template speaks of."""
+    for definition in (c for skill in library.skills for c in skill.classes):
+        for function in definition.functions:
+            name = f"@{definition.name}.{function.name}"
+            for param in function.params if name in templated else ():
+                if param.direction == "out" or (name, param.name) in given:
+                    continue
+                if param.direction == "in req":
+                    yield _warning(
+                        "K123",
+                        f"no template of {name} gives its required input {param.name!r}",
+                        param.span,
+                        "no sentence will be a whole command: write a template that says it, with "
+                        f"{param.name} = $x in its body",
+                    )
+                elif not ADVERBS & parameter_phrases(param.annotations, param.direction).keys():
+                    yield _warning(
+                        "K122",
+                        f"nothing says the input {param.name!r} of {name}",
+                        param.span,
+                        f"write {_example_of_adverb(param)}, or a template with "
+                        f"{param.name} = $x in its body",
+                    )
+
+
+def _example_of_adverb(param: ParamDecl) -> str:
+    """Return an annotation that would say an input."""
+    words = param.name.replace("_", " ")
+    if _element(param.type) == ty.BOOLEAN:
+        return f'#_[canonical={{adverb_true=["with {words}"]}}]'
+    return f'#_[canonical={{adverb=["with the {words} #"]}}]'
 
 
 # ------------------------------------------------------------------------------- classes
@@ -234,13 +282,21 @@ def _enum_problems(param: ParamDecl) -> Iterator[Problem]:
 def _part_problems(param: ParamDecl, part: str, value: object) -> Iterator[Problem]:
     note = find(param.annotations, "canonical")
     span = note.span if note else param.span
-    ours = OTHER_NAMES.get(part, part)
+    ours = part_of_speech(part, param.direction)
+    is_output = param.direction == "out"
     if ours not in PARTS:
         if part not in UNUSED:
             hint = did_you_mean(part, PARTS) or f"parts of speech: {', '.join(PARTS)}"
             yield _warning("K107", f"unknown part of speech {part!r}", span, hint)
         return
-    if not _goes_with(ours, param.type):
+    if ours in ADVERBS and ours == part and param.direction != "in opt":
+        sort = "an output" if is_output else "a required input"
+        message = f"{ours!r} does not go with {sort}, {param.name!r}"
+        hint = "it goes with optional inputs"
+        if is_output:
+            hint += '; of outputs, passive_verb is said after the noun: "in #"'
+        yield _warning("K110", message, span, hint)
+    elif not _goes_with(ours, param.type):
         message = f"{ours!r} does not go with {param.name!r} of type {param.type}"
         yield _warning("K110", message, span, _types_of(ours))
     for phrase in texts(value):
@@ -258,7 +314,8 @@ def _part_problems(param: ParamDecl, part: str, value: object) -> Iterator[Probl
             yield _warning("K117", message, span, f'write "{_without_that(phrase)}"')
         if ours not in WITH_VALUE and has_place(phrase):
             message = f"{part} phrase {phrase!r} has a place for a value, which {part} has not"
-            yield _warning("K109", message, span, 'take "#" away, or call it property')
+            hint = 'take "#" away'
+            yield _warning("K109", message, span, hint + ", or call it property" * is_output)
 
 
 def _without_that(phrase: str) -> str:
@@ -278,12 +335,16 @@ def _goes_with(part: str, type_: ty.Type) -> bool:
         return element == ty.BOOLEAN
     if part in ("more", "less"):
         return is_numeric(element) or element in (ty.DATE, ty.TIME)
+    if part == "adverb":
+        return type_ != ty.BOOLEAN
     return part not in ("after", "before") or element in (ty.DATE, ty.TIME)
 
 
 def _types_of(part: str) -> str:
     if part in _BOOLEAN_PARTS:
         return "it goes with Boolean"
+    if part == "adverb":
+        return "of a Boolean say adverb_true and adverb_false"
     return "it goes with Date and Time" if part in ("after", "before") else "it goes with numbers"
 
 

@@ -309,7 +309,7 @@ def _function(
         parameter_phrases={
             p.name: phrases
             for p in params.values()
-            if (phrases := parameter_phrases(p.annotations))
+            if (phrases := parameter_phrases(p.annotations, p.direction))
         },
         enum_phrases={
             key: words for p in params.values() for key, words in enum_phrases(p).items()

@@ -256,6 +256,28 @@ def _functions_in(body: str, class_name: str) -> frozenset[str]:
     return frozenset(_named_in(body, class_name))
 
 
+def inputs_in_bodies(grammar: Grammar) -> frozenset[tuple[str, str]]:
+    """Return (function, name) of what some body gives a value beside that function.
+
+    Other names with a value, such as attributes of a device, are among them. `$?` is no value.
+
+    >>> body = 'inbox(folder = "work", sender = $?) filter size == 5'
+    >>> one = Template("t", "NP", (), (), body, None, class_name="com.gmail")
+    >>> sorted(inputs_in_bodies(Grammar(templates=(one,))))
+    [('@com.gmail.inbox', 'folder')]
+    """
+    return frozenset().union(*(_inputs_in(t.body_text, t.class_name) for t in grammar.templates))
+
+
+@lru_cache(maxsize=20_000)
+def _inputs_in(body: str, class_name: str) -> frozenset[tuple[str, str]]:
+    names = _GIVEN.findall(_TEXT.sub('""', body))
+    return frozenset((f, name) for f in _functions_in(body, class_name) for name in names)
+
+
+_GIVEN = re.compile(r"([^\W\d]\w*)\s*=(?![=~>]|\s*\$\?)")
+
+
 def named_functions(template: Template) -> Iterator[str]:
     """Yield what may be a function in a body, with its class, in the order of the text.
 

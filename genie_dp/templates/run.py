@@ -2,7 +2,7 @@
 
 import os.path
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,16 +18,17 @@ from genie_dp.skills.load import load_library as read_skills
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.skills.thingpedia import ConvertedDatasets, convert
 from genie_dp.templates.check import GrammarChecker, in_order
-from genie_dp.templates.grammar import Grammar, functions_in_bodies
+from genie_dp.templates.grammar import Grammar, functions_in_bodies, inputs_in_bodies
 from genie_dp.templates.inputs import Inputs, grammar_files, load_library, skills_or_shipped
 from genie_dp.templates.load import Functions, Reading, read_grammar, run_functions
 from genie_dp.templates.syntax import FileParser
 from genie_dp.texts import ReadSource, read_source
 
 # What is missing; where skills or statements could not be read, it may stand in those.
-_MISSING = frozenset(("G102", "G109", "K100"))
-# Of these, what templates lack of skills.
+_MISSING = frozenset(("G102", "G109", "K100", "K122", "K123"))
+# Of these, what templates lack of skills, and what skills lack of templates.
 _UNUSED = frozenset(("G102", "G109"))
+_UNSAID = frozenset(("K100", "K122", "K123"))
 
 Trial = Callable[[Grammar, Language, Any], list[Problem]]
 """Returns the templates whose children make no program together (`synthesis.fits.misfits`)."""
@@ -132,7 +133,7 @@ class Checker:
         self._sentences = SentenceChecker(read)
         self._library: Library | None = None
         self._converted = ConvertedDatasets()
-        self._gaps: tuple[frozenset[str], list[Problem]] | None = None
+        self._gaps: tuple[Hashable, list[Problem]] | None = None
         self._classes: Known = {}
 
     def run(
@@ -177,6 +178,7 @@ class Checker:
         result.sources |= grammar.sources
         if isinstance(library, SkillLibrary):
             self._find_gaps(library, grammar, lists, result)
+            result.problems = _without_echoes_of_classes(result.problems, problems)
         result.problems += problems
         if not is_whole:
             result.problems = [p for p in result.problems if p.code not in _MISSING]
@@ -235,9 +237,11 @@ class Checker:
         self, library: SkillLibrary, grammar: Grammar, lists: Lists | None, result: CheckResult
     ) -> None:
         """Note what skills lack; values that shipped lists have are not missing."""
-        templated = functions_in_bodies(grammar)
-        if self._gaps is None or self._gaps[0] != templated:
-            self._gaps = templated, check_library(library, templated, known=self._classes)
+        # Python may give any input a value.
+        given = None if grammar.functions else inputs_in_bodies(grammar)
+        named = functions_in_bodies(grammar), given
+        if self._gaps is None or self._gaps[0] != named:
+            self._gaps = named, check_library(library, *named, known=self._classes)
         problems = self._gaps[1]
         if lists is not None:
             problems, result.lists = lists(problems, library)
@@ -317,6 +321,19 @@ def _without_echoes(
         return is_in_broken and not problem.code.startswith(("G", "S"))
 
     return [problem for problem in problems if not is_echo(problem)]
+
+
+def _without_echoes_of_classes(found: list[Problem], others: list[Problem]) -> list[Problem]:
+    """Return what was found, but for functions unsaid since a `for` beside them names no class.
+
+    The templates after it are theirs (G033 says so).
+    """
+    misnamed = {_folder(problem) for problem in others if problem.code == "G033"}
+    return [p for p in found if p.code not in _UNSAID or _folder(p) not in misnamed]
+
+
+def _folder(problem: Problem) -> Path | None:
+    return Path(problem.span.file).parent if problem.span is not None else None
 
 
 def _count_of(count: int, noun: str) -> str:
