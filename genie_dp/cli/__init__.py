@@ -81,6 +81,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "genie_dp.cli.serve:command",
         "Answer sentences with programs: over HTTP, and on a page to try it.",
     ),
+    "editor": (
+        "genie_dp.cli.editor:command",
+        "Answer an editor: mistakes, completion, hover, definitions, renaming, layout.",
+    ),
     "program": (
         "genie_dp.cli.program:command",
         "Check programs, and bring them into another form.",

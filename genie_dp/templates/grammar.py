@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -241,7 +242,18 @@ def functions_in_bodies(grammar: Grammar) -> frozenset[str]:
     >>> sorted(functions_in_bodies(Grammar(templates=(one,))))
     ['@light', '@light.power']
     """
-    return frozenset(name for template in grammar.templates for name in named_functions(template))
+    return frozenset().union(*map(functions_of, grammar.templates))
+
+
+def functions_of(template: Template) -> frozenset[str]:
+    """Return what may be a function in the body of a template, with its class."""
+    return _functions_in(template.body_text, template.class_name)
+
+
+@lru_cache(maxsize=20_000)
+def _functions_in(body: str, class_name: str) -> frozenset[str]:
+    """Return what may be a function in a text; templates are asked again and again."""
+    return frozenset(_named_in(body, class_name))
 
 
 def inputs_in_bodies(grammar: Grammar) -> frozenset[tuple[str, str]]:
@@ -274,11 +286,15 @@ def named_functions(template: Template) -> Iterator[str]:
     >>> list(named_functions(Template("t", "WP", (), (), body, None, class_name="com.gmail")))
     ['@com.gmail.monitor', '@com.gmail.inbox']
     """
-    for match in _FUNCTION.finditer(_TEXT.sub('""', template.body_text)):
+    yield from _named_in(template.body_text, template.class_name)
+
+
+def _named_in(body: str, class_name: str) -> Iterator[str]:
+    for match in _FUNCTION.finditer(_TEXT.sub('""', body)):
         name, after_selector, alone = match.groups()
         if alone is None:
             yield name
             if after_selector:
                 yield name + after_selector
-        elif template.class_name:
-            yield f"@{template.class_name}.{alone}"
+        elif class_name:
+            yield f"@{class_name}.{alone}"

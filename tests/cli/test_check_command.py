@@ -155,6 +155,16 @@ def test_a_broken_skill_hides_no_mistake_of_grammar_templates_and_other_skills(
     assert not [m for m in mistakes if m[0] == "T001"]
 
 
+def test_templates_of_a_broken_skill_add_no_echoes(project: Path, capsys) -> None:
+    """Neither what tries templates nor a `for` says that its class is unknown."""
+    skill = project / "skills" / "com.example.notes"
+    (skill / "skill.tt").write_text(SKILL.replace("String #[", "Strin #["))
+    for templates in (TEMPLATES, "for @com.example.notes;\nNP := 'my notes' -> notes();\n"):
+        (skill / "templates.genie").write_text(templates)
+        assert run([*CHECK, "--format", "json"]) == 1
+        assert [problem["code"] for problem in json.loads(capsys.readouterr().out)] == ["S005"]
+
+
 def test_one_word_of_two_skills_is_told_with_both_places(project: Path, capsys) -> None:
     other = project / "skills" / "com.example.other"
     other.mkdir()
