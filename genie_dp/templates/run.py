@@ -2,7 +2,7 @@
 
 import os.path
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -133,7 +133,7 @@ class Checker:
         self._sentences = SentenceChecker(read)
         self._library: Library | None = None
         self._converted = ConvertedDatasets()
-        self._gaps: tuple[Hashable, list[Problem]] | None = None
+        self._gaps: tuple[object, list[Problem]] | None = None  # by what templates say
         self._classes: Known = {}
 
     def run(
@@ -237,11 +237,11 @@ class Checker:
         self, library: SkillLibrary, grammar: Grammar, lists: Lists | None, result: CheckResult
     ) -> None:
         """Note what skills lack; values that shipped lists have are not missing."""
-        # Python may give any input a value.
-        given = None if grammar.functions else inputs_in_bodies(grammar)
-        named = functions_in_bodies(grammar), given
-        if self._gaps is None or self._gaps[0] != named:
-            self._gaps = named, check_library(library, *named, known=self._classes)
+        templated = functions_in_bodies(grammar)
+        given = None if grammar.functions else inputs_in_bodies(grammar)  # Python may give any
+        said = templated, given
+        if self._gaps is None or self._gaps[0] != said:
+            self._gaps = said, check_library(library, templated, given, known=self._classes)
         problems = self._gaps[1]
         if lists is not None:
             problems, result.lists = lists(problems, library)
