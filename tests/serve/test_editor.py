@@ -30,7 +30,7 @@ LAMP = """class @org.lamp
   action dim(
     in req level : Number #_[canonical={base=["brightness"]}] #_[prompt="How bright?"],
     in opt color : Enum(red,green) #_[canonical={base=["color"]}],
-    in opt power : Measure(notch) #_[canonical={base=["power"]}])
+    in opt power : Measure(notch) #_[canonical={base=["power"], adverb=["with power #"]}])
     #_[canonical="dim"];
 }
 """
