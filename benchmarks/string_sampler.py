@@ -79,7 +79,7 @@ class Sampler:
             inside: Say = lambda depth: self.choice(pool).replace("#", HOLE)  # noqa: E731
         else:
             inside = lambda depth: self.sentence(child.category, depth)  # noqa: E731
-        if gap is None:
+        if gap is None or gap.values == ("#",):  # which stays open
             return inside
         filler = self._child(gap.child) if gap.child else lambda depth: gap.values[0]
 

@@ -513,7 +513,7 @@ def parse_fragment(
     name before a bracket is a function of `class_name`, if that is given.
 
     >>> parse_fragment("edge (monitor q) on p", {"q": "query", "p": "predicate"}).body.predicate
-    Hole(name='p', kind='predicate', argument=None)
+    Hole(name='p', kind='predicate', argument=None, inputs=())
     """
     reader = ProgramReader(file, holes, is_body=True, class_name=class_name)
     fragment: ast.Lambda = _read(text, "fragment", reader)

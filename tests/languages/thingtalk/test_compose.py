@@ -39,12 +39,10 @@ def whole_tree(body: Body, children: dict[str, Any]) -> Any:
 
     def fill(node: Any) -> Any:
         match node:
-            case ast.Hole(name, _, argument):
-                return (
-                    passed(children[name], children[argument])
-                    if argument
-                    else as_tree(children[name])
-                )
+            case ast.Hole(name, _, str() as argument):
+                return passed(children[name], children[argument])
+            case ast.Hole(name, _, _, inputs):
+                return given(children[name], inputs, children)
             case ast.Policy(source, query, action):
                 query, action = (None if n is None else allowed(n) for n in (query, action))
                 return ast.Policy(source, query, action)
@@ -61,6 +59,25 @@ def whole_tree(body: Body, children: dict[str, Any]) -> Any:
                 return node
 
     return rewrite(body.node, fill)
+
+
+def given(value: Any, inputs: tuple[ast.Arg, ...], children: dict[str, Any]) -> Any:
+    """Return a query or action whose function has these inputs, too."""
+    args = [
+        ast.Arg(
+            children[arg.name].state.name,
+            as_tree(children[arg.value.name]) if isinstance(arg.value, ast.VarRef) else arg.value,
+        )
+        for arg in inputs
+    ]
+
+    def add(node: Any) -> Any:
+        if isinstance(node, ast.Call) and f"@{node.selector.class_name}.{node.function}" == owner:
+            return replace(node, args=(*node.args, *args))
+        return node
+
+    owner = value.state.function if args else ""
+    return rewrite(as_tree(value), add)
 
 
 def allowed(node: Any) -> ast.PolicyFunction:
