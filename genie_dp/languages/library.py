@@ -43,7 +43,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A function with all its parameters, inherited ones included, in declaration order."""
+    """A function with all its parameters, inherited ones included, in declaration order.
+
+    `class_name` is "" in languages without classes.
+    """
 
     class_name: str
     name: str
@@ -55,7 +58,7 @@ class Signature:
     @property
     def qualified(self) -> str:
         """Return the function as programs name it, for example "@com.gmail.inbox"."""
-        return f"@{self.class_name}.{self.name}"
+        return f"@{self.class_name}.{self.name}" if self.class_name else self.name
 
     def parameter(self, name: str) -> Parameter | None:
         """Return the parameter of that name, or None."""
