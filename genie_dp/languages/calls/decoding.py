@@ -72,10 +72,17 @@ def constants_of(program: str, utterance: str = "") -> Iterator[str]:
     """
     words, tokens = f" {utterance} ", program.split(" ")
     for literal in literals(tokens):
-        said = " ".join(tokens[literal.start : literal.end])
-        copied = said.removeprefix('" ').partition(' "')[0] if literal.is_text else said
-        if f" {copied} " not in words or literal.is_text:
-            yield said
+        said = tokens[literal.start : literal.end]
+        copied = f" {' '.join(said)} "
+        if literal.is_text:
+            kind = said[-1][2:] if said[-1][:2] == "^^" else ""
+            length = len(said) - (2 if kind else 1)
+            copied = f" {' '.join(said[1:length])} "
+            if kind.startswith("tt:"):  # these are no words
+                copied = ""
+        is_copied = literal.is_text or NUMBER.fullmatch(said[0])
+        if not (is_copied and copied.strip() and copied in words):
+            yield " ".join(said)
     if " $" in program:
         tree = from_tokens(program)
         called = [call.name for call in ast.calls_of(tree)]
@@ -178,12 +185,16 @@ class _Known:
                     self.numbers[text] = number
                 case ast.Moment() as moment:
                     self.moments[text] = moment
-                case ast.Text(value) | ast.Name(value) as said if value:
+                case ast.Text(value) | ast.Name(value) as said:
                     kind = said.kind if isinstance(said, ast.Name) else ""
-                    words.setdefault(kind, []).append(text.split('"')[1].strip(" "))
+                    inner = text.removesuffix(f" ^^{kind}")[2:-2]
+                    words.setdefault(kind, []).append(inner if value else "")
                 case _:
                     pass
-        self.texts: dict[str, TextNode] = {kind: text_tree(w) for kind, w in words.items()}
+        self.texts: dict[str, TextNode] = {}
+        for kind, said_words in words.items():
+            tree = self.texts[kind] = text_tree(filter(None, said_words))
+            tree.is_end = "" in said_words
 
     def words(self) -> Iterator[str]:
         """Yield the words of texts."""
@@ -237,7 +248,7 @@ class _Language:
                 yield from (t for t, n in self.known.numbers.items() if _fits(n, type_))
             case "text" if type_.type in (ty.DATE, ty.TIME) or isinstance(type_.type, ty.Measure):
                 yield from (t for t, m in self.known.moments.items() if _fits(m, type_))
-            case "text" if takes_words(type_):
+            case "text" if takes_words(type_) or _kind_of(type_) in self.known.texts:
                 yield '"'
             case "any":
                 yield '"'
@@ -316,8 +327,8 @@ def _declared_paths(type_: ValueType | None, depth: int, before: str = "") -> li
 def takes_words(type_: ValueType) -> bool:
     """Tell whether words of a sentence may be a value: texts and names; not addresses or dates."""
     match type_.type:
-        case ty.STRING:
-            return True
+        case ty.STRING | ty.ANY:
+            return type_.sort in ("text", "any")
         case ty.Entity(kind):
             return not kind.startswith("tt:")
         case _:
@@ -461,26 +472,35 @@ def begin_value(
     """Return what follows the first token of a value."""
     if token not in ("[", "{", '"'):
         return ()
-    one = _option_of(type_, token)
+    one = _option_of(type_, token, language.known)
     make = language.automaton.make
     if token == "[":
         assert one.item is not None
         return (make(_Items, language, one, 0, earlier),)
     if token == "{":
         return (make(_Fields, language, one.fields, 0, "}", earlier),)
-    kind = one.type.kind if isinstance(one.type, ty.Entity) else ""
+    kind = _kind_of(one)
     node = language.known.texts.get(kind, _NO_TEXTS)
-    start = sentence.make(_TextStart, node, bool(sentence.starts))
+    if takes_words(one):
+        start: Frame = sentence.make(_TextStart, node, bool(sentence.starts))
+    else:
+        start = sentence.make(_TextMore, node, ())
     return (start, language.automaton.token(f"^^{kind}")) if kind else (start,)
 
 
-def _option_of(type_: ValueType, token: str) -> ValueType:
-    """Return the first type of a union that such a value begins."""
+def _kind_of(type_: ValueType) -> str:
+    return type_.type.kind if isinstance(type_.type, ty.Entity) else ""
+
+
+def _option_of(type_: ValueType, token: str, known: _Known) -> ValueType:
+    """Return the first type of a union that such a value begins; of texts, one of words first."""
     sorts = {"[": ("array",), "{": ("object",), '"': ("text", "any")}[token]
-    for option in type_.options or (type_,):
-        if option.sort in sorts and (token != '"' or option.sort == "any" or takes_words(option)):
-            return option
-    raise AssertionError(f"{token} begins no {type_}")
+    options = [option for option in type_.options or (type_,) if option.sort in sorts]
+    if token == '"':
+        options = [o for o in options if takes_words(o)] + [
+            o for o in options if _kind_of(o) in known.texts
+        ]
+    return options[0]
 
 
 class _Items(Frame):
@@ -525,8 +545,9 @@ class _TextStart(Frame):
 
     def __init__(self, node: TextNode, has_words: bool):
         self.node = node
-        known = node.words
-        super().__init__(known if known or has_words else _QUOTE, closing=known if known else None)
+        known = node.words if has_words or node.words else _QUOTE
+        known |= _QUOTE if node.is_end else NOTHING
+        super().__init__(known)
 
     def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
         """Return the words of the sentence."""

@@ -273,7 +273,9 @@ class _Reader:
             # Numbers keep their digits; NaN and Infinity are no JSON.
             found = json.loads(text, parse_float=Decimal, parse_constant=_no_constant)
         except RecursionError:
-            self.report("Z025", "the file has brackets too deep in each other", ())
+            span = Span(file, 1, 1, 1, 2)
+            message = "the file has brackets too deep in each other"
+            self.errors.append(Problem("Z025", message, span, f"write {_FORM}"))
             return
         except ValueError as error:
             self.errors.append(_no_json(error, file, text))
