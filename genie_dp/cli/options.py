@@ -251,7 +251,7 @@ def skills_option(
     """
     option = click.option(
         "--skills", multiple=True, type=SKILLS, metavar="DIR",
-        help=f"{help} [those of genie.yaml, else shipped]; for sexpr, a file of declarations. "
+        help=f"{help} [those of genie.yaml, else shipped]; for sexpr, a file of declarations; for calls, files of tools. "
         "May be repeated.",
     )  # fmt: skip
 

@@ -152,6 +152,10 @@ class Library(Protocol):
     def skipped(self) -> tuple[Skipped, ...]:
         """Return what was left out because it is broken."""
 
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """Return what was found on the way and does not stop anything."""
+
     def functions(self) -> tuple[Signature, ...]:
         """Return every function that a program may call; none where it tells no parameters."""
 

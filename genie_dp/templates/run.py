@@ -80,9 +80,9 @@ def run(
 
     Args:
         language: of the programs.
-        skills: folders of skills, or a file of declarations; empty for the shipped skills, or none.
+        skills: folders of skills, or files of declarations; empty for the shipped skills, or none.
         grammar: template files, or folders with a main.genie; empty for the shipped English.
-        skip_broken: mistakes of skills are warnings.
+        skip_broken: mistakes of skills, and of tools, are warnings.
         trial: tries templates with children, once there are no mistakes; None tries none.
         lists: knows lists of values that come with the package; None knows none.
 
@@ -103,6 +103,10 @@ def run(
         extra = _convert_datasets(library, result)
     else:
         library = load_library(language.name, skills, skip_broken=skip_broken)
+        result.sources |= library.sources
+        result.problems += library.warnings
+        broken_parts = (problem for skipped in library.skipped for problem in skipped.problems)
+        result.problems += [replace(problem, severity="warning") for problem in broken_parts]
     read, problems = read_grammar(files, language, extra=extra)
     is_whole = not any(p.severity == "error" for p in (*result.problems, *problems))
     is_whole &= not library.skipped

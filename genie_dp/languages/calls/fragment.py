@@ -268,7 +268,7 @@ def compile_body(
         problem = Problem("Z042", message, getattr(tree, "span", None), "call a tool with it")
         compiler.problems.append(problem)
     untyped = [name for name in compiler.used if name not in {*names, *compiler.types}]
-    for name in untyped:
+    for name in () if compiler.problems else untyped:
         message = f"${name} stands where no type is known"
         hint = rf"give it one: \({name} : String) -> .."
         compiler.problems.append(Problem("Z041", message, compiler.used[name], hint))

@@ -54,7 +54,11 @@ class Results:
         """Return the type of a result; None where the tool does not say; or the mistake."""
         if not 1 <= value.call <= len(self.earlier):
             count = len(self.earlier)
-            hint = f"the earlier steps have {count} calls, from 1" if count else "this is the first"
+            hint = (
+                f"the steps before have {count} calls, from 1"
+                if count
+                else "this is the first step; write => between a call and one that takes its result"
+            )
             message = f"there is no earlier call {value.call} to take {reference_text(value)} from"
             return Problem("Z036", message, value.span, hint)
         tool = self.library.tools.get(self.earlier[value.call - 1])
