@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from genie_dp.errors import GenieError, Problem, Span
 
@@ -44,6 +45,15 @@ def read_text(path: Path | str, *, code: str = "R003") -> str:
     return _lines(text)
 
 
+class ReadSource(Protocol):
+    """How files of skills and templates are read: as `read_source` does.
+
+    An editor gives what is written in it and not yet saved.
+    """
+
+    def __call__(self, path: Path | str, *, code: str) -> str: ...  # noqa: D102
+
+
 def read_source(path: Path | str, *, code: str) -> str:
     """Return a file of skills or templates as text: `read_text` without what no text holds.
 
@@ -51,7 +61,15 @@ def read_source(path: Path | str, *, code: str) -> str:
         GenieError: the bytes are no UTF-8, or hold a control character or one of private use.
         OSError: the file cannot be read.
     """
-    text = read_text(path, code=code)
+    return checked_source(read_text(path, code=code), path, code=code)
+
+
+def checked_source(text: str, path: Path | str, *, code: str) -> str:
+    """Return the text of a file of skills or templates, once it is known to be text.
+
+    Raises:
+        GenieError: it holds a control character or one of private use.
+    """
     character = _NO_TEXT.search(text)
     if character is None:
         return text

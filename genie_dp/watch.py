@@ -1,7 +1,7 @@
 """A project under the eyes of its author: what is wrong after each save, and what changed gives.
 
-Files that did not change stay in memory as they were read (`templates.load`), so an answer takes
-half a second. Nothing is made.
+What did not change is neither read nor checked again (`templates.run.Checker`), so an answer takes
+a moment. Nothing is made.
 """
 
 import time
@@ -20,7 +20,7 @@ from genie_dp.synthesis.trials import TemplateSample, misfits
 from genie_dp.templates.ast import Template
 from genie_dp.templates.english import surface
 from genie_dp.templates.inputs import Inputs, language_of, shipped_or
-from genie_dp.templates.run import run as check
+from genie_dp.templates.run import Checker
 
 _EACH = 0.2  # seconds from look to look
 _WATCHED = (".tt", ".genie", ".tsv", ".py", ".sexpr", ".json")
@@ -93,6 +93,7 @@ class ProjectWatch:
         self._sources: Collection[str] = ()
         self._known: frozenset[Template] = frozenset()
         self._untried: Inputs | None = None
+        self._checker = _checker_of(project)
 
     def look(self) -> Seen | None:
         """Return what came of files that were saved since the last look; None if there are none.
@@ -128,12 +129,8 @@ class ProjectWatch:
         try:
             if self.project.file in saved:
                 self.project = Project(self.project.file)
-            result = check(
-                get_language(language_of(self.project.skills)),
-                _paths(self.project.skills),
-                _paths(self.project.templates),
-                lists=without_listed,
-            )
+                self._checker = _checker_of(self.project)
+            result = self._checker.run(lists=without_listed)
         except GenieError as error:
             return Seen(saved, tuple(str(error).splitlines()), has_mistakes=True)
         self._sources = tuple(result.sources)
@@ -179,6 +176,11 @@ class ProjectWatch:
             return None
         shown = tuple(render_problem(problem, inputs.sources) for problem in problems)
         return Seen((), shown, any(problem.severity == "error" for problem in problems))
+
+
+def _checker_of(project: Project) -> Checker:
+    language = get_language(language_of(project.skills))
+    return Checker(language, _paths(project.skills), _paths(project.templates))
 
 
 def _paths(said: str | list[Path]) -> list[Path]:

@@ -1,5 +1,6 @@
 """Settings for all tests: hypothesis profiles, golden files that can be rewritten, a browser."""
 
+import gc
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -10,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from genie_dp.run.collector import collect_seldom
 from tests.browser import chrome_in
 from tests.golden import Case, rewrite
 
@@ -22,7 +22,7 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
 # Libraries and parsers are large, and the collector would look through them again and again.
-collect_seldom()
+gc.set_threshold(200_000, 50, 50)
 
 _NUMBERS = count()
 Golden = Callable[[Case, str], None]

@@ -1,5 +1,6 @@
 """The command line: one group whose commands are imported only when they run."""
 
+import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,6 @@ import click
 
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem, did_you_mean
-from genie_dp.run.collector import collect_seldom
 
 # name -> (where the command is, its line in `genie-dp --help`). The line stands here so that help
 # imports no command; tests/cli/test_cli.py compares it with the command's own.
@@ -80,6 +80,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "serve": (
         "genie_dp.cli.serve:command",
         "Answer sentences with programs: over HTTP, and on a page to try it.",
+    ),
+    "editor": (
+        "genie_dp.cli.editor:command",
+        "Answer an editor: mistakes, completion, hover, definitions, renaming, layout.",
     ),
     "program": (
         "genie_dp.cli.program:command",
@@ -156,7 +160,9 @@ def run(args: Sequence[str] | None = None) -> int:
     # Before numpy is imported. Parsers multiply small matrices, and threads that wait for each
     # other take six times the CPU time of one (1,016 sentences, 2 busy cores, November 2026).
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    collect_seldom()
+    # A command soon ends: reading the shipped library and drawing 1,000 rows of it spent a quarter
+    # of the time on looking for garbage (November 2026).
+    gc.set_threshold(200_000, 50, 50)
     try:
         result = group.main(args, prog_name="genie-dp", standalone_mode=False)
         sys.stdout.flush()

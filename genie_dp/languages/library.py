@@ -18,7 +18,8 @@ class Parameter:
     the value identifies a result. `accepts` names further value lists that may be passed into it.
     `is_additive` says that a total of it makes sense (annotation additive): sizes, not ratings;
     None leaves it to the type.
-    `phrases` is what people say of it after the noun that has it: "posted by #".
+    `phrases` is what people say of it after the noun that has it: "posted by #"; of an input, after
+    the phrase that calls the function: "in the #".
     """
 
     name: str

@@ -50,8 +50,11 @@ class Paraphraser(Protocol):
 
     def candidates(
         self, rows: Iterable[ShownRow]
-    ) -> Iterator[tuple[ShownRow, tuple[ParaphraseCandidate, ...]]]:
-        """Yield every row with its candidates, the best first, reading no further than needed."""
+    ) -> Iterator[tuple[ShownRow, Iterable[ParaphraseCandidate]]]:
+        """Yield every row with its candidates, the best first, reading no further than needed.
+
+        What was not asked for of a row when the next one is asked for is lost.
+        """
         ...
 
 
@@ -150,8 +153,10 @@ def paraphrase_rows(
         canonical: brings a program whose placeholders were renumbered into its canonical form.
         predictor: refuses paraphrases that it reads as another program.
     """
+    # Those that a parser is to read back as well: some will not be.
+    most = config.number if predictor is None else None
     judged = (
-        _judge_candidates(shown_row, candidates, config, canonical)
+        _judge_candidates(shown_row, candidates, config, canonical, most)
         for shown_row, candidates in paraphraser.candidates(rows)
     )
     while batch := list(islice(judged, _BATCH)):
@@ -162,10 +167,12 @@ def paraphrase_rows(
 
 def _judge_candidates(
     shown_row: ShownRow,
-    candidates: Sequence[ParaphraseCandidate],
+    candidates: Iterable[ParaphraseCandidate],
     config: AutoConfig,
     canonical: Callable[[str], str],
+    most: int | None,
 ) -> Outcome:
+    """Return what becomes of candidates, of which no more are asked for once `most` are good."""
     paraphrases: list[tuple[Example, tuple[str, ...]]] = []
     refused: list[RefusedCandidate] = []
     texts: list[str] = []
@@ -177,6 +184,8 @@ def _judge_candidates(
         else:
             texts.append(candidate.text)
             paraphrases.append((row, candidate.made_by))
+            if len(paraphrases) == most:
+                break
     return Outcome(shown_row, tuple(paraphrases), tuple(refused))
 
 

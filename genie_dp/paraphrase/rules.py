@@ -78,8 +78,8 @@ class RuleSet:
 
     def rewritten(
         self, utterance: str, rng: random.Random, *, number: int, is_query: bool = True
-    ) -> tuple[Rewrite, ...]:
-        """Return up to `number` different paraphrases of a sentence, in the order they were drawn.
+    ) -> Iterator[Rewrite]:
+        """Yield up to `number` different paraphrases of a sentence, drawn when they are asked for.
 
         Args:
             is_query: whether the program shows a result; rules with `if: query` need that.
@@ -88,15 +88,15 @@ class RuleSet:
         places = [
             _RuleMatches(rule, text) for rule in self._candidates(utterance, is_query=is_query)
         ]
-        rewrites: dict[str, Rewrite] = {}
+        met = {utterance}
         for _ in range(number * _TRIES if places else 0):
-            if len(rewrites) == number:
-                break
             rewrite = self._one(utterance, places, rng)
-            if rewrite is not None and rewrite.utterance != utterance:
-                rewrites.setdefault(rewrite.utterance, rewrite)
+            if rewrite is not None and rewrite.utterance not in met:
+                met.add(rewrite.utterance)
+                yield rewrite
+                if len(met) > number:
+                    return
             places = [place for place in places if not place.is_idle]
-        return tuple(rewrites.values())
 
     def _one(
         self, utterance: str, places: Sequence["_RuleMatches"], rng: random.Random
@@ -312,24 +312,22 @@ class RuleParaphraser:
 
     def candidates(
         self, rows: Iterable[ShownRow]
-    ) -> Iterator[tuple[ShownRow, tuple[ParaphraseCandidate, ...]]]:
-        """Yield each row with its rewrites."""
+    ) -> Iterator[tuple[ShownRow, Iterator[ParaphraseCandidate]]]:
+        """Yield each row with its rewrites, each made when it is asked for, before the next row."""
         rng = KeyedRandom()
         for shown_row in rows:
             rng.restart(f"{self.seed}:paraphrase:{shown_row.example.id}".encode())
             yield shown_row, self._candidates(shown_row, rng)
 
-    def _candidates(
-        self, shown_row: ShownRow, rng: random.Random
-    ) -> tuple[ParaphraseCandidate, ...]:
+    def _candidates(self, shown_row: ShownRow, rng: random.Random) -> Iterator[ParaphraseCandidate]:
         row = shown_row.example
         tokens = row.utterance.split(" ")
         text, values = mask_values(tokens, value_positions(tokens, row.program, self.names))
-        candidates: dict[str, ParaphraseCandidate] = {}
+        met = {row.utterance}
         for full, made_by in self._rewritten(text, values, row.program, rng):
-            if full != row.utterance:
-                candidates.setdefault(full, ParaphraseCandidate(full, made_by))
-        return tuple(candidates.values())
+            if full not in met:
+                met.add(full)
+                yield ParaphraseCandidate(full, made_by)
 
     def _rewritten(
         self, text: str, values: Sequence[str], program: str, rng: random.Random

@@ -31,6 +31,10 @@ _NOT_VALIDATED = (
 )
 
 
+# Less is noise to a person: "delete a note" for "turn off the lights".
+_WORTH_SAYING = 0.05  # confidence
+
+
 class English:
     """Says programs in English.
 
@@ -147,12 +151,14 @@ class ParseSession:
     def as_text(self, reply: Reply, *, with_sentence: bool) -> str:
         """Return a reply as lines for a person."""
         lines = [reply.sentence] if with_sentence else []
+        answers = reply.answers
         if reply.question:
             lines.append(reply.question)
         elif reply.refused:
-            nearest = " The nearest that I can do:" if reply.answers else ""
+            answers = tuple(x for x in answers if x.confidence >= _WORTH_SAYING)
+            nearest = " The nearest that I can do:" if answers else ""
             lines.append(f"I do not know: {REFUSALS[reply.refused]}.{nearest}")
-        for answer in reply.answers:
+        for answer in answers:
             lines.append(answer.code)
             if english := self._english(answer):
                 lines.append(f"  {english}")

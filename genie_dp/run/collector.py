@@ -5,15 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-def collect_seldom() -> None:
-    """Let the collector look at new objects less often, for a command that soon ends.
-
-    Reading the shipped library and drawing 1,000 rows of it made a quarter of its time by that
-    (November 2026).
-    """
-    gc.set_threshold(200_000, 50, 50)
-
-
 def leave_to_the_end() -> None:
     """Let the collector pass over all that is there: it stays until the process ends.
 

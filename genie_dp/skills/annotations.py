@@ -11,20 +11,22 @@ from genie_dp.skills.words import join_tokens
 PARTS = (
     "base", "plural", "property", "verb", "passive_verb", "adjective",
     "adjective_true", "adjective_false", "predicate_true", "predicate_false",
-    "more", "less", "after", "before", "reverse",
+    "more", "less", "after", "before", "reverse", "adverb", "adverb_true", "adverb_false",
 )  # fmt: skip
+# What is said of inputs, after the verb phrase or the noun phrase: "in the #", "on shuffle".
+ADVERBS = frozenset(("adverb", "adverb_true", "adverb_false"))
 # Made from those: the output that is the thing itself, a verb denied ("{does/do} not mention #"),
 # and what is said of dates without the date ("modified", "{starts/start}").
 DERIVED_PARTS = ("self", "verb_false", "during", "verb_during")
 # Parts of speech whose phrase has a place for the value, written "#".
 WITH_VALUE = frozenset(
-    ("property", "verb", "passive_verb", "adjective", "more", "less", "after", "before")
+    ("property", "verb", "passive_verb", "adjective", "more", "less", "after", "before", "adverb")
 )
 # What stands before the noun fits no noun inside of the phrase.
 BEFORE_NOUN = frozenset(("adjective", "adjective_true", "adjective_false", "reverse"))
 # Names of the 2019 toolkit and of its successors -> ours. A preposition phrase ("in the # section")
-# stands where a passive verb does, after the noun.
-OTHER_NAMES = {
+# of an output stands where a passive verb does, after the noun.
+_OTHER_NAMES = {
     "default": "base",
     "npp": "property",
     "npi": "reverse",
@@ -35,6 +37,7 @@ OTHER_NAMES = {
     "preposition": "passive_verb",
     "reverse_property": "reverse",
 }
+_OTHER_NAMES_OF_INPUTS = {**_OTHER_NAMES, "preposition": "adverb"}
 # Keys of real manifests that say nothing our templates can use.
 UNUSED = frozenset(
     (
@@ -43,6 +46,16 @@ UNUSED = frozenset(
         "preposition_projection", "reverse_verb_projection", "projection_pronoun",
     )
 )  # fmt: skip
+
+
+def part_of_speech(written: str, direction: str) -> str:
+    """Return our name of a part of speech that a parameter of a direction is annotated with.
+
+    >>> part_of_speech("preposition", "out"), part_of_speech("preposition", "in opt")
+    ('passive_verb', 'adverb')
+    """
+    names = _OTHER_NAMES if direction == "out" else _OTHER_NAMES_OF_INPUTS
+    return names.get(written, written)
 
 
 def find(annotations: Iterable[Annotation], name: str) -> Annotation | None:
@@ -86,7 +99,7 @@ def function_phrases(annotations: Iterable[Annotation]) -> tuple[str, ...]:
     return texts(canonical.value)
 
 
-def parameter_phrases(annotations: Iterable[Annotation]) -> Phrases:
+def parameter_phrases(annotations: Iterable[Annotation], direction: str = "out") -> Phrases:
     """Return part of speech -> phrases of a parameter, in the order of PARTS.
 
     A bare text or list is `base`. A phrase that needs a place for its value and has none gets it
@@ -98,7 +111,7 @@ def parameter_phrases(annotations: Iterable[Annotation]) -> Phrases:
     """
     collected: dict[str, list[str]] = {}
     for part, value in canonical_parts(annotations):
-        ours = OTHER_NAMES.get(part, part)
+        ours = part_of_speech(part, direction)
         if ours in PARTS:
             collected.setdefault(ours, []).extend(_phrases_of(ours, value))
     return {part: tuple(dict.fromkeys(collected[part])) for part in PARTS if collected.get(part)}
@@ -117,7 +130,7 @@ def canonical_parts(annotations: Iterable[Annotation]) -> Iterator[tuple[str, ob
         yield "base", canonical.value
         return
     for part, value in canonical.value.items():
-        names_a_part = part == "default" and value in (*PARTS, *OTHER_NAMES, *UNUSED)
+        names_a_part = part == "default" and value in (*PARTS, *_OTHER_NAMES, *UNUSED)
         if part != "enum" and not names_a_part:
             yield part, value
 
@@ -147,8 +160,8 @@ def as_parameter(param: ParamDecl) -> Parameter:
         is_additive=None if additive is None else additive.value is True,
         phrases=tuple(
             phrase
-            for part, phrases in parameter_phrases(param.annotations).items()
-            if part not in BEFORE_NOUN
+            for part, phrases in parameter_phrases(param.annotations, param.direction).items()
+            if (part not in BEFORE_NOUN if param.direction == "out" else part in ADVERBS)
             for phrase in phrases
         ),
     )

@@ -9,16 +9,19 @@
 | K115 braces in a phrase that are no inflection | K116 phrase that no sentence has |
 | K117 phrase of a comparison that begins with "that" |
 | K118 sentence with two programs | K119 programs of skills that are not loaded |
-| K121 eval.tsv without its header |
+| K121 eval.tsv without its header | K122 input that nothing says |
+| K123 required input that no template gives |
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages import types as ty
 from genie_dp.languages.scope import OUT_OF_SCOPE
+from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.canonical import canonical
 from genie_dp.languages.thingtalk.declarations import Annotation, ClassDef, FunctionDecl, ParamDecl
 from genie_dp.languages.thingtalk.operators import is_numeric
@@ -27,7 +30,7 @@ from genie_dp.languages.thingtalk.tokens import tokens
 from genie_dp.languages.thingtalk.traverse import functions
 from genie_dp.languages.thingtalk.typecheck import check
 from genie_dp.skills.annotations import (
-    OTHER_NAMES,
+    ADVERBS,
     PARTS,
     UNUSED,
     WITH_VALUE,
@@ -38,15 +41,16 @@ from genie_dp.skills.annotations import (
     function_phrases,
     has_place,
     parameter_phrases,
+    part_of_speech,
     text_of,
     texts,
 )
 from genie_dp.skills.link import entity_kind
 from genie_dp.skills.model import Skill, SkillLibrary
 from genie_dp.skills.words import join_tokens, words_never_read
-from genie_dp.texts import read_source
+from genie_dp.texts import ReadSource, read_source
 
-_ANNOTATIONS = frozenset(
+ANNOTATIONS = frozenset(
     (
         "accepts", "additive", "canonical", "confirm", "confirmation", "confirmation_remote",
         "default", "description", "doc", "enum", "filterable", "formatted", "json_key", "label",
@@ -57,29 +61,52 @@ _ANNOTATIONS = frozenset(
     )
 )  # fmt: skip
 _BOOLEAN_PARTS = frozenset(
-    ("adjective_true", "adjective_false", "predicate_true", "predicate_false")
-)
+    (
+        "adjective_true", "adjective_false", "predicate_true", "predicate_false",
+        "adverb_true", "adverb_false",
+    )
+)  # fmt: skip
 _INFLECTION = re.compile(r"\{[^{}/]*/[^{}/]*(?:/[^{}/]*)?\}")
 _BRACE = re.compile("[{}]")
 _NO_WORD = re.compile(r"\d|[a-z][A-Z]|^[^aeiouyAEIOUY]*$")
 
 
-def check_library(library: SkillLibrary, templated: Collection[str] | None = None) -> list[Problem]:
+Known = dict[int, tuple[ClassDef, tuple[Problem, ...]]]
+"""What was found in declarations, by their identity."""
+
+
+def check_library(
+    library: SkillLibrary,
+    templated: Collection[str] | None = None,
+    given: Collection[tuple[str, str]] | None = None,
+    *,
+    known: Known | None = None,
+) -> list[Problem]:
     """Return what is missing or odd in a library, in the order of its files.
 
     Args:
         library: the library to look at.
         templated: the functions, such as "@com.gmail.inbox", that some template speaks of; None
             where that is not known.
+        given: (function, input) of what some template gives a value; None where that is not known.
+        known: classes that were looked at before; it gets those that are looked at now.
     """
-    problems = [
-        problem
-        for skill in library.skills
-        for definition in skill.classes
-        for problem in _class_problems(definition, library)
-    ]
+    problems: list[Problem] = []
+    before, found = known or {}, {}
+    for skill in library.skills:
+        for definition in skill.classes:
+            number = id(definition)
+            if number not in before:
+                before[number] = definition, tuple(_class_problems(definition, library))
+            found[number] = before[number]
+            problems += before[number][1]
+    if known is not None:
+        known.clear()
+        known.update(found)
     if templated is not None:
         problems.extend(_functions_without_template(library, templated))
+        if given is not None:
+            problems.extend(_inputs_without_words(library, templated, given))
     problems.extend(_missing_values(library))
     return problems
 
@@ -101,6 +128,42 @@ def _functions_without_template(
                 function.span,
                 "no sentence will use it: write a template for it in templates.genie",
             )
+
+
+def _inputs_without_words(
+    library: SkillLibrary, templated: Collection[str], given: Collection[tuple[str, str]]
+) -> Iterator[Problem]:
+    """Yield the inputs that no sentence says, of functions that some template speaks of."""
+    for definition in (c for skill in library.skills for c in skill.classes):
+        for function in definition.functions:
+            name = f"@{definition.name}.{function.name}"
+            for param in function.params if name in templated else ():
+                if param.direction == "out" or (name, param.name) in given:
+                    continue
+                if param.direction == "in req":
+                    yield _warning(
+                        "K123",
+                        f"no template of {name} gives its required input {param.name!r}",
+                        param.span,
+                        "no sentence will be a whole command: write a template that says it, with "
+                        f"{param.name} = $x in its body",
+                    )
+                elif not ADVERBS & parameter_phrases(param.annotations, param.direction).keys():
+                    yield _warning(
+                        "K122",
+                        f"nothing says the input {param.name!r} of {name}",
+                        param.span,
+                        f"write {_example_of_adverb(param)}, or a template with "
+                        f"{param.name} = $x in its body",
+                    )
+
+
+def _example_of_adverb(param: ParamDecl) -> str:
+    """Return an annotation that would say an input."""
+    words = param.name.replace("_", " ")
+    if _element(param.type) == ty.BOOLEAN:
+        return f'#_[canonical={{adverb_true=["with {words}"]}}]'
+    return f'#_[canonical={{adverb=["with the {words} #"]}}]'
 
 
 # ------------------------------------------------------------------------------- classes
@@ -140,8 +203,8 @@ def _function_problems(function: FunctionDecl) -> Iterator[Problem]:
 def _misspelt(annotations: Iterable[Annotation]) -> Iterator[Problem]:
     for annotation in annotations:
         hint = None
-        if annotation.name not in _ANNOTATIONS:
-            hint = did_you_mean(annotation.name, _ANNOTATIONS)
+        if annotation.name not in ANNOTATIONS:
+            hint = did_you_mean(annotation.name, ANNOTATIONS)
         if hint and "_" not in annotation.name:
             yield _warning(
                 "K113", f"annotation {annotation.name!r} says nothing", annotation.span, hint
@@ -219,13 +282,21 @@ def _enum_problems(param: ParamDecl) -> Iterator[Problem]:
 def _part_problems(param: ParamDecl, part: str, value: object) -> Iterator[Problem]:
     note = find(param.annotations, "canonical")
     span = note.span if note else param.span
-    ours = OTHER_NAMES.get(part, part)
+    ours = part_of_speech(part, param.direction)
+    is_output = param.direction == "out"
     if ours not in PARTS:
         if part not in UNUSED:
             hint = did_you_mean(part, PARTS) or f"parts of speech: {', '.join(PARTS)}"
             yield _warning("K107", f"unknown part of speech {part!r}", span, hint)
         return
-    if not _goes_with(ours, param.type):
+    if ours in ADVERBS and ours == part and param.direction != "in opt":
+        sort = "an output" if is_output else "a required input"
+        message = f"{ours!r} does not go with {sort}, {param.name!r}"
+        hint = "it goes with optional inputs"
+        if is_output:
+            hint += '; of outputs, passive_verb is said after the noun: "in #"'
+        yield _warning("K110", message, span, hint)
+    elif not _goes_with(ours, param.type):
         message = f"{ours!r} does not go with {param.name!r} of type {param.type}"
         yield _warning("K110", message, span, _types_of(ours))
     for phrase in texts(value):
@@ -243,7 +314,8 @@ def _part_problems(param: ParamDecl, part: str, value: object) -> Iterator[Probl
             yield _warning("K117", message, span, f'write "{_without_that(phrase)}"')
         if ours not in WITH_VALUE and has_place(phrase):
             message = f"{part} phrase {phrase!r} has a place for a value, which {part} has not"
-            yield _warning("K109", message, span, 'take "#" away, or call it property')
+            hint = 'take "#" away'
+            yield _warning("K109", message, span, hint + ", or call it property" * is_output)
 
 
 def _without_that(phrase: str) -> str:
@@ -263,12 +335,16 @@ def _goes_with(part: str, type_: ty.Type) -> bool:
         return element == ty.BOOLEAN
     if part in ("more", "less"):
         return is_numeric(element) or element in (ty.DATE, ty.TIME)
+    if part == "adverb":
+        return type_ != ty.BOOLEAN
     return part not in ("after", "before") or element in (ty.DATE, ty.TIME)
 
 
 def _types_of(part: str) -> str:
     if part in _BOOLEAN_PARTS:
         return "it goes with Boolean"
+    if part == "adverb":
+        return "of a Boolean say adverb_true and adverb_false"
     return "it goes with Date and Time" if part in ("after", "before") else "it goes with numbers"
 
 
@@ -313,79 +389,122 @@ def check_sentences(library: SkillLibrary) -> tuple[list[Problem], dict[str, str
     A program that cannot be read or is ill-typed has the code of its mistake. Programs that call
     skills which are not loaded are counted, for these may be right.
     """
-    problems: list[Problem] = []
-    sources: dict[str, str] = {}
-    programs: dict[str, tuple[str, Span]] = {}
-    for skill in library.skills:
-        if skill.evaluation is None:
-            continue
-        try:
-            text = read_source(skill.evaluation, code="K003")
-        except GenieError as error:
-            problems += error.problems
-            sources |= error.sources
-            continue
-        sources[str(skill.evaluation)] = text
-        problems += _sentence_problems(skill, text, library, programs)
-    return problems, sources
+    return SentenceChecker().check(library)
 
 
-def _sentence_problems(
-    skill: Skill, text: str, library: SkillLibrary, programs: dict[str, tuple[str, Span]]
-) -> Iterator[Problem]:
-    """Yield the mistakes of an eval.tsv; `programs` has those of all sentences so far."""
-    file = str(skill.evaluation)
-    elsewhere: list[tuple[Span, str]] = []
-    rows = text.split("\n")
-    if tuple(rows[0].rstrip("\r").split("\t")[:2]) != _HEADER:
-        message = f"expected the header utterance<TAB>program, got {rows[0][:40]!r}"
-        place = Span(file, 1, 1, 1, len(rows[0]) + 1)
-        yield _warning("K121", message, place, "write it in the first line")
-    if "=>" not in rows[0]:  # a header, right or wrong
-        rows[0] = ""
-    for number, line in enumerate(rows, start=1):
-        if not line.strip():
-            continue
-        sentence, program, *_ = [*line.rstrip("\r").split("\t"), ""]
-        if not sentence.strip() or not program.strip():
-            message = "expected a sentence and its program, with a tab between them"
-            yield Problem("K018", message, Span(file, number, 1, number, len(line) + 1))
-            continue
-        column = len(sentence) + 2
-        place = Span(file, number, column, number, column + len(program))
-        meaning, missing, mistakes = _read_program(program, library, place)
-        elsewhere += [(place, name) for name in missing[:1]]
-        yield from mistakes
-        words = join_tokens(sentence)
-        other, where = programs.setdefault(words, (meaning, place))
-        if other != meaning:
-            message = f"{words!r} has another program at {where}"
-            hint = "a sentence means one thing: keep one of them, or say more"
-            sentence_place = Span(file, number, 1, number, len(sentence) + 1)
-            yield _warning("K118", message, sentence_place, hint)
-    if elsewhere:
-        place, name = elsewhere[0]
-        count = "a program calls" if len(elsewhere) == 1 else f"{len(elsewhere)} programs call"
-        message = f"{count} functions of skills that are not loaded, such as {name}"
-        yield _warning("K119", message, place, "check them together with these skills")
+@dataclass(frozen=True, slots=True)
+class _ReadProgram:
+    """A program of a sentence, as it was read.
+
+    Attributes:
+        meaning: its canonical form, or its text where that cannot be told.
+        missing: its functions of skills that are not loaded.
+        mistakes: with their places in the program.
+    """
+
+    meaning: str
+    missing: tuple[str, ...] = ()
+    mistakes: tuple[Problem, ...] = ()
 
 
-def _read_program(
-    program: str, library: SkillLibrary, place: Span
-) -> tuple[str, list[str], list[Problem]]:
-    """Return what a program means, its functions of skills that are not loaded, its mistakes."""
+class SentenceChecker:
+    """Checks the sentences of skills, again and again where it is kept.
+
+    A program that was read is not read again; `forget` is told what changed in the library.
+    """
+
+    def __init__(self, read: ReadSource = read_source):
+        """Start with nothing known; files are read by `read`."""
+        self._read = read
+        self._known: dict[str, _ReadProgram] = {}
+
+    def check(self, library: SkillLibrary) -> tuple[list[Problem], dict[str, str]]:
+        """Return what the function `check_sentences` does."""
+        problems: list[Problem] = []
+        sources: dict[str, str] = {}
+        programs: dict[str, tuple[str, Span]] = {}
+        for skill in library.skills:
+            if skill.evaluation is None:
+                continue
+            try:
+                text = self._read(skill.evaluation, code="K003")
+            except GenieError as error:
+                problems += error.problems
+                sources |= error.sources
+                continue
+            sources[str(skill.evaluation)] = text
+            problems += self._sentence_problems(skill, text, library, programs)
+        return problems, sources
+
+    def forget(self, is_changed: Callable[[str], bool]) -> None:
+        """Forget programs that call what changed, and those with mistakes: hints name others."""
+        self._known = {
+            program: known
+            for program, known in self._known.items()
+            if not (known.missing or known.mistakes or is_changed(program))
+        }
+
+    def _sentence_problems(
+        self, skill: Skill, text: str, library: SkillLibrary, programs: dict[str, tuple[str, Span]]
+    ) -> Iterator[Problem]:
+        """Yield the mistakes of an eval.tsv; `programs` has those of all sentences so far."""
+        file = str(skill.evaluation)
+        elsewhere: list[tuple[Span, str]] = []
+        rows = text.split("\n")
+        if tuple(rows[0].rstrip("\r").split("\t")[:2]) != _HEADER:
+            message = f"expected the header utterance<TAB>program, got {rows[0][:40]!r}"
+            place = Span(file, 1, 1, 1, len(rows[0]) + 1)
+            yield _warning("K121", message, place, "write it in the first line")
+        if "=>" not in rows[0]:  # a header, right or wrong
+            rows[0] = ""
+        for number, line in enumerate(rows, start=1):
+            if not line.strip():
+                continue
+            sentence, program, *_ = [*line.rstrip("\r").split("\t"), ""]
+            if not sentence.strip() or not program.strip():
+                message = "expected a sentence and its program, with a tab between them"
+                yield Problem("K018", message, Span(file, number, 1, number, len(line) + 1))
+                continue
+            column = len(sentence) + 2
+            place = Span(file, number, column, number, column + len(program))
+            read = self._known.get(program)
+            if read is None:
+                read = self._known[program] = _read_program(program, library)
+            elsewhere += [(place, name) for name in read.missing[:1]]
+            yield from (problem_in_line(problem, place) for problem in read.mistakes)
+            words = join_tokens(sentence)
+            other, where = programs.setdefault(words, (read.meaning, place))
+            if other != read.meaning:
+                message = f"{words!r} has another program at {where}"
+                hint = "a sentence means one thing: keep one of them, or say more"
+                sentence_place = Span(file, number, 1, number, len(sentence) + 1)
+                yield _warning("K118", message, sentence_place, hint)
+        if elsewhere:
+            place, name = elsewhere[0]
+            count = "a program calls" if len(elsewhere) == 1 else f"{len(elsewhere)} programs call"
+            message = f"{count} functions of skills that are not loaded, such as {name}"
+            yield _warning("K119", message, place, "check them together with these skills")
+
+
+@lru_cache(maxsize=10_000)
+def _parse(program: str) -> ast.Program | ast.Policy:
+    """Return the tree of a program; what it means is asked again when a skill changes."""
+    return parse(program)
+
+
+def _read_program(program: str, library: SkillLibrary) -> _ReadProgram:
     if program.strip() == OUT_OF_SCOPE:
-        return OUT_OF_SCOPE, [], []
+        return _ReadProgram(OUT_OF_SCOPE)
     try:
-        tree = parse(program, file=place.file)
+        tree = _parse(program)
     except GenieError as error:
-        return program, [], [problem_in_line(problem, place) for problem in error.problems]
+        return _ReadProgram(program, (), error.problems)
     known = library.class_names()
     missing = [name for name in functions(tree) if name[1:].rpartition(".")[0] not in known]
     mistakes = [] if missing else check(tree, library)
     if not missing and not mistakes:
         program = tokens(canonical(tree, library), library)
-    return program, missing, [problem_in_line(problem, place) for problem in mistakes]
+    return _ReadProgram(program, tuple(missing), tuple(mistakes))
 
 
 def problem_in_line(problem: Problem, place: Span) -> Problem:

@@ -36,13 +36,31 @@ class LinkedClasses:
     problems: tuple[Problem, ...]
 
 
-def link(classes: Iterable[ClassDef], *, is_lenient: Mapping[str, bool]) -> LinkedClasses:
+@dataclass(frozen=True, slots=True)
+class LinkedClass:
+    """A class as it was linked: of which declarations, and what was wrong with them."""
+
+    lineage: tuple[ClassDef, ...]
+    skill_class: SkillClass
+    problems: list[Problem]
+
+
+def link(
+    classes: Iterable[ClassDef],
+    *,
+    is_lenient: Mapping[str, bool],
+    known: dict[str, LinkedClass] | None = None,
+) -> LinkedClasses:
     """Return all classes with what they inherit.
 
     Of two declarations of one class the first counts. Where `is_lenient` says so of a class (a real
     manifest), a parent that nobody declares is only a warning: real Thingpedia folders are often
     taken one by one.
+
+    A class whose declarations are the objects that they were is not linked again; `known` holds
+    those that were linked before, and gets those that are linked now.
     """
+    known = {} if known is None else known
     by_name: dict[str, ClassDef] = {}
     problems: list[Problem] = []
     for definition in classes:
@@ -58,9 +76,12 @@ def link(classes: Iterable[ClassDef], *, is_lenient: Mapping[str, bool]) -> Link
         problems += _cycle_problems(definition, by_name)
     linked: dict[str, SkillClass] = {}
     for name in by_name:
-        linked_class, mistakes = _link_class(name, by_name)
-        linked[name] = linked_class
-        problems.extend(mistakes)
+        line = tuple(by_name[above] for above in lineage(name, by_name))
+        before = known.get(name)
+        if before is None or [*map(id, before.lineage)] != [*map(id, line)]:
+            before = known[name] = LinkedClass(line, *_link_class(name, by_name))
+        linked[name] = before.skill_class
+        problems.extend(before.problems)
     return LinkedClasses(linked, tuple(problems))
 
 
@@ -288,7 +309,7 @@ def _function(
         parameter_phrases={
             p.name: phrases
             for p in params.values()
-            if (phrases := parameter_phrases(p.annotations))
+            if (phrases := parameter_phrases(p.annotations, p.direction))
         },
         enum_phrases={
             key: words for p in params.values() for key, words in enum_phrases(p).items()

@@ -14,6 +14,7 @@ Codes of mistakes:
 """
 
 import math
+import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,9 +25,9 @@ from genie_dp.languages.library import Skipped
 from genie_dp.languages.thingtalk.declarations import ClassDef, Dataset
 from genie_dp.languages.thingtalk.parser import parse_library
 from genie_dp.languages.thingtalk.typecheck import check_class, check_types
-from genie_dp.skills.link import entity_types, link, link_units
+from genie_dp.skills.link import LinkedClass, entity_types, link, link_units
 from genie_dp.skills.model import DatasetTemplate, Skill, SkillLibrary, SkillValues
-from genie_dp.texts import Paths, paths_of, read_source
+from genie_dp.texts import Paths, ReadSource, paths_of, read_source
 
 # -------------------------------------------------------------------------------------- value lists
 
@@ -155,7 +156,52 @@ TEMPLATES_FILE, EVALUATION_FILE, VALUES_FOLDER = "templates.genie", "eval.tsv", 
 SHARED_NAMESPACE = "tt"
 
 
-def load_library(paths: Paths, *, skip_broken: bool = False) -> SkillLibrary:
+class FolderReader:
+    """Reads folders of skills, again and again where it is kept.
+
+    A folder whose files are as before is not parsed again, and skills that are all as before are
+    not linked again.
+
+    Attributes:
+        known: folder -> (its files, what was read of them).
+    """
+
+    def __init__(self, read: ReadSource = read_source):
+        """Start with nothing known; files are read by `read`."""
+        self._read = read
+        self.known: dict[Path, tuple[Sequence[Path], _ReadFolder]] = {}
+        self._linked: _Linked | None = None
+        self._classes: dict[str, LinkedClass] = {}
+
+    def folder(self, path: Path) -> "_ReadFolder":
+        """Return what a folder holds, with its mistakes."""
+        files, read = self.known.get(path, ((), _ReadFolder(path)))
+        files_now = _files_of(path)
+        is_known = files_now == files and all(map(self._is_same, read.sources.items()))
+        if not is_known:
+            read = _read_folder(path, self._read)
+            self.known[path] = (files_now, read)
+        return read
+
+    def assemble(self, read: Sequence["_ReadFolder"]) -> tuple[SkillLibrary, Sequence[Problem]]:
+        """Return the library of sound folders, and the errors that show when they are linked."""
+        linked = self._linked
+        is_same = linked is not None and len(linked.read) == len(read)
+        if linked is None or not is_same or any(map(operator.is_not, linked.read, read)):
+            linked = self._linked = _Linked(tuple(read), *_assemble(read, self._classes))
+        return linked.library, linked.errors
+
+    def _is_same(self, source: tuple[str, str]) -> bool:
+        """Tell whether a file has the text that it had."""
+        try:
+            return self._read(source[0], code="K003") == source[1]
+        except (GenieError, OSError):
+            return False
+
+
+def load_library(
+    paths: Paths, *, skip_broken: bool = False, reader: FolderReader | None = None
+) -> SkillLibrary:
     """Return the library of all skills in a folder, or in several.
 
     A path is a skill folder or a folder of skill folders; those are read in the order of their
@@ -164,17 +210,19 @@ def load_library(paths: Paths, *, skip_broken: bool = False) -> SkillLibrary:
     Args:
         skip_broken: leave a skill with mistakes out and record it in `library.skipped`, and with it
             the skills that extend it.
+        reader: reads the folders; one that is kept knows what it read before.
 
     Raises:
         GenieError: all mistakes of all files. Without folders to read it is raised always, else
             only without `skip_broken`.
     """
+    reader = reader or FolderReader()
     folders_given = tuple(Path(path) for path in paths_of(paths))
     folders, warnings = _skill_folders(folders_given)
-    read = [_read_folder(folder) for folder in folders]
+    read = [reader.folder(folder) for folder in folders]
     broken = {r.path: r.errors for r in read if r.errors}
     while True:
-        library, problems = _assemble([r for r in read if r.path not in broken])
+        library, problems = reader.assemble([r for r in read if r.path not in broken])
         newly = _sort_by_folder(problems, read)
         if not skip_broken:
             newly = _drop_echoes(newly, [r for r in read if r.path in broken])
@@ -250,6 +298,15 @@ def _is_skill(folder: Path) -> bool:
 # --------------------------------------------------------------------------------- files
 
 
+@dataclass(frozen=True, slots=True)
+class _Linked:
+    """The library of some folders, and the errors that show when they are linked."""
+
+    read: "tuple[_ReadFolder, ...]"
+    library: SkillLibrary
+    errors: Sequence[Problem]
+
+
 @dataclass(slots=True)
 class _ReadFolder:
     """What was read of one folder; `skill` is None where it holds value lists only."""
@@ -273,10 +330,10 @@ class _ReadFolder:
         self.problems.extend(error.problems)
         self.sources.update(error.sources)
 
-    def text(self, path: Path) -> str | None:
+    def text(self, path: Path, read_file: ReadSource) -> str | None:
         """Return the text of a file and keep it; None, with its problem noted, if it has none."""
         try:
-            text = read_source(path, code="K003")
+            text = read_file(path, code="K003")
         except GenieError as error:
             self.note(error)
             return None
@@ -284,14 +341,21 @@ class _ReadFolder:
         return text
 
 
-def _read_folder(folder: Path) -> _ReadFolder:
+def _files_of(folder: Path) -> list[Path]:
+    """Return the files of a folder on which it depends what is read of it."""
+    files = [*folder.glob("*.tt"), *(folder / VALUES_FOLDER).glob("*.tsv")]
+    beside = (folder / TEMPLATES_FILE, folder / EVALUATION_FILE)
+    return sorted(files) + [path for path in beside if path.is_file()]
+
+
+def _read_folder(folder: Path, read_file: ReadSource) -> _ReadFolder:
     read = _ReadFolder(folder)
     namespace = SHARED_NAMESPACE
     if _is_skill(folder):
-        read.skill = _read_skill(folder, read)
+        read.skill = _read_skill(folder, read, read_file)
         namespace = read.skill.classes[0].name if read.skill.classes else folder.name
     for path in sorted((folder / VALUES_FOLDER).glob("*.tsv"), key=lambda p: p.name):
-        text = read.text(path)
+        text = read.text(path, read_file)
         if text is not None:
             parsed = parse_values(text, name=f"{namespace}:{path.stem}", file=str(path))
             read.values.append(parsed.values)
@@ -299,15 +363,15 @@ def _read_folder(folder: Path) -> _ReadFolder:
     return read
 
 
-def _read_skill(folder: Path, read: _ReadFolder) -> Skill:
+def _read_skill(folder: Path, read: _ReadFolder, read_file: ReadSource) -> Skill:
     is_real = not (folder / SKILL_FILE).is_file()
     if not is_real and (folder / MANIFEST_FILE).is_file():
         message = f"{folder} has both {SKILL_FILE} and {MANIFEST_FILE}"
         read.problems.append(Problem("K011", message, hint="keep one of them"))
     main = folder / (MANIFEST_FILE if is_real else SKILL_FILE)
-    parsed = list(_parse(main, read))
+    parsed = list(_parse(main, read, read_file))
     if is_real and (folder / DATASET_FILE).is_file():
-        parsed.extend(_parse(folder / DATASET_FILE, read))
+        parsed.extend(_parse(folder / DATASET_FILE, read, read_file))
     classes = tuple(item for item in parsed if isinstance(item, ClassDef))
     if not read.errors:
         read.problems.extend(_class_file_problems(folder, main, classes))
@@ -330,8 +394,8 @@ def _read_skill(folder: Path, read: _ReadFolder) -> Skill:
     )
 
 
-def _parse(path: Path, read: _ReadFolder) -> Sequence[ClassDef | Dataset]:
-    text = read.text(path)
+def _parse(path: Path, read: _ReadFolder, read_file: ReadSource) -> Sequence[ClassDef | Dataset]:
+    text = read.text(path, read_file)
     if text is None:
         return ()
     try:
@@ -365,12 +429,14 @@ def _file_or_none(path: Path) -> Path | None:
 # ------------------------------------------------------------------------------- library
 
 
-def _assemble(read: Sequence[_ReadFolder]) -> tuple[SkillLibrary, list[Problem]]:
+def _assemble(
+    read: Sequence[_ReadFolder], known: dict[str, LinkedClass]
+) -> tuple[SkillLibrary, list[Problem]]:
     """Return the library of sound folders, and the errors that show when they are linked."""
     skills = tuple(r.skill for r in read if r.skill is not None)
     definitions = [c for skill in skills for c in skill.classes]
     lenient = {c.name: skill.is_real for skill in skills for c in skill.classes}
-    linked = link(definitions, is_lenient=lenient)
+    linked = link(definitions, is_lenient=lenient, known=known)
     types, mistakes = entity_types(definitions, linked.classes)
     units, wrong_units = link_units(definitions)
     wrong_units += [problem for c in definitions for problem in check_types(c, units)]

@@ -59,10 +59,10 @@ class ConvertedDatasets:
         warnings: why the others, or single utterances, were left out.
     """
 
-    templates: tuple[RealTemplate, ...]
-    warnings: tuple[Problem, ...]
-    examples: int
-    sound: int
+    templates: tuple[RealTemplate, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+    examples: int = 0
+    sound: int = 0
 
 
 def convert(library: SkillLibrary) -> ConvertedDatasets:

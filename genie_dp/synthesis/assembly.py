@@ -316,7 +316,7 @@ def wording(rule: GrammarRule, numbers: Mapping[int, str]) -> Wording:
 
 def _say_child(children: Sequence[ChildSpec], index: int) -> SaidChild:
     child = children[index]
-    if not child.after_article and child.gap is None and not child.after:
+    if not child.after_article and child.gap in (None, GAP) and not child.after:
         if child.print_as in ("own", "any"):
             return SaidChild(index, OWN)
         if child.print_as == "none":
@@ -331,7 +331,7 @@ def _determiner_printer(index: int) -> Callable[[Sequence[Piece]], str]:
 def _printer(children: Sequence[ChildSpec], index: int) -> Callable[[Sequence[Piece]], str]:
     child = children[index]
     say = _without_first_words(_WAYS_TO_SAY[child.print_as], child.after)
-    if child.gap is None:
+    if child.gap in (None, GAP):
         plain = say
     elif child.gap:
         words = child.gap

@@ -101,7 +101,7 @@ def pattern_of(rule: GrammarRule, open_words: Collection[str] = ()) -> Pattern:
     steps = tuple(_join_fixed(_steps(rule)))
     words = frozenset(token for step in steps for token in _needed_tokens(rule, step))
     words -= frozenset(open_words)
-    has_gap = any(_is_open(rule, child.pool) for child in rule.layout.children)
+    has_gap = any(c.gap == GAP or _is_open(rule, c.pool) for c in rule.layout.children)
     head, tail = (_fixed_tokens(step) for step in (steps[:1], steps[-1:]))
     return Pattern(rule, steps, words, has_gap, head, tail)
 
@@ -304,7 +304,7 @@ class ChildSlot:
             tokens, start = tokens[1:], 1
         places: View = tuple(range(start, start + len(tokens)))
         gap = self.child.gap
-        if gap is None:
+        if gap is None or gap == GAP:
             candidates = self._candidates(tokens, places, source)
             if candidates:
                 yield [candidates]
@@ -568,7 +568,7 @@ def _printed_words(slot: ChildSlot, unprinted: SayableWords) -> SayableWords:
     words = SayableWords(
         set(unprinted.first), set(unprinted.last), set(unprinted.every), unprinted.is_bare
     )
-    if child.gap:
+    if child.gap and child.gap != GAP:
         _fill(
             words,
             SayableWords(set(child.gap.split()), set(child.gap.split()), set(child.gap.split())),
@@ -892,6 +892,7 @@ class Chart:
         self._done: dict[tuple[str, Tokens], Sequence[ChartEntry]] = {}
         self._active: dict[tuple[str, Tokens], _Active] = {}
         self._options: dict[tuple[int, Tokens], Sequence[Option]] = {}
+        self._gap_places: dict[tuple[str, Tokens], Iterable[tuple[int, int]]] = {}
         self._entries: dict[int, ChartEntry] = {}
         self._lowest = _NEVER  # the outermost cell that was asked for while it was being filled
 
@@ -951,14 +952,33 @@ class Chart:
                     if start <= length - len(after) and tokens[length - len(after) :] == after:
                         yield start, length - len(after)
             return
-        gaps: dict[tuple[int, int], None] = {}
-        for pattern in self.grammar.index[slot.pool, True].find(tokens):
-            first, last = len(pattern.head), length - len(pattern.tail)
-            if sum(isinstance(step, ChildPlace) for step in pattern.steps) == 1:
-                gaps[first, last] = None
-            else:
-                gaps |= {(a, b): None for a in range(first, last) for b in range(a, last + 1)}
-        yield from gaps
+        yield from self._gaps_of_cell(slot.pool, tokens)
+
+    def _gaps_of_cell(self, category: str, tokens: Tokens) -> Iterable[tuple[int, int]]:
+        key = category, tokens
+        if key not in self._gap_places:
+            length = len(tokens)
+            gaps: dict[tuple[int, int], None] = {}
+            for pattern in self.grammar.index[category, True].find(tokens):
+                first, last = len(pattern.head), length - len(pattern.tail)
+                inner = self._open_child(pattern)
+                if inner is not None:
+                    after = self.grammar.slots_of[id(pattern)][1]
+                    for end in range(1, length):
+                        if after.may_say(tokens[end:]):
+                            gaps |= dict.fromkeys(self.gaps(inner, tokens[:end]))
+                elif sum(isinstance(step, ChildPlace) for step in pattern.steps) == 1:
+                    gaps[first, last] = None
+                else:
+                    gaps |= {(a, b): None for a in range(first, last) for b in range(a, last + 1)}
+            self._gap_places[key] = gaps
+        return self._gap_places[key]
+
+    def _open_child(self, pattern: Pattern) -> ChildSlot | None:
+        """Return the first child where it has the gap of a pattern, and another child ends it."""
+        slots = self.grammar.slots_of[id(pattern)]
+        is_pair = pattern.steps == (ChildPlace(0), ChildPlace(1))
+        return slots[0] if is_pair and slots[0].child.gap == GAP else None
 
     def options(self, slot: ChildSlot, tokens: Tokens) -> Sequence[Option]:
         """Return the choices for a slot and for what stands in its gap, remembered."""

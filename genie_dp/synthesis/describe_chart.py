@@ -37,6 +37,7 @@ _PLACEHOLDER = re.compile(r"([A-Z][A-Z_]*(?:_[\w.:-]+)?)_(\d+)")
 _NAME = re.compile(r"[@:]")
 _OPERATORS = frozenset(("==", "=", ">", "<", ">=", "<=", "=~", "~=", "contains"))
 _POLICY = "policy"
+_AFTER_CALL = frozenset(("(", ")", "=>", "on", "filter", "join"))
 
 
 @dataclass(slots=True)
@@ -44,7 +45,8 @@ class DescribeTarget:
     """The canonical tokens of a program, where a private character stands for each placeholder.
 
     A piece may be part of it if its tokens are among those of the program, each as often at most,
-    and if names, operators and values that are neighbours in the piece are so in the program.
+    and if names, operators and values that are neighbours in the piece are so in the program, or
+    would be once some inputs of a call are left out: a template may set these later.
 
     Attributes:
         tokens: the program's.
@@ -72,7 +74,7 @@ class DescribeTarget:
             for before, token in pairwise(self.tokens)
             if before not in ("filter", "and", "or", "not")
         )
-        self.pairs = frozenset(_neighbours(self.tokens))
+        self.pairs = frozenset((*_neighbours(self.tokens), *_without_inputs(self.tokens)))
 
     @property
     def text(self) -> str:
@@ -122,6 +124,25 @@ def _neighbours(tokens: tuple[str, ...] | list[str]) -> list[tuple[str, str]]:
         for i in range(len(tokens) - 1)
         if solid[i] and solid[i + 1]
     ]  # fmt: skip
+
+
+def _without_inputs(tokens: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return what is neighbours where a call gives less of its inputs.
+
+    >>> _without_inputs(tuple("( @c.f param:a:N = x:a param:b:N = x:b param:c:N = x:c )".split()))
+    [('@c.f', 'param:b:N'), ('@c.f', 'param:c:N'), ('x:a', 'param:c:N')]
+    """
+    pairs: list[tuple[str, str]] = []
+    ends: list[str] = []  # within a call: the function, and the last tokens of its inputs
+    for before, token in pairwise(("", *tokens)):
+        if token.startswith("@"):
+            ends = [token]
+        elif token in _AFTER_CALL:
+            ends = []
+        elif token.startswith("param:") and ends and before != ends[0]:
+            pairs += [(end, token) for end in ends if is_content(end)]
+            ends.append(before)
+    return pairs
 
 
 def target_from_tokens(

@@ -17,6 +17,7 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem, did_you_mean, with_article
 from genie_dp.languages.base import Value
 from genie_dp.templates import english
+from genie_dp.templates.english_words import PREPOSITIONS
 
 FIRST = 0xE000
 PER_STEM = 10
@@ -257,13 +258,27 @@ def _takes_many(piece: Piece) -> bool:
     return "it" not in piece.words.split()  # not "put $x on tumblr and caption it $y"
 
 
+def _prepositions(piece: Piece) -> tuple[str, ...]:
+    return tuple(sorted(PREPOSITIONS.intersection(piece.words.split())))
+
+
+def _ends_in_text(piece: Piece) -> bool:
+    # As tokens write it, `param:title:String = ..`: pieces of `describe` have no slots.
+    before, found, _ = piece.value.text.partition(piece.words[-1:] or GAP)
+    return bool(found) and _TEXT_BEFORE.search(before) is not None
+
+
+_TEXT_BEFORE = re.compile(r":String \S+ $")
+
 # Read from the words of a piece; first and last without its determiner.
-OF_WORDS: Mapping[str, Callable[[Piece], str | bool]] = {
+OF_WORDS: Mapping[str, Callable[[Piece], str | bool | tuple[str, ...]]] = {
     "first": _first,
     "last": _last,
     "takes_pronoun": _takes_pronoun,
     "takes_phrase": _takes_phrase,
     "takes_many": _takes_many,
+    "prepositions": _prepositions,
+    "ends_in_text": _ends_in_text,
 }
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.base import Fragment, Value
-from genie_dp.synthesis.pieces import Piece, Placeholders, features
+from genie_dp.synthesis.pieces import GAP, Piece, Placeholders, features
 from genie_dp.templates import ast, english
 from genie_dp.templates.ast import Template, count_utterances, plain_utterances
 from genie_dp.templates.grammar import absent_names
@@ -33,7 +33,8 @@ class ChildSpec:
         asked: requests as (attribute, allowed values).
         print_as: the determiner to print: "own", "none", "the" or "a".
         after_article: the words before end in "a", to be matched to this child's first sound.
-        gap: what stands in the gap: None for no gap asked, "" for a child (the next one), or words.
+        gap: what stands in the gap: None for no gap asked, "" for a child (the next one), GAP if it
+            stays open, or words.
         after: words at the beginning that are left out: "when" of a when phrase.
         is_const: written `${x:const}` in this layout: it is never left open.
     """
@@ -146,7 +147,7 @@ class _Builder:
             match request.name:
                 case "gap":
                     filler = request.child
-                    gap = "" if filler else request.values[0]
+                    gap = "" if filler else request.values[0].replace("#", GAP)
                 case "after":
                     after = request.values[0]
                     requests.append(("first", frozenset(after.split()[:1])))

@@ -112,6 +112,7 @@ class _Trial:
         room: how many combinations there are, at all depths.
         first_refusal: the mistake of the first one refused, with the rule and its children.
         is_late: its guard has tests that are decided for each draw, and refuse some.
+        texts: words -> program of the first few that were built.
     """
 
     template: Template
@@ -122,18 +123,47 @@ class _Trial:
     first_refusal: tuple[Problem, GrammarRule, tuple[Piece, ...]] | None = None
     error: Problem | None = None
     is_late: bool = False
+    texts: dict[str, str] = field(default_factory=dict)
     cells: list[Cells] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class TriedTemplates:
+    """What came of trying all templates.
+
+    Attributes:
+        problems: one for every template that meets children with which it would be ill-typed.
+        samples: id of a template -> some (words, program) pairs of it.
+    """
+
+    problems: list[Problem]
+    samples: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
 
 
 def misfits(grammar: Grammar, language: Language, library: Library) -> list[Problem]:
     """Return a problem for every template that meets children with which it would be ill-typed."""
+    return try_templates(grammar, language, library).problems
+
+
+def try_templates(
+    grammar: Grammar, language: Language, library: Library, *, keep: int = 0
+) -> TriedTemplates:
+    """Return what comes of every template with children of each sort.
+
+    Args:
+        grammar, language, library: what is tried.
+        keep: how many pairs of each template are kept; they are of the least depth that has any.
+    """
     gc.disable()  # all that is made here stays to the end: a fifth of the time otherwise
     try:
         roots = tuple(category.name for category in grammar.roots())
         compiled = compile_grammar(grammar, language, library, SynthesisConfig(roots=roots))
-        return list(_Trials(compiled).problems())
+        trials = _Trials(compiled, keep)
+        problems = list(trials.problems())
+        texts = {name: trial.texts.items() for name, trial in trials.trials.items()}
+        return TriedTemplates(problems, {name: tuple(pairs) for name, pairs in texts.items()})
     except GenieError as error:
-        return list(error.problems)
+        return TriedTemplates(list(error.problems))
     finally:
         gc.enable()
 
@@ -141,8 +171,9 @@ def misfits(grammar: Grammar, language: Language, library: Library) -> list[Prob
 class _Trials:
     """Tries templates with children of every sort, made depth by depth."""
 
-    def __init__(self, compiled: CompiledGrammar):
+    def __init__(self, compiled: CompiledGrammar, keep: int = 0):
         self.compiled = compiled
+        self.keep = keep
         self.pools = Pools(leaves=compiled.leaves)
         self.trials: dict[str, _Trial] = {}
 
@@ -206,6 +237,9 @@ class _Trials:
                     )
                 continue
             trial.built += 1
+            if len(trial.texts) < self.keep:
+                show = self.compiled.placeholders.show
+                trial.texts.setdefault(show(combined.text), show(combined.value.text))
             if cell.rule.is_leaf:
                 combined.count = self.compiled.placeholders.count(combined.text)
                 combined.mask = mask_of(combined.count)

@@ -180,6 +180,7 @@ class Template:
         python: the call, where the body is a Python semantic function.
         flags: (("paraphrase", False),): the subsets it is kept out of or reserved for.
         class_name: whose functions the body may call by their names alone; "" for none.
+        has_own_id: whether the file writes the id, else it is made of the template's place.
     """
 
     id: str
@@ -195,18 +196,23 @@ class Template:
     python: PythonCall | None = None
     class_name: str = ""
     tree: Any = field(default=None, compare=False, repr=False)
+    has_own_id: bool = field(default=False, compare=False, repr=False)
     span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateFile:
-    """The statements of one template file, by sort, each in the order of the text."""
+    """The statements of one template file, by sort, each in the order of the text.
+
+    `tables` are the children that are filled from tables.
+    """
 
     imports: tuple[Import, ...]
     using: tuple[Using, ...]
     classes: tuple[ForClass, ...]
     categories: tuple[Category, ...]
     templates: tuple[Template, ...]
+    tables: tuple[Child, ...] = ()
 
 
 # --------------------------------------------------------------------- walks over utterances

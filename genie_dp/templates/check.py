@@ -40,8 +40,8 @@ reading the files. Warnings are of what can be read, yet is hardly what was mean
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean, with_article
@@ -70,7 +70,7 @@ from genie_dp.templates.grammar import (
     Grammar,
     absent_names,
     compile_body,
-    functions_in_bodies,
+    functions_of,
     has_lambda,
     names_in_body,
 )
@@ -99,27 +99,18 @@ TEXTS: Mapping[str, str] = {
 # What guards may ask of every child, beside what the language says of its kind.
 ENGLISH = (
     "num", "det", "own", "form", "pos", "gap", "first", "last", "takes_pronoun", "takes_phrase",
-    "takes_many",
+    "takes_many", "prepositions", "ends_in_text",
 )  # fmt: skip
 
 
 def check_grammar(grammar: Grammar, language: Language, library: Library) -> list[Problem]:
     """Return every error and warning, in the order of the files."""
-    checker = _Checker(grammar, language, library)
-    problems = checker.problems()
-    # Of those that can be said in too many ways nothing else is told.
-    short_templates = [
-        t for t in grammar.templates if count_utterances(t.utterance) <= MOST_ALTERNATIVES
-    ]
-    short = replace(grammar, templates=tuple(short_templates))
-    problems += find_warnings(short, language, library, checker.fragments)
-    return in_order(problems, grammar)
+    return GrammarChecker(language).check(grammar, library)
 
 
 def errors_of(grammar: Grammar, language: Language, library: Library) -> list[Problem]:
     """Return every error, in the order of the files; that is quicker than with the warnings."""
-    problems = _Checker(grammar, language, library).problems()
-    return in_order([problem for problem in problems if problem.severity == "error"], grammar)
+    return GrammarChecker(language).errors(grammar, library)
 
 
 def in_order(problems: list[Problem], grammar: Grammar) -> list[Problem]:
@@ -133,38 +124,281 @@ def in_order(problems: list[Problem], grammar: Grammar) -> list[Problem]:
     return sorted(dict.fromkeys(problems), key=place)
 
 
-Fragments = dict[tuple[str, frozenset[str]], Fragment]
-"""(id of a template, names that an utterance of it leaves out) -> the body that compiles."""
+Fragments = dict[frozenset[str], Fragment]
+"""Names that an utterance of a template leaves out -> the body that compiles."""
 WHOLE: frozenset[str] = frozenset()
 
 
-class _Checker:
-    """Checks one template after the other; keeps what compiles for the checks after it."""
+@dataclass(slots=True)
+class _Checked:
+    """What is known of a template, so that it need not be looked at again.
 
-    def __init__(self, grammar: Grammar, language: Language, library: Library):
-        self.grammar, self.language, self.library = grammar, language, library
-        self.fragments: Fragments = {}
-        self.unknown: dict[str, list[Span | None]] = {}
-        named = {c.name for c in grammar.classes}
-        functions = library.names() if named else ()
-        self.class_names = {name.rpartition(".")[0].removeprefix("@") for name in functions}
-        self.unknown_classes = named - self.class_names
+    Attributes:
+        template: the object that was looked at.
+        problems: the mistakes in it.
+        fragments: its body, for each way to say it that compiles.
+        names: its category, and those of its children.
+        has_gap: whether a placeholder of it may stay open.
+        gaps: the children that it asks for a gap, and where.
+        units: categories that it derives from without a word.
+        warnings: what is odd in it; None until somebody asks, as for the rest.
+        needed: the categories of the children, for each way to say it.
+        instances: (words, program) for each way to say it, where it has no children.
+        shapes: for each way to say it, what others have that say the same, and its words; none
+            where it calls no function or a guard tells it apart.
+    """
 
-    def problems(self) -> list[Problem]:
-        templates = self.grammar.templates
-        problems = [problem for template in templates for problem in self.template(template)]
-        problems += self.categories()
-        problems += self.classes()
-        problems += self.tables()
-        problems += self.gaps()
-        if not self.grammar.roots():
+    template: Template
+    problems: tuple[Problem, ...]
+    fragments: Fragments
+    names: frozenset[str]
+    has_gap: bool
+    gaps: tuple[tuple[Child, Span | None], ...]
+    units: tuple[str, ...] = ()
+    warnings: tuple[Problem, ...] | None = None
+    needed: frozenset[frozenset[str]] = frozenset()
+    instances: tuple[tuple[str, str], ...] = ()
+    shapes: tuple[tuple[Hashable, str], ...] = ()
+
+
+class GrammarChecker:
+    """Checks grammars, one after the other where it is kept.
+
+    A template that is the object that it was is not looked at again, unless something changed that
+    its text names: a category, a function, a table. `forget` is told what changed in the library.
+    """
+
+    def __init__(self, language: Language):
+        """Start with nothing known."""
+        self.language = language
+        self._known: dict[int, _Checked] = {}
+        self._last = Grammar()
+
+    def check(self, grammar: Grammar, library: Library) -> list[Problem]:
+        """Return every error and warning, in the order of the files."""
+        checked = self._look(grammar, library)
+        problems = self._errors(grammar, library, checked)
+        # Of those that can be said in too many ways nothing else is told.
+        short = [
+            known
+            for known in checked
+            if known.warnings is not None
+            or count_utterances(known.template.utterance) <= MOST_ALTERNATIVES
+        ]
+        for known in short:
+            if known.warnings is None:
+                self._look_closer(known, grammar, library)
+        problems += find_warnings(grammar, short)
+        return in_order(problems, grammar)
+
+    def errors(self, grammar: Grammar, library: Library) -> list[Problem]:
+        """Return every error, in the order of the files; that is quicker than with the warnings."""
+        problems = self._errors(grammar, library, self._look(grammar, library))
+        return in_order([problem for problem in problems if problem.severity == "error"], grammar)
+
+    def forget(self, is_changed: Callable[[Template], bool]) -> None:
+        """Forget templates whose functions, tables, .. are not what they were.
+
+        Those with mistakes are forgotten as well: hints name what else there is.
+        """
+        self._known = {
+            number: known
+            for number, known in self._known.items()
+            if not (known.problems or is_changed(known.template))
+        }
+
+    def _look(self, grammar: Grammar, library: Library) -> list[_Checked]:
+        """Return what is known of each template, once those that are new were looked at."""
+        last, self._last = self._last, grammar
+        names = last.categories.keys() | grammar.categories.keys()
+        changed = {n for n in names if last.categories.get(n) != grammar.categories.get(n)}
+        if last.tables != grammar.tables:
+            self.forget(lambda template: any(c.table for c in children_of(template.utterance)))
+        if last.functions.keys() != grammar.functions.keys():
+            self.forget(lambda template: template.python is not None)
+        viewer = _TemplateChecker(grammar, self.language, library)
+        moved = self._lost(grammar)
+        checked = []
+        for template in grammar.templates:
+            known = self._known.get(id(template))
+            if known is None and moved:
+                known = _moved_to(template, moved)
+            if known is None or not changed.isdisjoint(known.names):
+                known = viewer.look(template)
+            checked.append(known)
+        self._known = {id(known.template): known for known in checked}
+        return checked
+
+    def _lost(self, grammar: Grammar) -> dict[Hashable, _Checked]:
+        """Return what is known of templates that are not there any more, and have no problems."""
+        here = set(map(id, grammar.templates))
+        return {
+            _meaning_of(known.template): known
+            for number, known in self._known.items()
+            if number not in here and not known.problems and known.warnings == ()
+        }
+
+    def _look_closer(self, known: _Checked, grammar: Grammar, library: Library) -> None:
+        """Find out what only warnings ask for."""
+        template, plain = known.template, tuple(plain_utterances(known.template.utterance))
+        ways = [frozenset(child.category for child in children_of(items)) for items in plain]
+        known.needed = frozenset(ways)
+        known.units = tuple(child for items in plain if (child := _only_child(items)) is not None)
+        known.warnings = (
+            *_unused_parts(template, known.fragments.get(WHOLE)),
+            *_english(template, grammar),
+            *_quoted(template),
+        )
+        known.shapes = tuple(_shapes(template, plain))
+        if known.fragments and not any(children_of(template.utterance)):
+            said = ((i, known.fragments.get(absent_names(template, i))) for i in plain)
+            instances = (_instance(i, f, self.language, library) for i, f in said if f is not None)
+            known.instances = tuple(instance for instance in instances if instance is not None)
+
+    # ------------------------------------------------------------- the grammar as a whole
+
+    def _errors(self, grammar: Grammar, library: Library, checked: list[_Checked]) -> list[Problem]:
+        problems = [problem for known in checked for problem in known.problems]
+        problems += _unknown_categories(grammar, checked)
+        problems += self._classes(grammar, library)
+        problems += self._tables(grammar, library)
+        problems += _gaps(grammar, checked)
+        if not grammar.roots():
             message = "no category is a root, so nothing can be derived"
             hint = 'mark what makes whole sentences: category COMMAND : program root ".."'
             problems.append(Problem("G023", message, hint=hint))
         return problems
 
-    def template(self, template: Template) -> Iterator[Problem]:
-        yield from self._categories(template)
+    def _classes(self, grammar: Grammar, library: Library) -> Iterator[Problem]:
+        """Yield a problem for each `for` that names no class."""
+        known = _class_names(grammar, library)
+        for named in grammar.classes:
+            if not self.language.has_skills:
+                message = f"{self.language.name} has no classes"
+                yield Problem("G033", message, named.span, "drop this line")
+            elif named.name not in known:
+                hint = did_you_mean(f"@{named.name}", [f"@{name}" for name in known])
+                hint = hint or "name a class of the skills, such as for @com.gmail;"
+                yield Problem("G033", f"there is no class @{named.name}", named.span, hint)
+
+    def _tables(self, grammar: Grammar, library: Library) -> Iterator[Problem]:
+        """Yield the mistakes in the program texts of tables."""
+        for table in grammar.tables.values():
+            for row in table.rows:
+                try:
+                    self.language.row(row.text, library)
+                except GenieError as error:
+                    yield from (table.place_problem(problem, row) for problem in error.problems)
+
+
+def _class_names(grammar: Grammar, library: Library) -> set[str]:
+    """Return the classes with functions; none where the grammar names no class."""
+    functions = library.names() if grammar.classes else ()
+    return {name.rpartition(".")[0].removeprefix("@") for name in functions}
+
+
+def _meaning_of(template: Template) -> Hashable:
+    """Return that of a template on which it depends what is wrong with it, but for its place."""
+    return (
+        template.category,
+        template.features,
+        template.utterance,
+        template.body_text,
+        template.class_name,
+        template.guard,
+        template.python,
+    )
+
+
+def _moved_to(template: Template, lost: Mapping[Hashable, _Checked]) -> _Checked | None:
+    """Return what is known of a template that has a new place or id; None if it is new."""
+    known = lost.get(_meaning_of(template))
+    if known is None:
+        return None
+    return replace(known, template=template, gaps=tuple(_asked_gaps(template)))
+
+
+def _asked_gaps(template: Template) -> Iterator[tuple[Child, Span | None]]:
+    for child in children_of(template.utterance):
+        request = child.request("gap")
+        if request is not None:
+            yield child, request.span
+
+
+def _unknown_categories(grammar: Grammar, checked: list[_Checked]) -> Iterator[Problem]:
+    """Yield a problem for each unknown category, where it is first used."""
+    names = {"", *grammar.categories, *BUILT_IN}
+    unknown: dict[str, list[Span | None]] = {}
+    for known in checked:
+        if known.names <= names:
+            continue
+        template = known.template
+        if template.category not in names:
+            unknown.setdefault(template.category, []).append(_span_of_name(template))
+        for child in children_of(template.utterance):
+            if child.category not in names:
+                unknown.setdefault(child.category, []).append(child.span)
+    for name, spans in unknown.items():
+        others = f" ({len(spans)} times)" if len(spans) > 1 else ""
+        hint = did_you_mean(name, names - {""}) or f'declare it: category {name} : KIND "..";'
+        yield Problem("G012", f"unknown category {name!r}{others}", spans[0], hint)
+
+
+def _gaps(grammar: Grammar, checked: list[_Checked]) -> Iterator[Problem]:
+    """Yield requests for a gap of what never has one; of a category that is a warning.
+
+    A grammar serves many skills, and some have nothing to fill.
+    """
+    open_ = {"OUTPUT", "INPUT", *(known.template.category for known in checked if known.has_gap)}
+    requested: dict[str, list[Span | None]] = {}
+    for known in checked:
+        for child, span in known.gaps:
+            if child.category in grammar.categories.keys() - open_:
+                requested.setdefault(child.category, []).append(span)
+            elif child.table or child.category in BUILT_IN.keys() - open_:
+                message = f"{child.category or child.table} never has a gap"
+                yield Problem("G022", message, span)
+    for name, spans in requested.items():
+        times = f" ({len(spans)} times)" if len(spans) > 1 else ""
+        message = f"{name} has no gap: no template of it leaves a placeholder open{times}"
+        hint = "placeholders written $x, of types that can be passed, may stay open"
+        yield Problem("G109", message, spans[0], hint, severity="warning")
+
+
+def _span_of_name(template: Template) -> Span | None:
+    """Return where a template says its category."""
+    span = template.span
+    if span is None:
+        return None
+    return Span(span.file, span.line, span.column, span.line, span.column + len(template.category))
+
+
+class _TemplateChecker:
+    """Checks templates, each alone."""
+
+    def __init__(self, grammar: Grammar, language: Language, library: Library):
+        self.grammar, self.language, self.library = grammar, language, library
+        self.fragments: Fragments = {}
+        self.unknown_classes = {c.name for c in grammar.classes} - _class_names(grammar, library)
+
+    def look(self, template: Template) -> _Checked:
+        """Return what is known of a template."""
+        self.fragments = {}
+        problems = tuple(self._problems(template))
+        children = children_of(template.utterance)
+        return _Checked(
+            template,
+            problems,
+            self.fragments,
+            frozenset((template.category, *(child.category for child in children))),
+            self._has_gap(template, self.fragments.get(WHOLE)),
+            tuple(_asked_gaps(template)),
+        )
+
+    def _problems(self, template: Template) -> Iterator[Problem]:
+        if template.category in BUILT_IN:
+            message = f"{template.category} is built in: no template can derive it"
+            yield Problem("G012", message, _span_of_name(template))
         yield from _features(template)
         for child in children_of(template.utterance):
             for request in child.requests:
@@ -178,40 +412,7 @@ class _Checker:
         yield from _children(template)
         yield from self._body(template)
 
-    # ------------------------------------------------------------- categories and requests
-
-    def _categories(self, template: Template) -> Iterator[Problem]:
-        span = template.span
-        if span is not None:  # of the name alone
-            end = span.column + len(template.category)
-            span = Span(span.file, span.line, span.column, span.line, end)
-        if template.category in BUILT_IN:
-            message = f"{template.category} is built in: no template can derive it"
-            yield Problem("G012", message, span)
-        elif template.category not in self.grammar.categories:
-            self.unknown.setdefault(template.category, []).append(span)
-        for child in children_of(template.utterance):
-            if not self._is_known(child):
-                self.unknown.setdefault(child.category, []).append(child.span)
-
-    def categories(self) -> Iterator[Problem]:
-        """Yield a problem for each unknown category, where it is first used."""
-        names = (*self.grammar.categories, *BUILT_IN)
-        for name, spans in self.unknown.items():
-            others = f" ({len(spans)} times)" if len(spans) > 1 else ""
-            hint = did_you_mean(name, names) or f'declare it: category {name} : KIND "..";'
-            yield Problem("G012", f"unknown category {name!r}{others}", spans[0], hint)
-
-    def classes(self) -> Iterator[Problem]:
-        """Yield a problem for each `for` that names no class."""
-        for named in self.grammar.classes:
-            if not self.language.has_skills:
-                message = f"{self.language.name} has no classes"
-                yield Problem("G033", message, named.span, "drop this line")
-            elif named.name in self.unknown_classes:
-                hint = did_you_mean(f"@{named.name}", [f"@{name}" for name in self.class_names])
-                hint = hint or "name a class of the skills, such as for @com.gmail;"
-                yield Problem("G033", f"there is no class @{named.name}", named.span, hint)
+    # -------------------------------------------------------------------------- requests
 
     def _request(self, child: Child, request: Request) -> Iterator[Problem]:
         allowed = self._request_values(child)
@@ -245,41 +446,7 @@ class _Checker:
             }
         return dict(REQUESTS)
 
-    def tables(self) -> Iterator[Problem]:
-        """Yield the mistakes in the program texts of tables."""
-        for table in self.grammar.tables.values():
-            for row in table.rows:
-                try:
-                    self.language.row(row.text, self.library)
-                except GenieError as error:
-                    yield from (table.place_problem(problem, row) for problem in error.problems)
-
-    def gaps(self) -> Iterator[Problem]:
-        """Yield requests for a gap of what never has one; of a category that is a warning.
-
-        A grammar serves many skills, and some have nothing to fill.
-        """
-        open_ = {"OUTPUT", "INPUT"}
-        for template in self.grammar.templates:
-            if template.category not in open_ and self._has_gap(template):
-                open_.add(template.category)
-        requested: dict[str, list[Span | None]] = {}
-        for template in self.grammar.templates:
-            for child in children_of(template.utterance):
-                request = child.request("gap")
-                if request and child.category in self.grammar.categories.keys() - open_:
-                    requested.setdefault(child.category, []).append(request.span)
-                elif request and (child.table or child.category in BUILT_IN.keys() - open_):
-                    message = f"{child.category or child.table} never has a gap"
-                    yield Problem("G022", message, request.span)
-        for name, spans in requested.items():
-            times = f" ({len(spans)} times)" if len(spans) > 1 else ""
-            message = f"{name} has no gap: no template of it leaves a placeholder open{times}"
-            hint = "placeholders written $x, of types that can be passed, may stay open"
-            yield Problem("G109", message, spans[0], hint, severity="warning")
-
-    def _has_gap(self, template: Template) -> bool:
-        fragment = self.fragments.get((template.id, WHOLE))
+    def _has_gap(self, template: Template, fragment: Fragment | None) -> bool:
         if fragment is None or not is_primitive(template):
             return False
         return any(
@@ -331,7 +498,7 @@ class _Checker:
             if all(self._is_known(child) for child in children_of(template.utterance)):
                 yield from (self._with_dollar(p, template) for p in error.problems)
             return
-        self.fragments[template.id, WHOLE] = fragment
+        self.fragments[WHOLE] = fragment
         yield from self._without_parts(template)
         yield from _placeholders(template, fragment, self.language)
         category = self.grammar.categories.get(template.category)
@@ -350,7 +517,7 @@ class _Checker:
             if absent & {*missing_in_choices(template.utterance)}:
                 continue  # an error of its own
             try:
-                self.fragments[template.id, absent] = compile_body(
+                self.fragments[absent] = compile_body(
                     template, self.grammar, self.language, self.library, absent
                 )
             except GenieError as error:
@@ -519,19 +686,15 @@ def _places_twice(template: Template, fragment: Fragment) -> Iterator[Problem]:
 # ----------------------------------------------------------------------------------------- warnings
 
 
-def find_warnings(
-    grammar: Grammar, language: Language, library: Library, fragments: Fragments
-) -> Iterator[Problem]:
-    """Yield every warning; `fragments` are the bodies that compile."""
-    yield from _unreachable(grammar)
-    yield from _unproductive(grammar)
-    yield from _without_growth(grammar)
-    yield from _ambiguous(grammar, language, library, fragments)
-    yield from _same_words(grammar)
-    for template in grammar.templates:
-        yield from _unused_parts(template, fragments.get((template.id, WHOLE)))
-        yield from _english(template, grammar)
-        yield from _quoted(template)
+def find_warnings(grammar: Grammar, checked: list[_Checked]) -> Iterator[Problem]:
+    """Yield every warning about templates that were looked at closely."""
+    yield from _unreachable(grammar, checked)
+    yield from _unproductive(grammar, checked)
+    yield from _without_growth(checked)
+    yield from _ambiguous(checked)
+    yield from _same_words(checked)
+    for known in checked:
+        yield from known.warnings or ()
     yield from _table_words(grammar)
 
 
@@ -542,13 +705,12 @@ def _warning(code: str, message: str, span: Any, hint: str | None = None) -> Pro
 # ------------------------------------------------------------------------------ categories
 
 
-def _unreachable(grammar: Grammar) -> Iterator[Problem]:
+def _unreachable(grammar: Grammar, checked: list[_Checked]) -> Iterator[Problem]:
     reached = {category.name for category in grammar.roots()}
     waiting = list(reached)
     parts: dict[str, set[str]] = {}
-    for template in grammar.templates:
-        children = {child.category for child in children_of(template.utterance)}
-        parts.setdefault(template.category, set()).update(children)
+    for known in checked:
+        parts.setdefault(known.template.category, set()).update(known.names)
     while waiting:
         new = parts.get(waiting.pop(), set()) - reached
         reached |= new
@@ -559,19 +721,15 @@ def _unreachable(grammar: Grammar) -> Iterator[Problem]:
             yield _warning("G101", message, category.span)
 
 
-def _unproductive(grammar: Grammar) -> Iterator[Problem]:
+def _unproductive(grammar: Grammar, checked: list[_Checked]) -> Iterator[Problem]:
     productive: set[str] = set(BUILT_IN) | {""}
-    rules = [
-        (template.category, {c.category for c in children_of(items)})
-        for template in grammar.templates
-        for items in plain_utterances(template.utterance)
-    ]
+    rules = {(known.template.category, needed) for known in checked for needed in known.needed}
     while True:
         new = {name for name, needed in rules if needed <= productive} - productive
         if not new:
             break
         productive |= new
-    written = {template.category for template in grammar.templates}
+    written = {known.template.category for known in checked}
     for category in grammar.categories.values():
         if category.name not in written:
             yield _warning("G102", f"no template derives {category.name}", category.span)
@@ -580,17 +738,15 @@ def _unproductive(grammar: Grammar) -> Iterator[Problem]:
             yield _warning("G102", message, category.span, "add a template without its own kind")
 
 
-def _without_growth(grammar: Grammar) -> Iterator[Problem]:
+def _without_growth(checked: list[_Checked]) -> Iterator[Problem]:
     """Yield templates that say a child and nothing else, where that comes back to itself."""
     edges: dict[str, set[str]] = {}
     units: list[tuple[Template, str]] = []
-    for template in grammar.templates:
-        for items in plain_utterances(template.utterance):
-            child = _only_child(items)
-            if child is not None:
-                edges.setdefault(template.category, set()).add(child)
-                units.append((template, child))
-    for template, child in dict.fromkeys(units):
+    for known in checked:
+        for child in dict.fromkeys(known.units):
+            edges.setdefault(known.template.category, set()).add(child)
+            units.append((known.template, child))
+    for template, child in units:
         if template.category in _closure(child, edges):
             chain = "itself" if child == template.category else f"itself, through {child}"
             message = f"{template.category} derives {chain}, and no word is added"
@@ -662,21 +818,11 @@ def _spoken_words(items: tuple[PlainItem, ...]) -> str:
 # ------------------------------------------------------------------------------- ambiguity
 
 
-def _ambiguous(
-    grammar: Grammar, language: Language, library: Library, fragments: Fragments
-) -> Iterator[Problem]:
+def _ambiguous(checked: list[_Checked]) -> Iterator[Problem]:
     first: dict[tuple[str, str], tuple[Template, str]] = {}
-    for template in grammar.templates:
-        if any(children_of(template.utterance)):
-            continue
-        for items in plain_utterances(template.utterance):
-            fragment = fragments.get((template.id, absent_names(template, items)))
-            if fragment is None:
-                continue
-            instance = _instance(items, fragment, language, library)
-            if instance is None:
-                continue
-            words, program = instance
+    for known in checked:
+        template = known.template
+        for words, program in known.instances:
             earlier, other_program = first.setdefault(
                 (template.category, words), (template, program)
             )
@@ -715,27 +861,40 @@ def _instance(
     return None if program is None else (words.strip(), program.text)
 
 
-def _same_words(grammar: Grammar) -> Iterator[Problem]:
+def _same_words(checked: list[_Checked]) -> Iterator[Problem]:
     """Yield templates whose children make two functions of one utterance, without a guard."""
-    first: dict[tuple[object, ...], Template] = {}
-    for template in grammar.templates:
-        functions = functions_in_bodies(Grammar(templates=(template,)))
-        is_guarded = bool(template.guard.joins or template.guard.tests)
-        if is_guarded or not functions or not any(children_of(template.utterance)):
-            continue
-        for items in plain_utterances(template.utterance):
-            key = (template.category, template.features, *map(_shape_of, items))
-            earlier = first.setdefault(key, template)
-            others = functions_in_bodies(Grammar(templates=(earlier,)))
+    first: dict[Hashable, Template] = {}
+    for known in checked:
+        template = known.template
+        for shape, words in known.shapes:
+            earlier = first.setdefault(shape, template)
+            if earlier is template:
+                continue
+            functions, others = functions_of(template), functions_of(earlier)
             if others != functions:
-                words = " ".join(_said(item) for item in items)
                 message = f"{words!r} calls {_last(functions)} here and {_last(others)} elsewhere"
                 hint = f"the other template is at {earlier.span}: other words, or guards, tell them"
                 yield _warning("G114", message, template.span, f"{hint} apart")
                 break
 
 
-def _shape_of(item: PlainItem) -> object:
+def _shapes(
+    template: Template, plain: Iterable[tuple[PlainItem, ...]]
+) -> Iterator[tuple[Hashable, str]]:
+    """Yield for each way to say it what templates have in common that say the same, and its words.
+
+    None where a guard tells it from others, or where it calls no function by itself.
+    """
+    is_guarded = bool(template.guard.joins or template.guard.tests)
+    has_children = any(children_of(template.utterance))
+    if is_guarded or not has_children or not functions_of(template):
+        return
+    for items in plain:
+        shape = (template.category, template.features, *map(_shape_of, items))
+        yield shape, " ".join(_said(item) for item in items)
+
+
+def _shape_of(item: PlainItem) -> Hashable:
     """Return what two templates have in common that say the same: words, sorts of children."""
     match item:
         case QuotedWords():

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -241,7 +242,40 @@ def functions_in_bodies(grammar: Grammar) -> frozenset[str]:
     >>> sorted(functions_in_bodies(Grammar(templates=(one,))))
     ['@light', '@light.power']
     """
-    return frozenset(name for template in grammar.templates for name in named_functions(template))
+    return frozenset().union(*map(functions_of, grammar.templates))
+
+
+def functions_of(template: Template) -> frozenset[str]:
+    """Return what may be a function in the body of a template, with its class."""
+    return _functions_in(template.body_text, template.class_name)
+
+
+@lru_cache(maxsize=20_000)
+def _functions_in(body: str, class_name: str) -> frozenset[str]:
+    """Return what may be a function in a text; templates are asked again and again."""
+    return frozenset(_named_in(body, class_name))
+
+
+def inputs_in_bodies(grammar: Grammar) -> frozenset[tuple[str, str]]:
+    """Return (function, name) of what some body gives a value beside that function.
+
+    Other names with a value, such as attributes of a device, are among them. `$?` is no value.
+
+    >>> body = 'inbox(folder = "work", sender = $?) filter size == 5'
+    >>> one = Template("t", "NP", (), (), body, None, class_name="com.gmail")
+    >>> sorted(inputs_in_bodies(Grammar(templates=(one,))))
+    [('@com.gmail.inbox', 'folder')]
+    """
+    return frozenset().union(*(_inputs_in(t.body_text, t.class_name) for t in grammar.templates))
+
+
+@lru_cache(maxsize=20_000)
+def _inputs_in(body: str, class_name: str) -> frozenset[tuple[str, str]]:
+    names = _GIVEN.findall(_TEXT.sub('""', body))
+    return frozenset((f, name) for f in _functions_in(body, class_name) for name in names)
+
+
+_GIVEN = re.compile(r"([^\W\d]\w*)\s*=(?![=~>]|\s*\$\?)")
 
 
 def named_functions(template: Template) -> Iterator[str]:
@@ -253,11 +287,15 @@ def named_functions(template: Template) -> Iterator[str]:
     >>> list(named_functions(Template("t", "WP", (), (), body, None, class_name="com.gmail")))
     ['@com.gmail.monitor', '@com.gmail.inbox']
     """
-    for match in _FUNCTION.finditer(_TEXT.sub('""', template.body_text)):
+    yield from _named_in(template.body_text, template.class_name)
+
+
+def _named_in(body: str, class_name: str) -> Iterator[str]:
+    for match in _FUNCTION.finditer(_TEXT.sub('""', body)):
         name, after_selector, alone = match.groups()
         if alone is None:
             yield name
             if after_selector:
                 yield name + after_selector
-        elif template.class_name:
-            yield f"@{template.class_name}.{alone}"
+        elif class_name:
+            yield f"@{class_name}.{alone}"

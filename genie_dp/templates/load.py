@@ -4,7 +4,8 @@ import ast as python
 import importlib.util
 import os.path
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import FunctionType
@@ -15,18 +16,10 @@ from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
 from genie_dp.skills.words import join_tokens
 from genie_dp.templates import english
-from genie_dp.templates.ast import (
-    Category,
-    Child,
-    ForClass,
-    Template,
-    TemplateFile,
-    Using,
-    children_of,
-)
+from genie_dp.templates.ast import Category, Child, ForClass, Template, TemplateFile, Using
 from genie_dp.templates.grammar import BUILT_IN, Grammar, PhraseTable, TableRow
 from genie_dp.templates.syntax import TemplateSource, parse_file, parse_words, path_beside
-from genie_dp.texts import Paths, paths_of, read_source
+from genie_dp.texts import Paths, ReadSource, paths_of, read_source
 
 
 class ConvertedTemplate(Protocol):
@@ -51,6 +44,44 @@ class ConvertedTemplate(Protocol):
     @property
     def span(self) -> Span | None:
         """Where the dataset has it."""
+
+
+Functions = Mapping[str, Callable[..., Any]]
+
+
+def run_functions(path: str, text: str) -> Functions:
+    """Return the public functions of a Python file, by name; that runs the file."""
+    return dict(_functions(path))
+
+
+class ParseFile(Protocol):
+    """How a template file is parsed: as `syntax.parse_file` does."""
+
+    def __call__(  # noqa: D102
+        self, text: str, *, file: str, prefix: str
+    ) -> tuple[TemplateFile, Sequence[Problem]]: ...
+
+
+@lru_cache(maxsize=256)
+def parse_once(text: str, *, file: str, prefix: str) -> tuple[TemplateFile, Sequence[Problem]]:
+    """Return what `parse_file` does; who edits one file of many has the others at hand."""
+    parsed, problems = parse_file(text, file=file, prefix=prefix)
+    return parsed, tuple(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the files of a grammar are read; an editor does it in another way.
+
+    Attributes:
+        read: gives the text of a file.
+        parse: gives its statements.
+        functions: gives the functions of a Python file (path, text).
+    """
+
+    read: ReadSource = read_source
+    parse: ParseFile = parse_once
+    functions: Callable[[str, str], Functions] = run_functions
 
 
 def load_grammar(
@@ -79,10 +110,14 @@ def load_grammar(
 
 
 def read_grammar(
-    paths: Paths, language: Language, *, extra: Iterable[ConvertedTemplate] = ()
+    paths: Paths,
+    language: Language,
+    *,
+    extra: Iterable[ConvertedTemplate] = (),
+    reading: Reading | None = None,
 ) -> tuple[Grammar, list[Problem]]:
     """Return what can be read of these files, and the mistakes in the rest."""
-    loader = _Loader(language)
+    loader = _Loader(language, reading or Reading())
     files = paths_of(paths)
     # Ids of a skill's templates.genie begin with the name of its folder.
     prefixes = {
@@ -97,18 +132,12 @@ def read_grammar(
     return loader.grammar(), loader.problems
 
 
-@lru_cache(maxsize=256)
-def _parsed(text: str, file: str, prefix: str) -> tuple[TemplateFile, tuple[Problem, ...]]:
-    """Return what `parse_file` does; who edits one file of many has the others at hand."""
-    parsed, problems = parse_file(text, file=file, prefix=prefix)
-    return parsed, tuple(problems)
-
-
 class _Loader:
     """Collects statements and problems; a file is known by its resolved path."""
 
-    def __init__(self, language: Language):
+    def __init__(self, language: Language, reading: Reading):
         self.language = language
+        self.reading = reading
         self.problems: list[Problem] = []
         self.categories: dict[str, Category] = {}
         self.templates: list[Template] = []
@@ -149,7 +178,7 @@ class _Loader:
         if text is None:
             return
         self.seen[real] = name
-        parsed, problems = _parsed(text, name, self._prefix(name, prefix))
+        parsed, problems = self.reading.parse(text, file=name, prefix=self._prefix(name, prefix))
         self.problems += problems
         for statement in parsed.imports:
             self.file(path_beside(name, statement.path), statement.span, (*chain, name))
@@ -160,6 +189,9 @@ class _Loader:
             self._using(name, using)
         for template in parsed.templates:
             self._template(template)
+        for child in parsed.tables:
+            if child.table not in self.tables:
+                self._table(child)
 
     def _prefix(self, name: str, given_prefix: str | None) -> str:
         path = Path(name)
@@ -171,7 +203,7 @@ class _Loader:
 
     def _read(self, name: str, span: Span | None, code: str) -> str | None:
         try:
-            text = read_source(name, code=code)
+            text = self.reading.read(name, code=code)
         except GenieError as error:
             self.problems += error.problems
             self.sources |= error.sources
@@ -212,9 +244,6 @@ class _Loader:
             message = f"two templates have the id {template.id!r}"
             self._report("G014", message, template.span, f"the first is at {first.span}")
         self.templates.append(template)
-        for child in children_of(template.utterance):
-            if child.table and child.table not in self.tables:
-                self._table(child)
 
     def primitive(self, primitive: ConvertedTemplate) -> None:
         """Add a template converted from a real skill."""
@@ -283,7 +312,7 @@ class _Loader:
             self._report("G010", f"not Python: {error.msg}", span)
             return
         try:
-            functions = dict(_functions(path))
+            functions = self.reading.functions(path, text)
         except Exception as error:  # noqa: BLE001 - any error of the user's file is the user's
             message = f"running the file raised {type(error).__name__}: {error}"
             self._report("G010", message, _place_of(error, path))

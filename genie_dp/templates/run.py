@@ -1,6 +1,7 @@
 """The stage that checks skills and templates: every mistake and every warning of both."""
 
 import os.path
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,17 +12,23 @@ from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
 from genie_dp.resources import data_folder
 from genie_dp.run.stage import Result
-from genie_dp.skills.load import TEMPLATES_FILE
+from genie_dp.skills.check import Known, SentenceChecker, check_library
+from genie_dp.skills.load import TEMPLATES_FILE, FolderReader
+from genie_dp.skills.load import load_library as read_skills
 from genie_dp.skills.model import SkillLibrary
-from genie_dp.templates.check import check_grammar, in_order
-from genie_dp.templates.grammar import Grammar, functions_in_bodies
+from genie_dp.skills.thingpedia import ConvertedDatasets, convert
+from genie_dp.templates.check import GrammarChecker, in_order
+from genie_dp.templates.grammar import Grammar, functions_in_bodies, inputs_in_bodies
 from genie_dp.templates.inputs import Inputs, grammar_files, load_library, skills_or_shipped
-from genie_dp.templates.load import read_grammar
+from genie_dp.templates.load import Functions, Reading, read_grammar, run_functions
+from genie_dp.templates.syntax import FileParser
+from genie_dp.texts import ReadSource, read_source
 
 # What is missing; where skills or statements could not be read, it may stand in those.
-_MISSING = frozenset(("G102", "G109", "K100"))
-# Of these, what templates lack of skills.
+_MISSING = frozenset(("G102", "G109", "K100", "K122", "K123"))
+# Of these, what templates lack of skills, and what skills lack of templates.
 _UNUSED = frozenset(("G102", "G109"))
+_UNSAID = frozenset(("K100", "K122", "K123"))
 
 Trial = Callable[[Grammar, Language, Any], list[Problem]]
 """Returns the templates whose children make no program together (`synthesis.fits.misfits`)."""
@@ -89,43 +96,185 @@ def run(
     Raises:
         GenieError: there is no such grammar (R021), or mistakes in declarations.
     """
-    result = CheckResult()
-    files = grammar_files(grammar)
-    extra: Sequence[Any] = ()
-    broken: list[Path] = []
-    library: Library
-    if language.has_skills:
-        library = _read_skills(skills_or_shipped(skills), result, skip_broken=skip_broken)
-        files += [skill.templates for skill in library.skills if skill.templates is not None]
-        if not skip_broken:
-            broken = [path for s in library.skipped if (path := s.path / TEMPLATES_FILE).is_file()]
-            files += broken
-        extra = _convert_datasets(library, result)
-    else:
-        library = load_library(language.name, skills, skip_broken=skip_broken)
-        result.sources |= library.sources
-        result.problems += library.warnings
-        broken_parts = (problem for skipped in library.skipped for problem in skipped.problems)
-        result.problems += [replace(problem, severity="warning") for problem in broken_parts]
-    read, problems = read_grammar(files, language, extra=extra)
-    is_whole = not any(p.severity == "error" for p in (*result.problems, *problems))
-    is_whole &= not library.skipped
-    problems += _without_echoes(check_grammar(read, language, library), library, broken)
-    if trial is not None and not any(problem.severity == "error" for problem in problems):
-        problems = in_order(problems + trial(read, language, library), read)
-    result.sources |= read.sources
-    if isinstance(library, SkillLibrary):
-        _find_gaps(library, read, lists, result)
-    result.problems += problems
-    if not is_whole:
-        result.problems = [p for p in result.problems if p.code not in _MISSING]
-    if skills and not grammar:
-        result.problems = [p for p in result.problems if not _is_gap_of_shipped(p)]
-    result.looked_at.append(_count_of(len(read.templates), "template"))
-    result.inputs = Inputs(
-        language, library, read, result.sources, tuple(skills), tuple(files), skip_broken
-    )
-    return result
+    checker = Checker(language, skills, grammar)
+    return checker.run(skip_broken=skip_broken, trial=trial, lists=lists)
+
+
+class Checker:
+    """Checks skills and templates, again and again where it is kept.
+
+    What is as before is not read again, and not looked at again.
+
+    Attributes:
+        extra: template files that are read with the grammar, though nothing imports them.
+    """
+
+    def __init__(
+        self,
+        language: Language,
+        skills: Sequence[Path] = (),
+        grammar: Sequence[Path] = (),
+        *,
+        read: ReadSource = read_source,
+        functions: Callable[[str, str], Functions] = run_functions,
+    ):
+        """Start with nothing read.
+
+        Args:
+            language, skills, grammar: those of `run`.
+            read: gives the text of a file.
+            functions: gives the functions of a Python file (path, text).
+        """
+        self.language, self.skills, self.grammar = language, skills, grammar
+        self.extra: Sequence[Path] = ()
+        self.folders, self.files = FolderReader(read), FileParser()
+        self._reading = Reading(read, self.files.parse_file, functions)
+        self._templates = GrammarChecker(language)
+        self._sentences = SentenceChecker(read)
+        self._library: Library | None = None
+        self._converted = ConvertedDatasets()
+        self._gaps: tuple[object, list[Problem]] | None = None  # by what templates say
+        self._classes: Known = {}
+
+    def run(
+        self,
+        *,
+        skip_broken: bool = False,
+        trial: Trial | None = None,
+        lists: Lists | None = None,
+        when_read: Callable[[Library, Grammar], None] | None = None,
+    ) -> CheckResult:
+        """Return all that is wrong or odd now.
+
+        Args:
+            skip_broken, trial, lists: those of `run`.
+            when_read: called once all is read, before it is looked at.
+
+        Raises:
+            GenieError: there is no such grammar (R021), or nothing can be read of the skills.
+        """
+        result = CheckResult()
+        files = self._files_of_grammar()
+        library = self._read_library(result, skip_broken=skip_broken)
+        broken: list[Path] = []
+        if isinstance(library, SkillLibrary):
+            files += [skill.templates for skill in library.skills if skill.templates is not None]
+            if not skip_broken:
+                places = (skipped.path / TEMPLATES_FILE for skipped in library.skipped)
+                broken = [path for path in places if path.is_file()]
+                files += broken
+        grammar, problems = read_grammar(
+            files, self.language, extra=self._converted.templates, reading=self._reading
+        )
+        if when_read is not None:
+            when_read(library, grammar)
+        is_whole = not any(p.severity == "error" for p in (*result.problems, *problems))
+        is_whole &= not library.skipped
+        problems += _without_echoes(self._templates.check(grammar, library), library, broken)
+        if trial is not None and not any(
+            problem.severity == "error" for problem in (*result.problems, *problems)
+        ):
+            problems = in_order(problems + trial(grammar, self.language, library), grammar)
+        result.sources |= grammar.sources
+        if isinstance(library, SkillLibrary):
+            self._find_gaps(library, grammar, lists, result)
+            result.problems = _without_echoes_of_classes(result.problems, problems)
+        result.problems += problems
+        if not is_whole:
+            result.problems = [p for p in result.problems if p.code not in _MISSING]
+        if self.skills and not self.grammar:
+            result.problems = [p for p in result.problems if not _is_gap_of_shipped(p)]
+        result.looked_at.append(_count_of(len(grammar.templates), "template"))
+        result.inputs = Inputs(
+            self.language, library, grammar, result.sources,
+            tuple(self.skills), tuple(files), skip_broken,
+        )  # fmt: skip
+        return result
+
+    def _files_of_grammar(self) -> list[Path]:
+        """Return the template files to read; one that is named need not be on disk."""
+        files = [
+            file
+            for path in self.grammar
+            for file in ([path] if path.suffix == ".genie" else grammar_files([path]))
+        ]
+        return [*(files or grammar_files(())), *self.extra]
+
+    def _read_library(self, result: CheckResult, *, skip_broken: bool) -> Library:
+        """Return the library as it is now; the mistakes in it go to the result."""
+        library: Library
+        last = self._library
+        if not self.language.has_skills:
+            library = load_library(self.language.name, self.skills, skip_broken=skip_broken)
+            result.sources |= library.sources
+            result.problems += library.warnings
+            broken = (problem for skipped in library.skipped for problem in skipped.problems)
+            result.problems += [replace(problem, severity="warning") for problem in broken]
+            if last is None or last.sources != library.sources:
+                self._templates.forget(lambda _: True)
+        else:
+            paths = skills_or_shipped(self.skills)
+            library = _read_skills(paths, result, self.folders, skip_broken=skip_broken)
+            if not isinstance(last, SkillLibrary) or last.classes is not library.classes:
+                self._converted, self._gaps = convert(library), None
+                self._forget_callers(last, library)
+            result.problems += self._converted.warnings
+        self._library = library
+        return library
+
+    def _forget_callers(self, last: Library | None, library: SkillLibrary) -> None:
+        """Forget templates and sentences that call what changed in the skills."""
+        changed = _changed_classes(last, library) if isinstance(last, SkillLibrary) else None
+        if changed is None:
+            self._templates.forget(lambda _: True)
+            self._sentences.forget(lambda _: True)
+            self._classes.clear()
+        elif changed:
+            names = "|".join(map(re.escape, sorted(changed)))
+            call = re.compile(rf"@(?:{names})(?![\w-])")
+            self._templates.forget(
+                lambda t: t.class_name in changed or bool(call.search(t.body_text))
+            )
+            self._sentences.forget(lambda program: bool(call.search(program)))
+
+    def _find_gaps(
+        self, library: SkillLibrary, grammar: Grammar, lists: Lists | None, result: CheckResult
+    ) -> None:
+        """Note what skills lack; values that shipped lists have are not missing."""
+        templated = functions_in_bodies(grammar)
+        given = None if grammar.functions else inputs_in_bodies(grammar)  # Python may give any
+        said = templated, given
+        if self._gaps is None or self._gaps[0] != said:
+            self._gaps = said, check_library(library, templated, given, known=self._classes)
+        problems = self._gaps[1]
+        if lists is not None:
+            problems, result.lists = lists(problems, library)
+        result.problems += problems
+        problems, sources = self._sentences.check(library)
+        result.problems += problems
+        result.sources |= sources
+
+
+def _changed_classes(last: SkillLibrary, library: SkillLibrary) -> frozenset[str] | None:
+    """Return the classes whose functions changed; None where that cannot be told of some."""
+    parents = [
+        {name: kind.parents for name, kind in each.entity_types.items()} for each in (last, library)
+    ]
+    if parents[0] != parents[1] or last.units != library.units:
+        return None  # values of one kind may stand where they could not
+    names = last.classes.keys() | library.classes.keys()
+    return frozenset(n for n in names if _calls_of(last, n) != _calls_of(library, n))
+
+
+def _calls_of(library: SkillLibrary, class_name: str) -> object:
+    """Return what programs depend on that call functions of a class; phrases do not count."""
+    skill_class = library.classes.get(class_name)
+    if skill_class is None:
+        return None
+    return [
+        (name, function.signature, function.enum_phrases)
+        for name, function in skill_class.functions.items()
+    ]
 
 
 def _is_gap_of_shipped(problem: Problem) -> bool:
@@ -135,15 +284,15 @@ def _is_gap_of_shipped(problem: Problem) -> bool:
     return problem.code in _UNUSED and is_there
 
 
-def _read_skills(paths: Sequence[Path], result: CheckResult, *, skip_broken: bool) -> SkillLibrary:
+def _read_skills(
+    paths: Sequence[Path], result: CheckResult, reader: FolderReader, *, skip_broken: bool
+) -> SkillLibrary:
     """Return the skills that can be read; the mistakes in the others go to the result."""
-    from genie_dp.skills.load import load_library as read_skills
-
     try:
-        library = read_skills(paths)
+        library = read_skills(paths, reader=reader)
     except GenieError as error:
         result.sources |= error.sources
-        library = read_skills(paths, skip_broken=True)
+        library = read_skills(paths, skip_broken=True, reader=reader)
         for problem in error.problems:
             lowered = replace(problem, severity="warning") if skip_broken else problem
             result.problems.append(lowered)
@@ -167,38 +316,28 @@ def _without_echoes(
     Of its own templates those stay that need no functions; elsewhere its class is not unknown.
     """
     files = {os.path.normpath(path) for path in broken}
-    classes = {f"'@{skipped.path.name}'" for skipped in library.skipped}
+    classes = {f"@{skipped.path.name}" for skipped in library.skipped}
 
     def is_echo(problem: Problem) -> bool:
-        if problem.span is not None and problem.span.file in files:
-            return not problem.code.startswith(("G", "S"))
-        return problem.code == "T001" and any(name in problem.message for name in classes)
+        if problem.code in ("T001", "G033") and problem.message.split()[-1].strip("'") in classes:
+            return True
+        is_in_broken = problem.span is not None and problem.span.file in files
+        return is_in_broken and not problem.code.startswith(("G", "S"))
 
     return [problem for problem in problems if not is_echo(problem)]
 
 
-def _convert_datasets(library: SkillLibrary, result: CheckResult) -> Sequence[Any]:
-    """Return the templates of the skills' Thingpedia data sets."""
-    from genie_dp.skills.thingpedia import convert
+def _without_echoes_of_classes(found: list[Problem], others: list[Problem]) -> list[Problem]:
+    """Return what was found, but for functions unsaid since a `for` beside them names no class.
 
-    converted = convert(library)
-    result.problems += converted.warnings
-    return converted.templates
+    The templates after it are theirs (G033 says so).
+    """
+    misnamed = {_folder(problem) for problem in others if problem.code == "G033"}
+    return [p for p in found if p.code not in _UNSAID or _folder(p) not in misnamed]
 
 
-def _find_gaps(
-    library: SkillLibrary, grammar: Grammar, lists: Lists | None, result: CheckResult
-) -> None:
-    """Note what skills lack; values that shipped lists have are not missing."""
-    from genie_dp.skills.check import check_library, check_sentences
-
-    problems = check_library(library, functions_in_bodies(grammar))
-    if lists is not None:
-        problems, result.lists = lists(problems, library)
-    result.problems += problems
-    problems, sources = check_sentences(library)
-    result.problems += problems
-    result.sources |= sources
+def _folder(problem: Problem) -> Path | None:
+    return Path(problem.span.file).parent if problem.span is not None else None
 
 
 def _count_of(count: int, noun: str) -> str:

@@ -43,7 +43,10 @@ class @@NAME@
   action add_note(
     in req text : String #[string_values="@NAME@:text"]
       #_[canonical={base=["text"]}]
-      #_[prompt="What should the note say?"])
+      #_[prompt="What should the note say?"],
+    in opt day : Date
+      #_[canonical={base=["day"], adverb=["for #"]}]
+      #_[prompt="For which day?"])
     #_[canonical="add a @WORDS@ note"]
     #_[confirmation="add the note $text to @WORDS@"]
     #[doc="Writes a note."];
@@ -141,6 +144,10 @@ COMMAND := s:WP ',' a:VP -> s => a;
 COMMAND := a:VP[gap=o:SOURCE] -> now => o => a(o) if a.gap == o.key;
 
 SOURCE := 'the' o:OUTPUT[pos=base] 'of' q:NP -> q.o if o.function == q.function;
+
+VP := a:VP p:INPUT[pos=adverb, gap=v:VALUE] -> a(p = v)
+  if p.function == a.function and p.type == v.type and p.name not in a.inputs
+  and not a.ends_in_text;
 
 NP := q:NP p:PRED -> q filter p if p.function == q.function;
 PRED := p:OUTPUT[pos=passive_verb, gap=v:VALUE] -> p == v if p.type == v.type;

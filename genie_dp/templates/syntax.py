@@ -8,7 +8,7 @@ import os.path
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from importlib.resources import files
 from pathlib import PurePath
@@ -44,7 +44,7 @@ from genie_dp.templates.ast import (
 from genie_dp.templates.guard import Guard, parse_guard
 
 STRING = r"""'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*\""""
-_COMMENT = r"//[^\n]*|/\*(?:.|\n)*?(?:\*/|\Z)"
+COMMENT = r"//[^\n]*|/\*(?:.|\n)*?(?:\*/|\Z)"
 # What can begin a statement at the start of a line: where the one before was left open, it ends
 # here, and one mistake does not swallow the rest of the file.
 _HEAD = (
@@ -52,12 +52,12 @@ _HEAD = (
     r"""|[^\W\d]\w*\s*(?:\[[^\]\n]*\]\s*)?:=)"""
 )
 _SCAN = re.compile(
-    rf"(?P<comment>{_COMMENT})|(?P<head>{_HEAD})|(?<=\w)'(?=\w)|{STRING}|[()\[\]{{}};]",
+    rf"(?P<comment>{COMMENT})|(?P<head>{_HEAD})|(?<=\w)'(?=\w)|{STRING}|[()\[\]{{}};]",
     re.MULTILINE,
 )
-_RESUMES = re.compile(rf"(?:\s|{_COMMENT})*(?:\Z|{_HEAD})", re.MULTILINE)
-_SPACE = re.compile(rf"(?:\s|{_COMMENT})*")
-_COMMENT_OR_TEXT = re.compile(rf"(?P<comment>{_COMMENT})|(?<=\w)'(?=\w)|{STRING}")
+_RESUMES = re.compile(rf"(?:\s|{COMMENT})*(?:\Z|{_HEAD})", re.MULTILINE)
+_SPACE = re.compile(rf"(?:\s|{COMMENT})*")
+_COMMENT_OR_TEXT = re.compile(rf"(?P<comment>{COMMENT})|(?<=\w)'(?=\w)|{STRING}")
 
 
 @dataclass(frozen=True)
@@ -396,38 +396,160 @@ def parse_file(
     >>> parsed.templates[0].id, parsed.templates[0].body_text, problems
     ('<templates>.NP.1', '@x.list()', [])
     """
-    source = TemplateSource(file, text)
-    reader = _StatementReader(source, prefix or PurePath(file).stem)
-    parsed: list[Statement] = []
-    problems: list[Problem] = []
-    for piece in statements(source):
-        if piece.problem is not None:
-            problems.append(piece.problem)
-        if piece.end > piece.start:
-            try:
-                parsed.append(reader.statement(piece.start, piece.end))
-            except GenieError as error:
+    return FileParser().parse_file(text, file=file, prefix=prefix)
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadStatement:
+    """A statement as it was read: what it says, or what is wrong with it; and where it begins.
+
+    Attributes:
+        class_name: the class that the statements before it name.
+    """
+
+    line: int
+    column: int
+    class_name: str
+    node: Statement | None
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadFile:
+    """A file as it was read.
+
+    Attributes:
+        statements: text of a statement -> how it was read, once for each time that it stands there.
+    """
+
+    text: str
+    parsed: TemplateFile
+    problems: list[Problem]
+    statements: dict[str, list[_ReadStatement]]
+
+
+class FileParser:
+    """Reads template files, again and again where it is kept.
+
+    A statement that is as before is not parsed again, and one that stands where it stood is the
+    very object that it was.
+
+    Attributes:
+        known: (file, prefix) -> how the file was read.
+    """
+
+    def __init__(self) -> None:
+        """Start with nothing known."""
+        self.known: dict[tuple[str, str], _ReadFile] = {}
+
+    def parse_file(
+        self, text: str, *, file: str = "<templates>", prefix: str = ""
+    ) -> tuple[TemplateFile, list[Problem]]:
+        """Return what the function `parse_file` does."""
+        known = self.known.get((file, prefix))
+        if known is None or known.text != text:
+            before = known.statements if known else {}
+            known = self.known[file, prefix] = self._read(
+                TemplateSource(file, text), prefix, before
+            )
+        return known.parsed, known.problems
+
+    def _read(
+        self, source: TemplateSource, prefix: str, before: dict[str, list[_ReadStatement]]
+    ) -> _ReadFile:
+        """Read a file; what is in it as before is taken out of `before`."""
+        reader = _StatementReader(source)
+        now: dict[str, list[_ReadStatement]] = {}
+        counts: dict[str, int] = {}
+        parsed: list[Statement] = []
+        problems: list[Problem] = []
+        for piece in statements(source):
+            if piece.problem is not None:
+                problems.append(piece.problem)
+            if piece.end == piece.start:
+                continue
+            words = source.text[piece.start : piece.end]
+            read = _take_or_read(before.get(words, []), reader, piece)
+            if isinstance(read.node, Template):
+                category = read.node.category
+                counts[category] = counts.get(category, 0) + 1
+                stem = prefix or PurePath(source.file).stem
+                read = _with_id(read, read.node, f"{stem}.{category}.{counts[category]}")
+            now.setdefault(words, []).append(read)
+            if read.node is not None:
+                parsed.append(read.node)
+            elif piece.problem is None:
                 # The rest of a statement without its end is not worth a second message.
-                if piece.problem is None:
-                    problems.extend(error.problems)
-    file_ = TemplateFile(
-        tuple(s for s in parsed if isinstance(s, Import)),
-        tuple(s for s in parsed if isinstance(s, Using)),
-        tuple(s for s in parsed if isinstance(s, ForClass)),
-        tuple(s for s in parsed if isinstance(s, Category)),
-        tuple(s for s in parsed if isinstance(s, Template)),
+                problems.extend(read.problems)
+        templates = tuple(s for s in parsed if isinstance(s, Template))
+        file = TemplateFile(
+            tuple(s for s in parsed if isinstance(s, Import)),
+            tuple(s for s in parsed if isinstance(s, Using)),
+            tuple(s for s in parsed if isinstance(s, ForClass)),
+            tuple(s for s in parsed if isinstance(s, Category)),
+            templates,
+            tuple(c for t in templates for c in children_of(t.utterance) if c.table),
+        )
+        return _ReadFile(source.text, file, problems, now)
+
+
+def _take_or_read(
+    before: list[_ReadStatement], reader: "_StatementReader", piece: StatementPlace
+) -> _ReadStatement:
+    """Return how a statement was read before, moved to its line, or read it."""
+    line, column = reader.source.place(piece.start)
+    class_name = reader.class_name
+    # Its first line may stand farther to the right now: then the places in it moved unevenly.
+    place = (column, class_name)
+    fits = (n for n, known in enumerate(before) if (known.column, known.class_name) == place)
+    number = next(fits, None)
+    if number is None:
+        try:
+            node = reader.statement(piece.start, piece.end)
+        except GenieError as error:
+            return _ReadStatement(line, column, class_name, None, error.problems)
+        return _ReadStatement(line, column, class_name, node)
+    known = before.pop(number)
+    if isinstance(known.node, ForClass):
+        reader.class_name = known.node.name
+    lines = line - known.line
+    if not lines:
+        return known
+    return replace(
+        known, line=line, node=_moved(known.node, lines), problems=_moved(known.problems, lines)
     )
-    return file_, problems
+
+
+def _with_id(read: _ReadStatement, template: Template, identifier: str) -> _ReadStatement:
+    """Return a template with its id, if it writes none."""
+    if template.has_own_id or template.id == identifier:
+        return read
+    return replace(read, node=replace(template, id=identifier))
+
+
+def _moved(node: Any, lines: int) -> Any:
+    """Return a node of a statement that stands some lines farther down."""
+    match node:
+        case Span():
+            return replace(node, line=node.line + lines, end_line=node.end_line + lines)
+        case tuple():
+            return tuple(_moved(item, lines) for item in node)
+        case Guard() | PlainWords() | None | str() | bool() | int() | float():
+            return node
+        case _:
+            names = [field.name for field in fields(node)]
+            return replace(node, **{name: _moved(getattr(node, name), lines) for name in names})
 
 
 class _StatementReader:
-    """Builds nodes; `base` is where the statement at hand begins in the file."""
+    """Builds nodes; `base` is where the statement at hand begins in the file.
 
-    def __init__(self, source: TemplateSource, prefix: str):
+    `class_name` is the class that the statements so far name.
+    """
+
+    def __init__(self, source: TemplateSource):
         self.source = source
-        self.prefix = prefix
         self.base = 0
-        self.counts: dict[str, int] = {}
         self.class_name = ""
 
     def statement(self, start: int, end: int) -> Statement:
@@ -467,10 +589,10 @@ class _StatementReader:
         category = str(name)
         utterance = self._alternatives(alternatives)
         body_text, body_span = self._text(body)
-        self.counts[category] = self.counts.get(category, 0) + 1
         settings = self._settings(annotations)
         return Template(
-            id=settings.pop("id", f"{self.prefix}.{category}.{self.counts[category]}"),
+            has_own_id="id" in settings,
+            id=settings.pop("id", ""),
             category=category,
             features=_features(features),
             utterance=utterance,

@@ -155,6 +155,16 @@ def test_a_broken_skill_hides_no_mistake_of_grammar_templates_and_other_skills(
     assert not [m for m in mistakes if m[0] == "T001"]
 
 
+def test_templates_of_a_broken_skill_add_no_echoes(project: Path, capsys) -> None:
+    """Neither what tries templates nor a `for` says that its class is unknown."""
+    skill = project / "skills" / "com.example.notes"
+    (skill / "skill.tt").write_text(SKILL.replace("String #[", "Strin #["))
+    for templates in (TEMPLATES, "for @com.example.notes;\nNP := 'my notes' -> notes();\n"):
+        (skill / "templates.genie").write_text(templates)
+        assert run([*CHECK, "--format", "json"]) == 1
+        assert [problem["code"] for problem in json.loads(capsys.readouterr().out)] == ["S005"]
+
+
 def test_one_word_of_two_skills_is_told_with_both_places(project: Path, capsys) -> None:
     other = project / "skills" / "com.example.other"
     other.mkdir()
@@ -262,7 +272,7 @@ def test_lists_of_missing_values_are_told_before_the_summary(music: Path, capsys
         "shipped list caption",
         "shipped list song",
     ]
-    assert lines[-1].endswith(" 0 errors, 3 warnings")
+    assert lines[-1].endswith(" 0 errors, 8 warnings")  # five of inputs that nothing says
 
 
 def test_what_is_missing_is_told_once_all_files_can_be_read(project: Path, capsys) -> None:
@@ -278,3 +288,27 @@ def test_what_is_missing_is_told_once_all_files_can_be_read(project: Path, capsy
     out, shown = capsys.readouterr()
     assert "error[G007]" in shown
     assert "1 error, 0 warnings" in out
+
+
+def test_a_class_that_is_none_is_told_once(project: Path, capsys) -> None:
+    file = project / "skills" / "com.example.notes" / "templates.genie"
+    file.write_text("for @com.example.nots;\nNP := 'my notes' -> notes();\n")
+    assert run(CHECK) == 1
+    out = "".join(capsys.readouterr())
+    assert "templates.genie:1:1: error[G033]" in out
+    assert "1 error, 0 warnings" in out
+
+
+def test_an_input_without_words_is_named_with_its_place(project: Path, capsys) -> None:
+    skill = project / "skills" / "com.example.notes"
+    inputs = "query notes(in opt year : Number, in req day : Date, "
+    (skill / "skill.tt").write_text(SKILL.replace("query notes(", inputs))
+    assert run(CHECK) == 0
+    out = "".join(capsys.readouterr())
+    assert "skill.tt:2:32: warning[K122]: nothing says the input 'year'" in out
+    assert "warning[K123]: no template of @com.example.notes.notes gives its required" in out
+    said = TEMPLATES.replace("notes()", "notes(day = $d, year = $y)")
+    said = said.replace("my notes", "my notes of ${d:const} and ${y:const}")
+    (skill / "templates.genie").write_text(said)
+    assert run(CHECK) == 0
+    assert "0 errors, 0 warnings" in "".join(capsys.readouterr())

@@ -325,6 +325,12 @@ def test_what_it_does_not_know_is_said_with_the_nearest_program(trained, capsys)
     assert second.startswith("now =>")
 
 
+def test_what_is_far_from_everything_is_not_said_as_the_nearest(trained, capsys):  # noqa: F811
+    said = parse(capsys, trained, "zebra umbrella quartz", "--threshold", "1", "--count", "5").out
+    assert said.startswith("I do not know")
+    assert not re.search(r"confidence 0\.0[0-4]", said)
+
+
 def test_json_has_a_line_for_each_sentence_of_a_file(trained, tmp_path, capsys):  # noqa: F811
     file = tmp_path / "said.txt"
     file.write_text("show mail about lunch\n\nshow mail about taxes\n")

@@ -17,8 +17,8 @@ GROUPS = {
     "primitive commands": ("commands", "questions", "projections"),
     "compound commands": ("joins", "monitors", "edges", "passing", "timers", "when_do"),
     "filters and parameters": (
-        "adjectives", "dates", "noun_phrases", "participles", "relative_clauses", "whose",
-        "with_phrases",
+        "adjectives", "adverbs", "dates", "noun_phrases", "participles", "relative_clauses",
+        "whose", "with_phrases",
     ),
     "policies": ("policies",),
     "aggregation": ("aggregation",),

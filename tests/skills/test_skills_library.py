@@ -401,6 +401,41 @@ def test_a_function_without_template_is_a_warning(tmp_path: Path) -> None:
     assert check_library(library) == []
 
 
+def test_an_input_that_nothing_says_is_a_warning(tmp_path: Path) -> None:
+    text = """>> x/skill.tt
+class @x {
+  action f(in req a : Number, in opt b : Number, in opt is_c : Boolean,
+           in opt d : Number #_[canonical={base=["d"], adverb=["at #"]}],
+           in opt e : Number #_[canonical={preposition=["by #"]}]) #_[canonical="f"];
+  action unsaid(in req a : Number) #_[canonical="unsaid"];
+}"""
+    library = load_library([write_library(tmp_path, text)])
+    templated = {"@x.f"}
+    found = [p for p in check_library(library, templated, ()) if p.code in ("K122", "K123")]
+    assert [(p.code, p.message, str(p.span).rpartition("skill.tt:")[2]) for p in found] == [
+        ("K123", "no template of @x.f gives its required input 'a'", "2:12"),
+        ("K122", "nothing says the input 'b' of @x.f", "2:31"),
+        ("K122", "nothing says the input 'is_c' of @x.f", "2:50"),
+    ]
+    assert 'adverb_true=["with is c"]' not in str(found[1].hint)
+    assert all(p.hint for p in found)
+    given = [("@x.f", "a"), ("@x.f", "b"), ("@x.f", "is_c")]
+    assert {p.code for p in check_library(library, templated, given)} == {"K100"}
+    # Who does not know what templates give is told of none.
+    assert "K122" not in {p.code for p in check_library(library, templated)}
+
+
+def test_prepositions_of_real_manifests_are_adverbs_of_inputs(tmp_path: Path) -> None:
+    text = """>> x/skill.tt
+class @x {
+  query f(in opt a : Number #_[canonical={preposition=["at #"]}],
+          out b : Number #_[canonical={preposition=["by #"]}]);
+}"""
+    library = load_library([write_library(tmp_path, text)])
+    assert library.phrases("@x.f", "a") == {"adverb": ("at #",)}
+    assert library.phrases("@x.f", "b") == {"passive_verb": ("by #",)}
+
+
 def test_what_is_inherited_needs_no_template_of_its_own(tmp_path: Path) -> None:
     text = """>> x/skill.tt
 abstract class @x { action f() #_[canonical="f"]; action g() #_[canonical="g"]; }
@@ -447,7 +482,11 @@ def test_sentences_of_skills_are_checked(case: Case, golden: Golden, tmp_path: P
 
 
 def test_every_code_of_warnings_has_a_case() -> None:
-    documented = set(re.findall(r"K1\d\d", f"{check.__doc__} {load.__doc__}")) - {"K100"}
+    documented = set(re.findall(r"K1\d\d", f"{check.__doc__} {load.__doc__}")) - {
+        "K100",
+        "K122",
+        "K123",
+    }
     shown = [c.expected for name in ("warnings", "sentences") for c in cases(f"skills/{name}.txt")]
     assert documented == set(re.findall(r"\[(K1\d\d)\]", "\n".join(shown)))
     assert len(documented) > 20

@@ -182,7 +182,7 @@ def test_a_small_library_appears_as_a_whole(thingtalk):
     assert thingtalk["functions"]["never"] == []
     assert thingtalk["functions"]["callable"] == thingtalk["functions"]["taking_part"] == 6
     assert thingtalk["parameters"]["never"] == []
-    assert thingtalk["parameters"]["all"] == 12
+    assert thingtalk["parameters"]["all"] == 14
 
 
 @pytest.mark.parametrize(

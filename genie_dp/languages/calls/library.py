@@ -190,9 +190,8 @@ def read_tools(
     reader = _Reader(texts)
     for file, text in texts.items():
         reader.read_file(file, text)
-    shown = {file: text for file, text in texts.items() if _is_short(text)}
     if reader.errors or (reader.broken and not skip_broken):
-        raise GenieError((*reader.errors, *reader.broken), sources=shown)
+        raise GenieError((*reader.errors, *reader.broken), sources=texts)
     by_file: dict[str, list[Problem]] = {}
     for problem in reader.broken:
         by_file.setdefault(problem.span.file if problem.span else "", []).append(problem)
@@ -203,16 +202,9 @@ def read_tools(
         reader.entities,
         tuple(reader.warnings),
         tuple(paths),
-        shown,
+        dict(texts),
         tuple(Skipped(Path(file), tuple(found)) for file, found in by_file.items()),
     )
-
-
-_LONGEST_LINE = 2_000  # that is shown with its mistake; most generated files are one line
-
-
-def _is_short(text: str) -> bool:
-    return max(map(len, text.split("\n"))) <= _LONGEST_LINE
 
 
 _FORM = '[{"name": "light", "description": "..", "parameters": {"type": "object", ..}}]'

@@ -394,11 +394,16 @@ class StreamJoin:
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """A child of a template body, where its kind may stand; with `argument`, its gap is filled."""
+    """A child of a template body, where its kind may stand.
+
+    With `argument`, its gap is filled. With `inputs`, inputs of its function are set: both sides of
+    each are children or placeholders.
+    """
 
     name: str
     kind: str
     argument: str | None = None
+    inputs: tuple[Arg, ...] = ()
     span: Span | None = SPAN
 
 

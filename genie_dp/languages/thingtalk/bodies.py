@@ -64,7 +64,11 @@ def compile_body(tree: ast.Lambda, holes: Mapping[str, str], lifter: Lifter) -> 
 
 
 def _check_kinds(body: Any, holes: Mapping[str, str]) -> None:
-    """Refuse children that stand for a value, or are passed on, and can be neither."""
+    """Refuse children that stand for a value, are passed on or set, and can be none of these."""
+
+    def is_input(arg: ast.Arg) -> bool:
+        return holes.get(arg.name) == "input"
+
     for part in walk(body):
         match part:
             case ast.VarRef(name) if holes.get(name, "value") not in _VALUES:
@@ -73,6 +77,11 @@ def _check_kinds(body: Any, holes: Mapping[str, str]) -> None:
                 kind = holes.get(name)
                 message = f"{name!r} is {'no child' if kind is None else f'a {kind}'}: only an "
                 message += "output can be passed"
+            case ast.Hole(_, _, _, inputs) if wrong := [a for a in inputs if not is_input(a)]:
+                name, span = wrong[0].name, wrong[0].span
+                message = f"{name!r} is no child of INPUT: nothing else names an input to be set"
+                hint = "set an input: p:INPUT[pos=adverb, gap=v:VALUE], and a(p = v)"
+                raise GenieError(Problem("G030", message, span, hint))
             case _:
                 continue
         hint = "pass an output on: o:SOURCE, and a(o) for a child with a gap"
@@ -173,8 +182,61 @@ class _BodyCompiler:
         if hole.argument is not None:
             message = f"{hole.name}({hole.argument}) can stand as the action, or right of a join"
             raise GenieError(Problem("G030", message, hole.span))
+        if hole.inputs:
+            return self._set_inputs(hole)
         name = hole.name
         return lambda pieces: pieces[name]
+
+    def _set_inputs(self, hole: ast.Hole) -> Build:
+        """Compile `a(p = v)`: the function of a child gets values for some of its inputs.
+
+        One that is set already is not set again: children for that are refused, without a mistake.
+        """
+        names = tuple(sorted({*_names(hole)} & self.holes.keys() - {hole.name}))
+        built: dict[tuple[str, ...], tuple[tuple[str, str], ...] | Problem] = {}
+
+        def build(pieces: Children) -> Any:
+            value = pieces[hole.name]
+            function = value.state.function
+            key = (function, *[_name_of(pieces[name]) for name in names])
+            if key not in built:
+                built[key] = self._write_inputs(hole, pieces, function)
+            arguments = built[key]
+            if isinstance(arguments, Problem):
+                self._refuse(arguments)
+                return None
+            return values.set_inputs(value, arguments)
+
+        return build
+
+    def _write_inputs(
+        self, hole: ast.Hole, pieces: Children, function: str
+    ) -> tuple[tuple[str, str], ...] | Problem:
+        """Return the inputs that a body sets as (name, tokens), or the type mistake they are."""
+        for arg in hole.inputs:
+            given = pieces[arg.name].state
+            if given.function != function:
+                of = function or "an aggregation"
+                message = f"expected an input of {of} for '{arg.name}', got '{given.name}' of "
+                hint = _guard_on([arg.name, hole.name], "function")
+                return Problem("T009", message + given.function, arg.span, hint)
+
+        def call(constant: Callable[[values.ConstantValue], ast.Value]) -> ast.Call:
+            class_name, _, name = function.removeprefix("@").rpartition(".")
+            args = (
+                replace(
+                    arg,
+                    name=pieces[arg.name].state.name,
+                    value=rewrite(arg.value, lambda n: _substitute(n, pieces, constant)),
+                )
+                for arg in hole.inputs
+            )
+            return ast.Call(ast.Selector(class_name), name, tuple(args))
+
+        if problems := check(call(self._as_token), self.lifter.library, parameters=self.types):
+            names = [name for name in _names(hole) if name != hole.name]
+            return replace(problems[0], hint=_guard_on(names, "type") or problems[0].hint)
+        return self.lifter.inputs(call(lambda constant: constant.node))
 
     # ------------------------------------------------------------------ trees without children
 
@@ -261,7 +323,7 @@ class _BodyCompiler:
 
     def _query(self, node: Any) -> Build:
         """Compile a place where a query stands; a source gives its query."""
-        if isinstance(node, ast.Hole) and node.argument is None:
+        if isinstance(node, ast.Hole) and node.argument is None and not node.inputs:
             name = node.name
 
             def child(pieces: Children) -> Any:
@@ -304,7 +366,7 @@ class _BodyCompiler:
 
     def _join(self, node: ast.Join) -> Build:
         left = self._query(node.left)
-        if not isinstance(node.right, ast.Hole) or node.passing:
+        if not isinstance(node.right, ast.Hole) or node.passing or node.right.inputs:
             message = "right of a join of children stands a child: q join r, o join r(o)"
             raise GenieError(Problem("G030", message, node.span))
         hole, right, argument = node.right, node.right.name, node.right.argument
@@ -738,10 +800,11 @@ def _names(node: Any) -> Iterator[str]:
         match part:
             case ast.VarRef(name) | ast.Atom(name):
                 yield name
-            case ast.Hole(name, _, argument):
+            case ast.Hole(name, _, argument, inputs):
                 yield name
                 if argument is not None:
                     yield argument
+                yield from (arg.name for arg in inputs)
             case ast.Aggregate(_, str() as name):
                 yield name
             case ast.Monitor(_, on_new):

@@ -250,6 +250,8 @@ class Lifter:
             is_numeric or type_ in (ty.DATE, ty.TIME),
             isinstance(type_, ty.Enum),
             query.state.filters,
+            query.state.inputs,
+            query.state.attached,
         )
         return values.SourceValue(query, typed, state, slots=query.slots)
 
@@ -320,6 +322,7 @@ class Lifter:
         state = values.query_state(
             signature.qualified, signature.class_name, signature.is_list, signature.is_monitorable,
             is_dated=any(p.type == ty.DATE and "date" in p.name for p in signature.outputs),
+            inputs=_said_inputs(call, signature),
         )  # fmt: skip
         slots = tuple(fills(self.library, call))
         return values.QueryValue(
@@ -329,7 +332,9 @@ class Lifter:
     def _action(self, call: ast.Call, opened: Open) -> values.ActionValue:
         signature = self.signature(qualify(call), call)
         text, gap, gap_text = self._call_text(call, signature, opened)
-        state = values.ActionState(signature.qualified, signature.class_name)
+        state = values.ActionState(
+            signature.qualified, signature.class_name, _said_inputs(call, signature)
+        )
         slots = tuple(fills(self.library, call))
         return values.ActionValue(text, (signature.qualified,), state, gap, gap_text, slots)
 
@@ -349,6 +354,16 @@ class Lifter:
             ast.Call(call.selector, call.function, tuple(kept_words), span=call.span), EMPTY
         )
         return " ".join(writer.out), gap, gap_text
+
+    def inputs(self, call: ast.Call) -> tuple[tuple[str, str], ...]:
+        """Return what a call sets as (name, tokens), in the order of the names."""
+        inputs = scope_of(self.signature(qualify(call), call).inputs)
+        written = []
+        for arg in sorted(call.args, key=lambda arg: arg.name):
+            writer = TokenWriter(self.library, STYLE)
+            writer.arguments((arg,), inputs, EMPTY)
+            written.append((arg.name, " ".join(writer.out)))
+        return tuple(written)
 
     def stream(self, node: ast.Stream) -> values.StreamValue | None:
         """Return the piece of a canonical stream."""
@@ -439,6 +454,12 @@ class Lifter:
         """Return the passing key of an output, "" if it has none."""
         parameter = self.signature(function).parameter(name)
         return "" if parameter is None else passing_key(parameter, self.library.units)
+
+
+def _said_inputs(call: ast.Call, signature: Signature) -> tuple[str, ...]:
+    """Return the inputs that a call sets or leaves open, of those that have phrases, sorted."""
+    phrased = {p.name for p in signature.inputs if p.phrases}
+    return tuple(sorted(arg.name for arg in call.args if arg.name in phrased))
 
 
 def _type_of(node: ast.Value) -> ty.Type:

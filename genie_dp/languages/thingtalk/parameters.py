@@ -116,8 +116,8 @@ class _Parts:
         match node:
             case tt.VarRef(name):
                 return frozenset((name,))
-            case tt.Hole(name, _, argument):
-                return frozenset((name, argument or name))
+            case tt.Hole(name, _, argument, inputs):
+                return frozenset((name, argument or name, *(arg.name for arg in inputs)))
             case tt.Atom(name) | tt.Projection(_, name) | tt.Aggregate(_, str() as name):
                 return self.holes & {name}  # else it is the name of an output
             case tt.Monitor(_, on_new):
@@ -140,6 +140,9 @@ class _Parts:
             case tt.Filter(inner, predicate) | tt.StreamFilter(inner, predicate):
                 rest = self._clauses(predicate)
                 return inner if rest is None else replace(node, predicate=rest)
+            case tt.Hole(_, _, _, (_, *_) as inputs):
+                kept = (arg for arg in inputs if not (self.used(arg) | {arg.name}) & self.absent)
+                return replace(node, inputs=tuple(kept))
             case _:
                 return node
 

@@ -227,6 +227,8 @@ def _query(query: ast.Query) -> str:
 
 
 def _hole(hole: ast.Hole) -> str:
+    if hole.inputs:
+        return f"{hole.name}({_args(hole.inputs)})"
     return hole.name if hole.argument is None else f"{hole.name}({hole.argument})"
 
 

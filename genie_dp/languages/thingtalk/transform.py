@@ -745,11 +745,17 @@ class ProgramReader(ValueReader):
 
     def hole(self, meta: Meta, children: list[Any]) -> ast.Hole:
         name = str(children[0])
-        argument = children[1] if len(children) > 1 else None
-        return ast.Hole(name, self.holes[name], argument, span=self.span(meta))
+        given = children[1] if len(children) > 1 else None
+        span = self.span(meta)
+        if isinstance(given, tuple):
+            return ast.Hole(name, self.holes[name], inputs=given, span=span)
+        return ast.Hole(name, self.holes[name], given, span=span)
 
     def hole_argument(self, _meta: Meta, children: list[Token]) -> str:
         return str(children[0])
+
+    def hole_inputs(self, _meta: Meta, children: list[ast.Arg]) -> tuple[ast.Arg, ...]:
+        return tuple(children)
 
     def hole_projection(self, meta: Meta, children: list[Token]) -> ast.Projection:
         hole = ast.Hole(str(children[0]), "query", span=self.span(children[0]))

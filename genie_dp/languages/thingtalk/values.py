@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
+from typing import Any
 
 from genie_dp.languages.library import Signature
 from genie_dp.languages.thingtalk import ast
@@ -70,7 +71,9 @@ class QueryState:
     `filters` counts the clauses of the right-most function's filter. `is_dated`: the members of
     the list have a date, so that there are new ones from time to time; `only_before`: only those
     before some date, so that there are none. `inner` names those outputs of the function that
-    may be said of a noun inside of the phrase as well (inner.py): nothing without a join.
+    may be said of a noun inside of the phrase as well (inner.py): nothing without a join. `inputs`
+    are the inputs of the function that are set, of those with phrases; `attached` counts those that
+    a template set that took the query as a child.
     """
 
     function: str
@@ -84,6 +87,8 @@ class QueryState:
     is_dated: bool = False
     only_before: bool = False
     inner: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    attached: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,8 @@ class SourceState:
     is_ordered: bool
     is_enum: bool
     filters: int
+    inputs: tuple[str, ...] = ()
+    attached: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +122,12 @@ class StreamState:
 
 @dataclass(frozen=True, slots=True)
 class ActionState:
-    """What guards may ask of an action."""
+    """What guards may ask of an action; `inputs` and `attached` as of a query."""
 
     function: str
     class_name: str
+    inputs: tuple[str, ...] = ()
+    attached: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,6 +433,7 @@ def filter_query(query: QueryValue, predicate: PredicateValue) -> QueryValue | N
         state.function, state.class_name, state.is_list, state.is_monitorable,
         state.is_join, state.is_aggregate, True, len(clauses), state.is_dated,
         state.only_before or any(map(_is_before, predicate.clauses)), state.inner,
+        state.inputs, state.attached,
     )  # fmt: skip
     return QueryValue(
         query.call,
@@ -540,6 +550,7 @@ def _beside(left: QueryValue, right: QueryValue, tail: str, inner: tuple[str, ..
     state = query_state(
         b.function, b.class_name, a.is_list or b.is_list, a.is_monitorable and b.is_monitorable,
         True, False, a.is_filtered or b.is_filtered, b.filters, b.is_dated, False, inner,
+        b.inputs, b.attached,
     )  # fmt: skip
     return QueryValue(
         right.call,
@@ -595,6 +606,54 @@ def passed_to_query(query: QueryValue, output: str, key: str) -> QueryValue | No
     return QueryValue(call, query.functions, query.state, query.clauses)
 
 
+_NEXT_ARGUMENT = re.compile(r" (?=param:\w+:\S+ = )")
+
+
+def set_inputs(
+    value: ActionValue | QueryValue | SourceValue, arguments: Sequence[tuple[str, str]]
+) -> ActionValue | QueryValue | SourceValue | None:
+    """Return a piece whose function gets more arguments, (name, tokens), in canonical order.
+
+    None if one of them is set already or twice, for a join, and for a query that something has been
+    passed into.
+
+    >>> call = ActionValue("@c.f param:b:Number = 5", ("@c.f",), ActionState("@c.f", "c"))
+    >>> set_inputs(call, [("a", "param:a:Number = 1")]).text
+    '@c.f param:a:Number = 1 param:b:Number = 5'
+    >>> set_inputs(call, [("b", "param:b:Number = 1")]) is None
+    True
+    """
+    names = [name for name, _ in arguments]
+    state: Any = replace(
+        value.state,
+        inputs=tuple(sorted({*value.state.inputs, *names})),
+        attached=value.state.attached + len(names),
+    )
+    if isinstance(value, SourceValue):
+        query = set_inputs(value.query, arguments)
+        if not isinstance(query, QueryValue):
+            return None
+        return SourceValue(query, value.output, state, value.gap)
+    function, *given = _NEXT_ARGUMENT.split(
+        value.call if isinstance(value, QueryValue) else value.text
+    )
+    if given and " on param:" in given[-1]:
+        return None
+    typed = {tokens.split(":", 2)[1]: tokens for tokens in given}
+    is_open = value.gap_text.split(":", 2)[1:2]
+    if len({*names, *typed, *is_open}) < len(names) + len(typed) + len(is_open):
+        return None
+    typed.update(arguments)
+    call = " ".join([function, *(typed[name] for name in sorted(typed))])
+    if isinstance(value, ActionValue):
+        return ActionValue(call, value.functions, state, value.gap, value.gap_text)
+    if value.left or value.state.is_aggregate:
+        return None
+    return QueryValue(
+        call, value.functions, state, value.clauses, gap=value.gap, gap_text=value.gap_text
+    )
+
+
 def rule(
     stream: StreamValue | None, query: QueryValue | None, action: ActionValue | None
 ) -> ProgramValue | None:
@@ -620,9 +679,6 @@ def policy(
     allowed = " => ".join(parts) if len(parts) > 1 else f"now => {parts[0]}"
     end = f" => {NOTIFY}" if action is None else ""
     return ProgramValue(f"policy {source} : {allowed}{end}", functions, POLICY)
-
-
-_NEXT_ARGUMENT = re.compile(r" (?=param:\w+:\S+ = )")
 
 
 def as_policy_function(

@@ -340,6 +340,7 @@ HOLIDAYS_BY_WORDS = {tuple(name.split()): day for name, day in HOLIDAYS.items()}
     ("valentines", "day"): (14, 2), ("the", "4th", "of", "july"): (4, 7),
 }  # fmt: skip
 _RECURS = frozenset(("every", "each"))
+_AHEAD = frozenset(("tomorrow", "next", "in"))
 _MOST_MONTHS = 12 * 12  # the 31st is one of each day of the week in less
 _MOST_DAYS = 20  # tokens of "every monday, tuesday and friday"
 _RECUR_TOO = frozenset((",", "and", "or", "to", "through", "-", "other", *ORDINALS))
@@ -458,11 +459,26 @@ def _combine(s: TextTokens, day: Day, time: Time) -> tuple[date, Time]:
 
 
 def day_at(s: TextTokens, at: int, numbers: Numbers, today: date) -> Day | None:
-    """Return the longest date that begins at a token, or None.
+    """Return the longest date that begins at a token, or None; "since" one, it is over.
 
     Raises:
         ValueError, OverflowError: there is no such day, as on february 30.
     """
+    day = _coming_day(s, at, numbers, today)
+    place = at - 1 - (s.word(at - 1) == "the")
+    if day is None or day.day <= today or s.word(place) != "since" or s.word(at) in _AHEAD:
+        return day
+    for unit in ("week", "mon", "year"):
+        before = _shift_day(day.day, -1, unit)
+        # Said on the day before, it would be that day.
+        past = _coming_day(s, at, numbers, before - timedelta(days=1))
+        if past is not None and past.day == before <= today:
+            return past
+    return day  # its year was said
+
+
+def _coming_day(s: TextTokens, at: int, numbers: Numbers, today: date) -> Day | None:
+    """Return the longest date that begins at a token; without a year, the next such day."""
     word = s.word(at)
     if word in _NEAR:
         day, place = today + timedelta(days=_NEAR[word]), at + 1

@@ -1,0 +1,271 @@
+"""The language server: what editors ask, by the protocol of pygls.
+
+Requests wait until skills and templates were read once; then they are answered from what was known
+last. pygls is imported when a server is made.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from genie_dp import __version__
+from genie_dp.errors import GenieError, Problem
+from genie_dp.serve.editor.bench import View
+from genie_dp.serve.editor.complete import Completion, Kind, complete
+from genie_dp.serve.editor.layout import format_document
+from genie_dp.serve.editor.navigate import (
+    check_renamable,
+    definitions,
+    references,
+    rename_category,
+)
+from genie_dp.serve.editor.places import Text, path_of
+from genie_dp.serve.editor.sessions import Editor, Session, range_in
+from genie_dp.serve.editor.shown import Named, describe, named_at
+from genie_dp.serve.editor.sources import FindProject
+
+
+def check_editor() -> None:
+    """Raise GenieError (R071) where the library that speaks to editors is not installed."""
+    try:
+        import pygls
+    except ImportError:
+        hint = "pip install 'genie_dp[editor]'"
+        message = "this needs pygls, which is not installed"
+        raise GenieError(Problem("R071", message, hint=hint)) from None
+    del pygls
+
+
+def run(find_project: FindProject, *, tcp: int | None = None) -> None:
+    """Answer an editor until it goes: over standard input and output, or at a port.
+
+    Args:
+        find_project: finds the project of what is in a folder.
+        tcp: the port; for looking into what is said.
+
+    Raises:
+        GenieError: R071, pygls is not installed.
+    """
+    check_editor()
+    server, editor = make_server(find_project)
+    try:
+        if tcp is None:
+            server.start_io()
+        else:
+            server.start_tcp("127.0.0.1", tcp)
+    finally:
+        editor.stop()
+
+
+# ------------------------------------------------------------------------------------ pygls
+
+
+def make_server(find_project: FindProject) -> tuple[Any, Editor]:
+    """Return a server of pygls that answers what editors ask, and what it answers from."""
+    from lsprotocol import types
+    from pygls.protocol import LanguageServerProtocol, default_converter
+    from pygls.server import LanguageServer
+
+    class Protocol(LanguageServerProtocol):
+        """Shows a refusal as one; pygls takes all that a request raises for a bug of ours."""
+
+        def _execute_request_callback(self, msg_id: Any, future: Any) -> None:
+            error = None if future.cancelled() else future.exception()
+            if not isinstance(error, GenieError):
+                super()._execute_request_callback(msg_id, future)  # type: ignore[no-untyped-call]
+                return
+            self._request_futures.pop(msg_id, None)
+            problem = error.problems[0]
+            message = f"{problem.message}; {problem.hint}" if problem.hint else problem.message
+            self._send_response(msg_id, error=types.ResponseError(_REQUEST_FAILED, message))
+
+    server = LanguageServer(
+        "genie-dp",
+        __version__,
+        protocol_cls=Protocol,
+        converter_factory=default_converter,
+        # An editor that ends lines where Python does not cannot get out of step.
+        text_document_sync_kind=types.TextDocumentSyncKind.Full,
+    )
+    editor = Editor(server, find_project)
+    _serve_documents(server, editor)
+    _serve_words(server, editor)
+    _serve_edits(server, editor)
+    return server, editor
+
+
+def _serve_documents(server: Any, editor: Editor) -> None:
+    from lsprotocol import types
+
+    @server.feature(types.INITIALIZED)  # type: ignore[untyped-decorator]
+    def watch(_: types.InitializedParams) -> None:
+        workspace = server.client_capabilities.workspace
+        watched = workspace.did_change_watched_files if workspace else None
+        if watched is None or not watched.dynamic_registration:
+            return
+        patterns = ("**/*.genie", "**/*.tt", "**/*.tsv", "**/*.yaml")
+        options = types.DidChangeWatchedFilesRegistrationOptions(
+            [types.FileSystemWatcher(pattern) for pattern in patterns]
+        )
+        method = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
+        server.register_capability(
+            types.RegistrationParams([types.Registration("watch", method, options)])
+        )
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)  # type: ignore[untyped-decorator]
+    def did_open(params: types.DidOpenTextDocumentParams) -> None:
+        editor.open(params.text_document.uri, params.text_document.text)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)  # type: ignore[untyped-decorator]
+    def did_change(params: types.DidChangeTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        editor.open(uri, server.workspace.get_text_document(uri).source)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)  # type: ignore[untyped-decorator]
+    def did_save(params: types.DidSaveTextDocumentParams) -> None:
+        editor.save(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)  # type: ignore[untyped-decorator]
+    def did_close(params: types.DidCloseTextDocumentParams) -> None:
+        editor.close(params.text_document.uri)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)  # type: ignore[untyped-decorator]
+    def changed_on_disk(params: types.DidChangeWatchedFilesParams) -> None:
+        editor.changed_on_disk([change.uri for change in params.changes])
+
+
+def _serve_words(server: Any, editor: Editor) -> None:
+    from lsprotocol import types
+
+    @server.feature(  # type: ignore[untyped-decorator]
+        types.TEXT_DOCUMENT_COMPLETION,
+        types.CompletionOptions(trigger_characters=list("@:.([=,")),
+    )
+    async def completion(params: types.CompletionParams) -> types.CompletionList | None:
+        asked = await _asked(editor, params)
+        if asked is None:
+            return None
+        _, view, text, offset, is_skill = asked
+        made = complete(text.content, offset, view, is_skill=is_skill)
+        place = range_in(text, (offset - len(made.typed), offset))
+        return types.CompletionList(
+            is_incomplete=False, items=[completion_item(item, place) for item in made.items]
+        )
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)  # type: ignore[untyped-decorator]
+    async def hover(params: types.HoverParams) -> types.Hover | None:
+        asked = await _asked(editor, params)
+        if asked is None:
+            return None
+        _, view, text, offset, is_skill = asked
+        named = named_at(text.content, offset, view, is_skill=is_skill)
+        shown = describe(named, view) if named else None
+        if named is None or shown is None:
+            return None
+        content = types.MarkupContent(types.MarkupKind.Markdown, shown)
+        return types.Hover(content, range_in(text, named.place))
+
+    @server.feature(types.TEXT_DOCUMENT_DEFINITION)  # type: ignore[untyped-decorator]
+    async def definition(params: types.DefinitionParams) -> list[types.Location]:
+        asked = await _asked(editor, params)
+        if asked is None:
+            return []
+        session, view, text, offset, is_skill = asked
+        named = named_at(text.content, offset, view, is_skill=is_skill)
+        file = str(path_of(params.text_document.uri))
+        places = definitions(named, file, session.bench, view) if named else []
+        return editor.locations(session, places)
+
+    @server.feature(types.TEXT_DOCUMENT_REFERENCES)  # type: ignore[untyped-decorator]
+    async def find_references(params: types.ReferenceParams) -> list[types.Location]:
+        asked = await _asked(editor, params)
+        if asked is None:
+            return []
+        session, view, text, offset, is_skill = asked
+        named = named_at(text.content, offset, view, is_skill=is_skill)
+        return editor.locations(session, references(named, session.bench, view) if named else ())
+
+
+def _serve_edits(server: Any, editor: Editor) -> None:
+    from lsprotocol import types
+
+    @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)  # type: ignore[untyped-decorator]
+    async def prepare_rename(params: types.PrepareRenameParams) -> types.Range | None:
+        asked = await _asked(editor, params)
+        if asked is None:
+            return None
+        _, view, text, offset, is_skill = asked
+        named = _exactly_named(named_at(text.content, offset, view, is_skill=is_skill), text)
+        if named is None:
+            return None
+        check_renamable(named, view)
+        place: types.Range = range_in(text, named.place)
+        return place
+
+    @server.feature(  # type: ignore[untyped-decorator]
+        types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True)
+    )
+    async def rename(params: types.RenameParams) -> types.WorkspaceEdit | None:
+        asked = await _asked(editor, params)
+        if asked is None:
+            return None
+        session, view, text, offset, is_skill = asked
+        named = _exactly_named(named_at(text.content, offset, view, is_skill=is_skill), text)
+        if named is None:
+            return None
+        places = rename_category(
+            named, params.new_name, session.bench, view, is_writable=editor.is_writable
+        )
+        changes: dict[str, list[types.TextEdit]] = {}
+        for location in editor.locations(session, places):
+            edit = types.TextEdit(location.range, params.new_name)
+            changes.setdefault(location.uri, []).append(edit)
+        return types.WorkspaceEdit(changes=changes)
+
+    @server.feature(types.TEXT_DOCUMENT_FORMATTING)  # type: ignore[untyped-decorator]
+    def formatting(params: types.DocumentFormattingParams) -> list[types.TextEdit]:
+        text = editor.text_of(params.text_document.uri)
+        laid_out = format_document(text.content, params.text_document.uri)
+        if laid_out == text.content:
+            return []
+        return [types.TextEdit(range_in(text, (0, len(text.content))), laid_out)]
+
+
+def _exactly_named(named: Named | None, text: Text) -> Named | None:
+    """Return it if the word is the very name: a child stands for its category, but is not it."""
+    if named is None or text.content[slice(*named.place)] != named.name:
+        return None
+    return named
+
+
+async def _asked(editor: Editor, params: Any) -> tuple[Session, View, Text, int, bool] | None:
+    """Return what a request is about: the view, the text, the place, whether it is a skill.tt."""
+    uri = params.text_document.uri
+    session = await editor.session_of(uri)
+    view = session.bench.view if session is not None else None
+    if session is None or view is None:
+        return None
+    text = editor.text_of(uri)
+    offset = text.offset(params.position.line, params.position.character)
+    return session, view, text, offset, uri.endswith(".tt")
+
+
+def completion_item(item: Completion, place: Any) -> Any:
+    """Return a completion as editors show it."""
+    from lsprotocol import types
+
+    is_snippet = "$" in item.insert
+    return types.CompletionItem(
+        label=item.label,
+        kind=types.CompletionItemKind[_KINDS[item.kind]],
+        detail=item.detail or None,
+        filter_text=item.label,
+        insert_text_format=types.InsertTextFormat.Snippet if is_snippet else None,
+        text_edit=types.TextEdit(place, item.insert or item.label),
+    )
+
+
+_KINDS: Mapping[Kind, str] = {
+    "category": "Class", "class": "Module", "function": "Function", "parameter": "Field",
+    "value": "EnumMember", "keyword": "Keyword", "child": "Variable", "type": "TypeParameter",
+}  # fmt: skip
+_REQUEST_FAILED = -32803  # LSP 3.17: the request was right, and cannot be done
