@@ -211,7 +211,8 @@ def test_the_check_of_languages_finds_each_way_to_ask(tmp_path, monkeypatch):
         'def f(row, library: Any):\n    hasattr(library, "a")\n    return row.language == "sexpr"\n'
     )
     assert len(language_faults([wrong], {"sexpr"})) == 3
-    wrong.write_text(
+    table = tmp_path / "y.py"
+    table.write_text(
         'x = {"calls": 1, "rows": 2}["calls"]\ny = {"calls": f, "sexpr": g}.get(name)\n'
     )
-    assert len(language_faults([wrong], {"calls", "sexpr"})) == 2
+    assert len(language_faults([table], {"calls", "sexpr"})) == 2

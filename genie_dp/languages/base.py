@@ -366,7 +366,10 @@ class Language(Protocol):
         """Return a program as JSON, with all that it says."""
 
     def calls(self, program: Any) -> list[dict[str, Any]] | None:
-        """Return the calls, `{name, arguments}`, that a program is; None where it is more."""
+        """Return the calls, `{name, arguments}`, that a program is; None where it is more.
+
+        Each has the number of its `step` where some wait for the results of others.
+        """
 
     def missing_inputs(self, program: Any, library: Any) -> tuple[MissingInput, ...]:
         """Return the required inputs that a program does not give, in program order."""

@@ -277,3 +277,12 @@ def test_tools_are_read_from_files_and_shown_to_others(tmp_path):
     assert (signature.qualified, signature.kind) == ("lights.set", "action")
     assert signature.parameter("label").value_list == "lights.set:label"
     assert library.values("room") == ("kitchen", "bath room")
+
+
+def test_of_a_file_that_is_one_long_line_the_part_with_the_mistake_is_shown():
+    text = json.dumps([{"name": f"f{k}"} for k in range(500)] + [{"name": "f1", "title": "x"}])
+    with pytest.raises(GenieError) as caught:
+        read_tools({"t.json": text})
+    rows = str(caught.value).split("\n")
+    assert max(map(len, rows)) < 450
+    assert rows[1][rows[2].index("^") :].startswith('"name": "f1"')
