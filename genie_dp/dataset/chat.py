@@ -1,7 +1,7 @@
 """Rows as chats with tools, for those who train other language models.
 
-A program that is calls at once is written as tool calls, one that lacks an input as the question for it,
-OUT_OF_SCOPE as a refusal. Any other program is text, as people write it.
+A program that is calls at once is written as tool calls, one that lacks an input as the question
+for it, OUT_OF_SCOPE as a refusal. Any other program is text, as people write it.
 """
 
 import hashlib

@@ -96,3 +96,20 @@ def test_chats_have_the_tools_and_their_calls(folder):
     assert {tool["function"]["name"] for chat in chats for tool in chat["tools"]} >= {"send"}
     texts = [chat["messages"][-1].get("content") or "" for chat in chats]
     assert any(text.startswith("stop() => ") for text in texts)  # these wait for each other
+
+
+@pytest.mark.parametrize(
+    ("program", "sentence"),
+    [
+        ('lights.set(room = "hall", level = 20)', "Set the hall to low"),
+        (
+            'stop() => lights.set(room = "hall", level = 30)',
+            "Stop, then set the hall to 30 percent",
+        ),
+    ],
+)
+def test_programs_with_values_are_said_by_the_templates(folder, capsys, program, sentence):
+    options = ["--language", "calls", "--skills", f"{folder / 'home.json'}"]
+    grammar = ["--grammar", f"{folder / 'main.genie'}"]
+    assert cli.run(["describe", *options, *grammar, program]) == 0
+    assert capsys.readouterr().out.strip() in (sentence, sentence.replace("low", "20 percent"))
