@@ -323,12 +323,20 @@ def run(
 def shortener(
     language: Language, library: Library, grammar: Sequence[Path] = ()
 ) -> Callable[[str, str], str]:
-    """Return what `run` takes as `shorter`; `grammar` is as in `load_inputs`."""
+    """Return what `run` takes as `shorter`; `grammar` is as in `load_inputs`.
+
+    It raises G033 where most bodies of a file name a class that the library lacks.
+    """
     declared, _ = read_grammar(grammar_files(grammar), language)
+    known = {signature.qualified.rpartition(".")[0] for signature in library.functions()}
 
     def shorter(text: str, file: str) -> str:
         # A file with categories of its own is no part of that grammar.
         own, _ = read_grammar(Path(file), language)
+        class_name = _most_named(own.templates) if language.has_skills else ""
+        if class_name and f"@{class_name}" not in known:
+            message = f"{file}: no skill @{class_name} is read, which tells types of its functions"
+            raise GenieError(Problem("G033", message, hint="--skills DIR names its folder"))
         return shorten(text, language, library, own if own.categories else declared, file=file)
 
     return shorter

@@ -179,10 +179,23 @@ def test_a_folder_without_template_files_is_a_mistake(tmp_path: Path) -> None:
 
 
 def test_a_short_file_reads_as_the_long_one(tmp_path: Path) -> None:
-    text = "NP := 'mail $s' -> \\(s : String) -> @com.example.mail.inbox() filter subject =~ s;\n"
+    text = "NP := 'mail $s' -> \\(s : String) -> @com.gmail.inbox() filter subject =~ s;\n"
     (tmp_path / "x.genie").write_text(text + text.replace("NP := 'mail", "NP := 'post"))
-    shorter = shortener(get_language("thingtalk"), example_library())  # type: ignore[arg-type]
+    library = load_library("thingtalk", [data_folder("thingpedia") / "com.gmail"])
+    shorter = shortener(get_language("thingtalk"), library)
     run([tmp_path], shorter=shorter)
     grammar, problems = read_grammar(tmp_path / "x.genie", get_language("thingtalk"))
     assert not problems
     assert [t.body_text for t in grammar.templates] == ["inbox() filter subject =~ $s"] * 2
+
+
+def test_nothing_is_shortened_that_no_skill_tells_the_types_of(tmp_path):
+    file = tmp_path / "templates.genie"
+    file.write_text(
+        "NP := 'bikes' -> @com.stranger.bikes();\nNP := 'b' -> @com.stranger.bikes();\n"
+    )
+    library = load_library("thingtalk", [data_folder("thingpedia") / "com.gmail"])
+    with pytest.raises(GenieError) as caught:
+        shortener(get_language("thingtalk"), library)(file.read_text(), str(file))
+    (problem,) = caught.value.problems
+    assert (problem.code, "@com.stranger" in problem.message) == ("G033", True)
