@@ -67,10 +67,9 @@ def cost(words: Sequence[str | Path], cache: Path) -> tuple[float, float]:
 
 
 def loop() -> float:
-    """Return the CPU seconds of a bare loop over ten million squares."""
-    before, total = process_time(), 0
-    for i in range(10_000_000):
-        total += i * i
+    """Return the CPU seconds of a bare loop over ten million squares, as in a script."""
+    before = process_time()
+    exec("for i in range(10_000_000):\n    total += i * i", {"total": 0})
     return process_time() - before
 
 
