@@ -76,5 +76,5 @@ def _check(
     # What is amiss may depend on files that are not there yet, and Python functions on anything.
     if not result.mistakes and result.inputs and not result.inputs.grammar.functions:
         result.inputs = None
-        kept.keep(result, result.sources | kept.texts())
+        kept.keep(result, result.sources, with_listed=True)
     return result

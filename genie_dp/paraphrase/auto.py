@@ -153,7 +153,7 @@ def paraphrase_rows(
         canonical: brings a program whose placeholders were renumbered into its canonical form.
         predictor: refuses paraphrases that it reads as another program.
     """
-    # Those that a parser is to read back as well: some will not be.
+    # A parser that reads them back will refuse some: it gets all.
     most = config.number if predictor is None else None
     judged = (
         _judge_candidates(shown_row, candidates, config, canonical, most)

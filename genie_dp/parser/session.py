@@ -75,7 +75,7 @@ class ParseSession:
 
     parser: Parser
     count: int = 1
-    english: "English | None" = None
+    english: English | None = None
     tables: Tables | None = None
     names: Mapping[str, Sequence[str]] | None = None
 

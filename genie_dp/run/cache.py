@@ -66,14 +66,6 @@ class Parsed:
         digest = hashlib.sha256(name.encode()).hexdigest()
         return cls(folder / f"{digest[:32]}.pickle", tuple(sorted(names_of_files)))
 
-    def texts(self) -> dict[str, str]:
-        """Return the texts of all files of skills.
-
-        Raises:
-            GenieError: one is no text.
-        """
-        return {name: read_text(Path(name)) for name in self.listed}
-
     def load(self) -> Any:
         """Return what was kept, or None if nothing was or a file has changed."""
         content = load_pickled(self.path)
@@ -84,11 +76,17 @@ class Parsed:
             return None
         return result
 
-    def keep(self, result: Any, sources: Mapping[str, str]) -> Path | None:
-        """Keep a result that came from these texts (file -> text); return where, if it was kept."""
+    def keep(
+        self, result: Any, sources: Mapping[str, str], *, with_listed: bool = False
+    ) -> Path | None:
+        """Keep a result that came from these texts (file -> text); return where, if it was kept.
+
+        `with_listed` it is kept until any file of the skills changes, be it among the texts or not.
+        """
         if self.path is None or sum(map(len, sources.values())) < _SMALLEST:
             return None
-        hashes = {name: _hash_of(text) for name, text in sources.items()}
+        hashes = {name: _hash(name) for name in self.listed} if with_listed else {}
+        hashes |= {name: _hash_of(text) for name, text in sources.items()}
         keep_pickled(self.path, ((self.listed, hashes), result))
         return self.path
 

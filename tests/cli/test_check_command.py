@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from genie_dp.cli import run
+from genie_dp.templates import run as templates_run
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,6 +57,51 @@ def test_the_shipped_skills_and_grammar_have_no_errors(capsys) -> None:
     assert "0 errors" in out
     templates = int(out.split(" templates")[0].rpartition(" ")[2].replace(",", ""))
     assert templates >= 800
+
+
+@pytest.fixture
+def checks(monkeypatch, tmp_path_factory) -> list[object]:
+    """Return a list that grows by one whenever something is checked; what was found is kept."""
+    monkeypatch.setenv("GENIE_DP_CACHE", str(tmp_path_factory.mktemp("cache")))
+    monkeypatch.setattr("genie_dp.run.cache._SMALLEST", 0)
+    done: list[object] = []
+    made = templates_run.run
+    monkeypatch.setattr(
+        templates_run, "run", lambda *given, **rest: done.append(given) or made(*given, **rest)
+    )
+    return done
+
+
+@pytest.mark.parametrize(
+    "file",
+    ["main.genie", *(f"skills/com.example.notes/{n}" for n in (
+        "skill.tt", "templates.genie", "values/text.tsv", "eval.tsv"
+    ))],
+)  # fmt: skip
+def test_what_was_found_is_told_again_until_a_file_changes(project, checks, capsys, file) -> None:
+    evaluation = project / "skills" / "com.example.notes" / "eval.tsv"
+    evaluation.write_text(
+        "utterance\tprogram\nget my notes\tnow => @com.example.notes.notes() => notify\n"
+    )
+    # Nobody reads it, and it is no text.
+    (evaluation.parent / "stray.tsv").write_bytes(b"\xff\xfe")
+    first = run(CHECK), capsys.readouterr()
+    assert (run(CHECK), capsys.readouterr()) == first
+    assert first[0] == 0
+    assert len(checks) == 1
+    with open(project / file, "a") as changed:
+        changed.write("\n")
+    assert run(CHECK) == 0
+    assert len(checks) == 2
+
+
+def test_mistakes_are_looked_for_anew(project, checks) -> None:
+    """They may be mended by a file that was not there."""
+    (project / "main.genie").write_text(f"import 'more.genie';\n{GRAMMAR}")
+    assert [run(CHECK), run(CHECK)] == [1, 1]
+    (project / "more.genie").write_text("")
+    assert run(CHECK) == 0
+    assert len(checks) == 3
 
 
 def test_mistakes_of_skills_and_templates_are_shown_together(project: Path, capsys) -> None:

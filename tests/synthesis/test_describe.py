@@ -50,6 +50,24 @@ def test_program_in_english(case, golden):
     assert description.complete == (not case.name.startswith("in part"))
 
 
+@pytest.mark.parametrize(
+    "program",
+    [
+        "now => (@com.gmail.inbox()) filter is_unread == true => notify",
+        "monitor (@com.bbc.news()) => @com.twitter.post(status = title)",
+        "now => @org.thingpedia.light-bulb.set_power(power = enum(off))",
+    ],
+)
+def test_templates_of_other_skills_change_no_description(program):
+    language = get_language("thingtalk")
+    functions = language.functions(language.parse(program))
+    few_templates = Describer.from_inputs(shipped(), functions=functions)
+    every = describer()
+    assert few_templates.confirm(program) == every.confirm(program)
+    counts = [sum(map(len, d.compiled.rules.values())) for d in (few_templates, every)]
+    assert counts[0] < counts[1] / 2
+
+
 def test_there_are_many_cases():
     assert len(cases(PROGRAMS)) >= 60
 

@@ -5,6 +5,7 @@ last. pygls is imported when a server is made.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from genie_dp import __version__
@@ -144,8 +145,8 @@ def _serve_words(server: Any, editor: Editor) -> None:
         asked = await _asked(editor, params)
         if asked is None:
             return None
-        _, view, text, offset, is_skill = asked
-        made = complete(text.content, offset, view, is_skill=is_skill)
+        text, offset = asked.text, asked.offset
+        made = complete(text.content, offset, asked.view, is_skill=asked.is_skill)
         place = range_in(text, (offset - len(made.typed), offset))
         return types.CompletionList(
             is_incomplete=False, items=[completion_item(item, place) for item in made.items]
@@ -156,33 +157,31 @@ def _serve_words(server: Any, editor: Editor) -> None:
         asked = await _asked(editor, params)
         if asked is None:
             return None
-        _, view, text, offset, is_skill = asked
-        named = named_at(text.content, offset, view, is_skill=is_skill)
-        shown = describe(named, view) if named else None
+        named = asked.named
+        shown = describe(named, asked.view) if named else None
         if named is None or shown is None:
             return None
         content = types.MarkupContent(types.MarkupKind.Markdown, shown)
-        return types.Hover(content, range_in(text, named.place))
+        return types.Hover(content, range_in(asked.text, named.place))
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)  # type: ignore[untyped-decorator]
     async def definition(params: types.DefinitionParams) -> list[types.Location]:
         asked = await _asked(editor, params)
         if asked is None:
             return []
-        session, view, text, offset, is_skill = asked
-        named = named_at(text.content, offset, view, is_skill=is_skill)
+        named, bench = asked.named, asked.session.bench
         file = str(path_of(params.text_document.uri))
-        places = definitions(named, file, session.bench, view) if named else []
-        return editor.locations(session, places)
+        places = definitions(named, file, bench, asked.view) if named else []
+        return editor.locations(asked.session, places)
 
     @server.feature(types.TEXT_DOCUMENT_REFERENCES)  # type: ignore[untyped-decorator]
     async def find_references(params: types.ReferenceParams) -> list[types.Location]:
         asked = await _asked(editor, params)
         if asked is None:
             return []
-        session, view, text, offset, is_skill = asked
-        named = named_at(text.content, offset, view, is_skill=is_skill)
-        return editor.locations(session, references(named, session.bench, view) if named else ())
+        named, bench = asked.named, asked.session.bench
+        places = references(named, bench, asked.view) if named else ()
+        return editor.locations(asked.session, places)
 
 
 def _serve_edits(server: Any, editor: Editor) -> None:
@@ -193,12 +192,11 @@ def _serve_edits(server: Any, editor: Editor) -> None:
         asked = await _asked(editor, params)
         if asked is None:
             return None
-        _, view, text, offset, is_skill = asked
-        named = _exactly_named(named_at(text.content, offset, view, is_skill=is_skill), text)
+        named = _exactly_named(asked)
         if named is None:
             return None
-        check_renamable(named, view)
-        place: types.Range = range_in(text, named.place)
+        check_renamable(named, asked.view)
+        place: types.Range = range_in(asked.text, named.place)
         return place
 
     @server.feature(  # type: ignore[untyped-decorator]
@@ -208,12 +206,11 @@ def _serve_edits(server: Any, editor: Editor) -> None:
         asked = await _asked(editor, params)
         if asked is None:
             return None
-        session, view, text, offset, is_skill = asked
-        named = _exactly_named(named_at(text.content, offset, view, is_skill=is_skill), text)
+        session, named = asked.session, _exactly_named(asked)
         if named is None:
             return None
         places = rename_category(
-            named, params.new_name, session.bench, view, is_writable=editor.is_writable
+            named, params.new_name, session.bench, asked.view, is_writable=editor.is_writable
         )
         changes: dict[str, list[types.TextEdit]] = {}
         for location in editor.locations(session, places):
@@ -230,23 +227,45 @@ def _serve_edits(server: Any, editor: Editor) -> None:
         return [types.TextEdit(range_in(text, (0, len(text.content))), laid_out)]
 
 
-def _exactly_named(named: Named | None, text: Text) -> Named | None:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a request is about.
+
+    Attributes:
+        offset: where in the text.
+        is_skill: whether it is a skill.tt.
+    """
+
+    session: Session
+    view: View
+    text: Text
+    offset: int
+    is_skill: bool
+
+    @property
+    def named(self) -> Named | None:
+        """Return what stands there; None where it is no name."""
+        return named_at(self.text.content, self.offset, self.view, is_skill=self.is_skill)
+
+
+def _exactly_named(asked: _Asked) -> Named | None:
     """Return it if the word is the very name: a child stands for its category, but is not it."""
-    if named is None or text.content[slice(*named.place)] != named.name:
+    named = asked.named
+    if named is None or asked.text.content[slice(*named.place)] != named.name:
         return None
     return named
 
 
-async def _asked(editor: Editor, params: Any) -> tuple[Session, View, Text, int, bool] | None:
-    """Return what a request is about: the view, the text, the place, whether it is a skill.tt."""
+async def _asked(editor: Editor, params: Any) -> _Asked | None:
+    """Return what a request is about; None where nothing has been read yet."""
     uri = params.text_document.uri
     session = await editor.session_of(uri)
     view = session.bench.view if session is not None else None
     if session is None or view is None:
         return None
-    text = editor.text_of(uri)
+    text, is_skill = editor.text_of(uri), uri.endswith(".tt")
     offset = text.offset(params.position.line, params.position.character)
-    return session, view, text, offset, uri.endswith(".tt")
+    return _Asked(session, view, text, offset, is_skill)
 
 
 def completion_item(item: Completion, place: Any) -> Any:
