@@ -30,6 +30,7 @@ from genie_dp.templates.ast import (
     Template,
     children_of,
     count_utterances,
+    has_optional,
     placeholders_of,
     plain_utterances,
 )
@@ -73,14 +74,14 @@ def gap_pieces(body: Fragment, name: str, language: Language, library: Library) 
 
 
 def parameter_pieces(
-    phrases: Sequence[vocabulary.ParameterPhrase], language: Language, library: Library
+    phrases: Iterable[vocabulary.ParameterPhrase], language: Language, library: Library
 ) -> Iterator[Piece]:
     """Yield a piece for every phrase of a parameter; `#` becomes the gap for its value.
 
     A phrase without `#` is there twice: as it is, and with the gap after it.
     """
     values: dict[tuple[str, str], Any] = {}
-    for phrase in with_plurals(phrases):
+    for phrase in phrases:
         key = (phrase.signature.qualified, phrase.parameter.name)
         if key not in values:
             values[key] = language.parameter(phrase.signature, phrase.parameter, library)
@@ -96,13 +97,14 @@ def parameter_pieces(
 
 
 def with_plurals(
-    phrases: Sequence[vocabulary.ParameterPhrase],
+    phrases: Iterable[vocabulary.ParameterPhrase],
 ) -> Iterator[vocabulary.ParameterPhrase]:
     """Yield the phrases, and plurals where a list's output has nothing but its name.
 
     Real skills name outputs only: "the titles of articles" needs "titles". A skill that gives
     other parts of speech gives the plurals that it wants.
     """
+    phrases = tuple(phrases)
     parts: dict[tuple[str, str], set[str]] = {}
     for phrase in phrases:
         key = (phrase.signature.qualified, phrase.parameter.name)
@@ -412,7 +414,9 @@ class _GrammarCompiler:
                 for s in spoken_functions(self.grammar, self.library)
                 if takes_part((s.qualified,), self.config)
             }
-            outputs = [p for p in vocabulary.outputs(self.library) if p.function in spoken]
+            outputs = with_plurals(
+                p for p in vocabulary.outputs(self.library) if p.function in spoken
+            )
             inputs = [p for p in vocabulary.inputs(self.library) if p.function in spoken]
             leaves["OUTPUT"] = tuple(parameter_pieces(outputs, self.language, self.library))
             leaves["INPUT"] = tuple(parameter_pieces(inputs, self.language, self.library))
@@ -426,8 +430,9 @@ class _GrammarCompiler:
 def _families(grammar: Grammar) -> Iterator[tuple[str, tuple[str, int]]]:
     """Yield the templates without children that have optional parts: id, and its family."""
     for template in grammar.templates:
-        has_few = count_utterances(template.utterance) <= MOST_LAYOUTS
-        if has_few and template.python is None and _is_leaf(template):
+        if template.python is not None or not has_optional(template.utterance):
+            continue
+        if count_utterances(template.utterance) <= MOST_LAYOUTS and _is_leaf(template):
             ways = {absent_names(template, way) for way in plain_utterances(template.utterance)}
             if len(ways) > 1:
                 yield template.id, (template.id, len(ways))

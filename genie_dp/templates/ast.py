@@ -261,6 +261,19 @@ def count_utterances(items: Iterable[Item]) -> int:
     return total
 
 
+def has_optional(items: Iterable[Item]) -> bool:
+    """Tell whether a part of an utterance may be left out.
+
+    >>> has_optional((Choice(((), (Optional(()),))),)), has_optional((Choice(((), ())),))
+    (True, False)
+    """
+    return any(
+        isinstance(item, Optional)
+        or (isinstance(item, Choice) and any(map(has_optional, item.alternatives)))
+        for item in items
+    )
+
+
 def plain_items(items: Iterable[Item]) -> Iterator[PlainItem]:
     """Yield every item that is neither a choice nor optional, those inside them included."""
     for item in items:
