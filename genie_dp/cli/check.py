@@ -60,7 +60,7 @@ def _check(
     from genie_dp.templates.inputs import files_of_library
 
     folders = files_of_library(language, skills)
-    kept = Parsed.from_skills(folders, "check", language, skip_broken, *map(str, grammar))
+    kept = Parsed.from_skills(folders, grammar, "check", language, skip_broken)
     known: CheckResult | None = kept.load()
     if known is not None:
         return known

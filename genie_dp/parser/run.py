@@ -400,7 +400,6 @@ _OF_TRAINING = frozenset(
      "readings", "threshold", "language_model", "language_model_epochs", "weights", "encoder")
 )  # fmt: skip
 _LEAST_KEPT = 10_000  # rows: fewer are prepared in seconds
-_MOST_KEPT = 3  # prepared jobs, 20 MB each of 100,000 rows
 
 
 def _prepare_rows(job: _Run, jobs: int) -> tuple[Rows, Reading, Evidence]:
@@ -440,7 +439,7 @@ def _prepare_rows(job: _Run, jobs: int) -> tuple[Rows, Reading, Evidence]:
     evidence = Evidence.from_rows((*rows.parts, rows.incomplete), job.target.language)
     is_worth_it = sum(map(len, rows.parts)) >= _LEAST_KEPT
     if place is not None and is_worth_it and not rows.counts["private"]:
-        keep_pickled(place, (rows, reading, evidence), most=_MOST_KEPT)
+        keep_pickled(place, (rows, reading, evidence))
     return rows, reading, evidence
 
 

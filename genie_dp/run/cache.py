@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib.metadata import version
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 VARIABLE = "GENIE_DP_CACHE"
 _SMALLEST = 50_000  # characters: what is smaller is read in a tenth of a second
-_KEPT = 12  # files; 3 MB and 6 MB with the shipped library (November 2026)
+_MOST_BYTES = 300_000_000  # of all files; 50 MB with the shipped library (November 2026)
 _LIBRARIES = ("lark", "inflect", "lemminflect")
 # Where a file may turn up that was not there before: in a skill, in a folder of skills.
 _PLACES = ("*", "*/*", "values/*", "*/values/*")
@@ -50,8 +51,16 @@ class Parsed:
     listed: tuple[str, ...]
 
     @classmethod
-    def from_skills(cls, skills: Iterable[Path], *settings: object) -> "Parsed":
-        """Return the place for what is read from skills (folders or files) with these settings."""
+    def from_skills(
+        cls, skills: Iterable[Path], templates: Iterable[Path], *settings: object
+    ) -> "Parsed":
+        """Return the place for what is read from skills and templates with these settings.
+
+        Args:
+            skills: folders or files.
+            templates: files.
+            settings: plain data.
+        """
         folder = _folder()
         if folder is None:
             return cls(None, ())
@@ -62,7 +71,10 @@ class Parsed:
             for path in root.glob(place)
             if path.suffix in _SUFFIXES
         }
-        name = repr((settings, sorted(map(str, skills)), os.getcwd(), _code()))
+        paths = sorted(map(str, skills)), [*map(str, templates)]
+        # Mistakes name files as they were given, be it from here.
+        is_from_here = not all(map(os.path.isabs, chain(*paths)))
+        name = repr((settings, paths, os.getcwd() if is_from_here else "", _code()))
         digest = hashlib.sha256(name.encode()).hexdigest()
         return cls(folder / f"{digest[:32]}.pickle", tuple(sorted(names_of_files)))
 
@@ -118,7 +130,7 @@ def place_in_cache(settings: object, suffix: str) -> Path | None:
 
     Args:
         settings: plain data whose `repr` tells it from others.
-        suffix: such as ".rows"; `keep_pickled` counts files by it.
+        suffix: such as ".rows".
     """
     folder = _folder()
     if folder is None:
@@ -186,8 +198,8 @@ class _Pickler(pickle.Pickler):
         return _rebuild, (type(made), tuple(getattr(made, name) for name in names))
 
 
-def keep_pickled(path: Path, content: Any, most: int = _KEPT) -> None:
-    """Write a file of the cache; of files with its ending, the `most` last used stay.
+def keep_pickled(path: Path, content: Any) -> None:
+    """Write a file of the cache; of all its files those last used stay, up to _MOST_BYTES.
 
     A cache that cannot be written costs time on the next run, and nothing else.
     """
@@ -197,7 +209,7 @@ def keep_pickled(path: Path, content: Any, most: int = _KEPT) -> None:
         with open(temporary, "wb") as file:
             _Pickler(file, pickle.HIGHEST_PROTOCOL).dump(content)
         temporary.replace(path)
-        _forget_oldest(path.parent, path.suffix, most)
+        _forget_oldest(path.parent)
     except OSError:
         temporary.unlink(missing_ok=True)
 
@@ -237,7 +249,10 @@ def _code() -> str:
     return repr((sys.version, [version(name) for name in _LIBRARIES], stamps))
 
 
-def _forget_oldest(folder: Path, ending: str, most: int) -> None:
-    entries = sorted(folder.glob(f"*{ending}"), key=lambda path: path.stat().st_mtime)
-    for path in entries[:-most]:
-        path.unlink(missing_ok=True)
+def _forget_oldest(folder: Path) -> None:
+    found = [(path, path.stat()) for path in folder.iterdir()]
+    found.sort(key=lambda entry: entry[1].st_mtime, reverse=True)
+    sizes = accumulate(stat.st_size for _, stat in found)
+    for (path, _), size in list(zip(found, sizes, strict=True))[1:]:
+        if size > _MOST_BYTES:
+            path.unlink(missing_ok=True)

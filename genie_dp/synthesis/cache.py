@@ -14,8 +14,6 @@ from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.engine import SampledPools, SynthesisEngine, make_leaves, pool_settings
 from genie_dp.templates.inputs import Inputs
 
-_MOST_FILES = 2  # files, 27 MB each with the shipped library (November 2026)
-
 
 def load_leaves(inputs: Inputs, config: SynthesisConfig) -> GrammarLeaves | None:
     """Return the leaves of a grammar as they were made before; None if they are not there.
@@ -55,7 +53,7 @@ def save_pools(inputs: Inputs, engine: SynthesisEngine) -> None:
     place = _pools_file(inputs, engine.config)
     if place is not None and not place.exists():
         content = SampledPools.from_pools(engine.lexicon, engine.pools, engine.cells)
-        keep_pickled(place, content, most=_MOST_FILES)
+        keep_pickled(place, content)
 
 
 def _leaves_file(inputs: Inputs, config: SynthesisConfig) -> Path | None:

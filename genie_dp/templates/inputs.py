@@ -74,7 +74,7 @@ def load_library(
     if not get_language(language).has_skills:
         return read_library(language, skills, skip_broken=skip_broken)
     parsed = Parsed.from_skills(
-        files_of_library(language, skills), language, skip_broken, "library"
+        files_of_library(language, skills), (), language, skip_broken, "library"
     )
     library: Library | None = parsed.load()
     if library is not None:
@@ -140,9 +140,7 @@ def load_inputs(
     """
     files = grammar_files(grammar)
     places = (tuple(skills), tuple(files), skip_broken)
-    parsed = Parsed.from_skills(
-        files_of_library(language, skills), language, skip_broken, *map(str, files)
-    )
+    parsed = Parsed.from_skills(files_of_library(language, skills), files, language, skip_broken)
     cached = parsed.load()
     if cached is not None:
         library, read, sources = cached

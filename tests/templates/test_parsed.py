@@ -133,15 +133,21 @@ def test_grammars_with_python_functions_are_read_each_time(tmp_path, kept):
     assert not kept.exists()
 
 
-def test_only_some_entries_stay(kept):
-    kept.mkdir()
-    for number in range(16):
-        file = kept / f"{number:02}.pickle"
-        file.write_bytes(b"")
-        os.utime(file, (number, number))
-    (kept / "00.drawn").write_bytes(b"")
-    parsed._forget_oldest(kept, ".pickle", 12)
-    assert sorted(path.name for path in kept.iterdir())[:2] == ["00.drawn", "04.pickle"]
+def test_paths_that_stand_alone_are_read_once_wherever_one_is(
+    project, kept, readings, tmp_path, monkeypatch
+):
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        inputs_of(project)
+    assert len(readings) == 1
+    for folder in (first, second):
+        for part in ("thingpedia", "grammars"):
+            shutil.copytree(project.folder / part, folder / part)
+        monkeypatch.chdir(folder)
+        load_inputs("thingtalk", [Path("thingpedia")], [Path("grammars/en")], skip_broken=False)
+    assert len(readings) == 3
 
 
 # -------------------------------------------------------------------------------- leaves
@@ -250,14 +256,17 @@ def test_other_settings_have_other_pools(project, kept, sampled, tmp_path, optio
     assert len(drawn_files(kept)) == 2
 
 
-def test_what_is_used_stays_longest(kept):
-    first, second, third = (kept / f"{name}.pickle" for name in "abc")
+def test_what_is_used_stays_longest_and_the_newest_however_large_it_is(kept, monkeypatch):
+    monkeypatch.setattr(parsed, "_MOST_BYTES", 5_000)
+    first, second, third, fourth = (kept / f"{name}.pickle" for name in "abcd")
     for place in (first, second):
-        keep_pickled(place, [place.name], most=2)
+        keep_pickled(place, bytes(2_000))
         os.utime(place, (1, 1 if place == first else 2))
-    assert load_pickled(first) == ["a.pickle"]
-    keep_pickled(third, [], most=2)
+    assert load_pickled(first) == bytes(2_000)
+    keep_pickled(third, bytes(2_000))
     assert [path.name for path in sorted(kept.iterdir())] == ["a.pickle", "c.pickle"]
+    keep_pickled(fourth, bytes(6_000))
+    assert [path.name for path in kept.iterdir()] == ["d.pickle"]
 
 
 def test_tables_of_lark_are_kept_and_another_grammar_has_its_own(kept):
@@ -271,13 +280,6 @@ def test_tables_of_lark_are_kept_and_another_grammar_has_its_own(kept):
     assert len(list(kept.glob("*.lark"))) == 2
     place.write_bytes(b"cut short")
     assert parse("one") == first
-
-
-def test_pools_of_two_runs_stay(project, kept, sampled, tmp_path):
-    for seed in range(4):
-        output = tmp_path / f"{seed}.jsonl"
-        assert project.run("--size", 200, "--seed", seed, "--output", output) == 0
-    assert len(drawn_files(kept)) == 2
 
 
 def test_what_is_kept_comes_back_equal(tmp_path):
