@@ -247,10 +247,11 @@ class Language(Protocol):
     infers_types: bool
     traits: frozenset[str]
 
-    def load_declarations(self, paths: Sequence[Path]) -> Library:
+    def load_declarations(self, paths: Sequence[Path], *, skip_broken: bool = False) -> Library:
         """Return the library of files of declarations; that of none where there are no paths.
 
-        Only for languages without skills. Raises GenieError.
+        Only for languages without skills. With `skip_broken` parts with mistakes are left out where
+        a language can do so; `skipped` of the library names them. Raises GenieError.
         """
 
     def in_style(self, *, types: bool, keywords: bool, canonical: bool) -> "Language | None":
@@ -365,7 +366,10 @@ class Language(Protocol):
         """Return a program as JSON, with all that it says."""
 
     def calls(self, program: Any) -> list[dict[str, Any]] | None:
-        """Return the calls, `{name, arguments}`, that a program is; None where it is more."""
+        """Return the calls, `{name, arguments}`, that a program is; None where it is more.
+
+        Each has the number of its `step` where some wait for the results of others.
+        """
 
     def missing_inputs(self, program: Any, library: Any) -> tuple[MissingInput, ...]:
         """Return the required inputs that a program does not give, in program order."""

@@ -44,7 +44,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A function with all its parameters, inherited ones included, in declaration order."""
+    """A function with all its parameters, inherited ones included, in declaration order.
+
+    `class_name` is "" in languages without classes.
+    """
 
     class_name: str
     name: str
@@ -56,7 +59,7 @@ class Signature:
     @property
     def qualified(self) -> str:
         """Return the function as programs name it, for example "@com.gmail.inbox"."""
-        return f"@{self.class_name}.{self.name}"
+        return f"@{self.class_name}.{self.name}" if self.class_name else self.name
 
     def parameter(self, name: str) -> Parameter | None:
         """Return the parameter of that name, or None."""
@@ -149,6 +152,10 @@ class Library(Protocol):
     @property
     def skipped(self) -> tuple[Skipped, ...]:
         """Return what was left out because it is broken."""
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """Return what was found on the way and does not stop anything."""
 
     def functions(self) -> tuple[Signature, ...]:
         """Return every function that a program may call; none where it tells no parameters."""

@@ -64,7 +64,7 @@ class Declarations:
             written with all that is declared; else, with what programs that are learned from have.
         value_lists: type -> its names: what `entity` declares.
         paths, sources: the file that was read, and its text.
-        skipped: nothing: a file with mistakes is not read.
+        skipped, warnings: nothing: a file with mistakes is not read.
     """
 
     orders: MappingProxyType[str, Order] = field(default_factory=lambda: MappingProxyType({}))
@@ -77,6 +77,7 @@ class Declarations:
     paths: tuple[Path, ...] = field(default=(), compare=False)
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)
     skipped: ClassVar[tuple[Skipped, ...]] = ()
+    warnings: ClassVar[tuple[Problem, ...]] = ()
     language: ClassVar[str] = "sexpr"
     units: ClassVar[Units] = SHIPPED
 

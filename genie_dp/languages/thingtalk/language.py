@@ -67,7 +67,7 @@ class ThingTalk:
         self.style = style
         self._lifters: tuple[Signatures, Lifter] | None = None
 
-    def load_declarations(self, paths: Sequence[Path]) -> NoReturn:
+    def load_declarations(self, paths: Sequence[Path], *, skip_broken: bool = False) -> NoReturn:
         """Raise TypeError: its libraries are skills, which skills.load reads."""
         raise TypeError("a library of ThingTalk is made of skills")
 
