@@ -89,6 +89,11 @@ class ToolLibrary:
         """Return the tools as functions; a field of a result is an output."""
         return tuple(map(self._signature, self.tools.values()))
 
+    def signature(self, qualified: str) -> Signature | None:
+        """Return the tool of that name as a function, or None."""
+        tool = self.tools.get(qualified)
+        return self._signature(tool) if tool is not None else None
+
     def _signature(self, tool: Tool) -> Signature:
         inputs = (
             Parameter(
@@ -128,6 +133,10 @@ class ToolLibrary:
         """Return the name of a parameter, in words."""
         words = words_of(parameter)
         return {"base": (words,)} if words else {}
+
+    def enum_phrases(self, qualified: str, parameter: str, value: str) -> tuple[str, ...]:
+        """Return a listed value in words."""
+        return (words_of(value) or value,)
 
     @property
     def reads_values(self) -> bool:
