@@ -39,10 +39,10 @@ def load_library(
     """Return a skill library: what an assistant can do, with types.
 
     Args:
-        source: folders of skills, a file of declarations (`*.sexpr`), or "shipped" for the skills
-            that come with genie_dp. Several may be given.
+        source: folders of skills, a file of declarations (`*.sexpr`), files of tools (`*.json`), or
+            "shipped" for the skills that come with genie_dp. Several may be given.
         language: of the programs; None for what the source is: S-expressions for a file of
-            declarations, else ThingTalk.
+            declarations, calls for tools, else ThingTalk.
         skip_broken: leave skills with mistakes out; `library.skipped` names them.
 
     Raises:

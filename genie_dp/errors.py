@@ -108,6 +108,9 @@ def render_problem(problem: Problem, sources: Mapping[str, str] | None = None) -
     return "\n".join(lines)
 
 
+_LONGEST_ROW = 400  # characters of a line that are shown
+
+
 def _excerpt(span: Span, text: str) -> Iterator[str]:
     rows = _lines(text)
     if not 1 <= span.line <= len(rows):
@@ -115,10 +118,17 @@ def _excerpt(span: Span, text: str) -> Iterator[str]:
     row = rows[span.line - 1]
     number = str(span.line)
     end = span.end_column if span.end_line == span.line else len(row) + 1
+    column, length = span.column, max(1, end - span.column)
+    if len(row) > _LONGEST_ROW:  # files that programs write may be one line
+        start = max(0, column - 1 - _LONGEST_ROW // 2)
+        cut = row[start : start + _LONGEST_ROW]
+        row = f"{'..' if start else ''}{cut}{'..' if start + len(cut) < len(row) else ''}"
+        column += 2 - start if start else 0
+        length = min(length, max(1, len(row) + 1 - column))
     # Tabs are kept in the margin of the caret so that it stands under its column.
-    margin = "".join("\t" if c == "\t" else " " for c in row[: span.column - 1])
+    margin = "".join("\t" if c == "\t" else " " for c in row[: column - 1])
     yield f" {number} | {row}"
-    yield f" {' ' * len(number)} | {margin}{'^' * max(1, end - span.column)}"
+    yield f" {' ' * len(number)} | {margin}{'^' * length}"
 
 
 @lru_cache(maxsize=4)

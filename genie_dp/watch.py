@@ -23,7 +23,7 @@ from genie_dp.templates.inputs import Inputs, language_of, shipped_or
 from genie_dp.templates.run import Checker
 
 _EACH = 0.2  # seconds from look to look
-_WATCHED = (".tt", ".genie", ".tsv", ".py", ".sexpr")
+_WATCHED = (".tt", ".genie", ".tsv", ".py", ".sexpr", ".json")
 _MOST_SHOWN = 8  # templates, where many change at once, as with a skill
 # Enough for a few pairs of a template. Most give some at once; a few stand around others.
 _DEPTHS = tuple(SynthesisConfig(max_depth=depth, pool_size=200) for depth in (1, 3))

@@ -161,6 +161,29 @@ NAMES_DEFAULT_LANGUAGE = "records.py"
 LIBRARIES = {"library", "_library", "skills", "inputs.library"}
 
 
+# The names of languages that are names of fields of answers, too: `{"calls": .., "tree": ..}`.
+FIELDS = {"calls"}
+
+
+def field_names(tree, names):
+    """Return the constants of FIELDS that are keys of JSON, and no names of languages.
+
+    A table with a second language among its keys is another thing.
+    """
+    found = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Subscript(slice=ast.Constant(value=str(text)) as key) if text in FIELDS:
+                found.add(key)
+            case ast.Dict(keys=keys) if len(keys) > 1:
+                asked = [
+                    key for key in keys if isinstance(key, ast.Constant) and key.value in names
+                ]
+                if len(asked) == 1 and asked[0].value in FIELDS:
+                    found.update(asked)
+    return found
+
+
 def language_faults(paths, names):
     """Return where code outside of languages/ asks for a language by name, or probes a library."""
     found = []
@@ -168,9 +191,10 @@ def language_faults(paths, names):
         where = path.relative_to(ROOT).as_posix()
         if where.startswith("languages/"):
             continue
+        fields = field_names(tree_of(path), names)
         for node in ast.walk(tree_of(path)):
             match node:
-                case ast.Constant(value=str(text)) if text in names:
+                case ast.Constant(value=str(text)) if text in names and node not in fields:
                     if where != NAMES_DEFAULT_LANGUAGE:
                         found.append(f"{where}:{node.lineno}: names the language {text!r}")
                 case ast.Call(func=ast.Name(id="hasattr" | "getattr"), args=[asked, *_]):
@@ -193,3 +217,10 @@ def test_the_check_of_languages_finds_each_way_to_ask(tmp_path, monkeypatch):
         'def f(row, library: Any):\n    hasattr(library, "a")\n    return row.language == "sexpr"\n'
     )
     assert len(language_faults([wrong], {"sexpr"})) == 3
+    table = tmp_path / "y.py"
+    table.write_text(
+        'x = {"calls": 1, "rows": 2}["calls"]\ny = {"calls": f, "sexpr": g}.get(name)\n'
+        'z = {"sexpr": 1, "rows": 2}["sexpr"]\nw = row.language == "calls"\n'
+    )
+    lines = [fault.split(":")[1] for fault in language_faults([table], {"calls", "sexpr"})]
+    assert sorted(lines) == ["2", "2", "3", "3", "4"]

@@ -89,6 +89,7 @@ def test_every_option_that_is_named_exists(page):
     [
         ("thingtalk.md", "STC", ["languages/thingtalk/*.py"]),
         ("sexpr.md", "X", ["languages/sexpr/*.py"]),
+        ("calls.md", "Z", ["languages/calls/*.py"]),
         ("skills.md", "K", ["skills/*.py"]),
         (
             "template-language.md",

@@ -251,8 +251,8 @@ def skills_option(
     """
     option = click.option(
         "--skills", multiple=True, type=SKILLS, metavar="DIR",
-        help=f"{help} [those of genie.yaml, else shipped]; for sexpr, a file of declarations. "
-        "May be repeated.",
+        help=f"{help} [those of genie.yaml, else shipped]; for sexpr, a file of declarations; for "
+        "calls, files of tools. May be repeated.",
     )  # fmt: skip
 
     def add(command: Any) -> Any:

@@ -1,7 +1,7 @@
 """Rows as chats with tools, for those who train other language models.
 
-A program that is calls is written as tool calls, one that lacks an input as the question for it,
-OUT_OF_SCOPE as a refusal. Any other program is text, as people write it.
+A program that is calls at once is written as tool calls, one that lacks an input as the question
+for it, OUT_OF_SCOPE as a refusal. Any other program is text, as people write it.
 """
 
 import hashlib
@@ -105,7 +105,8 @@ def _answer(
     program = language.from_tokens(text, library)
     if missing := language.missing_inputs(program, library):
         return missing[0].question, ()
-    if calls := language.calls(program):
+    calls = language.calls(program)
+    if calls and all("step" not in call for call in calls):  # else some wait for others
         return "", tuple((call["name"], call["arguments"]) for call in calls)
     return language.render(program), ()
 

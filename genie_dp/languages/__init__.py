@@ -1,4 +1,4 @@
-"""Target languages: ThingTalk and plain S-expressions, behind one protocol."""
+"""Target languages: ThingTalk, S-expressions and calls of tools, behind one protocol."""
 
 from genie_dp.languages.base import Language, get_language, language_names, register
 
@@ -15,7 +15,14 @@ def _sexpr() -> Language:
     return SExpressions()
 
 
+def _calls() -> Language:
+    from genie_dp.languages.calls.language import Calls
+
+    return Calls()
+
+
 register("thingtalk", _thingtalk)
 register("sexpr", _sexpr)
+register("calls", _calls)
 
 __all__ = ["Language", "get_language", "language_names", "register"]

@@ -247,10 +247,11 @@ class Language(Protocol):
     infers_types: bool
     traits: frozenset[str]
 
-    def load_declarations(self, paths: Sequence[Path]) -> Library:
+    def load_declarations(self, paths: Sequence[Path], *, skip_broken: bool = False) -> Library:
         """Return the library of files of declarations; that of none where there are no paths.
 
-        Only for languages without skills. Raises GenieError.
+        Only for languages without skills. With `skip_broken` parts with mistakes are left out where
+        a language can do so; `skipped` of the library names them. Raises GenieError.
         """
 
     def in_style(self, *, types: bool, keywords: bool, canonical: bool) -> "Language | None":
@@ -365,13 +366,32 @@ class Language(Protocol):
         """Return a program as JSON, with all that it says."""
 
     def calls(self, program: Any) -> list[dict[str, Any]] | None:
-        """Return the calls, `{name, arguments}`, that a program is; None where it is more."""
+        """Return the calls, `{name, arguments}`, that a program is; None where it is more.
+
+        Each has the number of its `step` where some wait for the results of others.
+        """
 
     def missing_inputs(self, program: Any, library: Any) -> tuple[MissingInput, ...]:
         """Return the required inputs that a program does not give, in program order."""
 
-    def give_input(self, program: Any, missing: MissingInput, value: Any) -> Any:
-        """Return a program with a value, a node of the language, for an input that it lacks."""
+    def give_input(
+        self, program: Any, missing: MissingInput, constant: str, library: Any = None
+    ) -> Any:
+        """Return a program with a value for an input that it lacks.
+
+        An input that takes a list takes one of this value alone.
+
+        Args:
+            constant: as in `Literal`, or "enum:NAME" of a listed value, "true", "false".
+        """
+
+    def cut_input(self, program: Any, words: str) -> Any:
+        """Return a program without the input that has a value; None where there is not one such.
+
+        Args:
+            program: one call, or there is nothing to cut.
+            words: the value: a placeholder, the words of a text or name, or a listed value.
+        """
 
     def schema(self, library: Any) -> dict[str, Any]:
         """Return the JSON Schema of trees and calls over a library."""

@@ -44,7 +44,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A function with all its parameters, inherited ones included, in declaration order."""
+    """A function with all its parameters, inherited ones included, in declaration order.
+
+    `class_name` is "" in languages without classes.
+    """
 
     class_name: str
     name: str
@@ -56,7 +59,7 @@ class Signature:
     @property
     def qualified(self) -> str:
         """Return the function as programs name it, for example "@com.gmail.inbox"."""
-        return f"@{self.class_name}.{self.name}"
+        return f"@{self.class_name}.{self.name}" if self.class_name else self.name
 
     def parameter(self, name: str) -> Parameter | None:
         """Return the parameter of that name, or None."""
@@ -150,6 +153,10 @@ class Library(Protocol):
     def skipped(self) -> tuple[Skipped, ...]:
         """Return what was left out because it is broken."""
 
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """Return what was found on the way and does not stop anything."""
+
     def functions(self) -> tuple[Signature, ...]:
         """Return every function that a program may call; none where it tells no parameters."""
 
@@ -168,6 +175,9 @@ class Library(Protocol):
     def values(self, name: str) -> tuple[str, ...]:
         """Return the values of a list, none if there is no such list."""
 
+    def signature(self, qualified: str) -> Signature | None:
+        """Return the function of that name, as programs name it, or None."""
+
     def names(self) -> tuple[str, ...]:
         """Return the functions that it declares, as programs name them."""
 
@@ -176,6 +186,9 @@ class Library(Protocol):
 
     def phrases(self, qualified: str, parameter: str) -> Mapping[str, tuple[str, ...]]:
         """Return how people speak of a parameter, by part of speech; empty if nothing says."""
+
+    def enum_phrases(self, qualified: str, parameter: str, value: str) -> tuple[str, ...]:
+        """Return the ways to say a listed value of a parameter, the usual one first."""
 
 
 def declared_units(signatures: Iterable[Signature]) -> frozenset[str]:

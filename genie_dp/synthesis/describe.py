@@ -33,6 +33,7 @@ from genie_dp.synthesis.describe_words import (
     Phrase,
     WithPlaceholders,
     say_value,
+    with_constants,
     with_placeholders,
 )
 from genie_dp.synthesis.explain import (
@@ -194,7 +195,11 @@ class Describer:
 
     def _readings(self, tree: Any) -> Iterator[tuple[WithPlaceholders, DescribeTarget]]:
         language = self.compiled.language
-        readings = iter([WithPlaceholders(tree, {})])
+        readings = with_constants(
+            language.tokens(language.canonical(tree, self.library), self.library),
+            language,
+            self.library.units,
+        )
         if language.says_parts:
             # Canonical form first: it makes people of the names in policies, which are values.
             form = language.canonical(tree, self.library)

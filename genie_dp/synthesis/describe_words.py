@@ -6,7 +6,7 @@ program and leaves out nothing of it. Values are said as people write them.
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
@@ -14,8 +14,11 @@ from decimal import Decimal
 from itertools import combinations, islice, product
 from typing import Any, Protocol, assert_never
 
+from genie_dp.errors import GenieError
 from genie_dp.languages import types as ty
+from genie_dp.languages.base import Language
 from genie_dp.languages.thingtalk import ast
+from genie_dp.languages.thingtalk.placeholders import constant
 from genie_dp.languages.thingtalk.predicates import is_stable
 from genie_dp.languages.thingtalk.tokens import number_token, value_tokens
 from genie_dp.languages.thingtalk.traverse import children, functions_used, source_calls
@@ -116,6 +119,57 @@ def with_placeholders(
     everything = list(literals(program))
     if len(everything) > len(set(everything)):  # one value in two places, said once
         yield _Replacer(set(), units, shares=True).replace_in(program)
+
+
+def with_constants(program: str, language: Language, units: Units) -> Iterator[WithPlaceholders]:
+    """Yield a program of any language with placeholders for its constants, in every way.
+
+    Those that keep fewest constants come first: a template may say one itself.
+
+    Args:
+        program: its canonical tokens.
+        language: its language.
+        units: those of the library.
+    """
+    tokens = program.split(" ")
+    found = [
+        (literal, value, stem)
+        for literal in language.literals(tokens)
+        if (value := _value_of(literal.constant)) is not None
+        and (type_ := type_of(value)) is not None
+        and (stem := ty.slot_stem(type_, units)) is not None
+        and not any(map(ty.is_slot, tokens[literal.start : literal.end]))
+    ]
+    if len(found) > MOST_CHOICES:
+        return
+    ways = product((True, False), repeat=len(found))
+    for chosen in sorted(ways, key=sum, reverse=True):
+        counts: Counter[str] = Counter()
+        values: dict[str, Any] = {}
+        parts, i = list[str](), 0
+        for (literal, value, stem), is_said in zip(found, chosen, strict=True):
+            if not is_said:
+                continue
+            while (token := f"{stem}_{counts[stem]}") in tokens:
+                counts[stem] += 1
+            counts[stem] += 1
+            values[token] = value
+            parts += [*tokens[i : literal.start], token]
+            i = literal.end
+        yield WithPlaceholders(language.from_tokens(" ".join([*parts, *tokens[i:]])), values)
+
+
+_NAME = re.compile(r'" (?P<words>.*) " \^\^(?P<kind>\S+)')
+
+
+def _value_of(text: str) -> Any:
+    """Return the value of a constant; a kind of names may be without a namespace."""
+    if match := _NAME.fullmatch(text):
+        return ast.EntityValue(match["words"], match["kind"])
+    try:
+        return constant(text)
+    except GenieError:
+        return None
 
 
 class _Replacer:

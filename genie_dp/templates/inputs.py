@@ -202,7 +202,7 @@ def read_library(language: str, skills: Sequence[Path], *, skip_broken: bool) ->
     """
     target = get_language(language)
     if not target.has_skills:
-        return target.load_declarations(skills)
+        return target.load_declarations(skills, skip_broken=skip_broken)
     from genie_dp.skills import load
 
     return load.load_library(list(skills), skip_broken=skip_broken)

@@ -87,9 +87,9 @@ def run(
 
     Args:
         language: of the programs.
-        skills: folders of skills, or a file of declarations; empty for the shipped skills, or none.
+        skills: folders of skills, or files of declarations; empty for the shipped skills, or none.
         grammar: template files, or folders with a main.genie; empty for the shipped English.
-        skip_broken: mistakes of skills are warnings.
+        skip_broken: mistakes of skills, and of tools, are warnings.
         trial: tries templates with children, once there are no mistakes; None tries none.
         lists: knows lists of values that come with the package; None knows none.
 
@@ -206,6 +206,10 @@ class Checker:
         last = self._library
         if not self.language.has_skills:
             library = load_library(self.language.name, self.skills, skip_broken=skip_broken)
+            result.sources |= library.sources
+            result.problems += library.warnings
+            broken = (problem for skipped in library.skipped for problem in skipped.problems)
+            result.problems += [replace(problem, severity="warning") for problem in broken]
             if last is None or last.sources != library.sources:
                 self._templates.forget(lambda _: True)
         else:

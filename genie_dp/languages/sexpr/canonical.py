@@ -1,6 +1,5 @@
 """Functions over S-expressions: canonical form, functions, placeholders, signatures, comparison."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,35 +11,7 @@ from genie_dp.languages.sexpr import ast as sx
 from genie_dp.languages.sexpr import literals
 from genie_dp.languages.sexpr.declarations import NONE, Declarations, misfit
 from genie_dp.languages.sexpr.text import tokens
-
-_PLACEHOLDER = re.compile(r"(?<![^ ])([A-Z][A-Za-z_]*_)(0|[1-9][0-9]*)(?![^ ])")
-# The engine of synthesis writes NUMBER_0 as one private character. In a sort key a placeholder is
-# a private character, its stem, and a private character for its number, in both spellings.
-_PRIVATE = 0xE000
-_HIGHEST = 6000
-
-
-def sort_key(text: str) -> str:
-    """Return what unordered items are sorted by: tokens, then placeholders by their numbers.
-
-    >>> sorted(["( N NUMBER_10 )", "( N NUMBER_9 )", "( N THREE )"], key=sort_key)
-    ['( N THREE )', '( N NUMBER_9 )', '( N NUMBER_10 )']
-    """
-    if "_" not in text:
-        return text
-    return _PLACEHOLDER.sub(_placeholder_key, text)
-
-
-def _placeholder_key(match: re.Match[str]) -> str:
-    number = int(match[2])
-    if sx.placeholder_type(match[0]) is None or number > _HIGHEST:
-        return match[0]
-    return placeholder_key(match[1][:-1], chr(_PRIVATE + number))
-
-
-def placeholder_key(stem: str, number: str) -> str:
-    """Return the sort key of a placeholder whose number is given by a private character."""
-    return f"{chr(_PRIVATE)}{stem}_{number}"
+from genie_dp.languages.text import sort_key
 
 
 def canonical(expression: sx.Expression, declarations: Declarations = NONE) -> sx.Expression:

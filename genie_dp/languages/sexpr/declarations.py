@@ -64,7 +64,7 @@ class Declarations:
             written with all that is declared; else, with what programs that are learned from have.
         value_lists: type -> its names: what `entity` declares.
         paths, sources: the file that was read, and its text.
-        skipped: nothing: a file with mistakes is not read.
+        skipped, warnings: nothing: a file with mistakes is not read.
     """
 
     orders: MappingProxyType[str, Order] = field(default_factory=lambda: MappingProxyType({}))
@@ -77,6 +77,7 @@ class Declarations:
     paths: tuple[Path, ...] = field(default=(), compare=False)
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)
     skipped: ClassVar[tuple[Skipped, ...]] = ()
+    warnings: ClassVar[tuple[Problem, ...]] = ()
     language: ClassVar[str] = "sexpr"
     units: ClassVar[Units] = SHIPPED
 
@@ -102,6 +103,9 @@ class Declarations:
         """Return nothing: what a node may hold is no parameter with a name."""
         return ()
 
+    def signature(self, qualified: str) -> None:
+        """Return nothing, as `functions`."""
+
     def names(self) -> tuple[str, ...]:
         """Return the labels with a signature."""
         return tuple(self.signatures)
@@ -113,6 +117,10 @@ class Declarations:
     def phrases(self, qualified: str, parameter: str) -> Mapping[str, tuple[str, ...]]:
         """Return nothing: there are no parameters to speak of."""
         return {}
+
+    def enum_phrases(self, qualified: str, parameter: str, value: str) -> tuple[str, ...]:
+        """Return the value: there are no parameters to speak of."""
+        return (value,)
 
     def __repr__(self) -> str:
         """Return what they hold in one line."""

@@ -9,9 +9,10 @@ from functools import lru_cache
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages import base
 from genie_dp.languages.sexpr import ast as sx
-from genie_dp.languages.sexpr.canonical import part_of_program, placeholder_key, sort_key, sort_of
+from genie_dp.languages.sexpr.canonical import part_of_program, sort_of
 from genie_dp.languages.sexpr.declarations import Declarations, misfit
-from genie_dp.languages.sexpr.text import Places, parse_all, tokens
+from genie_dp.languages.sexpr.text import parse_all, tokens
+from genie_dp.languages.text import Places, placeholder_key, sort_key
 
 Item = tuple[str, str, tuple[str, ...], str]
 """One expression: sort key, token text, functions, and what signatures see of it."""

@@ -24,6 +24,7 @@ from genie_dp.languages.sexpr.fragment import (
     rename,
 )
 from genie_dp.languages.sexpr.text import from_tokens, is_in_square, parse, parts_in, render, tokens
+from genie_dp.languages.text import sort_key
 from genie_dp.languages.types import Entity, Type
 
 
@@ -47,8 +48,10 @@ class SExpressions:
     infers_types = False
     traits: frozenset[str] = frozenset()
 
-    def load_declarations(self, paths: Sequence[Path]) -> Declarations:
-        """Return the declarations of a file.
+    def load_declarations(
+        self, paths: Sequence[Path], *, skip_broken: bool = False
+    ) -> Declarations:
+        """Return the declarations of a file; one with mistakes is not read.
 
         Raises:
             GenieError: R020, there are several; X020 to X026, all its mistakes.
@@ -192,9 +195,14 @@ class SExpressions:
         """Return nothing: `check` refuses a node without what it must hold."""
         return ()
 
-    def give_input(self, program: Any, missing: base.MissingInput, value: Any) -> NoReturn:
+    def give_input(
+        self, program: Any, missing: base.MissingInput, constant: str, library: Any = None
+    ) -> NoReturn:
         """Raise TypeError: nothing is missing."""
         raise TypeError("an S-expression lacks no input")
+
+    def cut_input(self, program: Any, words: str) -> None:
+        """Return None: nodes have no inputs."""
 
     def schema(self, library: Any) -> dict[str, Any]:
         """Return the JSON Schema of trees and calls, with the labels that are declared."""
@@ -290,7 +298,7 @@ def _tree_value(tree: Expression, declarations: Declarations) -> FragmentValue:
     tree = forms.canonical(tree, declarations)
     text = tokens(tree)
     functions = tuple(forms.functions(tree, declarations).elements())
-    item: Item = (forms.sort_key(text), text, functions, forms.sort_of(tree))
+    item: Item = (sort_key(text), text, functions, forms.sort_of(tree))
 
     def remake(names: Names) -> FragmentValue:
         renamed = " ".join([rename(token, names) for token in text.split(" ")])

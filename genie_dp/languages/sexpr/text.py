@@ -10,6 +10,7 @@ from typing import assert_never
 
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.sexpr import ast as sx
+from genie_dp.languages.text import Places, escape, escape_word, unescape_word
 from genie_dp.languages.types import is_slot
 
 # The functions over trees call themselves once a level; Python stops at 1,000 calls.
@@ -155,42 +156,6 @@ def _unescape(match: re.Match[str], places: "Places") -> str:
         raise places.error("X006", message, match.start(), match.end(), hint) from None
 
 
-class Places:
-    """Turns offsets of one text into spans; most programs have a single line."""
-
-    __slots__ = ("file", "one_line", "text")
-
-    def __init__(self, text: str, file: str):
-        """Keep the text."""
-        self.text, self.file, self.one_line = text, file, "\n" not in text
-
-    def line_column(self, offset: int) -> tuple[int, int]:
-        """Return the line and column of an offset, from 1."""
-        if self.one_line:
-            return 1, offset + 1
-        before = self.text[:offset]
-        return before.count("\n") + 1, offset - before.rfind("\n")
-
-    def span(self, start: int, end: int) -> Span:
-        """Return the place of text[start:end]."""
-        return Span(self.file, *self.line_column(start), *self.line_column(end))
-
-    def error(
-        self, code: str, message: str, start: int, end: int, hint: str | None = None
-    ) -> GenieError:
-        """Return the error of a mistake in text[start:end]."""
-        problem = Problem(code, message, self.span(start, end), hint, stage="syntax")
-        return GenieError(problem, sources={self.file: self.text})
-
-
-_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-_ESCAPED = re.compile(r'[\\"\n\t\r]')
-_UNESCAPES = {escape: char for char, escape in _ESCAPES.items()}
-_ESCAPED_IN_WORD = re.compile(r'\\(?:[\\"ntr]|u(?!d[89a-f])[0-9a-f]{4})')
-_OTHER_SPACE = re.compile(r"\s")  # such as U+00A0: what splits tokens at white space splits there
-_EMPTY = "\\e"  # a word of no letters: two spaces side by side, or one at an end
-
-
 def render(expression: sx.Expression, layout: sx.Layout | None = None) -> str:
     """Return the text of an expression, in the layout that it was read in or in the given one.
 
@@ -206,7 +171,7 @@ def render(expression: sx.Expression, layout: sx.Layout | None = None) -> str:
         case sx.Atom(text):
             return text
         case sx.Text(value):
-            return f'"{_escape(value)}"'
+            return f'"{escape(value)}"'
         case sx.Node(items, bracket, prefix, own):
             inside = " ".join([render(item, layout) for item in items])
             form = layout or own
@@ -237,7 +202,7 @@ def _tokens(expression: sx.Expression) -> Iterator[str]:
         case sx.Text(value):
             yield '"'
             if value:
-                yield from (_escape_word(word) for word in value.split(" "))
+                yield from (escape_word(word) for word in value.split(" "))
             yield '"'
         case sx.Node(items, bracket, prefix):
             yield f"{prefix}{bracket}"
@@ -271,7 +236,7 @@ def from_tokens(text: str, *, places: bool = False) -> sx.Expression:
                 levels[-1].append(sx.Text(" ".join(words), span(start, column + 1)))
                 words = None
             else:
-                words.append("" if token == _EMPTY else _unescape_word(token))
+                words.append(unescape_word(token))
         elif token == "[" or (token in ("(", "^(", "#(") and not in_square):
             if len(opened) == DEEPEST:
                 raise _token_error(f"expected at most {DEEPEST} brackets", text, column, token)
@@ -314,18 +279,6 @@ def _checked_atom(token: str, in_square: bool, text: str, column: int) -> str:
     if not token or any(c in forbidden or c.isspace() for c in token):
         raise _token_error("expected one token between two spaces", text, column, token)
     return token
-
-
-def _escape(text: str) -> str:
-    return _ESCAPED.sub(lambda m: _ESCAPES[m[0]], text)
-
-
-def _escape_word(word: str) -> str:
-    return _OTHER_SPACE.sub(lambda m: f"\\u{ord(m[0]):04x}", _escape(word)) or _EMPTY
-
-
-def _unescape_word(word: str) -> str:
-    return _ESCAPED_IN_WORD.sub(lambda m: _UNESCAPES.get(m[0]) or chr(int(m[0][2:], 16)), word)
 
 
 def _token_error(message: str, text: str, column: int, token: str) -> GenieError:

@@ -1,0 +1,586 @@
+"""Which tokens may follow in calls: tools and their arguments, values that fit their types.
+
+Arguments come in the order of their names. Texts and names are spans of the sentence, or known
+ones; numbers are those of the sentence, or known ones, that are within bounds. `$?` may stand for
+any value, so that every prefix can be completed.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.languages import types as ty
+from genie_dp.languages.automaton import (
+    NOTHING,
+    Automaton,
+    AutomatonState,
+    CopySentence,
+    Frame,
+    Move,
+    TextNode,
+    text_tree,
+)
+from genie_dp.languages.calls import ast
+from genie_dp.languages.calls.library import Tool, ToolLibrary
+from genie_dp.languages.calls.schema import Field, ValueType
+from genie_dp.languages.calls.tokens import (
+    AND,
+    OPEN,
+    THEN,
+    argument_head,
+    from_tokens,
+    head,
+    value_tokens,
+)
+from genie_dp.languages.calls.typecheck import Results, may_be, misfits
+from genie_dp.languages.calls.values import NUMBER, literals
+from genie_dp.languages.text import escape_word
+from genie_dp.languages.types import is_slot
+
+
+@dataclass(frozen=True, slots=True)
+class CallsLimits:
+    """How much a decoded program may hold.
+
+    Attributes:
+        tokens: from here on, brackets are closed as soon as they may be.
+        calls: of a program.
+        items: of a list, unless its type wants more.
+        path: parts of a reference.
+    """
+
+    tokens: int = 300
+    calls: int = 8
+    items: int = 16
+    path: int = 3
+
+
+_QUOTE = frozenset(('"',))
+_FLAGS = frozenset(("true", "false"))
+_OPEN_SET = frozenset((OPEN,))
+_MOST_PATHS = 40  # of references to one tool's result
+
+
+def constants_of(program: str, utterance: str = "") -> Iterator[str]:
+    """Yield the constants and references of a program that its sentence does not have.
+
+    A reference is given with the tool whose result it is.
+
+    >>> list(constants_of('f( a= 3 b= " red " ) => g( x= $1.id )', "paint it red"))
+    ['3', '" red "', '$f .id']
+    """
+    words, tokens = f" {utterance} ", program.split(" ")
+    for literal in literals(tokens):
+        said = tokens[literal.start : literal.end]
+        copied = f" {' '.join(said)} "
+        if literal.is_text:
+            kind = said[-1][2:] if said[-1][:2] == "^^" else ""
+            length = len(said) - (2 if kind else 1)
+            copied = f" {' '.join(said[1:length])} "
+            if kind.startswith("tt:"):  # these are no words
+                copied = ""
+        is_copied = literal.is_text or NUMBER.fullmatch(said[0])
+        if not (is_copied and copied.strip() and copied in words):
+            yield " ".join(said)
+    if " $" in program:
+        tree = from_tokens(program)
+        called = [call.name for call in ast.calls_of(tree)]
+        for value in ast.values_of(tree):
+            if isinstance(value, ast.Reference) and value.path and value.call <= len(called):
+                path = value_tokens(ast.Reference(1, value.path)).removeprefix("$1")
+                yield f"${escape_word(called[value.call - 1])} {path}"
+
+
+class CallsGrammar:
+    """Calls over a library.
+
+    Every prefix can be completed; a complete one is read by `from_tokens` and is well-typed.
+    """
+
+    def __init__(
+        self,
+        library: ToolLibrary,
+        *,
+        texts: Iterable[str] = (),
+        limits: CallsLimits | None = None,
+    ):
+        """Learn the constants.
+
+        Args:
+            library: the tools.
+            texts: constants that sentences do not have, as `constants_of` gives them.
+            limits: how much a program may hold.
+
+        Raises:
+            GenieError: L011 without any tool.
+        """
+        if not library.tools:
+            message = "expected tools whose calls can be written, got none"
+            raise GenieError(Problem("L011", message, hint="name a file of tools with --skills"))
+        limits = limits or CallsLimits()
+        known = _Known(texts)
+        dearest = max(_cost_of_fields(tool.parameters) for tool in library.tools.values())
+        reserve = dearest + 8
+        self._automaton = Automaton(limits.tokens + reserve, reserve)
+        self._language = _Language(library, known, limits, self._automaton)
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """Return all tokens that can come without being copied from a sentence."""
+        return self._language.vocabulary()
+
+    def begin(self, sentence: Sequence[str]) -> AutomatonState:
+        """Return the empty prefix for a sentence; its tokens are what may be copied."""
+        start = self._automaton.make(_Begin, self._language, (), ())
+        return self._automaton.begin((start,), CopySentence(sentence, _is_copied))
+
+
+def _is_copied(word: str) -> bool:
+    return escape_word(word) == word and word != '"'
+
+
+def _cost_of_fields(fields: Sequence[Field]) -> int:
+    """Return the most tokens that are needed to close brackets with such fields."""
+    required = sum(2 for field in fields if field.is_required)
+    return 1 + required + max((_cost(field.type) for field in fields), default=1)
+
+
+def _cost(type_: ValueType) -> int:
+    """Return the most tokens that are needed to complete a value that was begun."""
+    match type_.sort:
+        case "object":
+            return 1 + _cost_of_fields(type_.fields)
+        case "array":
+            assert type_.item is not None
+            return 1 + type_.fewest_items + _cost(type_.item)
+        case "union":
+            return max(map(_cost, type_.options))
+        case _:
+            return 4  # a word, the closing quote and the kind
+
+
+class _Known:
+    """Constants that sentences need not have.
+
+    Attributes:
+        texts: the tree of texts; of names, by kind.
+        paths: tool -> paths into its results.
+    """
+
+    def __init__(self, texts: Iterable[str]):
+        self.numbers: dict[str, ast.Number] = {}
+        self.moments: dict[str, ast.Moment] = {}
+        self.paths: dict[str, set[str]] = {}
+        words: dict[str, list[str]] = {}
+        for text in sorted(set(texts)):
+            if text.startswith("$"):
+                tool, _, path = text[1:].partition(" ")
+                self.paths.setdefault(tool, set()).add(path)
+                continue
+            [call] = from_tokens(f"f( x= {text} )").steps[0]
+            assert isinstance(call, ast.Call)
+            match call.arguments[0].value:
+                case ast.Number() as number:
+                    self.numbers[text] = number
+                case ast.Moment() as moment:
+                    self.moments[text] = moment
+                case ast.Text(value) | ast.Name(value) as said:
+                    kind = said.kind if isinstance(said, ast.Name) else ""
+                    inner = text.removesuffix(f" ^^{kind}")[2:-2]
+                    words.setdefault(kind, []).append(inner if value else "")
+                case _:
+                    pass
+        self.texts: dict[str, TextNode] = {}
+        for kind, said_words in words.items():
+            tree = self.texts[kind] = text_tree(filter(None, said_words))
+            tree.is_end = "" in said_words
+
+    def words(self) -> Iterator[str]:
+        """Yield the words of texts."""
+        nodes = [*self.texts.values()]
+        while nodes:
+            node = nodes.pop()
+            yield from node.words
+            nodes += node.following.values()
+
+
+_NO_TEXTS = TextNode()
+
+
+class _Language:
+    """What the frames share."""
+
+    def __init__(
+        self, library: ToolLibrary, known: _Known, limits: CallsLimits, automaton: Automaton
+    ):
+        self.library, self.known, self.limits, self.automaton = library, known, limits, automaton
+        self.heads = {head(name): tool for name, tool in library.tools.items()}
+        self.begins = frozenset(self.heads)
+        self._fixed: dict[ValueType, frozenset[str]] = {}
+        self._paths: dict[str, tuple[tuple[str, ValueType | None], ...]] = {}
+
+    def fixed(self, type_: ValueType) -> frozenset[str]:
+        """Return the tokens that a value may begin with, references and copies left out."""
+        found = self._fixed.get(type_)
+        if found is None:
+            found = self._fixed[type_] = self.automaton.set_of(
+                frozenset(self._find_fixed(type_)) | _OPEN_SET
+            )
+        return found
+
+    def _find_fixed(self, type_: ValueType) -> Iterator[str]:
+        if type_.is_nullable:
+            yield "null"
+        match type_.sort:
+            case "enum":
+                yield from map(value_tokens, type_.values)
+            case "boolean":
+                yield from _FLAGS
+            case "array":
+                yield "["
+            case "object":
+                yield "{"
+            case "union":
+                for option in type_.options:
+                    yield from self._find_fixed(option)
+            case "number":
+                yield from (t for t, n in self.known.numbers.items() if _fits(n, type_))
+            case "text" if type_.type in (ty.DATE, ty.TIME) or isinstance(type_.type, ty.Measure):
+                yield from (t for t, m in self.known.moments.items() if _fits(m, type_))
+            case "text" if takes_words(type_) or _kind_of(type_) in self.known.texts:
+                yield '"'
+            case "any":
+                yield '"'
+                yield from (*_FLAGS, *self.known.numbers)
+            case _:
+                pass
+
+    def paths(self, tool: str) -> tuple[tuple[str, ValueType | None], ...]:
+        """Return the paths into the result of a tool, with what is there."""
+        if tool not in self._paths:
+            found = dict(self._find_paths(tool))
+            self._paths[tool] = tuple(found.items())
+        return self._paths[tool]
+
+    def _find_paths(self, tool: str) -> Iterator[tuple[str, ValueType | None]]:
+        results = Results(self.library, [tool])
+        paths = {"", *self.known.paths.get(escape_word(tool), ())}
+        paths |= set(_declared_paths(self.library.tools[tool].result, self.limits.path))
+        for path in sorted(paths):
+            [call] = from_tokens(f"f( x= $1{path} )").steps[0]
+            assert isinstance(call, ast.Call)
+            reference = call.arguments[0].value
+            assert isinstance(reference, ast.Reference)
+            type_ = results.find(reference)
+            if not isinstance(type_, Problem):
+                yield path, type_
+
+    def references(self, earlier: tuple[str, ...], type_: ValueType) -> frozenset[str]:
+        """Return the references to results of earlier calls that may be of a type."""
+        return frozenset(
+            f"${number}{path}"
+            for number, tool in enumerate(earlier, start=1)
+            for path, found in self.paths(tool)
+            if found is None or may_be(found, type_)
+        )
+
+    def vocabulary(self) -> frozenset[str]:
+        """Return all tokens that frames may have."""
+        found = {*self.begins, AND, THEN, OPEN, ")", "]", "}", '"', "null", *_FLAGS}
+        found |= {*self.known.words(), *self.known.numbers, *self.known.moments}
+        numbers = range(1, self.limits.calls + 1)
+        for name, tool in self.library.tools.items():
+            found |= {f"${number}{path}" for path, _ in self.paths(name) for number in numbers}
+            waiting: list[Field] = list(tool.parameters)
+            while waiting:
+                field = waiting.pop()
+                found.add(argument_head(field.name))
+                types = [field.type]
+                while types:
+                    type_ = types.pop()
+                    found |= self.fixed(type_)
+                    if isinstance(type_.type, ty.Entity):
+                        found.add(f"^^{type_.type.kind}")
+                    types += [*type_.options, *((type_.item,) if type_.item else ())]
+                    waiting += type_.fields
+        return frozenset(found)
+
+
+def _declared_paths(type_: ValueType | None, depth: int, before: str = "") -> list[str]:
+    found: list[str] = []
+    waiting = [(type_, depth, before)]
+    while waiting and len(found) < _MOST_PATHS:
+        one, left, path = waiting.pop(0)
+        if path:
+            found.append(path)
+        if one is None or not left:
+            continue
+        if one.sort == "array":
+            waiting.append((one.item, left - 1, f"{path}.0"))
+        for field in one.fields:
+            token = value_tokens(ast.Reference(1, (field.name,))).removeprefix("$1")
+            waiting.append((field.type, left - 1, path + token))
+    return found
+
+
+def takes_words(type_: ValueType) -> bool:
+    """Tell whether words of a sentence may be a value: texts and names; not addresses or dates."""
+    match type_.type:
+        case ty.STRING | ty.ANY:
+            return type_.sort in ("text", "any")
+        case ty.Entity(kind):
+            return not kind.startswith("tt:")
+        case _:
+            return False
+
+
+def _fits(value: ast.Value, type_: ValueType) -> bool:
+    return not any(True for _ in misfits(value, type_, ""))
+
+
+# ----------------------------------------------------------------------------------- frames
+
+
+class _Begin(Frame):
+    """The beginning of a call; `earlier` are the tools of earlier steps, `now` of this one."""
+
+    __slots__ = ("earlier", "language", "now")
+
+    def __init__(self, language: _Language, earlier: tuple[str, ...], now: tuple[str, ...]):
+        self.language, self.earlier, self.now = language, earlier, now
+        cheapest = min(_required(tool) for tool in language.heads.values())
+        cheap = frozenset(t for t, tool in language.heads.items() if _required(tool) == cheapest)
+        super().__init__(language.begins, closing=cheap)
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on with the arguments, then with what follows the call."""
+        language = self.language
+        tool = language.heads[token]
+        make = language.automaton.make
+        now = (*self.now, tool.name)
+        arguments = make(_Fields, language, tool.parameters, 0, ")", self.earlier)
+        return (arguments, make(_After, language, self.earlier, now)), None
+
+
+def _required(tool: Tool) -> int:
+    return sum(p.is_required for p in tool.parameters)
+
+
+class _After(Frame):
+    """What follows a call: the end, a call beside it, or the next step."""
+
+    __slots__ = ("earlier", "language", "now")
+
+    def __init__(self, language: _Language, earlier: tuple[str, ...], now: tuple[str, ...]):
+        self.language, self.earlier, self.now = language, earlier, now
+        is_full = len(earlier) + len(now) >= language.limits.calls
+        signs = NOTHING if is_full else frozenset((AND, THEN))
+        super().__init__(signs, closing=NOTHING, skips=True)
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on with the next call."""
+        make, language = self.language.automaton.make, self.language
+        if token == AND:
+            return (make(_Begin, language, self.earlier, self.now),), None
+        return (make(_Begin, language, (*self.earlier, *self.now), ()),), None
+
+
+class _Fields(Frame):
+    """The next argument or field, from a place on, or the closing bracket."""
+
+    __slots__ = ("by_head", "earlier", "end", "fields", "language")
+
+    def __init__(
+        self,
+        language: _Language,
+        fields: tuple[Field, ...],
+        start: int,
+        end: str,
+        earlier: tuple[str, ...],
+    ):
+        self.language, self.fields, self.end, self.earlier = language, fields, end, earlier
+        self.by_head: dict[str, int] = {}
+        ending = frozenset((end,))
+        for place in range(start, len(fields)):
+            self.by_head[argument_head(fields[place].name)] = place
+            if fields[place].is_required:
+                ending = NOTHING
+                break
+        heads = frozenset(self.by_head)
+        last = frozenset([*self.by_head][-1:])
+        super().__init__(heads | ending, closing=ending or last)
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on with the value, then with the arguments after it."""
+        if token == self.end:
+            return (), None
+        make, language, place = self.language.automaton.make, self.language, self.by_head[token]
+        value = make(_Value, language, self.fields[place].type, self.earlier)
+        rest = make(_Fields, language, self.fields, place + 1, self.end, self.earlier)
+        return (value, rest), None
+
+
+class _Value(Frame):
+    """A value of a type."""
+
+    __slots__ = ("earlier", "language", "type")
+
+    def __init__(self, language: _Language, type_: ValueType, earlier: tuple[str, ...]):
+        self.language, self.type, self.earlier = language, type_, earlier
+        super().__init__(
+            language.fixed(type_) | language.references(earlier, type_), closing=_OPEN_SET
+        )
+
+    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
+        """Return the placeholders and numbers of the sentence that fit."""
+        return NOTHING if is_closing else copies(self.type, sentence)
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on inside of a text, a list or an object."""
+        return begin_value(self.language, self.type, self.earlier, token, sentence), None
+
+
+def copies(type_: ValueType, sentence: CopySentence) -> frozenset[str]:
+    """Return the words of a sentence that are values of a type by themselves."""
+    key = ("values", type_)
+    found: frozenset[str] | None = sentence.kept.get(key)
+    if found is None:
+        found = sentence.kept[key] = frozenset(_find_copies(type_, sentence))
+    return found
+
+
+def _find_copies(type_: ValueType, sentence: CopySentence) -> Iterator[str]:
+    for word in sentence.starts:
+        if is_slot(word):
+            if type_.sort == "any" or _fits(ast.Slot(word), type_):
+                yield word
+        elif NUMBER.fullmatch(word):
+            number = ast.read_number(word)
+            is_written_so = number is not None and value_tokens(ast.Number(number)) == word
+            if number is not None and is_written_so and _fits(ast.Number(number), type_):
+                yield word
+
+
+def begin_value(
+    language: _Language,
+    type_: ValueType,
+    earlier: tuple[str, ...],
+    token: str,
+    sentence: CopySentence,
+) -> tuple[Frame, ...]:
+    """Return what follows the first token of a value."""
+    if token not in ("[", "{", '"'):
+        return ()
+    one = _option_of(type_, token, language.known)
+    make = language.automaton.make
+    if token == "[":
+        assert one.item is not None
+        return (make(_Items, language, one, 0, earlier),)
+    if token == "{":
+        return (make(_Fields, language, one.fields, 0, "}", earlier),)
+    kind = _kind_of(one)
+    node = language.known.texts.get(kind, _NO_TEXTS)
+    if takes_words(one):
+        start: Frame = sentence.make(_TextStart, node, bool(sentence.starts))
+    else:
+        start = sentence.make(_TextMore, node, ())
+    return (start, language.automaton.token(f"^^{kind}")) if kind else (start,)
+
+
+def _kind_of(type_: ValueType) -> str:
+    return type_.type.kind if isinstance(type_.type, ty.Entity) else ""
+
+
+def _option_of(type_: ValueType, token: str, known: _Known) -> ValueType:
+    """Return the first type of a union that such a value begins; of texts, one of words first."""
+    sorts = {"[": ("array",), "{": ("object",), '"': ("text", "any")}[token]
+    options = [option for option in type_.options or (type_,) if option.sort in sorts]
+    if token == '"':
+        options = [o for o in options if takes_words(o)] + [
+            o for o in options if _kind_of(o) in known.texts
+        ]
+    return options[0]
+
+
+class _Items(Frame):
+    """The next item of a list, or its end."""
+
+    __slots__ = ("count", "earlier", "language", "type")
+
+    def __init__(self, language: _Language, type_: ValueType, count: int, earlier: tuple[str, ...]):
+        self.language, self.type, self.count, self.earlier = language, type_, count, earlier
+        assert type_.item is not None
+        most = language.limits.items if type_.most_items is None else type_.most_items
+        has_enough = count >= type_.fewest_items
+        ending = frozenset(("]",)) if has_enough else NOTHING
+        items = NOTHING
+        if count < max(most, type_.fewest_items) or not has_enough:
+            items = language.fixed(type_.item) | language.references(earlier, type_.item)
+        super().__init__(items | ending, closing=ending or _OPEN_SET)
+
+    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
+        """Return the placeholders and numbers of the sentence that fit."""
+        assert self.type.item is not None
+        if is_closing or OPEN not in self.fixed:
+            return NOTHING
+        return copies(self.type.item, sentence)
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on inside of the item, then with the next one."""
+        if token == "]":
+            return (), None
+        item, language = self.type.item, self.language
+        assert item is not None
+        inside = begin_value(language, item, self.earlier, token, sentence)
+        rest = language.automaton.make(_Items, language, self.type, self.count + 1, self.earlier)
+        return (*inside, rest), None
+
+
+class _TextStart(Frame):
+    """The first word of a text; where there is none, the closing quote."""
+
+    __slots__ = ("node",)
+    is_bound = True
+
+    def __init__(self, node: TextNode, has_words: bool):
+        self.node = node
+        known = node.words if has_words or node.words else _QUOTE
+        known |= _QUOTE if node.is_end else NOTHING
+        super().__init__(known)
+
+    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
+        """Return the words of the sentence."""
+        return sentence.starts
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on after the first word."""
+        if token == '"':
+            return (), None
+        return (_more(sentence, self.node, sentence.begin(token), token),), None
+
+
+def _more(sentence: CopySentence, node: TextNode, ends: tuple[int, ...], token: str) -> "_TextMore":
+    return sentence.make(_TextMore, node.following.get(token, _NO_TEXTS), ends)
+
+
+class _TextMore(Frame):
+    """The next word of a text, or the closing quote where it is a whole one."""
+
+    __slots__ = ("ends", "node")
+    is_bound = True
+
+    def __init__(self, node: TextNode, ends: tuple[int, ...]):
+        self.node, self.ends = node, ends
+        closing = _QUOTE if ends or node.is_end else node.words
+        super().__init__(node.words | closing, closing=closing)
+
+    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
+        """Return the words after the spans."""
+        return NOTHING if is_closing else sentence.next_words(self.ends)
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on with those spans, and known texts, that have the word."""
+        if token == '"':
+            return (), None
+        return (_more(sentence, self.node, sentence.go_on(self.ends, token), token),), None

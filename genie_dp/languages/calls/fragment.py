@@ -1,0 +1,761 @@
+"""Template bodies of calls, compiled to functions that join token texts.
+
+A body is calls, or one value. Names of children are holes: a child of calls stands where a call
+does, a child that is a value where a value does. `$x` is a placeholder whose type is that of the
+parameter that it fills. `$1` is the result of the first call or child of calls of the body, its
+last call where it has several.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.languages import types as ty
+from genie_dp.languages.calls import ast
+from genie_dp.languages.calls.library import Tool, ToolLibrary
+from genie_dp.languages.calls.schema import Field, ValueType
+from genie_dp.languages.calls.text import parse_body
+from genie_dp.languages.calls.tokens import (
+    OPEN,
+    argument_head,
+    call_tokens,
+    head,
+    number_results,
+    sort_steps,
+    value_tokens,
+)
+from genie_dp.languages.calls.typecheck import (
+    Results,
+    canonical_call,
+    check_arguments,
+    misfits,
+    sharpen,
+)
+from genie_dp.languages.text import Places, unescape_word
+
+Names = Sequence[tuple[str, str]]
+Steps = tuple[tuple[str, ...], ...]
+"""The tokens of the calls of each step."""
+
+PROGRAM, VALUE = "program", "value"
+BODY = "<body>"
+
+
+@dataclass(frozen=True, slots=True)
+class FragmentState:
+    """What guards may ask of a piece.
+
+    Attributes:
+        function: the tool of a single call, else "".
+        count, steps: how many calls there are, in how many steps; 0 of a value.
+        type, key: the type of a value, else "".
+    """
+
+    function: str
+    count: int
+    steps: int
+    type: str = ""
+    key: str = ""
+
+
+state = lru_cache(maxsize=None)(FragmentState)
+
+
+class ProgramValue:
+    """Calls (languages/base.py, Value).
+
+    Attributes:
+        calls: the tokens of the calls of each step.
+        stems: private character of synthesis -> stem of the placeholder that it stands for.
+    """
+
+    __slots__ = ("calls", "functions", "gap", "kind", "slots", "state", "stems", "text")
+
+    def __init__(
+        self,
+        calls: Steps,
+        functions: tuple[str, ...],
+        stems: Mapping[str, str],
+        slots: tuple[tuple[str, str, str], ...] = (),
+    ):
+        """Join the calls."""
+        self.kind = PROGRAM
+        self.calls, self.functions, self.stems, self.slots = calls, functions, stems, slots
+        self.text: str = " => ".join([" & ".join(step) for step in calls])
+        name = functions[0] if len(functions) == 1 else ""
+        self.state: Hashable = state(name, len(functions), len(calls))
+        self.gap = ""
+
+    def shift(self, names: Names) -> "ProgramValue":
+        """Return the calls with placeholders renamed, one after the other."""
+        text = self.text
+        if not any(old in text for old, _ in names):
+            return self
+        stems = dict(self.stems)
+        for old, new in names:
+            stem = stems.pop(old, "") or _stem(old)
+            if len(new) == 1 and stem and old in text:
+                stems[new] = stem
+        calls: Steps = tuple(
+            [tuple([rename_all(call, names) for call in step]) for step in self.calls]
+        )
+        functions = self.functions
+        if any(len(step) > 1 for step in calls):
+            calls = sort_steps(calls, stems)
+            functions = tuple([_name(call) for step in calls for call in step])
+        slots = tuple([(rename(token, names), type_, fills) for token, type_, fills in self.slots])
+        return ProgramValue(calls, functions, stems, slots)
+
+
+class SingleValue:
+    """A value (languages/base.py, Value): a constant, or what a body makes of some."""
+
+    __slots__ = ("functions", "gap", "kind", "node", "slots", "state", "text")
+
+    def __init__(self, node: ast.Value, type_: str = ""):
+        """Write the value."""
+        self.kind = VALUE
+        self.node, self.text = node, value_tokens(node)
+        self.functions: tuple[str, ...] = ()
+        self.gap = ""
+        if isinstance(node, ast.Slot):
+            type_ = str(ast.slot_type(node))
+            self.slots: tuple[tuple[str, str, str], ...] = ((node.token, type_, ""),)
+        else:
+            self.slots = ()
+        self.state: Hashable = state("", 0, 0, type_, type_)
+
+    def shift(self, names: Names) -> "SingleValue":
+        """Return the value with placeholders renamed, one after the other."""
+        if not any(old in self.text for old, _ in names):
+            return self
+
+        def renamed(node: ast.Value) -> ast.Value:
+            if not isinstance(node, ast.Slot):
+                return node
+            token = rename(node.token, names)
+            stem = (node.stem or _stem(node.token)) if len(token) == 1 else ""
+            return ast.Slot(token, stem)
+
+        type_ = getattr(self.state, "type", "")
+        return SingleValue(ast.change(self.node, renamed), type_)
+
+
+def _stem(token: str) -> str:
+    return token.rpartition("_")[0]
+
+
+def _name(call: str) -> str:
+    return unescape_word(call.partition(" ")[0][:-1])
+
+
+def rename(token: str, names: Names) -> str:
+    """Return a token after the renamings, one after the other.
+
+    >>> rename("NUMBER_0", [("NUMBER_0", "NUMBER_1"), ("NUMBER_1", "NUMBER_2")])
+    'NUMBER_2'
+    """
+    for old, new in names:
+        if token == old:
+            token = new
+    return token
+
+
+def rename_all(text: str, names: Names) -> str:
+    """Return tokens after the renamings."""
+    return " ".join([rename(token, names) for token in text.split(" ")])
+
+
+def program_value(program: ast.Program) -> ProgramValue:
+    """Return the value of a canonical program."""
+    calls = tuple(tuple(map(call_tokens, step)) for step in program.steps)
+    stems = {
+        part.token: part.stem
+        for part in ast.values_of(program)
+        if isinstance(part, ast.Slot) and part.stem
+    }
+    return ProgramValue(calls, tuple(call.name for call in ast.calls_of(program)), stems)
+
+
+# -------------------------------------------------------------------------------- compiling
+
+
+Children = Mapping[str, Any]
+CallPlan = Callable[[Children, tuple[str, ...]], "tuple[Steps, tuple[str, ...]] | None"]
+"""Gives calls and their tools, of children and of the last tools of the earlier parts."""
+ValuePlan = Callable[[Children], "str | None"]
+"""Gives the tokens of a value; "" where it is as by default; None where it does not fit."""
+
+_LAMBDA = re.compile(r"\s*[\\λ]\s*\((?P<parameters>[^()]*)\)\s*(->|→)")
+_PARAMETER = re.compile(r"\s*(?P<name>[^\W\d]\w*)\s*:\s*(?P<type>[\w:.\-]+)\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class CallsFragment:
+    """A compiled body (languages/base.py, Fragment)."""
+
+    kind: str
+    parameters: tuple[tuple[str, ty.Type], ...]
+    fills: Mapping[str, str]
+    functions: tuple[str, ...]
+    make: Callable[[Children], "ProgramValue | SingleValue | None"] = field(repr=False)
+    refused: Counter[Problem] = field(default_factory=Counter, repr=False)
+
+    def build(self, children: Children) -> "ProgramValue | SingleValue | None":
+        """Return the calls or the value; None where children do not fit, and say so."""
+        return self.make(children)
+
+
+TYPES: dict[str, ty.Type] = {
+    "String": ty.STRING,
+    "Number": ty.NUMBER,
+    "Integer": ty.NUMBER,
+    "Date": ty.DATE,
+    "Time": ty.TIME,
+    "Duration": ty.Measure("ms"),
+    "EmailAddress": ty.Entity("tt:email_address"),
+    "URL": ty.Entity("tt:url"),
+    "PhoneNumber": ty.Entity("tt:phone_number"),
+}
+
+
+def parse_type(text: str, library: ToolLibrary | None = None) -> ty.Type:
+    """Return the type of that name, or of names of that kind; else raise GenieError (Z044).
+
+    >>> str(parse_type("Number"))
+    'Number'
+    """
+    if text in TYPES:
+        return TYPES[text]
+    kinds = library.entity_types if library is not None else {}
+    if text in kinds:
+        return ty.Entity(text)
+    known = (*TYPES, *kinds)
+    hint = did_you_mean(text, known) or f"known types: {', '.join(known)}"
+    raise GenieError(Problem("Z044", f"unknown type {text!r}", hint=hint))
+
+
+def compile_body(
+    text: str,
+    holes: Mapping[str, str],
+    library: ToolLibrary,
+    *,
+    whole: bool = False,
+    absent: Collection[str] = (),
+) -> CallsFragment:
+    """Return the compiled body, or raise GenieError (Z001 to Z005, Z031 to Z045, G034)."""
+    declared, body = _split_lambda(text, library)
+    if not body.strip():
+        message = "expected calls or a value, got an empty body"
+        hint = "write tool(name = value)"
+        raise Places(text, BODY).error("Z043", message, 0, len(text) or 1, hint)
+    names = dict(holes) | dict.fromkeys(declared, VALUE)
+    tree = parse_body(body, names, file=BODY, whole=text)
+    if absent:
+        tree = _without(tree, absent)
+        declared = {name: type_ for name, type_ in declared.items() if name not in absent}
+    compiler = _BodyCompiler(names, dict(declared), library)
+    if isinstance(tree, ast.Program):
+        [fragment_kind, make] = compiler.program(tree)
+    else:
+        fragment_kind, make = VALUE, compiler.single(tree)
+    if whole and fragment_kind == VALUE:
+        message = "a value is no whole program"
+        problem = Problem("Z042", message, getattr(tree, "span", None), "call a tool with it")
+        compiler.problems.append(problem)
+    untyped = [name for name in compiler.used if name not in {*names, *compiler.types}]
+    for name in () if compiler.problems else untyped:
+        message = f"${name} stands where no type is known"
+        hint = rf"give it one: \({name} : String) -> .."
+        compiler.problems.append(Problem("Z041", message, compiler.used[name], hint))
+    if compiler.problems:
+        raise GenieError(dict.fromkeys(compiler.problems), sources={BODY: text})
+    parameters = tuple(compiler.types.items())
+    fills = {name: compiler.fills.get(name, "") for name, _ in parameters}
+    return CallsFragment(
+        fragment_kind,
+        parameters,
+        fills,
+        tuple(compiler.functions),
+        _with_slots(make, parameters, fills),
+        compiler.refused,
+    )
+
+
+def _with_slots(
+    make: Callable[[Children], Any], parameters: Sequence[tuple[str, Any]], fills: Mapping[str, str]
+) -> Callable[[Children], Any]:
+    """Return what makes calls with what the placeholders of a body fill."""
+    if not parameters:
+        return make
+
+    def made(children: Children) -> Any:
+        value = make(children)
+        if value is not None:
+            value.slots = tuple(
+                [
+                    (token, type_, fills[name])
+                    for name, _ in parameters
+                    for token, type_, _ in children[name].slots
+                ]
+            )
+        return value
+
+    return made
+
+
+def _split_lambda(text: str, library: ToolLibrary) -> tuple[dict[str, ty.Type], str]:
+    r"""Return the parameters of `\(x : Number) ->`, and the body with spaces in its place."""
+    match = _LAMBDA.match(text)
+    places = Places(text, BODY)
+    if match is None:
+        if re.match(r"\s*[\\λ]", text):
+            hint = r"write \(x : String, y : Number) -> tool(a = x, b = y)"
+            raise places.error("Z041", "expected a lambda", 0, len(text), hint)
+        return {}, text
+    parameters: dict[str, ty.Type] = {}
+    start = match.start("parameters")
+    for part in match["parameters"].split(","):
+        found = _PARAMETER.fullmatch(part)
+        if found is None:
+            hint = "write a name, a colon and a type: x : String"
+            message = f"expected a parameter, got {part.strip()!r}"
+            raise places.error("Z041", message, start, start + max(1, len(part)), hint)
+        try:
+            parameters[found["name"]] = parse_type(found["type"], library)
+        except GenieError as error:
+            [problem] = error.problems
+            place = start + found.start("type")
+            raise places.error(
+                problem.code, problem.message, place, start + found.end("type"), problem.hint
+            ) from None
+        start += len(part) + 1
+    blank = re.sub(r"[^\n]", " ", match[0])
+    return parameters, blank + text[match.end() :]
+
+
+# ---------------------------------------------------------------------- parts left unsaid
+
+
+def _without(tree: ast.Program | ast.Value, absent: Collection[str]) -> ast.Program | ast.Value:
+    """Return a body without absent names, and without arguments and calls that need them."""
+    if not isinstance(tree, ast.Program):
+        kept = _value_without(tree, absent)
+        if kept is not None:
+            return kept
+    else:
+        steps = [_step_without(step, absent) for step in tree.steps]
+        if any(steps):
+            is_moved = any(len(new) < len(old) for new, old in zip(steps, tree.steps, strict=True))
+            refers = any(
+                isinstance(part, ast.Reference)
+                for step in steps
+                for call in step
+                if isinstance(call, ast.Call)
+                for argument in call.arguments
+                for part in ast.walk(argument.value)
+            )
+            if not (is_moved and refers):
+                return ast.Program(tuple(step for step in steps if step))
+    message = f"nothing is left without {', '.join(sorted(absent))}, or results that are used"
+    hint = "take it out of the optional part, or write a second template"
+    raise GenieError(Problem("G034", message, getattr(tree, "span", None), hint))
+
+
+def _step_without(step: ast.Step, absent: Collection[str]) -> ast.Step:
+    kept: list[ast.Call | ast.Hole] = []
+    for call in step:
+        if isinstance(call, ast.Hole):
+            if call.name not in absent:
+                kept.append(call)
+            continue
+        arguments = [
+            replace(a, value=value)
+            for a in call.arguments
+            if (value := _value_without(a.value, absent)) is not None
+        ]
+        kept.append(replace(call, arguments=tuple(arguments)))
+    return tuple(kept)
+
+
+def _value_without(value: ast.Value, absent: Collection[str]) -> ast.Value | None:
+    match value:
+        case ast.Hole(name):
+            return None if name in absent else value
+        case ast.Array(items):
+            kept = [v for item in items if (v := _value_without(item, absent)) is not None]
+            return None if items and not kept else replace(value, items=tuple(kept))
+        case ast.Record(fields):
+            parts = [
+                replace(f, value=v)
+                for f in fields
+                if (v := _value_without(f.value, absent)) is not None
+            ]
+            return None if fields and not parts else replace(value, fields=tuple(parts))
+        case _:
+            return value
+
+
+# --------------------------------------------------------------------------------- parts
+
+
+def _has_hole(value: ast.Value) -> bool:
+    return any(isinstance(part, ast.Hole) for part in ast.walk(value))
+
+
+@dataclass(slots=True)
+class _BodyCompiler:
+    """Compiles one body.
+
+    Attributes:
+        holes: child -> kind; placeholders of a lambda are values.
+        types: placeholder -> type: those of the lambda, then those that are told by their places.
+        used: placeholder -> where it stands.
+    """
+
+    holes: Mapping[str, str]
+    types: dict[str, ty.Type]
+    library: ToolLibrary
+    fills: dict[str, str] = field(default_factory=dict)
+    used: dict[str, Any] = field(default_factory=dict)
+    functions: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    refused: Counter[Problem] = field(default_factory=Counter)
+
+    def program(self, tree: ast.Program) -> tuple[str, Callable[[Children], Any]]:
+        """Return the kind of calls, which is that of a child alone, and what makes them."""
+        first = tree.steps[0][0]
+        if len(tree.steps) == 1 and len(tree.steps[0]) == 1 and isinstance(first, ast.Hole):
+            name = first.name
+            self.used.setdefault(name, first.span)
+            kind = self.holes[name]
+            # A table's row may be either; what it is is told by the row.
+            return PROGRAM if kind == "table" else kind, lambda children: children[name]
+        plans: list[list[_Part]] = []
+        earlier: list[str] = []  # tools of parts in steps before; "" of a child
+        for step in tree.steps:
+            plans.append([self.part(part, tuple(earlier)) for part in step])
+            earlier += [part.name if isinstance(part, ast.Call) else "" for part in step]
+        return PROGRAM, _joined(plans, self.refused, first.span)
+
+    def part(self, part: ast.Call | ast.Hole, earlier: tuple[str, ...]) -> "_Part":
+        if isinstance(part, ast.Call):
+            return _Part(self.call(part, earlier), is_child=False)
+        if self.holes[part.name] == VALUE:
+            message = f"{part.name} is a value, and no call"
+            hint = "give it to a parameter: tool(name = x)"
+            self.problems.append(Problem("Z042", message, part.span, hint))
+        name = part.name
+
+        def child(children: Children, _: tuple[str, ...]) -> tuple[Steps, tuple[str, ...]] | None:
+            value = children[name]
+            return (value.calls, value.functions) if value.kind == PROGRAM else None
+
+        return _Part(child, is_child=True)
+
+    def call(self, call: ast.Call, earlier: tuple[str, ...]) -> CallPlan:
+        self.functions.append(call.name)
+        tool = self.library.tools.get(call.name)
+        if tool is None:
+            hint = did_you_mean(call.name, self.library.tools)
+            problem = Problem("Z031", f"unknown tool {call.name!r}", call.span, hint)
+            self.problems.append(problem)
+            return lambda _, __: None
+        plans: list[tuple[str, ValuePlan]] = []
+        complete = canonical_call(call, tool)
+        is_known = "" not in earlier
+        self.problems += check_arguments(call, tool, Results(self.library, earlier))
+        for argument in complete.arguments:
+            plans.append((argument_head(argument.name), self.argument(argument, tool)))
+        begin, name = head(call.name), call.name
+        refused_results = self.results(call, tool) if _has_results(call) and not is_known else None
+
+        def plan(
+            children: Children, earlier: tuple[str, ...]
+        ) -> tuple[Steps, tuple[str, ...]] | None:
+            if refused_results is not None and refused_results(earlier):
+                return None
+            words = [begin]
+            for argument_token, value in plans:
+                text = value(children)
+                if text is None:
+                    return None
+                if text:
+                    words += (argument_token, text)
+            words.append(")")
+            return ((" ".join(words),),), (name,)
+
+        return plan
+
+    def argument(self, argument: ast.Argument, tool: Tool) -> ValuePlan:
+        found = tool.parameter(argument.name)
+        type_ = found.type if found is not None else tool.others
+        plan = self.value(argument.value, type_, argument.name, f"{tool.name}:{argument.name}")
+        left_out = _left_out(found)
+        if not left_out:
+            return plan
+
+        def unless_default(children: Children) -> str | None:
+            text = plan(children)
+            return "" if text in left_out else text
+
+        return unless_default
+
+    def results(self, call: ast.Call, tool: Tool) -> Callable[[tuple[str, ...]], bool]:
+        """Return what tells whether a call cannot take the results that it takes, and says so."""
+        kept: dict[tuple[str, ...], Problem | None] = {}
+
+        def is_refused(earlier: tuple[str, ...]) -> bool:
+            if earlier not in kept:
+                results = Results(self.library, earlier)
+                kept[earlier] = next(check_arguments(call, tool, results), None)
+            problem = kept[earlier]
+            if problem is not None:
+                self.refused[problem] += 1
+            return problem is not None
+
+        return is_refused
+
+    # ---------------------------------------------------------------------------- values
+
+    def single(self, value: ast.Value) -> Callable[[Children], Any]:
+        """Return what makes a value alone; its type is told where it is given to a tool."""
+        for part in ast.walk(value):
+            if isinstance(part, ast.Hole):
+                self.used.setdefault(part.name, part.span)
+                self.check_hole(part)
+            if isinstance(part, ast.Reference):
+                message = "a value alone is after no call"
+                self.problems.append(Problem("Z036", message, part.span, "put it into a call"))
+
+        def make(children: Children) -> SingleValue | None:
+            return SingleValue(ast.change(value, lambda part: _node(part, children)))
+
+        return make
+
+    def check_hole(self, hole: ast.Hole) -> None:
+        kind = self.holes.get(hole.name)
+        if kind == PROGRAM:
+            message = f"{hole.name} is calls, and no value"
+            hint = "call first, then take the result: a => tool(name = $1)"
+            self.problems.append(Problem("Z042", message, hole.span, hint))
+        elif kind is None and not hole.is_placeholder:
+            self.problems.append(Problem("Z042", f"no child {hole.name!r}", hole.span))
+
+    def value(self, value: ast.Value, type_: ValueType | None, name: str, owner: str) -> ValuePlan:
+        if not _has_hole(value):
+            text = value_tokens(sharpen(value, type_))
+            return lambda _: text
+        match value:
+            case ast.Hole():
+                return self.hole(value, type_, name, owner)
+            case ast.Array(items) if type_ is not None and type_.sort == "array":
+                return _bracketed(
+                    "[", [("", self.value(i, type_.item, name, owner)) for i in items], "]"
+                )
+            case ast.Record(fields) if type_ is not None and type_.sort == "object":
+                return self.record(fields, type_, name, owner)
+            case _:
+                return self.untyped(value, type_, name, owner)
+
+    def record(
+        self, fields: tuple[ast.Argument, ...], type_: ValueType, name: str, owner: str
+    ) -> ValuePlan:
+        parts = []
+        for part in sorted(fields, key=lambda f: f.name):
+            known = type_.field(part.name)
+            inner = known.type if known is not None else type_.others
+            plan = self.value(part.value, inner, f"{name}.{part.name}", owner)
+            parts.append((argument_head(part.name), _unless(plan, _left_out(known))))
+        return _bracketed("{", parts, "}")
+
+    def untyped(
+        self, value: ast.Value, type_: ValueType | None, name: str, owner: str
+    ) -> ValuePlan:
+        """Return a plan for a value with holes whose type says nothing of its parts."""
+        for part in ast.walk(value):
+            if isinstance(part, ast.Hole):
+                self.hole(part, None, name, owner)
+
+        def plan(children: Children) -> str | None:
+            return fitted(ast.change(value, lambda part: _node(part, children)))
+
+        fitted = self.fitting(type_, name, getattr(value, "span", None))
+        return plan
+
+    def hole(self, hole: ast.Hole, type_: ValueType | None, name: str, owner: str) -> ValuePlan:
+        key = hole.name
+        self.used.setdefault(key, hole.span)
+        self.check_hole(hole)
+        if key not in self.holes or key in self.types:
+            self.fills.setdefault(key, owner)
+        if key not in self.holes and key not in self.types and type_ is not None:
+            said = _spoken(type_)
+            if said is not None:
+                self.types[key] = said
+            else:
+                message = f"no placeholder stands for {type_}, which {name!r} is"
+                hint = "write the value, or one template for each"
+                self.types[key] = ty.ANY
+                self.problems.append(Problem("Z041", message, hole.span, hint))
+        fitted = self.fitting(type_, name, hole.span)
+
+        def plan(children: Children) -> str | None:
+            child = children[key]
+            return fitted(child.node) if child.kind == VALUE else None
+
+        return plan
+
+    def fitting(
+        self, type_: ValueType | None, name: str, span: Any
+    ) -> Callable[[ast.Value], "str | None"]:
+        """Return what gives the tokens of a value that fits a type; None for others."""
+        kept: dict[ast.Value, str | None] = {}
+
+        def fitted(node: ast.Value) -> str | None:
+            if node in kept:
+                text = kept[node]
+            else:
+                problem = next(misfits(node, type_, name), None) if type_ is not None else None
+                text = None if problem is not None else value_tokens(sharpen(node, type_))
+                if len(kept) < _MOST_KEPT:
+                    kept[node] = text
+            if text is None and type_ is not None:
+                for problem in misfits(node, type_, name):
+                    self.refused[replace(problem, span=span)] += 1
+                    break
+            return text
+
+        return fitted
+
+
+_MOST_KEPT = 10_000
+
+
+def _node(part: ast.Value, children: Children) -> ast.Value:
+    return children[part.name].node if isinstance(part, ast.Hole) else part
+
+
+def _left_out(declared: Field | None) -> frozenset[str]:
+    """Return the tokens of values that mean what leaving a parameter out means."""
+    if declared is None or declared.is_required:
+        return frozenset()
+    default = frozenset() if declared.default is None else {value_tokens(declared.default)}
+    return frozenset({OPEN, *default})
+
+
+def _unless(plan: ValuePlan, left_out: Collection[str]) -> ValuePlan:
+    if not left_out:
+        return plan
+
+    def unless_default(children: Children) -> str | None:
+        text = plan(children)
+        return "" if text in left_out else text
+
+    return unless_default
+
+
+def _bracketed(opening: str, parts: Sequence[tuple[str, ValuePlan]], closing: str) -> ValuePlan:
+    def plan(children: Children) -> str | None:
+        words = [opening]
+        for before, part in parts:
+            text = part(children)
+            if text is None:
+                return None
+            if text:
+                words += (before, text) if before else (text,)
+        return " ".join([*words, closing])
+
+    return plan
+
+
+def _spoken(type_: ValueType) -> ty.Type | None:
+    """Return the type whose constants people say for a parameter; None where there are none."""
+    if type_.sort == "union":
+        found = map(_spoken, type_.options)
+        return next((spoken for spoken in found if spoken is not None), None)
+    if type_.sort == "any":
+        return ty.STRING
+    if type_.sort == "enum" or ty.slot_stem(type_.type) is not None:
+        return type_.type if type_.sort != "array" else None
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A call of a body, or a child that is calls."""
+
+    plan: CallPlan
+    is_child: bool
+
+
+def _joined(
+    plans: Sequence[Sequence[_Part]], refused: Counter[Problem], span: Any
+) -> Callable[[Children], "ProgramValue | None"]:
+    """Return what puts calls and children of calls together."""
+    apart = Problem(
+        "Z045", "calls in sequence cannot stand beside others", span,
+        "let & join single steps: (a => b) & c says nothing of when c is called",
+    )  # fmt: skip
+
+    def make(children: Children) -> ProgramValue | None:
+        steps: list[tuple[str, ...]] = []
+        names: list[str] = []
+        last: dict[int, int] = {}  # part of the body -> its last call
+        for step in plans:
+            earlier = tuple([names[place - 1] for place in last.values()])
+            together: list[str] = []
+            now = dict(last)
+            for part in step:
+                built = part.plan(children, earlier)
+                if built is None:
+                    return None
+                calls, functions = built
+                if len(step) > 1 and len(calls) > 1:
+                    refused[apart] += 1
+                    return None
+                # A call speaks of parts of the body, a child of its own calls.
+                count = len(names)
+                moved = {k: k + count for k in range(1, len(functions) + 1)}
+                numbers = moved if part.is_child else last
+                for each in calls:
+                    placed = [number_results(call, numbers) for call in each]
+                    if len(step) > 1:
+                        together += placed
+                    else:
+                        steps.append(tuple(placed))
+                names += functions
+                now[len(now) + 1] = len(names)
+            last = now
+            if together:
+                steps.append(tuple(together))
+        found: Steps = tuple(steps)
+        stems: dict[str, str] = {}
+        for child in children.values():
+            stems.update(_stems_of(child))
+        if any(len(step) > 1 for step in found):
+            found = sort_steps(found, stems)
+            names = [_name(call) for step in found for call in step]
+        return ProgramValue(found, tuple(names), stems)
+
+    return make
+
+
+def _has_results(call: ast.Call) -> bool:
+    values = (part for argument in call.arguments for part in ast.walk(argument.value))
+    return any(isinstance(part, ast.Reference) for part in values)
+
+
+def _stems_of(child: Any) -> Mapping[str, str]:
+    if child.kind == PROGRAM:
+        found: Mapping[str, str] = child.stems
+        return found
+    return {
+        part.token: part.stem
+        for part in ast.walk(child.node)
+        if isinstance(part, ast.Slot) and part.stem
+    }

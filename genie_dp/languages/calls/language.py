@@ -1,0 +1,395 @@
+"""Calls of tools behind the protocol of all target languages."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.languages import base
+from genie_dp.languages import types as ty
+from genie_dp.languages.base import DecodingGrammar, ProgramComparison, ProgramView, list_counted
+from genie_dp.languages.calls import ast, structure, text, typecheck, values
+from genie_dp.languages.calls import tokens as forms
+from genie_dp.languages.calls.fragment import (
+    CallsFragment,
+    FragmentState,
+    ProgramValue,
+    SingleValue,
+    compile_body,
+    parse_type,
+    program_value,
+)
+from genie_dp.languages.calls.library import NONE, ToolLibrary, load_tools, words_of
+from genie_dp.languages.text import unescape_word
+
+Piece = ProgramValue | SingleValue
+
+
+class Calls:
+    """The language "calls"; its library is the ToolLibrary of files `*.json`."""
+
+    name = "calls"
+    kinds = frozenset({"program", "value"})
+    attributes: Mapping[str, frozenset[str]] = dict.fromkeys(
+        kinds, frozenset(field.name for field in fields(FragmentState))
+    )
+
+    has_skills = False
+    library_suffix = ".json"
+    has_bare_words = False
+    can_ignore_order = True
+    sorts_any_part = True
+    learns_from_programs = False
+    can_simulate = False
+    says_parts = False
+    infers_types = True
+    traits: frozenset[str] = frozenset()
+
+    def load_declarations(self, paths: Sequence[Path], *, skip_broken: bool = False) -> ToolLibrary:
+        """Return the tools of files, or raise GenieError (Z020 to Z028)."""
+        return load_tools(paths, skip_broken=skip_broken) if paths else NONE
+
+    def in_style(self, *, types: bool, keywords: bool, canonical: bool) -> None:
+        """Return None: there is one token form."""
+
+    def parse(self, text_: str, *, file: str = "<program>") -> ast.Program:
+        """Return the program of a text or of JSON, or raise GenieError."""
+        return text.parse(text_, file=file)
+
+    def check(self, program: ast.Program, library: Any) -> list[Problem]:
+        """Return what does not fit the tools; nothing where there are none."""
+        return typecheck.check(program, library) if library else []
+
+    def canonical(self, program: ast.Program, library: Any = None) -> ast.Program:
+        """Return the program with sorted arguments and parallel calls, and without defaults."""
+        return typecheck.canonical(program, library or NONE)
+
+    def tokens(self, program: ast.Program, library: Any = None) -> str:
+        """Return calls, arguments, brackets and words separated by one space."""
+        return forms.tokens(program)
+
+    def from_tokens(self, text_: str, library: Any = None, *, places: bool = False) -> ast.Program:
+        """Return the program of a token form, or raise GenieError."""
+        return forms.from_tokens(text_, places=places)
+
+    def render(self, program: ast.Program) -> str:
+        """Return the text that people write."""
+        return text.render(program)
+
+    def functions(self, program: ast.Program) -> Counter[str]:
+        """Return how often each tool is called, in program order."""
+        return Counter(call.name for call in ast.calls_of(program))
+
+    def anonymize(self, program: ast.Program) -> ast.Program:
+        """Return the program with texts, names, numbers and moments replaced by placeholders.
+
+        They are numbered in program order; equal values share one. Listed values stay.
+        """
+        numbers: dict[str, dict[ast.Value, str]] = {}
+
+        def replaced(value: ast.Value) -> ast.Value:
+            stem = ty.slot_stem(type_) if (type_ := _type_of(value)) is not None else None
+            if stem is None:
+                return value
+            known = numbers.setdefault(stem, {})
+            return ast.Slot(known.setdefault(value, f"{stem}_{len(known)}"))
+
+        return ast.change_values(program, replaced)
+
+    def fragment(
+        self,
+        text_: str,
+        holes: Mapping[str, str],
+        library: Any = None,
+        *,
+        whole: bool = False,
+        class_name: str = "",
+        absent: Collection[str] = (),
+    ) -> CallsFragment:
+        """Compile a template body: calls with holes, or a value.
+
+        With `whole` it must be calls. `absent` names are left out, and arguments that need them.
+        """
+        return compile_body(text_, holes, library or NONE, whole=whole, absent=absent)
+
+    def row(self, text_: str, library: Any = None) -> Piece:
+        """Return the calls, or the value, of a row of a table."""
+        fragment = compile_body(text_, {}, library or NONE)
+        value = fragment.build({})
+        if value is None:
+            raise GenieError(tuple(fragment.refused))
+        return value
+
+    def body(self, text_: str, holes: Mapping[str, str], *, class_name: str = "") -> None:
+        """Return None: bodies are read faster than trees are kept."""
+
+    def short_body(
+        self, text_: str, holes: Mapping[str, str], library: Any, *, class_name: str = ""
+    ) -> str:
+        """Return it."""
+        return text_
+
+    def parse_type(self, text_: str) -> ty.Type:
+        """Return the type of that name, or raise GenieError."""
+        return parse_type(text_)
+
+    def constants(self, type_: ty.Type, library: Any = None) -> Iterator[base.Constant]:
+        """Yield the placeholder of a type; of an enum, its values in words."""
+        if isinstance(type_, ty.Enum):
+            for name in type_.values:
+                value = SingleValue(ast.Symbol(name), str(type_))
+                yield base.Constant(words_of(name) or name, value, "")
+            return
+        stem = ty.slot_stem(type_)
+        if stem is not None:
+            token = f"{stem}_0"
+            yield base.Constant(token, SingleValue(ast.Slot(token)), stem)
+
+    def gaps(
+        self, fragment: base.Fragment, name: str, library: Any = None
+    ) -> Iterable[SingleValue]:
+        """Yield nothing: results are passed by `$1`, and not by leaving a placeholder open."""
+        return ()
+
+    def parameter(self, signature: Any, parameter: Any, library: Any) -> NoReturn:
+        """Raise TypeError: tools have no phrases of parameters."""
+        raise TypeError("calls have no OUTPUT and no INPUT: use categories or tables")
+
+    def program(self, value: base.Value) -> ast.Program:
+        """Return the syntax tree of calls, or raise GenieError (Z051) for a value."""
+        if not isinstance(value, ProgramValue):
+            message = f"a Python function takes calls, got {value.text}"
+            raise GenieError(Problem("Z051", message, hint="call it on the call that holds it"))
+        stems = value.stems
+
+        def with_stem(part: ast.Value) -> ast.Value:
+            if isinstance(part, ast.Slot) and part.token in stems:
+                return ast.Slot(part.token, stems[part.token])
+            return part
+
+        return ast.change_values(forms.from_tokens(value.text), with_stem)
+
+    def value(
+        self, program: ast.Program, library: Any = None, *, whole: bool = False
+    ) -> ProgramValue:
+        """Return the value of calls that a Python semantic function made, or raise GenieError."""
+        if problems := self.check(program, library):
+            raise GenieError(problems)
+        return program_value(typecheck.canonical(program, library or NONE))
+
+    def comparison(self, *, unordered: bool = False) -> ProgramComparison:
+        """Return how programs are compared; `unordered`, as so many calls in any order."""
+        return CallsComparison(unordered)
+
+    def fills(self, program: ast.Program, library: Any) -> Iterable[tuple[str, str, str]]:
+        """Yield (placeholder, type, tool:parameter) for what placeholders fill."""
+        return typecheck.slots_of(program)
+
+    # --------------------------------------------------------- what those who act on it take
+
+    def tree(self, program: ast.Program) -> dict[str, Any]:
+        """Return a program as JSON, with all that it says."""
+        return structure.tree(program)
+
+    def calls(self, program: ast.Program) -> list[dict[str, Any]]:
+        """Return the calls in program order."""
+        return structure.calls(program)
+
+    def missing_inputs(self, program: ast.Program, library: Any) -> tuple[base.MissingInput, ...]:
+        """Return the required arguments that a program does not give, and those that are `$?`."""
+        return tuple(typecheck.missing_inputs(program, library or NONE))
+
+    def give_input(
+        self, program: ast.Program, missing: base.MissingInput, constant: str, library: Any = None
+    ) -> ast.Program:
+        """Return a program with a value for an argument that a call lacks."""
+        value = values.value_of(constant)
+        return typecheck.give_input(program, missing, value, library or NONE)
+
+    def cut_input(self, program: ast.Program, words: str) -> ast.Program | None:
+        """Return a single call without the argument that has a value."""
+        return typecheck.cut_input(program, words)
+
+    def schema(self, library: Any) -> dict[str, Any]:
+        """Return the JSON Schema of trees and calls over the tools."""
+        return structure.schema(library or NONE)
+
+    # ------------------------------------------- values that readers find, and names of lists
+
+    def reads_values(self, library: Any) -> bool:
+        """Tell whether a parameter holds numbers, dates, names and the like."""
+        return (library or NONE).reads_values
+
+    def fill(self, program: ast.Program, values_: Mapping[str, tuple[str, str]]) -> ast.Program:
+        """Return a program with values in the place of its placeholders."""
+        return values.fill(program, values_)
+
+    def placeholders(self, program: ast.Program) -> tuple[str, ...]:
+        """Return the placeholders that a program has, in program order; those in texts too."""
+        found: dict[str, None] = {}
+        for value in ast.values_of(program):
+            match value:
+                case ast.Slot(token):
+                    found[token] = None
+                case ast.Text(words) | ast.Name(words):
+                    found |= dict.fromkeys(filter(ty.is_slot, words.split(" ")))
+                case _:
+                    pass
+        return tuple(found)
+
+    def map_names(self, program: ast.Program, find: Callable[[str, str], str]) -> ast.Program:
+        """Return a program with what `find(kind, words)` gives for each name."""
+
+        def mapped(value: ast.Value) -> ast.Value:
+            if isinstance(value, ast.Name) and not value.kind.startswith("tt:"):
+                return replace(value, words=find(value.kind, value.words))
+            return value
+
+        return ast.change_values(program, mapped)
+
+    def literals(self, program: Sequence[str]) -> Iterable[base.Literal]:
+        """Yield the constants of a token form, in its order."""
+        return values.literals(program)
+
+    def written(self, constant: str) -> str:
+        """Return the tokens of a constant."""
+        return forms.value_tokens(values.value_of(constant))
+
+    # ------------------------------------------------------- what token forms tell, unparsed
+
+    def functions_in(self, text_: str) -> tuple[str, ...]:
+        """Return the tools of a token form, or raise GenieError."""
+        found, is_text = [], False
+        for token in text_.split(" "):
+            if token == '"':
+                is_text = not is_text
+            elif not is_text and token.endswith("(") and len(token) > 1:
+                found.append(unescape_word(token[:-1]))
+        if not found:
+            forms.from_tokens(text_)
+        return tuple(found)
+
+    def parts_in(self, program: Sequence[str]) -> frozenset[str]:
+        """Return each argument with its tool, and with what is listed or a sign beside it."""
+        found, is_text, tool, argument = set(), False, "", ""
+        for token in program:
+            if token == '"':
+                is_text = not is_text
+            elif is_text or ty.is_slot(token):
+                continue
+            elif token.endswith("(") and len(token) > 1:
+                tool, argument = token[:-1], ""
+            elif token.endswith("=") and len(token) > 1:
+                argument = token
+                found.add(f"{tool} {argument}")
+            elif token not in (")", "]", "}") and not token.startswith("^^"):
+                found.add(f"{tool} {argument}{token}" if argument else token)
+            if token == ")":
+                tool, argument = "", ""
+        return frozenset(found)
+
+    def is_function_name(self, text_: str) -> bool:
+        """Tell whether a tool may be called so: any text that is not blank."""
+        return bool(text_.strip())
+
+    def traits_in(self, text_: str) -> frozenset[str]:
+        """Return nothing: what tools do is not known."""
+        return frozenset()
+
+    def copied_part(self, text_: str) -> str:
+        """Return all of it."""
+        return text_
+
+    def outline(self, text_: str) -> tuple[str, tuple[str, ...]]:
+        """Return all of it: parallel calls may be sorted by their words."""
+        return text_, ()
+
+    def fill_outline(self, text_: str, texts: Sequence[str]) -> str:
+        """Return it."""
+        return text_
+
+    def placeholder_type(self, token: str) -> ty.Type | None:
+        """Return the type that a placeholder stands for, or None for another token."""
+        return ty.slot_type(token)
+
+    def quotes(self, type_: ty.Type, before: str) -> tuple[str, str]:
+        """Return quotes, of names with their kind; nothing inside of a text."""
+        if before.split(" ").count('"') % 2:
+            return "", ""
+        return '" ', f' " ^^{type_.kind}' if isinstance(type_, ty.Entity) else ' "'
+
+    # -------------------------------------------------------------------------- decoding
+
+    def grammar_texts(self, program: str, utterance: str = "") -> Iterable[str]:
+        """Return the constants of a program that its sentence does not have."""
+        from genie_dp.languages.calls.decoding import constants_of
+
+        return constants_of(program, utterance)
+
+    def decoding_grammar(self, library: Any, *, texts: Iterable[str] = ()) -> DecodingGrammar:
+        """Return which tokens may follow; `texts` are constants that sentences do not have.
+
+        Raises:
+            GenieError: L011 without any tool.
+        """
+        from genie_dp.languages.calls.decoding import CallsGrammar
+
+        return CallsGrammar(library or NONE, texts=texts)
+
+
+def _type_of(value: ast.Value) -> ty.Type | None:
+    """Return the type of a constant that a placeholder may stand for."""
+    match value:
+        case ast.Text():
+            return ty.STRING
+        case ast.Name(_, kind):
+            return ty.Entity(kind)
+        case ast.Number():
+            return ty.NUMBER
+        case ast.Moment(kind):
+            return {"date": ty.DATE, "time": ty.TIME}.get(kind, ty.Measure("ms"))
+        case _:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class CallsComparison:
+    """Programs by their canonical tokens.
+
+    Attributes:
+        unordered: the calls are compared as a multiset, whatever their steps.
+    """
+
+    unordered: bool = False
+
+    def view(self, program: ast.Program, library: Any) -> ProgramView:
+        """Return what is compared of a program."""
+        whole = typecheck.canonical(program, library or NONE)
+        functions = list_counted(Counter(call.name for call in ast.calls_of(whole)))
+        arguments = Counter(
+            argument.name for call in ast.calls_of(whole) for argument in call.arguments
+        )
+        blank = ast.change_values(whole, _blank)
+        return ProgramView(
+            match=self._text(whole),
+            shape=self._text(ast.Program(tuple(map(_sorted_step, blank.steps)))),
+            functions=functions,
+            devices=functions,
+            parameters=list_counted(arguments),
+            operators=(),
+        )
+
+    def _text(self, program: ast.Program) -> str:
+        if not self.unordered:
+            return forms.tokens(program)
+        return " & ".join(sorted(map(forms.call_tokens, ast.calls_of(program))))
+
+
+def _blank(value: ast.Value) -> ast.Value:
+    return ast.Open()
+
+
+def _sorted_step(step: ast.Step) -> ast.Step:
+    return tuple(sorted(step, key=forms.call_tokens))

@@ -1,0 +1,469 @@
+"""Tools as JSON describes them: the library of `calls`.
+
+A file holds a list of tools, or an object with `tools` (or `functions`) and, if any, `entities`.
+A tool is `{"name", "description", "parameters"}`, with `inputSchema` or `input_schema` in the place
+of the last as MCP and Anthropic have it, or inside of `{"type": "function", "function": ..}`.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, ClassVar
+
+from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.languages import types as ty
+from genie_dp.languages.calls import schema as js
+from genie_dp.languages.calls.schema import Field, SchemaReader, ValueType
+from genie_dp.languages.library import Parameter, Signature, Skipped
+from genie_dp.languages.units import SHIPPED, Units
+from genie_dp.texts import read_text
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool.
+
+    Attributes:
+        parameters: sorted by name.
+        others: the type of parameters beside those; None where there are none.
+        result: the type of what it gives; None where nothing is said.
+        is_query: whether it changes nothing (`readOnlyHint` of MCP).
+        schema: the JSON Schema of its parameters, as it was given, that stands alone.
+    """
+
+    name: str
+    description: str = ""
+    parameters: tuple[Field, ...] = ()
+    others: ValueType | None = None
+    result: ValueType | None = None
+    is_query: bool = False
+    schema: Json = field(default_factory=dict, compare=False, repr=False)
+
+    def parameter(self, name: str) -> Field | None:
+        """Return the parameter of that name, or None."""
+        return next((p for p in self.parameters if p.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """A list of values that people use."""
+
+    name: str
+    values: tuple[str, ...]
+    parents: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """Return 1 for each: nothing says that one is likelier."""
+        return (1.0,) * len(self.values)
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class ToolLibrary:
+    """The tools that programs may call (languages/library.py, Library).
+
+    Attributes:
+        tools: name -> tool, in the order of the files.
+        value_lists: kind of names, or `tool:parameter` -> its values.
+        entity_types: kinds of names (`x-entity`) -> those that are known.
+        warnings: what of the schemas is not checked.
+        skipped: tools with mistakes, where these may be left out.
+    """
+
+    tools: Mapping[str, Tool] = field(default_factory=dict)
+    value_lists: Mapping[str, Values] = field(default_factory=dict)
+    entity_types: Mapping[str, Values] = field(default_factory=dict)
+    warnings: tuple[Problem, ...] = ()
+    paths: tuple[Path, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict)
+    skipped: tuple[Skipped, ...] = ()
+    language: ClassVar[str] = "calls"
+    units: ClassVar[Units] = SHIPPED
+
+    def functions(self) -> tuple[Signature, ...]:
+        """Return the tools as functions; a field of a result is an output."""
+        return tuple(map(self._signature, self.tools.values()))
+
+    def signature(self, qualified: str) -> Signature | None:
+        """Return the tool of that name as a function, or None."""
+        tool = self.tools.get(qualified)
+        return self._signature(tool) if tool is not None else None
+
+    def _signature(self, tool: Tool) -> Signature:
+        inputs = (
+            Parameter(
+                p.name, "in req" if p.is_required else "in opt", p.type.type, self._list(tool, p)
+            )
+            for p in tool.parameters
+        )
+        of_item = tool.result
+        while of_item is not None and of_item.sort == "array":
+            of_item = of_item.item
+        outputs = (
+            Parameter(f.name, "out", f.type.type) for f in (of_item.fields if of_item else ())
+        )
+        taken = {p.name for p in tool.parameters}
+        parameters = (*inputs, *(p for p in outputs if p.name not in taken))
+        kind = "query" if tool.is_query else "action"
+        is_list = tool.result is not None and tool.result.sort == "array"
+        return Signature("", tool.name, kind, parameters, is_list=is_list)
+
+    def _list(self, tool: Tool, parameter: Field) -> str | None:
+        name = f"{tool.name}:{parameter.name}"
+        return name if name in self.value_lists else None
+
+    def values(self, name: str) -> tuple[str, ...]:
+        """Return the values of a list, none if there is no such list."""
+        return self.value_lists[name].values if name in self.value_lists else ()
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the tools."""
+        return tuple(self.tools)
+
+    def is_inherited(self, qualified: str) -> bool:
+        """Return False: no tool is inherited."""
+        return False
+
+    def phrases(self, qualified: str, parameter: str) -> Mapping[str, tuple[str, ...]]:
+        """Return the name of a parameter, in words."""
+        words = words_of(parameter)
+        return {"base": (words,)} if words else {}
+
+    def enum_phrases(self, qualified: str, parameter: str, value: str) -> tuple[str, ...]:
+        """Return a listed value in words."""
+        return (words_of(value) or value,)
+
+    @property
+    def reads_values(self) -> bool:
+        """Tell whether a parameter holds numbers, dates, names or other things that are read."""
+        return any(_is_read(p.type) for tool in self.tools.values() for p in tool.parameters)
+
+    def __repr__(self) -> str:
+        """Return the tools in one line."""
+        shown = ", ".join([*self.tools][:8])
+        more = len(self.tools) - 8
+        return f"ToolLibrary({shown or 'none'}{f' and {more} more' if more > 0 else ''})"
+
+
+NONE = ToolLibrary()
+
+
+def _is_read(type_: ValueType) -> bool:
+    match type_.sort:
+        case "text":
+            return type_.type != ty.STRING
+        case "number":
+            return True
+        case "array":
+            return type_.item is not None and _is_read(type_.item)
+        case _:
+            return any(map(_is_read, (*type_.options, *(f.type for f in type_.fields))))
+
+
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def words_of(name: str) -> str:
+    """Return a name in words.
+
+    >>> words_of("maxTemperature_of-room"), words_of("x")
+    ('max temperature of room', 'x')
+    """
+    return " ".join(re.findall(r"[^\W_]+", _HUMP.sub(" ", name))).lower()
+
+
+# --------------------------------------------------------------------------------- reading
+
+
+def load_tools(paths: Sequence[Path], *, skip_broken: bool = False) -> ToolLibrary:
+    """Return the tools of files, or raise GenieError with all mistakes (Z020 to Z028)."""
+    texts = {str(path): read_text(path) for path in paths}
+    return read_tools(texts, paths, skip_broken=skip_broken)
+
+
+def read_tools(
+    texts: Mapping[str, str], paths: Sequence[Path] = (), *, skip_broken: bool = False
+) -> ToolLibrary:
+    """Return the tools of the texts of files; with `skip_broken`, without those with mistakes.
+
+    >>> found = read_tools({"tools.json": '[{"name": "light", "parameters": {"properties": '
+    ...     '{"level": {"type": "integer", "maximum": 100}}}}]'})
+    >>> str(found.tools["light"].parameter("level").type)
+    'Integer <= 100'
+    """
+    reader = _Reader(texts)
+    for file, text in texts.items():
+        reader.read_file(file, text)
+    if reader.errors or (reader.broken and not skip_broken):
+        raise GenieError((*reader.errors, *reader.broken), sources=texts)
+    by_file: dict[str, list[Problem]] = {}
+    for problem in reader.broken:
+        by_file.setdefault(problem.span.file if problem.span else "", []).append(problem)
+    lists = {**reader.lists, **reader.entities}
+    return ToolLibrary(
+        reader.tools,
+        lists,
+        reader.entities,
+        tuple(reader.warnings),
+        tuple(paths),
+        dict(texts),
+        tuple(Skipped(Path(file), tuple(found)) for file, found in by_file.items()),
+    )
+
+
+_FORM = '[{"name": "light", "description": "..", "parameters": {"type": "object", ..}}]'
+_SCHEMAS = ("parameters", "inputSchema", "input_schema")
+_RESULTS = ("outputSchema", "output_schema", "output", "returns")
+_TOOL_KEYS = frozenset((
+    *_SCHEMAS, *_RESULTS, "name", "description", "title", "type", "function", "annotations",
+    "strict", "cache_control", "_meta", "meta", "icons", "execution",
+))  # fmt: skip
+
+
+class _Reader:
+    """Reads files one after the other; keeps their mistakes with their places."""
+
+    def __init__(self, texts: Mapping[str, str]):
+        self.texts = texts
+        self.tools: dict[str, Tool] = {}
+        self.given: dict[str, Json] = {}
+        self.lists: dict[str, Values] = {}
+        self.entities: dict[str, Values] = {}
+        self.errors: list[Problem] = []
+        self.broken: list[Problem] = []  # mistakes of single tools
+        self.warnings: list[Problem] = []
+        self.file = ""
+        self.document: Any = None
+        self._places: dict[str, dict[js.Path, Span]] = {}
+
+    def report(
+        self,
+        code: str,
+        message: str,
+        path: js.Path,
+        hint: str | None = None,
+        severity: str = "error",
+    ) -> None:
+        """Keep a mistake in the file that is read; the message names where it stands."""
+        if self.file not in self._places:
+            self._places[self.file] = places_of(self.texts[self.file], self.file)
+        spans, place = self._places[self.file], path
+        while place and place not in spans:
+            place = place[:-1]
+        shown = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path).lstrip(".")
+        whole = f"{message} ({shown})" if shown else message
+        if severity == "error":
+            self.errors.append(Problem(code, whole, spans.get(place), hint))
+        else:
+            self.warnings.append(Problem(code, whole, spans.get(place), hint, "warning"))
+
+    def _warn(
+        self, code: str, message: str, path: js.Path, hint: str | None = None, severity: str = ""
+    ) -> None:
+        """Keep a mistake in what a tool gives: programs do not hang on it."""
+        self.report("Z027", message, path, hint, "warning")
+
+    def read_file(self, file: str, text: str) -> None:
+        self.file = file
+        try:
+            # Numbers keep their digits; NaN and Infinity are no JSON.
+            found = json.loads(text, parse_float=Decimal, parse_constant=_no_constant)
+        except RecursionError:
+            span = Span(file, 1, 1, 1, 2)
+            message = "the file has brackets too deep in each other"
+            self.errors.append(Problem("Z025", message, span, f"write {_FORM}"))
+            return
+        except ValueError as error:
+            self.errors.append(_no_json(error, file, text))
+            return
+        self.document = found
+        path: js.Path = ()
+        if isinstance(found, Mapping):
+            self._entities(found.get("entities", {}))
+            for key in ("tools", "functions"):
+                if key in found:
+                    found, path = found[key], (key,)
+                    break
+            else:
+                found = [found] if "name" in found or "function" in found else None
+                path = ()
+        if not isinstance(found, list):
+            self.report("Z021", "expected a list of tools", path, f"write {_FORM}")
+            return
+        is_single = not path and not text.lstrip().startswith("[")
+        for index, tool in enumerate(found):
+            self._tool(tool, () if is_single else (*path, index))
+
+    def _entities(self, found: Any) -> None:
+        hint = 'write "entities": {"room": ["kitchen", "bath"]}'
+        if not isinstance(found, Mapping):
+            self.report("Z028", "expected lists of names", ("entities",), hint)
+            return
+        for kind, names in found.items():
+            path: js.Path = ("entities", kind)
+            is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)
+            if not is_list or not js.ENTITY.fullmatch(kind):
+                self.report("Z028", "expected a kind and a list of names", path, hint)
+                continue
+            before = self.entities[kind].values if kind in self.entities else ()
+            self.entities[kind] = Values(kind, tuple(dict.fromkeys((*before, *names))))
+
+    def _tool(self, given: Any, path: js.Path) -> None:
+        if isinstance(given, Mapping) and isinstance(given.get("function"), Mapping):
+            given, path = given["function"], (*path, "function")
+        if not isinstance(given, Mapping):
+            self.report("Z021", "expected a tool, an object", path, f"write {_FORM}")
+            return
+        name = given.get("name")
+        if not isinstance(name, str) or not name.strip():
+            self.report("Z022", "expected a tool with a name", path, f"write {_FORM}")
+            return
+        if name in self.given:
+            if self.given[name] == given:
+                message = f"the tool {name!r} is there twice"
+                self.report("Z027", message, (*path, "name"), None, "warning")
+                return
+            self.report("Z022", f"there are two tools {name!r}", (*path, "name"), "rename one")
+            return
+        for key in given.keys() - _TOOL_KEYS:
+            hint = did_you_mean(key, _TOOL_KEYS)
+            self.report("Z027", f"{key!r} is not read", (*path, key), hint, "warning")
+        before = len(self.errors)
+        self.given[name] = given
+        tool = self._read_tool(name, given, path)
+        if len(self.errors) == before:
+            self.tools[name] = tool
+        else:
+            self.broken += self.errors[before:]
+            del self.errors[before:]
+
+    def _read_tool(self, name: str, given: Json, path: js.Path) -> Tool:
+        key = next((key for key in _SCHEMAS if given.get(key) is not None), "parameters")
+        place, shape = (*path, key), given.get(key, {})
+        if isinstance(shape, Mapping) and _is_bare(shape):
+            shape = {"type": "object", "properties": shape}
+        before = len(self.errors)
+        root = ((place, shape), ((), self.document))
+        reader = SchemaReader(root, self.report)
+        whole = reader.read(shape, place)
+        if whole.sort not in ("object", "any"):
+            self.report("Z026", "expected the parameters as an object", place, f"write {_FORM}")
+        result_key = next((k for k in _RESULTS if isinstance(given.get(k), Mapping)), None)
+        result = None
+        if result_key is not None:
+            of_result = given[result_key]
+            if _is_bare(of_result):
+                of_result = {"type": "object", "properties": of_result}
+            result_place = (*path, result_key)
+            outer = SchemaReader(((result_place, of_result), root[1]), self._warn)
+            result = outer.read(of_result, result_place)
+        if reader.unchecked:
+            keywords = ", ".join(sorted(reader.unchecked))
+            first = min(reader.unchecked.values(), key=str)
+            message = f"what tools are shown, and calls are not checked for: {keywords}"
+            self.report("Z027", message, first, None, "warning")
+        for parameter in whole.fields:
+            if parameter.examples and parameter.type.type == ty.STRING:
+                list_name = f"{name}:{parameter.name}"
+                self.lists[list_name] = Values(list_name, parameter.examples)
+        for kind in sorted(_kinds(whole)):
+            self.entities.setdefault(kind, Values(kind, ()))
+        notes = given.get("annotations")
+        return Tool(
+            name,
+            str(given.get("description") or given.get("title") or ""),
+            whole.fields,
+            # What nobody declared is a slip, where a tool does not say that it takes others.
+            whole.others if whole.fields or whole.sort == "any" or shape else None,
+            result,
+            isinstance(notes, Mapping) and notes.get("readOnlyHint") is True,
+            reader.write_out(shape) if len(self.errors) == before and shape else {},
+        )
+
+
+def _kinds(type_: ValueType) -> set[str]:
+    """Return the kinds of names that values of a type may be."""
+    found: set[str] = set()
+    waiting = [type_]
+    while waiting:
+        one = waiting.pop()
+        kind = one.type.kind if isinstance(one.type, ty.Entity) and one.sort == "text" else ""
+        if kind and ty.slot_stem(one.type) == f"GENERIC_ENTITY_{kind}":
+            found.add(kind)
+        waiting += [*one.options, *(f.type for f in one.fields)]
+        waiting += [inner for inner in (one.item, one.others) if inner is not None]
+    return found
+
+
+def _is_bare(shape: Json) -> bool:
+    """Tell whether an object holds parameters by name, without the schema around them."""
+    return (
+        bool(shape)
+        and all(isinstance(part, Mapping) for part in shape.values())
+        and not shape.keys() & {"properties", "additionalProperties", "$defs"}
+    )
+
+
+def _no_constant(text: str) -> Any:
+    raise ValueError(f"{text} is no JSON")
+
+
+def _no_json(error: ValueError, file: str, text: str) -> Problem:
+    span, message = Span(file, 1, 1, 1, 2), str(error)
+    if isinstance(error, json.JSONDecodeError):
+        message = error.msg
+        span = Span(file, error.lineno, error.colno, error.lineno, error.colno + 1)
+    return Problem(
+        "Z020", f"the file is no JSON: {message}", span, f"write {_FORM}", stage="syntax"
+    )
+
+
+_JSON = re.compile(r'(?P<text>"(?:[^"\\]|\\.)*")|(?P<sign>[\[\]{},:])|(?P<atom>[^\s\[\]{},:"]+)')
+
+
+def places_of(text: str, file: str) -> dict[js.Path, Span]:
+    """Return where each value of a JSON text stands; of one in an object, its key.
+
+    >>> places = places_of('{"a": [1, {"b": 2}]}', "x.json")
+    >>> str(places["a", 1, "b"])
+    'x.json:1:12'
+    """
+    starts = [0, *(m.end() for m in re.finditer("\n", text))]
+    found: dict[js.Path, Span] = {}
+    path: list[str | int] = []
+    is_key: list[bool] = []  # for each open bracket, whether a key comes next; lists have none
+    kinds: list[str] = []
+    row = 0
+    for match in _JSON.finditer(text):
+        while row + 1 < len(starts) and starts[row + 1] <= match.start():
+            row += 1
+        column = match.start() - starts[row] + 1
+        span = Span(file, row + 1, column, row + 1, column + len(match[0]))
+        sign = match["sign"]
+        if sign in ("[", "{"):
+            found.setdefault(tuple(path), span)
+            kinds.append(sign)
+            is_key.append(sign == "{")
+            path.append(0 if sign == "[" else "")
+        elif sign in ("]", "}"):
+            if not kinds:
+                break
+            kinds.pop()
+            is_key.pop()
+            path.pop()
+        elif sign == ",":
+            if kinds and kinds[-1] == "[":
+                path[-1] = int(path[-1]) + 1
+            elif kinds:
+                is_key[-1] = True
+        elif sign is None and kinds and is_key[-1]:
+            path[-1], is_key[-1] = json.loads(match[0], strict=False), False
+            found.setdefault(tuple(path), span)
+        elif sign is None:
+            found.setdefault(tuple(path), span)
+    return found

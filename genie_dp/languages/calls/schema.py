@@ -1,0 +1,520 @@
+"""Types of values, as JSON Schema declares them.
+
+What restricts values further (`pattern`, `uniqueItems` and the like) is kept in the schema that
+tools are shown, and not checked. Each such keyword is a warning, so that nothing is lost unseen.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any, Literal
+
+from genie_dp.errors import did_you_mean
+from genie_dp.languages import types as ty
+from genie_dp.languages.calls import ast
+
+Path = tuple[str | int, ...]
+"""Where something stands in a JSON document: keys and indices."""
+
+Sort = Literal["text", "number", "boolean", "enum", "null", "array", "object", "any", "union"]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A part of an object, or a parameter of a tool.
+
+    Attributes:
+        default: what leaving it out means; None where nothing is said.
+        examples: values that people use, as texts.
+    """
+
+    name: str
+    type: "ValueType"
+    is_required: bool = False
+    default: ast.Value | None = None
+    description: str = ""
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ValueType:
+    """What values a schema allows.
+
+    Attributes:
+        sort: what they are; an "any" is anything, a "union" one of `options`.
+        type: the same as all languages know it: what placeholder stands for one.
+        is_nullable: whether null is one.
+        is_whole: of numbers, whether they have no fraction.
+        least, most: of numbers, the bounds; `is_open` of each whether it is not one itself.
+        values: of an enum, its values.
+        item: of an array, the type of its items; and how many there may be.
+        fields: of an object, by name; `others` is the type of further ones, None where there are
+            none.
+        has_clock: of a date, whether it has a time.
+    """
+
+    sort: Sort
+    type: ty.Type = ty.ANY
+    is_nullable: bool = False
+    is_whole: bool = False
+    least: Decimal | None = None
+    most: Decimal | None = None
+    is_least_open: bool = False
+    is_most_open: bool = False
+    values: tuple[ast.Value, ...] = ()
+    item: "ValueType | None" = None
+    fewest_items: int = 0
+    most_items: int | None = None
+    fields: tuple[Field, ...] = ()
+    others: "ValueType | None" = None
+    options: tuple["ValueType", ...] = ()
+    has_clock: bool = False
+
+    def __str__(self) -> str:
+        match self.sort:
+            case "text":
+                return str(self.type)
+            case "number":
+                return ("Integer" if self.is_whole else "Number") + self._bounds()
+            case "enum":
+                return f"one of {', '.join(map(_shown, self.values[:_MOST_SHOWN]))}" + (
+                    ", .." if len(self.values) > _MOST_SHOWN else ""
+                )
+            case "array":
+                return f"a list of {self.item}"
+            case "union":
+                return " or ".join(map(str, self.options))
+            case _:
+                return {"boolean": "true or false", "object": "an object"}.get(self.sort, self.sort)
+
+    def _bounds(self) -> str:
+        signs = (
+            (self.least, ">" if self.is_least_open else ">="),
+            (self.most, "<" if self.is_most_open else "<="),
+        )
+        said = [f"{sign} {ast.number_text(bound)}" for bound, sign in signs if bound is not None]
+        return f" {' and '.join(said)}" if said else ""
+
+    def field(self, name: str) -> Field | None:
+        """Return the field of that name, or None."""
+        return next((field for field in self.fields if field.name == name), None)
+
+
+_MOST_SHOWN = 8
+ANYTHING = ValueType("any")
+
+
+def _shown(value: ast.Value) -> str:
+    from genie_dp.languages.calls.text import value_text
+
+    return value_text(value)
+
+
+_FORMATS: dict[str, ty.Type] = {
+    "date": ty.DATE,
+    "date-time": ty.DATE,
+    "time": ty.TIME,
+    "duration": ty.Measure("ms"),
+    "email": ty.Entity("tt:email_address"),
+    "idn-email": ty.Entity("tt:email_address"),
+    "uri": ty.Entity("tt:url"),
+    "url": ty.Entity("tt:url"),
+    "iri": ty.Entity("tt:url"),
+    "phone": ty.Entity("tt:phone_number"),
+    "phone-number": ty.Entity("tt:phone_number"),
+    "tel": ty.Entity("tt:phone_number"),
+}
+# Words for types that are in use beside those of JSON Schema: Python's, OpenAPI's, Google's.
+_TYPES = {
+    "str": "string", "int": "integer", "float": "number", "double": "number", "long": "integer",
+    "bool": "boolean", "dict": "object", "list": "array", "tuple": "array", "any": "any",
+}  # fmt: skip
+_PLAIN = ("string", "number", "integer", "boolean", "object", "array", "null", "any")
+# What says nothing of the values, or is read elsewhere.
+_KNOWN = frozenset((
+    "type", "format", "enum", "const", "minimum", "maximum", "exclusiveMinimum",
+    "exclusiveMaximum", "items", "minItems", "maxItems", "properties", "required",
+    "additionalProperties", "anyOf", "oneOf", "allOf", "$ref", "$defs", "definitions", "default",
+    "examples", "example", "description", "title", "nullable", "x-entity", "$schema", "$id",
+    "$comment", "deprecated", "readOnly", "writeOnly", "optional", "propertyOrdering",
+))  # fmt: skip
+DEEPEST = 24
+MOST_PARTS = 20_000
+"""Parts of all schemas of one tool, each `$ref` written out."""
+_LONGEST_EXAMPLE = 60
+
+
+@dataclass(slots=True)
+class SchemaReader:
+    """Reads the schemas of one tool.
+
+    Attributes:
+        root: what a `$ref` such as "#/$defs/Room" is looked up in, the nearest first.
+        report: takes a code, a message, where, a hint and a severity.
+    """
+
+    root: Sequence[tuple[Path, Any]]
+    report: Callable[..., None]
+    parts: int = 0
+    refs: tuple[str, ...] = ()
+    unchecked: dict[str, Path] = field(default_factory=dict)
+
+    def read(self, schema: Any, path: Path, depth: int = 0) -> ValueType:
+        """Return the type of a schema; its mistakes are reported, and what they stand for is any.
+
+        Args:
+            schema: the JSON.
+            path: where it stands.
+            depth: of how many others it is part.
+        """
+        self.parts += 1
+        if self.parts > MOST_PARTS or depth > DEEPEST:
+            if self.parts <= MOST_PARTS + 1:
+                what = f"{DEEPEST} levels" if depth > DEEPEST else f"{MOST_PARTS:,} parts"
+                hint = "take out what people do not say, or give the part as a text"
+                self.report("Z025", f"the schema has more than {what}", path, hint)
+                self.parts = MOST_PARTS + 1
+            return ANYTHING
+        if schema is True or schema == {}:
+            return ANYTHING
+        if not isinstance(schema, Mapping):
+            self.report("Z026", "expected a schema, an object", path, 'such as {"type": "string"}')
+            return ANYTHING
+        if "$ref" in schema:
+            return self._reference(schema, path, depth)
+        for name in schema.keys() - _KNOWN:
+            if not name.startswith("x-"):
+                self.unchecked.setdefault(name, (*path, name))
+        if "allOf" in schema:
+            return self._all_of(schema, path, depth)
+        found = self._union(schema, path, depth) or self._plain(schema, path, depth)
+        return replace(found, is_nullable=True) if schema.get("nullable") is True else found
+
+    def write_out(self, schema: Any) -> Any:
+        """Return a schema that was read without mistakes, with what it refers to in the place."""
+        if isinstance(schema, list):
+            return [self.write_out(part) for part in schema]
+        if not isinstance(schema, Mapping):
+            return float(schema) if isinstance(schema, Decimal) else schema
+        if isinstance(schema.get("$ref"), str):
+            found = self._look_up(schema["$ref"], ())
+            beside = {k: v for k, v in schema.items() if k != "$ref"}
+            is_found = found is not None and isinstance(found[1], Mapping)
+            return self.write_out({**found[1], **beside} if found and is_found else beside)
+        names = schema.keys() - {"$defs", "definitions", "$schema", "$id"}
+        return {name: self.write_out(part) for name, part in schema.items() if name in names}
+
+    # ---------------------------------------------------------------- what stands elsewhere
+
+    def _reference(self, schema: Mapping[str, Any], path: Path, depth: int) -> ValueType:
+        found = self._look_up(schema["$ref"], (*path, "$ref"))
+        if found is None:
+            return ANYTHING
+        others = {k: v for k, v in schema.items() if k in ("default", "nullable", "description")}
+        merged = {**found[1], **others} if isinstance(found[1], Mapping) and others else found[1]
+        before = self.refs
+        self.refs = (*before, schema["$ref"])
+        try:
+            return self.read(merged, found[0], depth + 1)
+        finally:
+            self.refs = before
+
+    def _look_up(self, ref: Any, path: Path) -> tuple[Path, Any] | None:
+        if not isinstance(ref, str) or not ref.startswith("#"):
+            hint = 'put what it refers to under "$defs"'
+            self.report("Z024", f"{ref!r} is in another document", path, hint)
+            return None
+        if ref in self.refs:
+            hint = "say how deep it may go: write the levels out"
+            self.report(
+                "Z023", f"{ref!r} holds itself, so values could be of any depth", path, hint
+            )
+            return None
+        parts = [
+            p.replace("~1", "/").replace("~0", "~") for p in ref[1:].strip("/").split("/") if p
+        ]
+        for base, document in self.root:
+            place, found = base, document
+            for part in parts:
+                if isinstance(found, Mapping) and part in found:
+                    place, found = (*place, part), found[part]
+                elif isinstance(found, list) and part.isdecimal() and int(part) < len(found):
+                    place, found = (*place, int(part)), found[int(part)]
+                else:
+                    break
+            else:
+                return place, found
+        self.report("Z024", f"there is no {ref!r}", path, None)
+        return None
+
+    def _all_of(self, schema: Mapping[str, Any], path: Path, depth: int) -> ValueType:
+        """Return what is in all parts: their keywords side by side, fields together."""
+        merged: dict[str, Any] = {}
+        parts = [({k: v for k, v in schema.items() if k != "allOf"}, path)]
+        found = schema["allOf"]
+        if not isinstance(found, list):
+            self.report("Z026", "expected a list of schemas", (*path, "allOf"), None)
+            return ANYTHING
+        for index, part in enumerate(found):
+            place: Path = (*path, "allOf", index)
+            for _ in range(DEEPEST):
+                if not isinstance(part, Mapping) or "$ref" not in part:
+                    break
+                looked_up = self._look_up(part["$ref"], (*place, "$ref"))
+                if looked_up is None:
+                    return ANYTHING
+                place, part = looked_up
+            if isinstance(part, Mapping) and "$ref" not in part:
+                parts.append((dict(part), place))
+        for part, _ in parts:
+            for name, value in part.items():
+                before = merged.get(name)
+                if name in ("properties", "$defs") and isinstance(before, dict):
+                    merged[name] = {**before, **value}
+                elif name in ("required", "allOf") and isinstance(before, list):
+                    merged[name] = [*before, *value]
+                else:
+                    merged.setdefault(name, value)
+        return self.read(merged, path, depth + 1)
+
+    # ------------------------------------------------------------------------------- unions
+
+    def _union(self, schema: Mapping[str, Any], path: Path, depth: int) -> ValueType | None:
+        for name in ("anyOf", "oneOf"):
+            if name in schema:
+                options = schema[name]
+                if not isinstance(options, list) or not options:
+                    self.report("Z026", "expected a list of schemas", (*path, name), None)
+                    return ANYTHING
+                # What stands beside `anyOf` holds for each: often its type alone.
+                beside = {
+                    k: v for k, v in schema.items()
+                    if k in _KNOWN - {"anyOf", "oneOf", "default", "description", "title", "$defs"}
+                }  # fmt: skip
+                given = [
+                    ({**beside, **o} if isinstance(o, Mapping) and "$ref" not in o else o, i)
+                    for i, o in enumerate(options)
+                ]
+                return union(self.read(o, (*path, name, i), depth + 1) for o, i in given)
+        types = schema.get("type")
+        if isinstance(types, list) and types:
+            return union(
+                self.read({**schema, "type": name}, path, depth + 1)
+                for name in dict.fromkeys(map(str, types))
+            )
+        return None
+
+    # -------------------------------------------------------------------------------- types
+
+    def _plain(self, schema: Mapping[str, Any], path: Path, depth: int) -> ValueType:
+        if "const" in schema:
+            return self._enum([schema["const"]], (*path, "const"))
+        if "enum" in schema:
+            return self._enum(schema["enum"], (*path, "enum"))
+        name = schema.get("type", "")
+        name = str(name).lower() if isinstance(name, str) else name
+        name = _TYPES.get(name, name) if isinstance(name, str) else name
+        if name == "":
+            name = (
+                "object" if "properties" in schema
+                else "array" if "items" in schema
+                else "string" if "format" in schema or "x-entity" in schema
+                else "number" if "minimum" in schema or "maximum" in schema
+                else "any"
+            )  # fmt: skip
+        match name:
+            case "string":
+                return self._text(schema, path)
+            case "number" | "integer":
+                return self._number(schema, path, is_whole=name == "integer")
+            case "boolean":
+                return ValueType("boolean", ty.BOOLEAN)
+            case "null":
+                return ValueType("null", is_nullable=True)
+            case "array":
+                return self._array(schema, path, depth)
+            case "object":
+                return self._object(schema, path, depth)
+            case "any":
+                return ANYTHING
+            case _:
+                hint = did_you_mean(str(name), _PLAIN) or f"types are {', '.join(_PLAIN)}"
+                message = f"{name!r} is no type of JSON Schema, so that values are not checked"
+                self.report("Z027", message, (*path, "type"), hint, "warning")
+                return ANYTHING
+
+    def _enum(self, values: Any, path: Path) -> ValueType:
+        if not isinstance(values, list) or not values:
+            self.report("Z026", "expected a list of values", path, 'such as ["on", "off"]')
+            return ANYTHING
+        constants: list[ast.Value] = []
+        for index, value in enumerate(values):
+            match value:
+                case None:
+                    constants.append(ast.Flag(None))
+                case bool():
+                    constants.append(ast.Flag(value))
+                case str():
+                    constants.append(ast.Symbol(value))
+                case int() | float() | Decimal() if (n := ast.read_number(str(value))) is not None:
+                    constants.append(ast.Number(n))
+                case _:
+                    message = "expected a text, a number, true, false or null in an enum"
+                    self.report("Z026", message, (*path, index), None)
+        is_nullable = ast.Flag(None) in constants
+        kept = tuple(dict.fromkeys(c for c in constants if c != ast.Flag(None)))
+        if not kept:
+            return ValueType("null", is_nullable=True)
+        names = tuple(_name_of(value) for value in kept)
+        return ValueType("enum", ty.Enum(names), is_nullable, values=kept)
+
+    def _text(self, schema: Mapping[str, Any], path: Path) -> ValueType:
+        kind, form = schema.get("x-entity"), schema.get("format")
+        if kind is not None:
+            if isinstance(kind, str) and ENTITY.fullmatch(kind):
+                return ValueType("text", ty.Entity(kind))
+            self.report("Z028", f"{kind!r} is no kind of names", (*path, "x-entity"), _ENTITY_HINT)
+        type_ = _FORMATS.get(form, ty.STRING) if isinstance(form, str) else ty.STRING
+        return ValueType("text", type_, has_clock=form == "date-time")
+
+    def _number(self, schema: Mapping[str, Any], path: Path, *, is_whole: bool) -> ValueType:
+        bounds: dict[str, Decimal | None] = {}
+        for name in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
+            value = schema.get(name)
+            bounds[name] = None
+            if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+                bounds[name] = ast.read_number(str(value))
+            elif value is not None and not isinstance(value, bool):
+                self.report("Z026", "expected a number", (*path, name), None)
+        least, is_least_open = bounds["minimum"], schema.get("exclusiveMinimum") is True
+        most, is_most_open = bounds["maximum"], schema.get("exclusiveMaximum") is True
+        above, below = bounds["exclusiveMinimum"], bounds["exclusiveMaximum"]
+        if above is not None and (least is None or above >= least):
+            least, is_least_open = above, True
+        if below is not None and (most is None or below <= most):
+            most, is_most_open = below, True
+        found = ValueType(
+            "number", ty.NUMBER, is_whole=is_whole, least=least, most=most,
+            is_least_open=is_least_open, is_most_open=is_most_open,
+        )  # fmt: skip
+        if least is not None and most is not None and least > most:
+            self.report("Z026", f"no number is {found}", path, "exchange the bounds")
+            return replace(found, least=None, most=None)
+        return found
+
+    def _array(self, schema: Mapping[str, Any], path: Path, depth: int) -> ValueType:
+        given, place = schema.get("items", {}), (*path, "items")
+        if isinstance(given, list):  # a tuple, each place with a type of its own
+            item = union(self.read(g, (*place, i), depth + 1) for i, g in enumerate(given))
+        else:
+            item = self.read(given, place, depth + 1)
+        fewest = schema.get("minItems", 0)
+        most = schema.get("maxItems")
+        if not _is_count(fewest) or not (most is None or _is_count(most)):
+            self.report("Z026", "expected numbers of items", path, None)
+            fewest, most = 0, None
+        return ValueType(
+            "array", ty.Array(item.type), item=item, fewest_items=fewest, most_items=most
+        )
+
+    def _object(self, schema: Mapping[str, Any], path: Path, depth: int) -> ValueType:
+        fields = tuple(self.fields(schema, path, depth))
+        others = schema.get("additionalProperties", True)
+        if others is False:
+            return ValueType("object", fields=fields)
+        if others is True:
+            # Objects without a word of their fields hold anything; else others are slips.
+            return ValueType("object", fields=fields, others=None if fields else ANYTHING)
+        place = (*path, "additionalProperties")
+        return ValueType("object", fields=fields, others=self.read(others, place, depth + 1))
+
+    def fields(self, schema: Mapping[str, Any], path: Path, depth: int) -> Iterator[Field]:
+        """Yield the fields of an object, sorted by name."""
+        properties = schema.get("properties", {})
+        required = schema.get("required", [])
+        if not isinstance(properties, Mapping):
+            self.report("Z026", "expected an object", (*path, "properties"), None)
+            return
+        if not isinstance(required, list):
+            if not isinstance(required, bool):
+                self.report("Z026", "expected a list of names", (*path, "required"), None)
+            required = []
+        for name in required:
+            if name not in properties:
+                hint = did_you_mean(str(name), properties)
+                place = (*path, "required")
+                self.report(
+                    "Z027", f"{name!r} is required, and no property", place, hint, "warning"
+                )
+        for name in sorted(properties):
+            given, place = properties[name], (*path, "properties", name)
+            type_ = self.read(given, place, depth + 1)
+            plain = given if isinstance(given, Mapping) else {}
+            yield Field(
+                name, type_,
+                name in required or plain.get("required") is True,
+                self._default(plain, type_, place),
+                str(plain.get("description", "")),
+                _examples(plain),
+            )  # fmt: skip
+
+    def _default(self, schema: Mapping[str, Any], type_: ValueType, path: Path) -> ast.Value | None:
+        from genie_dp.languages.calls.structure import from_calls
+        from genie_dp.languages.calls.typecheck import misfits, sharpen
+
+        if "default" not in schema:
+            return None
+        if schema["default"] is None and not type_.is_nullable:
+            return None  # often written where there is none
+        call = from_calls({"name": "f", "arguments": {"x": schema["default"]}}).steps[0][0]
+        assert isinstance(call, ast.Call)
+        value = sharpen(call.arguments[0].value, type_)
+        for problem in misfits(value, type_, "default"):
+            message = f"the default does not fit: {problem.message}"
+            self.report("Z027", message, (*path, "default"), problem.hint, "warning")
+            return None
+        return value
+
+
+ENTITY = re.compile(r"[\w:.\-]+")
+_ENTITY_HINT = 'write letters, digits, "_", ":", "." or "-", such as "room"'
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _name_of(value: ast.Value) -> str:
+    return value.name if isinstance(value, ast.Symbol) else _shown(value)
+
+
+def _examples(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    found = schema.get("examples", [])
+    found = found if isinstance(found, list) else [found]
+    texts = (e for e in (*found, schema.get("example")) if isinstance(e, str))
+    return tuple(dict.fromkeys(e for e in texts if 0 < len(e) <= _LONGEST_EXAMPLE))
+
+
+def union(types: Iterator[ValueType]) -> ValueType:
+    """Return the type of values of any of some types; null among them makes it nullable.
+
+    >>> from genie_dp.languages.types import STRING
+    >>> union(iter((ValueType("text", STRING), ValueType("null", is_nullable=True)))).is_nullable
+    True
+    """
+    given = list(types)
+    is_nullable = any(t.is_nullable for t in given)
+    plain = list(dict.fromkeys(replace(t, is_nullable=False) for t in given if t.sort != "null"))
+    if not plain:
+        return ValueType("null", is_nullable=True)
+    if any(t.sort == "any" for t in plain):
+        return replace(ANYTHING, is_nullable=True)
+    if all(t.sort == "enum" for t in plain):
+        values = tuple(dict.fromkeys(value for t in plain for value in t.values))
+        names = tuple(map(_name_of, values))
+        plain = [ValueType("enum", ty.Enum(names), values=values)]
+    if len(plain) == 1:
+        return replace(plain[0], is_nullable=is_nullable)
+    options = tuple(dict.fromkeys(o for t in plain for o in (t.options or (t,))))
+    return ValueType("union", options[0].type, is_nullable, options=options)

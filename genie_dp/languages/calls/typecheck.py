@@ -1,0 +1,552 @@
+"""Types of calls: what does not fit a library, and the one form of what does."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from genie_dp.errors import Problem, did_you_mean
+from genie_dp.languages import types as ty
+from genie_dp.languages.base import MissingInput
+from genie_dp.languages.calls import ast
+from genie_dp.languages.calls.library import Tool, ToolLibrary, words_of
+from genie_dp.languages.calls.schema import Field, ValueType
+from genie_dp.languages.calls.text import reference_text, value_text
+from genie_dp.languages.calls.tokens import call_tokens, key_of
+from genie_dp.languages.calls.values import moment_of
+
+_MOMENTS: dict[ty.Type, ast.MomentKind] = {
+    ty.DATE: "date", ty.TIME: "time", ty.Measure("ms"): "duration",
+}  # fmt: skip
+_LONGEST = 60
+
+
+# --------------------------------------------------------------------------------- checking
+
+
+def check(program: ast.Program, library: ToolLibrary) -> list[Problem]:
+    """Return what does not fit the tools, in text order (Z031 to Z037).
+
+    A required argument that is left out is no mistake: it is still to be asked for.
+    """
+    return list(_check(program, library))
+
+
+def _check(program: ast.Program, library: ToolLibrary) -> Iterator[Problem]:
+    earlier: list[str] = []
+    for step in program.steps:
+        for call in step:
+            assert isinstance(call, ast.Call)
+            tool = library.tools.get(call.name)
+            if tool is None:
+                hint = did_you_mean(call.name, library.tools)
+                yield Problem("Z031", f"unknown tool {call.name!r}", call.span, hint)
+            yield from check_arguments(call, tool, Results(library, earlier))
+        earlier += [call.name for call in step if isinstance(call, ast.Call)]
+
+
+class Results:
+    """What the calls of earlier steps give."""
+
+    def __init__(self, library: ToolLibrary, earlier: Sequence[str]):
+        """Keep the names of the tools that were called, in program order."""
+        self.library, self.earlier = library, tuple(earlier)
+
+    def find(self, value: ast.Reference) -> "ValueType | Problem | None":
+        """Return the type of a result; None where the tool does not say; or the mistake."""
+        if not 1 <= value.call <= len(self.earlier):
+            count = len(self.earlier)
+            hint = (
+                f"the steps before have {count} calls, from 1"
+                if count
+                else "this is the first step; write => between a call and one that takes its result"
+            )
+            message = f"there is no earlier call {value.call} to take {reference_text(value)} from"
+            return Problem("Z036", message, value.span, hint)
+        tool = self.library.tools.get(self.earlier[value.call - 1])
+        type_: ValueType | None = tool.result if tool is not None else None
+        for part in value.path:
+            if type_ is None or type_.sort in ("any", "union"):
+                return None
+            if type_.sort == "array" and isinstance(part, int):
+                type_ = type_.item
+                continue
+            known = type_.field(str(part)) if type_.sort == "object" else None
+            if known is None:
+                if type_.sort == "object" and type_.others is not None:
+                    type_ = type_.others
+                    continue
+                near = did_you_mean(str(part), [f.name for f in type_.fields])
+                assert tool is not None
+                message = f"the result of {tool.name} has no {part!r} there"
+                return Problem("Z037", message, value.span, near)
+            type_ = known.type
+        return type_
+
+
+def check_arguments(call: ast.Call, tool: Tool | None, results: Results) -> Iterator[Problem]:
+    """Yield the mistakes of a call after others; holes of a body fit everywhere."""
+    seen: set[str] = set()
+    for argument in call.arguments:
+        if argument.name in seen:
+            message = f"{argument.name!r} is given twice"
+            yield Problem("Z035", message, argument.span, "keep one of the two")
+        seen.add(argument.name)
+        found = tool.parameter(argument.name) if tool is not None else None
+        type_ = found.type if found is not None else None
+        if tool is not None and found is None:
+            if tool.others is None:
+                names = [p.name for p in tool.parameters]
+                hint = did_you_mean(argument.name, names) or _known_names(names)
+                message = f"{tool.name} has no parameter {argument.name!r}"
+                yield Problem("Z032", message, argument.span, hint)
+            type_ = tool.others
+        yield from check_value(argument.value, type_, argument.name, results)
+
+
+def _known_names(names: Sequence[str]) -> str:
+    return f"it has {', '.join(names)}" if names else "it has none"
+
+
+def check_value(
+    value: ast.Value, type_: ValueType | None, name: str, results: Results | None
+) -> Iterator[Problem]:
+    """Yield the mistakes of a value.
+
+    Args:
+        value: what is given.
+        type_: what should be; None where that is not known.
+        name: the parameter.
+        results: what references may speak of; None where none may stand.
+    """
+    if results is not None:
+        for part in ast.walk(value):
+            if isinstance(part, ast.Reference) and isinstance(
+                problem := results.find(part), Problem
+            ):
+                yield problem
+    if type_ is not None:
+        yield from misfits(value, type_, name, results)
+
+
+def misfits(
+    value: ast.Value, type_: ValueType, name: str, results: Results | None = None
+) -> Iterator[Problem]:
+    """Yield why a value is none of a type; `name` is what it is given for."""
+    match value:
+        case ast.Open() | ast.Hole():
+            pass
+        case ast.Reference():
+            found = results.find(value) if results is not None else None
+            if isinstance(found, ValueType) and not may_be(found, type_):
+                got = f"{reference_text(value)}, which is {found}"
+                yield _wrong(f"expected {type_} for {name!r}, got {got}", value, None)
+        case ast.Flag(None):
+            if not type_.is_nullable and type_.sort not in ("any", "null"):
+                yield _wrong(f"{name!r} cannot be null", value, "leave it out")
+        case _ if type_.sort == "union":
+            options = (list(misfits(value, option, name, results)) for option in type_.options)
+            if all(options):
+                yield _unlike(value, type_, name)
+        case ast.Array() if type_.sort == "array":
+            yield from _misfits_of_array(value, type_, name, results)
+        case ast.Record() if type_.sort == "object":
+            yield from _misfits_of_record(value, type_, name, results)
+        case _ if type_.sort != "any":
+            yield from _misfits_of_leaf(value, type_, name)
+
+
+def _misfits_of_leaf(value: ast.Value, type_: ValueType, name: str) -> Iterator[Problem]:
+    sharp = sharpen(value, type_)
+    if not _is_of(sharp, type_):
+        yield _unlike(value, type_, name)
+    elif isinstance(sharp, ast.Number) and type_.sort == "number" and not in_bounds(sharp, type_):
+        hint = f"{name!r} is {type_}"
+        yield Problem("Z034", f"{value_text(value)} is out of bounds", value.span, hint)
+
+
+def _misfits_of_array(
+    value: ast.Array, type_: ValueType, name: str, results: Results | None
+) -> Iterator[Problem]:
+    count, item = len(value.items), type_.item
+    most = type_.most_items
+    if count < type_.fewest_items or (most is not None and count > most):
+        expected = f"at least {type_.fewest_items}" if count < type_.fewest_items else f"{most}"
+        message = f"expected {expected} items in {name!r}, got {count}"
+        yield Problem("Z034", message, value.span)
+    assert item is not None
+    for part in value.items:
+        yield from misfits(part, item, name, results)
+
+
+def _misfits_of_record(
+    value: ast.Record, type_: ValueType, name: str, results: Results | None
+) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for part in value.fields:
+        whole = f"{name}.{part.name}"
+        if part.name in seen:
+            yield Problem("Z035", f"{whole!r} is given twice", part.span, "keep one of the two")
+        seen.add(part.name)
+        known = type_.field(part.name)
+        inner = known.type if known is not None else type_.others
+        if inner is None:
+            names = [f.name for f in type_.fields]
+            hint = did_you_mean(part.name, names) or _known_names(names)
+            yield Problem("Z032", f"{name!r} has no {part.name!r}", part.span, hint)
+        else:
+            yield from misfits(part.value, inner, whole, results)
+    for missing in type_.fields:
+        if missing.is_required and missing.name not in seen:
+            hint = f"add {missing.name} = .., or {missing.name} = $? where it is to be asked for"
+            yield Problem("Z038", f"{name!r} lacks {missing.name!r}", value.span, hint)
+
+
+def _wrong(message: str, value: ast.Value, hint: str | None) -> Problem:
+    return Problem("Z033", message, value.span, hint)
+
+
+def _unlike(value: ast.Value, type_: ValueType, name: str) -> Problem:
+    shown = value_text(value)
+    shown = shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}.."
+    return _wrong(f"expected {type_} for {name!r}, got {shown}", value, _hint(value, type_))
+
+
+def _hint(value: ast.Value, type_: ValueType) -> str | None:
+    match value, type_.sort:
+        case ((ast.Symbol(name) | ast.Text(name)), "enum"):
+            names = [v.name for v in type_.values if isinstance(v, ast.Symbol)]
+            return did_you_mean(name, names)
+        case ast.Symbol(name), "text":
+            return f'put it between quotes: "{name}"'
+        case ast.Text(), "number" | "boolean":
+            return "drop the quotes"
+        case ast.Text(), "text":
+            return {
+                ty.DATE: 'such as date:2027-03-14, or "2027-03-14"',
+                ty.TIME: 'such as time:17:00:00, or "17:00:00"',
+                ty.Measure("ms"): 'such as duration:PT90M, or "PT90M"',
+            }.get(type_.type)
+        case ast.Number(), "number" if type_.is_whole:
+            return "give a whole number"
+        case _, "array" if not isinstance(value, ast.Array):
+            return f"put it between brackets: [{value_text(value)}]"
+        case _:
+            return None
+
+
+def _is_of(value: ast.Value, type_: ValueType) -> bool:
+    """Tell whether a value that `sharpen` returned is one of a type, bounds aside."""
+    match value:
+        case ast.Slot():
+            return slot_fits(value, type_)
+        case ast.Number(number) if type_.sort == "number":
+            return not type_.is_whole or number == number.to_integral_value()
+        case ast.Text():
+            return type_.sort == "text" and type_.type == ty.STRING
+        case ast.Name(words, kind):
+            return type_.sort == "text" and type_.type == ty.Entity(kind) and _is_like(words, kind)
+        case ast.Moment(kind, text) if type_.sort == "text":
+            is_kind = _MOMENTS.get(type_.type) == kind
+            return is_kind and (kind != "date" or ("T" in text) == type_.has_clock)
+        case ast.Flag() if type_.sort == "boolean":
+            return True
+        case _:
+            return type_.sort == "enum" and value in type_.values
+
+
+def _is_like(words: str, kind: str) -> bool:
+    """Tell whether words may be an address of a kind; names may be any words."""
+    match kind:
+        case "tt:email_address":
+            return "@" in words and " " not in words
+        case "tt:url":
+            return ":" in words and " " not in words
+        case _:
+            return True
+
+
+def slot_fits(slot: ast.Slot, type_: ValueType) -> bool:
+    """Tell whether a placeholder may stand for a value of a type."""
+    found = ast.slot_type(slot)
+    if type_.sort == "union":
+        return any(slot_fits(slot, option) for option in type_.options)
+    if found == ty.NUMBER:
+        return type_.sort == "number"
+    return type_.sort == "text" and _slot_of(type_.type) == found
+
+
+def _slot_of(type_: ty.Type) -> ty.Type | None:
+    stem = ty.slot_stem(type_)
+    return ty.slot_type(f"{stem}_0") if stem else None
+
+
+def in_bounds(value: ast.Number, type_: ValueType) -> bool:
+    """Tell whether a number is within the bounds of its type."""
+    number, least, most = value.value, type_.least, type_.most
+    if least is not None and (number < least or (type_.is_least_open and number == least)):
+        return False
+    return most is None or number < most or (number == most and not type_.is_most_open)
+
+
+def may_be(found: ValueType, type_: ValueType) -> bool:
+    """Tell whether a result of one type may be given where another is asked for."""
+    if "any" in (found.sort, type_.sort):
+        return True
+    if found.sort == "union":
+        return any(may_be(option, type_) for option in found.options)
+    if type_.sort == "union":
+        return any(may_be(found, option) for option in type_.options)
+    if found.sort == "array" and type_.sort == "array":
+        assert found.item is not None
+        assert type_.item is not None
+        return may_be(found.item, type_.item)
+    texts = ("text", "enum")  # what a tool gives is not known to be listed, or to be a date
+    return found.sort == type_.sort or (found.sort in texts and type_.sort in texts)
+
+
+# ------------------------------------------------------------------------------- one form
+
+
+def sharpen(value: ast.Value, type_: ValueType | None) -> ast.Value:
+    """Return a value as its type has it: texts that are dates, names, or listed, as such.
+
+    Fields of objects are sorted, those that are as by default left out.
+    """
+    if type_ is None:
+        return _sorted(value)
+    match value:
+        case ast.Array(items) if type_.sort == "array":
+            return replace(value, items=tuple([sharpen(item, type_.item) for item in items]))
+        case ast.Record(fields) if type_.sort == "object":
+            return replace(value, fields=_arguments(fields, type_.fields, type_.others))
+        case _ if type_.sort == "union":
+            for option in type_.options:
+                if not any(True for _ in misfits(value, option, "")):
+                    return sharpen(value, option)
+            return _sorted(value)
+        case ast.Text(text) | ast.Symbol(text) if type_.sort == "enum":
+            return _listed(value, text, type_)
+        case ast.Number() | ast.Flag() if type_.sort == "enum":
+            return next((v for v in type_.values if v == value), value)
+        case ast.Text(text) if type_.sort == "text" and type_.type != ty.STRING:
+            return _of_format(value, text, type_)
+        case ast.Moment("date", text) if type_.has_clock and "T" not in text:
+            return replace(value, text=f"{text}T00:00:00")
+        case ast.Array() | ast.Record():
+            return _sorted(value)
+        case _:
+            return value
+
+
+def _sorted(value: ast.Value) -> ast.Value:
+    match value:
+        case ast.Array(items):
+            return replace(value, items=tuple(map(_sorted, items)))
+        case ast.Record(fields):
+            sorted_fields = sorted(fields, key=lambda part: part.name)
+            return replace(
+                value, fields=tuple(replace(p, value=_sorted(p.value)) for p in sorted_fields)
+            )
+        case _:
+            return value
+
+
+def _listed(value: ast.Text | ast.Symbol, text: str, type_: ValueType) -> ast.Value:
+    symbol = ast.Symbol(text, value.span)
+    if symbol in type_.values:
+        return symbol
+    if isinstance(value, ast.Symbol):  # '2' of an enum of numbers, as templates say it
+        for other in type_.values:
+            if not isinstance(other, ast.Symbol) and value_text(other) == text:
+                return other
+    return value
+
+
+def _of_format(value: ast.Text, text: str, type_: ValueType) -> ast.Value:
+    if isinstance(type_.type, ty.Entity):
+        return ast.Name(text, type_.type.kind, value.span)
+    kind = _MOMENTS.get(type_.type)
+    moment = moment_of(kind, text) if kind else None
+    if moment is None:
+        return value
+    return sharpen(replace(moment, span=value.span), type_)
+
+
+def _arguments(
+    given: Sequence[ast.Argument], declared: Sequence[Field], others: ValueType | None
+) -> tuple[ast.Argument, ...]:
+    """Return arguments in the order of their names, without those that are as by default."""
+    known = {field.name: field for field in declared}
+    kept = []
+    for argument in sorted(given, key=lambda a: a.name):
+        field = known.get(argument.name)
+        value = sharpen(argument.value, field.type if field is not None else others)
+        if field is not None and not field.is_required:
+            is_open = isinstance(value, ast.Open)
+            if is_open or (field.default is not None and value == field.default):
+                continue
+        kept.append(replace(argument, value=value))
+    return tuple(kept)
+
+
+def canonical_call(call: ast.Call, tool: Tool | None) -> ast.Call:
+    """Return a call with its arguments in order; required ones that it lacks are `$?`."""
+    if tool is None:
+        arguments = _arguments(call.arguments, (), None)
+        return replace(call, arguments=arguments)
+    given = {argument.name for argument in call.arguments}
+    missing = [
+        ast.Argument(p.name, ast.Open())
+        for p in tool.parameters
+        if p.is_required and p.name not in given
+    ]
+    arguments = _arguments((*call.arguments, *missing), tool.parameters, tool.others)
+    return replace(call, arguments=arguments)
+
+
+def canonical(program: ast.Program, library: ToolLibrary) -> ast.Program:
+    """Return the one program that stands for all that make the same calls.
+
+    Arguments are sorted, defaults left out, values as their types have them; calls in parallel are
+    sorted, and references follow them.
+    """
+    numbers: dict[int, int] = {}
+    steps: list[ast.Step] = []
+    count = 0
+
+    def renumber(value: ast.Value) -> ast.Value:
+        if isinstance(value, ast.Reference):
+            return replace(value, call=numbers.get(value.call, value.call))
+        return value
+
+    for step in program.steps:
+        calls = []
+        for call in step:
+            assert isinstance(call, ast.Call)
+            [[renumbered]] = ast.change_values(ast.Program(((call,),)), renumber).steps
+            assert isinstance(renumbered, ast.Call)
+            calls.append(canonical_call(renumbered, library.tools.get(call.name)))
+        order = sorted(range(len(calls)), key=lambda k: key_of(call_tokens(calls[k])))
+        found = {count + 1 + k: count + 1 + place for place, k in enumerate(order)}
+        numbers |= found
+        count += len(calls)
+        steps.append(tuple(calls[k] for k in order))
+    return ast.Program(tuple(steps))
+
+
+def slots_of(program: ast.Program) -> Iterator[tuple[str, str, str]]:
+    """Yield (placeholder, type, tool:parameter) for what placeholders fill, in program order."""
+    for call in ast.calls_of(program):
+        for argument in call.arguments:
+            for part in ast.walk(argument.value):
+                type_ = ast.slot_type(part) if isinstance(part, ast.Slot) else None
+                if type_ is not None and isinstance(part, ast.Slot):
+                    yield part.token, str(type_), f"{call.name}:{argument.name}"
+
+
+# ------------------------------------------------------------------------ what is missing
+
+
+def missing_inputs(program: ast.Program, library: ToolLibrary) -> Iterator[MissingInput]:
+    """Yield what is still to be asked for, in program order: arguments left out, and `$?`."""
+    for number, call in enumerate(ast.calls_of(program)):
+        tool = library.tools.get(call.name)
+        given = {argument.name: argument.value for argument in call.arguments}
+        declared = {p.name: p for p in tool.parameters} if tool is not None else {}
+        for name in sorted(given.keys() | declared.keys()):
+            parameter, value = declared.get(name), given.get(name)
+            is_open = value is not None and any(
+                isinstance(part, ast.Open) for part in ast.walk(value)
+            )
+            if is_open or (value is None and parameter is not None and parameter.is_required):
+                type_ = str(parameter.type) if parameter is not None else "Any"
+                yield MissingInput(call.name, name, type_, _question(name, parameter), number)
+
+
+_MOST_CHOICES = 6
+_LONGEST_NOTE = 80
+
+
+def _question(name: str, parameter: Field | None) -> str:
+    """Return what asks for a parameter: its description where that asks, else its name.
+
+    >>> from genie_dp.languages.calls.schema import ANYTHING
+    >>> _question("roomName", Field("roomName", ANYTHING, description="The room. Not a floor."))
+    'What is the room name? (the room)'
+    """
+    words = words_of(name) or name
+    if parameter is None:
+        return f"What is the {words}?"
+    said = " ".join(parameter.description.split())
+    if said.endswith("?") and len(said) <= _LONGEST_NOTE:
+        return said
+    is_several = parameter.type.sort == "array" and words.endswith("s")
+    question = f"What {'are' if is_several else 'is'} the {words}"
+    names = [value_text(value).strip("'") for value in parameter.type.values]
+    if 1 < len(names) <= _MOST_CHOICES:
+        return f"{question}: {', '.join(names[:-1])} or {names[-1]}?"
+    first = re.split(r"(?<=[\w)])[.;:](?: |$)", said, maxsplit=1)[0].rstrip(".")
+    if not first or len(first) > _LONGEST_NOTE or first.lower() in (words, f"the {words}"):
+        return f"{question}?"
+    is_word = not first[1:2].isupper()  # no abbreviation, as "ID of the room"
+    return f"{question}? ({first[0].lower() + first[1:] if is_word else first})"
+
+
+def give_input(
+    program: ast.Program, missing: MissingInput, value: ast.Value, library: ToolLibrary
+) -> ast.Program:
+    """Return a program with a value for what it lacks: for the first `$?` of an argument.
+
+    A list that is lacking becomes one of this value.
+    """
+    tool = library.tools.get(missing.function)
+    parameter = tool.parameter(missing.name) if tool is not None else None
+    is_list = parameter is not None and parameter.type.sort == "array"
+    whole = ast.Array((value,)) if is_list else value
+    count = -1
+    steps: list[ast.Step] = []
+    for step in program.steps:
+        calls: list[ast.Call | ast.Hole] = []
+        for call in step:
+            count += 1
+            if count == missing.call and isinstance(call, ast.Call):
+                given = {argument.name: argument.value for argument in call.arguments}
+                before = given.get(missing.name, ast.Open())
+                is_whole = isinstance(before, ast.Open)
+                given[missing.name] = whole if is_whole else _fill_first(before, value)
+                arguments = tuple(ast.Argument(name, given[name]) for name in sorted(given))
+                calls.append(replace(call, arguments=arguments))
+            else:
+                calls.append(call)
+        steps.append(tuple(calls))
+    return ast.Program(tuple(steps))
+
+
+def _fill_first(whole: ast.Value, value: ast.Value) -> ast.Value:
+    """Return a value with another in the place of its first `$?`."""
+    waiting = [value]
+
+    def filled(part: ast.Value) -> ast.Value:
+        return waiting.pop() if isinstance(part, ast.Open) and waiting else part
+
+    return ast.change(whole, filled)
+
+
+def cut_input(program: ast.Program, words: str) -> ast.Program | None:
+    """Return a program of one call without the argument that has a value; else None."""
+    match program.steps:
+        case ((ast.Call() as call,),):
+            others = tuple(a for a in call.arguments if not _has_value(a.value, words))
+            if len(others) == len(call.arguments) - 1:
+                return ast.Program(((replace(call, arguments=others),),))
+    return None
+
+
+def _has_value(value: ast.Value, words: str) -> bool:
+    match value:
+        case ast.Slot(said) | ast.Text(said) | ast.Name(said) | ast.Symbol(said):
+            return said == words
+        case ast.Array((item,)):
+            return _has_value(item, words)
+        case _:
+            return False

@@ -1,0 +1,201 @@
+"""Dates, times, durations and names: from what readers find, and to what tools take.
+
+A constant is in the notation that readers share: "25", "date:2027-03-14", "90 unit:min".
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+from genie_dp.languages.base import Literal
+from genie_dp.languages.calls import ast
+from genie_dp.languages.text import escape_word, unescape_word
+from genie_dp.languages.units import SHIPPED
+
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+\-]?\d+)?", re.ASCII)
+_PLAIN_NUMBER = re.compile(r"-?\d+(?:\.\d+)?", re.ASCII)
+_QUOTED = re.compile(r'" (?P<words>.*) "(?: \^\^(?P<kind>\S+))?', re.DOTALL)
+_ZONE = r"(?P<zone>Z|[+\-]\d\d:\d\d)?"
+_CLOCK = rf"(?P<clock>\d\d:\d\d)(?P<second>:\d\d)?(?P<fraction>\.\d+)?{_ZONE}"
+_DATE = re.compile(rf"(?P<day>\d{{4}}-\d\d-\d\d)(?:T{_CLOCK})?", re.ASCII)
+_TIME = re.compile(_CLOCK, re.ASCII)
+_AMOUNT = r"(\d+(?:\.\d+)?)"
+_DURATION = re.compile(
+    rf"P(?!$)(?:{_AMOUNT}Y)?(?:{_AMOUNT}M)?(?:{_AMOUNT}W)?(?:{_AMOUNT}D)?"
+    rf"(?:T(?!$)(?:{_AMOUNT}H)?(?:{_AMOUNT}M)?(?:{_AMOUNT}S)?)?",
+    re.ASCII,
+)
+_UNITS = ("year", "mon", "week", "day", "h", "min", "s")
+_SIGNS = dict(zip(_UNITS, "YMWDHMS", strict=True))
+
+
+def moment_of(kind: str, text: str) -> ast.Moment | None:
+    """Return the date, time or duration of a text in ISO 8601, in its one spelling; else None.
+
+    >>> moment_of("date", "2027-03-14T17:00"), moment_of("time", "25:00")
+    (Moment(kind='date', text='2027-03-14T17:00:00'), None)
+    """
+    match kind:
+        case "date":
+            match_ = _DATE.fullmatch(text)
+            if match_ is None:
+                return None
+            rest = f"T{_clock(match_)}" if match_["clock"] else ""
+            found = match_["day"] + rest
+            reader: Any = datetime if rest else date
+            return ast.Moment("date", found) if _is_read(reader, found) else None
+        case "time":
+            match_ = _TIME.fullmatch(text)
+            if match_ is None or not _is_read(time, _clock(match_)):
+                return None
+            return ast.Moment("time", _clock(match_))
+        case "duration":
+            return ast.Moment("duration", text) if _DURATION.fullmatch(text) else None
+        case _:
+            return None
+
+
+def _clock(match: re.Match[str]) -> str:
+    return "".join((match["clock"], match["second"] or ":00", match["fraction"] or "",
+                    match["zone"] or ""))  # fmt: skip
+
+
+def _is_read(kind: Any, text: str) -> bool:
+    try:
+        kind.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+# ------------------------------------------------------------------------ what readers find
+
+
+def value_of(constant: str) -> ast.Value:
+    """Return the value of a constant.
+
+    >>> [value_of(c) for c in ("25", "1 unit:h 30 unit:min")]
+    [Number(value=Decimal('25')), Moment(kind='duration', text='PT1H30M')]
+
+    Raises:
+        ValueError: it is no constant that a call can hold.
+    """
+    if _PLAIN_NUMBER.fullmatch(constant):
+        return ast.Number(Decimal(constant))
+    if match := _QUOTED.fullmatch(constant):
+        words = " ".join(map(unescape_word, match["words"].split(" ")))
+        return ast.Name(words, match["kind"]) if match["kind"] else ast.Text(words)
+    if flag := ast.flag_of(constant):
+        return flag
+    kind, _, rest = constant.partition(":")
+    if kind == "enum":
+        return ast.Symbol(rest)
+    if kind == "time":
+        rest = ":".join(f"{int(part):02}" for part in rest.split(":"))
+    found = moment_of(kind, rest) or _duration_of(constant)
+    if found is None:
+        raise ValueError(f"{constant!r} is no constant of calls")
+    return found
+
+
+def _duration_of(constant: str) -> ast.Moment | None:
+    parts = constant.replace(" unit:", " ").split(" ")
+    if " unit:" not in constant or len(parts) % 2:
+        return None
+    amounts = dict.fromkeys(_UNITS, Decimal(0))
+    for amount, unit in zip(parts[::2], parts[1::2], strict=True):
+        if not _PLAIN_NUMBER.fullmatch(amount) or SHIPPED.base(unit) != "ms":
+            return None
+        number, known = Decimal(amount), unit
+        if unit not in amounts:
+            number, known = SHIPPED.amount([(number, unit)]) / SHIPPED.factor("s"), "s"
+        if number < 0:
+            return None
+        amounts[known] += number
+    said = {unit: f"{ast.number_text(n)}{_SIGNS[unit]}" for unit, n in amounts.items() if n}
+    day = "".join(said.get(unit, "") for unit in _UNITS[:4])
+    clock = "".join(said.get(unit, "") for unit in _UNITS[4:])
+    return ast.Moment("duration", f"P{day}{f'T{clock}' if clock or not day else ''}"
+                      + ("" if clock or day else "0S"))  # fmt: skip
+
+
+def constant_of(value: ast.Value) -> str | None:
+    """Return the constant of a value; None for those that no reader finds.
+
+    >>> constant_of(ast.Moment("duration", "PT1H30M"))
+    '1 unit:h 30 unit:min'
+    """
+    match value:
+        case ast.Number(number):
+            return ast.number_text(number)
+        case ast.Text(text):
+            return f'" {_words(text)} "'
+        case ast.Name(words, kind):
+            return f'" {_words(words)} " ^^{kind}'
+        case ast.Moment("duration", text):
+            match_ = _DURATION.fullmatch(text)
+            amounts = match_.groups() if match_ else ()
+            pairs = zip(amounts, _UNITS, strict=False)
+            return " ".join(f"{amount} unit:{unit}" for amount, unit in pairs if amount)
+        case ast.Moment(kind, text):
+            return f"{kind}:{text}"
+        case _:
+            return None
+
+
+def _words(text: str) -> str:
+    return " ".join(map(escape_word, text.split(" ")))
+
+
+def fill(program: ast.Program, values: Mapping[str, tuple[str, str]]) -> ast.Program:
+    """Return a program with values in the place of its placeholders (base.Language.fill).
+
+    Inside of a text a value is the words that it was said in.
+    """
+
+    def filled(value: ast.Value) -> ast.Value:
+        match value:
+            case ast.Slot(token) if token in values:
+                return value_of(values[token][0])
+            case ast.Text(text):
+                return replace(value, value=_said(text, values))
+            case ast.Name(words):
+                return replace(value, words=_said(words, values))
+            case _:
+                return value
+
+    return ast.change_values(program, filled)
+
+
+def _said(text: str, values: Mapping[str, tuple[str, str]]) -> str:
+    return " ".join(values[word][1] if word in values else word for word in text.split(" "))
+
+
+def literals(program: Sequence[str]) -> Iterator[Literal]:
+    """Yield the constants of a token form, in its order.
+
+    >>> text = 'remind( at= date:2027-03-14 room= " bath room " ^^room times= 3 )'
+    >>> [tuple(literal) for literal in literals(text.split())]
+    [(2, 3, 'date:2027-03-14', False), (4, 9, '" bath room " ^^room', True), (10, 11, '3', False)]
+    """
+    i = 0
+    while i < len(program):
+        token, end = program[i], i + 1
+        if token == '"':
+            rest = (k for k in range(end, len(program)) if program[k] == '"')
+            end = next(rest, len(program) - 1) + 1
+            if end < len(program) and program[end].startswith("^^"):
+                end += 1
+            yield Literal(i, end, " ".join(program[i:end]), True)
+        elif NUMBER.fullmatch(token):
+            yield Literal(i, end, token, False)
+        elif token.startswith(("date:", "time:", "duration:")):
+            kind, _, rest_ = token.partition(":")
+            moment = moment_of(kind, rest_)
+            constant = constant_of(moment) if moment else None
+            if constant is not None:
+                yield Literal(i, end, constant, False)
+        i = end

@@ -1,0 +1,203 @@
+"""Template bodies of calls, and calls that are made."""
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genie_dp.errors import GenieError
+from genie_dp.languages import get_language
+from genie_dp.languages.calls import ast
+from genie_dp.languages.calls.fragment import SingleValue
+from genie_dp.languages.calls.simulate import simulate
+from genie_dp.languages.calls.text import parse
+from tests.golden import cases
+from tests.languages.calls.tool_programs import home, library_of, program_of, tools
+
+LANGUAGE = get_language("calls")
+HOME = home()
+
+
+def built(body, **children):
+    """Return the value of a body whose children are given as texts."""
+    values = {name: LANGUAGE.fragment(text, {}, HOME).build({}) for name, text in children.items()}
+    holes = {name: value.kind for name, value in values.items()}
+    fragment = LANGUAGE.fragment(body, holes, HOME)
+    for name, type_ in fragment.parameters:
+        [constant, *_] = LANGUAGE.constants(type_)
+        values[name] = constant.value
+    return fragment.build(values)
+
+
+def written(text):
+    return LANGUAGE.tokens(LANGUAGE.canonical(parse(text), HOME))
+
+
+@given(tools, st.integers(0, 10**6))
+def test_a_body_without_children_builds_the_canonical_program_of_its_text(given_tools, seed):
+    library = library_of(given_tools)
+    program = program_of(library, Random(seed))
+    text = LANGUAGE.render(program)
+    value = LANGUAGE.fragment(text, {}, library).build({})
+    canonical = LANGUAGE.canonical(program, library)
+    assert value.text == LANGUAGE.tokens(canonical)
+    assert sorted(value.functions) == sorted(LANGUAGE.functions(canonical).elements())
+    assert LANGUAGE.program(value) == LANGUAGE.from_tokens(value.text)
+    assert LANGUAGE.value(program, library).text == value.text
+
+
+@pytest.mark.parametrize(
+    ("body", "children", "whole"),
+    [
+        ("a & b", {"a": "stop()", "b": "find_mail()"}, "find_mail() & stop()"),
+        ("a => b", {"a": "stop()", "b": "find_mail()"}, "stop() => find_mail()"),
+        ("a => b", {"a": "stop()", "b": 'find_mail() => send(to = $1.mails.0.id, about = "x")'},
+         'stop() => find_mail() => send(to = $2.mails.0.id, about = "x")'),
+        ("a => send(to = $1.mails.0.id, about = x)",
+         {"a": 'stop() => find_mail(words = ["b"])', "x": '"tea"'},
+         'stop() => find_mail(words = ["b"]) => send(to = $2.mails.0.id, about = "tea")'),
+        ("a & stop() => send(to = $1.mails.0.id, about = $2)", {"a": "find_mail()"},
+         "find_mail() & stop() => send(to = $1.mails.0.id, about = $2)"),
+        ("lights.set(room = x, level = y)", {"x": '"hall"', "y": "100"},
+         'lights.set(room = "hall")'),
+        ("lights.set(room = x, at = y)", {"x": "$?", "y": '"2027-03-14"'},
+         'lights.set(at = date:2027-03-14)'),
+        ("lights.set(room = $r, level = $l)", {},
+         "lights.set(room = GENERIC_ENTITY_room_0, level = NUMBER_0)"),
+        ("find_mail(words = [$a, x])", {"x": '"b"'}, 'find_mail(words = [QUOTED_STRING_0, "b"])'),
+        (r"\(r : room) -> lights.set(room = r)", {}, "lights.set(room = GENERIC_ENTITY_room_0)"),
+    ],
+)  # fmt: skip
+def test_children_stand_where_they_are_named(body, children, whole):
+    assert built(body, **children).text == written(whole)
+
+
+@pytest.mark.parametrize(
+    ("body", "children"),
+    [
+        ("lights.set(room = x)", {"x": "3"}),
+        ("lights.set(level = x)", {"x": "101"}),
+        ("lights.set(mode = x)", {"x": '"day"'}),
+        ("find_mail(words = [x])", {"x": "true"}),
+        ("a & b", {"a": "stop() => stop()", "b": "stop()"}),
+        ("a => send(to = $1.nobody, about = \"x\")", {"a": "find_mail()"}),
+        ("a => lights.set(level = $1.mails)", {"a": "find_mail()"}),
+    ],
+)  # fmt: skip
+def test_children_that_do_not_go_together_build_nothing_and_say_why(body, children):
+    values = {name: LANGUAGE.fragment(text, {}, HOME).build({}) for name, text in children.items()}
+    fragment = LANGUAGE.fragment(body, {name: v.kind for name, v in values.items()}, HOME)
+    assert fragment.build(values) is None
+    assert fragment.refused
+
+
+def test_renamed_placeholders_sort_parallel_calls_anew():
+    body = "lights.set(room = $r, level = $n) & lights.set(room = $s, level = $m)"
+    fragment = LANGUAGE.fragment(body, {}, HOME)
+    values = {}
+    for place, (name, type_) in enumerate(fragment.parameters):
+        [constant] = LANGUAGE.constants(type_)
+        values[name] = constant.value.shift([(constant.words, chr(0xE010 - place))])
+    private = fragment.build(values)
+    names = [(values[n].text, f"{LANGUAGE_STEM[n]}") for n in values]
+    named = private.shift(names)
+    assert named.text == LANGUAGE.tokens(LANGUAGE.canonical(LANGUAGE.from_tokens(named.text), HOME))
+    assert {slot[0] for slot in named.slots} == set(LANGUAGE_STEM.values())
+    assert named.shift([("NUMBER_7", "NUMBER_8")]) is named
+
+
+LANGUAGE_STEM = {
+    "r": "GENERIC_ENTITY_room_11",
+    "n": "NUMBER_10",
+    "s": "GENERIC_ENTITY_room_2",
+    "m": "NUMBER_9",
+}
+
+
+def test_a_constant_says_what_it_fills():
+    fragment = LANGUAGE.fragment("lights.set(room = $r, mode = $m)", {}, HOME)
+    assert fragment.fills == {"r": "lights.set:room", "m": "lights.set:mode"}
+    modes = dict(fragment.parameters)["m"]
+    assert [c.words for c in LANGUAGE.constants(modes)] == ["night", "very bright", "2"]
+    assert built("lights.set(room = $r)").slots == (
+        ("GENERIC_ENTITY_room_0", "Entity(room)", "lights.set:room"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "absent", "expected"),
+    [
+        ("lights.set(room = $r, level = $n)", {"n"}, "lights.set(room = GENERIC_ENTITY_room_0)"),
+        ("send(about = $a, options = {times = $n})", {"n"}, "send(about = QUOTED_STRING_0)"),
+        ("stop() & x", {"x"}, "stop()"),
+    ],
+)
+def test_what_needs_an_absent_name_is_absent(body, absent, expected):
+    holes = {"x": "program"} if "x" in absent else {}
+    fragment = LANGUAGE.fragment(body, holes, HOME, absent=absent)
+    values = {n: next(iter(LANGUAGE.constants(t))).value for n, t in fragment.parameters}
+    assert fragment.build(values).text == written(expected)
+
+
+def test_results_are_not_of_absent_calls():
+    body = 'x => find_mail() => send(to = $2.mails.0.id, about = "a")'
+    with pytest.raises(GenieError, match="G034"):
+        LANGUAGE.fragment(body, {"x": "program"}, HOME, absent={"x"})
+
+
+@pytest.mark.parametrize("case", cases("calls/bodies.txt"), ids=str)
+def test_a_mistake_in_a_body_is_shown_with_its_place(case, golden):
+    with pytest.raises(GenieError) as caught:
+        LANGUAGE.fragment(case.input, {"v": "value", "p": "program"}, HOME, whole=True)
+    golden(case, str(caught.value))
+
+
+def test_a_row_of_a_table_is_calls_or_a_value():
+    assert LANGUAGE.row("stop()", HOME).kind == "program"
+    assert isinstance(LANGUAGE.row('"hall"', HOME), SingleValue)
+    with pytest.raises(GenieError, match="Z031"):
+        LANGUAGE.row("start()", HOME)
+
+
+def test_python_is_given_calls_only():
+    with pytest.raises(GenieError, match="Z051"):
+        LANGUAGE.program(LANGUAGE.row("3", HOME))
+
+
+# ------------------------------------------------------------------------------ recorded calls
+
+
+@given(tools, st.integers(0, 10**6))
+def test_canonical_programs_make_the_same_calls(given_tools, seed):
+    """But for the order of calls side by side, defaults, and `$?`."""
+    library = library_of(given_tools)
+    program = LANGUAGE.canonical(program_of(library, Random(seed)), library)
+    reverse = ast.Program(tuple(step[::-1] for step in program.steps))
+    has_results = any(isinstance(v, ast.Reference) for v in ast.values_of(program))
+    moved = program if has_results else reverse  # they would be those of other calls
+    if LANGUAGE.placeholders(program):
+        return
+    one, two = (
+        [(c.step, c.name, str(c.arguments)) for c in simulate(p, lambda *_: {"id": [7]})]
+        for p in (program, LANGUAGE.canonical(moved, library))
+    )
+    assert sorted(one) == sorted(two)
+
+
+def test_a_result_is_given_to_a_later_call():
+    results = {"find_mail": {"mails": [{"id": 1}, {"id": "x@y"}]}, "stop": 3, "send": None}
+    text = "find_mail() & stop() => send(to = $1.mails.1.id, about = [$2])"
+    made = simulate(parse(text), lambda name, _: results[name])
+    assert [(c.step, c.name, c.arguments) for c in made] == [
+        (1, "find_mail", {}),
+        (1, "stop", {}),
+        (2, "send", {"to": "x@y", "about": [3]}),
+    ]
+
+
+@pytest.mark.parametrize(("text", "code"), [("a() => b(x = $1.no)", "Z061"), ("a(x = $?)", "Z062"),
+                                            ("a(x = $1)", "Z036")])  # fmt: skip
+def test_what_cannot_be_given_ends_the_calls(text, code):
+    with pytest.raises(GenieError, match=code):
+        simulate(parse(text), lambda *_: {"id": 1})

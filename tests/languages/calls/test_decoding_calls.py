@@ -1,0 +1,123 @@
+"""Laws of the automaton for calls."""
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from genie_dp.errors import GenieError
+from genie_dp.languages import get_language
+from genie_dp.languages.calls.decoding import CallsGrammar, CallsLimits, constants_of
+from genie_dp.languages.calls.library import NONE
+from tests.languages.calls.tool_programs import home, library_of, program_of, tools
+from tests.languages.thingtalk.decoding.decoding_walks import along, is_accepted, random_program
+
+LANGUAGE = get_language("calls")
+SENTENCE = ["dim", "the", "bath", "room", "to", "5", "2.5", "or", "NUMBER_0", "DATE_1", "a@b",
+            "GENERIC_ENTITY_room_0", "EMAIL_ADDRESS_0", "DURATION_0"]  # fmt: skip
+TEXTS = ['" tea time "', "7", '" hall " ^^room', "date:2027-03-14T17:00:00",
+         "$find_mail .mails.0.id", '" c@d " ^^tt:email_address']  # fmt: skip
+# The most that these tools need to close a program.
+CLOSING = 40
+
+
+def grammar(library, texts=TEXTS):
+    return CallsGrammar(library, texts=texts, limits=CallsLimits(tokens=60, calls=4))
+
+
+@given(tools, st.integers(0, 10**6), st.booleans())
+@settings(max_examples=60)
+def test_every_canonical_program_is_accepted_with_its_constants(given_tools, seed, is_said):
+    library = library_of(given_tools)
+    program = LANGUAGE.canonical(program_of(library, Random(seed)), library)
+    text = LANGUAGE.tokens(program)
+    slots = LANGUAGE.placeholders(program)
+    sentence = [*slots, *(text.split(" ") if is_said else ())]
+    known = list(constants_of(text, " ".join(sentence)))
+    found = CallsGrammar(library, texts=known, limits=CallsLimits(tokens=400))
+    assert is_accepted(found, sentence, text), text
+
+
+@pytest.mark.parametrize("texts", [TEXTS, []])
+@given(rng=st.randoms(use_true_random=False))
+def test_every_walk_ends_in_a_well_typed_program(texts, rng):
+    library = home()
+    text = " ".join(random_program(grammar(library, texts), SENTENCE, rng, most=200, deep=False))
+    assert not LANGUAGE.check(LANGUAGE.from_tokens(text), library), text
+
+
+@given(
+    tools, st.randoms(use_true_random=False), st.integers(0, 40), st.sampled_from([SENTENCE, []])
+)
+@settings(max_examples=60)
+def test_a_walk_can_be_brought_to_its_end_anywhere(given_tools, rng, begun, sentence):
+    library = library_of(given_tools)
+    found = grammar(library, [])
+    tokens = random_program(found, sentence, rng, most=begun + CLOSING, deep=False, closing=begun)
+    program = LANGUAGE.from_tokens(" ".join(tokens))
+    assert not LANGUAGE.check(program, library), tokens
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "lights.set( )",
+        "lights.set( level= 500 room= $? )",
+        "lights.set( level= 2.5 room= $? )",
+        "lights.set( mode= nigh room= $? )",
+        'lights.set( room= " kitchen " )',
+        'lights.set( room= " bath room " )',
+        'lights.set( room= " room bath " ^^room )',
+        "lights.set( room= $? level= 5 )",
+        "lights.set( level= DATE_1 room= $? )",
+        "find_mail( words= [ ] )",
+        "find_mail( words= DATE_1 )",
+        "send( about= $? to= $1.mails.0.id )",
+        "find_mail( ) & send( about= $? to= $1.mails.0.id )",
+        "find_mail( ) => send( about= $? to= $1.count )",
+        "send( about= $? options= { } to= $? )",
+        "send( about= $? options= { times= 5 silent= 1 } to= $? )",
+        "send( about= $? to= a@b )",
+        "go( )",
+        "stop( ) stop( )",
+        "stop( ) =>",
+    ],
+)
+def test_ill_typed_programs_are_refused(wrong):
+    assert not is_accepted(grammar(home()), SENTENCE, wrong)
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        "lights.set( room= $? )",
+        "lights.set( level= 5 room= GENERIC_ENTITY_room_0 )",
+        "lights.set( at= DATE_1 label= \" tea time \" mode= 'very\\u0020bright' room= $? )",
+        'lights.set( at= null room= " hall " ^^room ) & stop( )',
+        'find_mail( words= [ " bath room " " dim " ] ) => send( about= " the " to= $1.mails.0.id )',
+        "send( about= $? options= { silent= true times= 2.5 } to= EMAIL_ADDRESS_0 )",
+    ],
+)
+def test_well_typed_programs_are_accepted(right):
+    assert is_accepted(grammar(home()), SENTENCE, right)
+
+
+def test_equal_places_have_one_set_of_tokens():
+    found = grammar(home())
+    for seed in range(10):
+        words = random_program(found, SENTENCE, Random(seed), most=200, deep=False)
+        one, other = found.begin(SENTENCE), found.begin(SENTENCE)
+        for word in words:
+            assert one.allowed.fixed is other.allowed.fixed
+            one, other = one.then(word), other.then(word)
+
+
+def test_a_closing_program_asks_for_what_it_lacks():
+    prefix = along(grammar(home()), SENTENCE, "lights.set( level=").closing()
+    assert prefix.allowed.fixed == {"$?"}
+
+
+def test_without_tools_there_is_no_grammar():
+    with pytest.raises(GenieError, match="L011"):
+        LANGUAGE.decoding_grammar(NONE)
