@@ -433,6 +433,12 @@ class Language(Protocol):
     def parts_in(self, program: Sequence[str]) -> frozenset[str]:
         """Return what a token form has beside its functions, without copied values."""
 
+    def inputs_in(self, program: Sequence[str]) -> Sequence[tuple[str, frozenset[str]]]:
+        """Return the functions of a token form, each with the inputs that it is given.
+
+        Nothing where the library says which inputs a function cannot do without.
+        """
+
     def is_function_name(self, text: str) -> bool:
         """Tell whether a function of the language may have that name."""
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import islice
+from itertools import combinations, islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
 from zipfile import BadZipFile
@@ -36,6 +36,9 @@ _FEW_ROWS = 5_000
 # program, until the words tell the part.
 _OFTEN, _SURE = 4, 0.8
 _START, _VALUE, _END = "<s>", "<value>", "</s>"
+# Before a function and inputs, which are no words.
+_GIVEN = "<given>"
+_MOST_INPUTS = 10  # of one call: with more, all choices of them would be too many to look up
 # Stands for all of a sentence that says nothing by itself, such as "hi there".
 _BARE = "<bare>"
 
@@ -203,11 +206,14 @@ class Evidence:
         hashes: (N,) sorted: of a function with a word or with two; four bytes each.
         telling: (M,) sorted: the same of words that tell a part of the function's programs.
         told: (M,) hashes of these parts.
+        given: (K,) sorted: of a function with inputs that rows give it; of those that have fewer,
+            the others are left out.
     """
 
     hashes: Hashes
     telling: Hashes
     told: Hashes
+    given: Hashes
 
     @classmethod
     def from_rows(cls, stores: Iterable[Sequence[Pair]], language: Language) -> "Evidence":
@@ -223,8 +229,14 @@ class Evidence:
         for name, terms, part in said.telling():
             telling.append(_hash(name, *terms) >> 32)
             told.append(_hash(part) >> 32)
-        pairs = np.array([telling, told], np.uint32)
-        return cls(np.unique(np.array(hashes, np.uint32)), *np.unique(pairs, axis=1))
+        tells, are_told = np.unique(np.array([telling, told], np.uint32), axis=1)
+        given = [_hash(_GIVEN, *names) >> 32 for names in said.given()]
+        return cls(
+            np.unique(np.array(hashes, np.uint32)),
+            tells,
+            are_told,
+            np.unique(np.array(given, np.uint32)),
+        )
 
     def support(
         self,
@@ -270,8 +282,30 @@ class Evidence:
         return told
 
     def says(self, words: Sequence[str], functions: Iterable[str]) -> bool:
-        """Tell whether rows say all of the words, as words and no values, with the functions."""
-        return all(self._are_said([(word,) for word in words], functions))
+        """Tell whether rows say the words one after another, as words and no values.
+
+        Args:
+            words: one or more.
+            functions: with which they are said, all of them with any of these.
+        """
+        pairs = list(pairwise(words))
+        return all(self._are_said(pairs or [(word,) for word in words], functions))
+
+    def gives(self, function: str, inputs: frozenset[str]) -> bool:
+        """Tell whether some row gives a function these inputs or fewer; True of an unknown one.
+
+        What rows never leave out, a sentence hardly does.
+        """
+        if len(inputs) > _MOST_INPUTS or not self._has_given(function, _START):
+            return True
+        names = sorted(inputs)
+        fewer = (chosen for count in range(len(names) + 1) for chosen in combinations(names, count))
+        return any(self._has_given(function, *chosen) for chosen in fewer)
+
+    def _has_given(self, *names: str) -> bool:
+        key = np.uint32(_hash(_GIVEN, *names) >> 32)
+        place = int(self.given.searchsorted(key))
+        return place < len(self.given) and bool(self.given[place] == key)
 
     def _are_said(self, terms: Sequence[tuple[str, ...]], functions: Iterable[str]) -> list[bool]:
         names = set(functions)
@@ -285,12 +319,14 @@ class Evidence:
     def join(self, other: "Evidence") -> "Evidence":
         """Return what the rows of one of two say."""
         pairs = np.stack([np.append(self.telling, other.telling), np.append(self.told, other.told)])
-        return Evidence(np.union1d(self.hashes, other.hashes), *np.unique(pairs, axis=1))
+        telling, told = np.unique(pairs, axis=1)
+        given = np.union1d(self.given, other.given)
+        return Evidence(np.union1d(self.hashes, other.hashes), telling, told, given)
 
     def save(self, path: Path) -> None:
         """Write all of it."""
         out = io.BytesIO()  # numpy does not say why it cannot write a file
-        np.savez(out, hashes=self.hashes, telling=self.telling, told=self.told)
+        np.savez(out, hashes=self.hashes, telling=self.telling, told=self.told, given=self.given)
         path.write_bytes(out.getvalue())
 
     @classmethod
@@ -298,7 +334,7 @@ class Evidence:
         """Return what `save` wrote; OSError or ValueError if it is not that."""
         try:
             with np.load(path, allow_pickle=False) as file:
-                arrays = [file[name] for name in ("hashes", "telling", "told")]
+                arrays = [file[name] for name in ("hashes", "telling", "told", "given")]
         except (AttributeError, TypeError, KeyError, BadZipFile) as error:  # another array, or less
             raise ValueError(f"expected arrays of hashes: {error}") from None
         kinds = {(array.dtype.name, array.ndim) for array in arrays}
@@ -317,11 +353,13 @@ class _Said:
         self._numbers = {"": 0}
         self._parts: dict[str, int] = {}
         self._functions: dict[str, _FunctionRows] = defaultdict(_FunctionRows)
+        self._given: dict[str, set[frozenset[str]]] = defaultdict(set)
 
     def add(self, store: RowStore, language: Language, step: int) -> None:
         """Count the rows of a store, one of so many."""
         # Functions are of an outline, for texts have none, and there are fewer.
         functions_in, parts_in = cache(language.functions_in), cache(language.parts_in)
+        inputs_in = cache(language.inputs_in)
         start, end, value = map(self._number, (_START, _END, _VALUE))
         bare = self._number(_BARE) << 32
         numbers = [self._number(_name_of(name)) for name in store.names]
@@ -344,6 +382,8 @@ class _Said:
             if not values and not any([is_telling[x] and x not in tokens for x in sentence]):
                 terms.add(bare)
             parts = parts_in(tuple(text.split(" ")))
+            for function, inputs in inputs_in(tuple(text.split(" "))):
+                self._given[function].add(inputs)
             part_numbers = [self._parts.setdefault(part, len(self._parts)) for part in parts]
             for function in set(functions_in(language.outline(text)[0])):
                 self._functions[function].add(terms, part_numbers)
@@ -364,6 +404,14 @@ class _Said:
         for function, rows in self._functions.items():
             for term, part in rows.telling():
                 yield function, _words_of(term, names), parts[part]
+
+    def given(self) -> Iterator[tuple[str, ...]]:
+        """Yield each function with _START, and with inputs beside which no row gives fewer."""
+        for function, sets in self._given.items():
+            yield function, _START
+            for inputs in sets:
+                if not any(other < inputs for other in sets):
+                    yield function, *sorted(inputs)
 
 
 def _words_of(term: int, names: Sequence[str]) -> tuple[str, ...]:

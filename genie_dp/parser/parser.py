@@ -336,7 +336,7 @@ class Parser:
 
     def _guesses(self, ranked: "Sequence[_Candidate]") -> list[Guess]:
         """Return programs as `predict` does: OUT_OF_SCOPE stands first where that is the reply."""
-        code = self._refusal(ranked, ranked[0].reading.tokens) if ranked else None
+        code = self._refusal(ranked, ranked[0].reading.tokens, self._names) if ranked else None
         return [
             Guess(candidate.filled.tokens, candidate.confidence)
             for candidate in ranked
@@ -394,16 +394,16 @@ class Parser:
     ) -> Reply:
         ranked = self._fill_programs(readings, decoded, names)
         meant = [candidate for candidate in ranked if not candidate.is_refusal]
-        answers = tuple(self._answer(candidate) for candidate in meant[:count])
+        answers = tuple(self._answer(candidate, names) for candidate in meant[:count])
         tokens = ranked[0].reading.tokens if ranked else readings[0].tokens
-        return Reply(sentence, tokens, answers, self._refusal(ranked, tokens))
+        return Reply(sentence, tokens, answers, self._refusal(ranked, tokens, names))
 
-    def _answer(self, candidate: "_Candidate") -> Answer:
+    def _answer(self, candidate: "_Candidate", names: EntityNames | None) -> Answer:
         return self._shape(
             candidate.filled,
             candidate.decoded,
             candidate.confidence,
-            tuple(dict.fromkeys((*self._unused_values(candidate), *candidate.words))),
+            tuple(dict.fromkeys((*self._unused_values(candidate, names), *candidate.words))),
         )
 
     def _shape(
@@ -456,7 +456,9 @@ class Parser:
             refused = UNSURE
         return Reply(alone.sentence, alone.tokens, (completed,), refused)
 
-    def _refusal(self, ranked: "Sequence[_Candidate]", tokens: Sequence[str]) -> str | None:
+    def _refusal(
+        self, ranked: "Sequence[_Candidate]", tokens: Sequence[str], names: EntityNames | None
+    ) -> str | None:
         """Return the code of REFUSALS for what stands first; None if it may be acted on."""
         if not tokens:
             return EMPTY
@@ -467,21 +469,21 @@ class Parser:
             return OUT_OF_SCOPE
         best, threshold = meant[0], self.use.threshold
         if best.confidence >= threshold:
-            if self._unused_values(best):
+            if self._unused_values(best, names):
                 return UNUSED_VALUE
             program = best.filled.program
             is_whole = not self.target.language.missing_inputs(program, self.target.library)
             return None if is_whole else MISSING_INPUT
         if ranked[0].is_refusal:
             return OUT_OF_SCOPE
-        if self._unused_values(best):
+        if self._unused_values(best, names):
             return UNUSED_VALUE
         second = meant[1].confidence if len(meant) > 1 else 0.0
         if best.confidence + second >= threshold and second >= best.confidence / 2:
             return AMBIGUOUS
         return UNUSED_WORDS if best.words else UNSURE
 
-    def _unused_values(self, candidate: "_Candidate") -> tuple[str, ...]:
+    def _unused_values(self, candidate: "_Candidate", names: EntityNames | None) -> tuple[str, ...]:
         """Return the values and names of the sentence that a program has no place for.
 
         A value whose words rows say with the functions, as in "the steps i walked today", may be
@@ -494,8 +496,8 @@ class Parser:
             if token not in program
             and not self._evidence.says(tokenize(read.text.casefold()), candidate.functions)
         ]
-        if self._names is not None and candidate.words:
-            unused += self._names.mentioned(candidate.reading.tokens, candidate.words)
+        if names is not None and candidate.words:
+            unused += names.mentioned(candidate.reading.tokens, candidate.words)
         return tuple(dict.fromkeys(unused))
 
     def _fill_programs(
@@ -517,6 +519,8 @@ class Parser:
                 # Its words are taken for a name: a program that makes no use of that is none of it.
                 if reading.link and reading.link not in program.program.split():
                     continue
+                if not self._gives_enough(program.program):
+                    continue
                 filled: Filled | None = Filled(None, OUT_OF_SCOPE)
                 if program.program != OUT_OF_SCOPE:
                     filled = self._fill(program.program, reading, names)
@@ -531,6 +535,13 @@ class Parser:
                 else:
                     earlier.score = log_sum(earlier.score, score)
         return self._rank(tuple(candidates.values()))
+
+    def _gives_enough(self, program: str) -> bool:
+        """Tell whether each function of a program has the inputs that some row gives it."""
+        return program == OUT_OF_SCOPE or all(
+            self._evidence.gives(function, inputs)
+            for function, inputs in self.target.language.inputs_in(program.split(" "))
+        )
 
     def _rank(self, candidates: "Sequence[_Candidate]") -> "list[_Candidate]":
         """Return the programs in their order, with how sure each is; all together at most 1.

@@ -12,8 +12,10 @@ import genie_dp as gd  # noqa: E402
 from genie_dp import cli  # noqa: E402
 from genie_dp.languages import get_language  # noqa: E402
 from genie_dp.languages.base import MissingInput  # noqa: E402
+from genie_dp.models.vocabulary import Pair  # noqa: E402
 from genie_dp.parser.answers import MISSING_INPUT, Answer, Reply  # noqa: E402
 from genie_dp.parser.config import InputFile, ParserConfig  # noqa: E402
+from genie_dp.parser.evidence import Evidence  # noqa: E402
 from genie_dp.parser.incomplete import add_incomplete  # noqa: E402
 from genie_dp.parser.parser import Parser  # noqa: E402
 from genie_dp.parser.reading.fill import EntityNames  # noqa: E402
@@ -181,3 +183,33 @@ def test_rows_that_lack_an_argument_are_cut_from_others(library, tmp_path):
     assert made["write lunch"] == 'send_note( text= " lunch " to= $? )'
     for program in made.values():
         assert LANGUAGE.missing_inputs(LANGUAGE.from_tokens(program), library)
+
+
+def pair(sentence, program):
+    return Pair(tuple(sentence.split()), tuple(program.split()))
+
+
+def test_a_program_gives_no_fewer_inputs_than_every_row():
+    rows = [
+        pair("wait NUMBER_0 minutes", "wait( minutes= NUMBER_0 )"),
+        pair("wait NUMBER_0 hours", "wait( hours= NUMBER_0 )"),
+        pair("wait for it", "wait( hours= 1 minutes= 1 until= rain )"),
+        pair("stop", "stop( )"),
+    ]
+    evidence = Evidence.from_rows([rows], LANGUAGE)
+    gives = {
+        inputs: evidence.gives("wait", frozenset(inputs.split()))
+        for inputs in ("", "until", "hours", "minutes until", "hours minutes")
+    }
+    assert [inputs for inputs, given in gives.items() if not given] == ["", "until"]
+    assert evidence.gives("stop", frozenset())
+    assert evidence.gives("unknown", frozenset())
+    assert not evidence.join(evidence).gives("wait", frozenset())
+
+
+def test_words_of_a_value_are_words_only_side_by_side():
+    rows = [pair("half an hour or 1 of them", "wait( hours= 0.5 )")]
+    evidence = Evidence.from_rows([rows], LANGUAGE)
+    assert evidence.says(("half", "an", "hour"), ("wait",))
+    assert evidence.says(("hour",), ("wait",))
+    assert not evidence.says(("1", "hour"), ("wait",))

@@ -183,6 +183,14 @@ def test_names_of_a_caller_come_first_and_may_be_misspelt(library):
     assert EntityNames(library).find("tt:room", "carpot").how == "unknown"
 
 
+def test_a_name_of_a_caller_that_stands_for_nothing_is_mentioned(library):
+    names = EntityNames(library).with_own({"room": ["Zork Den"], "contact": ["Ann"]})
+    tokens = ["pause", "the", "music", "in", "the", "zork", "den", "for", "ann"]
+    assert [*names.mentioned(tokens, {"zork", "ann"})] == ["zork den", "ann"]
+    assert [*names.mentioned(tokens, {"pause"})] == []
+    assert [*EntityNames(library).mentioned(tokens, {"zork"})] == []
+
+
 def test_names_of_a_kind_that_no_skill_has_are_refused(library):
     with pytest.raises(gd.GenieError, match="no entities of kind 'rooom'") as error:
         EntityNames(library).with_own({"rooom": ["attic"]})

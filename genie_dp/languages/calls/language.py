@@ -290,6 +290,25 @@ class Calls:
                 tool, argument = "", ""
         return frozenset(found)
 
+    def inputs_in(self, program: Sequence[str]) -> list[tuple[str, frozenset[str]]]:
+        """Return the tools of a token form, each with the names of its arguments.
+
+        >>> Calls().inputs_in('f( a= { b= 1 } c= " x( d= " )'.split())
+        [('f', frozenset({'a', 'c'}))]
+        """
+        found: list[tuple[str, set[str]]] = []
+        is_text, depth = False, 0
+        for token in program:
+            if token == '"':
+                is_text = not is_text
+            elif is_text or len(token) == 1:
+                depth += {"{": 1, "}": -1}.get(token, 0) if not is_text else 0
+            elif token.endswith("("):
+                found.append((unescape_word(token[:-1]), set()))
+            elif token.endswith("=") and not depth and found:
+                found[-1][1].add(unescape_word(token[:-1]))
+        return [(tool, frozenset(names)) for tool, names in found]
+
     def is_function_name(self, text_: str) -> bool:
         """Tell whether a tool may be called so: any text that is not blank."""
         return bool(text_.strip())

@@ -244,6 +244,10 @@ class SExpressions:
         """Return each label and symbol of a token form, with the label of its node."""
         return parts_in(program)
 
+    def inputs_in(self, program: Sequence[str]) -> tuple[()]:
+        """Return nothing: what a node may hold is no input with a name."""
+        return ()
+
     def is_function_name(self, text: str) -> bool:
         """Tell whether a text is one symbol."""
         return " " not in text

@@ -302,6 +302,10 @@ class ThingTalk:
         """Return inputs, conditions, what is passed and operators of a token form."""
         return skim.parts_in(program)
 
+    def inputs_in(self, program: Sequence[str]) -> tuple[()]:
+        """Return nothing: skills say which inputs are required."""
+        return ()
+
     def is_function_name(self, text: str) -> bool:
         """Tell whether a text is like "@com.gmail.inbox"."""
         return skim.is_function_name(text)

@@ -91,14 +91,7 @@ class EntityNames:
 
         Names of lists are found as they are written, a caller's with slips of spelling, too.
         """
-        own: dict[tuple[int, int], list[str]] = {}
-        for kind, values in self.own.items():
-            for name in {tuple(tokenize(value.casefold())) for value in values} - {()}:
-                for start in range(len(tokens) - len(name) + 1):
-                    place = start, start + len(name)
-                    kinds = own.get(place, [])
-                    if kind not in kinds and self._is_like(name, tokens[slice(*place)]):
-                        own[place] = [*kinds, kind]
+        own = self._owned(tokens)
         types = self.library.entity_types
         listed = {
             place: [name for name in lists if name in types and has_names(name)]
@@ -107,6 +100,18 @@ class EntityNames:
         }
         places = [*sorted(own, key=_longest_first), *sorted(listed, key=_longest_first)]
         return [Link(*place, kind) for place in places for kind in (own | listed)[place]]
+
+    def _owned(self, tokens: Sequence[str]) -> dict[tuple[int, int], list[str]]:
+        """Return the places of a caller's own names, and the kinds that have them."""
+        own: dict[tuple[int, int], list[str]] = {}
+        for kind, values in self.own.items():
+            for name in {tuple(tokenize(value.casefold())) for value in values} - {()}:
+                for start in range(len(tokens) - len(name) + 1):
+                    place = start, start + len(name)
+                    kinds = own.get(place, [])
+                    if kind not in kinds and self._is_like(name, tokens[slice(*place)]):
+                        own[place] = [*kinds, kind]
+        return own
 
     def _is_like(self, name: Sequence[str], said: Sequence[str]) -> bool:
         from rapidfuzz import fuzz
@@ -175,12 +180,13 @@ class EntityNames:
         return language.map_names(program, find), tuple(looked_up)
 
     def mentioned(self, tokens: Sequence[str], words: Container[str]) -> Iterator[str]:
-        """Yield names of any list that stand in a sentence and have one of these words.
+        """Yield names of any list, or of a caller, that have one of these words of a sentence.
 
         Of names within each other the longest counts.
         """
         last = 0
-        for start, end in sorted((place for place, _ in self._listed(tokens)), key=_longest_at):
+        places = {*self._owned(tokens), *(place for place, _ in self._listed(tokens))}
+        for start, end in sorted(places, key=_longest_at):
             if start >= last:
                 last = end
                 if any(word in words for word in tokens[start:end]):
