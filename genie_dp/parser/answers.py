@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 from genie_dp.languages.base import MissingInput
+from genie_dp.languages.library import Signature
 from genie_dp.languages.scope import OUT_OF_SCOPE
 
 if TYPE_CHECKING:
@@ -116,6 +117,13 @@ class Reply:
         return self.missing[0].question if self.refused == MISSING_INPUT else ""
 
     @property
+    def message(self) -> str:
+        """Return what to say to whoever asked, where nothing may be acted on; else ""."""
+        if self.refused is None:
+            return ""
+        return self.question or f"I do not know: {REFUSALS[self.refused]}."
+
+    @property
     def alternatives(self) -> tuple[Answer, ...]:
         """Return the other programs."""
         return self.answers[1:]
@@ -159,6 +167,9 @@ class SentenceParser(Protocol):
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of the trees and calls of its programs."""
+
+    def functions(self) -> Sequence[Signature]:
+        """Return the functions that its programs may use."""
 
 
 def open_parser(

@@ -1,0 +1,116 @@
+"""Replies in the forms of those who act on them: a program, calls of tools, intents.
+
+What a form cannot say is refused with a code of its own; nothing of a program is left out.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from genie_dp.parser.answers import Answer, Reply
+
+NOT_IN_FORM, NO_PLACE = "not_in_form", "no_place"
+PLACE = "context"
+"""The argument that names the slots which the place of the speaker fills, such as "area+floor"."""
+
+Place = Mapping[str, Any]
+"""Slot -> where the speaker is, such as {"area": "kitchen"}."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a reply is in a form.
+
+    Attributes:
+        value: in the form, as JSON has it; None where it is refused.
+        refused: a code of REFUSALS, NOT_IN_FORM or NO_PLACE; None where it may be acted on.
+        message: what to say to whoever asked where it is refused: a question, or why.
+    """
+
+    value: Any = None
+    refused: str | None = None
+    message: str = ""
+
+
+class _UnsayableError(Exception):
+    def __init__(self, code: str, message: str):
+        super().__init__(code)
+        self.code, self.message = code, message
+
+
+def in_form(reply: Reply, form: str, *, place: Place | None = None) -> Outcome:
+    """Return a reply in a form, one of FORMS.
+
+    Args:
+        place: where the speaker is.
+
+    >>> calls = [{"name": "HassTurnOn", "arguments": {"domain": "light", "context": "area"}}]
+    >>> reply = Reply("lights on", (), (Answer("..", "..", "..", 0.9, calls=calls),))
+    >>> in_form(reply, "hass", place={"area": "den"}).value
+    {'intent': {'name': 'HassTurnOn', 'slots': {'domain': {'value': 'light'},
+     'area': {'value': 'den'}}}}
+    >>> in_form(reply, "hass").refused
+    'no_place'
+    """
+    if not reply.is_known:
+        return Outcome(None, reply.refused, reply.message)
+    try:
+        return Outcome(FORMS[form](reply.answers[0], place or {}))
+    except _UnsayableError as error:
+        return Outcome(None, error.code, error.message)
+
+
+def intents_of(answer: Answer, place: Place) -> list[dict[str, Any]]:
+    """Return the calls of an answer as intents of Home Assistant, `{name, slots}`.
+
+    >>> calls = [{"name": "HassNevermind", "arguments": {}}]
+    >>> intents_of(Answer("..", "..", "..", 0.9, calls=calls), {})
+    [{'name': 'HassNevermind', 'slots': {}}]
+    """
+    calls = _calls(answer, place)
+    if any("step" in call for call in calls):
+        raise _not_in_form("intents", "calls that wait for each other", answer)
+    intents = []
+    for call in calls:
+        arguments = dict(call["arguments"])
+        for slot in str(arguments.pop(PLACE, "")).split("+"):
+            if slot and slot not in place:
+                message = "I do not know where you are, and nothing else was named."
+                raise _UnsayableError(NO_PLACE, message)
+            if slot:
+                arguments[slot] = place[slot]
+        slots = {name: {"value": value} for name, value in arguments.items()}
+        intents.append({"name": call["name"], "slots": slots})
+    return intents
+
+
+def _not_in_form(form: str, what: str, answer: Answer) -> _UnsayableError:
+    message = f"I understand this, but it cannot be said as {form}: it is {what}. {answer.code}"
+    return _UnsayableError(NOT_IN_FORM, message)
+
+
+def _calls(answer: Answer, _place: Place) -> list[dict[str, Any]]:
+    if answer.calls is None:
+        raise _not_in_form("calls of tools", "more than that", answer)
+    return answer.calls
+
+
+def _intent(answer: Answer, place: Place) -> dict[str, Any]:
+    intents = intents_of(answer, place)
+    return {"intent": intents[0]} if len(intents) == 1 else {"intents": intents}
+
+
+FORMS: Mapping[str, Callable[[Answer, Place], Any]] = {
+    "program": lambda answer, _: answer.code,
+    "tokens": lambda answer, _: answer.program,
+    "tree": lambda answer, _: answer.tree,
+    "calls": _calls,
+    "hass": _intent,
+}
+"""Name of a form -> what an answer is in it.
+
+The program as people write it, its tokens, all of it as JSON, calls `{name, arguments}`, and
+intents of Home Assistant with slots `{"value": ..}`.
+"""
+TEXT_FORMS = frozenset({"program", "tokens"})
+"""Those that are text and no JSON."""
