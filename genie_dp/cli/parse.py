@@ -15,6 +15,7 @@ from genie_dp.parser.forms import FORMS
 
 if TYPE_CHECKING:
     from genie_dp.parser.answers import Reply
+    from genie_dp.parser.session import ParseSession
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -105,17 +106,9 @@ def command(
     )
     is_typed = sys.stdin.isatty()
 
-    def show(reply: "Reply") -> None:
-        if as_json:
-            click.echo(session.as_json(reply))
-        elif form is not None:
-            line, why = session.as_form(reply, form)
-            click.echo(line)
-            if why:
-                click.echo(why, err=True)
-        else:
-            with_sentence = sentence is None and not is_typed
-            click.echo(session.as_text(reply, with_sentence=with_sentence))
+    with_sentence = sentence is None and not is_typed
+    how = "json" if as_json else form
+    show = partial(_show, session, how=how, with_sentence=with_sentence)
 
     if file is not None:
         is_pipe = str(file) == "-"
@@ -137,6 +130,19 @@ def command(
                     show(reply)
                 except GenieError as error:
                     click.echo(str(error), err=True)
+
+
+def _show(session: "ParseSession", reply: "Reply", *, how: str | None, with_sentence: bool) -> None:
+    """Print a reply as "json", in a form, or as text for a person."""
+    if how == "json":
+        click.echo(session.as_json(reply))
+    elif how is None:
+        click.echo(session.as_text(reply, with_sentence=with_sentence))
+    else:
+        line, why = session.as_form(reply, how)
+        click.echo(line)
+        if why:
+            click.echo(why, err=True)
 
 
 def _named(folder: Path | None) -> Path:

@@ -220,6 +220,7 @@ def test_openapi_lists_the_routes_and_every_refusal(browser):
         "english",
         "context",
         "names",
+        "as",
     }
 
 
