@@ -15,6 +15,7 @@ from mcp.shared.exceptions import MCPError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from genie_dp import __version__
 from genie_dp.languages.library import Parameter, Signature
@@ -31,6 +32,7 @@ _LOCAL = "127.0.0.1"  # the address of whoever speaks over standard input
 _JSON = "application/json"
 _Context = Any
 
+_FIELDS = "see the input schema of the tool"
 _ABOUT = (
     "What a sentence asks for, as a program of the functions in the resource genie-dp://library. "
     "Act on `answers[0]` only if `is_known`; else say `message`, which is a question where an "
@@ -55,7 +57,7 @@ def mcp_server(service: ParseService) -> Server[Any]:
         try:
             reply = await _parse(service, params.arguments or {}, address)
         except Exception as error:  # noqa: BLE001 - answered, and what is ours is logged
-            told = refusal_of(error, service, address).as_dict()
+            told = refusal_of(error, service, address, hint=_FIELDS).as_dict()
             text = f"{told['code']}: {told['message']}: {told['hint']}"
             return protocol.CallToolResult(content=[_text(text)], is_error=True)
         content = reply.model_dump(mode="json")
@@ -166,6 +168,13 @@ def mcp_app(service: ParseService, *, hosts: HostRule) -> Gate:
         state = service.health()
         return JSONResponse(state.model_dump(mode="json"), 200 if state.ready else 503)
 
+    async def without_streams(scope: Scope, receive: Receive, send: Send) -> None:
+        # A stream for what the server says by itself, which is nothing, would only be held open.
+        if scope["type"] == "http" and scope["path"] == PATH and scope["method"] == "GET":
+            await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
+            return
+        await app(scope, receive, send)
+
     most_bytes = service.config.limits.body
     app = mcp_server(service).streamable_http_app(
         streamable_http_path=PATH,
@@ -176,7 +185,9 @@ def mcp_app(service: ParseService, *, hosts: HostRule) -> Gate:
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         custom_starlette_routes=[Route("/health", health)],
     )
-    return Gate(app, hosts=hosts, access=None, most_bytes=most_bytes, refuse=refuse_as_json)
+    return Gate(
+        without_streams, hosts=hosts, access=None, most_bytes=most_bytes, refuse=refuse_as_json
+    )
 
 
 def serve_stdio(service: ParseService) -> None:

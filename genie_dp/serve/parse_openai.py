@@ -39,14 +39,9 @@ _MOST_MESSAGES, _MOST_TOOLS = 2_000, 1_000
 _MOST_QUESTIONS = 8  # that are followed back
 _NOT_OFFERED, _NO_RESULT = "not_offered", "no_result"
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]")  # what OpenAI allows in names of functions, turned round
+_CHOICES = ("none", "auto", "required")
+_FIELDS = "see chat completions in OpenAI's reference"
 _TYPES = {429: "rate_limit_error", 404: "not_found_error"}
-
-
-class TextPart(BaseModel):
-    """A part of a message; only text is read."""
-
-    type: Literal["text"]
-    text: str
 
 
 class CalledFunction(BaseModel):
@@ -66,15 +61,20 @@ class Message(BaseModel):
     """What was said before, and last."""
 
     role: Literal["system", "developer", "user", "assistant", "tool"]
-    content: str | list[TextPart] | None = None
+    content: str = ""
     tool_calls: list[MadeCall] | None = None
     tool_call_id: str | None = None
 
-    @property
-    def text(self) -> str:
-        """Return its text."""
-        parts = self.content or ""
-        return parts if isinstance(parts, str) else " ".join(part.text for part in parts)
+    @field_validator("content", mode="before")
+    @classmethod
+    def _joined(cls, content: Any) -> Any:
+        """Return the text of parts; nothing else can be read."""
+        if not isinstance(content, list):
+            return "" if content is None else content
+        texts = [part.get("text") if isinstance(part, dict) else None for part in content]
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError("only parts that are text can be read")
+        return " ".join(map(str, texts))
 
 
 class Function(BaseModel):
@@ -111,7 +111,7 @@ class ChatRequest(BaseModel):
     tools: list[Tool] | None = Field(
         None, max_length=_MOST_TOOLS, description="All that may be called; null for any function."
     )
-    tool_choice: Literal["none", "auto", "required"] | ChosenFunction = "auto"
+    tool_choice: str | ChosenFunction = Field("auto", union_mode="left_to_right")
     parallel_tool_calls: bool = True
     stream: bool = False
     stream_options: StreamOptions | None = None
@@ -123,6 +123,13 @@ class ChatRequest(BaseModel):
     def _null_is_left_out(cls, value: Any, info: Any) -> Any:
         return cls.model_fields[info.field_name].default if value is None else value
 
+    @field_validator("tool_choice")
+    @classmethod
+    def _is_choice(cls, choice: str | ChosenFunction) -> str | ChosenFunction:
+        if isinstance(choice, str) and choice not in _CHOICES:
+            raise ValueError(f"expected one of {', '.join(_CHOICES)}, or a function")
+        return choice
+
     @property
     def offered(self) -> Sequence[Function] | None:
         """Return what may be called; None for any function."""
@@ -131,9 +138,9 @@ class ChatRequest(BaseModel):
             case "none":
                 return ()
             case ChosenFunction(function=chosen):
-                return [
-                    x for x in functions or [Function(name=chosen.name)] if x.name == chosen.name
-                ]
+                if functions is None:
+                    return [Function(name=chosen.name)]
+                return [function for function in functions if function.name == chosen.name]
             case _:
                 return functions
 
@@ -167,26 +174,26 @@ def read_conversation(messages: Sequence[Message]) -> Conversation:
     last = max((i for i, m in enumerate(messages) if m.role == "user"), default=None)
     if last is None:
         raise _wrong("messages: there is none of a user", "send what the user says last")
-    results = {m.tool_call_id: m.text for m in messages[last:] if m.role == "tool"}
+    results = {m.tool_call_id: m.content for m in messages[last:] if m.role == "tool"}
     made = [call.id for m in messages[last:] for call in m.tool_calls or ()]
     for id in made:
         if id not in results:
             hint = "send a message of role tool for each call"
             raise _wrong(f"messages: call {id[:40]!r} has no result", hint)
     spoken = [m for m in messages[: last + 1] if m.role in ("user", "assistant")]
-    sentences = [spoken.pop().text]
+    sentences = [spoken.pop().content]
     while len(spoken) > 1 and len(sentences) <= _MOST_QUESTIONS and _asks(spoken[-1]):
         spoken.pop()
         if spoken[-1].role != "user":
             break
-        sentences.append(spoken.pop().text)
+        sentences.append(spoken.pop().content)
     sentences.reverse()
     return Conversation(tuple(sentences), tuple(results[id] for id in made))
 
 
 def _asks(message: Message) -> bool:
     is_text = message.role == "assistant" and not message.tool_calls
-    return is_text and message.text.rstrip().endswith(_coded("", MISSING_INPUT))
+    return is_text and message.content.rstrip().endswith(_coded("", MISSING_INPUT))
 
 
 def _coded(text: str, code: str) -> str:
@@ -361,7 +368,7 @@ def shape_error(refusal: Refusal) -> JSONResponse:
     told = refusal.as_dict()
     kind = "server_error" if refusal.status >= 500 else "invalid_request_error"
     error = {
-        "message": f"{told['message']}: {told['hint']}",
+        "message": f"{told['message'].rstrip('.')}: {told['hint']}",
         "type": _TYPES.get(refusal.status, kind),
         "param": None,
         "code": told["code"],
@@ -410,7 +417,7 @@ def openai_app(service: ParseService, *, hosts: HostRule) -> Gate:
         return about
 
     add_health(app, service)
-    add_refusals(app, service, lambda _, refusal: shape_error(_told_here(refusal)))
+    add_refusals(app, service, lambda _, refusal: shape_error(_told_here(refusal)), hint=_FIELDS)
 
     def refuse(status: int, why: str) -> Response:
         return shape_error(_told_here(of_status(status, why)))

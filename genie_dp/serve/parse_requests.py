@@ -24,6 +24,7 @@ from genie_dp.serve.parse_service import ParseService
 GONE = 499  # as nginx calls a request whose sender went away; nobody gets it
 _TOO_LONG = frozenset(("too_long", "string_too_long"))
 _NO_OBJECT = frozenset(("model_attributes_type", "model_type", "missing", "dict_type"))
+_FIELDS = "see /docs for the fields"
 _log = logging.getLogger("uvicorn.error")  # which writes errors without what people typed
 T = TypeVar("T")
 
@@ -80,9 +81,17 @@ def add_health(app: FastAPI, service: ParseService) -> None:
 
 
 def add_refusals(
-    app: FastAPI, service: ParseService, answer: Callable[[Request, Refusal], Response]
+    app: FastAPI,
+    service: ParseService,
+    answer: Callable[[Request, Refusal], Response],
+    *,
+    hint: str = _FIELDS,
 ) -> None:
-    """Have an app answer and count every refusal in one way."""
+    """Have an app answer and count every refusal in one way.
+
+    Args:
+        hint: where the fields of a request are explained.
+    """
 
     def counted(request: Request, refusal: Refusal) -> Response:
         service.tally.refused += 1
@@ -106,7 +115,7 @@ def add_refusals(
             service.charge(address_of(request), 1)
         except RefusedError as too_fast:
             return counted(request, too_fast.refusal)
-        return counted(request, _wrong_shape(error))
+        return counted(request, _wrong_shape(error, hint))
 
     @app.exception_handler(GenieError)
     async def refuse_sentence(request: Request, error: GenieError) -> Response:
@@ -118,10 +127,13 @@ def add_refusals(
         return counted(request, of_failure())
 
 
-def refusal_of(error: Exception, service: ParseService, address: str) -> Refusal:
+def refusal_of(error: Exception, service: ParseService, address: str, *, hint: str) -> Refusal:
     """Return how an error is answered where no app does it, and count it.
 
     A mistake of ours is logged, without its message.
+
+    Args:
+        hint: where the fields of a request are explained.
     """
     service.tally.refused += 1
     match error:
@@ -134,7 +146,7 @@ def refusal_of(error: Exception, service: ParseService, address: str) -> Refusal
             except RefusedError as too_fast:
                 return too_fast.refusal
             first = error.errors()[0]
-            return wrong_field(first["type"], first["loc"], first["msg"])
+            return wrong_field(first["type"], first["loc"], first["msg"], hint)
         case GenieError():
             return of_wrong_sentence(error)
         case _:
@@ -142,19 +154,19 @@ def refusal_of(error: Exception, service: ParseService, address: str) -> Refusal
             return of_failure()
 
 
-def _wrong_shape(error: RequestValidationError) -> Refusal:
+def _wrong_shape(error: RequestValidationError, hint: str) -> Refusal:
     """Return what is wrong with a request, without the values that were sent."""
     first = error.errors()[0]
     kind, place = first["type"], first["loc"][1:]  # after "body"
     if kind == "json_invalid" or (not place and kind in _NO_OBJECT):
         return of_status(400, "this is no JSON object")
-    return wrong_field(kind, place, first["msg"])
+    return wrong_field(kind, place, first["msg"], hint)
 
 
-def wrong_field(kind: str, place: tuple[int | str, ...], message: str) -> Refusal:
+def wrong_field(kind: str, place: tuple[int | str, ...], message: str, hint: str) -> Refusal:
     """Return what is wrong with a field, from what pydantic says of it."""
     message = message.removeprefix("Value error, ")
     where = ".".join(map(str, place))[:80]
     code = "W004" if kind in _TOO_LONG else "W003"
     text = f"{where}: {message}" if where else message
-    return Refusal(422, Problem(code, text, hint="see /docs for the fields"))
+    return Refusal(422, Problem(code, text, hint=hint))

@@ -31,6 +31,7 @@ from genie_dp.serve.parse_service import ParseService
 _MOST_CONNECTIONS = 200  # as over HTTP
 _PATIENCE = 60.0  # seconds between events of a connection, and for an event to come in
 _MOST_CONVERSATIONS = 1_000
+_FIELDS = "send text, and a context with conversation_id, area, floor, names or question"
 _FORGOTTEN = 300.0  # seconds after which a question is no longer remembered
 
 
@@ -151,7 +152,7 @@ class WyomingServer:
         try:
             return await self._recognize(event.data, address)
         except Exception as error:  # noqa: BLE001 - answered, and what is ours is logged
-            told = refusal_of(error, self._service, address).as_dict()
+            told = refusal_of(error, self._service, address, hint=_FIELDS).as_dict()
             return [Error(f"{told['message']}: {told['hint']}", told["code"]).event()]
 
     async def _recognize(self, data: Mapping[str, Any], address: str) -> list[Event]:
