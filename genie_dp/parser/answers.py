@@ -114,7 +114,8 @@ class Reply:
     @property
     def question(self) -> str:
         """Return what is to be asked: the question of the first missing input, or ""."""
-        return self.missing[0].question if self.refused == MISSING_INPUT else ""
+        is_asked = self.refused == MISSING_INPUT and self.missing
+        return self.missing[0].question if is_asked else ""
 
     @property
     def message(self) -> str:
