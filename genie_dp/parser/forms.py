@@ -60,13 +60,7 @@ def in_form(reply: Reply, form: str, *, place: Place | None = None) -> Outcome:
         return Outcome(None, error.code, error.message)
 
 
-def intents_of(answer: Answer, place: Place) -> list[dict[str, Any]]:
-    """Return the calls of an answer as intents of Home Assistant, `{name, slots}`.
-
-    >>> calls = [{"name": "HassNevermind", "arguments": {}}]
-    >>> intents_of(Answer("..", "..", "..", 0.9, calls=calls), {})
-    [{'name': 'HassNevermind', 'slots': {}}]
-    """
+def _intents(answer: Answer, place: Place) -> list[dict[str, Any]]:
     calls = _calls(answer, place)
     if any("step" in call for call in calls):
         raise _not_in_form("intents", "calls that wait for each other", answer)
@@ -96,8 +90,17 @@ def _calls(answer: Answer, _place: Place) -> list[dict[str, Any]]:
 
 
 def _intent(answer: Answer, place: Place) -> dict[str, Any]:
-    intents = intents_of(answer, place)
+    intents = _intents(answer, place)
     return {"intent": intents[0]} if len(intents) == 1 else {"intents": intents}
+
+
+def intents_in(value: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the intents of what the form `hass` gives.
+
+    >>> intents_in({"intent": {"name": "HassNevermind", "slots": {}}})
+    [{'name': 'HassNevermind', 'slots': {}}]
+    """
+    return [value["intent"]] if "intent" in value else list(value["intents"])
 
 
 FORMS: Mapping[str, Callable[[Answer, Place], Any]] = {

@@ -23,7 +23,7 @@ from wyoming.ping import Ping, Pong
 
 from genie_dp import __version__
 from genie_dp.parser.answers import Reply
-from genie_dp.parser.forms import Outcome, in_form
+from genie_dp.parser.forms import Outcome, in_form, intents_in
 from genie_dp.serve.parse_models import Context, Names, Sentence
 from genie_dp.serve.parse_requests import refusal_of
 from genie_dp.serve.parse_service import ParseService
@@ -209,14 +209,13 @@ def _context_of(given: Mapping[str, Any], reply: Reply) -> dict[str, Any] | None
 
 
 def _intents(outcome: Outcome, context: dict[str, Any] | None) -> list[Event]:
-    found = outcome.value
     intents = [
         Intent(
             intent["name"],
             [Entity(name, slot["value"]) for name, slot in intent["slots"].items()],
             context=context,
         ).event()
-        for intent in found.get("intents", (found.get("intent"),))
+        for intent in intents_in(outcome.value)
     ]
     if len(intents) == 1:
         return intents
