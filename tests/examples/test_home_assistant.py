@@ -31,7 +31,7 @@ def known(*calls):
     return Reply("s", ("s",), (Answer("p", "c", "d", 0.9, calls=list(calls)),))
 
 
-def call(name, **arguments):
+def call(name, /, **arguments):
     return {"name": name, "arguments": arguments}
 
 
