@@ -31,6 +31,7 @@ from genie_dp.serve.parse_service import ParseService
 _MOST_CONNECTIONS = 200  # as over HTTP
 _PATIENCE = 60.0  # seconds between events of a connection, and for an event to come in
 _MOST_CONVERSATIONS = 1_000
+_OURS = frozenset({"question", "refused"})  # what a context has of us
 _FIELDS = "send text, and a context with conversation_id, area, floor, names or question"
 _FORGOTTEN = 300.0  # seconds after which a question is no longer remembered
 
@@ -128,8 +129,8 @@ class WyomingServer:
         assert task is not None
         try:
             if len(self._connections) > _MOST_CONNECTIONS:
-                too_many = Error("too many connections: ask again later", "W006").event()
-                await async_write_event(too_many, writer)
+                too_many = Error("too many connections: ask again later", "W006")
+                await async_write_event(too_many.event(), writer)
                 return
             while not self._is_closing and (event := await _read(bounded)) is not None:
                 self._busy.add(task)
@@ -153,7 +154,9 @@ class WyomingServer:
             return await self._recognize(event.data, address)
         except Exception as error:  # noqa: BLE001 - answered, and what is ours is logged
             told = refusal_of(error, self._service, address, hint=_FIELDS).as_dict()
-            return [Error(f"{told['message']}: {told['hint']}", told["code"]).event()]
+            # Home Assistant of 2025 knows no event `error`, and would wait for another.
+            text = f"{told['message']}: {told['hint']}"
+            return [NotRecognized(text, {"refused": told["code"]}).event()]
 
     async def _recognize(self, data: Mapping[str, Any], address: str) -> list[Event]:
         spoken = Spoken.model_validate(data)
@@ -167,10 +170,13 @@ class WyomingServer:
         if reply.question:
             self._conversations.keep(told.conversation_id, reply)
         outcome = in_form(reply, "hass", place=told.place)
-        given = data.get("context") or {}
-        if outcome.refused:
-            return [NotRecognized(outcome.message, _context_of(given, reply)).event()]
-        return _intents(outcome, {k: v for k, v in given.items() if k != "question"} or None)
+        given = {k: v for k, v in (data.get("context") or {}).items() if k not in _OURS}
+        if outcome.refused is None:
+            return _intents(outcome, given or None)
+        given["refused"] = outcome.refused
+        if reply.question:
+            given["question"] = {"program": reply.program, "confidence": reply.confidence}
+        return [NotRecognized(outcome.message, given).event()]
 
 
 class _BoundedReader:
@@ -197,15 +203,6 @@ async def _read(reader: Any) -> Event | None:
         return None
     except (LookupError, TypeError, AttributeError, RecursionError):
         return None  # JSON of another shape, or of a thousand brackets
-
-
-def _context_of(given: Mapping[str, Any], reply: Reply) -> dict[str, Any] | None:
-    """Return the context of the next event: that of this one, with what was asked."""
-    context = {name: value for name, value in given.items() if name != "question"}
-    if reply.question:
-        question = {"program": reply.program, "confidence": reply.confidence}
-        context["question"] = question
-    return context or None
 
 
 def _intents(outcome: Outcome, context: dict[str, Any] | None) -> list[Event]:

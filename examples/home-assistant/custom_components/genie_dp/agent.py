@@ -18,7 +18,7 @@ MOST_CHARACTERS = 500  # of a sentence
 _MOST_CONVERSATIONS = 100
 _ANY = "name"  # the kind of devices whose sort has none of its own
 _DONE = {"de": "Erledigt.", "en": "Done.", "es": "Hecho.", "fr": "C'est fait.", "nl": "Klaar."}
-_NOTHING = "I found nothing of the kind."
+NOTHING = "I found nothing of the kind."
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,5 +133,5 @@ def speech_of(states: Sequence[tuple[str, str]], language: str, *, is_query: boo
     'Erledigt.'
     """
     if is_query:
-        return ", ".join(f"{name}: {state}" for name, state in states) or _NOTHING
+        return ", ".join(f"{name}: {state}" for name, state in states) or NOTHING
     return _DONE.get(language.partition("-")[0], _DONE["en"])

@@ -12,7 +12,7 @@ from homeassistant.helpers import area_registry, device_registry, entity_registr
 from homeassistant.helpers import intent as intents
 from homeassistant.helpers.entity_platform import AddEntitiesCallback
 
-from .agent import Agent, Decision, Named, speech_of
+from .agent import NOTHING, Agent, Decision, Named, speech_of
 from .const import DOMAIN
 
 
@@ -74,6 +74,9 @@ class GenieConversationEntity(conversation.ConversationEntity):
         try:
             for intent in decision.intents:
                 responses.append(await self._handle(intent, user_input))
+        except intents.MatchFailedError:
+            code = intents.IntentResponseErrorCode.NO_VALID_TARGETS
+            return _error(user_input, code, NOTHING)
         except intents.IntentError as error:
             code = intents.IntentResponseErrorCode.FAILED_TO_HANDLE
             return _error(user_input, code, str(error) or "This did not work.")
