@@ -38,30 +38,49 @@ class _UnsayableError(Exception):
         self.code, self.message = code, message
 
 
-def in_form(reply: Reply, form: str, *, place: Place | None = None) -> Outcome:
+def in_form(reply: Reply, form: str) -> Outcome:
     """Return a reply in a form, one of FORMS.
+
+    >>> calls = [{"name": "HassTurnOn", "arguments": {"domain": "light"}}]
+    >>> reply = Reply("lights on", (), (Answer("..", "..", "..", 0.9, calls=calls),))
+    >>> in_form(reply, "hass").value
+    {'intent': {'name': 'HassTurnOn', 'slots': {'domain': {'value': 'light'}}}}
+    """
+    return _outcome(reply, FORMS[form])
+
+
+def as_calls(reply: Reply) -> Outcome:
+    """Return a reply as calls, `{name, arguments}`; those of several steps have their `step`."""
+    return _outcome(reply, _calls)
+
+
+def as_intents(reply: Reply, *, place: Place) -> Outcome:
+    """Return a reply as intents of Home Assistant, `{name, slots}`.
 
     Args:
         place: where the speaker is.
 
     >>> calls = [{"name": "HassTurnOn", "arguments": {"domain": "light", "context": "area"}}]
     >>> reply = Reply("lights on", (), (Answer("..", "..", "..", 0.9, calls=calls),))
-    >>> in_form(reply, "hass", place={"area": "den"}).value
-    {'intent': {'name': 'HassTurnOn', 'slots': {'domain': {'value': 'light'},
-     'area': {'value': 'den'}}}}
-    >>> in_form(reply, "hass").refused
+    >>> as_intents(reply, place={"area": "den"}).value
+    [{'name': 'HassTurnOn', 'slots': {'domain': {'value': 'light'}, 'area': {'value': 'den'}}}]
+    >>> as_intents(reply, place={}).refused
     'no_place'
     """
+    return _outcome(reply, lambda answer: _intents(answer, place))
+
+
+def _outcome(reply: Reply, make: Callable[[Answer], Any]) -> Outcome:
     if not reply.is_known:
         return Outcome(None, reply.refused, reply.message)
     try:
-        return Outcome(FORMS[form](reply.answers[0], place or {}))
+        return Outcome(make(reply.answers[0]))
     except _UnsayableError as error:
         return Outcome(None, error.code, error.message)
 
 
 def _intents(answer: Answer, place: Place) -> list[dict[str, Any]]:
-    calls = _calls(answer, place)
+    calls = _calls(answer)
     if any("step" in call for call in calls):
         raise _not_in_form("intents", "calls that wait for each other", answer)
     intents = []
@@ -83,30 +102,21 @@ def _not_in_form(form: str, what: str, answer: Answer) -> _UnsayableError:
     return _UnsayableError(NOT_IN_FORM, message)
 
 
-def _calls(answer: Answer, _place: Place) -> list[dict[str, Any]]:
+def _calls(answer: Answer) -> list[dict[str, Any]]:
     if answer.calls is None:
         raise _not_in_form("calls of tools", "more than that", answer)
     return answer.calls
 
 
-def _intent(answer: Answer, place: Place) -> dict[str, Any]:
-    intents = _intents(answer, place)
+def _intent(answer: Answer) -> dict[str, Any]:
+    intents = _intents(answer, {})
     return {"intent": intents[0]} if len(intents) == 1 else {"intents": intents}
 
 
-def intents_in(value: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the intents of what the form `hass` gives.
-
-    >>> intents_in({"intent": {"name": "HassNevermind", "slots": {}}})
-    [{'name': 'HassNevermind', 'slots': {}}]
-    """
-    return [value["intent"]] if "intent" in value else list(value["intents"])
-
-
-FORMS: Mapping[str, Callable[[Answer, Place], Any]] = {
-    "program": lambda answer, _: answer.code,
-    "tokens": lambda answer, _: answer.program,
-    "tree": lambda answer, _: answer.tree,
+FORMS: Mapping[str, Callable[[Answer], Any]] = {
+    "program": lambda answer: answer.code,
+    "tokens": lambda answer: answer.program,
+    "tree": lambda answer: answer.tree,
     "calls": _calls,
     "hass": _intent,
 }

@@ -20,7 +20,7 @@ from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.calls.structure import with_results
 from genie_dp.parser.answers import MISSING_INPUT, Reply
-from genie_dp.parser.forms import in_form
+from genie_dp.parser.forms import as_calls
 from genie_dp.serve.gate import Gate
 from genie_dp.serve.hosts import HostRule
 from genie_dp.serve.parse_models import Names
@@ -253,7 +253,7 @@ _Calls = tuple[tuple[str, Mapping[str, Any]], ...]
 
 def _answer(reply: Reply, results: Sequence[str], request: ChatRequest) -> tuple[_Calls, str]:
     """Return the calls to make now, or a text."""
-    outcome = in_form(reply, "calls")
+    outcome = as_calls(reply)
     if outcome.refused:
         return (), _coded(outcome.message, outcome.refused)
     left = outcome.value[len(results) :]

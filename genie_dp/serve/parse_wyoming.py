@@ -8,7 +8,7 @@ import asyncio
 import signal
 import socket
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,7 +23,7 @@ from wyoming.ping import Ping, Pong
 
 from genie_dp import __version__
 from genie_dp.parser.answers import Reply
-from genie_dp.parser.forms import Outcome, in_form, intents_in
+from genie_dp.parser.forms import as_intents
 from genie_dp.serve.parse_models import Context, Names, Sentence
 from genie_dp.serve.parse_requests import refusal_of
 from genie_dp.serve.parse_service import ParseService
@@ -169,10 +169,10 @@ class WyomingServer:
         )
         if reply.question:
             self._conversations.keep(told.conversation_id, reply)
-        outcome = in_form(reply, "hass", place=told.place)
+        outcome = as_intents(reply, place=told.place)
         given = {k: v for k, v in (data.get("context") or {}).items() if k not in _OURS}
         if outcome.refused is None:
-            return _intents(outcome, given or None)
+            return _intents(outcome.value, given or None)
         given["refused"] = outcome.refused
         if reply.question:
             given["question"] = {"program": reply.program, "confidence": reply.confidence}
@@ -205,14 +205,14 @@ async def _read(reader: Any) -> Event | None:
         return None  # JSON of another shape, or of a thousand brackets
 
 
-def _intents(outcome: Outcome, context: dict[str, Any] | None) -> list[Event]:
+def _intents(found: Sequence[Mapping[str, Any]], context: dict[str, Any] | None) -> list[Event]:
     intents = [
         Intent(
             intent["name"],
             [Entity(name, slot["value"]) for name, slot in intent["slots"].items()],
             context=context,
         ).event()
-        for intent in intents_in(outcome.value)
+        for intent in found
     ]
     if len(intents) == 1:
         return intents

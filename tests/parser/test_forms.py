@@ -5,7 +5,7 @@ import json
 import pytest
 
 from genie_dp.parser.answers import REFUSALS, Answer, Reply
-from genie_dp.parser.forms import FORMS, TEXT_FORMS, in_form
+from genie_dp.parser.forms import FORMS, TEXT_FORMS, as_intents, in_form
 
 CALL = {"name": "HassLightSet", "arguments": {"brightness": 40, "name": "desk lamp"}}
 HERE = {"name": "HassTurnOn", "arguments": {"domain": "light", "context": "area+floor"}}
@@ -65,13 +65,18 @@ def test_calls_that_wait_for_each_other_are_no_intents():
     [
         ({"area": "den", "floor": "attic"}, {"area": "den", "floor": "attic"}),
         ({"area": "den"}, None),
-        (None, None),
+        ({}, None),
     ],
 )
 def test_the_place_of_the_speaker_is_filled_in_or_asked_for(place, slots):
-    outcome = in_form(reply([HERE]), "hass", place=place)
+    outcome = as_intents(reply([HERE]), place=place)
     if slots is None:
         assert (outcome.value, outcome.refused) == (None, "no_place")
         return
-    found = outcome.value["intent"]["slots"]
+    found = outcome.value[0]["slots"]
     assert found == {name: {"value": x} for name, x in {"domain": "light", **slots}.items()}
+
+
+def test_without_a_place_nothing_is_said_of_here():
+    assert in_form(reply([HERE]), "hass").refused == "no_place"
+    assert in_form(reply([HERE]), "calls").value == [HERE]

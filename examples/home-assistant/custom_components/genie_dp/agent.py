@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from genie_dp.errors import GenieError
 from genie_dp.parser.answers import Reply
-from genie_dp.parser.forms import in_form, intents_in
+from genie_dp.parser.forms import as_intents
 from genie_dp.parser.parser import Parser
 
 MOST_CHARACTERS = 500  # of a sentence
@@ -114,10 +114,10 @@ class Agent:
             self._asked[conversation] = reply
             while len(self._asked) > _MOST_CONVERSATIONS:
                 self._asked.popitem(last=False)
-        outcome = in_form(reply, "hass", place=place)
+        outcome = as_intents(reply, place=place)
         if outcome.refused:
             return Decision(message=outcome.message, asks=bool(reply.question))
-        return Decision(tuple(intents_in(outcome.value)))
+        return Decision(tuple(outcome.value))
 
 
 def speech_of(states: Sequence[tuple[str, str]], language: str, *, is_query: bool) -> str:
