@@ -24,7 +24,7 @@ from wyoming.ping import Ping, Pong
 from genie_dp import __version__
 from genie_dp.parser.answers import Reply
 from genie_dp.parser.forms import as_intents
-from genie_dp.serve.parse_models import Context, Names, Sentence
+from genie_dp.serve.parse_models import MOST_CHARACTERS, Context, Names
 from genie_dp.serve.parse_requests import refusal_of
 from genie_dp.serve.parse_service import ParseService
 
@@ -59,7 +59,7 @@ class Spoken(BaseModel):
 
     model_config = ConfigDict(strict=True)
 
-    text: Sentence
+    text: str = Field(max_length=MOST_CHARACTERS)
     context: SpokenContext | None = None
 
 

@@ -196,6 +196,7 @@ def test_questions_are_forgotten_after_a_while_and_when_there_are_many():
     [
         ({}, "W003", "text: Field required: send text, and a context"),
         ({"text": 7}, "W003", "text: Input should be a valid string"),
+        ({"text": " "}, "W004", "the sentence is empty: say what is to be done"),
         ({"text": "a " * 65}, "W004", "65 words and signs, more than 64"),
         ({"text": "x" * 9000}, "W004", "text: String should have at most 8000"),
         ({"text": "a", "context": [1]}, "W003", "context: Input should be"),
