@@ -28,6 +28,7 @@ from urllib.parse import urlsplit
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from genie_dp.cli.serve import command
+from genie_dp.languages.library import Signature
 from genie_dp.parser.answers import Answer, Reply
 from genie_dp.recipe import settings_of
 from genie_dp.resources import data_folder
@@ -61,6 +62,10 @@ class FixedParser:
     def schema(self) -> dict[str, Any]:
         """Return a schema that anything fits."""
         return {}
+
+    def functions(self) -> Sequence[Signature]:
+        """Return none."""
+        return ()
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,11 @@ import click
 
 from genie_dp.cli.options import grammar_option, settings_options
 from genie_dp.parser.config import ParseConfig
+from genie_dp.parser.forms import FORMS
 
 if TYPE_CHECKING:
     from genie_dp.parser.answers import Reply
+    from genie_dp.parser.session import ParseSession
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -33,6 +35,10 @@ _PROMPT = "> "
 )  # fmt: skip
 @settings_options(ParseConfig)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a sentence, a line each.")
+@click.option(
+    "--as", "form", type=click.Choice(list(FORMS)),
+    help="Only the first program, in this form, a line each; why there is none on standard error.",
+)  # fmt: skip
 @click.option("--schema", is_flag=True,
               help="Show the JSON Schema of tree and calls, as --json has them.")  # fmt: skip
 @click.option("--device", default="cpu", show_default=True, metavar="NAME",
@@ -55,6 +61,7 @@ def command(
     file: Path | None,
     settings: Mapping[str, Any],
     as_json: bool,
+    form: str | None,
     schema: bool,
     device: str,
     no_english: bool,
@@ -73,6 +80,7 @@ def command(
     genie-dp parse --parser parser "whats the weather like in paris"
     genie-dp parse --parser parser --input sentences.txt --json --count 3
     genie-dp parse --parser parser --tables examples/tables.json
+    genie-dp parse --parser parser --as calls "set the kitchen lights to 40 percent"
     """
     from genie_dp.cli.inputs import load_inputs
     from genie_dp.cli.output import show as show_result
@@ -83,11 +91,13 @@ def command(
 
     if sentence is not None and file is not None:
         raise click.UsageError("give one sentence, or a file with --input, not both")
+    if as_json and form:
+        raise click.UsageError("give --json, which has all of the forms, or --as, not both")
     if schema:
         click.echo(json.dumps(open_parser(_named(folder)).schema(), ensure_ascii=False))
         return
     session = ParseSession.from_folder(
-        ParseConfig(**settings, english=not no_english),
+        ParseConfig(**settings, english=not no_english and form is None),
         _named(folder),
         load_inputs=partial(load_inputs, grammar=grammar, skip_broken=True),
         tables=tables,
@@ -96,12 +106,9 @@ def command(
     )
     is_typed = sys.stdin.isatty()
 
-    def show(reply: "Reply") -> None:
-        if as_json:
-            click.echo(session.as_json(reply))
-        else:
-            with_sentence = sentence is None and not is_typed
-            click.echo(session.as_text(reply, with_sentence=with_sentence))
+    with_sentence = sentence is None and not is_typed
+    how = "json" if as_json else form
+    show = partial(_show, session, how=how, with_sentence=with_sentence)
 
     if file is not None:
         is_pipe = str(file) == "-"
@@ -123,6 +130,19 @@ def command(
                     show(reply)
                 except GenieError as error:
                     click.echo(str(error), err=True)
+
+
+def _show(session: "ParseSession", reply: "Reply", *, how: str | None, with_sentence: bool) -> None:
+    """Print a reply as "json", in a form, or as text for a person."""
+    if how == "json":
+        click.echo(session.as_json(reply))
+    elif how is None:
+        click.echo(session.as_text(reply, with_sentence=with_sentence))
+    else:
+        line, why = session.as_form(reply, how)
+        click.echo(line)
+        if why:
+            click.echo(why, err=True)
 
 
 def _named(folder: Path | None) -> Path:

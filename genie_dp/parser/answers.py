@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 from genie_dp.languages.base import MissingInput
+from genie_dp.languages.library import Signature
 from genie_dp.languages.scope import OUT_OF_SCOPE
 
 if TYPE_CHECKING:
@@ -113,7 +114,15 @@ class Reply:
     @property
     def question(self) -> str:
         """Return what is to be asked: the question of the first missing input, or ""."""
-        return self.missing[0].question if self.refused == MISSING_INPUT else ""
+        is_asked = self.refused == MISSING_INPUT and self.missing
+        return self.missing[0].question if is_asked else ""
+
+    @property
+    def message(self) -> str:
+        """Return what to say to whoever asked, where nothing may be acted on; else ""."""
+        if self.refused is None:
+            return ""
+        return self.question or f"I do not know: {REFUSALS[self.refused]}."
 
     @property
     def alternatives(self) -> tuple[Answer, ...]:
@@ -159,6 +168,9 @@ class SentenceParser(Protocol):
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of the trees and calls of its programs."""
+
+    def functions(self) -> Sequence[Signature]:
+        """Return the functions that its programs may use."""
 
 
 def open_parser(

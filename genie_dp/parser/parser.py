@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
-from genie_dp.languages.library import Library
+from genie_dp.languages.library import Library, Signature
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.types import is_slot
 from genie_dp.models.arrays import SteppedNetwork, open_arrays
@@ -346,6 +346,11 @@ class Parser:
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of `tree` and `calls` of its answers (draft 2020-12)."""
         return self.target.language.schema(self.target.library)
+
+    def functions(self) -> Sequence[Signature]:
+        """Return the functions that its programs may use; none where nothing declares them."""
+        library = self.target.library
+        return library.functions() if library is not None else ()
 
     def score(self, rows: Sequence[Checked]) -> Score:
         """Return how many rows are answered rightly, and the signals of the answers."""

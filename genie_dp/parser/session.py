@@ -13,8 +13,9 @@ from genie_dp.errors import GenieError, Problem, Span, problem_at
 from genie_dp.languages.thingtalk.tables import Tables, effects, read_tables
 from genie_dp.located import read_located
 from genie_dp.parser import folder as files
-from genie_dp.parser.answers import REFUSALS, Answer, Reply
+from genie_dp.parser.answers import Answer, Reply
 from genie_dp.parser.config import ParseConfig
+from genie_dp.parser.forms import TEXT_FORMS, in_form
 from genie_dp.parser.parser import Parser
 from genie_dp.run.collector import leave_to_the_end
 from genie_dp.run.stage import Result
@@ -148,16 +149,26 @@ class ParseSession:
                 answer_fields["effects"] = list(self._effects(answer, self.tables))
         return json.dumps(fields, ensure_ascii=False)
 
+    def as_form(self, reply: Reply, form: str) -> tuple[str, str]:
+        """Return the first program in one of FORMS as a line, and what is to be said of it.
+
+        Of a program that is not to be acted on, or that the form cannot say, the line is "null", or
+        empty where the form is text.
+        """
+        outcome = in_form(reply, form)
+        if form in TEXT_FORMS:
+            return outcome.value or "", outcome.message
+        return json.dumps(outcome.value, ensure_ascii=False), outcome.message
+
     def as_text(self, reply: Reply, *, with_sentence: bool) -> str:
         """Return a reply as lines for a person."""
         lines = [reply.sentence] if with_sentence else []
         answers = reply.answers
-        if reply.question:
-            lines.append(reply.question)
-        elif reply.refused:
+        if reply.refused and not reply.question:
             answers = tuple(x for x in answers if x.confidence >= _WORTH_SAYING)
-            nearest = " The nearest that I can do:" if answers else ""
-            lines.append(f"I do not know: {REFUSALS[reply.refused]}.{nearest}")
+        nearest = " The nearest that I can do:" if answers and not reply.question else ""
+        if reply.message:
+            lines.append(f"{reply.message}{nearest}")
         for answer in answers:
             lines.append(answer.code)
             if english := self._english(answer):

@@ -1,38 +1,32 @@
 """The parse service on the web: /parse, /health, the interface, and a page to try it on."""
 
-import asyncio
-from collections.abc import Coroutine, Sequence
-from typing import Annotated, Any, NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from fastapi import Depends, FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.exceptions import HTTPException as AnyHTTPException
 
 from genie_dp import __version__
-from genie_dp.errors import GenieError, Problem
 from genie_dp.resources import data_folder
 from genie_dp.serve.gate import Gate
 from genie_dp.serve.hosts import HostRule
-from genie_dp.serve.parse_models import Context, Health, ParsedReply, Query, Replies
+from genie_dp.serve.parse_models import Context, ParsedReply, Query, Replies
 from genie_dp.serve.parse_page import docs_page, fragment, page
-from genie_dp.serve.parse_refusals import (
-    Refusal,
-    RefusedError,
-    as_json,
-    of_status,
-    refuse_as_json,
-    responses,
+from genie_dp.serve.parse_refusals import Refusal, as_json, refuse_as_json, responses
+from genie_dp.serve.parse_requests import (
+    GONE,
+    add_health,
+    add_refusals,
+    address_of,
+    is_json,
+    unless_gone,
 )
 from genie_dp.serve.parse_service import ParseService
 
 _PAGES = ("/", "/answer")  # whose refusals are for people
 _ANSWERS = 4  # that the page shows
-_GONE = 499  # as nginx calls a request whose sender went away; nobody gets it
-_TOO_LONG = frozenset(("too_long", "string_too_long"))
-_NO_OBJECT = frozenset(("model_attributes_type", "model_type", "missing", "dict_type"))
-T = TypeVar("T")
 
 
 def parse_app(service: ParseService, *, hosts: HostRule) -> Gate:
@@ -56,40 +50,31 @@ def parse_app(service: ParseService, *, hosts: HostRule) -> Gate:
     return Gate(app, hosts=hosts, access=None, most_bytes=most_bytes, refuse=refuse_as_json)
 
 
-def _is_json(request: Request) -> None:
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise AnyHTTPException(415, "expected JSON, announced as application/json")
-
-
-def _address(request: Request) -> str:
-    return request.client.host if request.client else ""
-
-
 def _add_interface(app: FastAPI, service: ParseService) -> None:
     @app.post(
         "/parse",
         response_model=Replies,
-        dependencies=[Depends(_is_json)],
+        dependencies=[Depends(is_json)],
         responses=responses(400, 413, 415, 422, 429, 500, 503),
         response_description="A reply to each sentence, in their order.",
         summary="Programs for sentences",
     )
     async def parse(query: Query, request: Request) -> Any:
         """Return the programs for each sentence, the most probable first."""
-        replies = await _unless_gone(
+        replies = await unless_gone(
             request,
             service,
             service.parse(
                 query.all(),
                 count=query.count,
                 english=query.english,
-                address=_address(request),
+                address=address_of(request),
                 context=query.context,
                 names=query.names,
+                form=query.form,
             ),
         )
-        return Response(status_code=_GONE) if replies is None else Replies(replies=replies)
+        return Response(status_code=GONE) if replies is None else Replies(replies=replies)
 
     @app.get(
         "/schema",
@@ -100,44 +85,11 @@ def _add_interface(app: FastAPI, service: ParseService) -> None:
         """Return the JSON Schema of trees and calls."""
         return JSONResponse(service.schema())
 
-    @app.get(
-        "/health",
-        response_model=Health,
-        response_description="Sentences are taken.",
-        responses={503: {"description": "None are taken.", "model": Health}},
-        summary="How the service is",
-    )
-    async def health(response: Response) -> Health:
-        """Return whether sentences are taken, what a request may have, and counts."""
-        state = service.health()
-        response.status_code = 200 if state.ready else 503
-        return state
+    add_health(app, service)
 
     @app.get("/docs", include_in_schema=False)
     async def docs(request: Request) -> Response:
         return HTMLResponse(docs_page(app.openapi(), str(request.base_url)))
-
-
-async def _unless_gone(
-    request: Request, service: ParseService, answer: Coroutine[Any, Any, T]
-) -> T | None:
-    """Return an answer; None, and nobody works on it any more, if its asker goes away."""
-    work = asyncio.ensure_future(answer)
-    gone = asyncio.ensure_future(_gone(request))
-    try:
-        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if work.done():
-            return work.result()
-        service.tally.cancelled += 1
-        return None
-    finally:
-        work.cancel()
-        gone.cancel()
-
-
-async def _gone(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 # ---------------------------------------------------------------------------------- the page
@@ -171,14 +123,14 @@ Form = Annotated[Typed, Depends(_read_form)]
 
 def _add_page(app: FastAPI, service: ParseService) -> None:
     async def answer(request: Request, typed: Typed) -> ParsedReply | None:
-        replies: Sequence[ParsedReply] | None = await _unless_gone(
+        replies: Sequence[ParsedReply] | None = await unless_gone(
             request,
             service,
             service.parse(
                 [typed.sentence],
                 count=_ANSWERS,
                 english=True,
-                address=_address(request),
+                address=address_of(request),
                 context=typed.context,
             ),
         )
@@ -233,7 +185,6 @@ def _add_file(app: FastAPI, path: str, content: bytes, kind: str) -> None:
 
 def _add_refusals(app: FastAPI, service: ParseService) -> None:
     def answer(request: Request, refusal: Refusal) -> Response:
-        service.tally.refused += 1
         path = request.url.path
         if path not in _PAGES:
             return as_json(refusal)
@@ -245,46 +196,4 @@ def _add_refusals(app: FastAPI, service: ParseService) -> None:
         )
         return HTMLResponse(content, refusal.status, refusal.headers)
 
-    @app.exception_handler(RefusedError)
-    async def refuse(request: Request, error: RefusedError) -> Response:
-        return answer(request, error.refusal)
-
-    @app.exception_handler(AnyHTTPException)
-    async def refuse_status(request: Request, error: AnyHTTPException) -> Response:
-        refusal_answer = answer(request, of_status(error.status_code, str(error.detail)))
-        # The methods that a path has (RFC 9110, section 15.5.6).
-        refusal_answer.headers.update(error.headers or {})
-        return refusal_answer
-
-    @app.exception_handler(RequestValidationError)
-    async def refuse_shape(request: Request, error: RequestValidationError) -> Response:
-        try:
-            # Nobody may send what is wrong faster than what is right.
-            service.charge(_address(request), 1)
-        except RefusedError as too_fast:
-            return answer(request, too_fast.refusal)
-        return answer(request, _wrong_shape(error))
-
-    @app.exception_handler(GenieError)
-    async def refuse_sentence(request: Request, error: GenieError) -> Response:
-        return answer(request, Refusal(422, error.problems[0]))
-
-    @app.exception_handler(Exception)
-    async def fail(request: Request, error: Exception) -> Response:
-        # Starlette raises it again for the log, which leaves its message out.
-        hint = "the log of the server says where"
-        problem = Problem("W009", "the parser failed at this request", hint=hint)
-        return answer(request, Refusal(500, problem))
-
-
-def _wrong_shape(error: RequestValidationError) -> Refusal:
-    """Return what is wrong with a query, without the values that were sent."""
-    first = error.errors()[0]
-    kind, place = first["type"], first["loc"][1:]  # after "body"
-    if kind == "json_invalid" or (not place and kind in _NO_OBJECT):
-        return of_status(400, "this is no JSON object")
-    message = first["msg"].removeprefix("Value error, ")
-    where = ".".join(map(str, place))[:80]
-    code = "W004" if kind in _TOO_LONG else "W003"
-    text = f"{where}: {message}" if where else message
-    return Refusal(422, Problem(code, text, hint="see /docs for the fields"))
+    add_refusals(app, service, answer)

@@ -2,9 +2,10 @@
 
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from genie_dp.parser.answers import MISSING_INPUT, Answer, Reply
+from genie_dp.parser.forms import FORMS, Outcome, in_form
 
 MOST_SENTENCES = 32  # of a request
 MOST_ANSWERS = 10  # to a sentence
@@ -14,6 +15,26 @@ MOST_CHARACTERS = 8_000  # whatever --max-length is
 _STRICT = ConfigDict(extra="forbid", strict=True)
 Name = Annotated[str, Field(min_length=1, max_length=MOST_NAME)]
 Sentence = Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS)]
+
+
+def _check_number(names: dict[str, list[str]]) -> dict[str, list[str]]:
+    if sum(map(len, names.values())) > MOST_NAMES:
+        raise ValueError(f"give {MOST_NAMES} at most")
+    return names
+
+
+def _check_form(form: str) -> str:
+    if form not in FORMS:
+        raise ValueError(f"expected one of {', '.join(FORMS)}")
+    return form
+
+
+Names = Annotated[
+    dict[str, list[Name]],
+    AfterValidator(_check_number),
+    Field(description=f"Kind of entity -> names of who asks, {MOST_NAMES} at most."),
+]
+Form = Annotated[str, AfterValidator(_check_form)]
 
 
 class Context(BaseModel):
@@ -29,26 +50,39 @@ class Context(BaseModel):
         return Reply("", (), (Answer(self.program, "", "", self.confidence),), MISSING_INPUT)
 
 
-class Query(BaseModel):
-    """Sentences to parse: either one or several."""
+class Asked(BaseModel):
+    """How sentences are to be parsed."""
 
     model_config = _STRICT
+
+    count: int = Field(1, ge=1, le=MOST_ANSWERS, description="Programs for each, at most.")
+    english: bool = Field(False, description="Whether to say each program in English, too.")
+    context: Context | None = Field(None, description="The reply whose question is answered.")
+    names: Names | None = None
+    form: Form | None = Field(
+        None,
+        alias="as",
+        description="Form in which the first program is said as well.",
+        json_schema_extra={"enum": [*FORMS, None]},
+    )
+
+
+class SentenceQuery(Asked):
+    """One sentence to parse."""
+
+    sentence: Sentence = Field(description="What somebody says.")
+
+
+class Query(Asked):
+    """Sentences to parse: either one or several."""
 
     sentence: Sentence | None = Field(None, description="One sentence.")
     sentences: list[Sentence] | None = Field(
         None, min_length=1, max_length=MOST_SENTENCES, description="Several, in one go."
     )
-    count: int = Field(1, ge=1, le=MOST_ANSWERS, description="Programs for each, at most.")
-    english: bool = Field(False, description="Whether to say each program in English, too.")
-    context: Context | None = Field(None, description="The reply whose question is answered.")
-    names: dict[str, list[Name]] | None = Field(
-        None, description=f"Kind of entity -> names of who asks, {MOST_NAMES} at most."
-    )
 
     @model_validator(mode="after")
     def _is_one_of_both(self) -> Self:
-        if sum(map(len, (self.names or {}).values())) > MOST_NAMES:
-            raise ValueError(f"names: give {MOST_NAMES} at most")
         if (self.sentence is None) == (self.sentences is None):
             raise ValueError("give either sentence or sentences")
         return self
@@ -101,6 +135,10 @@ class ParsedReply(BaseModel):
     is_known: bool = Field(description='False is "I do not know".')
     refused: str | None = Field(None, description="Why not: a code such as out_of_scope, unsure.")
     question: str = Field("", description="What is to be asked, where an input is missing.")
+    message: str = Field("", description="What to say to whoever asked, where it is refused.")
+    answer: Any = Field(
+        None, description="The first program in the form that `as` names; null where refused."
+    )
     answers: list[ParsedAnswer]
 
 
@@ -161,19 +199,25 @@ class Problem(BaseModel):
     hint: str
 
 
-def shape_of(reply: Reply, english: tuple[str | None, ...]) -> ParsedReply:
+def shape_of(
+    reply: Reply, english: tuple[str | None, ...] = (), form: str | None = None
+) -> ParsedReply:
     """Return a reply as JSON has it.
 
     Args:
         english: what each program does; shorter where nobody asked.
+        form: in which the first program is said as well; what it cannot say is refused.
     """
+    outcome = in_form(reply, form) if form else Outcome(None, reply.refused, reply.message)
     padded = english + (None,) * (len(reply.answers) - len(english))
     return ParsedReply(
         sentence=reply.sentence,
         tokens=list(reply.tokens),
-        is_known=reply.is_known,
-        refused=reply.refused,
+        is_known=outcome.refused is None,
+        refused=outcome.refused,
         question=reply.question,
+        message=outcome.message,
+        answer=outcome.value,
         answers=[
             ParsedAnswer(
                 program=answer.program,

@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.responses import JSONResponse
 
-from genie_dp.errors import Problem
+from genie_dp.errors import GenieError, Problem
 from genie_dp.serve.parse_models import Problem as Shape
 from genie_dp.serve.parse_rate import whole_seconds
 
@@ -78,6 +78,17 @@ def of_status(status: int, why: str) -> Refusal:
     """
     code, hint = _BY_STATUS.get(status, ("W001", "see /docs for what can be sent"))
     return Refusal(status, Problem(code, why, hint=hint))
+
+
+def of_wrong_sentence(error: GenieError) -> Refusal:
+    """Return the refusal of what the parser refused."""
+    return Refusal(422, error.problems[0])
+
+
+def of_failure() -> Refusal:
+    """Return the refusal of what is a mistake of ours."""
+    hint = "the log of the server says where"
+    return Refusal(500, Problem("W009", "the parser failed at this request", hint=hint))
 
 
 def as_json(refusal: Refusal) -> JSONResponse:

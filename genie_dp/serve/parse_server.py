@@ -5,7 +5,8 @@ What serves is imported when it is needed: commands read the settings from here.
 
 import logging
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -20,9 +21,11 @@ from genie_dp.serve.run import check_serve, serve
 from genie_dp.templates.inputs import Inputs
 
 if TYPE_CHECKING:
+    import socket
+
     from genie_dp.parser.answers import SentenceParser
     from genie_dp.serve.parse_english import English
-    from genie_dp.serve.parse_service import ServiceConfig
+    from genie_dp.serve.parse_service import Names, ParseService, ServiceConfig
 
 _OPEN_WARNING = """\
 warning: others in the network can reach this server, and nobody is asked for a password; what \
@@ -86,6 +89,9 @@ class ParseServerConfig:
         "A sentence that the page offers [some that the parser knows].",
         metavar="SENTENCE",
     )
+    spoken: tuple[str, ...] = setting(
+        ("en",), "Language of the sentences, as wyoming tells it.", metavar="LANG"
+    )
     english: bool = True
 
     def __post_init__(self) -> None:
@@ -96,8 +102,12 @@ class ParseServerConfig:
         """
         check_settings(self)
 
-    def for_service(self, model: str) -> "ServiceConfig":
-        """Return the settings of the service itself, for a parser of this name."""
+    def for_service(self, model: str, names: "Names | None" = None) -> "ServiceConfig":
+        """Return the settings of the service itself, for a parser of this name.
+
+        Args:
+            names: of whoever serves: kind of entity -> names.
+        """
         from genie_dp.serve.parse_batches import BatchConfig
         from genie_dp.serve.parse_rate import RateConfig
         from genie_dp.serve.parse_service import RequestBounds, ServiceConfig
@@ -108,7 +118,40 @@ class ParseServerConfig:
             limits=RequestBounds(tokens=self.max_length, deadline=self.timeout),
             batches=BatchConfig(self.batch_size, self.wait_ms / 1000, self.queue),
             rate=RateConfig() if self.rate is None else RateConfig.for_everybody(self.rate),
+            names=names or {},
+            spoken=self.spoken,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """A way to ask a parser.
+
+    Attributes:
+        libraries: that it needs besides those of pages.
+        extra: which has all of them.
+        address: what a person is told, from the address of the server.
+        says_english: whether it may be asked for programs in English.
+        has_page: whether it shows sentences to try.
+    """
+
+    libraries: tuple[str, ...] = ()
+    extra: str = "serve"
+    address: str = "open {}"
+    says_english: bool = False
+    has_page: bool = False
+
+
+JSON_API, OPENAI_API, MCP_API, WYOMING_API = "json", "openai", "mcp", "wyoming"
+APIS: Mapping[str, Api] = {
+    JSON_API: Api(says_english=True, has_page=True),
+    OPENAI_API: Api(address="base URL {}v1"),
+    MCP_API: Api(("mcp",), "mcp", "MCP at {}mcp", says_english=True),
+    WYOMING_API: Api(("wyoming",), "wyoming", "Wyoming at {}"),
+}
+"""Name of a way -> what is known of it; `json` is our own."""
+STDIO_APIS = frozenset({MCP_API})
+"""Those that may be spoken over standard input and output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,24 +177,37 @@ def run(
     *,
     load_inputs: Callable[[str, Sequence[Path]], Inputs],
     tell: Callable[[str], None],
+    api: str = JSON_API,
+    is_stdio: bool = False,
+    names: Path | None = None,
     has_grammar: bool = False,
     device: str = "cpu",
     threads: int = 1,
 ) -> ParseServerResult:
-    """Serve the parser of a folder over HTTP, until somebody stops it.
+    """Serve the parser of a folder, until somebody stops it.
 
     Args:
         load_inputs: reads the templates that describe programs: of a language, with these skills.
         tell: takes lines for whoever serves, such as the address.
+        api: one of APIS.
+        is_stdio: whether it is spoken over standard input and output.
+        names: file of names for every request, in YAML.
         has_grammar: whether templates were named, so that languages without skills have some.
         device: where the network runs.
         threads: of torch.
 
     Raises:
         GenieError: a library that serves is missing (P200), an address that cannot be listened at
-            (P204), a device that is not there (W020), no parser (N010, N011).
+            (P204), a device that is not there (W020), no parser (N010, N011), a file of names that
+            is none (I013) or has kinds that the parser has not (I012).
     """
-    check_serve()
+    way = APIS[api]
+    check_serve(*way.libraries, extra=way.extra)
+    own: Names = {}
+    if names is not None:
+        from genie_dp.parser.session import read_names
+
+        own = read_names(names)
 
     def load() -> "tuple[SentenceParser, English | None]":
         from genie_dp.parser.parser import Parser
@@ -168,13 +224,17 @@ def run(
             if error.problems[0].code != "N008":
                 raise
             raise GenieError(replace(error.problems[0], code="W020")) from None
+        if own:
+            # Kinds that there are not are told now, and not to whoever asks.
+            parser.parse(["hello"], names=own)
         language, english = parser.target.language, None
-        if config.english and (language.has_skills or has_grammar):
+        if config.english and way.says_english and (language.has_skills or has_grammar):
             english = _describe_by(load_inputs(language.name, parser.skills))
         leave_to_the_end()
         return parser, english
 
-    return serve_parser(load, folder.resolve().name, config, tell=tell)
+    name = folder.resolve().name
+    return serve_parser(load, name, config, tell=tell, api=api, is_stdio=is_stdio, names=own)
 
 
 def _describe_by(inputs: Inputs) -> "English":
@@ -200,6 +260,9 @@ def serve_parser(
     config: ParseServerConfig,
     *,
     tell: Callable[[str], None],
+    api: str = JSON_API,
+    is_stdio: bool = False,
+    names: "Names | None" = None,
 ) -> ParseServerResult:
     """Listen, load, say where, and serve until somebody stops it.
 
@@ -207,31 +270,64 @@ def serve_parser(
         load: gives the parser, and what says programs in English.
         model: name of the parser, for /health and the page.
         tell: takes lines for whoever serves.
+        api: one of APIS.
+        is_stdio: whether it is spoken over standard input and output; then nothing listens.
+        names: for every request: kind of entity -> names.
     """
-    from genie_dp.serve.parse_app import parse_app
-    from genie_dp.serve.parse_page import known_examples
     from genie_dp.serve.parse_service import ParseService
 
-    with listen(config.host, config.port) as bound:
-        # An address that is taken is told before anybody waits for the parser.
+    # An address that is taken is told before anybody waits for the parser.
+    with nullcontext() if is_stdio else listen(config.host, config.port) as bound:
         parser, english = load()
-        settings = config.for_service(model)
-        if not settings.examples:
+        settings = config.for_service(model, names)
+        if APIS[api].has_page and not settings.examples:
+            from genie_dp.serve.parse_page import known_examples
+
             settings = replace(settings, examples=known_examples(parser))
         service = ParseService(parser, settings, english)
         keep_texts_out_of_logs()
         try:
-            if not is_loopback(config.host):
-                tell(_OPEN_WARNING)
-            tell(f"open {address_of(bound, config.host)} (Ctrl+C ends)")
-            app = parse_app(service, hosts=rule_for(config.host, config.allow_hosts))
-            serve(app, bound, patience=round(config.timeout) + 1)
+            if bound is None:
+                from genie_dp.serve.parse_mcp import serve_stdio
+
+                serve_stdio(service)
+            else:
+                _serve_at(bound, service, config, api, tell)
         except KeyboardInterrupt:
             pass
         finally:
             service.close(config.timeout)
     tally = service.tally
     return ParseServerResult(tally.requests, tally.sentences, tally.known, tally.refused)
+
+
+def _serve_at(
+    bound: "socket.socket",
+    service: "ParseService",
+    config: ParseServerConfig,
+    api: str,
+    tell: Callable[[str], None],
+) -> None:
+    if not is_loopback(config.host):
+        tell(_OPEN_WARNING)
+    address = address_of(bound, config.host)
+    if api == WYOMING_API:
+        address = address.replace("http:", "tcp:").rstrip("/")
+    tell(f"{APIS[api].address.format(address)} (Ctrl+C ends)")
+    patience = round(config.timeout) + 1
+    if api == WYOMING_API:
+        from genie_dp.serve.parse_wyoming import serve_wyoming
+
+        serve_wyoming(service, bound, patience=patience)
+        return
+    hosts = rule_for(config.host, config.allow_hosts)
+    if api == OPENAI_API:
+        from genie_dp.serve.parse_openai import openai_app as app_of
+    elif api == MCP_API:
+        from genie_dp.serve.parse_mcp import mcp_app as app_of
+    else:
+        from genie_dp.serve.parse_app import parse_app as app_of
+    serve(app_of(service, hosts=hosts), bound, patience=patience)
 
 
 # Logs hold nothing that people typed: of an error, its kind and the lines of code it went through.

@@ -3,9 +3,10 @@
 import asyncio
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from genie_dp import __version__
@@ -22,6 +23,8 @@ from genie_dp.serve.parse_english import English
 from genie_dp.serve.parse_rate import Buckets, RateConfig
 from genie_dp.serve.parse_refusals import make_refusal
 
+Names = Mapping[str, Sequence[str]]
+"""Kind of entity -> names."""
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _CHARACTERS = 8  # of a token with its space; English has 5 to 6
 
@@ -57,6 +60,8 @@ class ServiceConfig:
     Attributes:
         model: name of the parser, as /health tells it.
         examples: sentences that the page offers.
+        names: those of whoever serves, for every request.
+        spoken: languages of the sentences, such as "en".
         clock: seconds that go on whatever the date is.
     """
 
@@ -65,6 +70,8 @@ class ServiceConfig:
     limits: RequestBounds = RequestBounds()
     batches: BatchConfig = BatchConfig()
     rate: RateConfig = RateConfig()
+    names: Names = field(default_factory=dict)
+    spoken: tuple[str, ...] = ("en",)
     clock: Callable[[], float] = time.monotonic
 
 
@@ -106,9 +113,10 @@ class ParseService:
         english: bool,
         address: str,
         context: parse_models.Context | None = None,
-        names: Mapping[str, Sequence[str]] | None = None,
+        names: Names | None = None,
+        form: str | None = None,
     ) -> list[parse_models.ParsedReply]:
-        """Return a reply to each sentence.
+        """Return a reply to each sentence, as JSON has it.
 
         Args:
             count: programs for each, at most.
@@ -116,6 +124,37 @@ class ParseService:
             address: who asks, for the limit of the rate.
             context: the reply whose question the sentences answer.
             names: kind of entity -> names that belong to who asks.
+            form: one of FORMS, in which the first program is said as well.
+
+        Raises:
+            RefusedError, GenieError: as `ask`.
+        """
+        replies = await self.ask(
+            sentences,
+            count=count,
+            address=address,
+            context=context.as_reply() if context else None,
+            names=names,
+        )
+        described: Iterator[str | None] = iter(())
+        if english and self.english is not None:
+            programs = [answer.code for reply in replies for answer in reply.answers]
+            described = iter(await self.english.describe_all(programs))
+        return [
+            parse_models.shape_of(reply, tuple(islice(described, len(reply.answers))), form)
+            for reply in replies
+        ]
+
+    async def ask(
+        self,
+        sentences: Sequence[str],
+        *,
+        count: int = 1,
+        address: str,
+        context: Reply | None = None,
+        names: Names | None = None,
+    ) -> list[Reply]:
+        """Return a reply to each sentence: here every request becomes an answer.
 
         Raises:
             RefusedError: W004 too long, W005 too fast, W006 too many wait, W007 too slow, W008 end.
@@ -125,9 +164,7 @@ class ParseService:
         self.check(sentences)
         self.tally.requests += 1
         self.tally.sentences += len(sentences)
-        futures = self._submit(
-            sentences, ParseWays(count, context.as_reply() if context else None, names)
-        )
+        futures = self._submit(sentences, ParseWays(count, context, self._with_own(names)))
         try:
             async with asyncio.timeout(self.config.limits.deadline):
                 replies = await asyncio.gather(*map(asyncio.wrap_future, futures))
@@ -142,13 +179,14 @@ class ParseService:
             for future in futures:
                 future.cancel()
         self.tally.known += sum(reply.is_known for reply in replies)
-        if not english or self.english is None:
-            return [parse_models.shape_of(reply, ()) for reply in replies]
-        programs = [answer.code for reply in replies for answer in reply.answers]
-        described = iter(await self.english.describe_all(programs))
-        return [
-            parse_models.shape_of(r, tuple(next(described) for _ in r.answers)) for r in replies
-        ]
+        return replies
+
+    def _with_own(self, names: Names | None) -> Names | None:
+        """Return the names of whoever asks with those of the server."""
+        own = self.config.names
+        if not own or not names:
+            return own or names
+        return {kind: [*own.get(kind, ()), *names.get(kind, ())] for kind in {**own, **names}}
 
     def check(self, sentences: Sequence[str]) -> None:
         """Raise RefusedError (W004) for an empty sentence, or one that is too long."""

@@ -1,6 +1,7 @@
 """Serves an app until somebody stops it."""
 
 import socket
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from genie_dp.errors import GenieError, Problem
@@ -11,16 +12,20 @@ if TYPE_CHECKING:
 _MOST_CONNECTIONS = 200
 
 
-def check_serve() -> None:
-    """Raise GenieError (P200) where the libraries that serve pages are not installed."""
+def check_serve(*libraries: str, extra: str = "serve") -> None:
+    """Raise GenieError (P200) where the libraries that serve are not installed.
+
+    Args:
+        libraries: that are needed besides those of pages.
+        extra: which has all of them.
+    """
     try:
-        import fastapi
-        import uvicorn
+        for library in ("fastapi", "uvicorn", *libraries):
+            import_module(library)
     except ImportError as error:
-        hint = "pip install 'genie_dp[serve]'"
-        message = f"serving pages needs {error.name}"
+        hint = f"pip install 'genie_dp[{extra}]'"
+        message = f"serving needs {error.name}"
         raise GenieError(Problem("P200", message, hint=hint)) from None
-    del fastapi, uvicorn
 
 
 def serve(app: "ASGIApp", bound: socket.socket, *, patience: int = 5) -> None:
@@ -38,7 +43,7 @@ def serve(app: "ASGIApp", bound: socket.socket, *, patience: int = 5) -> None:
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        lifespan="off",
+        lifespan="auto",
         ws="none",
         limit_concurrency=_MOST_CONNECTIONS,
         timeout_graceful_shutdown=patience,

@@ -25,6 +25,7 @@ from tests.parser.parser_setup import (  # noqa: E402
     INBOX,
     MAIL,
     RECIPE,
+    SEND,
     WORDS,
     rows,
     train,
@@ -329,6 +330,31 @@ def test_what_is_far_from_everything_is_not_said_as_the_nearest(trained, capsys)
     said = parse(capsys, trained, "zebra umbrella quartz", "--threshold", "1", "--count", "5").out
     assert said.startswith("I do not know")
     assert not re.search(r"confidence 0\.0[0-4]", said)
+
+
+def test_programs_are_printed_in_the_form_of_those_who_act_on_them(trained, tmp_path, capsys):  # noqa: F811
+    file = tmp_path / "sentences.txt"
+    file.write_text("send a@b.org a mail about lunch\nshow mail about lunch\n")
+    found = parse(capsys, trained, "--input", file, "--as", "calls", "--threshold", "0")
+    mail = {"subject": "lunch", "to": "a@b.org"}
+    assert [json.loads(line) for line in found.out.splitlines()] == [
+        [{"name": SEND, "arguments": mail}],
+        None,
+    ]
+    assert "it cannot be said as calls of tools" in found.err
+    found = parse(capsys, trained, "--input", file, "--as", "hass", "--threshold", "0")
+    slots = {name: {"value": value} for name, value in mail.items()}
+    assert json.loads(found.out.splitlines()[0]) == {"intent": {"name": SEND, "slots": slots}}
+    found = parse(capsys, trained, "show mail about lunch", "--as", "tokens", "--threshold", "0")
+    assert found.out == f"{LUNCH}\n"
+    found = parse(capsys, trained, "show mail about lunch", "--as", "program", "--threshold", "1")
+    assert found.out == "\n"
+    assert "I do not know" in found.err
+
+
+def test_a_form_and_json_exclude_each_other(trained, capsys):  # noqa: F811
+    found = parse(capsys, trained, "hm", "--as", "calls", "--json", code=2)
+    assert "give --json, which has all of the forms, or --as, not both" in found.err
 
 
 def test_json_has_a_line_for_each_sentence_of_a_file(trained, tmp_path, capsys):  # noqa: F811

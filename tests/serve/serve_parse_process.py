@@ -15,10 +15,11 @@ from genie_dp.cli.serve import command
 from genie_dp.recipe import settings_of
 from genie_dp.serve.parse_english import English
 from genie_dp.serve.parse_server import ParseServerConfig, serve_parser
-from tests.serve.serve_parsers import EchoParser, FailingParser
+from tests.serve.serve_parsers import EchoParser, FailingParser, ToolParser
 
 EXAMPLE = "list my Dropbox files"
 ROOT = Path(__file__).parents[2]
+MAIN = "import sys; from tests.serve.serve_parse_process import main; main(*sys.argv[1:])"
 
 
 class FileGatedParser(EchoParser):
@@ -42,8 +43,11 @@ def wait_for(path):
     raise AssertionError(f"{path} never came")
 
 
-def config_of(arguments):
-    options = command.make_context("serve", list(arguments)).params
+def options_of(arguments):
+    return command.make_context("serve", list(arguments)).params
+
+
+def config_of(options):
     settings = {name: options[name] for name in settings_of(ParseServerConfig)}
     return ParseServerConfig(**{n: v for n, v in settings.items() if v not in (None, ())})
 
@@ -52,11 +56,21 @@ def main(kind, *arguments):
     parser = {
         "echo": EchoParser,
         "failing": FailingParser,
+        "tool": ToolParser,
         "gated": lambda: FileGatedParser(arguments[0]),
     }[kind]()
     english = English(lambda code: f"in English: {code}")
     tell = partial(click.echo, err=True)
-    show(serve_parser(lambda: (parser, english), "tiny", config_of(arguments), tell=tell))
+    options = options_of(arguments)
+    result = serve_parser(
+        lambda: (parser, english),
+        "tiny",
+        config_of(options),
+        tell=tell,
+        api=options["api"],
+        is_stdio=options["stdio"],
+    )
+    show(result)
 
 
 class ParseServer:
@@ -64,9 +78,8 @@ class ParseServer:
 
     def __init__(self, folder, *options, parser="echo", port=0):
         arguments = [parser, str(folder), "--port", str(port), "--example", EXAMPLE, *options]
-        module = "import sys; from tests.serve.serve_parse_process import main; main(*sys.argv[1:])"
         self.process = subprocess.Popen(
-            [sys.executable, "-c", module, *arguments],
+            [sys.executable, "-c", MAIN, *arguments],
             stderr=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -75,7 +88,7 @@ class ParseServer:
         self.said = []
         for line in self.process.stderr:
             self.said.append(line.rstrip("\n"))
-            if found := re.match(r"open (\S+) ", line):
+            if found := re.match(r"(?:open|.* at) (\S+) ", line):
                 self.url = found[1]
                 self.port = urlsplit(self.url).port
                 return

@@ -5,6 +5,8 @@ import threading
 from starlette.testclient import TestClient
 
 from genie_dp.languages.base import MissingInput
+from genie_dp.languages.library import Parameter, Signature
+from genie_dp.languages.types import NUMBER, STRING
 from genie_dp.parser.answers import MISSING_INPUT, Answer, Reply
 from genie_dp.serve.hosts import rule_for
 from genie_dp.serve.parse_app import parse_app
@@ -45,6 +47,51 @@ class EchoParser:
 
     def schema(self):
         return {"type": "object"}
+
+    def functions(self):
+        room, level = Parameter("room", "in req", STRING), Parameter("level", "in opt", NUMBER)
+        return (Signature("", "lights.set", "action", (room, level)),)
+
+
+def call(name, step=None, **arguments):
+    return {"name": name, "arguments": arguments} | ({"step": step} if step else {})
+
+
+# What `ToolParser` takes sentences for; None is a program that is more than calls.
+CALLED = {
+    "hall light": [call("lights.set", room="hall")],
+    "all lights": [call("lights.set", room="hall"), call("lights.set", room="den", level=40)],
+    "mail tea": [
+        call("find", 1, words=["tea"]),
+        call("send", 2, to={"$result": 1, "path": ["mails", 0]}),
+    ],
+    "lights here": [call("HassTurnOn", domain="light", context="area")],
+    "when it rains": None,
+}
+
+
+class ToolParser(EchoParser):
+    """Knows the sentences of CALLED; "heat" lacks its degrees, which a number gives."""
+
+    def parse(self, sentences, *, count=1, context=None, names=None):
+        self.batches.append((tuple(sentences), context, names))
+        return [self.reply(sentence, context) for sentence in sentences]
+
+    def reply(self, sentence, context):
+        words = tuple(sentence.split())
+        if sentence in CALLED:
+            return self.known(sentence, CALLED[sentence], f"program of {sentence}")
+        if context is not None and sentence.isdigit():
+            return self.known(sentence, [call("heat", degrees=int(sentence))], context.program)
+        if sentence == "heat":
+            missing = (MissingInput("heat", "degrees", "Number", "How warm?"),)
+            answer = Answer("heat( degrees= $? )", "heat()", "x", 0.9, missing=missing, calls=[])
+            return Reply(sentence, words, (answer,), MISSING_INPUT)
+        return Reply(sentence, words, (), "out_of_scope")
+
+    def known(self, sentence, calls, program):
+        answer = Answer(program, program, "x", 0.9, calls=calls)
+        return Reply(sentence, tuple(sentence.split()), (answer,))
 
 
 class AskingParser(EchoParser):

@@ -26,6 +26,7 @@ from tests.serve.serve_parsers import (
     EchoParser,
     FailingParser,
     GatedParser,
+    ToolParser,
     client_of,
     program_of,
     service_of,
@@ -107,6 +108,41 @@ def test_a_context_without_confidence_is_refused_by_name(browser):
     assert message == "context.confidence: Field required"
 
 
+@pytest.mark.parametrize(
+    ("sentence", "form", "refused", "answer"),
+    [
+        ("hall light", "calls", None, [{"name": "lights.set", "arguments": {"room": "hall"}}]),
+        ("hall light", "program", None, "program of hall light"),
+        ("when it rains", "calls", "not_in_form", None),
+        ("when it rains", "program", None, "program of when it rains"),
+        ("lights here", "hass", "no_place", None),
+        ("zork", "calls", "out_of_scope", None),
+        ("heat", "calls", "missing_input", None),
+    ],
+)
+def test_a_form_that_is_asked_for_comes_with_the_reply(sentence, form, refused, answer):
+    service = service_of(ToolParser())
+    told = client_of(service).post("/parse", json={"sentence": sentence, "as": form}).json()
+    service.close(20)
+    [reply] = told["replies"]
+    assert (reply["refused"], reply["answer"]) == (refused, answer)
+    assert reply["is_known"] is (refused is None)
+    assert bool(reply["message"]) is (refused is not None)
+
+
+def test_names_of_the_server_are_for_every_request():
+    parser = ToolParser()
+    service = service_of(parser, names={"room": ["attic"]})
+    browser = client_of(service)
+    browser.post("/parse", json={"sentence": "a"})
+    browser.post("/parse", json={"sentence": "a", "names": {"room": ["den"], "song": ["x"]}})
+    service.close(20)
+    assert [names for _, _, names in parser.batches] == [
+        {"room": ["attic"]},
+        {"room": ["attic", "den"], "song": ["x"]},
+    ]
+
+
 def test_the_schema_of_programs_is_there(browser):
     assert browser.get("/schema").json() == {"type": "object"}
 
@@ -133,6 +169,7 @@ def test_not_knowing_is_an_answer(browser):
         ({"sentence": "a", "count": 0}, "count: Input should be greater than or equal to 1"),
         ({"sentence": "a", "count": 11}, "count: Input should be less than or equal to 10"),
         ({"sentence": 7}, "sentence: Input should be a valid string"),
+        ({"sentence": "a", "as": "song"}, "as: expected one of program, tokens, tree, calls, hass"),
         ({"sentence": "a", "english": 1}, "english: Input should be a valid boolean"),
         ({"sentences": "abc"}, "sentences: Input should be a valid list"),
         ({"sentence": "a", "names": {"room": ["x"] * 501}}, "names: give 500 at most"),
@@ -220,6 +257,7 @@ def test_openapi_lists_the_routes_and_every_refusal(browser):
         "english",
         "context",
         "names",
+        "as",
     }
 
 

@@ -1,5 +1,7 @@
 """`genie-dp serve` with a parser of its own folder, from training to an answer."""
 
+import asyncio
+import json
 import re
 import signal
 import subprocess
@@ -73,6 +75,48 @@ def test_its_name_is_that_of_its_folder(server):
     told = server.get("/health").json()
     assert (told["model"], told["english"]) == ("tiny", True)
     assert "tiny" in server.get("/").text
+
+
+def test_a_trained_parser_is_asked_over_the_model_context_protocol(folder):
+    mcp = pytest.importorskip("mcp")
+    where = mcp.StdioServerParameters(
+        command=sys.executable,
+        args=["-c", COMMAND_LINE, "serve", str(folder), "--api", "mcp", "--stdio"],
+        env={"PYTHONPATH": ":".join(sys.path)},
+    )
+
+    async def ask():
+        async with mcp.Client(where) as client:
+            result = await client.call_tool("parse", {"sentence": ROWS[0][0]})
+            read = await client.read_resource("genie-dp://library")
+            return result.structured_content, json.loads(read.contents[0].text)
+
+    reply, library = asyncio.run(ask())
+    assert reply["sentence"] == ROWS[0][0]
+    assert reply["answers"]
+    names = [function["name"] for function in library["functions"]]
+    assert "@com.dropbox.list_folder" in names
+
+
+@pytest.mark.parametrize(("api", "library"), [("mcp", "mcp"), ("wyoming", "wyoming")])
+def test_a_way_whose_library_is_not_there_is_refused(tmp_path, monkeypatch, capsys, api, library):
+    monkeypatch.setitem(sys.modules, library, None)
+    assert cli.run(["serve", str(tmp_path), "--api", api, "--port", "0"]) == 1
+    error = capsys.readouterr().err
+    assert f"error[P200]: serving needs {library}" in error
+    assert f"pip install 'genie_dp[{api}]'" in error
+
+
+def test_standard_input_goes_with_mcp_alone(tmp_path, capsys):
+    assert cli.run(["serve", str(tmp_path), "--api", "openai", "--stdio"]) == 2
+    assert "--stdio goes with --api mcp" in capsys.readouterr().err
+
+
+def test_names_of_a_kind_that_the_parser_has_not_are_refused_at_the_start(folder, tmp_path, capsys):
+    (tmp_path / "names.yaml").write_text("planet: [mars]\n")
+    arguments = ["serve", str(folder), "--port", "0", "--names", str(tmp_path / "names.yaml")]
+    assert cli.run(arguments) == 1
+    assert "error[I012]" in capsys.readouterr().err
 
 
 def test_a_folder_without_a_parser_is_refused(tmp_path, capsys):

@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.calls import ast
-from genie_dp.languages.calls.structure import plain
-from genie_dp.languages.calls.text import reference_text
+from genie_dp.languages.calls.structure import part_of_result, plain
 
 Tools = Callable[[str, Mapping[str, Any]], Any]
 """Takes the name of a tool and its arguments as JSON has them; returns the result as JSON."""
@@ -53,7 +52,7 @@ def simulate(program: ast.Program, tools: Tools) -> list[RecordedCall]:
 def _value(value: ast.Value, results: list[Any]) -> Any:
     match value:
         case ast.Reference():
-            return _result(value, results)
+            return part_of_result(results, value.call, value.path, value.span)
         case ast.Open() | ast.Hole() | ast.Slot():
             message = "a value is still to be asked for"
             raise GenieError(Problem("Z062", message, value.span, "give it before the call"))
@@ -63,21 +62,3 @@ def _value(value: ast.Value, results: list[Any]) -> Any:
             return {part.name: _value(part.value, results) for part in fields}
         case _:
             return plain(value)
-
-
-def _result(value: ast.Reference, results: list[Any]) -> Any:
-    shown = reference_text(value)
-    if not 1 <= value.call <= len(results):
-        message = f"there is no earlier call {value.call} to take {shown} from"
-        raise GenieError(Problem("Z036", message, value.span))
-    found = results[value.call - 1]
-    for part in value.path:
-        if isinstance(found, Mapping) and str(part) in found:
-            found = found[str(part)]
-        elif isinstance(found, list) and isinstance(part, int) and part < len(found):
-            found = found[part]
-        else:
-            hint = did_you_mean(str(part), found) if isinstance(found, Mapping) else None
-            message = f"the result of call {value.call} has no {part!r}, which {shown} takes"
-            raise GenieError(Problem("Z061", message, value.span, hint))
-    return found

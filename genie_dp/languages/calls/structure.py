@@ -1,10 +1,10 @@
 """Calls as JSON: for those who act on them, and from those who have them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, assert_never
 
-from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.calls import ast
 
 if TYPE_CHECKING:
@@ -79,6 +79,64 @@ def plain_number(number: Decimal) -> int | float:
 
 def _is_result(name: str) -> bool:
     return name.startswith("$") and name.lstrip("$") == RESULT[1:]
+
+
+def with_results(arguments: Any, results: Sequence[Any]) -> Any:
+    """Return arguments, as `calls` gives them, with results in the place of references.
+
+    Args:
+        results: of the calls before, as JSON.
+
+    >>> with_results({"to": {"$result": 1, "path": ["mails", 0]}}, [{"mails": ["a@b.org"]}])
+    {'to': 'a@b.org'}
+    >>> with_results({"x": {"$$result": 1}}, [])
+    {'x': {'$result': 1}}
+
+    Raises:
+        GenieError: Z036, there is no such call before; Z061, a result lacks the part.
+    """
+    match arguments:
+        case {"$result": int(number), "path": list(path)} if len(arguments) == 2:
+            return part_of_result(results, number, path)
+        case {"$result": int(number)} if len(arguments) == 1:
+            return part_of_result(results, number, ())
+        case dict():
+            return {
+                name[1:] if _is_result(name) and name != RESULT else name: with_results(x, results)
+                for name, x in arguments.items()
+            }
+        case list():
+            return [with_results(item, results) for item in arguments]
+        case _:
+            return arguments
+
+
+def part_of_result(
+    results: Sequence[Any], call: int, path: Iterable[str | int], span: Span | None = None
+) -> Any:
+    """Return a part of the result of a call, counted from 1.
+
+    Args:
+        span: where a program refers to it.
+
+    Raises:
+        GenieError: Z036, there is no such call before; Z061, the result lacks the part.
+    """
+    shown = ".".join(map(str, (f"${call}", *path)))
+    if not 1 <= call <= len(results):
+        message = f"there is no earlier call {call} to take {shown} from"
+        raise GenieError(Problem("Z036", message, span))
+    found = results[call - 1]
+    for part in path:
+        if isinstance(found, Mapping) and str(part) in found:
+            found = found[str(part)]
+        elif isinstance(found, list) and isinstance(part, int) and part < len(found):
+            found = found[part]
+        else:
+            hint = did_you_mean(str(part), found) if isinstance(found, Mapping) else None
+            message = f"the result of call {call} has no {part!r}, which {shown} takes"
+            raise GenieError(Problem("Z061", message, span, hint))
+    return found
 
 
 # --------------------------------------------------------------------------------- from JSON
