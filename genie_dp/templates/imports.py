@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.library import Library
 from genie_dp.run.stage import Result
+from genie_dp.skills.imported import Note
 from genie_dp.templates.skeletons import write_files
 from genie_dp.texts import read_text
 
@@ -71,22 +72,6 @@ class Source:
             read = _read_yaml if path.suffix in _YAML else _read_json
             self._read["document"] = read(self.text(), str(path))
         return self._read["document"]
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """What a person should look at.
-
-    Attributes:
-        path: where it stands in the source, such as "tools.3.parameters.level" or "intents.yaml:7".
-        text: a sentence.
-        sort: "guess", what was made up; "left out", what is not there; "changed", what is said in
-            another way.
-    """
-
-    path: str
-    text: str
-    sort: Literal["guess", "left out", "changed"] = "guess"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +133,16 @@ def _is_server(source: Source) -> bool:
 
 KINDS: tuple[SourceKind, ...] = (
     SourceKind(
+        "openapi", "an OpenAPI document, in JSON or YAML", _is_openapi,
+        "genie_dp.templates.import_tools:import_openapi",
+    ),
+    SourceKind(
         "tools", "a list of tools in JSON: OpenAI, Anthropic, MCP", _is_tools,
         "genie_dp.templates.import_tools:import_tools",
+    ),
+    SourceKind(
+        "mcp", "an MCP server: its URL, or the command that starts it", _is_server,
+        "genie_dp.templates.import_tools:import_server",
     ),
 )  # fmt: skip
 
@@ -279,11 +272,13 @@ def project_text(imported: Imported) -> str:
 _SORTS = {
     "left out": "Left out",
     "changed": "Changed",
+    "not checked": "Not checked",
     "guess": "Guessed",
 }
 _MEANINGS = {
     "left out": "The source has it, and what was written has not.",
     "changed": "It is said in another way than in the source.",
+    "not checked": "The schemas say it, and calls need not obey.",
     "guess": "The source does not say it. Read these, and mend them in the files.",
 }
 
