@@ -167,14 +167,14 @@ def _is_read(type_: ValueType) -> bool:
             return any(map(_is_read, (*type_.options, *(f.type for f in type_.fields))))
 
 
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def words_of(name: str) -> str:
     """Return a name in words.
 
-    >>> words_of("maxTemperature_of-room"), words_of("x")
-    ('max temperature of room', 'x')
+    >>> words_of("maxTemperature_of-room"), words_of("getUSAddress")
+    ('max temperature of room', 'get us address')
     """
     return " ".join(re.findall(r"[^\W_]+", _HUMP.sub(" ", name))).lower()
 
