@@ -40,7 +40,8 @@ def load_library(
 
     Args:
         source: folders of skills, a file of declarations (`*.sexpr`), files of tools (`*.json`), or
-            "shipped" for the skills that come with genie_dp. Several may be given.
+            "shipped" for the skills that come with genie_dp. Several may be given. Or one source of
+            tools to import (docs/import.md): an OpenAPI document, or an MCP server.
         language: of the programs; None for what the source is: S-expressions for a file of
             declarations, calls for tools, else ThingTalk.
         skip_broken: leave skills with mistakes out; `library.skipped` names them.
@@ -48,6 +49,10 @@ def load_library(
     Raises:
         GenieError: mistakes in any of the files, with their places.
     """
+    from genie_dp.templates import imports
+
+    if isinstance(source, str | Path) and imports.is_foreign(source):
+        return imports.library_of(imports.Source(str(source), skip_broken=skip_broken))
     return files.library_from(source, language=language, skip_broken=skip_broken)
 
 

@@ -678,6 +678,9 @@ class _Writer:
             return " / ".join(switch_phrases(label_of(part.path[-1])))
         before = {" ".join(wording.rest[max(0, i - 1) : i]) for i in range(len(wording.rest))}
         text = phrase_of(part, wording.verb if "search" not in wording.rest else "search")
+        thing = [word for word in wording.rest if word not in words.DETERMINERS]
+        if wording.verb in words.SETTING_VERBS and label_of(part.path[-1]) == " ".join(thing):
+            text = f"to ${{{part.name}}}"
         start = text.partition("${")[0].strip()
         is_again = start in before and f"{start} ${{" in " ".join(wording.rest)
         if start != "with" and (start in used or is_again):

@@ -31,7 +31,8 @@ VERBS = (
         lint login logout outline paginate prune rank refine refund regenerate reload repair reset
         route serve setup sign sort speak store submit suspend test toggle trace trade tune unmount
         verify heat cool warm cook brew water feed charge ride drive rent hire call dial whisper
-        increment decrement calibrate clip blur crop invert adjust empty fill wipe standardize authenticate reverse block demote enroll confirm complete"""
+        increment decrement calibrate clip blur crop invert adjust empty fill wipe
+        standardize authenticate reverse block demote enroll confirm complete"""
     )
 ) - _words("file page name light message heart ring google text mail note load stage star count")
 # Those that are verbs wherever they stand in a name.
@@ -57,6 +58,7 @@ MAKING_VERBS = _words(
     """create add make generate send write insert draw schedule register post publish compose
     draft new book reserve order build plot render produce submit"""
 )
+SETTING_VERBS = _words("set change update switch adjust turn")
 SEEKING_VERBS = _words("search find look query explore discover scan browse")
 SPEAKING_VERBS = MAKING_VERBS | _words("reply respond answer comment tell say notify message")
 SYNONYMS = {

@@ -25,9 +25,10 @@ def import_tools(source: Source) -> Imported:
         GenieError: mistakes in the tools (Z020 to Z028).
     """
     document = source.document()
-    text = source.text()
     if document is None:  # no file
         raise GenieError(Problem("R080", f"{source.given} is no file of tools"))
+    is_json = source.given.endswith(".json")  # else mistakes have no place
+    text = source.text() if is_json else None
     return _import(FoundTools(document, (), _places(document)), source, text)
 
 
@@ -165,7 +166,8 @@ def tools_text(library: ToolLibrary, given: Mapping[str, Json]) -> str:
 
 def _canonical(tool: Tool, given: Json) -> Json:
     shown: dict[str, Any] = {"name": tool.name, "description": tool.description}
-    shown["inputSchema"] = dict(tool.schema) or {"type": "object", "properties": {}}
+    none = {"type": "object", "properties": {}, "additionalProperties": tool.others is not None}
+    shown["inputSchema"] = dict(tool.schema) or none
     if tool.result_schema:
         shown["outputSchema"] = tool.result_schema
     if tool.is_query:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.languages.calls.library import SCHEMAS
 from genie_dp.languages.library import Library
 from genie_dp.run.stage import Result
 from genie_dp.skills.imported import Note
@@ -120,8 +121,10 @@ def _is_openapi(source: Source) -> bool:
 
 def _is_tools(source: Source) -> bool:
     document = source.document()
-    is_one = isinstance(document, Mapping) and {"tools", "functions", "name"} & document.keys()
-    return isinstance(document, list) or bool(is_one)
+    if not isinstance(document, Mapping):
+        return isinstance(document, list)
+    is_one = "name" in document and {"description", *SCHEMAS} & document.keys()
+    return bool(is_one or {"tools", "functions", "function"} & document.keys())
 
 
 def _is_server(source: Source) -> bool:
@@ -183,6 +186,17 @@ def import_source(source: Source, *, kind: str | None = None) -> Imported:
     module, _, name = kind_of(source, kind).importer.partition(":")
     importer: Callable[[Source], Imported] = getattr(import_module(module), name)
     return importer(source)
+
+
+def is_foreign(given: Path | str) -> bool:
+    """Tell whether a library can be had from a source only by importing it: no file has it."""
+    source = Source(str(given))
+    path = source.path
+    if path is None:
+        return source.is_url or " " in source.given
+    if path.suffix in _YAML:
+        return True
+    return path.suffix == ".json" and _is_openapi(source)
 
 
 def library_of(source: Source, *, kind: str | None = None) -> Library:

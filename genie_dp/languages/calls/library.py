@@ -219,11 +219,11 @@ def read_tools(
 
 
 _FORM = '[{"name": "light", "description": "..", "parameters": {"type": "object", ..}}]'
-_SCHEMAS = ("parameters", "inputSchema", "input_schema")
+SCHEMAS = ("parameters", "inputSchema", "input_schema")
 _MOST_RESULT_PARTS = 300  # of a result's schema that is kept as it was given
 _RESULTS = ("outputSchema", "output_schema", "output", "returns")
 _TOOL_KEYS = frozenset((
-    *_SCHEMAS, *_RESULTS, "name", "description", "title", "type", "function", "annotations",
+    *SCHEMAS, *_RESULTS, "name", "description", "title", "type", "function", "annotations",
     "strict", "cache_control", "_meta", "meta", "icons", "execution", "examples",
 ))  # fmt: skip
 
@@ -346,7 +346,7 @@ class _Reader:
             del self.errors[before:]
 
     def _read_tool(self, name: str, given: Json, path: js.Path) -> Tool:
-        key = next((key for key in _SCHEMAS if given.get(key) is not None), "parameters")
+        key = next((key for key in SCHEMAS if given.get(key) is not None), "parameters")
         place, shape = (*path, key), given.get(key, {})
         if isinstance(shape, Mapping) and _is_bare(shape):
             shape = {"type": "object", "properties": shape}
