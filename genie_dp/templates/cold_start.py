@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import count
+from itertools import count, product
 
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
@@ -167,7 +167,7 @@ def _parts_of(tool: Tool) -> tuple[list[_Part], list[tuple[tuple[str, ...], str]
         if _is_said(parameter.type):
             add((parameter.name,), parameter, is_required=parameter.is_required)
         elif parameter.type.sort == "object" and 0 < len(fields) <= _MOST_FIELDS:
-            for inner in fields:
+            for inner in sorted(fields, key=lambda f: not f.is_required):
                 path = (parameter.name, inner.name)
                 if _is_said(inner.type):
                     must = parameter.is_required and inner.is_required
@@ -193,6 +193,20 @@ def _call_text(tool: Tool, parts: Iterable[_Part]) -> str:
     arguments |= {name: ast.Record(tuple(given)) for name, given in fields.items()}
     given = tuple(ast.Argument(name, value) for name, value in arguments.items())
     return render(ast.Program(((ast.Call(tool.name, given),),)))
+
+
+def _bundles(optional: Sequence[_Part]) -> list[list[_Part]]:
+    """Return what is optional together: of an object the fields that it must have."""
+    bundles: list[list[_Part]] = []
+    for part in optional:
+        is_bound = len(part.path) > 1 and part.field.is_required
+        last = bundles[-1][-1] if bundles else None
+        is_next = last is not None and last.path[0] == part.path[0] and last.field.is_required
+        if is_bound and is_next:
+            bundles[-1].append(part)
+        else:
+            bundles.append([part])
+    return bundles
 
 
 # --------------------------------------------------------------------------------- wording
@@ -624,14 +638,19 @@ class _Writer:
         waiting = [p for p in parts if p.is_required and p.name not in wording.parts]
         optional = [p for p in parts if not p.is_required and p.name not in wording.parts]
         after = _in_a_row([self._said(part, wording, used) for part in waiting])
-        groups = [optional[i : i + _MOST_OPTIONAL] for i in range(0, len(optional), _MOST_OPTIONAL)]
+        bundles = [b for b in _bundles(optional) if self._fits(tool, [*spoken, *waiting], [b])]
+        if with_optional:
+            kept = {part.name for bundle in bundles for part in bundle}
+            for part in optional:
+                if part.name not in kept:
+                    why = "a call with it alone is not well-typed"
+                    self._note(place, part.path, why, "left out")
+        groups = [bundles[i : i + _MOST_OPTIONAL] for i in range(0, len(bundles), _MOST_OPTIONAL)]
         for number, group in enumerate((groups or [[]])[: None if with_optional else 1]):
-            others = [self._said(part, wording, used) for part in group]
-            said = [*spoken, *waiting, *group]
+            others = [" ".join(self._said(p, wording, used) for p in bundle) for bundle in group]
+            said = [*spoken, *waiting, *(part for bundle in group for part in bundle)]
             body = _call_text(tool, said)
-            if not self._fits(body, said):
-                for part in group:
-                    self._note(place, part.path, "no template with it is well-typed", "left out")
+            if not self._fits(tool, [*spoken, *waiting], group):
                 continue
             items = [
                 *([" ".join(wording.rest)] if wording.rest else []), *after,
@@ -655,12 +674,15 @@ class _Writer:
         line = f"{category} := {utterance} -> {body};"
         return line if len(line) <= 110 else f"{category} := {utterance}\n  -> {body};"
 
-    def _fits(self, body: str, said: Sequence[_Part]) -> bool:
-        """Tell whether a body is well-typed, with and without what is optional."""
-        holes = {part.name: "value" for part in said if part.is_child}
-        optional = [part.name for part in said if not part.is_required]
+    def _fits(self, tool: Tool, said: Sequence[_Part], optional: Sequence[Sequence[_Part]]) -> bool:
+        """Tell whether a body is well-typed, whatever of the optional bundles is absent."""
+        whole = [*said, *(part for bundle in optional for part in bundle)]
+        holes = {part.name: "value" for part in whole if part.is_child}
+        body = _call_text(tool, whole)
         try:
-            for absent in ((), optional):
+            for chosen in product((True, False), repeat=len(optional)):
+                gone = [b for b, is_gone in zip(optional, chosen, strict=True) if is_gone]
+                absent = [part.name for bundle in gone for part in bundle]
                 self.language.fragment(body, holes, self.library, whole=True, absent=absent)
         except GenieError:
             return False

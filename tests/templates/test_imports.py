@@ -79,15 +79,17 @@ def test_the_folder_is_a_project_that_checks_and_synthesizes(tmp_path, monkeypat
     assert "`0.parameters.level`: said as: with a level of ${level}" in review
     assert "`0.examples.1`: the example 'Too much': 400 is out of bounds" in review
     monkeypatch.chdir(folder)
+    monkeypatch.delenv("GENIE_DP_PROJECT", raising=False)
     capsys.readouterr()
     assert cli.run(["check"]) == 0
     assert "0 errors, 0 warnings" in capsys.readouterr().out
     assert cli.run(["run", "--list"]) == 0
-    rows = list(gd.synthesize("tools.json", "main.genie", size=100, seed=1))
-    said = {row.utterance for row in rows}
+    assert cli.run(["synthesize", "--size", "200", "--output", "pairs.jsonl"]) == 0
+    rows = [json.loads(line) for line in (folder / "pairs.jsonl").read_text().splitlines()]
+    said = {row["utterance"] for row in rows}
     assert "set the lights in the GENERIC_ENTITY_room_0 with slow on" in said
     assert "what are the rooms" in said
-    assert {f for row in rows for f in row.functions} == {"lights.set", "list_rooms"}
+    assert {f for row in rows for f in row["functions"]} == {"lights.set", "list_rooms"}
 
 
 def test_what_is_written_is_read_as_the_same_tools(tmp_path):
