@@ -233,7 +233,7 @@ def label_of(name: str) -> str:
     """Return what people call a parameter.
 
     >>> [label_of(name) for name in ("userId", "max_num_results", "file_path", "id", "lang")]
-    ['user', 'max number results', 'file', 'id', 'language']
+    ['user', 'maximum number results', 'file', 'id', 'language']
     """
     found = [words.ABBREVIATIONS.get(word, word) for word in words_of(name).split()]
     while len(found) > 1 and found[-1] in words.DROPPED_ENDS:
@@ -325,7 +325,7 @@ _LEADS = re.compile(
     r"|(?:which |that )?(?:allows?|lets?|enables?)(?: you| users?| the user)?(?: to)?\b ?"
     r"|(?:will|can|helps?(?: to)?|automatically|simply|to|easily|quickly)\b ?)+"
 )
-_SENTENCE = re.compile(r"(?<=[\w)\]'\"])[.!?;:](?=\s|$)|\n|\s[-–—]\s|\(|\[|,")
+_SENTENCE = re.compile(r"(?<=[\w)\]'\"][\w)\]'\"])[.!?;:](?=\s|$)|\n|\s[-–—]\s|\(|\[|,")
 
 
 def first_sentence(description: str) -> list[str]:
@@ -462,10 +462,11 @@ def phrase_of(part: _Part, verb: str) -> str:
     """Return how a part is said after what asks for a tool: "with a level of $level"."""
     label, type_, value = label_of(part.path[-1]), part.type, f"${{{part.name}}}"
     label = english.singular(label) if part.is_list else label
+    is_amount = type_.sort == "number" and label in words.NOT_OF_NUMBERS
     is_name = words_of(part.path[-1]).split()[-1] in words.NAMING_ENDS
     return (
         _of_type(label, type_, value)
-        or _of_label(label, value, verb)
+        or (None if is_amount else _of_label(label, value, verb))
         or (_of_number(label, value) if type_.sort == "number" and not is_name else None)
         or (f"in the {value}" if _kind(type_) in words.PLACES else None)
         or _of_end(label, value)

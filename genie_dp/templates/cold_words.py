@@ -32,6 +32,7 @@ VERBS = (
         route serve setup sign sort speak store submit suspend test toggle trace trade tune unmount
         verify heat cool warm cook brew water feed charge ride drive rent hire call dial whisper
         increment decrement calibrate clip blur crop invert adjust empty fill wipe
+        mix blend spin toss lookup forecast
         standardize authenticate reverse block demote enroll confirm complete"""
     )
 ) - _words("file page name light message heart ring google text mail note load stage star count")
@@ -135,6 +136,8 @@ VAGUE = _words(
     one more simple valid supplied"""
 )
 DROPPED_ENDS = _words("id ids name path uuid guid input value string absolute relative full")
+# Which of these phrases are not for numbers: "with a time of 5".
+NOT_OF_NUMBERS = _words("time day date when duration period month")
 NAMING_ENDS = _words("id index code")
 MOMENTS = _words("date time datetime timestamp day")
 ABBREVIATIONS = {
@@ -158,8 +161,8 @@ PLACES = _words(
     """city country location place state region town area room zone floor province county
     district continent venue neighborhood village house"""
 )
-BEGINS = _words("start begin from since after departure check-in beginning earliest")
-ENDS = _words("end to until before due arrival check-out finish latest deadline")
+BEGINS = _words("start begin from since after check-in beginning earliest")
+ENDS = _words("end to until before due check-out finish latest deadline")
 QUERY_LABELS = _words("query keyword keywords search term terms topic subject question prompt") | {
     "search term",
     "search query",
@@ -201,6 +204,8 @@ PHRASES = {
     "device": "on the device #", "team": "for the team #", "account": "for the account #",
     "symbol": "for the symbol #", "ticker": "for the ticker #", "company": "for the company #",
     "id": "with the id #", "date": "on #", "time": "at #", "day": "on #", "when": "at #",
+    "departure date": "on #", "arrival date": "arriving on #", "departure time": "at #",
+    "arrival time": "arriving at #", "return date": "returning on #", "due date": "until #",
     "url": "from #", "period": "for the period #", "interval": "with the interval #",
 }  # fmt: skip
 # By the first word: "from city", "target currency"; the rest names the value.

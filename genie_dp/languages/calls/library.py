@@ -296,7 +296,13 @@ class _Reader:
                 found = [found] if "name" in found or "function" in found else None
                 path = ()
         if not isinstance(found, list):
-            self.report("Z021", "expected a list of tools", path, f"write {_FORM}")
+            is_service = isinstance(self.document, Mapping) and {"openapi", "swagger"} & set(
+                self.document
+            )
+            hint = f"make tools of it: genie-dp import {file} --output FOLDER"
+            self.report(
+                "Z021", "expected a list of tools", path, hint if is_service else f"write {_FORM}"
+            )
             return
         is_single = not path and not text.lstrip().startswith("[")
         for index, tool in enumerate(found):
