@@ -21,7 +21,7 @@ _NOT_SCHEMA = frozenset(
     ("name", "in", "required", "description", "schema", "content", "style", "explode",
      "allowReserved", "allowEmptyValue", "deprecated", "example", "examples", "collectionFormat")
 )  # fmt: skip
-_DEEPEST = 24
+_DEEPEST, _MOST_MERGES = 24, 2_000  # of a body; what is larger is read as one parameter
 
 
 def read_openapi(document: Json) -> FoundTools:
@@ -47,6 +47,7 @@ class _Reader:
         self.document = document
         self.notes: list[Note] = []
         self.places: dict[str, Place] = {}
+        self._merges = 0
 
     def note(self, place: Place, text: str, sort: Any = "left out") -> None:
         self.notes.append(Note(path_text(place), text, sort))
@@ -176,6 +177,7 @@ class _Reader:
 
     def _add_body(self, schema: Any, place: Place, shape: "_Shape", *, is_required: bool) -> None:
         """Add the fields of a body that is an object, else the body as one parameter."""
+        self._merges = 0
         whole = self._merged(schema, place, 0)
         properties = whole.get("properties") if whole is not None else None
         if not isinstance(properties, Mapping) or not properties:
@@ -197,7 +199,8 @@ class _Reader:
     def _merged(self, schema: Any, place: Place, depth: int) -> dict[str, Any] | None:
         """Return a schema with what it refers to, and the parts of `allOf`, as one; else None."""
         found, _ = self.resolved(schema, place)
-        if found is None or depth > _DEEPEST:
+        self._merges += 1
+        if found is None or depth > _DEEPEST or self._merges > _MOST_MERGES:
             return None
         merged = {k: v for k, v in found.items() if k != "allOf"}
         for part in _listed(found.get("allOf")):

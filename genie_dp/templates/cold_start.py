@@ -95,6 +95,10 @@ def cold_start(library: ToolLibrary, places: Mapping[str, Place]) -> ColdStart:
 # ------------------------------------------------------------------------------ parameters
 
 
+# What means something else in bodies and utterances.
+_RESERVED = frozenset(("true", "false", "null", "if", "const", "python"))
+
+
 @dataclass(frozen=True, slots=True)
 class _Part:
     """Something of a call that is said: a parameter, or a field of one.
@@ -157,7 +161,7 @@ def _parts_of(tool: Tool) -> tuple[list[_Part], list[tuple[tuple[str, ...], str]
     def add(path: tuple[str, ...], given: Field, *, is_required: bool) -> None:
         name = re.sub(r"\W+", "_", "_".join(path)).strip("_")
         name = name if name[:1].isalpha() else f"x_{name}"
-        while name in taken:
+        while name in taken or name in _RESERVED:
             name += "_"
         taken.add(name)
         parts.append(_Part(path, given, name, is_required))

@@ -131,6 +131,10 @@ def _given_tools(document: Any) -> dict[str, Json]:
 def _of_schemas(library: ToolLibrary, found: FoundTools) -> Iterator[Note]:
     """Yield notes on what was said when the tools were read."""
     names = {path_text(("tools", i)): n for i, n in enumerate(_given_tools(found.document))}
+    for name in _given_tools(found.document):
+        if name not in library.tools:
+            place = path_text(found.places.get(name, ()))
+            yield Note(place, f"the tool {name}: its schema has a mistake", "left out")
     for skipped in library.skipped:
         for problem in skipped.problems:
             yield Note(*_moved(problem, names, found.places), "left out")

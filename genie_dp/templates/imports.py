@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -334,7 +335,7 @@ def _read_yaml(text: str, file: str) -> Any:
     import yaml
 
     try:
-        return _plain(yaml.load(text, Loader=_loader()), ())  # noqa: S506  # a safe loader
+        return _plain(yaml.load(text, Loader=_loader()), (), count())  # noqa: S506  # a safe loader
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
@@ -362,16 +363,21 @@ def _loader() -> Any:
     return Loader
 
 
-def _plain(value: Any, above: tuple[int, ...]) -> Any:
+_MOST_VALUES = 500_000  # lists and maps of a document, what anchors stand for written out
+
+
+def _plain(value: Any, above: tuple[int, ...], counted: Iterator[int]) -> Any:
     """Return a value with texts as its keys; one that holds itself is an error."""
-    if isinstance(value, Mapping | list) and id(value) in above:
+    if not isinstance(value, Mapping | list):
+        return value
+    if id(value) in above:
         raise ValueError("an anchor holds itself")
+    if next(counted) > _MOST_VALUES:
+        raise ValueError(f"more than {_MOST_VALUES:,} values, with what anchors stand for")
     inside = (*above, id(value))
     if isinstance(value, Mapping):
-        return {_key(key): _plain(part, inside) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_plain(part, inside) for part in value]
-    return value
+        return {_key(key): _plain(part, inside, counted) for key, part in value.items()}
+    return [_plain(part, inside, counted) for part in value]
 
 
 def _key(key: Any) -> str:

@@ -106,9 +106,33 @@ def test_a_schema_that_holds_itself_is_an_error_or_left_out(tmp_path):
     assert not (tmp_path / "out").exists()
     result = run(Source(str(source), skip_broken=True), tmp_path / "out")
     assert result.imported.counts["tools"] == 2
-    [note] = [note for note in result.imported.notes if "Z023" in note.text]
-    assert note.path.startswith("tools.0.inputSchema")
-    assert note.sort == "left out"
+    left = [note for note in result.imported.notes if note.sort == "left out"]
+    tool, mistake = left[:2]
+    assert (tool.path, tool.text) == ("tools.0", "the tool loop: its schema has a mistake")
+    assert mistake.path.startswith("tools.0.inputSchema")
+    assert "Z023" in mistake.text
+
+
+def test_bodies_without_end_and_of_any_size_are_told(tmp_path):
+    loop = {"allOf": [{"$ref": "#/components/schemas/S0"}]}
+    node = {"properties": {"next": {"$ref": "#/components/schemas/Node"}}}
+    wide = {
+        f"S{i}": {"allOf": [{"$ref": f"#/components/schemas/S{i - 1}"}] * 3} for i in range(1, 30)
+    }
+    found = {"Node": node, "S0": {"properties": {"a": {}}}, **wide, "Loop": loop | {
+        "allOf": [{"$ref": "#/components/schemas/Loop"}]}}  # fmt: skip
+    codes = {"Node": "Z023", "Loop": "Z023", "S29": "Z025"}
+    paths = {
+        f"/{name}": {"post": {"operationId": name, "requestBody": {"content": {"application/json": {
+            "schema": {"$ref": f"#/components/schemas/{name}"}}}}}}
+        for name in codes
+    }  # fmt: skip
+    document = {"openapi": "3.0.0", "paths": paths, "components": {"schemas": found}}
+    source = written(tmp_path / "api.json", document)
+    notes = import_source(Source(str(source), skip_broken=True)).notes
+    left = [note for note in notes if note.sort == "left out"]
+    assert [n.path for n in left[:3]] == [f"paths./{name}.post" for name in codes]
+    assert sorted(note.text[-5:-1] for note in left[3:]) == sorted(codes.values())
 
 
 def test_a_folder_that_exists_is_never_touched(tmp_path, capsys):
