@@ -14,7 +14,7 @@ from genie_dp.languages.library import Library
 from genie_dp.private_prior import PriorFile, load_prior
 from genie_dp.recipe import Setting, check_names, config_of, frozen_settings
 from genie_dp.records import Example, Spent
-from genie_dp.rows import Rows, rows_of
+from genie_dp.rows import Rows, format_of, rows_of
 from genie_dp.run.stage import Output, Result
 from genie_dp.templates import inputs as files
 from genie_dp.templates.inputs import SHIPPED, Inputs
@@ -378,6 +378,8 @@ def evaluate(
     source = _rows_or_skills(rows)
     gold = source if isinstance(source, str) else source.file()
     target = asked.target if isinstance(asked, Parser) else None
+    # Those rows do not say their language.
+    is_silent = format_of(gold) == "tsv" and not Path(gold).is_dir()
 
     def library_of(language: str) -> Library:
         if library is not None:
@@ -393,6 +395,7 @@ def evaluate(
         gold,
         asked,
         library_of=library_of,
+        language=target.language.name if target and is_silent else None,
         name=str(asked.folder or "") if isinstance(asked, Parser) else type(asked).__name__,
         writes=target.language.name if target else "",
         training=[each.file() for each in known],

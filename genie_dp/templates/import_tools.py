@@ -82,7 +82,8 @@ def _import(found: FoundTools, source: Source, text: str | None = None) -> Impor
     }
     examples, problems = _examples(library, given, found.places)
     if examples:
-        files[_EVAL] = "utterance\tprogram\n" + "".join(f"{a}\t{b}\n" for a, b in examples)
+        rows = enumerate(examples, 1)
+        files[_EVAL] = "".join(f"E{i}\t{said}\t{program}\n" for i, (said, program) in rows)
     counts = {
         "tools": len(library.tools),
         "parameters": sum(len(tool.parameters) for tool in library.tools.values()),
@@ -256,5 +257,5 @@ def _examples(
                 why = f"the example {said!r}: {problems[0].message}"
                 notes.append(Note(place, why, "left out"))
                 continue
-            rows.append((" ".join(said.split()), language.render(program)))
+            rows.append((" ".join(said.split()), language.tokens(program, library)))
     return rows, notes

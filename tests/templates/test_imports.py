@@ -71,10 +71,8 @@ def test_the_folder_is_a_project_that_checks_and_synthesizes(tmp_path, monkeypat
     folder = tmp_path / "home"
     names = ["REVIEW.md", "eval.tsv", "genie.schema.json", "genie.yaml", "main.genie", "tools.json"]
     assert sorted(path.name for path in folder.iterdir()) == names
-    assert (folder / "eval.tsv").read_text().splitlines() == [
-        "utterance\tprogram",
-        'Kitchen to 20\tlights.set(level = 20, room = "kitchen"^^room)',
-    ]
+    program = 'lights.set( level= 20 room= " kitchen " ^^room )'
+    assert (folder / "eval.tsv").read_text() == f"E1\tKitchen to 20\t{program}\n"
     review = (folder / "REVIEW.md").read_text()
     assert "`0.parameters.level`: said as: with a level of ${level}" in review
     assert "`0.examples.1`: the example 'Too much': 400 is out of bounds" in review
