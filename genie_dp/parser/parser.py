@@ -377,8 +377,12 @@ class Parser:
         if names is None or not readings:
             return list(readings)
         first, known = readings[0], self._decoder.vocabulary.index
-        links = (x for x in names.links(first.tokens) if f"GENERIC_ENTITY_{x.kind}_0" in known)
-        return [*readings, *(first.with_link(*link) for link in islice(links, _MOST_LINKS))]
+        together = (
+            links
+            for links in names.names_together(first.tokens)
+            if all(f"GENERIC_ENTITY_{link.kind}_0" in known for link in links)
+        )
+        return [*readings, *(first.with_names(links) for links in islice(together, _MOST_LINKS))]
 
     def _decode_readings(
         self, readings: Sequence[Sequence[Reading]]
@@ -522,7 +526,7 @@ class Parser:
         for reading, programs in zip(readings, decoded, strict=True):
             for program in programs:
                 # Its words are taken for a name: a program that makes no use of that is none of it.
-                if reading.link and reading.link not in program.program.split():
+                if not set(reading.links) <= set(program.program.split()):
                     continue
                 if not self._gives_enough(program.program):
                     continue

@@ -17,6 +17,7 @@ from genie_dp.parser.parser import Parser  # noqa: E402
 from genie_dp.parser.reading.fill import EntityNames  # noqa: E402
 from genie_dp.parser.reading.grammar_reader import load_reader  # noqa: E402
 from genie_dp.parser.reading.inputs import read_input  # noqa: E402
+from genie_dp.parser.reading.reading import Reading  # noqa: E402
 from genie_dp.parser.rows import RowMaker, Rows, RowStore, Target, learn_reading  # noqa: E402
 from genie_dp.resources import data_folder  # noqa: E402
 from genie_dp.skills.load import load_library  # noqa: E402
@@ -189,6 +190,21 @@ def test_a_name_of_a_caller_that_stands_for_nothing_is_mentioned(library):
     assert [*names.mentioned(tokens, {"zork", "ann"})] == ["zork den", "ann"]
     assert [*names.mentioned(tokens, {"pause"})] == []
     assert [*EntityNames(library).mentioned(tokens, {"zork"})] == []
+
+
+def test_several_names_of_a_caller_are_read_together_first(library):
+    own = {"room": ["Zork Den", "Den"], "contact": ["Ann"]}
+    names = EntityNames(library).with_own(own)
+    reading = Reading(("light", "the", "zork", "den", "for", "ann"))
+    first, *others = names.names_together(reading.tokens)
+    assert [reading.tokens[x.start : x.end] for x in first] == [("zork", "den"), ("ann",)]
+    read = reading.with_names(first)
+    assert read.utterance.startswith("light the GENERIC_ENTITY_")
+    assert len(read.links) == 2
+    assert {value.text for value in read.values.values()} == {"zork den", "ann"}
+    assert any(len(links) == 1 for links in others)
+    twice = Reading(("ann", "and", "ann")).with_names([(2, 3, "tt:contact"), (0, 1, "tt:contact")])
+    assert twice.utterance == "GENERIC_ENTITY_tt:contact_0 and GENERIC_ENTITY_tt:contact_1"
 
 
 def test_names_of_a_kind_that_no_skill_has_are_refused(library):

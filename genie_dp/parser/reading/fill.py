@@ -3,6 +3,7 @@
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import islice, product
 from typing import Any, Literal, NamedTuple
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
@@ -16,6 +17,7 @@ How = Literal["exact", "normalised", "nearest", "unknown", "unlisted"]
 # Of 100, in rapidfuzz's ratio: "beetles" is 85.7 to "beatles", "beatls" 92.3.
 THRESHOLD = 85.0
 _MARGIN = 3.0
+_MOST_TOGETHER = 2  # sets of names that stand in a sentence side by side
 _ARTICLES = frozenset(("the", "a", "an", "my", "our"))
 
 
@@ -100,6 +102,22 @@ class EntityNames:
         }
         places = [*sorted(own, key=_longest_first), *sorted(listed, key=_longest_first)]
         return [Link(*place, kind) for place in places for kind in (own | listed)[place]]
+
+    def names_together(self, tokens: Sequence[str]) -> Iterator[tuple[Link, ...]]:
+        """Yield sets of names that a sentence may have: first the caller's, two or more, together.
+
+        Then one name alone, as `links` has them.
+        """
+        apart: list[list[Link]] = []
+        taken: set[int] = set()
+        owned = self._owned(tokens)
+        for start, end in sorted(owned, key=_longest_first):
+            if taken.isdisjoint(range(start, end)):
+                taken.update(range(start, end))
+                apart.append([Link(start, end, kind) for kind in owned[start, end]])
+        if len(apart) > 1:
+            yield from islice(product(*apart), _MOST_TOGETHER)
+        yield from ((link,) for link in self.links(tokens))
 
     def _owned(self, tokens: Sequence[str]) -> dict[tuple[int, int], list[str]]:
         """Return the places of a caller's own names, and the kinds that have them."""

@@ -1,6 +1,7 @@
 """What a reader makes of a text: tokens with placeholders, and the values that they stand for."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple, Protocol
@@ -85,24 +86,34 @@ class Reading:
         tokens: of the utterance; placeholders are numbered for each stem from left to right.
         values: placeholder -> what it stands for, in the order of the text.
         doubt: how many of the reader's first choices were not taken; 0 is the likeliest reading.
-        link: the placeholder of a name that a list has, where words are taken for one.
+        links: the placeholders of names that lists have, where words are taken for some.
     """
 
     tokens: tuple[str, ...]
     values: dict[str, ReadValue] = field(default_factory=dict)
     doubt: int = 0
-    link: str = ""
+    links: tuple[str, ...] = ()
 
-    def with_link(self, start: int, end: int, kind: str) -> "Reading":
-        """Return the reading with some of its tokens as the name of an entity.
+    def with_names(self, names: Sequence[tuple[int, int, str]]) -> "Reading":
+        """Return the reading with some of its tokens as names of entities.
 
-        >>> Reading(("play", "kind", "of", "blue")).with_link(1, 4, "com.x:album").utterance
+        Args:
+            names: start, end and kind of each; they do not overlap.
+
+        >>> Reading(("play", "kind", "of", "blue")).with_names([(1, 4, "com.x:album")]).utterance
         'play GENERIC_ENTITY_com.x:album_0'
         """
-        slot, name = f"GENERIC_ENTITY_{kind}_0", " ".join(self.tokens[start:end])
-        value = ReadValue(f"Entity({kind})", f'" {name} " ^^{kind}', name, (0, 0))
-        tokens = (*self.tokens[:start], slot, *self.tokens[end:])
-        return Reading(tokens, {**self.values, slot: value}, self.doubt, slot)
+        tokens, values, last = list[str](), {**self.values}, 0
+        counts: dict[str, int] = {}
+        for start, end, kind in sorted(names):
+            slot = f"GENERIC_ENTITY_{kind}_{counts.get(kind, 0)}"
+            counts[kind] = counts.get(kind, 0) + 1
+            name = " ".join(self.tokens[start:end])
+            values[slot] = ReadValue(f"Entity({kind})", f'" {name} " ^^{kind}', name, (0, 0))
+            tokens += [*self.tokens[last:start], slot]
+            last = end
+        links = tuple(slot for slot in values if slot not in self.values)
+        return Reading((*tokens, *self.tokens[last:]), values, self.doubt, links)
 
     @property
     def utterance(self) -> str:
