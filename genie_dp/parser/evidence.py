@@ -285,11 +285,13 @@ class Evidence:
         """Tell whether rows say the words one after another, as words and no values.
 
         Args:
-            words: one or more.
+            words: one or more; placeholders count by what they are, "" is an end of the sentence.
             functions: with which they are said, all of them with any of these.
         """
-        pairs = list(pairwise(words))
-        return all(self._are_said(pairs or [(word,) for word in words], functions))
+        names = [_name_of(word) for word in words]
+        first, last = names[0] or _START, names[-1] or _END
+        names = [first, *names[1:-1], last] if len(names) > 1 else [first]
+        return all(self._are_said(list(pairwise(names)) or [(first,)], functions))
 
     def gives(self, function: str, inputs: frozenset[str]) -> bool:
         """Tell whether some row gives a function these inputs or fewer; True of an unknown one.

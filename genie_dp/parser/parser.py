@@ -496,15 +496,17 @@ class Parser:
         """Return the values and names of the sentence that a program has no place for.
 
         A value whose words rows say with the functions, as in "the steps i walked today", may be
-        no value here.
+        no value here; one with digits, if they say it between the same words.
         """
-        program = candidate.decoded.split()
-        unused = [
-            read.text
-            for token, read in candidate.reading.values.items()
-            if token not in program
-            and not self._evidence.says(tokenize(read.text.casefold()), candidate.functions)
-        ]
+        program, sentence = candidate.decoded.split(), ("", *candidate.reading.tokens, "")
+        unused = []
+        for token, read in candidate.reading.values.items():
+            words = tokenize(read.text.casefold())
+            if any(map(str.isdigit, read.text)) and token in sentence:
+                place = sentence.index(token)
+                words = (sentence[place - 1], *words, sentence[place + 1])
+            if token not in program and not self._evidence.says(words, candidate.functions):
+                unused.append(read.text)
         if names is not None and candidate.words:
             unused += names.mentioned(candidate.reading.tokens, candidate.words)
         return tuple(dict.fromkeys(unused))

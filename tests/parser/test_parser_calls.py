@@ -219,3 +219,7 @@ def test_words_of_a_value_are_words_only_side_by_side():
     assert evidence.says(("half", "an", "hour"), ("wait",))
     assert evidence.says(("hour",), ("wait",))
     assert not evidence.says(("1", "hour"), ("wait",))
+    assert evidence.says(("or", "1", "of"), ("wait",))
+    assert not evidence.says(("for", "1", "of"), ("wait",))
+    assert evidence.says(("them", ""), ("wait",))
+    assert not evidence.says(("", "1"), ("wait",))
