@@ -7,7 +7,7 @@ import math
 import os.path
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from importlib.resources import files
@@ -36,10 +36,13 @@ from genie_dp.templates.ast import (
     PythonCall,
     QuotedWords,
     Request,
+    SaidWords,
     Template,
     TemplateFile,
     Using,
+    WordTemplate,
     children_of,
+    is_of_words,
 )
 from genie_dp.templates.guard import Guard, parse_guard
 
@@ -356,7 +359,7 @@ def _hint_at(text: str, start: int, expected: set[str]) -> str | None:
 
 # --------------------------------------------------------------------------------------- statements
 
-Statement = Import | Using | ForClass | Category | Template
+Statement = Import | Using | ForClass | Category | Template | WordTemplate
 
 # The functions over utterances call themselves once a bracket; nobody nests three.
 DEEPEST = 50
@@ -489,6 +492,7 @@ class FileParser:
             tuple(s for s in parsed if isinstance(s, Category)),
             templates,
             tuple(c for t in templates for c in children_of(t.utterance) if c.table),
+            tuple(s for s in parsed if isinstance(s, WordTemplate)),
         )
         return _ReadFile(source.text, file, problems, now)
 
@@ -584,10 +588,12 @@ class _StatementReader:
 
     # ------------------------------------------------------------------------- templates
 
-    def _template(self, children: list[Any], span: Span) -> Template:
+    def _template(self, children: list[Any], span: Span) -> Template | WordTemplate:
         name, features, alternatives, body, guard, *annotations = children
         category = str(name)
         utterance = self._alternatives(alternatives)
+        if body is None:
+            return self._word_template(category, utterance, features, annotations, span)
         body_text, body_span = self._text(body)
         settings = self._settings(annotations)
         return Template(
@@ -606,6 +612,24 @@ class _StatementReader:
             class_name=self.class_name,
             span=span,
         )
+
+    def _word_template(
+        self,
+        category: str,
+        utterance: tuple[Item, ...],
+        features: Tree[Token] | None,
+        annotations: Sequence[Tree[Token]],
+        span: Span,
+    ) -> WordTemplate:
+        for part in (features, *annotations):
+            if part is not None:
+                raise self._error("G035", "words alone have no features and no annotations", part)
+        if not is_of_words(utterance):
+            end = Span(span.file, span.end_line, span.end_column, span.end_line, span.end_column + 1)
+            hint = "a template is CATEGORY := utterance -> body; without a body it is words alone"
+            message = "expected '->', got the end of the statement"
+            raise GenieError(Problem("G001", message, end, hint, stage="syntax"))
+        return WordTemplate(category, utterance, span=span)
 
     def _guard(self, tree: Tree[Token] | None, utterance: tuple[Item, ...]) -> Guard:
         if tree is None:
@@ -665,6 +689,8 @@ class _StatementReader:
                 return self._words(token)
             case "child":
                 return self._child(tree)
+            case "said":
+                return SaidWords(str(tree.children[0]), span=self._span(tree))
             case "determiner":
                 name, attribute = (_token(child) for child in tree.children)
                 if attribute != "det":
