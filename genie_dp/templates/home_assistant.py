@@ -96,6 +96,15 @@ class AssistantSources:
     descriptions: dict[str, Json] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     places: dict[str, str] = field(default_factory=dict)
+    ignores_space: bool = False
+
+    def domains(self) -> tuple[str, ...]:
+        """Return the sorts of devices that blocks ask for."""
+        found: dict[str, None] = {}
+        for block in self.blocks:
+            for context in (block.requires, block.excludes):
+                found |= dict.fromkeys(_texts(context.get("domain")))
+        return tuple(found)
 
 
 _OF_BLOCKS = {
@@ -180,6 +189,7 @@ def _add_file(
     settings = found.get("settings") or {}
     for name in settings.keys() - {"ignore_whitespace", "filter_with_regex"}:
         sources.notes.append(f"{place}: setting `{name}` is not known")
+    sources.ignores_space |= bool(settings.get("ignore_whitespace"))
     sources.lists |= found.get("lists") or {}
     sources.rules |= found.get("expansion_rules") or {}
     for name in (*(found.get("lists") or {}), *(found.get("expansion_rules") or {})):
@@ -308,6 +318,35 @@ class _ValueCategory:
     templates: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """A template of a command, before all is known of the parameters of its tool.
+
+    Attributes:
+        heading: the comment above it; "" for none.
+        types: of the placeholders among the arguments.
+    """
+
+    heading: str
+    ways: Sequence[tuple[Item, ...]]
+    arguments: Mapping[str, str]
+    types: Mapping[str, SlotType]
+
+    def lines(self, tool: str, parameters: Mapping[str, SlotType]) -> Iterator[str]:
+        """Yield its lines."""
+        # A parameter of several types says nothing of what its placeholder is.
+        unclear = [name for name in sorted(self.types) if "anyOf" in parameters[name].schema()]
+        typed = ", ".join(f"{name} : {self.types[name].placeholder}" for name in unclear)
+        said = ", ".join(
+            f"{name} = {name if name in unclear else value}"
+            for name, value in sorted(self.arguments.items())
+        )
+        if self.heading:
+            yield from ("", self.heading)
+        before = rf"\({typed}) -> " if typed else ""
+        yield _template(ROOT, self.ways, f"{before}{tool}({said})")
+
+
 class _LeftOutError(Exception):
     """A template cannot be said by ours."""
 
@@ -363,11 +402,10 @@ class _Importer:
         self.parameters: dict[str, dict[str, SlotType]] = {}
         self.contexts: dict[str, list[str]] = {}
         self.described: dict[tuple[str, str], str] = {}
-        self.commands: dict[str, list[str]] = {}
+        self.commands: dict[str, list[_Command]] = {}
         self.left_out: list[str] = []
         self.notes = list(sources.notes)
-        self.counts: Counter[str] = Counter()
-        self.domains = self._all_domains()
+        self.domains = sources.domains()
 
     def run(self) -> ImportedTemplates:
         for block in self.sources.blocks:
@@ -376,18 +414,11 @@ class _Importer:
         files = _write_files(self)
         return ImportedTemplates(
             files,
-            self.counts["templates"],
+            sum(map(len, self.commands.values())),
             sum(len(block.sentences) for block in self.sources.blocks),
             tuple(self.left_out),
             tuple(dict.fromkeys(self.notes)),
         )
-
-    def _all_domains(self) -> tuple[str, ...]:
-        found: dict[str, None] = {}
-        for block in self.sources.blocks:
-            for context in (block.requires, block.excludes):
-                found |= dict.fromkeys(_texts(context.get("domain")))
-        return tuple(found)
 
     def unique_name(self, name: str) -> str:
         """Return a name of a category that no other has."""
@@ -682,14 +713,12 @@ class _BlockImporter:
         ):
             self.note("a domain is asked for, and no name is said: not checked")
         commands = self.importer.commands.setdefault(self.block.intent, [])
-        heading = f"{self.block.place}, {self.block.topic}" if self.block.topic else self.block.place
-        commands.append(f"// {heading}")
+        heading = f"// {self.block.place}, {self.block.topic}".removesuffix(", ")
         for items, form in self.grouped(ways):
-            body = self._body(form, context)
+            arguments, types = self._arguments(form, context)
             for part in _cut(items):
-                commands.append(_template(ROOT, part, body))
-                self.importer.counts["templates"] += 1
-        commands.append("")
+                commands.append(_Command(heading, part, arguments, types))
+                heading = ""
 
     def _read_sentence(self, text: str) -> list[tuple[Item, ...]]:
         sequence = _read(text, "sentence")
@@ -726,13 +755,19 @@ class _BlockImporter:
                 type_ |= self.importer.values[category].type if category else self.types[name]
         return type_
 
-    def _body(self, form: tuple[tuple[str, str], ...], context: Sequence[str]) -> str:
+    def _arguments(
+        self, form: tuple[tuple[str, str], ...], context: Sequence[str]
+    ) -> tuple[dict[str, str], dict[str, SlotType]]:
+        """Return the arguments of a call, and the types of those that are placeholders."""
         parameters = self.importer.parameters[self.block.intent]
         arguments: dict[str, str] = {}
+        types: dict[str, SlotType] = {}
         for slot, category in form:
             type_ = self.type_of(slot, form)
             parameters[slot] = parameters.get(slot, SlotType()) | type_
             arguments[slot] = slot if category else f"${slot}"
+            if not category:
+                types[slot] = self.types[slot]
         for slot, value in self.block.slots.items():
             name = _identifier(slot)
             if name not in arguments:
@@ -743,8 +778,7 @@ class _BlockImporter:
         if asked:
             arguments["context"] = json.dumps("+".join(asked))
             self.importer.contexts.setdefault(self.block.intent, []).append("+".join(asked))
-        said = ", ".join(f"{name} = {value}" for name, value in sorted(arguments.items()))
-        return f"{self.block.intent}({said})"
+        return arguments, types
 
 
 def _read(text: str, what: str) -> Sequence_:
@@ -875,10 +909,12 @@ def _write_files(importer: _Importer) -> dict[str, str]:
     licence = "The templates are those of the Home Assistant authors (Open Home Foundation), CC BY 4.0."
     files = {"tools.json": _tools(importer), "words.genie": _words_file(importer, title)}
     files["values.genie"] = _values_file(importer)
-    intents = [intent for intent, templates in importer.commands.items() if templates]
-    for intent in intents:
-        text = "\n".join(importer.commands[intent]).rstrip()
-        files[f"{intent}.genie"] = f'import "values.genie";\n\n{text}\n'
+    intents = list(importer.commands)
+    for intent, commands in importer.commands.items():
+        parameters = importer.parameters[intent]
+        lines = (line for command in commands for line in command.lines(intent, parameters))
+        text = "\n".join(lines)
+        files[f"{intent}.genie"] = f'import "values.genie";\n{text}\n'
     imports = "\n".join(f'import "{intent}.genie";' for intent in intents)
     files["main.genie"] = (
         f"// {title}, read by genie-dp import.\n// {licence}\n\n"
