@@ -260,7 +260,7 @@ class SlotType:
     most: float | None = None
     is_whole: bool = True
     is_text: bool = False
-    constants: tuple[str | int | float | bool, ...] = ()
+    constants: tuple[str | int | float | bool | tuple[Json, ...], ...] = ()
 
     def __or__(self, other: "SlotType") -> "SlotType":
         """Return the union."""
@@ -277,7 +277,8 @@ class SlotType:
     def schema(self) -> dict[str, Json]:
         """Return it as JSON Schema."""
         numbers = [c for c in self.constants if _is_number(c)]
-        words = [c for c in self.constants if not _is_number(c)]
+        lists = [c for c in self.constants if isinstance(c, tuple)]
+        words = [c for c in self.constants if not _is_number(c) and not isinstance(c, tuple)]
         options: list[dict[str, Json]] = [{"type": "string", "x-entity": k} for k in self.kinds]
         if self.least is not None and self.most is not None:
             least, most = min([self.least, *numbers]), max([self.most, *numbers])
@@ -290,6 +291,9 @@ class SlotType:
             options.append({"enum": words})
         if self.is_text:
             options.append({"type": "string"})
+        if lists:
+            items = list(dict.fromkeys(itertools.chain(*lists)))
+            options.append({"type": "array", "items": {"enum": items}})
         return options[0] if len(options) == 1 else {"anyOf": options} if options else {}
 
     @property
@@ -300,6 +304,10 @@ class SlotType:
 
 def _is_number(value: Json) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _hashable(value: Json) -> Json:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _plain(number: float) -> int | float:
@@ -664,7 +672,7 @@ class _BlockImporter:
             raise _LeftOutError(f"list {{{name}}} has no values")
         category = self.importer.unique_name(name if name not in self.sources.rules else f"{name}_")
         templates = [_template(category, ways, text) for text, ways in by_value.items()]
-        type_ = SlotType(constants=tuple(constants.values()))
+        type_ = SlotType(constants=tuple(map(_hashable, constants.values())))
         self.importer.values[category] = _ValueCategory(type_, place, templates)
         return category
 
@@ -772,7 +780,7 @@ class _BlockImporter:
             name = _identifier(slot)
             if name not in arguments:
                 arguments[name] = json.dumps(value, ensure_ascii=False)
-                constant = SlotType(constants=(value,))
+                constant = SlotType(constants=(_hashable(value),))
                 parameters[name] = parameters.get(name, SlotType()) | constant
         asked = [slot for slot in context if slot not in arguments]
         if asked:
@@ -833,11 +841,17 @@ def _options(item: Item) -> Iterator[tuple[Item, ...]]:
 
 
 def _by_names(alternatives: Iterable[tuple[Item, ...]]) -> list[tuple[tuple[Item, ...], ...]]:
-    groups: dict[frozenset[str], dict[tuple[Item, ...], None]] = {}
+    groups: dict[frozenset[tuple[str, bool]], dict[tuple[Item, ...], None]] = {}
     for alternative in alternatives:
         for way in _same_names(alternative):
-            groups.setdefault(names_of(way), {}).setdefault(way)
+            groups.setdefault(_slots_of(way), {}).setdefault(way)
     return [tuple(ways) for ways in groups.values()]
+
+
+def _slots_of(way: tuple[Item, ...]) -> frozenset[tuple[str, bool]]:
+    """Return the slots of an utterance, and which of them are children."""
+    children = ((child.name, True) for child in children_of(way))
+    return frozenset((*children, *((p.name, False) for p in placeholders_of(way))))
 
 
 def _with_articles(
