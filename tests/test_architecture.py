@@ -161,20 +161,26 @@ NAMES_DEFAULT_LANGUAGE = "records.py"
 LIBRARIES = {"library", "_library", "skills", "inputs.library"}
 
 
-def field_names(tree, names):
-    """Return the constants that are keys of JSON, and no names of languages: such as "calls".
+# The names of languages that are names of fields of answers, too: `{"calls": .., "tree": ..}`.
+FIELDS = {"calls"}
 
-    A table with two languages as its keys is another thing.
+
+def field_names(tree, names):
+    """Return the constants of FIELDS that are keys of JSON, and no names of languages.
+
+    A table with a second language among its keys is another thing.
     """
     found = set()
     for node in ast.walk(tree):
         match node:
-            case ast.Subscript(slice=ast.Constant() as key):
+            case ast.Subscript(slice=ast.Constant(value=str(text)) as key) if text in FIELDS:
                 found.add(key)
-            case ast.Dict(keys=keys):
-                constants = [key for key in keys if isinstance(key, ast.Constant)]
-                if len(keys) > 1 and sum(key.value in names for key in constants) == 1:
-                    found.update(constants)
+            case ast.Dict(keys=keys) if len(keys) > 1:
+                asked = [
+                    key for key in keys if isinstance(key, ast.Constant) and key.value in names
+                ]
+                if len(asked) == 1 and asked[0].value in FIELDS:
+                    found.update(asked)
     return found
 
 
@@ -214,5 +220,7 @@ def test_the_check_of_languages_finds_each_way_to_ask(tmp_path, monkeypatch):
     table = tmp_path / "y.py"
     table.write_text(
         'x = {"calls": 1, "rows": 2}["calls"]\ny = {"calls": f, "sexpr": g}.get(name)\n'
+        'z = {"sexpr": 1, "rows": 2}["sexpr"]\nw = row.language == "calls"\n'
     )
-    assert len(language_faults([table], {"calls", "sexpr"})) == 2
+    lines = [fault.split(":")[1] for fault in language_faults([table], {"calls", "sexpr"})]
+    assert sorted(lines) == ["2", "2", "3", "3", "4"]

@@ -374,8 +374,24 @@ class Language(Protocol):
     def missing_inputs(self, program: Any, library: Any) -> tuple[MissingInput, ...]:
         """Return the required inputs that a program does not give, in program order."""
 
-    def give_input(self, program: Any, missing: MissingInput, value: Any) -> Any:
-        """Return a program with a value, a node of the language, for an input that it lacks."""
+    def give_input(
+        self, program: Any, missing: MissingInput, constant: str, library: Any = None
+    ) -> Any:
+        """Return a program with a value for an input that it lacks.
+
+        An input that takes a list takes one of this value alone.
+
+        Args:
+            constant: as in `Literal`, or "enum:NAME" of a listed value, "true", "false".
+        """
+
+    def cut_input(self, program: Any, words: str) -> Any:
+        """Return a program without the input that has a value; None where there is not one such.
+
+        Args:
+            program: one call, or there is nothing to cut.
+            words: the value: a placeholder, the words of a text or name, or a listed value.
+        """
 
     def schema(self, library: Any) -> dict[str, Any]:
         """Return the JSON Schema of trees and calls over a library."""

@@ -175,6 +175,9 @@ class Library(Protocol):
     def values(self, name: str) -> tuple[str, ...]:
         """Return the values of a list, none if there is no such list."""
 
+    def signature(self, qualified: str) -> Signature | None:
+        """Return the function of that name, as programs name it, or None."""
+
     def names(self) -> tuple[str, ...]:
         """Return the functions that it declares, as programs name them."""
 
@@ -183,6 +186,9 @@ class Library(Protocol):
 
     def phrases(self, qualified: str, parameter: str) -> Mapping[str, tuple[str, ...]]:
         """Return how people speak of a parameter, by part of speech; empty if nothing says."""
+
+    def enum_phrases(self, qualified: str, parameter: str, value: str) -> tuple[str, ...]:
+        """Return the ways to say a listed value of a parameter, the usual one first."""
 
 
 def declared_units(signatures: Iterable[Signature]) -> frozenset[str]:

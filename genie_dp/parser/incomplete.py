@@ -5,14 +5,13 @@ rows are made of what skills call their actions, and of rows of which "at TIME_0
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Container, Iterator, Sequence
 from itertools import islice
 from random import Random
 from typing import NamedTuple
 
 from genie_dp.languages.base import Language
-from genie_dp.languages.thingtalk import ast as tt
+from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.types import is_slot
 from genie_dp.models.vocabulary import Pair
 from genie_dp.parser.rows import RowMaker, Rows, RowStore
@@ -35,12 +34,17 @@ _BEGINS = frozenset(
 def add_incomplete(rows: Rows, maker: RowMaker) -> None:
     """Add to rows those whose programs lack a required input; none where no function has one."""
     library = maker.target.library
-    if not isinstance(library, SkillLibrary):
+    asking = {
+        signature.qualified
+        for signature in (library.functions() if library is not None else ())
+        if any(p.is_required for p in signature.inputs)
+    }
+    if not asking:
         return
     rng = stream(0, "incomplete")
     own = rows.own_sentences()
-    made = dict(_bare_commands(library, maker))
-    made.update(islice(_cut_rows(rows.parts, maker, rng), _MOST))
+    made = dict(_bare_commands(library, maker)) if isinstance(library, SkillLibrary) else {}
+    made.update(islice(_cut_rows(rows.parts, maker, asking, rng), _MOST))
     for sentence, program in made.items():
         if sentence not in own:
             rows.incomplete.add(sentence, program)
@@ -61,9 +65,7 @@ def _bare_commands(library: SkillLibrary, maker: RowMaker) -> Iterator[tuple[str
             phrases[signature.qualified] = list(dict.fromkeys(ways))
     counts = Counter(phrase for ways in phrases.values() for phrase in ways)
     for name, ways in phrases.items():
-        class_name, _, function_name = name.removeprefix("@").rpartition(".")
-        call = tt.Call(tt.Selector(class_name), function_name)
-        tree = language.canonical(tt.Program((tt.Rule(None, None, call),)), library)
+        tree = language.canonical(language.parse(f"now => {name}()"), library)
         program = maker.target.styled.tokens(tree, library)
         for phrase in ways:
             if counts[phrase] == 1:
@@ -86,13 +88,20 @@ def _without(phrase: str, skill: str) -> str:
 
 
 def _cut_rows(
-    stores: Sequence[RowStore], maker: RowMaker, rng: Random
+    stores: Sequence[RowStore], maker: RowMaker, asking: Container[str], rng: Random
 ) -> Iterator[tuple[str, str]]:
-    """Yield commands of one action without the phrase that says one of its required inputs."""
+    """Yield commands of one function without the phrase that says one of its required inputs.
+
+    Those of `asking` require some.
+    """
+    language = maker.target.styled
     for store in stores:
         for place in rng.sample(range(len(store)), min(len(store), _MOST_TRIED // len(stores))):
             pair = store[place]
-            found = list(_cuts(pair)) if pair.program[:2] == ("now", "=>") else []
+            is_command = pair.program != (OUT_OF_SCOPE,)
+            functions = language.functions_in(" ".join(pair.program)) if is_command else ()
+            is_asking = len(functions) == 1 and functions[0] in asking
+            found = list(_cuts(pair, language)) if is_asking else []
             for cut in rng.sample(found, len(found)):
                 rest = (*pair.sentence[: cut.start], *pair.sentence[cut.end :])
                 program = _without_value(pair, cut.value, maker)
@@ -109,7 +118,7 @@ class _Cut(NamedTuple):
     value: str
 
 
-def _cuts(pair: Pair) -> Iterator[_Cut]:
+def _cuts(pair: Pair, language: Language) -> Iterator[_Cut]:
     """Yield what can be cut off: phrases, after which another or nothing comes, and choices.
 
     A phrase is "at TIME_0", a choice is "on" of "turn on the lights".
@@ -121,11 +130,16 @@ def _cuts(pair: Pair) -> Iterator[_Cut]:
             is_phrase = words[start] in _BEGINS and words[start + 1 : end] == value
             if is_phrase and (end == len(words) or words[end] in _BEGINS):
                 yield _Cut(start, end, " ".join(value))
-    for token in pair.program:
+    copied = {
+        place
+        for literal in language.literals(pair.program)
+        for place in range(literal.start, literal.end)
+    }
+    for place, token in enumerate(pair.program):
         name = token.removeprefix("enum:")
-        if name != token and words.count(name) == 1 and words[0] != name:
-            place = words.index(name)
-            yield _Cut(place, place + 1, name)
+        if place not in copied and words.count(name) == 1 and words[0] != name:
+            start = words.index(name)
+            yield _Cut(start, start + 1, name)
 
 
 def _values(pair: Pair) -> Iterator[tuple[str, ...]]:
@@ -139,31 +153,12 @@ def _values(pair: Pair) -> Iterator[tuple[str, ...]]:
 
 def _without_value(pair: Pair, value: str, maker: RowMaker) -> str | None:
     """Return the program of a command without the required input that has a value."""
-    if pair.program.count("=>") != 1:  # more than one function
-        return None
     language: Language = maker.target.styled
     library = maker.target.library
     tree = language.from_tokens(" ".join(pair.program), library)
-    match tree:
-        case tt.Program((tt.Rule(None, None, tt.Call() as call),)):
-            pass
-        case _:
-            return None
-    if language.missing_inputs(tree, library):
+    rest = language.cut_input(tree, value)
+    if rest is None or language.missing_inputs(tree, library):
         return None
-    others = tuple(arg for arg in call.args if not _has_value(arg.value, value))
-    rest = tt.Program((tt.Rule(None, None, replace(call, args=others)),))
-    is_cut = len(others) == len(call.args) - 1 and language.missing_inputs(rest, library)
-    return language.tokens(language.canonical(rest, library), library) if is_cut else None
-
-
-def _has_value(value: tt.Value, text: str) -> bool:
-    match value:
-        case tt.SlotValue(said) | tt.StringValue(said) | tt.EnumValue(said):
-            return said == text
-        case tt.EntityValue(said, _, None):
-            return said == text
-        case tt.LocationValue(None, None, said):
-            return said == text
-        case _:
-            return False
+    rest = language.canonical(rest, library)
+    is_cut = language.missing_inputs(rest, library)
+    return language.tokens(rest, library) if is_cut else None

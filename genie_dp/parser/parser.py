@@ -41,7 +41,6 @@ from genie_dp.parser.rows import Style, Target, target_of
 from genie_dp.parser.scoring import Score, score
 from genie_dp.parser.validation import Checked
 from genie_dp.run.work import PARSER, put_in_place, refuse_output, work_folder_of
-from genie_dp.skills.model import SkillLibrary
 from genie_dp.skills.words import tokenize
 from genie_dp.templates.inputs import read_library
 
@@ -432,9 +431,7 @@ class Parser:
             alone: what the sentence is by itself.
         """
         language, library = self.target.language, self.target.library
-        if not isinstance(library, SkillLibrary):
-            return None
-        if context.refused != MISSING_INPUT or not context.answers:
+        if library is None or context.refused != MISSING_INPUT or not context.answers:
             return None
         answer = context.answers[0]
         program = language.from_tokens(answer.program, library)
@@ -447,7 +444,7 @@ class Parser:
         if read is None or (read.is_open and (alone.is_known or alone.question)):
             return None
         program, said = names.resolve(
-            language.give_input(program, missing[0], read.value), language
+            language.give_input(program, missing[0], read.constant, library), language
         )
         program = language.canonical(program, library)
         if any(problem.severity == "error" for problem in language.check(program, library)):

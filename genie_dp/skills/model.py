@@ -188,6 +188,11 @@ class SkillLibrary:
         class_name, _, name = qualified.removeprefix("@").rpartition(".")
         return self._find(class_name, name)
 
+    def signature(self, qualified: str) -> Signature | None:
+        """Return the function of a qualified name with its parameters, or None."""
+        function = self.find(qualified)
+        return function.signature if function else None
+
     def phrases(self, qualified: str, parameter: str) -> Phrases:
         """Return how people speak of a parameter, by part of speech; empty if nothing says."""
         function = self.find(qualified)

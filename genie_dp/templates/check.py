@@ -414,6 +414,10 @@ class _TemplateChecker:
             yield Problem("G012", message, _span_of_name(template))
         yield from _features(template)
         for child in children_of(template.utterance):
+            if child.category in BUILT_IN and not self.language.has_skills:
+                message = f"{child.category} is for skills, and {self.language.name} has none"
+                hint = "write a placeholder, such as $level, or a category of your own"
+                yield Problem("G012", message, child.span, hint)
             for request in child.requests:
                 yield from self._request(child, request)
         yield from self._guard(template)

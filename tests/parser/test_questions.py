@@ -10,7 +10,6 @@ torch = pytest.importorskip("torch")
 import genie_dp as gd  # noqa: E402
 from genie_dp.languages import get_language  # noqa: E402
 from genie_dp.languages.base import MissingInput  # noqa: E402
-from genie_dp.languages.thingtalk.structure import plain_value  # noqa: E402
 from genie_dp.parser.answers import MISSING_INPUT, UNUSED_VALUE, Answer, Reply  # noqa: E402
 from genie_dp.parser.config import InputFile, ParserConfig  # noqa: E402
 from genie_dp.parser.incomplete import add_incomplete  # noqa: E402
@@ -45,6 +44,13 @@ def asking(program, confidence=0.9):
 # -------------------------------------------------------------------------------- what is read
 
 
+def given_value(library, missing, constant):
+    """Return the value that a call gives its input."""
+    program = THINGTALK.parse(f"now => {missing.function}()")
+    given = THINGTALK.give_input(program, missing, constant, library)
+    return THINGTALK.calls(given)[0]["arguments"][missing.name]
+
+
 @pytest.mark.parametrize(
     ("function", "name", "sentence", "expected"),
     [
@@ -75,14 +81,15 @@ def asking(program, confidence=0.9):
 )
 def test_a_sentence_is_read_as_the_value_of_an_input(library, function, name, sentence, expected):
     reader = load_reader("grammar")
+    missing = MissingInput(function, name, "", "For how many guests?")
     read = read_input(
         sentence,
-        MissingInput(function, name, "", "For how many guests?"),
+        missing,
         library=library,
         readings=reader.readings(sentence, now=NOW),
         names=EntityNames(library),
     )
-    assert (read and plain_value(read.value)) == expected
+    assert (read and given_value(library, missing, read.constant)) == expected
 
 
 # --------------------------------------------------------------------------------- a parser

@@ -202,10 +202,15 @@ class Calls:
         return tuple(typecheck.missing_inputs(program, library or NONE))
 
     def give_input(
-        self, program: ast.Program, missing: base.MissingInput, value: ast.Value
+        self, program: ast.Program, missing: base.MissingInput, constant: str, library: Any = None
     ) -> ast.Program:
         """Return a program with a value for an argument that a call lacks."""
-        return typecheck.give_input(program, missing, value)
+        value = values.value_of(constant)
+        return typecheck.give_input(program, missing, value, library or NONE)
+
+    def cut_input(self, program: ast.Program, words: str) -> ast.Program | None:
+        """Return a single call without the argument that has a value."""
+        return typecheck.cut_input(program, words)
 
     def schema(self, library: Any) -> dict[str, Any]:
         """Return the JSON Schema of trees and calls over the tools."""

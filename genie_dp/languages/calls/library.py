@@ -34,6 +34,7 @@ class Tool:
         result: the type of what it gives; None where nothing is said.
         is_query: whether it changes nothing (`readOnlyHint` of MCP).
         schema: the JSON Schema of its parameters, as it was given, that stands alone.
+        result_schema: the same of what it gives; empty where it has mistakes.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Tool:
     result: ValueType | None = None
     is_query: bool = False
     schema: Json = field(default_factory=dict, compare=False, repr=False)
+    result_schema: Json = field(default_factory=dict, compare=False, repr=False)
 
     def parameter(self, name: str) -> Field | None:
         """Return the parameter of that name, or None."""
@@ -89,6 +91,11 @@ class ToolLibrary:
         """Return the tools as functions; a field of a result is an output."""
         return tuple(map(self._signature, self.tools.values()))
 
+    def signature(self, qualified: str) -> Signature | None:
+        """Return the tool of that name as a function, or None."""
+        tool = self.tools.get(qualified)
+        return self._signature(tool) if tool is not None else None
+
     def _signature(self, tool: Tool) -> Signature:
         inputs = (
             Parameter(
@@ -128,6 +135,10 @@ class ToolLibrary:
         """Return the name of a parameter, in words."""
         words = words_of(parameter)
         return {"base": (words,)} if words else {}
+
+    def enum_phrases(self, qualified: str, parameter: str, value: str) -> tuple[str, ...]:
+        """Return a listed value in words."""
+        return (words_of(value) or value,)
 
     @property
     def reads_values(self) -> bool:
@@ -209,10 +220,11 @@ def read_tools(
 
 _FORM = '[{"name": "light", "description": "..", "parameters": {"type": "object", ..}}]'
 _SCHEMAS = ("parameters", "inputSchema", "input_schema")
+_MOST_RESULT_PARTS = 300  # of a result's schema that is kept as it was given
 _RESULTS = ("outputSchema", "output_schema", "output", "returns")
 _TOOL_KEYS = frozenset((
     *_SCHEMAS, *_RESULTS, "name", "description", "title", "type", "function", "annotations",
-    "strict", "cache_control", "_meta", "meta", "icons", "execution",
+    "strict", "cache_control", "_meta", "meta", "icons", "execution", "examples",
 ))  # fmt: skip
 
 
@@ -346,13 +358,17 @@ class _Reader:
             self.report("Z026", "expected the parameters as an object", place, f"write {_FORM}")
         result_key = next((k for k in _RESULTS if isinstance(given.get(k), Mapping)), None)
         result = None
+        result_schema: Json = {}
         if result_key is not None:
             of_result = given[result_key]
             if _is_bare(of_result):
                 of_result = {"type": "object", "properties": of_result}
             result_place = (*path, result_key)
+            warned = len(self.warnings)
             outer = SchemaReader(((result_place, of_result), root[1]), self._warn)
             result = outer.read(of_result, result_place)
+            if len(self.warnings) == warned and outer.parts <= _MOST_RESULT_PARTS:
+                result_schema = outer.write_out(of_result)
         if reader.unchecked:
             keywords = ", ".join(sorted(reader.unchecked))
             first = min(reader.unchecked.values(), key=str)
@@ -374,6 +390,7 @@ class _Reader:
             result,
             isinstance(notes, Mapping) and notes.get("readOnlyHint") is True,
             reader.write_out(shape) if len(self.errors) == before and shape else {},
+            result_schema,
         )
 
 

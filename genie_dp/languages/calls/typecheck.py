@@ -1,5 +1,6 @@
 """Types of calls: what does not fit a library, and the one form of what does."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -462,14 +463,46 @@ def missing_inputs(program: ast.Program, library: ToolLibrary) -> Iterator[Missi
                 yield MissingInput(call.name, name, type_, _question(name, parameter), number)
 
 
+_MOST_CHOICES = 6
+_LONGEST_NOTE = 80
+
+
 def _question(name: str, parameter: Field | None) -> str:
-    said = parameter.description.strip().rstrip(".") if parameter is not None else ""
+    """Return what asks for a parameter: its description where that asks, else its name.
+
+    >>> from genie_dp.languages.calls.schema import ANYTHING
+    >>> _question("roomName", Field("roomName", ANYTHING, description="The room. Not a floor."))
+    'What is the room name? (the room)'
+    """
     words = words_of(name) or name
-    return f"What is the {words}? ({said})" if said else f"What is the {words}?"
+    if parameter is None:
+        return f"What is the {words}?"
+    said = " ".join(parameter.description.split())
+    if said.endswith("?") and len(said) <= _LONGEST_NOTE:
+        return said
+    is_several = parameter.type.sort == "array" and words.endswith("s")
+    question = f"What {'are' if is_several else 'is'} the {words}"
+    names = [value_text(value).strip("'") for value in parameter.type.values]
+    if 1 < len(names) <= _MOST_CHOICES:
+        return f"{question}: {', '.join(names[:-1])} or {names[-1]}?"
+    first = re.split(r"(?<=[\w)])[.;:](?: |$)", said, maxsplit=1)[0].rstrip(".")
+    if not first or len(first) > _LONGEST_NOTE or first.lower() in (words, f"the {words}"):
+        return f"{question}?"
+    is_word = not first[1:2].isupper()  # no abbreviation, as "ID of the room"
+    return f"{question}? ({first[0].lower() + first[1:] if is_word else first})"
 
 
-def give_input(program: ast.Program, missing: MissingInput, value: ast.Value) -> ast.Program:
-    """Return a program with a value for what it lacks."""
+def give_input(
+    program: ast.Program, missing: MissingInput, value: ast.Value, library: ToolLibrary
+) -> ast.Program:
+    """Return a program with a value for what it lacks: for the first `$?` of an argument.
+
+    A list that is lacking becomes one of this value.
+    """
+    tool = library.tools.get(missing.function)
+    parameter = tool.parameter(missing.name) if tool is not None else None
+    is_list = parameter is not None and parameter.type.sort == "array"
+    whole = ast.Array((value,)) if is_list else value
     count = -1
     steps: list[ast.Step] = []
     for step in program.steps:
@@ -477,12 +510,43 @@ def give_input(program: ast.Program, missing: MissingInput, value: ast.Value) ->
         for call in step:
             count += 1
             if count == missing.call and isinstance(call, ast.Call):
-                others = [a for a in call.arguments if a.name != missing.name]
-                arguments = sorted(
-                    [*others, ast.Argument(missing.name, value)], key=lambda a: a.name
-                )
-                calls.append(replace(call, arguments=tuple(arguments)))
+                given = {argument.name: argument.value for argument in call.arguments}
+                before = given.get(missing.name, ast.Open())
+                is_whole = isinstance(before, ast.Open)
+                given[missing.name] = whole if is_whole else _fill_first(before, value)
+                arguments = tuple(ast.Argument(name, given[name]) for name in sorted(given))
+                calls.append(replace(call, arguments=arguments))
             else:
                 calls.append(call)
         steps.append(tuple(calls))
     return ast.Program(tuple(steps))
+
+
+def _fill_first(whole: ast.Value, value: ast.Value) -> ast.Value:
+    """Return a value with another in the place of its first `$?`."""
+    waiting = [value]
+
+    def filled(part: ast.Value) -> ast.Value:
+        return waiting.pop() if isinstance(part, ast.Open) and waiting else part
+
+    return ast.change(whole, filled)
+
+
+def cut_input(program: ast.Program, words: str) -> ast.Program | None:
+    """Return a program of one call without the argument that has a value; else None."""
+    match program.steps:
+        case ((ast.Call() as call,),):
+            others = tuple(a for a in call.arguments if not _has_value(a.value, words))
+            if len(others) == len(call.arguments) - 1:
+                return ast.Program(((replace(call, arguments=others),),))
+    return None
+
+
+def _has_value(value: ast.Value, words: str) -> bool:
+    match value:
+        case ast.Slot(said) | ast.Text(said) | ast.Name(said) | ast.Symbol(said):
+            return said == words
+        case ast.Array((item,)):
+            return _has_value(item, words)
+        case _:
+            return False

@@ -88,7 +88,11 @@ def value_of(constant: str) -> ast.Value:
     if match := _QUOTED.fullmatch(constant):
         words = " ".join(map(unescape_word, match["words"].split(" ")))
         return ast.Name(words, match["kind"]) if match["kind"] else ast.Text(words)
+    if flag := ast.flag_of(constant):
+        return flag
     kind, _, rest = constant.partition(":")
+    if kind == "enum":
+        return ast.Symbol(rest)
     if kind == "time":
         rest = ":".join(f"{int(part):02}" for part in rest.split(":"))
     found = moment_of(kind, rest) or _duration_of(constant)

@@ -103,6 +103,9 @@ class Declarations:
         """Return nothing: what a node may hold is no parameter with a name."""
         return ()
 
+    def signature(self, qualified: str) -> None:
+        """Return nothing, as `functions`."""
+
     def names(self) -> tuple[str, ...]:
         """Return the labels with a signature."""
         return tuple(self.signatures)
@@ -114,6 +117,10 @@ class Declarations:
     def phrases(self, qualified: str, parameter: str) -> Mapping[str, tuple[str, ...]]:
         """Return nothing: there are no parameters to speak of."""
         return {}
+
+    def enum_phrases(self, qualified: str, parameter: str, value: str) -> tuple[str, ...]:
+        """Return the value: there are no parameters to speak of."""
+        return (value,)
 
     def __repr__(self) -> str:
         """Return what they hold in one line."""

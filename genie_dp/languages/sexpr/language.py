@@ -195,9 +195,14 @@ class SExpressions:
         """Return nothing: `check` refuses a node without what it must hold."""
         return ()
 
-    def give_input(self, program: Any, missing: base.MissingInput, value: Any) -> NoReturn:
+    def give_input(
+        self, program: Any, missing: base.MissingInput, constant: str, library: Any = None
+    ) -> NoReturn:
         """Raise TypeError: nothing is missing."""
         raise TypeError("an S-expression lacks no input")
+
+    def cut_input(self, program: Any, words: str) -> None:
+        """Return None: nodes have no inputs."""
 
     def schema(self, library: Any) -> dict[str, Any]:
         """Return the JSON Schema of trees and calls, with the labels that are declared."""

@@ -25,7 +25,7 @@ from genie_dp.languages.thingtalk.parameters import short_body, with_types, with
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenStyle
 from genie_dp.languages.thingtalk.typecheck import check, unknown_units
 from genie_dp.languages.thingtalk.values import ATTRIBUTES
-from genie_dp.languages.types import Entity, Type, slot_type
+from genie_dp.languages.types import Array, Entity, Type, slot_type
 from genie_dp.languages.units import SHIPPED
 
 if TYPE_CHECKING:
@@ -241,9 +241,20 @@ class ThingTalk:
         """Return the required inputs that a program does not give, in program order."""
         return structure.missing_inputs(program, library)
 
-    def give_input(self, program: Any, missing: base.MissingInput, value: Any) -> Any:
+    def give_input(
+        self, program: Any, missing: base.MissingInput, constant: str, library: Any = None
+    ) -> Any:
         """Return a program with a value for an input that it lacks."""
+        value: Any = from_tokens.piece_from_tokens(constant, "value")
+        signature = library.signature(missing.function) if library is not None else None
+        parameter = signature.parameter(missing.name) if signature else None
+        if parameter and isinstance(parameter.type, Array):
+            value = tt.ArrayValue((value,))
         return structure.give_input(program, missing, value)
+
+    def cut_input(self, program: Any, words: str) -> Any:
+        """Return a command of one action without the input that has a value."""
+        return structure.cut_input(program, words)
 
     def schema(self, library: Any) -> dict[str, Any]:
         """Return the JSON Schema of trees and calls over a library."""

@@ -205,6 +205,28 @@ def give_input(program: tt.Program, missing: MissingInput, value: tt.Value) -> t
     return given
 
 
+def cut_input(program: Any, words: str) -> tt.Program | None:
+    """Return a command of one action without the input that has a value; else None."""
+    match program:
+        case tt.Program((tt.Rule(None, None, tt.Call() as call),)):
+            others = tuple(arg for arg in call.args if not _has_value(arg.value, words))
+            if len(others) == len(call.args) - 1:
+                return tt.Program((tt.Rule(None, None, replace(call, args=others)),))
+    return None
+
+
+def _has_value(value: tt.Value, words: str) -> bool:
+    match value:
+        case tt.SlotValue(said) | tt.StringValue(said) | tt.EnumValue(said):
+            return said == words
+        case tt.EntityValue(said, _, None):
+            return said == words
+        case tt.LocationValue(None, None, said):
+            return said == words
+        case _:
+            return False
+
+
 # ------------------------------------------------------------------------------------ schema
 
 

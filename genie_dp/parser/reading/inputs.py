@@ -5,13 +5,12 @@ from typing import NamedTuple
 
 from genie_dp.languages import types as ty
 from genie_dp.languages.base import MissingInput
-from genie_dp.languages.thingtalk import ast as tt
-from genie_dp.languages.thingtalk.placeholders import constant
+from genie_dp.languages.library import Library
+from genie_dp.languages.text import escape_word
 from genie_dp.languages.units import Units
 from genie_dp.parser.evidence import content_words
 from genie_dp.parser.reading.fill import EntityNames, has_names
 from genie_dp.parser.reading.reading import Reading
-from genie_dp.skills.model import SkillLibrary
 from genie_dp.skills.words import tokenize
 
 _YES = frozenset(("yes", "yeah", "yep", "sure", "true", "on", "please do", "ok", "okay"))
@@ -30,11 +29,12 @@ class ReadInput(NamedTuple):
     """The value of an input.
 
     Attributes:
+        constant: as `Language.give_input` takes it.
         is_open: whether it is a name or place that nothing knows, so that the sentence may as well
             be another command.
     """
 
-    value: tt.Value
+    constant: str
     is_open: bool = False
 
 
@@ -42,7 +42,7 @@ def read_input(
     sentence: str,
     missing: MissingInput,
     *,
-    library: SkillLibrary,
+    library: Library,
     readings: Sequence[Reading],
     names: EntityNames,
 ) -> ReadInput | None:
@@ -55,8 +55,8 @@ def read_input(
         readings: of the sentence.
     """
     words = [word for word in tokenize(sentence.casefold()) if any(map(str.isalnum, word))]
-    function = library.find(missing.function)
-    parameter = function.signature.parameter(missing.name) if function else None
+    signature = library.signature(missing.function)
+    parameter = signature.parameter(missing.name) if signature else None
     if parameter is None or not words or " ".join(words) in _ENDS:
         return None
     type_ = parameter.type
@@ -65,31 +65,28 @@ def read_input(
         choice = _read_enum(words, missing, type_, library, asked)
         return ReadInput(choice) if choice else None
     element = type_.element if isinstance(type_, ty.Array) else type_
-    read = _read_value(" ".join(words), element, readings, names, asked, library.units)
-    if read is None or element is type_:
-        return read
-    return ReadInput(tt.ArrayValue((read.value,)), read.is_open)
+    return _read_value(" ".join(words), element, readings, names, asked, library.units)
 
 
 def _read_enum(
     words: Sequence[str],
     missing: MissingInput,
     type_: ty.Enum,
-    library: SkillLibrary,
+    library: Library,
     asked: Container[str],
-) -> tt.Value | None:
+) -> str | None:
     """Return the one value whose words, or name, are all that the sentence says."""
     text = f" {' '.join(words)} "
     found: dict[str, str] = {}
     for value in type_.values:
         phrases = library.enum_phrases(missing.function, missing.name, value)
-        for way in (*phrases, value.replace("_", " ")):
+        for way in (*phrases, value.replace("_", " ").casefold()):
             if f" {way} " in text:
                 found[f" {way} "] = value
     values = {v for way, v in found.items() if not any(way in x and way != x for x in found)}
     said = {word for way in found for word in way.split()}
     others = [word for word in content_words(words) if word not in asked and word not in said]
-    return tt.EnumValue(values.pop()) if len(values) == 1 and not others else None
+    return f"enum:{values.pop()}" if len(values) == 1 and not others else None
 
 
 def _read_value(
@@ -102,28 +99,33 @@ def _read_value(
 ) -> ReadInput | None:
     """Return a value of a type; words of the question, `asked`, may stand beside it."""
     if type_ == ty.BOOLEAN:
-        return ReadInput(tt.BooleanValue(text in _YES)) if text in _YES | _NO else None
+        said = "true" if text in _YES else "false"
+        return ReadInput(said) if text in _YES | _NO else None
     if type_ in (ty.STRING, ty.ANY):
-        return ReadInput(tt.StringValue(text))
+        return ReadInput(_quoted(text))
     if type_ == ty.LOCATION and text in _PLACES:
-        return ReadInput(tt.ContextValue(("location", _PLACES[text])))
+        return ReadInput(f"location:{_PLACES[text]}")
     stem = ty.slot_stem(type_, units)
     for reading in readings:
         values = [token for token in reading.values if token.rpartition("_")[0] == stem]
         others = [word for word in content_words(reading.tokens) if word not in asked]
         if len(reading.values) == len(values) == 1 and not others:
-            return ReadInput(constant(reading.values[values[0]].value))
+            return ReadInput(reading.values[values[0]].value)
     name = _without_leads(text)
     # Lists of skills are seldom whole. A sentence with a date in it is no name, though.
     may_be_name = not readings[0].values and len(name.split()) <= _MOST_WORDS
     if type_ == ty.LOCATION and may_be_name:
-        return ReadInput(tt.LocationValue(None, None, name), is_open=True)
+        return ReadInput(f"location: {_quoted(name)}", is_open=True)
     if isinstance(type_, ty.Entity) and has_names(type_.kind):
         found = names.find(type_.kind, name)
         is_open = found.how in ("unknown", "unlisted")
         if may_be_name or not is_open:
-            return ReadInput(tt.EntityValue(found.value, type_.kind), is_open)
+            return ReadInput(f"{_quoted(found.value)} ^^{type_.kind}", is_open)
     return None
+
+
+def _quoted(text: str) -> str:
+    return f'" {" ".join(map(escape_word, text.split(" ")))} "'
 
 
 def _without_leads(text: str) -> str:

@@ -183,8 +183,8 @@ def test_what_is_missing_is_asked_for_and_can_be_given():
         ("lights.set", "room", 0),
         ("send", "to", 1),
     ]
-    given_all = LANGUAGE.give_input(program, asked[1], ast.Text("a@b"))
-    given_all = LANGUAGE.give_input(given_all, asked[0], ast.Text("bath room"))
+    given_all = LANGUAGE.give_input(program, asked[1], '" a@b "', library)
+    given_all = LANGUAGE.give_input(given_all, asked[0], '" bath room " ^^room', library)
     assert not LANGUAGE.missing_inputs(given_all, library)
     assert not LANGUAGE.check(given_all, library)
 

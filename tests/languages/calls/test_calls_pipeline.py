@@ -110,3 +110,11 @@ def test_programs_with_values_are_said_by_the_templates(folder, capsys, program,
     grammar = ["--grammar", f"{folder / 'main.genie'}"]
     assert cli.run(["describe", *options, *grammar, program]) == 0
     assert capsys.readouterr().out.strip() == sentence
+
+
+def test_a_category_of_skills_is_none_of_tools(folder, tmp_path, capsys):
+    body = "category C : program root;\nC := 'stop' v:VALUE -> stop();\n"
+    (tmp_path / "main.genie").write_text(body)
+    options = ["--language", "calls", "--skills", f"{folder / 'home.json'}"]
+    assert cli.run(["check", *options, "--grammar", f"{tmp_path / 'main.genie'}"]) == 1
+    assert "error[G012]: VALUE is for skills" in capsys.readouterr().err

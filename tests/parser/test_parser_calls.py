@@ -1,0 +1,183 @@
+"""A tiny parser of tool calls: what it answers, what it asks for, and the same without torch."""
+
+import json
+from datetime import datetime
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("phonenumbers")
+
+import genie_dp as gd  # noqa: E402
+from genie_dp import cli  # noqa: E402
+from genie_dp.languages import get_language  # noqa: E402
+from genie_dp.languages.base import MissingInput  # noqa: E402
+from genie_dp.parser.answers import MISSING_INPUT, Answer, Reply  # noqa: E402
+from genie_dp.parser.config import InputFile, ParserConfig  # noqa: E402
+from genie_dp.parser.incomplete import add_incomplete  # noqa: E402
+from genie_dp.parser.parser import Parser  # noqa: E402
+from genie_dp.parser.reading.fill import EntityNames  # noqa: E402
+from genie_dp.parser.reading.grammar_reader import load_reader  # noqa: E402
+from genie_dp.parser.reading.inputs import read_input  # noqa: E402
+from genie_dp.parser.rows import RowMaker, Rows, RowStore, Target, learn_reading  # noqa: E402
+from genie_dp.records import Example  # noqa: E402
+from tests.dataset.dataset_rows import write  # noqa: E402
+
+LANGUAGE = get_language("calls")
+NOW = datetime(2027, 1, 13, 10, 0)
+TOOLS = json.dumps({
+    "entities": {"room": ["kitchen", "bath room", "hall"]},
+    "tools": [
+        {"name": "heat_room", "description": "Heat a room.", "parameters": {
+            "required": ["room", "degrees"], "properties": {
+                "room": {"type": "string", "x-entity": "room", "description": "Which room?"},
+                "degrees": {"type": "integer", "minimum": 5, "maximum": 30},
+                "mode": {"enum": ["slow", "very fast"]},
+                "quiet": {"type": "boolean"},
+                "days": {"type": "array", "items": {"type": "string", "format": "date"}},
+                "from": {"type": "string", "format": "time"}}}},
+        {"name": "send_note", "parameters": {"required": ["to", "text"], "properties": {
+            "to": {"type": "string", "format": "email", "description": "The address. One only."},
+            "text": {"type": "string"}}}},
+        {"name": "list_notes", "annotations": {"readOnlyHint": True}},
+    ],
+})  # fmt: skip
+HEAT = "heat_room( degrees= NUMBER_0 room= GENERIC_ENTITY_room_0 )"
+SAID = (
+    ("heat the GENERIC_ENTITY_room_0 to NUMBER_0 degrees", HEAT),
+    ("bring the GENERIC_ENTITY_room_0 to NUMBER_0 degrees slow", 
+     HEAT.replace("room=", "mode= slow room=")),
+    ("show my notes", "list_notes( )"),
+    ("write lunch to EMAIL_ADDRESS_0", 'send_note( text= " lunch " to= EMAIL_ADDRESS_0 )'),
+    ("heat the GENERIC_ENTITY_room_0", "heat_room( degrees= $? room= GENERIC_ENTITY_room_0 )"),
+    ("show my notes and write party to EMAIL_ADDRESS_0",
+     'list_notes( ) & send_note( text= " party " to= EMAIL_ADDRESS_0 )'),
+)  # fmt: skip
+ASKED = ("heat the bath room to 20 degrees", "write party to a@b.org", "heat the kitchen", "zork")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tools") / "tools.json"
+    path.write_text(TOOLS)
+    return gd.load_library(path)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory, library):
+    """Return the folder of a parser that has seen its rows for two dozen steps."""
+    folder = tmp_path_factory.mktemp("calls")
+    rows = [
+        Example(f"S{i}", said, program, "calls", functions=LANGUAGE.functions_in(program))
+        for i, (said, program) in enumerate(SAID * 3)
+    ]
+    write(folder / "rows.jsonl", rows)
+    recipe = "network: {size: 24}\nbatch: 8\nrate: 0.02\nvalidations: 1\nout_of_scope: 0\n"
+    (folder / "recipe.yaml").write_text(recipe)
+    options = ["--recipe", "recipe.yaml", "--output", "parser", "--steps", "24"]
+    words = ["train", f"{folder / 'rows.jsonl'}", "--skills", f"{library.paths[0]}"]
+    given = [f"{folder / word}" if word in ("recipe.yaml", "parser") else word for word in options]
+    assert cli.run([*words, *given]) == 0
+    return folder / "parser"
+
+
+def parser_of(folder, **options):
+    return Parser.from_pretrained(folder, clock=lambda: NOW, **options)
+
+
+def test_answers_are_well_typed_calls_of_the_tools(trained, library):
+    parser = parser_of(trained)
+    for reply in parser.parse(ASKED, count=3):
+        assert reply.answers
+        for answer in reply.answers:
+            program = LANGUAGE.parse(answer.code)
+            assert not [p for p in LANGUAGE.check(program, library) if p.severity == "error"]
+            assert [call["name"] for call in answer.calls] == list(LANGUAGE.functions(program))
+            assert LANGUAGE.tokens(LANGUAGE.from_tokens(answer.program)) == answer.program
+
+
+def test_a_copy_answers_the_same_with_torch_and_without(trained, tmp_path, monkeypatch):
+    copy = parser_of(trained).save(tmp_path / "copy")
+    without = [reply.calls for reply in parser_of(copy).parse(ASKED)]
+    monkeypatch.setattr("genie_dp.parser.parser.open_arrays", lambda _: None)
+    assert [reply.calls for reply in parser_of(copy).parse(ASKED)] == without
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "sentence", "expected"),
+    [
+        ("heat_room", "room", "in the bathroom", "bath room"),
+        ("heat_room", "degrees", "to 21", 21),
+        ("heat_room", "degrees", "at noon", None),
+        ("heat_room", "mode", "very fast please", "very fast"),
+        ("heat_room", "mode", "slow or very fast", None),
+        ("heat_room", "quiet", "no", False),
+        ("heat_room", "days", "tomorrow", ["2027-01-14"]),
+        ("heat_room", "from", "at 5 pm", "17:00:00"),
+        ("send_note", "to", "to bob@example.com", "bob@example.com"),
+        ("send_note", "text", 'Lunch at "five"?', "lunch at five"),
+        ("send_note", "text", "never mind", None),
+    ],
+)
+def test_a_sentence_is_read_as_the_value_of_an_argument(
+    library, function, name, sentence, expected
+):
+    missing = MissingInput(function, name, "", "")
+    read = read_input(
+        sentence,
+        missing,
+        library=library,
+        readings=load_reader("grammar").readings(sentence, now=NOW),
+        names=EntityNames(library),
+    )
+    value = None
+    if read is not None:
+        program = LANGUAGE.give_input(
+            LANGUAGE.parse(f"{function}()"), missing, read.constant, library
+        )
+        value = LANGUAGE.calls(LANGUAGE.canonical(program, library))[0]["arguments"][name]
+    assert value == expected
+
+
+def test_replies_complete_a_call_one_question_after_the_other(trained):
+    parser = parser_of(trained, threshold=0.0)
+    asked = Reply(
+        "", (), (Answer("heat_room( degrees= $? room= $? )", "", "", 0.9),), MISSING_INPUT
+    )
+    first = parser("25", context=asked)
+    assert first.refused == MISSING_INPUT
+    assert first.question == "Which room?"
+    second = parser("the kitchen", context=first)
+    assert second.is_known
+    assert second.calls == [{"name": "heat_room", "arguments": {"degrees": 25, "room": "kitchen"}}]
+    # 99 is out of bounds, and so no reply.
+    assert parser("99", context=asked) == parser("99")
+
+
+@pytest.mark.parametrize(
+    ("program", "question"),
+    [
+        ("heat_room(mode = $?)", "What is the mode: slow or very fast?"),
+        ("heat_room(degrees = $?)", "What is the degrees?"),
+        ("heat_room(days = [$?])", "What are the days?"),
+        ("send_note(to = $?)", "What is the to? (the address)"),
+    ],
+)
+def test_questions_say_what_the_schema_says(library, program, question):
+    questions = [m.question for m in LANGUAGE.missing_inputs(LANGUAGE.parse(program), library)]
+    assert question in questions
+
+
+def test_rows_that_lack_an_argument_are_cut_from_others(library, tmp_path):
+    store = RowStore()
+    for said, program in SAID:
+        store.add(said, program)
+    file = write(tmp_path / "rows.jsonl", [Example("S0", *SAID[2], "calls")])
+    config = ParserConfig((InputFile(str(file)),), steps=1)
+    target = Target(LANGUAGE, LANGUAGE, library)
+    rows = Rows(parts=[store])
+    add_incomplete(rows, RowMaker(config, target, learn_reading(config, target)))
+    made = {" ".join(pair.sentence): " ".join(pair.program) for pair in rows.incomplete}
+    assert made["write lunch"] == 'send_note( text= " lunch " to= $? )'
+    for program in made.values():
+        assert LANGUAGE.missing_inputs(LANGUAGE.from_tokens(program), library)
