@@ -40,6 +40,7 @@ from genie_dp.templates.home_assistant import (
     import_home_assistant,
     read_sources,
 )
+from genie_dp.templates.imports import Imported, Source
 from genie_dp.templates.inputs import load_inputs
 
 Meaning = tuple[str, frozenset[tuple[str, Any]]]
@@ -493,18 +494,20 @@ def exactness(arguments: argparse.Namespace) -> None:
     """Print how our templates and hassil agree."""
     path, locale = Path(arguments.source), arguments.locale
     start = time.process_time()
-    imported = import_home_assistant(path, locale)
+    source = Source(str(path), locale, skip_broken=True)
+    imported = import_home_assistant(source)
     seconds = time.process_time() - start
-    sources = read_sources(path, locale)
+    sources = read_sources(source)
     theirs = HassilMatcher(sources)
     with tempfile.TemporaryDirectory() as folder:
-        imported.write(Path(folder))
+        for name, text in imported.files.items():
+            (Path(folder) / name).write_text(text, encoding="utf-8")
         start = time.process_time()
         ours = TemplateMatcher(Path(folder), number_words(locale) if arguments.words else {})
         loaded = time.process_time() - start
     print(
-        f"{path} {locale}: {imported.sentences:,} sentence templates, {imported.templates:,} of ours,"
-        f" {len(imported.left_out)} left out; import {seconds:.2f}, load {loaded:.2f} CPU seconds"
+        f"{path} {locale}: {dict(imported.counts)}, {left_out(imported):,} left out; "
+        f"import {seconds:.2f}, load {loaded:.2f} CPU seconds"
     )
     skip_words = sources.skip_words
     if arguments.tests:
@@ -529,6 +532,11 @@ def exactness(arguments: argparse.Namespace) -> None:
         print(*found.lines(arguments.show), sep="\n", flush=True)
     print(f"results of hassil whose free text is no whole words, left out: {theirs.inside:,}")
     print(f"memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB")
+
+
+def left_out(imported: Imported) -> int:
+    """Return how many templates could not be taken over."""
+    return sum(note.sort == "left out" and note.text.startswith("`") for note in imported.notes)
 
 
 def number_words(locale: str) -> dict[str, float]:

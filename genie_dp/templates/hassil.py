@@ -82,8 +82,8 @@ def read_template(text: str, *, file: str = "<template>") -> Sequence_:
     """Return what a template of hassil says.
 
     Raises:
-        GenieError: G041, brackets that do not fit each other; G042, a list or a rule without a
-            name; `|` beside `;`; more than 50 brackets in each other.
+        GenieError: R086, brackets that do not fit each other, a list or a rule without a name, `|`
+            beside `;`, more than 50 brackets in each other.
 
     >>> read_template("light[s]")
     (Letters(text='light'), Group(alternatives=((Letters(text='s'),), ())))
@@ -101,7 +101,7 @@ class _TemplateReader:
         """Return what stands before a closing bracket, or the end."""
         start = self.place - 1
         if depth > _DEEPEST:
-            raise self.error("G041", f"more than {_DEEPEST} brackets in each other", start)
+            raise self.error("R086", f"more than {_DEEPEST} brackets in each other", start)
         parts: list[list[Atom]] = [[]]
         separators: set[str] = set()
         while self.place < len(self.text):
@@ -110,7 +110,7 @@ class _TemplateReader:
                 break
             if character in ")]}>":
                 opened = f"'{closing}'" if closing else "no closing bracket"
-                raise self.error("G041", f"expected {opened}, got {character!r}", self.place)
+                raise self.error("R086", f"expected {opened}, got {character!r}", self.place)
             self.place += 1
             match character:
                 case "|" | ";":
@@ -118,7 +118,7 @@ class _TemplateReader:
                     if len(separators) > 1:
                         hint = "put one of them between brackets"
                         message = "'|' and ';' stand beside each other"
-                        raise self.error("G042", message, self.place - 1, hint)
+                        raise self.error("R086", message, self.place - 1, hint)
                     parts.append([])
                 case "(":
                     parts[-1] += self.inside(depth, ")")
@@ -133,7 +133,7 @@ class _TemplateReader:
                     parts[-1] += self.letters()
         else:
             if closing:
-                raise self.error("G041", f"expected '{closing}', got the end", start)
+                raise self.error("R086", f"expected '{closing}', got the end", start)
         if len(parts) == 1:
             return tuple(parts[0])
         sequences = tuple(tuple(part) for part in parts)
@@ -151,12 +151,12 @@ class _TemplateReader:
         start = self.place - 1
         end = self.text.find(_CLOSING[opening], self.place)
         if end < 0:
-            raise self.error("G041", f"expected '{_CLOSING[opening]}', got the end", start)
+            raise self.error("R086", f"expected '{_CLOSING[opening]}', got the end", start)
         name = re.sub(r"\\(.)", r"\1", self.text[self.place : end]).strip()
         self.place = end + 1
         what = "list" if opening == "{" else "rule"
         if not name.strip(":@"):
-            raise self.error("G042", f"expected the name of a {what}", start)
+            raise self.error("R086", f"expected the name of a {what}", start)
         if opening == "<":
             return RuleReference(name)
         name, _, slot = name.partition(":")

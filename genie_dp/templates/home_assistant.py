@@ -15,9 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from genie_dp.errors import GenieError, Problem
+from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.skills.imported import Note
 from genie_dp.templates.ast import (
     Child,
     Choice,
@@ -49,7 +48,7 @@ from genie_dp.templates.hassil import (
     is_template,
     read_template,
 )
-from genie_dp.texts import read_text
+from genie_dp.templates.imports import Imported, Source
 
 Json = Any
 
@@ -86,6 +85,8 @@ class AssistantSources:
     Attributes:
         notes: what is not taken over, each with its place.
         places: name of a rule or list -> its file.
+        files: name -> text, to show mistakes.
+        ignores_space: whether spaces between letters of scripts without any count for nothing.
     """
 
     locale: str
@@ -94,8 +95,9 @@ class AssistantSources:
     rules: dict[str, str] = field(default_factory=dict)
     skip_words: list[str] = field(default_factory=list)
     descriptions: dict[str, Json] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     places: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
     ignores_space: bool = False
 
     def domains(self) -> tuple[str, ...]:
@@ -117,49 +119,35 @@ _OF_FILES = {
 }  # fmt: skip
 
 
-def is_home_assistant(path: Path) -> bool:
-    """Tell whether a folder or file holds sentence templates of Home Assistant."""
-    if path.is_dir():
-        return (path / "intents.yaml").is_file() or (path / "sentences").is_dir()
-    if path.suffix != ".json":
-        return False
-    with path.open(encoding="utf-8") as file:
-        head = file.read(100_000)
-    return '"intents"' in head and '"sentences"' in head
-
-
-def read_sources(path: Path, locale: str) -> AssistantSources:
+def read_sources(source: Source) -> AssistantSources:
     """Return what a folder or a merged file says in one language.
 
     Raises:
-        GenieError: G037, there is nothing of that language; a file that cannot be read.
+        GenieError: R085, there is nothing of that language; R081, a file that cannot be read.
     """
-    sources = AssistantSources(locale)
-    if path.is_file():
-        _add_file(sources, _load(path), path.name, {}, "")
+    sources = AssistantSources(source.locale)
+    path = source.path
+    if path is None or path.is_file():
+        document = source.document()
+        found = document.get("language") if isinstance(document, Mapping) else None
+        sources.locale = str(found or source.locale)
+        sources.files[source.given] = source.text()
+        _add_file(sources, document, source.given, {}, "")
     else:
         _add_folder(sources, path)
-    if not sources.blocks:
-        hint = "name one that the folder has, such as --locale en"
-        raise GenieError(Problem("G037", f"{path} has no sentences in {locale!r}", hint=hint))
+    if not any(block.sentences for block in sources.blocks):
+        folders = path.glob("sentences/*/") if path is not None else ()
+        hint = did_you_mean(source.locale, [folder.name for folder in folders])
+        hint = hint or "name one that it has, such as --locale de"
+        message = f"{source.given} has no sentences in {source.locale!r}"
+        raise GenieError(Problem("R085", message, hint=hint))
     return sources
-
-
-def _load(path: Path) -> Json:
-    text = read_text(path, code="G037")
-    try:
-        if path.suffix == ".json":
-            return json.loads(text)
-        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except (ValueError, yaml.YAMLError) as error:
-        reason = str(error).replace("\n", " ")
-        raise GenieError(Problem("G037", f"{path} cannot be read: {reason}")) from None
 
 
 def _add_folder(sources: AssistantSources, folder: Path) -> None:
     intents = folder / "intents.yaml"
     if intents.is_file():
-        sources.descriptions = _load(intents) or {}
+        sources.descriptions = Source(str(intents)).document() or {}
     places = [
         *(folder / "lists").glob("*.yaml"),
         *(folder / "lists" / sources.locale).glob("*.yaml"),
@@ -168,10 +156,12 @@ def _add_folder(sources: AssistantSources, folder: Path) -> None:
     ]
     for path in sorted(places):
         place = path.relative_to(folder).as_posix()
+        file = Source(str(path))
+        sources.files[place] = file.text()
         intent = path.parent.name
         combinations = (sources.descriptions.get(intent) or {}).get("slot_combinations") or {}
         combination = combinations.get(path.stem) or {}
-        _add_file(sources, _load(path) or {}, place, combination, path.stem, intent)
+        _add_file(sources, file.document() or {}, place, combination, path.stem, intent)
 
 
 def _add_file(
@@ -183,12 +173,13 @@ def _add_file(
     intent: str = "",
 ) -> None:
     if not isinstance(found, Mapping):
-        raise GenieError(Problem("G037", f"{place}: expected names with values"))
-    for name in found.keys() - _OF_FILES:
-        sources.notes.append(f"{place}: `{name}` is not known, and not read")
+        problem = Problem("R085", f"{place}: expected names with values", Span(place, 1, 1, 1, 2))
+        raise GenieError(problem, sources=sources.files)
+    for name in sorted(found.keys() - _OF_FILES):
+        sources.notes.append(Note(f"{place}:{name}", "it is not known", "left out"))
     settings = found.get("settings") or {}
-    for name in settings.keys() - {"ignore_whitespace", "filter_with_regex"}:
-        sources.notes.append(f"{place}: setting `{name}` is not known")
+    for name in sorted(settings.keys() - {"ignore_whitespace", "filter_with_regex"}):
+        sources.notes.append(Note(f"{place}:settings.{name}", "it is not known", "left out"))
     sources.ignores_space |= bool(settings.get("ignore_whitespace"))
     sources.lists |= found.get("lists") or {}
     sources.rules |= found.get("expansion_rules") or {}
@@ -197,10 +188,10 @@ def _add_file(
     sources.skip_words += found.get("skip_words") or []
     for name, inside in (found.get("intents") or {}).items():
         for number, data in enumerate(inside.get("data") or ()):
-            where = f"{place}: intents.{name}.data[{number}]"
+            where = f"{place}:intents.{name}.data.{number}"
             _add_block(sources, data, where, name, {}, "")
     for number, data in enumerate(found.get("data") or ()):
-        _add_block(sources, data, f"{place}: data[{number}]", intent, combination, topic)
+        _add_block(sources, data, f"{place}:data.{number}", intent, combination, topic)
 
 
 def _add_block(
@@ -212,10 +203,11 @@ def _add_block(
     topic: str,
 ) -> None:
     if data.get("speech_to_phrase"):
-        sources.notes.append(f"{place}: a block for small speech recognisers is left out")
+        text = "a block for small speech recognisers, which Home Assistant does not match"
+        sources.notes.append(Note(place, text, "left out"))
         return
-    for name in data.keys() - _OF_BLOCKS:
-        sources.notes.append(f"{place}: `{name}` is not known, and not read")
+    for name in sorted(data.keys() - _OF_BLOCKS):
+        sources.notes.append(Note(f"{place}.{name}", "it is not known", "left out"))
     slots = dict(data.get("slots") or {})
     requires = dict(data.get("requires_context") or {})
     if "inferred_domain" in data:
@@ -359,28 +351,12 @@ class _LeftOutError(Exception):
     """A template cannot be said by ours."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedTemplates:
-    """Files of tools and templates.
+class _MistakeError(_LeftOutError):
+    """A template cannot be read, or names what there is not."""
 
-    Attributes:
-        files: name -> text.
-        templates, sentences: how many there are, of ours and of theirs.
-        left_out: templates that are not taken over, each with its place and why.
-        notes: what else a person should know.
-    """
-
-    files: Mapping[str, str]
-    templates: int
-    sentences: int
-    left_out: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    def write(self, folder: Path) -> None:
-        """Write the files into a folder."""
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in self.files.items():
-            (folder / name).write_text(text, encoding="utf-8")
+    def __init__(self, message: str, hint: str | None = None):
+        super().__init__(message)
+        self.hint = hint
 
 
 ROOT = "COMMAND"
@@ -391,18 +367,19 @@ _RESERVED = {"import", "using", "for", "category"}
 _ANY = "name"  # names whose sort is not known
 
 
-def import_home_assistant(path: Path, locale: str) -> ImportedTemplates:
+def import_home_assistant(source: Source) -> Imported:
     """Return tools and templates that say what Home Assistant understands in a language.
 
     Raises:
-        GenieError: G037, files that cannot be read, or nothing of that language.
+        GenieError: R081, files that cannot be read; R085, nothing of that language; and, unless
+            parts with mistakes are to be left out, R086, all templates with mistakes.
     """
-    return _Importer(read_sources(path, locale)).run()
+    return _Importer(read_sources(source), skip_broken=source.skip_broken).run()
 
 
 class _Importer:
-    def __init__(self, sources: AssistantSources):
-        self.sources = sources
+    def __init__(self, sources: AssistantSources, *, skip_broken: bool):
+        self.sources, self.skip_broken = sources, skip_broken
         self.names: set[str] = {ROOT, *BUILT_IN}
         self.words: dict[str, tuple[str, list[tuple[Item, ...]]]] = {}
         self.values: dict[str, _ValueCategory] = {}
@@ -411,22 +388,53 @@ class _Importer:
         self.contexts: dict[str, list[str]] = {}
         self.described: dict[tuple[str, str], str] = {}
         self.commands: dict[str, list[_Command]] = {}
-        self.left_out: list[str] = []
+        self.problems: list[Problem] = []
         self.notes = list(sources.notes)
         self.domains = sources.domains()
 
-    def run(self) -> ImportedTemplates:
+    def run(self) -> Imported:
         for block in self.sources.blocks:
             self.parameters.setdefault(block.intent, {})
             _BlockImporter(self, block).run()
-        files = _write_files(self)
-        return ImportedTemplates(
-            files,
-            sum(map(len, self.commands.values())),
-            sum(len(block.sentences) for block in self.sources.blocks),
-            tuple(self.left_out),
-            tuple(dict.fromkeys(self.notes)),
-        )
+        if self.problems and not self.skip_broken:
+            raise GenieError(dict.fromkeys(self.problems), sources=self.sources.files)
+        counts = {
+            "sentence templates": sum(len(block.sentences) for block in self.sources.blocks),
+            "tools": len(self.commands),
+            "templates": sum(map(len, self.commands.values())),
+            "categories": len(self.words) + len(self.values),
+        }
+        notes = dict.fromkeys((*self.notes, *self._always()))
+        return Imported(_write_files(self), tuple(notes), counts=counts)
+
+    def _always(self) -> Iterator[Note]:
+        """Yield what is so whatever the sentences are."""
+        text = "responses, metadata and examples: they say nothing of sentences"
+        yield Note("responses", text, "left out")
+        text = "numbers in words are read by the parser, and not by templates"
+        yield Note("lists", text, "left out")
+        if self.sources.skip_words:
+            words = ", ".join(self.sources.skip_words)
+            text = f"words that are left out of sentences before they are matched: {words}"
+            yield Note("skip_words", text, "left out")
+
+    def leave_out(self, place: str, text: str, error: Exception) -> None:
+        """Note down a template that is left out; a mistake in it is a problem."""
+        self.notes.append(Note(place, f"`{text}`: {error}", "left out"))
+        if isinstance(error, _MistakeError):
+            span = self._span(place, text)
+            self.problems.append(Problem("R086", str(error), span, error.hint, stage="syntax"))
+
+    def _span(self, place: str, text: str) -> Span | None:
+        """Return where a template stands in its file."""
+        file = place.partition(":")[0]
+        whole = self.sources.files.get(file, "")
+        for written in (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]):
+            start = whole.find(written)
+            if start >= 0:
+                line, column = whole.count("\n", 0, start) + 1, start - whole.rfind("\n", 0, start)
+                return Span(file, line, column, line, column + len(written))
+        return Span(file, 1, 1, 1, 2)
 
     def unique_name(self, name: str) -> str:
         """Return a name of a category that no other has."""
@@ -495,14 +503,14 @@ class _BlockImporter:
             if slot:
                 yield str(slot) if isinstance(slot, str) else name
                 if given.get("value") is not None:
-                    self.note(f"the context `{name}` must be {given['value']!r}: not checked")
+                    self.note("requires_context", f"`{name}` must be {given['value']!r}")
             elif name != "domain":
-                self.note(f"the context `{name}` must be {given!r}: not checked")
+                self.note("requires_context", f"`{name}` must be {given!r}")
         for name in self.block.excludes.keys() - {"domain"}:
-            self.note(f"the context `{name}` must not be {self.block.excludes[name]!r}: not checked")
+            self.note("excludes_context", f"`{name}` must not be {self.block.excludes[name]!r}")
 
-    def note(self, text: str) -> None:
-        self.importer.notes.append(f"{self.block.place}: {text}")
+    def note(self, part: str, text: str) -> None:
+        self.importer.notes.append(Note(f"{self.block.place}.{part}", text, "not checked"))
 
     # ------------------------------------------------------------------------- references
 
@@ -517,7 +525,8 @@ class _BlockImporter:
     def _read_rule(self, name: str) -> Sequence_:
         text = self.block.rules.get(name, self.sources.rules.get(name))
         if text is None:
-            raise _LeftOutError(f"there is no rule <{name}>")
+            near = did_you_mean(name, {**self.sources.rules, **self.block.rules})
+            raise _MistakeError(f"there is no rule <{name}>", near)
         return _read(str(text), f"rule <{name}>")
 
     def paths(self, sequence: Sequence_, outer: tuple[str, ...] = ()) -> frozenset[tuple[str, ...]]:
@@ -529,7 +538,7 @@ class _BlockImporter:
                     more = frozenset({(self.renamed(atom).slot,)})
                 case RuleReference(name):
                     if name in outer:
-                        raise _LeftOutError(f"rule <{name}> holds itself")
+                        raise _MistakeError(f"rule <{name}> holds itself")
                     key = ("paths", self._scope_of_rule(name), name)
                     make = partial(self.paths, self.rule(name), (*outer, name))
                     more = self.importer.once(key, make)
@@ -609,6 +618,8 @@ class _BlockImporter:
             return reference
         text = f"slot `{reference.slot}`, of which it is {factor:g} times the number"
         self.importer.described[self.block.intent, reference.name] = text
+        place = f"{self.sources.places.get(reference.name, self.block.place)}:{reference.name}"
+        self.importer.notes.append(Note(place, f"a parameter of its own: {text}", "changed"))
         return ListReference(reference.name, reference.name)
 
     def say_list(self, reference: ListReference) -> Item:
@@ -636,12 +647,12 @@ class _BlockImporter:
         place = self.sources.places.get(name, self.block.place)
         if int(given.get("step", 1)) != 1 or fractions:
             step = {"halves": "0.5", "tenths": "0.1"}.get(str(fractions), given.get("step"))
-            text = f"{place}: numbers of {{{name}}} go in steps of {step}: not checked"
-            self.importer.notes.append(text)
+            text = f"numbers go in steps of {step}"
+            self.importer.notes.append(Note(f"{place}:lists.{name}", text, "not checked"))
         for form in ("digits", "words"):
             if given.get(form) is False:
-                text = f"{place}: numbers of {{{name}}} are not read in {form}: not checked"
-                self.importer.notes.append(text)
+                text = f"numbers are not said in {form}"
+                self.importer.notes.append(Note(f"{place}:lists.{name}", text, "not checked"))
         top = float(given["to"]) + (0 if not fractions else 0.5 if fractions == "halves" else 0.9)
         return SlotType((), float(given["from"]), top, is_whole=not fractions)
 
@@ -681,14 +692,15 @@ class _BlockImporter:
         given = value if isinstance(value, Mapping) else {"in": value}
         said = str(given.get("in", ""))
         for key in given.keys() - {"in", "out", "metadata"}:
-            self.importer.notes.append(f"{place}: `{key}` of {said!r} is not taken over")
+            text = f"`{key}` of {said!r}"
+            self.importer.notes.append(Note(f"{place}.{key}", text, "left out"))
         try:
             sequence = _read(said if is_template(said) else re.sub(r"([\\;])", r"\\\1", said), place)
             utterance = self.writer.utterance(sequence)
             if names_of(utterance):
                 raise _LeftOutError("a value holds other lists")
         except (_LeftOutError, TooManyWaysError, NeverSaidError) as error:
-            self.importer.left_out.append(f"{place}: value `{said}`: {error}")
+            self.importer.leave_out(place, said, error)
             return
         if "out" in given and given["out"] is not None:
             yield utterance, given["out"]
@@ -711,15 +723,14 @@ class _BlockImporter:
             try:
                 ways += self._read_sentence(text)
             except (_LeftOutError, TooManyWaysError, NeverSaidError) as error:
-                where = f"{self.block.place}.sentences[{number}]"
-                self.importer.left_out.append(f"{where}: `{text}`: {error}")
+                self.importer.leave_out(f"{self.block.place}.sentences.{number}", text, error)
         if not ways:
             return
         context = list(dict.fromkeys(map(_identifier, self.context_slots())))
         if "domain" in self.block.requires and not any(
             child.category.startswith(("name_", "name")) for way in ways for child in children_of(way)
         ):
-            self.note("a domain is asked for, and no name is said: not checked")
+            self.note("requires_context", "a domain is asked for, and no name is said")
         commands = self.importer.commands.setdefault(self.block.intent, [])
         heading = f"// {self.block.place}, {self.block.topic}".removesuffix(", ")
         for items, form in self.grouped(ways):
@@ -794,8 +805,9 @@ def _read(text: str, what: str) -> Sequence_:
         return read_template(text.strip())
     except GenieError as error:
         [problem] = error.problems
-        place = f" at {problem.span.column}" if problem.span else ""
-        raise _LeftOutError(f"{what} cannot be read: {problem.message}{place}") from None
+        place = f" at its letter {problem.span.column}" if problem.span else ""
+        message = f"{what}: {problem.message}{place}"
+        raise _MistakeError(message, problem.hint) from None
 
 
 def _identifier(name: str) -> str:
@@ -934,7 +946,6 @@ def _write_files(importer: _Importer) -> dict[str, str]:
         f"// {title}, read by genie-dp import.\n// {licence}\n\n"
         f'import "words.genie";\nimport "values.genie";\n{imports}\n'
     )
-    files["REVIEW.md"] = _review(importer, title)
     return files
 
 
@@ -985,19 +996,3 @@ def _tools(importer: _Importer) -> str:
         tool = {"name": intent, "description": described.get("description", "")}
         tools.append({**tool, "parameters": {"type": "object", "properties": properties}})
     return json.dumps({"tools": tools}, indent=1, ensure_ascii=False) + "\n"
-
-
-def _review(importer: _Importer, title: str) -> str:
-    lines = [f"# {title}: to be looked at", ""]
-    total = sum(len(block.sentences) for block in importer.sources.blocks)
-    lines.append(f"Of {total:,} sentence templates {len(importer.left_out):,} parts are left out.")
-    lines += ["", "## Left out", "", *(f"- {text}" for text in importer.left_out or ["nothing"])]
-    lines += ["", "## Not taken over, or not checked", ""]
-    lines += [f"- {text}" for text in dict.fromkeys(importer.notes)]
-    lines += [
-        "- Responses, metadata and examples are not read: they say nothing of sentences.",
-        "- Numbers in words are read by the parser, and not by these templates.",
-        "- hassil takes these words away wherever they stand, and they are in no template:",
-        f"  {', '.join(importer.sources.skip_words) or 'none'}",
-    ]
-    return "\n".join(lines) + "\n"
