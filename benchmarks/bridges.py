@@ -96,7 +96,9 @@ class TemplateMatcher:
         found: set[Meaning] = set()
         self.whole = [f" {join(text)} " for text in whole or texts]
         names = {kind: {join(name) for name in names} for kind, names in home.names.items()}
-        chart = Chart(self.grammar, 8, is_value=lambda stem, words: self.is_value(stem, words, names))
+        chart = Chart(
+            self.grammar, 8, is_value=lambda stem, words: self.is_value(stem, words, names)
+        )
         for text in dict.fromkeys(texts):
             tokens = tokenize(UNSPACED.sub(r" \1 ", text))
             for root in self.compiled.roots:
@@ -152,7 +154,9 @@ class TemplateMatcher:
 def _multiplied(tools: Iterable[Mapping[str, Any]]) -> Iterator[tuple[tuple[str, str], Any]]:
     for tool in tools:
         for name, schema in tool["parameters"]["properties"].items():
-            found = re.search(r"slot `(\w+)`, of which it is (\S+) times", schema.get("description", ""))
+            found = re.search(
+                r"slot `(\w+)`, of which it is (\S+) times", schema.get("description", "")
+            )
             if found:
                 yield (tool["name"], name), (found[1], float(found[2]))
 
@@ -373,7 +377,21 @@ class HassilSampler:
 SAMPLE_NAMES = {
     "area": ("Kitchen", "Guest Room", "Atelier"), "floor": ("Ground", "Upper Deck"),
 }  # fmt: skip
-_WORDS = "amber birch cedar dune ember fjord grove heron iris jade kelp lotus maple".split()
+_WORDS = [
+    "amber",
+    "birch",
+    "cedar",
+    "dune",
+    "ember",
+    "fjord",
+    "grove",
+    "heron",
+    "iris",
+    "jade",
+    "kelp",
+    "lotus",
+    "maple",
+]
 
 
 def sample_home(domains: Iterable[str]) -> Home:
@@ -513,7 +531,11 @@ def exactness(arguments: argparse.Namespace) -> None:
     if arguments.tests:
         rows = read_rows(Path(arguments.tests))[: arguments.most]
         for has_wildcards in (False, True):
-            chosen = [(r["utterance"], home_of(r)) for r in rows if bool(r["wildcard_slots"]) == has_wildcards]
+            chosen = [
+                (r["utterance"], home_of(r))
+                for r in rows
+                if bool(r["wildcard_slots"]) == has_wildcards
+            ]
             name = "tests with wildcards" if has_wildcards else "tests"
             found = compare(name, chosen, ours, theirs, skip_words, cuts_values=arguments.cut)
             print(*found.lines(arguments.show), sep="\n", flush=True)

@@ -493,7 +493,7 @@ def say_words(
     >>> say_words((Optional((the,)), sun), {"the": ("the", "our")}, 10)
     ('the sun', 'our sun', 'sun')
     """
-    texts = ("",)
+    texts: tuple[str, ...] = ("",)
     for item in items:
         more = _say_item(item, words, most)
         if more is None or len(texts) * len(more) > most:
@@ -518,7 +518,8 @@ def _say_item(
         case Choice(alternatives):
             each = [say_words(alternative, words, most) for alternative in alternatives]
             known = [texts for texts in each if texts is not None]
-            return tuple(dict.fromkeys(itertools.chain(*known))) if len(known) == len(each) else None
+            is_all = len(known) == len(each)
+            return tuple(dict.fromkeys(itertools.chain(*known))) if is_all else None
         case Child() | Determiner():
             return None
         case _:

@@ -73,6 +73,7 @@ from genie_dp.templates.ast import (
 from genie_dp.templates.english import starts_with_verb
 from genie_dp.templates.grammar import (
     BUILT_IN,
+    WORDS,
     Grammar,
     absent_names,
     compile_body,
@@ -519,7 +520,7 @@ class _TemplateChecker:
         yield from self._without_parts(template)
         yield from _placeholders(template, fragment, self.language)
         category = self.grammar.categories.get(template.category)
-        if category is not None and fragment.kind != category.kind:
+        if category is not None and category.kind not in (fragment.kind, WORDS):
             message = (
                 f"category {category.name} stands for {with_article(category.kind)}, "
                 f"but this body is {with_article(fragment.kind)}"
@@ -751,7 +752,7 @@ def _unproductive(grammar: Grammar, checked: list[_Checked]) -> Iterator[Problem
         productive |= new
     written = {known.template.category for known in checked}
     written |= {template.category for template in grammar.word_templates}
-    productive |= {name for name, texts in grammar.words.items() if texts}
+    productive |= grammar.words.keys()
     for category in grammar.categories.values():
         if category.name not in written:
             yield _warning("G102", f"no template derives {category.name}", category.span)

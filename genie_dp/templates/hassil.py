@@ -123,9 +123,7 @@ class _TemplateReader:
                 case "(":
                     parts[-1] += self.inside(depth, ")")
                 case "[":
-                    inner = self.inside(depth, "]")
-                    alternatives = inner[0].alternatives if _is_group(inner) else (inner,)
-                    parts[-1].append(Group(tuple(dict.fromkeys((*alternatives, ())))))
+                    parts[-1].append(_optional(self.inside(depth, "]")))
                 case "{" | "<":
                     parts[-1].append(self.reference(character))
                 case _:
@@ -191,8 +189,12 @@ class _TemplateReader:
         return GenieError(problem, sources={self.file: self.text})
 
 
-def _is_group(sequence: Sequence_) -> bool:
-    return len(sequence) == 1 and isinstance(sequence[0], Group)
+def _optional(inner: Sequence_) -> Group:
+    match inner:
+        case (Group(alternatives),):
+            return Group(tuple(dict.fromkeys((*alternatives, ()))))
+        case _:
+            return Group((inner, ()) if inner else ((),))
 
 
 def is_template(text: str) -> bool:
@@ -205,7 +207,10 @@ def is_template(text: str) -> bool:
 MOST_VARIANTS = 3_000  # ways to spell out what is glued together
 _MOST_PARTS = 5  # of a permutation: 120 orders
 # Scripts without spaces between words: each letter is a token.
-UNSPACED = re.compile("([\u4e00-\u9fff\u3400-\u4dbf\u3040-\u30ff\u0e00-\u0e7f])")
+UNSPACED = re.compile(
+    "([\u4e00-\u9fff\u3400-\u4dbf\u3040-\u30ff]"
+    "|[\u0e00-\u0e7f][\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]*)"  # a letter of Thai with its signs
+)
 _PUNCTUATION = ".。,，?¿？؟!¡！;；:：…—–―"
 _DOTTED = re.compile(r"(?:\w\.){2,}")
 
@@ -373,9 +378,10 @@ class UtteranceWriter:
         if not ways and never is not None:
             raise never
         said = [way for way in ways if way]
-        choice: tuple[Item, ...] = (Choice(tuple(said)),) if len(said) > 1 else (*said,)[:1]
-        items = choice if len(said) != 1 else said[0]
-        if () in ways and said:
+        if not said:
+            return
+        items = (Choice(tuple(said)),) if len(said) > 1 else said[0]
+        if () in ways:
             yield Optional(items)
         else:
             yield from items

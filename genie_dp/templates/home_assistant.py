@@ -22,15 +22,15 @@ from genie_dp.templates.ast import (
     Choice,
     Item,
     Optional,
+    Part,
     Placeholder,
     PlainWords,
     QuotedWords,
     SaidWords,
+    children_of,
     count_utterances,
     names_of,
     placeholders_of,
-    children_of,
-    plain_utterances,
     say_words,
     with_drawn_words,
     write_items,
@@ -268,9 +268,12 @@ class SlotType:
 
     def schema(self) -> dict[str, Json]:
         """Return it as JSON Schema."""
-        numbers = [c for c in self.constants if _is_number(c)]
+        numbers = [
+            c for c in self.constants if isinstance(c, int | float) and not isinstance(c, bool)
+        ]
         lists = [c for c in self.constants if isinstance(c, tuple)]
-        words = [c for c in self.constants if not _is_number(c) and not isinstance(c, tuple)]
+        words: list[Json] = [c for c in self.constants if not isinstance(c, tuple | int | float)]
+        words += [c for c in self.constants if isinstance(c, bool)]
         options: list[dict[str, Json]] = [{"type": "string", "x-entity": k} for k in self.kinds]
         if self.least is not None and self.most is not None:
             least, most = min([self.least, *numbers]), max([self.most, *numbers])
@@ -292,10 +295,6 @@ class SlotType:
     def placeholder(self) -> str:
         """Return the name of the type of a placeholder."""
         return self.kinds[0] if self.kinds else "String" if self.is_text else "Number"
-
-
-def _is_number(value: Json) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _hashable(value: Json) -> Json:
@@ -520,7 +519,9 @@ class _BlockImporter:
     def rule(self, name: str) -> Sequence_:
         """Return the template of a rule."""
         scope = self._scope(name, self.block.rules)
-        return self.importer.once(("rule", scope, name), partial(self._read_rule, name))
+        key = ("rule", scope, name)
+        found: Sequence_ = self.importer.once(key, partial(self._read_rule, name))
+        return found
 
     def _read_rule(self, name: str) -> Sequence_:
         text = self.block.rules.get(name, self.sources.rules.get(name))
@@ -535,7 +536,7 @@ class _BlockImporter:
         for atom in sequence:
             match atom:
                 case ListReference():
-                    more = frozenset({(self.renamed(atom).slot,)})
+                    more: frozenset[tuple[str, ...]] = frozenset({(self.renamed(atom).slot,)})
                 case RuleReference(name):
                     if name in outer:
                         raise _MistakeError(f"rule <{name}> holds itself")
@@ -543,7 +544,7 @@ class _BlockImporter:
                     make = partial(self.paths, self.rule(name), (*outer, name))
                     more = self.importer.once(key, make)
                 case Group(alternatives):
-                    more = frozenset().union(*(self.paths(a, outer) for a in alternatives))
+                    more = frozenset(itertools.chain(*(self.paths(a, outer) for a in alternatives)))
                 case Permutation(parts):
                     more = self.paths(tuple(itertools.chain(*parts)), outer)
                 case _:
@@ -562,9 +563,9 @@ class _BlockImporter:
         sequence = self.rule(reference.name)
         paths = self.paths((reference,))
         if paths == {()}:
-            key = ("words", self._scope_of_rule(reference.name), reference.name)
-            category: str = self.importer.once(key, partial(self._add_words, reference.name))
-            return SaidWords(category)
+            scope = self._scope_of_rule(reference.name)
+            words = ("words", scope, reference.name)
+            return SaidWords(self.importer.once(words, partial(self._add_words, reference.name)))
         if len(paths) > 1 or len(next(iter(paths))) != 1:
             return sequence
         [(slot,)] = paths
@@ -602,7 +603,7 @@ class _BlockImporter:
 
     def list_of(self, name: str) -> Mapping[str, Json] | None:
         """Return a list; None for names that are known at run time only."""
-        found = self.block.lists.get(name, self.sources.lists.get(name))
+        found: Mapping[str, Json] | None = self.block.lists.get(name, self.sources.lists.get(name))
         if found is None:
             match = re.fullmatch(r"(\d+)\.\.(\d+)(?:,(\d+))?", name)
             if match:
@@ -695,7 +696,8 @@ class _BlockImporter:
             text = f"`{key}` of {said!r}"
             self.importer.notes.append(Note(f"{place}.{key}", text, "left out"))
         try:
-            sequence = _read(said if is_template(said) else re.sub(r"([\\;])", r"\\\1", said), place)
+            plain = re.sub(r"([\\;])", r"\\\1", said)
+            sequence = _read(said if is_template(said) else plain, f"value of {{{place}}}")
             utterance = self.writer.utterance(sequence)
             if names_of(utterance):
                 raise _LeftOutError("a value holds other lists")
@@ -728,7 +730,7 @@ class _BlockImporter:
             return
         context = list(dict.fromkeys(map(_identifier, self.context_slots())))
         if "domain" in self.block.requires and not any(
-            child.category.startswith(("name_", "name")) for way in ways for child in children_of(way)
+            child.category.startswith("name") for way in ways for child in children_of(way)
         ):
             self.note("requires_context", "a domain is asked for, and no name is said")
         commands = self.importer.commands.setdefault(self.block.intent, [])
@@ -866,9 +868,7 @@ def _slots_of(way: tuple[Item, ...]) -> frozenset[tuple[str, bool]]:
     return frozenset((*children, *((p.name, False) for p in placeholders_of(way))))
 
 
-def _with_articles(
-    items: tuple[Item, ...], article: Callable[[], SaidWords]
-) -> tuple[Item, ...]:
+def _with_articles(items: tuple[Item, ...], article: Callable[[], SaidWords]) -> tuple[Item, ...]:
     """Return an utterance in which no word is fitted to the value after it, as "a" and "an" are."""
     changed: list[Item] = []
     for item, after in itertools.zip_longest(items, items[1:]):
@@ -884,14 +884,16 @@ def _with_articles(
     return tuple(changed)
 
 
-def _apart(parts: tuple[Any, ...], after: Item | None, article: Callable[[], SaidWords]) -> Iterator[Item]:
-    waiting: list[Any] = []
+def _apart(
+    parts: tuple[Part, ...], after: Item | None, article: Callable[[], SaidWords]
+) -> Iterator[Item]:
+    waiting: list[Part] = []
     for part, following in itertools.zip_longest(parts, parts[1:]):
         is_before = isinstance(following, Placeholder) or (following is None and after is not None)
-        words = part.text.lower().split() if isinstance(part, PlainWords) else []
-        if words[-1:] in (["a"], ["an"]) and is_before and words[-1] == "a":
+        words = part.text.split() if isinstance(part, PlainWords) else []
+        if is_before and words and words[-1].lower() == "a":
             if words[:-1]:
-                waiting.append(PlainWords(" ".join(part.text.split()[:-1])))
+                waiting.append(PlainWords(" ".join(words[:-1])))
             if waiting:
                 yield QuotedWords(tuple(waiting))
             waiting = []
@@ -932,7 +934,7 @@ def _template(category: str, ways: Sequence[tuple[Item, ...]], body: str) -> str
 def _write_files(importer: _Importer) -> dict[str, str]:
     sources = importer.sources
     title = f"Sentences of Home Assistant in {sources.locale!r}"
-    licence = "The templates are those of the Home Assistant authors (Open Home Foundation), CC BY 4.0."
+    licence = "The sentences are of the Home Assistant authors (Open Home Foundation), CC BY 4.0."
     files = {"tools.json": _tools(importer), "words.genie": _words_file(importer, title)}
     files["values.genie"] = _values_file(importer)
     intents = list(importer.commands)

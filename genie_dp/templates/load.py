@@ -36,7 +36,14 @@ from genie_dp.templates.grammar import (
     TableRow,
     words_of,
 )
-from genie_dp.templates.syntax import TemplateSource, parse_file, parse_words, path_beside
+from genie_dp.templates.syntax import (
+    APOSTROPHE_HINT,
+    APOSTROPHES,
+    TemplateSource,
+    parse_file,
+    parse_words,
+    path_beside,
+)
 from genie_dp.texts import Paths, ReadSource, paths_of, read_source
 
 
@@ -195,15 +202,16 @@ class _Loader:
         kinds = {name: category.kind for name, category in self.categories.items()}
         for alone in self.words:
             if kinds.get(alone.category, WORDS) != WORDS:
-                message = f"expected '->' and a body: {alone.category} is no category of words"
+                message = f"expected '->' and a body, for {alone.category} is no category of words"
                 hint = f"write what it means, or declare it: category {alone.category} : words;"
-                yield Problem("G001", message, alone.span, hint)
+                yield Problem("G001", message, _end_of(alone.span), hint)
         for template in self.templates:
             if kinds.get(template.category) == WORDS:
                 message = f"{template.category} is a category of words, which mean nothing"
                 yield Problem("G035", message, template.body_span, "drop '->' and what follows")
-        for written in (*self.templates, *self.words):
-            for said in words_said(written.utterance):
+        of_words = [w.utterance for w in self.words if kinds.get(w.category, WORDS) == WORDS]
+        for utterance in (*(t.utterance for t in self.templates), *of_words):
+            for said in words_said(utterance):
                 if kinds.get(said.category, WORDS) != WORDS:
                     message = f"{said.category} is no category of words"
                     hint = f"give it a name that the body knows, such as x:{said.category}"
@@ -211,6 +219,8 @@ class _Loader:
                 elif said.category not in kinds:
                     near = did_you_mean(said.category, [n for n, k in kinds.items() if k == WORDS])
                     hint = near or "words stand in quotes; a child is name:CATEGORY, such as q:NP"
+                    if said.category in APOSTROPHES:
+                        hint = APOSTROPHE_HINT
                     message = f"unknown category of words {said.category!r}"
                     yield Problem("G012", message, said.span, hint)
 
@@ -377,6 +387,13 @@ class _Loader:
                 message = f"python.{function_name} is defined in two files"
                 self._report("G010", message, using.span)
             self.functions[function_name] = function
+
+
+def _end_of(span: Span | None) -> Span | None:
+    if span is None:
+        return None
+    line, column = span.end_line, span.end_column
+    return Span(span.file, line, column, line, column + 1)
 
 
 def _form_of(primitive: ConvertedTemplate) -> tuple[tuple[str, str], ...]:

@@ -298,8 +298,10 @@ def syntax_problem(error: UnexpectedInput, source: TemplateSource, start: int, e
     begin, stop, got, expected = _place_of_error(error, text)
     if text[begin : begin + 1] in ("'", '"') and "STRING" in expected:
         span = source.span(start + begin, start + stop)
-        message, hint = "this text has no closing quote on its line", _apostrophe(text[:begin])
-        hint = hint or "close it, or write the words as '..' 'and so on'"
+        message = "this text has no closing quote on its line"
+        hint = (
+            _apostrophe(text[:begin], r"\b") or "close it, or write the words as '..' 'and so on'"
+        )
         return Problem("G027", message, span, hint, stage="syntax")
     message = f"expected {_list_terminals(expected)}, got {got}"
     hint = _hint_at(text, begin, set(expected))
@@ -332,10 +334,13 @@ def _list_terminals(terminals: Collection[str]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _apostrophe(before: str) -> str | None:
-    if re.search(r"\w['\"](?:s|re|ve|ll|d|m|t)\Z", before.rstrip()):
-        return "an apostrophe ends a text in '..': write the text in double quotes, or \\'"
-    return None
+APOSTROPHES = ("s", "re", "ve", "ll", "d", "m", "t")  # what stands after one
+APOSTROPHE_HINT = "an apostrophe ends a text in '..': write the text in double quotes, or \\'"
+
+
+def _apostrophe(before: str, end: str = r"\Z") -> str | None:
+    is_one = re.search(rf"\w['\"](?:{'|'.join(APOSTROPHES)}){end}", before.rstrip())
+    return APOSTROPHE_HINT if is_one else None
 
 
 def _hint_at(text: str, start: int, expected: set[str]) -> str | None:
@@ -625,7 +630,8 @@ class _StatementReader:
             if part is not None:
                 raise self._error("G035", "words alone have no features and no annotations", part)
         if not is_of_words(utterance):
-            end = Span(span.file, span.end_line, span.end_column, span.end_line, span.end_column + 1)
+            line, column = span.end_line, span.end_column
+            end = Span(span.file, line, column, line, column + 1)
             hint = "a template is CATEGORY := utterance -> body; without a body it is words alone"
             message = "expected '->', got the end of the statement"
             raise GenieError(Problem("G001", message, end, hint, stage="syntax"))
