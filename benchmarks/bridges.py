@@ -193,7 +193,7 @@ _MOST_READINGS = 60
 
 
 def _apostrophes_apart(text: str) -> Iterator[str]:
-    """Yield a text with a space after some of its apostrophes: "d'ici" may be "d' ici" for hassil."""
+    """Yield a text with a space after some of its apostrophes: hassil takes "d'ici" for "d' ici"."""
     first, *rest = re.split(r"(?<=\w')(?=\w)", text)
     for joints in itertools.islice(itertools.product(("", " "), repeat=len(rest)), 32):
         yield first + "".join(j + part for j, part in zip(joints, rest, strict=True))

@@ -7,7 +7,7 @@ from functools import lru_cache
 from genie_dp.languages.types import is_slot
 
 # Vowel signs and the like, which are no letters to `re`, and stand inside of words: Hebrew, Arabic,
-# the scripts of India, Thai, Lao, Tibetan, Burmese, Khmer; and what joins letters or keeps them apart.
+# the scripts of India, Thai, Lao, Tibetan, Burmese, Khmer; and what joins letters, or parts them.
 _SIGNS = (
     "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     "\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0900-\u0963\u0966-\u0df3\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"

@@ -108,27 +108,16 @@ class _TemplateReader:
             character = self.text[self.place]
             if character == closing:
                 break
-            if character in ")]}>":
-                opened = f"'{closing}'" if closing else "no closing bracket"
-                raise self.error("R086", f"expected {opened}, got {character!r}", self.place)
-            self.place += 1
-            match character:
-                case "|" | ";":
-                    separators.add(character)
-                    if len(separators) > 1:
-                        hint = "put one of them between brackets"
-                        message = "'|' and ';' stand beside each other"
-                        raise self.error("R086", message, self.place - 1, hint)
-                    parts.append([])
-                case "(":
-                    parts[-1] += self.inside(depth, ")")
-                case "[":
-                    parts[-1].append(_optional(self.inside(depth, "]")))
-                case "{" | "<":
-                    parts[-1].append(self.reference(character))
-                case _:
-                    self.place -= 1
-                    parts[-1] += self.letters()
+            if character in "|;":
+                separators.add(character)
+                if len(separators) > 1:
+                    hint = "put one of them between brackets"
+                    message = "'|' and ';' stand beside each other"
+                    raise self.error("R086", message, self.place, hint)
+                self.place += 1
+                parts.append([])
+            else:
+                parts[-1] += self.atoms(character, depth, closing)
         else:
             if closing:
                 raise self.error("R086", f"expected '{closing}', got the end", start)
@@ -139,14 +128,31 @@ class _TemplateReader:
             return (Permutation(sequences),)
         return (Group(tuple(dict.fromkeys(sequences))),)
 
+    def atoms(self, character: str, depth: int, closing: str) -> Iterable[Atom]:
+        """Return what begins with a character that separates nothing."""
+        match character:
+            case ")" | "]" | "}" | ">":
+                opened = f"'{closing}'" if closing else "no closing bracket"
+                raise self.error("R086", f"expected {opened}, got {character!r}", self.place)
+            case "(":
+                return self.inside(depth, ")")
+            case "[":
+                return (_optional(self.inside(depth, "]")),)
+            case "{" | "<":
+                return (self.reference(character),)
+            case _:
+                return self.letters()
+
     def inside(self, depth: int, closing: str) -> Sequence_:
-        """Return a group and step over its bracket."""
+        """Return a group, and step over its brackets."""
+        self.place += 1
         found = self.group(depth + 1, closing)
         self.place += 1
         return found
 
     def reference(self, opening: str) -> Atom:
-        start = self.place - 1
+        start = self.place
+        self.place += 1
         end = self.text.find(_CLOSING[opening], self.place)
         if end < 0:
             raise self.error("R086", f"expected '{_CLOSING[opening]}', got the end", start)

@@ -1,8 +1,8 @@
 """Home Assistant's sentence templates as tools and templates: `genie-dp import`.
 
-Read are a folder of their sources (`intents.yaml`, `sentences/LANG`, `rules/LANG`, `lists`), and the
-file that they are merged to (`LANG.json`). One intent becomes one tool, one slot a parameter. What
-is not taken over stands in REVIEW.md with its place; nothing is lost without a word.
+It reads a folder of their sources (`intents.yaml`, `sentences/LANG`, `rules/LANG`, `lists`), or the
+file that they are merged to (`LANG.json`). An intent becomes a tool, a slot a parameter. What is
+not taken over stands in the notes with its place; nothing is lost without a word.
 """
 
 import itertools
@@ -115,7 +115,8 @@ _OF_BLOCKS = {
     "required_keywords", "settings",
 }  # fmt: skip
 _OF_FILES = {
-    "language", "intents", "data", "lists", "expansion_rules", "skip_words", "responses", "settings",
+    "language", "intents", "data", "lists", "expansion_rules", "skip_words", "responses",
+    "settings",
 }  # fmt: skip
 
 

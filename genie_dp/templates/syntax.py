@@ -299,10 +299,9 @@ def syntax_problem(error: UnexpectedInput, source: TemplateSource, start: int, e
     if text[begin : begin + 1] in ("'", '"') and "STRING" in expected:
         span = source.span(start + begin, start + stop)
         message = "this text has no closing quote on its line"
-        hint = (
-            _apostrophe(text[:begin], r"\b") or "close it, or write the words as '..' 'and so on'"
-        )
-        return Problem("G027", message, span, hint, stage="syntax")
+        close = "close it, or write the words as '..' 'and so on'"
+        told = _apostrophe(text[:begin], r"\b") or close
+        return Problem("G027", message, span, told, stage="syntax")
     message = f"expected {_list_terminals(expected)}, got {got}"
     hint = _hint_at(text, begin, set(expected))
     span = source.span(start + begin, start + stop)
