@@ -457,13 +457,14 @@ class _Importer:
             raise found
         return found
 
-    def article(self) -> SaidWords:
-        """Return "a" as a category: as words before a value it would become "an"."""
-        if "a" not in self.known:
-            name = self.known["a"] = self.unique_name("a")
-            place = "said as it stands, also before a vowel"
-            self.words[name] = (place, [(QuotedWords((PlainWords("a"),)),)])
-        return SaidWords(self.known["a"])
+    def article(self, word: str) -> SaidWords:
+        """Return "a" or "an" as a category: as words before a value one may become the other."""
+        key = ("article", word)
+        if key not in self.known:
+            name = self.known[key] = self.unique_name(word)
+            place = "said as it stands, whatever comes after it"
+            self.words[name] = (place, [(QuotedWords((PlainWords(word),)),)])
+        return SaidWords(self.known[key])
 
 
 def _texts(given: Json) -> tuple[str, ...]:
@@ -869,36 +870,56 @@ def _slots_of(way: tuple[Item, ...]) -> frozenset[tuple[str, bool]]:
     return frozenset((*children, *((p.name, False) for p in placeholders_of(way))))
 
 
-def _with_articles(items: tuple[Item, ...], article: Callable[[], SaidWords]) -> tuple[Item, ...]:
-    """Return an utterance in which no word is fitted to the value after it, as "a" and "an" are."""
+def _with_articles(
+    items: tuple[Item, ...], article: Callable[[str], SaidWords], outer: Item | None = None
+) -> tuple[Item, ...]:
+    """Return an utterance in which no word is fitted to the value after it, as "a" and "an" are.
+
+    Args:
+        items: the utterance.
+        article: gives the category that says such a word as it stands.
+        outer: what comes after it.
+    """
     changed: list[Item] = []
-    for item, after in itertools.zip_longest(items, items[1:]):
+    for item, after in itertools.zip_longest(items, (*items[1:], outer)):
         match item:
             case Choice(alternatives):
-                changed.append(Choice(tuple(_with_articles(a, article) for a in alternatives)))
+                ways = (_with_articles(a, article, after) for a in alternatives)
+                changed.append(Choice(tuple(ways)))
             case Optional(inner):
-                changed.append(Optional(_with_articles(inner, article)))
+                changed.append(Optional(_with_articles(inner, article, after)))
             case QuotedWords(parts):
-                changed += _apart(parts, after, article)
+                changed += _apart(parts, article, is_before=_may_begin_with_value(after))
             case _:
                 changed.append(item)
     return tuple(changed)
 
 
+def _may_begin_with_value(item: Item | None) -> bool:
+    match item:
+        case QuotedWords(parts):
+            return isinstance(parts[0], Placeholder)
+        case Choice() | Optional():
+            return bool(names_of((item,)))
+        case _:
+            return isinstance(item, Child)
+
+
 def _apart(
-    parts: tuple[Part, ...], after: Item | None, article: Callable[[], SaidWords]
+    parts: tuple[Part, ...], article: Callable[[str], SaidWords], *, is_before: bool
 ) -> Iterator[Item]:
+    """Yield quoted words with articles before values apart; a value `is_before` at their end."""
     waiting: list[Part] = []
     for part, following in itertools.zip_longest(parts, parts[1:]):
-        is_before = isinstance(following, Placeholder) or (following is None and after is not None)
         words = part.text.split() if isinstance(part, PlainWords) else []
-        if is_before and words and words[-1].lower() == "a":
+        is_next = isinstance(following, Placeholder) or (following is None and is_before)
+        if is_next and words and words[-1].lower() in ("a", "an"):
             if words[:-1]:
                 waiting.append(PlainWords(" ".join(words[:-1])))
             if waiting:
                 yield QuotedWords(tuple(waiting))
             waiting = []
-            yield article()
+            yield article(words[-1].lower())
         else:
             waiting.append(part)
     if waiting:
