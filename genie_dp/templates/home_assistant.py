@@ -209,6 +209,11 @@ def _add_block(
         return
     for name in sorted(data.keys() - _OF_BLOCKS):
         sources.notes.append(Note(f"{place}.{name}", "it is not known", "left out"))
+    if data.get("required_keywords"):
+        text = "one of these words has to be said: " + ", ".join(
+            map(str, data["required_keywords"])
+        )
+        sources.notes.append(Note(f"{place}.required_keywords", text, "not checked"))
     slots = dict(data.get("slots") or {})
     requires = dict(data.get("requires_context") or {})
     if "inferred_domain" in data:
@@ -323,14 +328,24 @@ class _Command:
     """A template of a command, before all is known of the parameters of its tool.
 
     Attributes:
+        place: its block.
         heading: the comment above it; "" for none.
         types: of the placeholders among the arguments.
     """
 
+    place: str
     heading: str
     ways: Sequence[tuple[Item, ...]]
     arguments: Mapping[str, str]
     types: Mapping[str, SlotType]
+
+    def narrower(self, parameters: Mapping[str, SlotType]) -> Iterator[Note]:
+        """Yield the numbers that are within bounds here, and in others in another template."""
+        for name, type_ in self.types.items():
+            whole = parameters[name]
+            if type_.least is not None and (type_.least, type_.most) != (whole.least, whole.most):
+                text = f"`{name}` is {type_.least:g} to {type_.most:g} in these sentences alone"
+                yield Note(self.place, text, "not checked")
 
     def lines(self, tool: str, parameters: Mapping[str, SlotType]) -> Iterator[str]:
         """Yield its lines."""
@@ -404,7 +419,13 @@ class _Importer:
             "templates": sum(map(len, self.commands.values())),
             "categories": len(self.words) + len(self.values),
         }
-        notes = dict.fromkeys((*self.notes, *self._always()))
+        narrower = (
+            note
+            for intent, commands in self.commands.items()
+            for command in commands
+            for note in command.narrower(self.parameters[intent])
+        )
+        notes = dict.fromkeys((*self.notes, *narrower, *self._always()))
         return Imported(_write_files(self), tuple(notes), counts=counts)
 
     def _always(self) -> Iterator[Note]:
@@ -740,7 +761,7 @@ class _BlockImporter:
         for items, form in self.grouped(ways):
             arguments, types = self._arguments(form, context)
             for part in _cut(items):
-                commands.append(_Command(heading, part, arguments, types))
+                commands.append(_Command(self.block.place, heading, part, arguments, types))
                 heading = ""
 
     def _read_sentence(self, text: str) -> list[tuple[Item, ...]]:

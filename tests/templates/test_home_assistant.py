@@ -109,6 +109,18 @@ FILES = {
             {"sentences": ["{level:glow} glow", "warm to {warmth}[ ]°"]},
         ]
     },
+    "sentences/xx/LampSet/own.yaml": {
+        "data": [
+            {
+                "sentences": ["<the> {hue} times {0..100:glow} [of {name}]"],
+                "expansion_rules": {"the": "ye[s]"},
+                "lists": {"hue": {"values": ["drab"]}},
+                "excludes_context": {"domain": "flag"},
+                "slots": {"hue": "none", "kind": "own"},
+                "required_keywords": ["times"],
+            }
+        ]
+    },
     "sentences/xx/PlaySong/any.yaml": {
         "data": [{"sentences": ["play {song} [in {area}]", "a {song} please"]}]
     },
@@ -145,6 +157,13 @@ SENTENCES = {
     "sink by 5": {("LampSet", ("glow", -5.0))},
     "lowest glow": {("LampSet", ("glow", 1.0))},
     "warm to 20.5 °": {("LampSet", ("warmth", 20.5))},
+    "ye drab times 4": {("LampSet", ("hue", "drab"), ("glow", 4.0), ("kind", "own"))},
+    "yes drab times 4 of old lamp": {
+        ("LampSet", ("hue", "drab"), ("glow", 4.0), ("kind", "own"), ("name", "old lamp"))
+    },
+    "ye drab times 4 of banner": set(),
+    "the drab times 4": set(),
+    "ye ruby times 4": set(),
     "play moon river in attic": {
         ("PlaySong", ("song", "moon river"), ("area", "attic")),
         ("PlaySong", ("song", "moon river in attic")),
@@ -197,7 +216,7 @@ def test_slots_become_parameters_with_their_types(project: Path) -> None:
     assert set_["glow"] == {"type": "integer", "minimum": 0, "maximum": 100}
     assert set_["warmth"] == {"type": "number", "minimum": 10, "maximum": 30.5}
     assert set_["dimmer"]["description"].startswith("slot `glow`, of which it is -1 times")
-    assert set_["hue"] == {"enum": ["red", "blue", "amber"]}
+    assert set_["hue"] == {"enum": ["red", "blue", "amber", "drab"]}
 
 
 def test_templates_can_be_read_by_people_and_by_us(project: Path) -> None:
@@ -257,6 +276,22 @@ def test_mistakes_are_told_with_file_and_line_or_left_out(folder: Path, tmp_path
     assert "said twice" in left[2].text
     with pytest.raises(GenieError, match="R085"):
         import_home_assistant(Source(str(folder), "xy"))
+
+
+def test_what_is_not_checked_is_said(tmp_path: Path) -> None:
+    blocks = [
+        {"sentences": ["dim to {5..9:glow}"], "required_keywords": ["dim"]},
+        {"sentences": ["dim by {0..50:glow}"], "requires_context": {"mood": "calm"}},
+    ]
+    merged = tmp_path / "xx.json"
+    merged.write_text(json.dumps({"language": "xx", "intents": {"Dim": {"data": blocks}}}))
+    notes = import_home_assistant(Source(str(merged))).notes
+    found = {(n.path.rpartition(":")[2], n.text) for n in notes if n.sort == "not checked"}
+    assert found == {
+        ("intents.Dim.data.0", "`glow` is 5 to 9 in these sentences alone"),
+        ("intents.Dim.data.0.required_keywords", "one of these words has to be said: dim"),
+        ("intents.Dim.data.1.requires_context", "`mood` must be 'calm'"),
+    }
 
 
 def test_hassil_finds_the_same(
