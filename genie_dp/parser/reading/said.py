@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from genie_dp.languages.base import Language
-from genie_dp.languages.library import Library
+from genie_dp.languages.library import Library, units_in_sentences
 from genie_dp.languages.types import Entity, slot_stem, slot_type
 from genie_dp.parser.evidence import content_words, function_words
 from genie_dp.parser.reading.fill import EntityNames, fill
@@ -62,7 +62,7 @@ class SaidValues:
         self.language, self.library = language, library
         self.names = EntityNames(library).with_own(names or {})
         self._now = now
-        self._reader = reader or GrammarReader()
+        self._reader = reader or GrammarReader(units=units_in_sentences(library))
         self._known: dict[tuple[str, Tokens], NameOrText | None] = {}
 
     def is_open(self, stem: str) -> bool:
