@@ -14,7 +14,7 @@ from genie_dp.languages.library import Library
 from genie_dp.private_prior import PriorFile, load_prior
 from genie_dp.recipe import Setting, check_names, config_of, frozen_settings
 from genie_dp.records import Example, Spent
-from genie_dp.rows import Rows, rows_of
+from genie_dp.rows import Rows, format_of, rows_of
 from genie_dp.run.stage import Output, Result
 from genie_dp.templates import inputs as files
 from genie_dp.templates.inputs import SHIPPED, Inputs
@@ -40,7 +40,8 @@ def load_library(
 
     Args:
         source: folders of skills, a file of declarations (`*.sexpr`), files of tools (`*.json`), or
-            "shipped" for the skills that come with genie_dp. Several may be given.
+            "shipped" for the skills that come with genie_dp. Several may be given. Or one source of
+            tools to import (docs/import.md): an OpenAPI document, or an MCP server.
         language: of the programs; None for what the source is: S-expressions for a file of
             declarations, calls for tools, else ThingTalk.
         skip_broken: leave skills with mistakes out; `library.skipped` names them.
@@ -48,6 +49,10 @@ def load_library(
     Raises:
         GenieError: mistakes in any of the files, with their places.
     """
+    from genie_dp.templates import imports
+
+    if isinstance(source, str | Path) and imports.is_foreign(source):
+        return imports.library_of(imports.Source(str(source), skip_broken=skip_broken))
     return files.library_from(source, language=language, skip_broken=skip_broken)
 
 
@@ -373,6 +378,8 @@ def evaluate(
     source = _rows_or_skills(rows)
     gold = source if isinstance(source, str) else source.file()
     target = asked.target if isinstance(asked, Parser) else None
+    # Those rows do not say their language.
+    is_silent = format_of(gold) == "tsv" and not Path(gold).is_dir()
 
     def library_of(language: str) -> Library:
         if library is not None:
@@ -388,6 +395,7 @@ def evaluate(
         gold,
         asked,
         library_of=library_of,
+        language=target.language.name if target and is_silent else None,
         name=str(asked.folder or "") if isinstance(asked, Parser) else type(asked).__name__,
         writes=target.language.name if target else "",
         training=[each.file() for each in known],

@@ -82,6 +82,7 @@ OPTIONAL = {
     "tensorboard", "tzdata", "pyduckling", "fastapi", "itsdangerous",
     "starlette", "pydantic", "uvicorn", "opacus", "dp_accounting", "mauve", "llguidance",
     "rensa", "spacy", "presidio_analyzer", "tldextract", "pygls", "lsprotocol",
+    "mcp",
 }  # fmt: skip
 
 

@@ -22,7 +22,7 @@ def read_server(given: str) -> Mapping[str, Any]:
         GenieError: R082, the library is missing; R083, the server gives no tools.
     """
     try:
-        import mcp
+        import mcp  # type: ignore[import-not-found,unused-ignore]
     except ModuleNotFoundError:
         hint = "pip install 'genie_dp[mcp]'"
         problem = Problem("R082", "to ask MCP servers, genie_dp needs mcp", hint=hint)

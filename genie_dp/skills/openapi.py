@@ -5,7 +5,7 @@ its tool, for those who carry calls out.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from genie_dp.skills.imported import FoundTools, Note, Place, path_text
@@ -21,7 +21,7 @@ _NOT_SCHEMA = frozenset(
     ("name", "in", "required", "description", "schema", "content", "style", "explode",
      "allowReserved", "allowEmptyValue", "deprecated", "example", "examples", "collectionFormat")
 )  # fmt: skip
-_DEEPEST = 24
+_DEEPEST, _MOST_MERGES = 24, 2_000  # of a body; what is larger is read as one parameter
 
 
 def read_openapi(document: Json) -> FoundTools:
@@ -47,6 +47,7 @@ class _Reader:
         self.document = document
         self.notes: list[Note] = []
         self.places: dict[str, Place] = {}
+        self._merges = 0
 
     def note(self, place: Place, text: str, sort: Any = "left out") -> None:
         self.notes.append(Note(path_text(place), text, sort))
@@ -134,9 +135,14 @@ class _Reader:
         if home != "body" and shape.homes.get(name) == home:
             return  # that of the operation comes before that of its path
         schema = self._schema_of(parameter, place)
-        shape.add(name, home, schema, is_required=parameter.get("required") is True or
-                  home == "path", renamed=lambda new: self.note(
-                      place, f"{name!r} is there twice; this one is called {new!r}", "changed"))  # fmt: skip
+        is_required = parameter.get("required") is True or home == "path"
+        shape.add(name, home, schema, is_required=is_required, renamed=self._renamed(place, name))
+
+    def _renamed(self, place: Place, name: str) -> Callable[[str], None]:
+        """Return what notes the new name of a parameter that has that of another."""
+        return lambda new: self.note(
+            place, f"{name!r} is there twice; this one is called {new!r}", "changed"
+        )
 
     def _schema_of(self, parameter: Json, place: Place) -> Json:
         """Return the schema of a parameter, with what stands beside it."""
@@ -171,11 +177,13 @@ class _Reader:
 
     def _add_body(self, schema: Any, place: Place, shape: "_Shape", *, is_required: bool) -> None:
         """Add the fields of a body that is an object, else the body as one parameter."""
+        self._merges = 0
         whole = self._merged(schema, place, 0)
         properties = whole.get("properties") if whole is not None else None
         if not isinstance(properties, Mapping) or not properties:
-            shape.add("body", "body", schema if isinstance(schema, Mapping) else {},
-                      is_required=is_required)  # fmt: skip
+            given = schema if isinstance(schema, Mapping) else {}
+            renamed = self._renamed(place, "body")
+            shape.add("body", "body", given, is_required=is_required, renamed=renamed)
             shape.homes["body"] = "whole body"
             return
         assert whole is not None
@@ -185,15 +193,14 @@ class _Reader:
             if _mapping(field).get("readOnly") is True:
                 self.note(inside, "it is read only")
                 continue
-            shape.add(name, "body", field, is_required=is_required and name in required,
-                      renamed=lambda new, name=name, inside=inside: self.note(
-                          inside, f"{name!r} is there twice; this one is called {new!r}", "changed"
-                      ))  # fmt: skip
+            must = is_required and name in required
+            shape.add(name, "body", field, is_required=must, renamed=self._renamed(inside, name))
 
     def _merged(self, schema: Any, place: Place, depth: int) -> dict[str, Any] | None:
         """Return a schema with what it refers to, and the parts of `allOf`, as one; else None."""
         found, _ = self.resolved(schema, place)
-        if found is None or depth > _DEEPEST:
+        self._merges += 1
+        if found is None or depth > _DEEPEST or self._merges > _MOST_MERGES:
             return None
         merged = {k: v for k, v in found.items() if k != "allOf"}
         for part in _listed(found.get("allOf")):
@@ -254,14 +261,19 @@ class _Shape:
         self.homes: dict[str, str] = {}
 
     def add(
-        self, name: str, home: str, schema: Any, *, is_required: bool, renamed: Any = None
+        self,
+        name: str,
+        home: str,
+        schema: Any,
+        *,
+        is_required: bool,
+        renamed: Callable[[str], None],
     ) -> None:
         if name in self.properties:
             new, number = f"{home}_{name}", 2
             while new in self.properties:
                 new, number = f"{home}_{name}_{number}", number + 1
-            if renamed is not None:
-                renamed(new)
+            renamed(new)
             self.homes[new] = f"{home} {name}"
             name = new
         else:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import count
+from itertools import count, product
 
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
@@ -17,7 +17,7 @@ from genie_dp.languages import types as ty
 from genie_dp.languages.calls import ast
 from genie_dp.languages.calls.library import Tool, ToolLibrary, words_of
 from genie_dp.languages.calls.schema import Field, ValueType
-from genie_dp.languages.calls.text import render
+from genie_dp.languages.calls.text import render, value_text
 from genie_dp.skills.imported import Note, Place, path_text
 from genie_dp.templates import cold_words as words
 from genie_dp.templates import english
@@ -25,6 +25,7 @@ from genie_dp.templates import english
 _MOST_OPTIONAL = 3  # optional parts of a template
 _MOST_WAYS = 64  # of saying a template; G026 stops at 256
 _MOST_WORDS = 9  # of what a description says
+_MOST_CHOICES = 6  # listed values that need no category
 _MOST_FIELDS = 6  # of an object that are said one by one
 
 _HEAD = """\
@@ -32,13 +33,24 @@ _HEAD = """\
 
 category COMMAND : program root "whole sentences";
 category VP : program "what can be asked for: set the lights";
-category QUESTION : program "questions: what is the weather";
-
 COMMAND := a:VP -> a;
 COMMAND := ('please' | 'can you' | 'could you' | 'i want to' | 'i would like to') a:VP -> a;
 COMMAND := a:VP 'please' -> a;
+"""
+_BOTH = """\
+COMMAND := a:VP 'and' b:VP -> a & b if a.count == 1 and b.count == 1 and a.function != b.function;
+"""
+_SHOWN = """\
+category SHOW : program "what is to be told: show me the weather";
+COMMAND := a:SHOW -> a;
+COMMAND := ('please' | 'can you' | 'could you') a:SHOW -> a;
+"""
+_SHOWN_TOO = """\
+COMMAND := a:VP 'and' b:SHOW -> a & b if a.count == 1 and b.count == 1 and a.function != b.function;
+"""
+_ASKED = """\
+category QUESTION : program "questions: what is the weather";
 COMMAND := q:QUESTION -> q;
-COMMAND := a:VP 'and' b:VP -> a & b if a.count == 1 and b.count == 1;
 """
 
 
@@ -67,19 +79,24 @@ def cold_start(library: ToolLibrary, places: Mapping[str, Place]) -> ColdStart:
         places: where each tool stands in what was imported.
     """
     writer = _Writer(library)
-    blocks = []
+    blocks: list[str] = []
     for tool in library.tools.values():
-        block = writer.tool(tool, places.get(tool.name, (tool.name,)))
-        if block:
-            blocks.append("\n".join(block))
-    head = _HEAD if len(library.tools) > 1 else _HEAD.replace(_HEAD.splitlines()[-1] + "\n", "")
-    if not writer.has_questions:
-        head = "\n".join(line for line in head.split("\n") if "QUESTION" not in line)
-    text = "\n".join([head, *writer.switches(), *blocks]).rstrip("\n") + "\n"
+        blocks += writer.tool(tool, places.get(tool.name, (tool.name,)))
+    is_one = len(library.tools) < 2
+    head = _HEAD + ("" if is_one else _BOTH)
+    if "SHOW" in writer.categories:
+        head += _SHOWN + ("" if is_one else _SHOWN_TOO)
+    if "QUESTION" in writer.categories:
+        head += _ASKED
+    text = "\n".join([head, *writer.values(), *blocks]).rstrip("\n") + "\n"
     return ColdStart(text, tuple(writer.notes), frozenset(writer.said), writer.count)
 
 
 # ------------------------------------------------------------------------------ parameters
+
+
+# What means something else in bodies and utterances.
+_RESERVED = frozenset(("true", "false", "null", "if", "const", "python"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +133,12 @@ class _Part:
         """Tell whether it is true or false, which have words of their own."""
         return self.type.sort == "boolean"
 
+    @property
+    def is_child(self) -> bool:
+        """Tell whether its values are a category of their own."""
+        is_long = self.type.sort == "enum" and len(self.type.values) > _MOST_CHOICES
+        return self.is_switch or is_long
+
 
 def _is_said(type_: ValueType) -> bool:
     match type_.sort:
@@ -124,7 +147,7 @@ def _is_said(type_: ValueType) -> bool:
         case "union":
             return any(map(_is_said, type_.options))
         case "enum":
-            return any(words_of(name) for name in type_.type.values)
+            return any(words_of(value_text(value)) for value in type_.values)
         case _:
             return type_.sort in ("text", "number", "boolean", "any")
 
@@ -138,7 +161,7 @@ def _parts_of(tool: Tool) -> tuple[list[_Part], list[tuple[tuple[str, ...], str]
     def add(path: tuple[str, ...], given: Field, *, is_required: bool) -> None:
         name = re.sub(r"\W+", "_", "_".join(path)).strip("_")
         name = name if name[:1].isalpha() else f"x_{name}"
-        while name in taken:
+        while name in taken or name in _RESERVED:
             name += "_"
         taken.add(name)
         parts.append(_Part(path, given, name, is_required))
@@ -148,7 +171,7 @@ def _parts_of(tool: Tool) -> tuple[list[_Part], list[tuple[tuple[str, ...], str]
         if _is_said(parameter.type):
             add((parameter.name,), parameter, is_required=parameter.is_required)
         elif parameter.type.sort == "object" and 0 < len(fields) <= _MOST_FIELDS:
-            for inner in fields:
+            for inner in sorted(fields, key=lambda f: not f.is_required):
                 path = (parameter.name, inner.name)
                 if _is_said(inner.type):
                     must = parameter.is_required and inner.is_required
@@ -165,7 +188,7 @@ def _call_text(tool: Tool, parts: Iterable[_Part]) -> str:
     fields: dict[str, list[ast.Argument]] = {}
     arguments: dict[str, ast.Value] = {}
     for part in parts:
-        value: ast.Value = ast.Hole(part.name, is_placeholder=not part.is_switch)
+        value: ast.Value = ast.Hole(part.name, is_placeholder=not part.is_child)
         value = ast.Array((value,)) if part.is_list else value
         if len(part.path) == 1:
             arguments[part.path[0]] = value
@@ -174,6 +197,20 @@ def _call_text(tool: Tool, parts: Iterable[_Part]) -> str:
     arguments |= {name: ast.Record(tuple(given)) for name, given in fields.items()}
     given = tuple(ast.Argument(name, value) for name, value in arguments.items())
     return render(ast.Program(((ast.Call(tool.name, given),),)))
+
+
+def _bundles(optional: Sequence[_Part]) -> list[list[_Part]]:
+    """Return what is optional together: of an object the fields that it must have."""
+    bundles: list[list[_Part]] = []
+    for part in optional:
+        is_bound = len(part.path) > 1 and part.field.is_required
+        last = bundles[-1][-1] if bundles else None
+        is_next = last is not None and last.path[0] == part.path[0] and last.field.is_required
+        if is_bound and is_next:
+            bundles[-1].append(part)
+        else:
+            bundles.append([part])
+    return bundles
 
 
 # --------------------------------------------------------------------------------- wording
@@ -200,7 +237,7 @@ def label_of(name: str) -> str:
     """Return what people call a parameter.
 
     >>> [label_of(name) for name in ("userId", "max_num_results", "file_path", "id", "lang")]
-    ['user', 'max number results', 'file', 'id', 'language']
+    ['user', 'maximum number results', 'file', 'id', 'language']
     """
     found = [words.ABBREVIATIONS.get(word, word) for word in words_of(name).split()]
     while len(found) > 1 and found[-1] in words.DROPPED_ENDS:
@@ -243,11 +280,7 @@ def wording_of_name(name: str, prefix: str) -> _Wording | None:
     found = [word for word in found if not word.isdigit() or len(found) > 1]
     if not found or not all(re.fullmatch(r"[a-z0-9]+", word) for word in found):
         return None
-    verb, rest = verb_of(found[0]), found[1:]
-    if not verb and len(found) > 1 and verb_of(found[-1]) in words.ENDING_VERBS:
-        verb, rest = verb_of(found[-1]), found[:-1]
-    if not verb:
-        verb, rest = "get", found
+    verb, rest = _split_name(found)
     for place, word in enumerate(rest):
         if place and word in words.NAME_ENDS:
             rest = rest[:place]
@@ -255,6 +288,21 @@ def wording_of_name(name: str, prefix: str) -> _Wording | None:
     if not rest and spaces:
         rest = spaces[-1].split()
     return _Wording(verb, _with_article(verb, rest), "name")
+
+
+def _split_name(found: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the verb and the other words of a name; "get" where it has none."""
+    *others, last = found
+    ending = words.DOERS.get(last, last)
+    is_sure = found[0] in words.SURE_VERBS or (verb_of(found[0]) and not others)
+    if not is_sure and others and ending in words.ENDING_VERBS:
+        return ending, others
+    if verb_of(found[0]):
+        return verb_of(found[0]), list(found[1:])
+    for place, word in enumerate(found[1:-1], 1):  # after what a whole server is called
+        if word in words.SURE_VERBS and place <= 2:
+            return word, list(found[place + 1 :])
+    return ("convert" if found[1:-1] == ["to"] else "get"), list(found)
 
 
 def _with_article(verb: str, noun: Sequence[str]) -> list[str]:
@@ -267,22 +315,21 @@ def _with_article(verb: str, noun: Sequence[str]) -> list[str]:
             break
         head.append(word)
     phrase = " ".join(head)
-    number = english.number_of(phrase)
-    if verb in words.MAKING_VERBS:
-        first = english.article(phrase) if number == "sg" else ""
-    else:
-        first = "the"
-    return [*([first] if first else []), *noun]
+    if verb not in words.MAKING_VERBS:
+        return ["the", *noun]
+    is_one = english.number_of(phrase) == "sg"
+    return [english.article(phrase), *noun] if is_one else list(noun)
 
 
 _LEADS = re.compile(
     r"^(?:(?:this|the) (?:tool|function|endpoint|api|method|operation|command|action)s?\b ?"
     r"|(?:a |an )?(?:tool|function|utility)s? (?:to|for|that)\b ?"
-    r"|(?:is |are |can be |that is )?used (?:to|for)\b ?|use this(?: tool| function)?(?: to| for)?\b ?"
+    r"|(?:is |are |can be |that is )?used (?:to|for)\b ?"
+    r"|use this(?: tool| function)?(?: to| for)?\b ?"
     r"|(?:which |that )?(?:allows?|lets?|enables?)(?: you| users?| the user)?(?: to)?\b ?"
     r"|(?:will|can|helps?(?: to)?|automatically|simply|to|easily|quickly)\b ?)+"
 )
-_SENTENCE = re.compile(r"(?<=[\w)\]'\"])[.!?;:](?=\s|$)|\n|\s[-–—]\s|\(|\[|,")
+_SENTENCE = re.compile(r"(?<=[\w)\]'\"][\w)\]'\"])[.!?;:](?=\s|$)|\n|\s[-–—]\s|\(|\[|,")
 
 
 def first_sentence(description: str) -> list[str]:
@@ -331,8 +378,12 @@ def wording_of_description(tool: Tool, parts: Sequence[_Part], verb: str) -> _Wo
 def _cut(rest: Sequence[str]) -> list[str]:
     """Return words up to what says how, or begins another sentence."""
     for place, word in enumerate(rest):
-        begins = word in words.STOPS or (
-            word in ("and", "or") and place + 1 < len(rest) and _begins_clause(rest[place + 1])
+        after = rest[place + 1] if place + 1 < len(rest) else ""
+        begins = (
+            word in words.STOPS
+            or not any(map(str.isalnum, word))
+            or (word in ("and", "or") and bool(after) and _begins_clause(after))
+            or (word == "to" and after in words.VERBS)
         )
         if place and begins:
             return list(rest[:place])
@@ -379,6 +430,8 @@ def _fill(wording: _Wording, rest: Sequence[str], parts: Sequence[_Part]) -> Non
 
 def _names(noun: Sequence[str], part: _Part) -> bool:
     """Tell whether a noun phrase is what a part is called."""
+    if "and" in noun or "or" in noun:
+        return False
     label = label_of(part.path[-1]).split()
     head = english.singular(" ".join(noun)).split()[-1:]
     return english.singular(" ".join(label)).split()[-1:] == head
@@ -413,10 +466,12 @@ def phrase_of(part: _Part, verb: str) -> str:
     """Return how a part is said after what asks for a tool: "with a level of $level"."""
     label, type_, value = label_of(part.path[-1]), part.type, f"${{{part.name}}}"
     label = english.singular(label) if part.is_list else label
+    is_amount = type_.sort == "number" and label in words.NOT_OF_NUMBERS
+    is_name = words_of(part.path[-1]).split()[-1] in words.NAMING_ENDS
     return (
         _of_type(label, type_, value)
-        or _of_label(label, value, verb)
-        or (_of_number(label, value) if type_.sort == "number" else None)
+        or (None if is_amount else _of_label(label, value, verb))
+        or (_of_number(label, value) if type_.sort == "number" and not is_name else None)
         or (f"in the {value}" if _kind(type_) in words.PLACES else None)
         or _of_end(label, value)
         or f"with the {label} {value}"
@@ -454,6 +509,8 @@ def _of_label(label: str, value: str, verb: str) -> str | None:
     if label in words.SPEECH_LABELS and verb in words.SPEAKING_VERBS:
         return f"saying {value}"
     if label in words.NAME_LABELS:
+        if label == "title":
+            return f"with the title {value}"
         return f"called {value}" if verb in words.MAKING_VERBS else f"named {value}"
     pattern = words.PHRASES.get(label)
     return pattern.replace("#", value) if pattern else None
@@ -481,7 +538,8 @@ def _of_end(label: str, value: str) -> str | None:
     first, last = label.split()[0], label.split()[-1]
     if first in words.DIRECTIONS and label != first:
         rest = label.partition(" ")[2]
-        shown = value if rest in words.PLACES else f"the {rest} {value}"
+        is_bare = rest in words.PLACES or rest in words.LAST or rest in words.MOMENTS
+        shown = value if is_bare else f"the {rest} {value}"
         return f"{words.DIRECTIONS[first]} {shown}"
     if last in words.LAST:
         return words.LAST[last].replace("#", value).replace("@", label)
@@ -491,8 +549,10 @@ def _of_end(label: str, value: str) -> str | None:
 def switch_phrases(label: str) -> tuple[str, str]:
     """Return how true and false are said of something.
 
-    >>> switch_phrases("include comments"), switch_phrases("is private"), switch_phrases("loud")
-    (('with comments', 'without comments'), ('private', 'not private'), ('with loud on', 'with loud off'))
+    >>> switch_phrases("include comments"), switch_phrases("is private")
+    (('with comments', 'without comments'), ('private', 'not private'))
+    >>> switch_phrases("sound")
+    ('with sound on', 'with sound off')
     """
     first, _, rest = label.partition(" ")
     if rest and first in words.INCLUDING:
@@ -510,7 +570,11 @@ def switch_phrases(label: str) -> tuple[str, str]:
 
 
 class _Writer:
-    """Writes the templates of tools one after the other."""
+    """Writes the templates of tools one after the other.
+
+    Attributes:
+        categories: those that were used.
+    """
 
     def __init__(self, library: ToolLibrary):
         self.library = library
@@ -518,37 +582,37 @@ class _Writer:
         self.notes: list[Note] = []
         self.said: set[str] = set()
         self.count = 0
-        self.has_questions = False
+        self.categories: set[str] = set()
         self.prefix = _common_prefix(library.tools)
-        self._switches: dict[tuple[str, str], str] = {}
+        self._utterances: dict[str, str] = {}
+        self._values: dict[tuple[tuple[str, str], ...], str] = {}
 
     def tool(self, tool: Tool, place: Place) -> list[str]:
-        """Return the templates of a tool, with a comment; nothing where it cannot be said."""
+        """Return the templates of a tool, after a comment; nothing where it cannot be said."""
         parts, unsaid = _parts_of(tool)
         for path, why in unsaid:
             self._note(place, path, why, "left out")
         wordings = self._wordings(tool, parts)
         if not wordings:
-            self._note(place, (), f"neither name nor description of {tool.name!r} are English "
-                       "that can be read: write its templates", "left out")  # fmt: skip
+            self._note(place, (), "no English is found in its name and description: write its "
+                       "templates", "left out")  # fmt: skip
             return []
         lines: list[str] = []
         for number, wording in enumerate(wordings):
-            lines += self._templates(tool, wording, parts, with_optional=number == 0)
+            lines += self._templates(tool, wording, parts, place, with_optional=number == 0)
         if not lines:
-            self._note(place, (), "no template of it is well-typed", "left out")
+            self._note(place, (), "its words are those of another tool: write its templates",
+                       "left out")  # fmt: skip
             return []
         self.said.add(tool.name)
-        shown = "; ".join(_shown(wording) for wording in wordings)
-        self._note(place, (), f"is asked for by: {shown}", "guess")
+        shown = "; ".join(" ".join([w.verb, *w.rest]).replace("${", "$").replace("}", "")
+                          for w in wordings)  # fmt: skip
+        self._note(place, (), f"asked for as: {shown}", "guess")
         for part in parts:
-            said = (
-                " / ".join(switch_phrases(label_of(part.path[-1])))
-                if part.is_switch
-                else (phrase_of(part, wordings[0].verb))
-            )
-            self._note(place, part.path, f"is said as: {said}", "guess")
-        about = " ".join(tool.description.split())[:100].replace("*/", "")
+            if part.name not in wordings[0].parts:
+                said = self._said(part, wordings[0], set())
+                self._note(place, part.path, f"said as: {said}", "guess")
+        about = " ".join(tool.description.split())[:90].replace("*/", "")
         return [f"\n// {tool.name}{': ' + about if about else ''}", *lines]
 
     def _note(self, place: Place, path: tuple[str, ...], text: str, sort: str) -> None:
@@ -561,86 +625,171 @@ class _Writer:
         by_description = wording_of_description(tool, parts, verb)
         if by_name is not None:
             _merge_object(by_name, parts)
-        found = [by_description, by_name]
         kept: dict[str, _Wording] = {}
-        for wording in found:
-            if wording is not None:
+        for wording in (by_description, by_name):
+            if wording is not None and wording.rest:
                 kept.setdefault(f"{wording.verb} {' '.join(wording.rest)}", wording)
+        if not kept and by_name is not None:
+            kept[by_name.verb] = by_name
         return list(kept.values())
 
     def _templates(
-        self, tool: Tool, wording: _Wording, parts: Sequence[_Part], *, with_optional: bool
-    ) -> Iterator[str]:
-        """Yield the templates of one wording: what is optional comes a few at a time."""
-        waiting = [p for p in parts if p.is_required and p.name not in wording.parts]
-        spoken = [p for p in parts if p.name in wording.parts]
-        optional = [p for p in parts if not p.is_required and p.name not in wording.parts]
-        after = _in_a_row([self._phrase(part, wording.verb) for part in waiting])
-        groups = [
-            optional[i : i + _MOST_OPTIONAL] for i in range(0, len(optional), _MOST_OPTIONAL)
-        ] or [[]]
-        for group in groups if with_optional else groups[:1]:
-            said = [*spoken, *waiting, *group]
-            others = [f"({self._phrase(part, wording.verb)})?" for part in group]
-            ways = 2 ** len(group)
-            body = _call_text(tool, said)
-            verbs = words.SYNONYMS.get(wording.verb, (wording.verb,))
-            verbs = verbs[: max(1, _MOST_WAYS // ways)]
-            phrase = " ".join(wording.rest)
-            yield from self._checked(
-                "VP", _choice(verbs), phrase, [*after, *others], body, said, tool
-            )
-            if wording.verb in words.GETTING_VERBS and _is_the(wording.rest) and group is groups[0]:
-                be = "are" if english.number_of(_head_of(wording.rest)) == "pl" else "is"
-                asked = (f"what {be}", "tell me", "do you know")[: 2 if ways > 4 else 3]
-                asked = asked[:2]
-                yield from self._checked(
-                    "QUESTION", _choice(asked), phrase, [*after, *others], body, said, tool
-                )
-
-    def _checked(
-        self, category: str, verbs: str, phrase: str, others: Sequence[str], body: str,
-        said: Sequence[_Part], tool: Tool,
+        self, tool: Tool, wording: _Wording, parts: Sequence[_Part], place: Place, *,
+        with_optional: bool,
     ) -> Iterator[str]:  # fmt: skip
-        """Yield a template, if its body is well-typed."""
-        items = [verbs, *([_quoted(phrase)] if phrase else []), *others]
-        holes = {part.name: "value" for part in said if part.is_switch}
-        optional = [part.name for part in said if not part.is_required]
-        try:
-            for absent in ((), optional):
-                self.language.fragment(body, {n: k for n, k in holes.items() if n not in absent},
-                                       self.library, whole=True, absent=absent)  # fmt: skip
-        except GenieError:
-            return
-        if category == "QUESTION":
-            self.has_questions = True
+        """Yield the templates of one wording: what is optional comes a few at a time."""
+        used: set[str] = set()
+        spoken = [p for p in parts if p.name in wording.parts]
+        waiting = [p for p in parts if p.is_required and p.name not in wording.parts]
+        optional = [p for p in parts if not p.is_required and p.name not in wording.parts]
+        after = _in_a_row([self._said(part, wording, used) for part in waiting])
+        bundles = [b for b in _bundles(optional) if self._fits(tool, [*spoken, *waiting], [b])]
+        if with_optional:
+            kept = {part.name for bundle in bundles for part in bundle}
+            for part in optional:
+                if part.name not in kept:
+                    why = "a call with it alone is not well-typed"
+                    self._note(place, part.path, why, "left out")
+        groups = [bundles[i : i + _MOST_OPTIONAL] for i in range(0, len(bundles), _MOST_OPTIONAL)]
+        for number, group in enumerate((groups or [[]])[: None if with_optional else 1]):
+            others = [" ".join(self._said(p, wording, used) for p in bundle) for bundle in group]
+            said = [*spoken, *waiting, *(part for bundle in group for part in bundle)]
+            body = _call_text(tool, said)
+            if not self._fits(tool, [*spoken, *waiting], group):
+                continue
+            items = [
+                *([" ".join(wording.rest)] if wording.rest else []), *after,
+                *(f"({text})?" for text in others),
+            ]  # fmt: skip
+            for category, verbs in _openings(wording, is_first=number == 0):
+                line = self._line(tool, category, verbs, items, said, body)
+                if line:
+                    yield line
+
+    def _line(
+        self, tool: Tool, category: str, verbs: Sequence[str], items: Sequence[str],
+        said: Sequence[_Part], body: str,
+    ) -> str:  # fmt: skip
+        """Return a template; "" where another tool is said so."""
+        utterance = " ".join([_choice(verbs), *(self._item(text, said) for text in items)])
+        if self._utterances.setdefault(utterance, tool.name) != tool.name:
+            return ""
+        self.categories.add(category)
         self.count += 1
-        line = f"{category} := {' '.join(items)} -> {body};"
-        yield line if len(line) <= 110 else f"{category} := {' '.join(items)}\n  -> {body};"
+        line = f"{category} := {utterance} -> {body};"
+        return line if len(line) <= 110 else f"{category} := {utterance}\n  -> {body};"
 
-    def _phrase(self, part: _Part, verb: str) -> str:
-        """Return a part as an item of an utterance."""
-        if not part.is_switch:
-            return _quoted(phrase_of(part, verb))
-        key = switch_phrases(label_of(part.path[-1]))
-        if key not in self._switches:
-            name = re.sub(r"\W+", "_", label_of(part.path[-1])).upper().strip("_")
-            taken = set(self._switches.values())
-            self._switches[key] = next(
-                n for n in (f"IS_{name}{i or ''}" for i in count()) if n not in taken
-            )
-        return f"{part.name}:{self._switches[key]}"
+    def _fits(self, tool: Tool, said: Sequence[_Part], optional: Sequence[Sequence[_Part]]) -> bool:
+        """Tell whether a body is well-typed, whatever of the optional bundles is absent."""
+        whole = [*said, *(part for bundle in optional for part in bundle)]
+        holes = {part.name: "value" for part in whole if part.is_child}
+        body = _call_text(tool, whole)
+        try:
+            for chosen in product((True, False), repeat=len(optional)):
+                gone = [b for b, is_gone in zip(optional, chosen, strict=True) if is_gone]
+                absent = [part.name for bundle in gone for part in bundle]
+                self.language.fragment(body, holes, self.library, whole=True, absent=absent)
+        except GenieError:
+            return False
+        return True
 
-    def switches(self) -> Iterator[str]:
-        """Yield the categories of what is true or false."""
-        for (yes, no), name in sorted(self._switches.items(), key=lambda pair: pair[1]):
+    def _said(self, part: _Part, wording: _Wording, used: set[str]) -> str:
+        """Return how a part is said; in other words where these were used before.
+
+        Args:
+            part: the part.
+            wording: of the tool.
+            used: what stood before a value in this sentence; what is said is added.
+        """
+        if part.is_switch:
+            return " / ".join(switch_phrases(label_of(part.path[-1])))
+        before = {" ".join(wording.rest[max(0, i - 1) : i]) for i in range(len(wording.rest))}
+        text = phrase_of(part, wording.verb if "search" not in wording.rest else "search")
+        thing = [word for word in wording.rest if word not in words.DETERMINERS]
+        if wording.verb in words.SETTING_VERBS and label_of(part.path[-1]) == " ".join(thing):
+            text = f"to ${{{part.name}}}"
+        start = text.partition("${")[0].strip()
+        is_again = start in before and f"{start} ${{" in " ".join(wording.rest)
+        if start != "with" and (start in used or is_again):
+            label = label_of(part.path[-1])
+            text = f"with the {label} ${{{part.name}}}"
+            start = f"with the {label}"
+        used.add(start)
+        return text
+
+    def _item(self, text: str, said: Sequence[_Part]) -> str:
+        """Return words with placeholders as an item of an utterance."""
+        is_optional = text.startswith("(")
+        inner = text[1:-2] if is_optional else text
+        item = ""
+        for part in said:
+            if part.is_switch and inner == " / ".join(switch_phrases(label_of(part.path[-1]))):
+                item = f"{part.name}:{self._category(part)}"
+        if not item:
+            pieces = [inner]
+            for part in said:
+                mark = f"${{{part.name}}}"
+                if part.is_child and mark in inner:
+                    before, _, after = pieces[-1].partition(mark)
+                    pieces[-1:] = [
+                        before.strip(),
+                        f"{part.name}:{self._category(part)}",
+                        after.strip(),
+                    ]
+            shown = [p if i % 2 else _quoted(p) for i, p in enumerate(pieces) if p]
+            item = " ".join(shown)
+        return f"({item})?" if is_optional else item
+
+    def _category(self, part: _Part) -> str:
+        """Return the category of the values of a part."""
+        label = label_of(part.path[-1])
+        if part.is_switch:
+            yes, no = switch_phrases(label)
+            values: tuple[tuple[str, str], ...] = ((yes, "true"), (no, "false"))
+        else:
+            named: dict[str, str] = {}
+            for value in part.type.values:
+                text = value_text(value)
+                named.setdefault(words_of(text.strip("'")), text)
+            values = tuple((said, text) for said, text in named.items() if said)
+        if values not in self._values:
+            name = re.sub(r"\W+", "_", label).upper().strip("_") or "VALUE"
+            name = f"IS_{name}" if part.is_switch else f"ANY_{name}"
+            taken = set(self._values.values())
+            names = (f"{name}{number or ''}" for number in count())
+            self._values[values] = next(one for one in names if one not in taken)
+        return self._values[values]
+
+    def values(self) -> Iterator[str]:
+        """Yield the categories of values, those of true and false first."""
+        for values, name in sorted(
+            self._values.items(), key=lambda pair: (pair[1][0] != "I", pair[1])
+        ):
             yield f"category {name} : value;"
-            yield f"{name} := {_quoted(yes)} -> true;"
-            yield f"{name} := {_quoted(no)} -> false;"
+            yield from (f"{name} := {_quoted(said)} -> {value};" for said, value in values)
+
+
+def _openings(wording: _Wording, *, is_first: bool) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield the categories of a wording's templates, with what each begins with."""
+    verb, rest = wording.verb, wording.rest
+    yield "VP", words.SYNONYMS.get(verb, (verb,))
+    if verb in words.GETTING_VERBS and is_first and rest:
+        is_thing = rest[0] == "the" and len(rest) > 1 and not rest[1].startswith("$")
+        is_the = is_thing and verb in words.ASKING_VERBS
+        yield "SHOW", ("show me", "give me", *(("tell me",) if is_the else ()))
+        if is_the:
+            be = "are" if english.number_of(_head_of(rest)) == "pl" else "is"
+            yield "QUESTION", (f"what {be}",)
 
 
 def _merge_object(wording: _Wording, parts: Sequence[_Part]) -> None:
     """Let the object of a name be a part that it names: "delete the project $project"."""
+    texts = [p for p in parts if p.is_required and p.type.sort in ("text", "any", "enum")]
+    if not wording.rest and texts:
+        label = english.singular(label_of(texts[0].path[-1]))
+        wording.rest = ["the", *label.split(), f"${{{texts[0].name}}}"]
+        wording.parts.add(texts[0].name)
+        return
     if not wording.rest or wording.verb in words.MAKING_VERBS or len(wording.rest) > 4:
         return
     noun = [w for w in wording.rest if w not in words.DETERMINERS]
@@ -688,13 +837,5 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("\\", "").replace("'", "\\'") + "'"
 
 
-def _is_the(rest: Sequence[str]) -> bool:
-    return bool(rest) and rest[0] == "the" and "$" not in rest[-1][:1] and len(rest) > 1
-
-
 def _head_of(rest: Sequence[str]) -> str:
     return " ".join(rest[: _until_preposition(rest)])
-
-
-def _shown(wording: _Wording) -> str:
-    return " ".join([wording.verb, *wording.rest])

@@ -27,32 +27,53 @@ VERBS = (
         transform traverse trim type undo unarchive unassign unblock uncheck unlink unpin unshare
         unstar update upgrade upsert validate view visualize vote wait warn watch wrap multiply
         divide sum round shuffle guess roll flip beautify minify think sell trade withdraw deposit
-        pin"""
+        pin build configure construct define develop draft emit initialize integrate kill label
+        lint login logout outline paginate prune rank refine refund regenerate reload repair reset
+        route serve setup sign sort speak store submit suspend test toggle trace trade tune unmount
+        verify heat cool warm cook brew water feed charge ride drive rent hire call dial whisper
+        increment decrement calibrate clip blur crop invert adjust empty fill wipe
+        mix blend spin toss lookup forecast
+        standardize authenticate reverse block demote enroll confirm complete"""
     )
 ) - _words("file page name light message heart ring google text mail note load stage star count")
+# Those that are verbs wherever they stand in a name.
+SURE_VERBS = (english.VERBS & VERBS) | _words(
+    "search list check calculate analyze read write query"
+)
+# Names of those who do something: "article_searcher".
+DOERS = {
+    "getter": "get", "searcher": "search", "finder": "find", "fetcher": "fetch",
+    "converter": "convert", "calculator": "calculate", "generator": "generate",
+    "translator": "translate", "analyzer": "analyze", "summarizer": "summarize",
+    "extractor": "extract", "reader": "read", "viewer": "view", "creator": "create",
+}  # fmt: skip
 # At the end of a name: "article_search".
 ENDING_VERBS = _words(
-    "search lookup find fetch convert calculate generate translate summarize analyze extract"
+    """search lookup find fetch convert calculate generate translate summarize analyze extract get
+    read view create"""
 )
-GETTING_VERBS = _words("get retrieve fetch return list show view display obtain read lookup")
+GETTING_VERBS = _words("get retrieve fetch return list show view display obtain provide lookup")
+# Of what these give one asks "what is the weather".
+ASKING_VERBS = _words("get retrieve return obtain provide lookup list")
 MAKING_VERBS = _words(
     """create add make generate send write insert draw schedule register post publish compose
     draft new book reserve order build plot render produce submit"""
 )
+SETTING_VERBS = _words("set change update switch adjust turn")
 SEEKING_VERBS = _words("search find look query explore discover scan browse")
 SPEAKING_VERBS = MAKING_VERBS | _words("reply respond answer comment tell say notify message")
 SYNONYMS = {
-    "get": ("get", "show me", "give me", "find"),
-    "retrieve": ("get", "show me", "find", "retrieve"),
-    "fetch": ("get", "fetch", "show me"),
-    "return": ("get", "show me", "give me"),
-    "obtain": ("get", "find", "show me"),
-    "provide": ("give me", "show me", "get"),
-    "list": ("list", "show me", "get"),
-    "show": ("show me", "show", "display"),
-    "view": ("show me", "view", "open"),
-    "display": ("show me", "display"),
-    "lookup": ("look up", "find", "get"),
+    "get": ("get", "find"),
+    "retrieve": ("get", "find", "retrieve"),
+    "fetch": ("get", "fetch"),
+    "return": ("get", "find"),
+    "obtain": ("get", "find"),
+    "provide": ("get", "find"),
+    "list": ("list", "get"),
+    "show": ("see", "show"),
+    "view": ("see", "view"),
+    "display": ("see", "display"),
+    "lookup": ("look up", "find"),
     "search": ("search",),
     "find": ("find", "look for"),
     "query": ("query", "search"),
@@ -114,7 +135,11 @@ VAGUE = _words(
     """specific specified given particular provided certain single existing multiple various
     one more simple valid supplied"""
 )
-DROPPED_ENDS = _words("id ids name path uuid guid input value string")
+DROPPED_ENDS = _words("id ids name path uuid guid input value string absolute relative full")
+# Which of these phrases are not for numbers: "with a time of 5".
+NOT_OF_NUMBERS = _words("time day date when duration period month")
+NAMING_ENDS = _words("id index code")
+MOMENTS = _words("date time datetime timestamp day")
 ABBREVIATIONS = {
     "num": "number", "nr": "number", "no": "number", "lat": "latitude", "lon": "longitude",
     "lng": "longitude", "long": "longitude", "msg": "message", "desc": "description",
@@ -136,8 +161,8 @@ PLACES = _words(
     """city country location place state region town area room zone floor province county
     district continent venue neighborhood village house"""
 )
-BEGINS = _words("start begin from since after departure check-in beginning earliest")
-ENDS = _words("end to until before due arrival check-out finish latest deadline")
+BEGINS = _words("start begin from since after check-in beginning earliest")
+ENDS = _words("end to until before due check-out finish latest deadline")
 QUERY_LABELS = _words("query keyword keywords search term terms topic subject question prompt") | {
     "search term",
     "search query",
@@ -179,13 +204,15 @@ PHRASES = {
     "device": "on the device #", "team": "for the team #", "account": "for the account #",
     "symbol": "for the symbol #", "ticker": "for the ticker #", "company": "for the company #",
     "id": "with the id #", "date": "on #", "time": "at #", "day": "on #", "when": "at #",
+    "departure date": "on #", "arrival date": "arriving on #", "departure time": "at #",
+    "arrival time": "arriving at #", "return date": "returning on #", "due date": "until #",
     "url": "from #", "period": "for the period #", "interval": "with the interval #",
 }  # fmt: skip
 # By the first word: "from city", "target currency"; the rest names the value.
 DIRECTIONS = {
-    "from": "from", "source": "from", "origin": "from", "start": "from", "departure": "from",
-    "input": "from", "to": "to", "destination": "to", "target": "to", "arrival": "to",
-    "output": "to", "end": "to",
+    "base": "from", "from": "from", "source": "from", "origin": "from", "start": "from",
+    "departure": "from", "input": "from", "to": "to", "destination": "to", "target": "to",
+    "arrival": "to", "output": "to", "end": "to",
 }  # fmt: skip
 # By the last word; @ is the whole name.
 LAST = {"mode": "in # mode", "language": "in #", "currency": "in #", "format": "in # format"}

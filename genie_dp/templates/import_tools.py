@@ -7,7 +7,8 @@ from typing import Any
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
-from genie_dp.languages.calls.library import Tool, ToolLibrary, read_tools
+from genie_dp.languages.calls.library import ToolLibrary, read_tools
+from genie_dp.languages.types import STRING
 from genie_dp.skills.imported import FoundTools, Note, Place, path_text
 from genie_dp.skills.openapi import read_openapi
 from genie_dp.templates.cold_start import cold_start
@@ -25,9 +26,10 @@ def import_tools(source: Source) -> Imported:
         GenieError: mistakes in the tools (Z020 to Z028).
     """
     document = source.document()
-    text = source.text()
     if document is None:  # no file
         raise GenieError(Problem("R080", f"{source.given} is no file of tools"))
+    is_json = source.given.endswith(".json")  # else mistakes have no place
+    text = source.text() if is_json else None
     return _import(FoundTools(document, (), _places(document)), source, text)
 
 
@@ -72,13 +74,16 @@ def _import(found: FoundTools, source: Source, text: str | None = None) -> Impor
         raise GenieError(Problem("R084", f"{source.given} has no tool", hint=hint))
     notes = [*found.notes, *_of_schemas(library, found)]
     cold = cold_start(library, found.places)
+    tools, guesses = _canonical_tools(library, given, found.places)
+    notes += guesses
     files = {
-        _TOOLS: tools_text(library, given),
+        _TOOLS: tools,
         _GRAMMAR: cold.text,
     }
     examples, problems = _examples(library, given, found.places)
     if examples:
-        files[_EVAL] = "utterance\tprogram\n" + "".join(f"{a}\t{b}\n" for a, b in examples)
+        rows = enumerate(examples, 1)
+        files[_EVAL] = "".join(f"E{i}\t{said}\t{program}\n" for i, (said, program) in rows)
     counts = {
         "tools": len(library.tools),
         "parameters": sum(len(tool.parameters) for tool in library.tools.values()),
@@ -127,6 +132,10 @@ def _given_tools(document: Any) -> dict[str, Json]:
 def _of_schemas(library: ToolLibrary, found: FoundTools) -> Iterator[Note]:
     """Yield notes on what was said when the tools were read."""
     names = {path_text(("tools", i)): n for i, n in enumerate(_given_tools(found.document))}
+    for name in _given_tools(found.document):
+        if name not in library.tools:
+            place = path_text(found.places.get(name, ()))
+            yield Note(place, f"the tool {name}: its schema has a mistake", "left out")
     for skipped in library.skipped:
         for problem in skipped.problems:
             yield Note(*_moved(problem, names, found.places), "left out")
@@ -150,29 +159,69 @@ def _moved(
     return path, text
 
 
-def tools_text(library: ToolLibrary, given: Mapping[str, Json]) -> str:
-    """Return the one file that has the tools of a library: MCP's shape, without `$ref`.
+def _canonical_tools(
+    library: ToolLibrary, given: Mapping[str, Json], places: Mapping[str, Place]
+) -> tuple[str, list[Note]]:
+    """Return the one file that has the tools of a library, in MCP's shape, and notes.
 
-    Args:
-        library: the tools.
-        given: as they were, for what the library does not keep.
+    Nothing in it refers to other parts. Of a plain text whose description names examples these are
+    its `examples`, from which values are drawn.
     """
-    tools = [_canonical(tool, given.get(tool.name, {})) for tool in library.tools.values()]
+    notes: list[Note] = []
+    tools: list[Json] = []
+    for tool in library.tools.values():
+        others = given.get(tool.name, {})
+        none = {"type": "object", "properties": {}, "additionalProperties": tool.others is not None}
+        schema: dict[str, Any] = dict(tool.schema or none)
+        if isinstance(schema.get("properties"), Mapping):
+            schema["properties"] = properties = dict(schema["properties"])
+            for parameter in tool.parameters:
+                found = examples_in(parameter.description)
+                is_plain = parameter.type.type == STRING and not parameter.examples
+                if found and is_plain and parameter.name in properties:
+                    part = {**properties[parameter.name], "examples": list(found)}
+                    properties[parameter.name] = part
+                    path = (*places.get(tool.name, ()), "parameters", parameter.name)
+                    text = f"values from the description: {', '.join(found)}"
+                    notes.append(Note(path_text(path), text))
+        shown: dict[str, Any] = {"name": tool.name, "description": tool.description}
+        shown["inputSchema"] = schema
+        if tool.result_schema:
+            shown["outputSchema"] = tool.result_schema
+        if tool.is_query:
+            shown["annotations"] = {"readOnlyHint": True}
+        shown |= {key: others[key] for key in ("_meta", "examples") if others.get(key)}
+        tools.append(shown)
     entities = {kind: list(names.values) for kind, names in library.entity_types.items()}
     whole = {"entities": entities, "tools": tools} if entities else {"tools": tools}
-    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n", notes
 
 
-def _canonical(tool: Tool, given: Json) -> Json:
-    shown: dict[str, Any] = {"name": tool.name, "description": tool.description}
-    shown["inputSchema"] = dict(tool.schema) or {"type": "object", "properties": {}}
-    if tool.result_schema:
-        shown["outputSchema"] = tool.result_schema
-    if tool.is_query:
-        shown["annotations"] = {"readOnlyHint": True}
-    if given.get("_meta"):
-        shown["_meta"] = given["_meta"]
-    return shown
+_EXAMPLES = re.compile(
+    r"(?:\be\.g\.|\bfor example\b|\bfor instance\b|\bsuch as\b|\bexamples?:)[:,]?\s*",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"'([^'\n]{1,40})'(?!\w)|\"([^\"\n]{1,40})\"|`([^`\n]{1,40})`")
+_END = re.compile(r"[()\n;]|\.(?:\s|$)")
+
+
+def examples_in(description: str) -> tuple[str, ...]:
+    """Return the values that a description names as examples.
+
+    >>> examples_in("The city, e.g. San Francisco, or Paris (in English)")
+    ('San Francisco', 'Paris')
+    >>> examples_in("A stock symbol (for example 'AAPL' or 'MSFT')."), examples_in("A city.")
+    (('AAPL', 'MSFT'), ())
+    """
+    match = _EXAMPLES.search(description)
+    if match is None:
+        return ()
+    rest = _END.split(description[match.end() :], maxsplit=1)[0]
+    quoted = [next(filter(None, groups)) for groups in _QUOTED.findall(rest)]
+    parts = quoted or re.split(r",\s*(?:or\s+|and\s+)?|\s+or\s+|\s+and\s+", rest)
+    found = (part.strip(" .'\"") for part in parts)
+    kept = [p for p in found if p and p.lower() not in ("etc", "...") and len(p.split()) <= 4]
+    return tuple(dict.fromkeys(kept)) if quoted or len(kept) == len(parts) else ()
 
 
 # --------------------------------------------------------------------------------- examples
@@ -208,5 +257,5 @@ def _examples(
                 why = f"the example {said!r}: {problems[0].message}"
                 notes.append(Note(place, why, "left out"))
                 continue
-            rows.append((" ".join(said.split()), language.render(program)))
+            rows.append((" ".join(said.split()), language.tokens(program, library)))
     return rows, notes

@@ -10,10 +10,12 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.languages.calls.library import SCHEMAS
 from genie_dp.languages.library import Library
 from genie_dp.run.stage import Result
 from genie_dp.skills.imported import Note
@@ -120,8 +122,10 @@ def _is_openapi(source: Source) -> bool:
 
 def _is_tools(source: Source) -> bool:
     document = source.document()
-    is_one = isinstance(document, Mapping) and {"tools", "functions", "name"} & document.keys()
-    return isinstance(document, list) or bool(is_one)
+    if not isinstance(document, Mapping):
+        return isinstance(document, list)
+    is_one = "name" in document and {"description", *SCHEMAS} & document.keys()
+    return bool(is_one or {"tools", "functions", "function"} & document.keys())
 
 
 def _is_server(source: Source) -> bool:
@@ -197,6 +201,17 @@ def import_source(source: Source, *, kind: str | None = None) -> Imported:
     module, _, name = kind_of(source, kind).importer.partition(":")
     importer: Callable[[Source], Imported] = getattr(import_module(module), name)
     return importer(source)
+
+
+def is_foreign(given: Path | str) -> bool:
+    """Tell whether a library can be had from a source only by importing it: no file has it."""
+    source = Source(str(given))
+    path = source.path
+    if path is None:
+        return source.is_url or " " in source.given
+    if path.suffix in _YAML:
+        return True
+    return path.suffix == ".json" and _is_openapi(source)
 
 
 def library_of(source: Source, *, kind: str | None = None) -> Library:
@@ -334,7 +349,7 @@ def _read_yaml(text: str, file: str) -> Any:
     import yaml
 
     try:
-        return _plain(yaml.load(text, Loader=_loader()), ())  # noqa: S506  # a safe loader
+        return _plain(yaml.load(text, Loader=_loader()), (), count())  # noqa: S506  # a safe loader
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
@@ -362,16 +377,21 @@ def _loader() -> Any:
     return Loader
 
 
-def _plain(value: Any, above: tuple[int, ...]) -> Any:
+_MOST_VALUES = 500_000  # lists and maps of a document, what anchors stand for written out
+
+
+def _plain(value: Any, above: tuple[int, ...], counted: Iterator[int]) -> Any:
     """Return a value with texts as its keys; one that holds itself is an error."""
-    if isinstance(value, Mapping | list) and id(value) in above:
+    if not isinstance(value, Mapping | list):
+        return value
+    if id(value) in above:
         raise ValueError("an anchor holds itself")
+    if next(counted) > _MOST_VALUES:
+        raise ValueError(f"more than {_MOST_VALUES:,} values, with what anchors stand for")
     inside = (*above, id(value))
     if isinstance(value, Mapping):
-        return {_key(key): _plain(part, inside) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_plain(part, inside) for part in value]
-    return value
+        return {_key(key): _plain(part, inside, counted) for key, part in value.items()}
+    return [_plain(part, inside, counted) for part in value]
 
 
 def _key(key: Any) -> str:

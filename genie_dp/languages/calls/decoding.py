@@ -68,7 +68,7 @@ def constants_of(program: str, utterance: str = "") -> Iterator[str]:
     A reference is given with the tool whose result it is.
 
     >>> list(constants_of('f( a= 3 b= " red " ) => g( x= $1.id )', "paint it red"))
-    ['3', '" red "', '$f .id']
+    ['3', '$f .id']
     """
     words, tokens = f" {utterance} ", program.split(" ")
     for literal in literals(tokens):

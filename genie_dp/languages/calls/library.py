@@ -193,14 +193,14 @@ def _is_read(type_: ValueType) -> bool:
             return any(map(_is_read, (*type_.options, *(f.type for f in type_.fields))))
 
 
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def words_of(name: str) -> str:
     """Return a name in words.
 
-    >>> words_of("maxTemperature_of-room"), words_of("x")
-    ('max temperature of room', 'x')
+    >>> words_of("maxTemperature_of-room"), words_of("getUSAddress")
+    ('max temperature of room', 'get us address')
     """
     return " ".join(re.findall(r"[^\W_]+", _HUMP.sub(" ", name))).lower()
 
@@ -245,11 +245,11 @@ def read_tools(
 
 
 _FORM = '[{"name": "light", "description": "..", "parameters": {"type": "object", ..}}]'
-_SCHEMAS = ("parameters", "inputSchema", "input_schema")
+SCHEMAS = ("parameters", "inputSchema", "input_schema")
 _MOST_RESULT_PARTS = 300  # of a result's schema that is kept as it was given
 _RESULTS = ("outputSchema", "output_schema", "output", "returns")
 _TOOL_KEYS = frozenset((
-    *_SCHEMAS, *_RESULTS, "name", "description", "title", "type", "function", "annotations",
+    *SCHEMAS, *_RESULTS, "name", "description", "title", "type", "function", "annotations",
     "strict", "cache_control", "_meta", "meta", "icons", "execution", "examples",
 ))  # fmt: skip
 
@@ -322,7 +322,13 @@ class _Reader:
                 found = [found] if "name" in found or "function" in found else None
                 path = ()
         if not isinstance(found, list):
-            self.report("Z021", "expected a list of tools", path, f"write {_FORM}")
+            is_service = isinstance(self.document, Mapping) and {"openapi", "swagger"} & set(
+                self.document
+            )
+            hint = f"make tools of it: genie-dp import {file} --output FOLDER"
+            self.report(
+                "Z021", "expected a list of tools", path, hint if is_service else f"write {_FORM}"
+            )
             return
         is_single = not path and not text.lstrip().startswith("[")
         for index, tool in enumerate(found):
@@ -372,7 +378,7 @@ class _Reader:
             del self.errors[before:]
 
     def _read_tool(self, name: str, given: Json, path: js.Path) -> Tool:
-        key = next((key for key in _SCHEMAS if given.get(key) is not None), "parameters")
+        key = next((key for key in SCHEMAS if given.get(key) is not None), "parameters")
         place, shape = (*path, key), given.get(key, {})
         if isinstance(shape, Mapping) and _is_bare(shape):
             shape = {"type": "object", "properties": shape}
