@@ -422,8 +422,9 @@ def is_of_words(items: Iterable[Item]) -> bool:
 def write_items(items: Iterable[Item]) -> str:
     """Return an utterance as a file writes it, without requests and features.
 
-    >>> write_items((QuotedWords((PlainWords("it's"), Placeholder("x"))), Child("a", "AREA")))
-    '"it\'s $x" a:AREA'
+    >>> words = QuotedWords((PlainWords("it's"), Placeholder("x")))
+    >>> print(write_items((words, Child("a", "AREA"), SaidWords("the"))))
+    "it's $x" a:AREA the
     """
     return " ".join(map(_write_item, items))
 

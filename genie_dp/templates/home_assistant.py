@@ -29,6 +29,7 @@ from genie_dp.templates.ast import (
     SaidWords,
     children_of,
     count_utterances,
+    is_of_words,
     names_of,
     placeholders_of,
     say_words,
@@ -482,7 +483,7 @@ class _Importer:
         """Return "a" or "an" as a category: as words before a value one may become the other."""
         key = ("article", word)
         if key not in self.known:
-            name = self.known[key] = self.unique_name(word)
+            name = self.known[key] = self.unique_name(f"just_{word}")
             place = "said as it stands, whatever comes after it"
             self.words[name] = (place, [(QuotedWords((PlainWords(word),)),)])
         return SaidWords(self.known[key])
@@ -904,6 +905,8 @@ def _with_articles(
     changed: list[Item] = []
     for item, after in itertools.zip_longest(items, (*items[1:], outer)):
         match item:
+            case Choice() | Optional() if is_of_words((item,)):
+                changed.append(item)  # drawn as one piece, and said as it is
             case Choice(alternatives):
                 ways = (_with_articles(a, article, after) for a in alternatives)
                 changed.append(Choice(tuple(ways)))
