@@ -208,10 +208,17 @@ def _numbers_apart(text: str, names: Iterable[str]) -> str:
         if not match[0][0].isdigit() or re.fullmatch(known or "(?!)", match[0], re.IGNORECASE):
             return match[0]
         before, after = text[: match.start()], text[match.end() :]
-        joint = " ~ " if before[-1:].isalpha() else ""
+        joint = _joint(before)
         return f"{joint}{match[0]}{' ' if after[:1] not in ('', ' ', '.', ',') else ''}"
 
     return pattern.sub(apart, text)
+
+
+def _joint(before: str) -> str:
+    """Return what stands between a text and a value that is glued to it."""
+    if UNSPACED.fullmatch(before[-1:]) or before[-1:] == "'":
+        return " "
+    return " ~ " if before[-1:].isalpha() else ""
 
 
 def _set_apart(text: str, name: str) -> Iterator[str]:
@@ -221,7 +228,7 @@ def _set_apart(text: str, name: str) -> Iterator[str]:
         is_glued_after = after[:1] not in ("", " ")
         is_glued_before = before[-1:] not in ("", " ")
         if is_glued_after or is_glued_before:
-            joint = "" if not is_glued_before else " " if before.endswith("'") else " ~ "
+            joint = _joint(before) if is_glued_before else ""
             yield f"{before}{joint}{found[0]}{' ' if is_glued_after else ''}{after}"
 
 
@@ -488,7 +495,7 @@ def written(tokens: str) -> str:
     text = re.sub(r" ~ ", "", tokens)
     text = re.sub(r" ((?:[-/'.] )+)(?=\w)", lambda m: m[1].replace(" ", ""), text)
     text = re.sub(r" ('(?:s|re|ve|ll|d|m))\b", r"\1", text)
-    return UNSPACED.sub(r"\1", text)
+    return re.sub(rf" ?{UNSPACED.pattern} ?", r"\1", text)
 
 
 def fill_placeholders(text: str, home: Home, rng: random.Random) -> str:
