@@ -176,11 +176,11 @@ def readings(
     texts = {whole: None}
     for start, end in ((True, True), (True, False), (False, True)):
         texts[remove_skip_words(whole, skip_words, False, start=start, end=end)] = None
-    for given in list(texts):
-        if "-" in given or "_" in given:
-            texts[given.replace("-", " ").replace("_", " ")] = None
     whole = list(texts)
     for given in whole:
+        if "-" in given or "_" in given:
+            texts[given.replace("-", " ").replace("_", " ")] = None
+    for given in list(texts):
         texts |= dict.fromkeys(_apostrophes_apart(given))
     apart = texts | dict.fromkeys(_numbers_apart(given, names) for given in texts)
     for name in sorted(names, key=len, reverse=True):
@@ -193,7 +193,7 @@ _MOST_READINGS = 60
 
 
 def _apostrophes_apart(text: str) -> Iterator[str]:
-    """Yield a text with a space after some of its apostrophes: hassil takes "d'ici" for "d' ici"."""
+    """Yield a text with a space after some apostrophes: hassil takes "d'ici" for "d' ici"."""
     first, *rest = re.split(r"(?<=\w')(?=\w)", text)
     for joints in itertools.islice(itertools.product(("", " "), repeat=len(rest)), 32):
         yield first + "".join(j + part for j, part in zip(joints, rest, strict=True))
