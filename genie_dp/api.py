@@ -538,9 +538,7 @@ def _new_describer(inputs: Inputs) -> "Describer":
     return Describer.from_inputs(inputs)
 
 
-def _new_explainer(
-    inputs: Inputs, names: Mapping[str, Sequence[str]] | None = None
-) -> "Explainer":
+def _new_explainer(inputs: Inputs, names: Mapping[str, Sequence[str]] | None = None) -> "Explainer":
     from genie_dp.parser.reading.said import said_values
     from genie_dp.synthesis.explain import Explainer
 
