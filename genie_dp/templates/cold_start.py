@@ -296,6 +296,8 @@ def _split_name(found: Sequence[str]) -> tuple[str, list[str]]:
     ending = words.DOERS.get(last, last)
     is_sure = found[0] in words.SURE_VERBS or (verb_of(found[0]) and not others)
     if not is_sure and others and ending in words.ENDING_VERBS:
+        if ending == "list":
+            others[-1] = english.plural(others[-1])
         return ending, others
     if verb_of(found[0]):
         return verb_of(found[0]), list(found[1:])
@@ -360,7 +362,7 @@ def wording_of_description(tool: Tool, parts: Sequence[_Part], verb: str) -> _Wo
     rest = found[1:] if own else found
     if not own:
         is_thing = found[0] in words.DETERMINERS or english.number_of(" ".join(found[:3])) == "pl"
-        if not is_thing or verb not in words.GETTING_VERBS:
+        if not is_thing or verb not in words.GETTING_VERBS or _is_said_of_it(found[0]):
             return None
         own = "get"
     if len(rest) > 1 and rest[0] in ("and", "or") and verb_of(rest[1]):
@@ -373,6 +375,13 @@ def wording_of_description(tool: Tool, parts: Sequence[_Part], verb: str) -> _Wo
     wording = _Wording(own, [], "description")
     _fill(wording, rest, parts)
     return wording
+
+
+def _is_said_of_it(word: str) -> bool:
+    """Tell whether a word may be a verb in the third person: "indicates"."""
+    import lemminflect
+
+    return word not in lemminflect.getAllLemmas(word, upos="VERB").get("VERB", (word,))
 
 
 def _cut(rest: Sequence[str]) -> list[str]:

@@ -32,7 +32,7 @@ VERBS = (
         route serve setup sign sort speak store submit suspend test toggle trace trade tune unmount
         verify heat cool warm cook brew water feed charge ride drive rent hire call dial whisper
         increment decrement calibrate clip blur crop invert adjust empty fill wipe
-        mix blend spin toss lookup forecast
+        organize aggregate indicate mix blend spin toss lookup forecast
         standardize authenticate reverse block demote enroll confirm complete"""
     )
 ) - _words("file page name light message heart ring google text mail note load stage star count")
@@ -50,7 +50,7 @@ DOERS = {
 # At the end of a name: "article_search".
 ENDING_VERBS = _words(
     """search lookup find fetch convert calculate generate translate summarize analyze extract get
-    read view create"""
+    read view create list"""
 )
 GETTING_VERBS = _words("get retrieve fetch return list show view display obtain provide lookup")
 # Of what these give one asks "what is the weather".

@@ -129,10 +129,10 @@ def _is_tools(source: Source) -> bool:
 
 
 def _is_server(source: Source) -> bool:
-    if source.is_url:
-        return True
-    first = source.given.split(" ")[0]
-    return source.path is None and (" " in source.given or shutil.which(first) is not None)
+    if source.is_url or source.path is not None:
+        return source.is_url
+    command = source.given.split()
+    return bool(command) and shutil.which(command[0].strip("\"'")) is not None
 
 
 def _is_home_assistant(source: Source) -> bool:
@@ -208,7 +208,7 @@ def is_foreign(given: Path | str) -> bool:
     source = Source(str(given))
     path = source.path
     if path is None:
-        return source.is_url or " " in source.given
+        return _is_server(source)
     if path.suffix in _YAML:
         return True
     return path.suffix == ".json" and _is_openapi(source)

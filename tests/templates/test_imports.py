@@ -159,6 +159,8 @@ def test_what_is_no_source_is_told(tmp_path, name, text, code):
 def test_a_source_that_is_not_there_is_told(tmp_path):
     with pytest.raises(GenieError, match="is no file and no command"):
         kind_of(Source(str(tmp_path / "none.json")))
+    with pytest.raises(GenieError, match="is no file and no command"):
+        kind_of(Source("no-such-command server.py"))
     with pytest.raises(GenieError, match="did you mean 'openapi'"):
         kind_of(Source("x"), "openapy")
 
@@ -174,7 +176,7 @@ def test_dates_and_numbers_of_yaml_are_those_of_json(tmp_path):
 def test_without_its_library_a_server_is_told_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "mcp", None)
     with pytest.raises(GenieError, match=r"R082[\s\S]*genie_dp\[mcp\]"):
-        import_source(Source("python server.py"))
+        import_source(Source(f"{sys.executable} server.py"))
 
 
 SERVER = """
