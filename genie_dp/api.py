@@ -1,6 +1,6 @@
 """The public functions: plain values in, one stage's `run` called, small results out."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
@@ -417,17 +417,27 @@ def describe(program: str, grammar: Inputs | Paths = SHIPPED) -> "Description":
     return _remembered(_DESCRIBERS, inputs, _new_describer).describe(program)
 
 
-def explain(sentence: str, grammar: Inputs | Paths = SHIPPED) -> "Explanation":
+def explain(
+    sentence: str,
+    grammar: Inputs | Paths = SHIPPED,
+    *,
+    names: Mapping[str, Sequence[str]] | None = None,
+) -> "Explanation":
     """Return how the templates derive a sentence, with every program it has, or what is missing.
 
     Args:
         sentence: as people type it; placeholders may stand for values.
         grammar: what `load_grammar` returns, or its source; load it once to explain many.
+        names: kind of entity -> names that belong to who speaks, such as {"room": ["carport"]};
+            with other names than before the grammar is indexed anew.
 
     Raises:
-        GenieError: its placeholders are not numbered from left to right (Y060).
+        GenieError: its placeholders are not numbered from left to right (Y060); names of an unknown
+            kind (I012).
     """
     inputs = _grammar(grammar, SHIPPED)
+    if names:
+        return _new_explainer(inputs, names).explain_in_full(sentence)
     return _remembered(_EXPLAINERS, inputs, _new_explainer).explain_in_full(sentence)
 
 
@@ -436,6 +446,7 @@ def coverage(
     *,
     library: Library | Paths | None = None,
     grammar: Inputs | Paths = SHIPPED,
+    names: Mapping[str, Sequence[str]] | None = None,
     jobs: int = 1,
     progress: bool | None = None,
     **settings: Any,
@@ -448,6 +459,7 @@ def coverage(
         library: what `load_library` returns, or its source; None for that of a folder of skills
             that is given as the sentences, else the shipped one.
         grammar: what `load_grammar` returns, or its source.
+        names: kind of entity -> names that belong to who speaks.
         jobs: processes; the result does not depend on it.
         progress: whether to show progress; None for on a terminal.
         settings: those of `CoverageConfig`, such as max_depth=6, now="2026-11-25".
@@ -471,7 +483,9 @@ def coverage(
     else:
         rows = [stage.as_row(one, number, inputs) for number, one in enumerate(sentences, start=1)]
     sources = (name,) if name else ()
-    return stage.run(config, inputs, rows, sources=sources, jobs=jobs, progress=progress)
+    return stage.run(
+        config, inputs, rows, sources=sources, names=names, jobs=jobs, progress=progress
+    )
 
 
 # -------------------------------------------------------------------------------------- arguments
@@ -524,9 +538,9 @@ def _new_describer(inputs: Inputs) -> "Describer":
     return Describer.from_inputs(inputs)
 
 
-def _new_explainer(inputs: Inputs) -> "Explainer":
+def _new_explainer(inputs: Inputs, names: Mapping[str, Sequence[str]] | None = None) -> "Explainer":
     from genie_dp.parser.reading.said import said_values
     from genie_dp.synthesis.explain import Explainer
 
-    values = said_values(inputs.language, inputs.library, now=datetime.now())
+    values = said_values(inputs.language, inputs.library, now=datetime.now(), names=names)
     return Explainer.from_inputs(inputs, values=values)

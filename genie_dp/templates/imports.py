@@ -135,7 +135,21 @@ def _is_server(source: Source) -> bool:
     return bool(command) and shutil.which(command[0].strip("\"'")) is not None
 
 
+def _is_home_assistant(source: Source) -> bool:
+    path = source.path
+    if path is not None and path.is_dir():
+        return (path / "sentences").is_dir()
+    document = source.document()
+    return isinstance(document, Mapping) and {"intents", "language"} <= document.keys()
+
+
 KINDS: tuple[SourceKind, ...] = (
+    SourceKind(
+        "home-assistant",
+        "sentence templates of Home Assistant: their folder, or the merged file of a language",
+        _is_home_assistant,
+        "genie_dp.templates.home_assistant:import_home_assistant",
+    ),
     SourceKind(
         "openapi", "an OpenAPI document, in JSON or YAML", _is_openapi,
         "genie_dp.templates.import_tools:import_openapi",

@@ -8,8 +8,9 @@ of the last as MCP and Anthropic have it, or inside of `{"type": "function", "fu
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -85,7 +86,14 @@ class ToolLibrary:
     sources: Mapping[str, str] = field(default_factory=dict)
     skipped: tuple[Skipped, ...] = ()
     language: ClassVar[str] = "calls"
-    units: ClassVar[Units] = SHIPPED
+
+    @property
+    def units(self) -> Units:
+        """Return the units of measure: of time where a parameter is a duration, else none.
+
+        So "20 degrees" in a sentence is the number 20, for which a tool may ask.
+        """
+        return _units_of(self)
 
     def functions(self) -> tuple[Signature, ...]:
         """Return the tools as functions; a field of a result is an output."""
@@ -153,6 +161,24 @@ class ToolLibrary:
 
 
 NONE = ToolLibrary()
+
+_DURATION = ty.Measure("ms")
+_NO_UNITS = replace(SHIPPED, by_name={})
+_OF_TIME = replace(
+    SHIPPED, by_name={n: u for n, u in SHIPPED.by_name.items() if u.base == _DURATION.unit}
+)
+
+
+@lru_cache(maxsize=16)
+def _units_of(library: ToolLibrary) -> Units:
+    waiting = [p.type for tool in library.tools.values() for p in tool.parameters]
+    while waiting:
+        type_ = waiting.pop()
+        if type_.type == _DURATION:
+            return _OF_TIME
+        waiting += [*type_.options, *(f.type for f in type_.fields)]
+        waiting += [type_.item] if type_.item is not None else []
+    return _NO_UNITS if library.tools else SHIPPED
 
 
 def _is_read(type_: ValueType) -> bool:

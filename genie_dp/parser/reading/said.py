@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from genie_dp.languages.base import Language
-from genie_dp.languages.library import Library
+from genie_dp.languages.library import Library, units_in_sentences
 from genie_dp.languages.types import Entity, slot_stem, slot_type
 from genie_dp.parser.evidence import content_words, function_words
 from genie_dp.parser.reading.fill import EntityNames, fill
@@ -46,12 +46,23 @@ class SaidValues:
         *,
         now: datetime,
         reader: Reader | None = None,
+        names: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        """Take what the values are read with; `now` is from when "tomorrow" is told."""
+        """Take what the values are read with.
+
+        Args:
+            language, library: those of the templates.
+            now: from when "tomorrow" is told.
+            reader: of numbers, dates and addresses.
+            names: kind of entity -> names that belong to who speaks.
+
+        Raises:
+            GenieError: I012, names of an unknown kind.
+        """
         self.language, self.library = language, library
-        self.names = EntityNames(library)
+        self.names = EntityNames(library).with_own(names or {})
         self._now = now
-        self._reader = reader or GrammarReader()
+        self._reader = reader or GrammarReader(units=units_in_sentences(library))
         self._known: dict[tuple[str, Tokens], NameOrText | None] = {}
 
     def is_open(self, stem: str) -> bool:
@@ -132,11 +143,23 @@ def _shape(words: Tokens) -> int | None:
     return (first in empty and first not in _LEADS) + (last in empty)
 
 
-def said_values(language: Language, library: Library, *, now: datetime) -> SaidValues | None:
-    """Return what reads the values of sentences; None if sentences of the library hold none."""
+def said_values(
+    language: Language,
+    library: Library,
+    *,
+    now: datetime,
+    names: Mapping[str, Sequence[str]] | None = None,
+) -> SaidValues | None:
+    """Return what reads the values of sentences; None if sentences of the library hold none.
+
+    `names` are those of who speaks, by kind of entity.
+
+    Raises:
+        GenieError: I012, names of an unknown kind.
+    """
     if not language.reads_values(library):
         return None
-    return SaidValues(language, library, now=now)
+    return SaidValues(language, library, now=now, names=names)
 
 
 def _value(constant: str, text: str, how: str, doubt: float) -> NameOrText:
