@@ -189,11 +189,19 @@ def _add_file(
         sources.places[name] = place
     sources.skip_words += found.get("skip_words") or []
     for name, inside in (found.get("intents") or {}).items():
-        for number, data in enumerate(inside.get("data") or ()):
+        blocks = inside.get("data") or ()
+        for number, data in enumerate(blocks):
             where = f"{place}:intents.{name}.data.{number}"
-            _add_block(sources, data, where, name, {}, "")
-    for number, data in enumerate(found.get("data") or ()):
-        _add_block(sources, data, f"{place}:data.{number}", intent, combination, topic)
+            _add_block(sources, data, where, name, {}, "", has_plain=_has_plain(blocks))
+    blocks = found.get("data") or ()
+    for number, data in enumerate(blocks):
+        where = f"{place}:data.{number}"
+        _add_block(sources, data, where, intent, combination, topic, has_plain=_has_plain(blocks))
+
+
+def _has_plain(blocks: Sequence[Mapping[str, Json]]) -> bool:
+    """Tell whether a block is not for small recognisers: those beside it are for these alone."""
+    return any(not block.get("speech_to_phrase") for block in blocks)
 
 
 def _add_block(
@@ -203,8 +211,10 @@ def _add_block(
     intent: str,
     combination: Mapping[str, Json],
     topic: str,
+    *,
+    has_plain: bool,
 ) -> None:
-    if data.get("speech_to_phrase"):
+    if data.get("speech_to_phrase") and has_plain:
         text = "a block for small speech recognisers, which Home Assistant does not match"
         sources.notes.append(Note(place, text, "left out"))
         return

@@ -99,6 +99,15 @@ FILES = {
             {"sentences": ["quick {name}"], "speech_to_phrase": True},
         ]
     },
+    "sentences/xx/LampOn/swift.yaml": {
+        "data": [
+            {
+                "sentences": ["swift {name}"],
+                "name_domains": ["lamp"],
+                "speech_to_phrase": True,
+            }
+        ]
+    },
     "sentences/xx/LampOn/place.yaml": {
         "data": [{"sentences": ["<kindle> [all] lamps <place>", "<kindle> it <everywhere>"]}]
     },
@@ -145,6 +154,7 @@ SENTENCES = {
     "kindle the banner": set(),
     "kindle the unknown lamp": set(),
     "quick old lamp": set(),
+    "swift old lamp": {("LampOn", ("name", "old lamp"))},
     "light lamps in the attic": {("LampOn", ("area", "attic"))},
     "light it all over our house": {("LampOn",)},
     "light it over our house": {("LampOn",)},
