@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary, finalize
 
 from genie_dp.errors import GenieError, Problem, did_you_mean, render_problem
 from genie_dp.languages.library import Library
+from genie_dp.locale import DEFAULT, locale_from
 from genie_dp.private_prior import PriorFile, load_prior
 from genie_dp.recipe import Setting, check_names, config_of, frozen_settings
 from genie_dp.records import Example, Spent
@@ -242,7 +243,7 @@ def augment(
             progress=progress,
         )  # fmt: skip
         odd = [render_problem(problem, own.sources) for problem in own.warnings] if own else []
-        return replace(result, notes=(*odd, *private.lines()))
+        return replace(result, notes=(*result.notes, *odd, *private.lines()))
 
     return Rows(
         None, "augmented", sources=[name for one in given for name in one.sources], save=save
@@ -409,18 +410,24 @@ def describe(program: str, grammar: Inputs | Paths = SHIPPED) -> "Description":
     return _remembered(_DESCRIBERS, inputs, _new_describer).describe(program)
 
 
-def explain(sentence: str, grammar: Inputs | Paths = SHIPPED) -> "Explanation":
+def explain(
+    sentence: str, grammar: Inputs | Paths = SHIPPED, *, locale: str = DEFAULT
+) -> "Explanation":
     """Return how the templates derive a sentence, with every program it has, or what is missing.
 
     Args:
         sentence: as people type it; placeholders may stand for values.
         grammar: what `load_grammar` returns, or its source; load it once to explain many.
+        locale: language of the sentence, or a file of its words.
 
     Raises:
         GenieError: its placeholders are not numbered from left to right (Y060).
     """
     inputs = _grammar(grammar, SHIPPED)
-    return _remembered(_EXPLAINERS, inputs, _new_explainer).explain_in_full(sentence)
+    explainers = _EXPLAINERS.setdefault(inputs, {})
+    if locale not in explainers:
+        explainers[locale] = _new_explainer(inputs, locale)
+    return explainers[locale].explain_in_full(sentence)
 
 
 def coverage(
@@ -498,7 +505,7 @@ def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
 
 # Indexing a grammar takes half a second: once for each that is loaded.
 _DESCRIBERS: WeakKeyDictionary[Inputs, Any] = WeakKeyDictionary()
-_EXPLAINERS: WeakKeyDictionary[Inputs, Any] = WeakKeyDictionary()
+_EXPLAINERS: WeakKeyDictionary[Inputs, dict[str, Any]] = WeakKeyDictionary()
 
 
 def _remembered(
@@ -516,9 +523,11 @@ def _new_describer(inputs: Inputs) -> "Describer":
     return Describer.from_inputs(inputs)
 
 
-def _new_explainer(inputs: Inputs) -> "Explainer":
+def _new_explainer(inputs: Inputs, locale: str) -> "Explainer":
     from genie_dp.parser.reading.said import said_values
     from genie_dp.synthesis.explain import Explainer
 
-    values = said_values(inputs.language, inputs.library, now=datetime.now())
+    values = said_values(
+        inputs.language, inputs.library, now=datetime.now(), locale=locale_from(locale)
+    )
     return Explainer.from_inputs(inputs, values=values)

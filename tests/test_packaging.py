@@ -81,7 +81,7 @@ OPTIONAL = {
     "pyarrow", "distributed", "py3langid", "nltk", "torch", "transformers", "peft",
     "tensorboard", "tzdata", "pyduckling", "fastapi", "itsdangerous",
     "starlette", "pydantic", "uvicorn", "opacus", "dp_accounting", "mauve", "llguidance",
-    "rensa", "spacy", "presidio_analyzer", "tldextract", "pygls", "lsprotocol",
+    "rensa", "spacy", "unicode_rbnf", "presidio_analyzer", "tldextract", "pygls", "lsprotocol",
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from genie_dp.cli.options import (
     format_option,
     jobs_option,
     library_options,
+    locale_option,
     on_error_option,
     prior_option,
     resume_options,
@@ -46,7 +47,8 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Print which parameter takes its values from which list, as TSV, and stop.",
 )
-@settings_options(AugmentConfig)
+@settings_options(AugmentConfig, leave_out=("locale",))
+@locale_option
 @click.option("--no-noise", is_flag=True, help="No noise of any kind.")
 @click.option(
     "--lexicon",
@@ -79,6 +81,7 @@ def command(
     widen: bool,
     list_values: bool,
     settings: Mapping[str, Any],
+    locale: str | None,
     no_noise: bool,
     lexicon: str,
     prior: Path | None,
@@ -108,7 +111,9 @@ def command(
 
     if not inputs and not list_values:
         raise click.UsageError("Missing argument 'INPUT...'.")
-    config = AugmentConfig(**{**settings, **(dict.fromkeys(NOISE, 0.0) if no_noise else {})})
+    spoken = {"locale": locale} if locale else {}
+    quiet = dict.fromkeys(NOISE, 0.0) if no_noise else {}
+    config = AugmentConfig(**{**settings, **spoken, **quiet})
     weighs = load_prior(prior) if prior else None
     private = {} if list_values or preview_number else told_private(inputs)
     library = load_library_of(language, skills, skip_broken=skip_broken)

@@ -8,7 +8,13 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.options import grammar_option, library_options, settings_options
+from genie_dp.cli.options import (
+    grammar_option,
+    library_options,
+    locale_option,
+    settings_options,
+)
+from genie_dp.locale import DEFAULT, locale_from
 from genie_dp.synthesis.config import ReverseConfig
 
 
@@ -17,6 +23,7 @@ from genie_dp.synthesis.config import ReverseConfig
 @library_options
 @grammar_option
 @settings_options(ReverseConfig, names={"subsets": "subset"})
+@locale_option
 @click.option(
     "--format",
     "format_",
@@ -44,6 +51,7 @@ def command(
     skip_broken: bool,
     grammar: tuple[Path, ...],
     settings: Mapping[str, Any],
+    locale: str | None,
     format_: str,
     expect: str | None,
     pairs: Path | None,
@@ -75,7 +83,10 @@ def command(
     assert sentence is not None
     explanation = run(
         config, inputs, sentence, expected=expect,
-        values=said_values(inputs.language, inputs.library, now=datetime.now()),
+        values=said_values(
+            inputs.language, inputs.library, now=datetime.now(),
+            locale=locale_from(locale or DEFAULT),
+        ),
     )  # fmt: skip
     if format_ == "json":
         click.echo(json.dumps(explanation.as_dict(), ensure_ascii=False, indent=2))

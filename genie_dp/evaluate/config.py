@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.locale import DEFAULT, locale_from
 from genie_dp.recipe import check_settings, setting
 from genie_dp.synthesis.config import ReverseConfig
 
@@ -22,6 +23,9 @@ class EvaluationConfig:
         metavar="N",
     )
     seed: int = setting(0, "Seed of the confidence intervals.")
+    locale: str = setting(
+        DEFAULT, "Language of the sentences, or a file of its words.", metavar="LANGUAGE|FILE"
+    )
     title: str = setting("", "Title of the page [the name of the predictions].")
 
     def __post_init__(self) -> None:
@@ -49,6 +53,7 @@ class CoverageConfig(ReverseConfig):
             GenieError: R040, all that is wrong.
         """
         ReverseConfig.__post_init__(self)
+        locale_from(self.locale)
         try:
             datetime.fromisoformat(self.now or "2000-01-01")
         except ValueError:

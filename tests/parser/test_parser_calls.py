@@ -12,6 +12,7 @@ import genie_dp as gd  # noqa: E402
 from genie_dp import cli  # noqa: E402
 from genie_dp.languages import get_language  # noqa: E402
 from genie_dp.languages.base import MissingInput  # noqa: E402
+from genie_dp.locale import LOCALE  # noqa: E402
 from genie_dp.parser.answers import MISSING_INPUT, Answer, Reply  # noqa: E402
 from genie_dp.parser.config import InputFile, ParserConfig  # noqa: E402
 from genie_dp.parser.incomplete import add_incomplete  # noqa: E402
@@ -129,6 +130,7 @@ def test_a_sentence_is_read_as_the_value_of_an_argument(
         library=library,
         readings=load_reader("grammar").readings(sentence, now=NOW),
         names=EntityNames(library),
+        known=LOCALE.words,
     )
     value = None
     if read is not None:

@@ -14,7 +14,7 @@ from genie_dp.parser.reading.duckling_reader import (
     windows,
 )
 from genie_dp.parser.reading.grammar_reader import GrammarReader, read_choices
-from genie_dp.parser.reading.reading import LOCALE
+from genie_dp.locale import LOCALE
 from genie_dp.parser.reading.sentence import sentence
 from tests.parser.reading.reading_cases import NOW
 
