@@ -209,7 +209,7 @@ class _WordsReader:
                 self.tell(f"expected NAME = VALUE, got {item!r}", number, line, "spaces around =")
             elif name in section:
                 self.tell(f"{name!r} comes twice in the section", number, line, "leave one out")
-            elif name != name.lower() and not _is_pattern(name):
+            elif name != name.lower() and not (kind == "entries" and _is_pattern(name)):
                 self.tell(f"{name!r} has capitals", number, line, "sentences are in lower case")
             elif name:
                 section[name.strip()] = value.strip()

@@ -62,7 +62,9 @@ def _number(words: Words, number: Decimal, rng: Random) -> str:
     """Return a number in digits or, if it is small, in words."""
     is_small = number == int(number) and 0 <= number <= _MOST_IN_WORDS
     if is_small and rng.random() < _IN_WORDS:
-        return spelled_numbers(words).spell(int(number))
+        spelled = spelled_numbers(words).spell(int(number))
+        if spelled not in words.articles:  # "een", which is read as no number
+            return spelled
     return plain_digits(number).replace(".", words.signs.get("decimal", "."))
 
 

@@ -18,7 +18,7 @@ from genie_dp.languages import types as ty
 from genie_dp.languages.calls import schema as js
 from genie_dp.languages.calls.schema import Field, SchemaReader, ValueType
 from genie_dp.languages.library import Parameter, Signature, Skipped
-from genie_dp.languages.units import SHIPPED, Units
+from genie_dp.languages.units import DURATIONS, Units
 from genie_dp.texts import read_text
 
 Json = Mapping[str, Any]
@@ -83,7 +83,7 @@ class ToolLibrary:
     sources: Mapping[str, str] = field(default_factory=dict)
     skipped: tuple[Skipped, ...] = ()
     language: ClassVar[str] = "calls"
-    units: ClassVar[Units] = SHIPPED
+    units: ClassVar[Units] = DURATIONS
 
     def functions(self) -> tuple[Signature, ...]:
         """Return the tools as functions; a field of a result is an output."""
