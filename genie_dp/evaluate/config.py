@@ -23,9 +23,6 @@ class EvaluationConfig:
         metavar="N",
     )
     seed: int = setting(0, "Seed of the confidence intervals.")
-    locale: str = setting(
-        DEFAULT, "Language of the sentences, or a file of its words.", metavar="LANGUAGE|FILE"
-    )
     title: str = setting("", "Title of the page [the name of the predictions].")
 
     def __post_init__(self) -> None:
@@ -43,6 +40,9 @@ class CoverageConfig(ReverseConfig):
 
     now: str = setting(
         "", "Day, such as 2026-11-25, from which dates are told [today].", metavar="DATE"
+    )
+    locale: str = setting(
+        DEFAULT, "Language of the sentences, or a file of its words.", metavar="LANGUAGE|FILE"
     )
     title: str = setting("", "Title of the page [the names of the inputs].")
 

@@ -129,7 +129,9 @@ def test_endings_go_with_what_is_said(sentence, never):
 def test_commands_may_be_wanted_at_once():
     found, always, rng = carrier_of(["lock", "the", "door"]), rates(filler=1), Random(1)
     said = {add_noise(found, always, rng) for _ in range(3000)}
-    assert {f"lock the door {ending}" for ending in (*ENGLISH.at_once, *ENGLISH.command_endings)} <= said
+    assert {
+        f"lock the door {ending}" for ending in (*ENGLISH.at_once, *ENGLISH.command_endings)
+    } <= said
 
 
 def test_requests_stand_before_commands_only():
@@ -208,7 +210,16 @@ def test_words_of_four_letters_are_seldom_left_as_they_are():
 
 
 @pytest.mark.parametrize(
-    "table", [ENGLISH.greetings, ENGLISH.requests, ENGLISH.endings, ENGLISH.command_endings, ENGLISH.at_once, ENGLISH.hesitations], ids=len
+    "table",
+    [
+        ENGLISH.greetings,
+        ENGLISH.requests,
+        ENGLISH.endings,
+        ENGLISH.command_endings,
+        ENGLISH.at_once,
+        ENGLISH.hesitations,
+    ],
+    ids=len,
 )
 def test_tables_hold_each_phrase_once_in_tokens(table):
     assert len(set(table)) == len(table) >= 5

@@ -116,7 +116,9 @@ def test_sentences_to_refuse_are_none_of_the_rows_and_the_same_of_every_seed(tmp
 
 def test_what_the_rows_may_mean_is_not_refused(tmp_path):
     refused = {" ".join(pair.sentence) for pair in material(tmp_path).refused}
-    assert not [sentence for sentence in refused if content_words(sentence.split(), (), ENGLISH) == ["mail"]]
+    assert not [
+        sentence for sentence in refused if content_words(sentence.split(), (), ENGLISH) == ["mail"]
+    ]
 
 
 def test_a_command_that_is_not_given_is_refused(tmp_path):

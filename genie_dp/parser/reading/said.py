@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from genie_dp.languages.base import Language
-from genie_dp.languages.library import Library
+from genie_dp.languages.library import Library, units_in_sentences
 from genie_dp.languages.types import Entity, slot_stem, slot_type
 from genie_dp.locale import LOCALE, Locale, Words
 from genie_dp.parser.evidence import content_words
@@ -51,7 +51,8 @@ class SaidValues:
         self.language, self.library = language, library
         self.names = EntityNames(library)
         self._now = now
-        self._reader = reader or load_reader(locale=locale)
+        units = units_in_sentences(library)
+        self._reader = reader or load_reader(units=units, locale=locale)
         self._locale = locale
         self._known: dict[tuple[str, Tokens], NameOrText | None] = {}
 
