@@ -427,7 +427,8 @@ def explain(
     explainers = _EXPLAINERS.setdefault(inputs, {})
     if locale not in explainers:
         explainers[locale] = _new_explainer(inputs, locale)
-    return explainers[locale].explain_in_full(sentence)
+    explained: Explanation = explainers[locale].explain_in_full(sentence)
+    return explained
 
 
 def coverage(

@@ -426,8 +426,8 @@ class _ProjectReader:
         own = settings.get("locale")
         if not self.locale or isinstance(own, str) or "locale" not in _config_fields(job):
             return settings
-        is_part = isinstance(own, dict)
-        return {**settings, "locale": {"language": self.locale, **own} if is_part else self.locale}
+        some = {"language": self.locale, **own} if isinstance(own, dict) else self.locale
+        return {**settings, "locale": some}
 
     def _check_settings(self, stage: Stage, span: Span, spans: Mapping[str, Span]) -> None:
         """Tell which settings the function does not take, or not with these values."""

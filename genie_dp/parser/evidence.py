@@ -222,7 +222,9 @@ class Evidence:
             telling.append(_hash(name, *terms) >> 32)
             told.append(_hash(part) >> 32)
         pairs = np.array([telling, told], np.uint32)
-        return cls(np.unique(np.array(hashes, np.uint32)), *np.unique(pairs, axis=1), words=words)
+        told_parts = np.unique(pairs, axis=1)
+        known = np.unique(np.array(hashes, np.uint32))
+        return cls(known, told_parts[0], told_parts[1], words)
 
     def support(
         self,
@@ -285,7 +287,8 @@ class Evidence:
         """Return what the rows of one of two say."""
         pairs = np.stack([np.append(self.telling, other.telling), np.append(self.told, other.told)])
         hashes = np.union1d(self.hashes, other.hashes)
-        return Evidence(hashes, *np.unique(pairs, axis=1), words=self.words)
+        told_parts = np.unique(pairs, axis=1)
+        return Evidence(hashes, told_parts[0], told_parts[1], self.words)
 
     def save(self, path: Path) -> None:
         """Write all of it."""
@@ -304,7 +307,7 @@ class Evidence:
         kinds = {(array.dtype.name, array.ndim) for array in arrays}
         if kinds != {("uint32", 1)} or len(arrays[1]) != len(arrays[2]):
             raise ValueError(f"expected lists of numbers of 32 bits, got {kinds}")
-        return cls(*arrays, words=words)
+        return cls(arrays[0], arrays[1], arrays[2], words)
 
 
 class _Said:

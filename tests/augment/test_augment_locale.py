@@ -9,7 +9,7 @@ from genie_dp import cli
 from genie_dp.augment.config import AugmentConfig
 from genie_dp.augment.noise import NoiseRates, add_noise, carrier_of, mistype, speech_of
 from genie_dp.locale import words_of
-from tests.dataset.dataset_rows import write
+from tests.dataset.dataset_rows import read, write
 from tests.golden import cases, rewrite
 
 LOUD = NoiseRates.from_config(
@@ -17,7 +17,24 @@ LOUD = NoiseRates.from_config(
 )
 NOISE = cases("noise/english.txt")
 TOOLS = {"tools": [{"name": "dim", "parameters": {"properties": {"level": {"type": "integer"}}}}]}
-GERMAN = "mach das licht in der küche an und stelle die heizung im flur auf 21 grad".split()
+GERMAN = [
+    "mach",
+    "das",
+    "licht",
+    "in",
+    "der",
+    "küche",
+    "an",
+    "und",
+    "stelle",
+    "die",
+    "heizung",
+    "im",
+    "flur",
+    "auf",
+    "21",
+    "grad",
+]
 
 
 def noisy(sentence, language="en", number=8):
@@ -82,7 +99,7 @@ def test_the_command_writes_german(tmp_path, capsys):
     told = capsys.readouterr().err
     assert "no lists of values of 'de' are shipped" in told
     assert "no words of 'de' with the same meaning" in told
-    made = [json.loads(line)["utterance"] for line in open(tmp_path / "made.jsonl")]
+    made = [row["utterance"] for row in read(tmp_path / "made.jsonl")]
     said = " ".join(made)
     assert len(made) > 20
     assert any(word in said for word in ("zehn", "hundert", "zwanzig", "dreißig", "fünf"))
@@ -121,5 +138,5 @@ def test_rules_of_somebodys_own_paraphrase_german(tmp_path):
              f"{tmp_path / 'de.rules'}", "--only-my-rules", "--language", "calls",
              "--output", f"{tmp_path / 'made.jsonl'}"]  # fmt: skip
     assert cli.run(words) == 0
-    (made,) = [json.loads(line)["utterance"] for line in open(tmp_path / "made.jsonl")]
+    (made,) = [row["utterance"] for row in read(tmp_path / "made.jsonl")]
     assert made == "schalte das licht im QUOTED_STRING_0 ein"
