@@ -1,6 +1,6 @@
 """The public functions: plain values in, one stage's `run` called, small results out."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
@@ -15,7 +15,7 @@ from genie_dp.locale import DEFAULT, locale_from
 from genie_dp.private_prior import PriorFile, load_prior
 from genie_dp.recipe import Setting, check_names, config_of, frozen_settings
 from genie_dp.records import Example, Spent
-from genie_dp.rows import Rows, rows_of
+from genie_dp.rows import Rows, format_of, rows_of
 from genie_dp.run.stage import Output, Result
 from genie_dp.templates import inputs as files
 from genie_dp.templates.inputs import SHIPPED, Inputs
@@ -41,7 +41,8 @@ def load_library(
 
     Args:
         source: folders of skills, a file of declarations (`*.sexpr`), files of tools (`*.json`), or
-            "shipped" for the skills that come with genie_dp. Several may be given.
+            "shipped" for the skills that come with genie_dp. Several may be given. Or one source of
+            tools to import (docs/import.md): an OpenAPI document, or an MCP server.
         language: of the programs; None for what the source is: S-expressions for a file of
             declarations, calls for tools, else ThingTalk.
         skip_broken: leave skills with mistakes out; `library.skipped` names them.
@@ -49,6 +50,10 @@ def load_library(
     Raises:
         GenieError: mistakes in any of the files, with their places.
     """
+    from genie_dp.templates import imports
+
+    if isinstance(source, str | Path) and imports.is_foreign(source):
+        return imports.library_of(imports.Source(str(source), skip_broken=skip_broken))
     return files.library_from(source, language=language, skip_broken=skip_broken)
 
 
@@ -374,6 +379,8 @@ def evaluate(
     source = _rows_or_skills(rows)
     gold = source if isinstance(source, str) else source.file()
     target = asked.target if isinstance(asked, Parser) else None
+    # Those rows do not say their language.
+    is_silent = format_of(gold) == "tsv" and not Path(gold).is_dir()
 
     def library_of(language: str) -> Library:
         if library is not None:
@@ -389,6 +396,7 @@ def evaluate(
         gold,
         asked,
         library_of=library_of,
+        language=target.language.name if target and is_silent else None,
         name=str(asked.folder or "") if isinstance(asked, Parser) else type(asked).__name__,
         writes=target.language.name if target else "",
         training=[each.file() for each in known],
@@ -411,7 +419,11 @@ def describe(program: str, grammar: Inputs | Paths = SHIPPED) -> "Description":
 
 
 def explain(
-    sentence: str, grammar: Inputs | Paths = SHIPPED, *, locale: str = DEFAULT
+    sentence: str,
+    grammar: Inputs | Paths = SHIPPED,
+    *,
+    locale: str = DEFAULT,
+    names: Mapping[str, Sequence[str]] | None = None,
 ) -> "Explanation":
     """Return how the templates derive a sentence, with every program it has, or what is missing.
 
@@ -419,11 +431,16 @@ def explain(
         sentence: as people type it; placeholders may stand for values.
         grammar: what `load_grammar` returns, or its source; load it once to explain many.
         locale: language of the sentence, or a file of its words.
+        names: kind of entity -> names that belong to who speaks, such as {"room": ["carport"]};
+            with other names than before the grammar is indexed anew.
 
     Raises:
-        GenieError: its placeholders are not numbered from left to right (Y060).
+        GenieError: its placeholders are not numbered from left to right (Y060); names of an unknown
+            kind (I012).
     """
     inputs = _grammar(grammar, SHIPPED)
+    if names:
+        return _new_explainer(inputs, locale, names).explain_in_full(sentence)
     explainers = _EXPLAINERS.setdefault(inputs, {})
     if locale not in explainers:
         explainers[locale] = _new_explainer(inputs, locale)
@@ -436,6 +453,7 @@ def coverage(
     *,
     library: Library | Paths | None = None,
     grammar: Inputs | Paths = SHIPPED,
+    names: Mapping[str, Sequence[str]] | None = None,
     jobs: int = 1,
     progress: bool | None = None,
     **settings: Any,
@@ -448,6 +466,7 @@ def coverage(
         library: what `load_library` returns, or its source; None for that of a folder of skills
             that is given as the sentences, else the shipped one.
         grammar: what `load_grammar` returns, or its source.
+        names: kind of entity -> names that belong to who speaks.
         jobs: processes; the result does not depend on it.
         progress: whether to show progress; None for on a terminal.
         settings: those of `CoverageConfig`, such as max_depth=6, now="2026-11-25".
@@ -471,7 +490,9 @@ def coverage(
     else:
         rows = [stage.as_row(one, number, inputs) for number, one in enumerate(sentences, start=1)]
     sources = (name,) if name else ()
-    return stage.run(config, inputs, rows, sources=sources, jobs=jobs, progress=progress)
+    return stage.run(
+        config, inputs, rows, sources=sources, names=names, jobs=jobs, progress=progress
+    )
 
 
 # -------------------------------------------------------------------------------------- arguments
@@ -524,11 +545,14 @@ def _new_describer(inputs: Inputs) -> "Describer":
     return Describer.from_inputs(inputs)
 
 
-def _new_explainer(inputs: Inputs, locale: str) -> "Explainer":
+def _new_explainer(
+    inputs: Inputs, locale: str, names: Mapping[str, Sequence[str]] | None = None
+) -> "Explainer":
     from genie_dp.parser.reading.said import said_values
     from genie_dp.synthesis.explain import Explainer
 
     values = said_values(
-        inputs.language, inputs.library, now=datetime.now(), locale=locale_from(locale)
-    )
+        inputs.language, inputs.library, now=datetime.now(), locale=locale_from(locale),
+        names=names,
+    )  # fmt: skip
     return Explainer.from_inputs(inputs, values=values)

@@ -11,8 +11,7 @@ HEAVY = (
     "torch", "transformers", "opacus", "nltk", "safetensors", "dp_accounting", "distributed",
     "dask", "rapidfuzz", "py3langid", "fastapi", "starlette", "pydantic", "uvicorn", "peft",
     "tensorboard", "phonenumbers", "pyduckling", "mauve", "faiss", "sklearn", "rensa", "spacy",
-    "presidio_analyzer", "pygls", "lsprotocol",
-    "unicode_rbnf",
+    "presidio_analyzer", "pygls", "lsprotocol", "mcp", "unicode_rbnf",
 )  # fmt: skip
 
 # Runs in a fresh interpreter, where looking for a heavy module is an error, installed or not.

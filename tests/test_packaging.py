@@ -81,7 +81,8 @@ OPTIONAL = {
     "pyarrow", "distributed", "py3langid", "nltk", "torch", "transformers", "peft",
     "tensorboard", "tzdata", "pyduckling", "fastapi", "itsdangerous",
     "starlette", "pydantic", "uvicorn", "opacus", "dp_accounting", "mauve", "llguidance",
-    "rensa", "spacy", "unicode_rbnf", "presidio_analyzer", "tldextract", "pygls", "lsprotocol",
+    "rensa", "spacy", "presidio_analyzer", "tldextract", "pygls", "lsprotocol",
+    "mcp", "unicode_rbnf",
 }  # fmt: skip
 
 

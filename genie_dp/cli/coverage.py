@@ -43,6 +43,12 @@ from genie_dp.evaluate.config import CoverageConfig
 )  # fmt: skip
 @click.option("--html", metavar="FILE", help="Write a page with all sentences there.")
 @click.option("--output", "-o", metavar="FILE", help="Write the sentences there, as JSON lines.")
+@click.option(
+    "--names",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Names that no list has, in YAML: kind of entity and a list of names.",
+)
 @jobs_option
 def command(
     *,
@@ -59,6 +65,7 @@ def command(
     misses: int,
     html: str | None,
     output: str | None,
+    names: Path | None,
     jobs: int,
 ) -> int:
     """Tell which sentences the templates derive, and what the others lack.
@@ -75,13 +82,15 @@ def command(
     from genie_dp.evaluate.coverage import coverage_rows, run
     from genie_dp.evaluate.rows import skills_of
     from genie_dp.evaluate.run import check_files
+    from genie_dp.parser.session import read_names
 
     check_files(files, (html, output))
     config = CoverageConfig(**{**settings, **({"locale": locale} if locale else {})})
     own_skills = dict.fromkeys(path for file in files for path in skills_of(file))
     inputs = load_inputs(language, skills or tuple(own_skills), grammar, skip_broken=skip_broken)
     rows = [row for file in files for row in coverage_rows(file, inputs, format=format_of_rows)]
-    coverage = run(config, inputs, rows, sources=files, jobs=jobs, progress=True)
+    own = read_names(names) if names else None
+    coverage = run(config, inputs, rows, sources=files, names=own, jobs=jobs, progress=True)
     if html:
         coverage.report(html)
     if output:

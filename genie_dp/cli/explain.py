@@ -43,6 +43,12 @@ from genie_dp.synthesis.config import ReverseConfig
     metavar="TSV",
     help="Check each line, utterance and program with placeholders, instead of one sentence.",
 )
+@click.option(
+    "--names",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Names that no list has, in YAML: kind of entity and a list of names.",
+)
 def command(
     *,
     sentence: str | None,
@@ -55,6 +61,7 @@ def command(
     format_: str,
     expect: str | None,
     pairs: Path | None,
+    names: Path | None,
 ) -> int:
     """Show how the templates derive a sentence, or what is missing.
 
@@ -68,6 +75,7 @@ def command(
     """
     from genie_dp.cli.inputs import load_inputs
     from genie_dp.parser.reading.said import said_values
+    from genie_dp.parser.session import read_names
     from genie_dp.synthesis.explain import check_pairs, run
 
     if pairs is not None and (expect or format_ == "json"):
@@ -86,6 +94,7 @@ def command(
         values=said_values(
             inputs.language, inputs.library, now=datetime.now(),
             locale=locale_from(locale or DEFAULT),
+            names=read_names(names) if names else None,
         ),
     )  # fmt: skip
     if format_ == "json":

@@ -251,10 +251,17 @@ class CoverageReader:
     viewer: Viewer
 
     @classmethod
-    def from_inputs(cls, inputs: Inputs, config: CoverageConfig) -> "CoverageReader":
+    def from_inputs(
+        cls,
+        inputs: Inputs,
+        config: CoverageConfig,
+        names: Mapping[str, Sequence[str]] | None = None,
+    ) -> "CoverageReader":
         """Return the judge of a grammar; indexing it takes some seconds."""
-        locale = locale_from(config.locale)
-        values = SaidValues(inputs.language, inputs.library, now=config.moment, locale=locale)
+        values = SaidValues(
+            inputs.language, inputs.library, now=config.moment,
+            locale=locale_from(config.locale), names=names,
+        )  # fmt: skip
         explainer = Explainer.from_inputs(inputs, config, values=values)
         assert explainer.spoken is not None
         viewer = viewer_of(inputs.language.name, inputs.library)
@@ -553,6 +560,7 @@ def run(
     rows: Sequence[Example],
     *,
     sources: Sequence[str] = (),
+    names: Mapping[str, Sequence[str]] | None = None,
     jobs: int = 1,
     progress: bool | None = None,
 ) -> Coverage:
@@ -563,6 +571,7 @@ def run(
         inputs: skills and templates.
         rows: sentences; those without a program have an empty one.
         sources: the names of their files.
+        names: kind of entity -> names that belong to who speaks.
         jobs: processes; the result does not depend on it.
         progress: whether to show progress; None for on a terminal.
 
@@ -574,7 +583,7 @@ def run(
         message = f"sentences of {inputs.language.name} hold no values that could be read"
         hint = "use genie-dp explain --file for sentences and programs with placeholders"
         raise GenieError(Problem("V023", message, hint=hint))
-    reader = CoverageReader.from_inputs(inputs, config)
+    reader = CoverageReader.from_inputs(inputs, config, names)
     file = ", ".join(sources) or "<rows>"
 
     def judge_all(numbers: Sequence[int]) -> Iterator[CoveredSentence]:

@@ -204,7 +204,7 @@ class Automaton:
         self._unions: dict[tuple[int, int], frozenset[str]] = {}
         self._allowed: dict[tuple[int, bool], Allowed] = {}
         self._frames: dict[tuple[Any, ...], Any] = {}
-        self._tokens: dict[str, Token] = {}
+        self._tokens: dict[tuple[str, ...], Token] = {}
         self._made = 0
         self._bottom = Stack(self, None, None, True)
 
@@ -255,11 +255,11 @@ class Automaton:
         if self._forget_parts is not None:
             self._forget_parts()
 
-    def token(self, token: str) -> Token:
-        """Return the frame of one token."""
-        frame = self._tokens.get(token)
+    def token(self, *tokens: str) -> Token:
+        """Return the frame of one token, which is any of some."""
+        frame = self._tokens.get(tokens)
         if frame is None:
-            frame = self._tokens[token] = Token(self.set_of(frozenset((token,))))
+            frame = self._tokens[tokens] = Token(self.set_of(frozenset(tokens)))
         return frame
 
     def begin(self, frames: Sequence[Frame], sentence: CopySentence) -> "AutomatonState":

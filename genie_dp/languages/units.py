@@ -323,7 +323,3 @@ SHIPPED = Units(
 
 # Those that are looked for where no library says what it measures.
 COMMON = SHIPPED.for_sentences(())
-# Of languages whose programs hold no other measures.
-DURATIONS = Units(
-    {name: unit for name, unit in SHIPPED.by_name.items() if unit.base == "ms"}, {"time": "ms"}
-)

@@ -6,18 +6,26 @@ from functools import lru_cache
 
 from genie_dp.languages.types import is_slot
 
+# Vowel signs and the like, which are no letters to `re`, and stand inside of words: Hebrew, Arabic,
+# the scripts of India, Thai, Lao, Tibetan, Burmese, Khmer; and what joins letters, or parts them.
+_SIGNS = (
+    "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0900-\u0963\u0966-\u0df3\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
+    "\u0eb1-\u0ebc\u0ec8-\u0ecd\u0f71-\u0f84\u102b-\u103e\u17b4-\u17d3\u200c\u200d"
+)
 _TOKEN = re.compile(
-    r"""
-      \$\{[^{}]*\} | \$[A-Za-z_]\w*                       # ${p_x:const}, $p_x
-    | \{[^{}]*\}                                          # {is/are}
+    rf"""
+      \$\{{[^{{}}]*\}} | \$[A-Za-z_]\w*                     # ${{p_x:const}}, $p_x
+    | \{{[^{{}}]*\}}                                        # {{is/are}}
     | (?-i:(?:GENERIC_ENTITY_[\w.-]+:\w+|MEASURE_\w+|[A-Z]+(?:_[A-Z]+)*)_\d+\b)  # NUMBER_0
     | (?:https?://|www\.)[^\s"]*[^\s".,;:!?()']           # a link, without the full stop after it
     | [\w.+-]+@[\w-]+(?:\.[\w-]+)+                        # a mail address
     | @\w+(?:[.-]\w+)* | \#\w+(?:-\w+)* | \#(?:-\w+)+     # @name, #tag, the phrase "#-rated"
     | ['’](?:s|re|ve|ll|d|m)\b                            # nasa 's, split already or not
-    | \d{1,2}:\d{2}(?::\d{2})?(?:[ap]m\b)?                # 12:30pm
+    | \d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:[ap]m\b)?          # 12:30pm
     | [$€£]?(?:(?<![\w.])[-+])?\d+(?:[.,]\d+)*(?:%|[^\W\d_]+\b)?(?![\w-])      # 3.5gb, -10, 20%
-    | \w+(?:(?:[-.&+]|['’](?!(?:s|re|ve|ll|d|m)\b))\w+)*   # light-bulb, don't, file.txt, at&t
+    | [\w{_SIGNS}]+                                       # light-bulb, don't, file.txt, at&t
+      (?:(?:[-.&+]|['’](?!(?:s|re|ve|ll|d|m)\b))[\w{_SIGNS}]+)*
     | \.\.\.
     | [^\w\s]
     """,

@@ -163,7 +163,7 @@ def _source(shape: _Shape) -> str:
         return assemble
     """
     pieces = [f"p{i}" for i in range(len(shape.names))]
-    values = [f"{n!r}: {p}.value" for n, p in zip(shape.names, pieces, strict=True)]
+    values = [f"{n!r}: {p}.value" for n, p in zip(shape.names, pieces, strict=True) if n]
     body = [
         *(f"if {condition}: return None" for condition in shape.late),
         *_counting(shape),

@@ -23,19 +23,25 @@ from genie_dp.synthesis.rules import (
     Layout,
     layouts,
     placeholder_of,
+    words_pool,
 )
 from genie_dp.templates import english
 from genie_dp.templates.ast import (
     Placeholder,
+    SaidWords,
     Template,
+    WordChoice,
     children_of,
     count_utterances,
     has_optional,
     placeholders_of,
+    plain_items,
     plain_utterances,
+    say_words,
 )
 from genie_dp.templates.grammar import (
     DEFAULT_SUBSET,
+    MOST_WORDS,
     Grammar,
     PhraseTable,
     absent_names,
@@ -116,6 +122,25 @@ def with_plurals(
         if parts[key] == {"base"} and phrase.signature.is_list and is_said:
             words = english.plural(phrase.words)
             yield replace(phrase, part="plural", words=words, number="pl")
+
+
+@dataclass(frozen=True, slots=True)
+class WordsAlone:
+    """What words that mean nothing stand for (languages/base.py, Value)."""
+
+    kind: str = "words"
+    text: str = ""
+    functions: tuple[str, ...] = ()
+    slots: tuple[tuple[str, str, str], ...] = ()
+    state: Any = None
+    gap: str = ""
+
+    def shift(self, names: Sequence[tuple[str, str]]) -> "WordsAlone":
+        """Return it: it has no placeholders."""
+        return self
+
+
+WORDS_ALONE = WordsAlone()
 
 
 def table_pieces(table: PhraseTable, language: Language, library: Library) -> Iterator[Piece]:
@@ -424,6 +449,12 @@ class _GrammarCompiler:
             leaves["VALUE"] = tuple(piece for type_ in types for piece in self._constants(type_))
         for path, table in self.grammar.tables.items():
             leaves[path] = tuple(table_pieces(table, self.language, self.library))
+        for template in self.grammar.templates:
+            for item in plain_items(template.utterance):
+                if isinstance(item, SaidWords | WordChoice) and words_pool(item) not in leaves:
+                    texts = say_words((item,), self.grammar.words, MOST_WORDS) or ()
+                    pieces = (Piece(text, WORDS_ALONE, PLAIN) for text in texts)
+                    leaves[words_pool(item)] = tuple(pieces)
         return leaves
 
 

@@ -819,7 +819,8 @@ class DescribeChart:
         body = family.rule.body
         key = (id(body), tuple([(family.rule.names[i], parts[i]) for i in family.order]))
         if key not in self._built:
-            values = {family.rule.names[i]: self.values[parts[i]] for i in family.order}
+            names = family.rule.names  # none of words alone, of which no body knows
+            values = {names[i]: self.values[parts[i]] for i in family.order if names[i]}
             value = body.build(values)
             if value is not None and is_root:
                 fits = len(value.text) == self.length  # tokens may stand in another order

@@ -82,6 +82,11 @@ def constant_pool(name: str) -> str:
     return _CONSTANT + name
 
 
+def words_pool(item: ast.SaidWords | ast.WordChoice) -> str:
+    """Return the name of the pool of what words alone say."""
+    return item.category if isinstance(item, ast.SaidWords) else f"words {item.key}"
+
+
 def placeholder_of(pool: str) -> str | None:
     """Return the placeholder whose constants the pool holds, or None for any other pool."""
     return pool.removeprefix(_CONSTANT) if pool.startswith(_CONSTANT) else None
@@ -127,6 +132,9 @@ class _Builder:
                 self._child(item)
             case ast.Determiner():
                 self.parts.append(item)
+            case ast.SaidWords() | ast.WordChoice():
+                self.parts.append(len(self.children))
+                self.children.append(ChildSpec("", words_pool(item), True))
             case ast.QuotedWords(parts):
                 for part in parts:
                     self._word(part)
@@ -171,6 +179,7 @@ class _Builder:
                 isinstance(part, str)
                 and isinstance(after, int)
                 and part.split()[-1:] in (["a"], ["an"])
+                and self.children[after].name  # words alone say what they say
             ):
                 self.parts[index] = " ".join(part.split()[:-1])
                 self.children[after] = replace(self.children[after], after_article=True)

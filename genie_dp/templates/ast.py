@@ -3,7 +3,9 @@
 Every node carries the span it was read from; spans take no part in equality.
 """
 
-from collections.abc import Iterable, Iterator
+import itertools
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, assert_never
@@ -150,8 +152,28 @@ class Optional:
     span: Span | None = SPAN
 
 
-Item = QuotedWords | Child | Determiner | Choice | Optional
-PlainItem = QuotedWords | Child | Determiner
+@dataclass(frozen=True, slots=True)
+class SaidWords:
+    """`the`: a category of words by its name alone. It is said, and no body knows of it."""
+
+    category: str
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class WordChoice:
+    """Choices between words alone, drawn as one piece (see `with_drawn_words`).
+
+    `key` is how they are written, which names them.
+    """
+
+    items: tuple["Item", ...]
+    key: str
+    span: Span | None = SPAN
+
+
+Item = QuotedWords | Child | SaidWords | Determiner | Choice | Optional | WordChoice
+PlainItem = QuotedWords | Child | SaidWords | Determiner | WordChoice
 
 
 # ------------------------------------------------------------------------------- templates
@@ -201,6 +223,15 @@ class Template:
 
 
 @dataclass(frozen=True, slots=True)
+class WordTemplate:
+    """`the := 'the' | 'my';`: words of a category that has nothing but words."""
+
+    category: str
+    utterance: tuple[Item, ...]
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
 class TemplateFile:
     """The statements of one template file, by sort, each in the order of the text.
 
@@ -213,6 +244,7 @@ class TemplateFile:
     categories: tuple[Category, ...]
     templates: tuple[Template, ...]
     tables: tuple[Child, ...] = ()
+    words: tuple[WordTemplate, ...] = ()
 
 
 # --------------------------------------------------------------------- walks over utterances
@@ -235,7 +267,7 @@ def plain_utterances(items: Iterable[Item]) -> Iterator[tuple[PlainItem, ...]]:
 
 def _ways(item: Item) -> Iterator[tuple[PlainItem, ...]]:
     match item:
-        case QuotedWords() | Child() | Determiner():
+        case QuotedWords() | Child() | Determiner() | SaidWords() | WordChoice():
             yield (item,)
         case Choice(alternatives):
             for alternative in alternatives:
@@ -335,3 +367,174 @@ def placeholders_of(items: Iterable[Item]) -> Iterator[Placeholder]:
     for item in plain_items(items):
         if isinstance(item, QuotedWords):
             yield from (part for part in item.parts if isinstance(part, Placeholder))
+
+
+# ------------------------------------------------------------------------------ words alone
+
+
+def with_drawn_words(
+    utterance: tuple[Item, ...], words: Mapping[str, Collection[str]], most: int
+) -> tuple[Item, ...]:
+    """Return an utterance whose choices between words alone are single pieces.
+
+    They are drawn, and not multiplied with all that stands beside them. The alternatives of the
+    whole utterance stay apart, and choices that say more than `most` different things are cut.
+
+    >>> the, on = (QuotedWords((PlainWords(text),)) for text in ("the", "on"))
+    >>> [choice, _] = with_drawn_words((Choice(((the,), (Optional((on,)),))), on), {}, 10)
+    >>> choice.key
+    "('the' | ('on')?)"
+    """
+
+    def drawn(item: Item) -> Item:
+        match item:
+            case Choice() | Optional() if is_of_words((item,)) and _count((item,), words) <= most:
+                return WordChoice((item,), _write_item(item), span=item.span)
+            case Choice(alternatives):
+                return Choice(tuple(tuple(map(drawn, a)) for a in alternatives), span=item.span)
+            case Optional(inner):
+                return Optional(tuple(map(drawn, inner)), span=item.span)
+            case _:
+                return item
+
+    match utterance:
+        case (Choice(alternatives) as whole,):
+            return (Choice(tuple(tuple(map(drawn, a)) for a in alternatives), span=whole.span),)
+        case _:
+            return tuple(map(drawn, utterance))
+
+
+def _count(items: Iterable[Item], words: Mapping[str, Collection[str]]) -> int:
+    """Return how many things words alone say, those that are the same counted apart."""
+    total = 1
+    for item in items:
+        match item:
+            case Choice(alternatives):
+                total *= sum(_count(alternative, words) for alternative in alternatives)
+            case Optional(inner):
+                total *= _count(inner, words) + 1
+            case SaidWords(category):
+                total *= len(words.get(category, ()))
+            case _:
+                pass
+    return total
+
+
+def is_of_words(items: Iterable[Item]) -> bool:
+    """Tell whether an utterance is words and categories of words, and nothing else."""
+    return all(
+        isinstance(item, SaidWords | WordChoice)
+        or (
+            isinstance(item, QuotedWords)
+            and all(isinstance(part, PlainWords) for part in item.parts)
+        )
+        for item in plain_items(items)
+    )
+
+
+def write_items(items: Iterable[Item]) -> str:
+    """Return an utterance as a file writes it, without requests and features.
+
+    >>> words = QuotedWords((PlainWords("it's"), Placeholder("x")))
+    >>> print(write_items((words, Child("a", "AREA"), SaidWords("the"))))
+    "it's $x" a:AREA the
+    """
+    return " ".join(map(_write_item, items))
+
+
+def _write_item(item: Item) -> str:
+    match item:
+        case QuotedWords(parts):
+            return _quoted(" ".join(map(_write_part, parts)))
+        case SaidWords(category):
+            return category
+        case Choice(alternatives):
+            return f"({' | '.join(map(write_items, alternatives))})"
+        case Optional((Choice() as choice,)):
+            return f"{_write_item(choice)}?"
+        case Optional(inner):
+            return f"({write_items(inner)})?"
+        case WordChoice(key=key):
+            return key
+        case Child(name, category, table):
+            return f"{name}:{category or _quoted(table)}"
+        case Determiner(child):
+            return f"{child}.det"
+        case _:
+            assert_never(item)
+
+
+def _write_part(part: Part) -> str:
+    match part:
+        case PlainWords(text):
+            return re.sub(r"([$\\{}])", r"\\\1", text)
+        case Placeholder(name, is_const):
+            return f"${{{name}:const}}" if is_const else f"${name}"
+        case Inflect(child, forms):
+            return f"{{{child + ':' if child else ''}{'/'.join(forms)}}}"
+        case _:
+            assert_never(part)
+
+
+def _quoted(text: str) -> str:
+    quote = '"' if "'" in text and '"' not in text else "'"
+    return f"{quote}{text.replace(quote, chr(92) + quote)}{quote}"
+
+
+def words_said(items: Iterable[Item]) -> Iterator[SaidWords]:
+    """Yield the categories of words that an utterance says, in order."""
+    for item in plain_items(items):
+        match item:
+            case SaidWords():
+                yield item
+            case WordChoice(inner):
+                yield from words_said(inner)
+            case _:
+                pass
+
+
+def say_words(
+    items: Iterable[Item], words: Mapping[str, Collection[str]], most: int
+) -> tuple[str, ...] | None:
+    """Return all that words alone say; None for more than `most`.
+
+    Args:
+        items: words, choices of words, and categories of words.
+        words: category -> all that it says.
+        most: how many are too many.
+
+    >>> the, sun = SaidWords("the"), QuotedWords((PlainWords("sun"),))
+    >>> say_words((Optional((the,)), sun), {"the": ("the", "our")}, 10)
+    ('the sun', 'our sun', 'sun')
+    """
+    texts: tuple[str, ...] = ("",)
+    for item in items:
+        more = _say_item(item, words, most)
+        if more is None or len(texts) * len(more) > most:
+            return None
+        texts = tuple(dict.fromkeys(f"{a} {b}" if a and b else a or b for a in texts for b in more))
+    return texts
+
+
+def _say_item(
+    item: Item, words: Mapping[str, Collection[str]], most: int
+) -> tuple[str, ...] | None:
+    match item:
+        case QuotedWords(parts):
+            return (" ".join(part.text for part in parts if isinstance(part, PlainWords)),)
+        case SaidWords(category):
+            return tuple(words.get(category, ()))
+        case WordChoice(inner):
+            return say_words(inner, words, most)
+        case Optional(inner):
+            inside = say_words(inner, words, most)
+            return None if inside is None else tuple(dict.fromkeys((*inside, "")))
+        case Choice(alternatives):
+            each = [say_words(alternative, words, most) for alternative in alternatives]
+            known = [texts for texts in each if texts is not None]
+            is_all = len(known) == len(each)
+            return tuple(dict.fromkeys(itertools.chain(*known))) if is_all else None
+        case Child() | Determiner():
+            return None
+        case _:
+            assert_never(item)

@@ -14,6 +14,8 @@
 | G024 | unknown Python function |
 | G026 | too many alternatives |
 | G033 | `for` without such a class |
+| G035 | words where there is more, or a body where words are alone (also of reading the files) |
+| G036 | a category of words that says too much, or itself |
 
 The language says of a body:
 
@@ -57,16 +59,21 @@ from genie_dp.templates.ast import (
     PlainWords,
     QuotedWords,
     Request,
+    SaidWords,
     Template,
+    WordChoice,
     children_of,
     count_utterances,
     missing_in_choices,
     placeholders_of,
+    plain_items,
     plain_utterances,
+    words_said,
 )
 from genie_dp.templates.english import starts_with_verb
 from genie_dp.templates.grammar import (
     BUILT_IN,
+    WORDS,
     Grammar,
     absent_names,
     compile_body,
@@ -250,7 +257,7 @@ class GrammarChecker:
             *_quoted(template),
         )
         known.shapes = tuple(_shapes(template, plain))
-        if known.fragments and not any(children_of(template.utterance)):
+        if known.fragments and not _has_parts(template):
             said = ((i, known.fragments.get(absent_names(template, i))) for i in plain)
             instances = (_instance(i, f, self.language, library) for i, f in said if f is not None)
             known.instances = tuple(instance for instance in instances if instance is not None)
@@ -295,6 +302,12 @@ def _class_names(grammar: Grammar, library: Library) -> set[str]:
     """Return the classes with functions; none where the grammar names no class."""
     functions = library.names() if grammar.classes else ()
     return {name.rpartition(".")[0].removeprefix("@") for name in functions}
+
+
+def _has_parts(template: Template) -> bool:
+    """Tell whether anything but its own words and placeholders is said."""
+    parts = plain_items(template.utterance)
+    return any(isinstance(part, Child | SaidWords | WordChoice) for part in parts)
 
 
 def _meaning_of(template: Template) -> Hashable:
@@ -386,11 +399,12 @@ class _TemplateChecker:
         self.fragments = {}
         problems = tuple(self._problems(template))
         children = children_of(template.utterance)
+        said = (words.category for words in words_said(template.utterance))
         return _Checked(
             template,
             problems,
             self.fragments,
-            frozenset((template.category, *(child.category for child in children))),
+            frozenset((template.category, *(child.category for child in children), *said)),
             self._has_gap(template, self.fragments.get(WHOLE)),
             tuple(_asked_gaps(template)),
         )
@@ -506,7 +520,7 @@ class _TemplateChecker:
         yield from self._without_parts(template)
         yield from _placeholders(template, fragment, self.language)
         category = self.grammar.categories.get(template.category)
-        if category is not None and fragment.kind != category.kind:
+        if category is not None and category.kind not in (fragment.kind, WORDS):
             message = (
                 f"category {category.name} stands for {with_article(category.kind)}, "
                 f"but this body is {with_article(fragment.kind)}"
@@ -715,6 +729,9 @@ def _unreachable(grammar: Grammar, checked: list[_Checked]) -> Iterator[Problem]
     parts: dict[str, set[str]] = {}
     for known in checked:
         parts.setdefault(known.template.category, set()).update(known.names)
+    for template in grammar.word_templates:
+        said = (words.category for words in words_said(template.utterance))
+        parts.setdefault(template.category, set()).update(said)
     while waiting:
         new = parts.get(waiting.pop(), set()) - reached
         reached |= new
@@ -734,6 +751,8 @@ def _unproductive(grammar: Grammar, checked: list[_Checked]) -> Iterator[Problem
             break
         productive |= new
     written = {known.template.category for known in checked}
+    written |= {template.category for template in grammar.word_templates}
+    productive |= grammar.words.keys()
     for category in grammar.categories.values():
         if category.name not in written:
             yield _warning("G102", f"no template derives {category.name}", category.span)
@@ -795,7 +814,7 @@ def _english(template: Template, grammar: Grammar) -> Iterator[Problem]:
     checks_verb = is_noun and "form" not in dict(template.features)
     for items in plain_utterances(template.utterance):
         words = _spoken_words(items)
-        if not words and not any(isinstance(item, Child) for item in items):
+        if not words and all(isinstance(item, QuotedWords) for item in items):
             yield _warning("G107", "there is nothing to say", template.span)
             return
         if checks_verb and words and isinstance(items[0], QuotedWords) and starts_with_verb(words):
@@ -905,8 +924,10 @@ def _shape_of(item: PlainItem) -> Hashable:
             return _spoken_words((item,))
         case Child():
             return item.category, item.table, tuple((r.name, r.values) for r in item.requests)
-        case _:
+        case Determiner():
             return Determiner
+        case _:
+            return item
 
 
 def _said(item: PlainItem) -> str:
@@ -915,8 +936,10 @@ def _said(item: PlainItem) -> str:
             return _spoken_words((item,))
         case Child():
             return f"{item.name}:{item.category or item.table}"
-        case _:
+        case Determiner():
             return f"{item.child}.det"
+        case _:
+            return item.key if isinstance(item, WordChoice) else item.category
 
 
 def _last(functions: frozenset[str]) -> str:

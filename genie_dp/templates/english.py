@@ -511,10 +511,14 @@ _OPENS = re.compile(r"([(\[{$€£]) ")
 def surface(tokens: str | Iterable[str]) -> str:
     r"""Return the tokens as people write them, with a capital at the start.
 
+    What `~` stands between is one word.
+
+    >>> surface("is the sun ~ room bright")
+    'Is the sunroom bright'
     >>> surface('get nasa \'s picture , then say " hello there " .')
     'Get nasa\'s picture, then say "hello there".'
     """
     text = tokens if isinstance(tokens, str) else " ".join(tokens)
-    text = re.sub(r'" (.*?) "', r'"\1"', text)
+    text = re.sub(r'" (.*?) "', r'"\1"', text).replace(" ~ ", "")
     text = _OPENS.sub(r"\1", _CLOSES_UP.sub(r"\1", text))
     return text[:1].upper() + text[1:]

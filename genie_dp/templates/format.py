@@ -98,6 +98,8 @@ def _statement(source: TemplateSource, place: StatementPlace) -> str:
         return f"{_with_single_spaces(text)};"
     name, features, alternatives, body, guard, *annotations = cast("list[Any]", tree.children)
     head = f"{name}{_requests(features)} := {_alternatives(alternatives)}"
+    if body is None:
+        return "\n".join(_wrap(f"{head};", ""))
     parts: list[str] = [f"-> {_collapse(text, body)}"]
     if guard is not None:
         parts.append(f"if {_collapse(text, guard)}")
@@ -169,6 +171,8 @@ def _item(tree: Tree[Token]) -> str:
         case "child":
             name, target, requests = children
             return f"{name}:{target}{_requests(cast('Tree[Token] | None', requests))}"
+        case "said":
+            return str(children[0])
         case "determiner":
             return f"{children[0]}.{children[1]}"
         case "choice":

@@ -15,8 +15,11 @@ from genie_dp.templates.ast import (
     ForClass,
     Item,
     Template,
+    WordTemplate,
     children_of,
     names_of,
+    say_words,
+    words_said,
 )
 
 DEFAULT_SUBSET = "training"
@@ -24,6 +27,8 @@ DEFAULT_SUBSET = "training"
 # Categories that range over the library, with the kinds of their derivations.
 BUILT_IN: Mapping[str, str] = {"OUTPUT": "output", "INPUT": "input", "VALUE": "value"}
 TABLE_KIND = "table"
+WORDS = "words"  # the kind of categories that say something and mean nothing
+MOST_WORDS = 50_000  # that one of them says, or a choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,8 @@ class Grammar:
         sources: file as spans name it -> its text, to show mistakes.
         files: every file that was read: templates, tables, Python.
         classes: those that files name once, `for @com.gmail;`.
+        word_templates: of the categories of words, in the order of the files.
+        words: category of words -> all that it says.
     """
 
     categories: Mapping[str, Category] = field(default_factory=dict)
@@ -74,6 +81,8 @@ class Grammar:
     sources: Mapping[str, str] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
     classes: tuple[ForClass, ...] = ()
+    word_templates: tuple[WordTemplate, ...] = ()
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def roots(self) -> tuple[Category, ...]:
         """Return the categories whose derivations are sentences."""
@@ -85,6 +94,40 @@ class Grammar:
             return BUILT_IN[category]
         declared = self.categories.get(category)
         return declared.kind if declared else None
+
+
+def words_of(
+    templates: Iterable[WordTemplate],
+) -> tuple[dict[str, tuple[str, ...]], list[Problem]]:
+    """Return all that categories of words say, and what is wrong with them."""
+    by_category: dict[str, list[WordTemplate]] = {}
+    for template in templates:
+        by_category.setdefault(template.category, []).append(template)
+    words: dict[str, tuple[str, ...]] = {}
+    problems: list[Problem] = []
+
+    def add(name: str, outer: tuple[str, ...]) -> None:
+        texts: dict[str, None] = {}
+        for template in by_category[name]:
+            for said in words_said(template.utterance):
+                if said.category in (*outer, name):
+                    message = f"the words of {said.category} hold themselves"
+                    problems.append(Problem("G036", message, said.span, "words end somewhere"))
+                elif said.category in by_category and said.category not in words:
+                    add(said.category, (*outer, name))
+            said_here = say_words(template.utterance, words, MOST_WORDS)
+            if said_here is None or len(texts) + len(said_here) > MOST_WORDS:
+                message = f"{name} says more than {MOST_WORDS:,} different things"
+                hint = "cut it into several categories, said one after the other"
+                problems.append(Problem("G036", message, template.span, hint))
+            else:
+                texts |= dict.fromkeys(said_here)
+        words[name] = tuple(texts)
+
+    for name in by_category:
+        if name not in words:
+            add(name, ())
+    return words, problems
 
 
 def subset(grammar: Grammar, names: Collection[str] = (DEFAULT_SUBSET,)) -> Grammar:

@@ -5,7 +5,7 @@ import importlib.util
 import os.path
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from types import FunctionType
@@ -16,9 +16,34 @@ from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
 from genie_dp.skills.words import join_tokens
 from genie_dp.templates import english
-from genie_dp.templates.ast import Category, Child, ForClass, Template, TemplateFile, Using
-from genie_dp.templates.grammar import BUILT_IN, Grammar, PhraseTable, TableRow
-from genie_dp.templates.syntax import TemplateSource, parse_file, parse_words, path_beside
+from genie_dp.templates.ast import (
+    Category,
+    Child,
+    ForClass,
+    Template,
+    TemplateFile,
+    Using,
+    WordTemplate,
+    with_drawn_words,
+    words_said,
+)
+from genie_dp.templates.grammar import (
+    BUILT_IN,
+    MOST_WORDS,
+    WORDS,
+    Grammar,
+    PhraseTable,
+    TableRow,
+    words_of,
+)
+from genie_dp.templates.syntax import (
+    APOSTROPHE_HINT,
+    APOSTROPHES,
+    TemplateSource,
+    parse_file,
+    parse_words,
+    path_beside,
+)
 from genie_dp.texts import Paths, ReadSource, paths_of, read_source
 
 
@@ -141,6 +166,7 @@ class _Loader:
         self.problems: list[Problem] = []
         self.categories: dict[str, Category] = {}
         self.templates: list[Template] = []
+        self.words: list[WordTemplate] = []
         self.classes: list[ForClass] = []
         self.ids: dict[str, Template] = {}
         self.tables: dict[str, PhraseTable] = {}
@@ -150,15 +176,53 @@ class _Loader:
         self.prefixes: set[str] = set()
 
     def grammar(self) -> Grammar:
+        words, problems = words_of(self.words)
+        self.problems += problems
+        self.problems += self._misplaced_words()
+        templates = self.templates
+        if WORDS in {category.kind for category in self.categories.values()}:
+            templates = [
+                replace(t, utterance=with_drawn_words(t.utterance, words, MOST_WORDS))
+                for t in templates
+            ]
         return Grammar(
             self.categories,
-            tuple(self.templates),
+            tuple(templates),
             self.tables,
             self.functions,
             self.sources,
             tuple(Path(name) for name in self.sources),
             tuple(self.classes),
+            tuple(self.words),
+            words,
         )
+
+    def _misplaced_words(self) -> Iterator[Problem]:
+        """Yield words without a body where one is needed, and bodies where there is none."""
+        kinds = {name: category.kind for name, category in self.categories.items()}
+        for alone in self.words:
+            if kinds.get(alone.category, WORDS) != WORDS:
+                message = f"expected '->' and a body, for {alone.category} is no category of words"
+                hint = f"write what it means, or declare it: category {alone.category} : words;"
+                yield Problem("G001", message, _end_of(alone.span), hint)
+        for template in self.templates:
+            if kinds.get(template.category) == WORDS:
+                message = f"{template.category} is a category of words, which mean nothing"
+                yield Problem("G035", message, template.body_span, "drop '->' and what follows")
+        of_words = [w.utterance for w in self.words if kinds.get(w.category, WORDS) == WORDS]
+        for utterance in (*(t.utterance for t in self.templates), *of_words):
+            for said in words_said(utterance):
+                if kinds.get(said.category, WORDS) != WORDS:
+                    message = f"{said.category} is no category of words"
+                    hint = f"give it a name that the body knows, such as x:{said.category}"
+                    yield Problem("G035", message, said.span, hint)
+                elif said.category not in kinds:
+                    near = did_you_mean(said.category, [n for n, k in kinds.items() if k == WORDS])
+                    hint = near or "words stand in quotes; a child is name:CATEGORY, such as q:NP"
+                    if said.category in APOSTROPHES:
+                        hint = APOSTROPHE_HINT
+                    message = f"unknown category of words {said.category!r}"
+                    yield Problem("G012", message, said.span, hint)
 
     # ----------------------------------------------------------------------------- files
 
@@ -189,6 +253,7 @@ class _Loader:
             self._using(name, using)
         for template in parsed.templates:
             self._template(template)
+        self.words += parsed.words
         for child in parsed.tables:
             if child.table not in self.tables:
                 self._table(child)
@@ -232,10 +297,10 @@ class _Loader:
             self._report("G011", message, category.span, f"first declared at {declared.span}")
         else:
             self.categories[category.name] = category
-        if category.kind not in self.language.kinds:
-            kinds = ", ".join(sorted(self.language.kinds))
+        known = {*self.language.kinds, WORDS}
+        if category.kind not in known:
             message = f"{self.language.name} has no kind {category.kind!r}"
-            hint = did_you_mean(category.kind, self.language.kinds) or f"its kinds are {kinds}"
+            hint = did_you_mean(category.kind, known) or f"its kinds are {', '.join(sorted(known))}"
             self._report("G013", message, category.span, hint)
 
     def _template(self, template: Template) -> None:
@@ -322,6 +387,13 @@ class _Loader:
                 message = f"python.{function_name} is defined in two files"
                 self._report("G010", message, using.span)
             self.functions[function_name] = function
+
+
+def _end_of(span: Span | None) -> Span | None:
+    if span is None:
+        return None
+    line, column = span.end_line, span.end_column
+    return Span(span.file, line, column, line, column + 1)
 
 
 def _form_of(primitive: ConvertedTemplate) -> tuple[tuple[str, str], ...]:

@@ -7,7 +7,7 @@ import math
 import os.path
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from importlib.resources import files
@@ -36,10 +36,13 @@ from genie_dp.templates.ast import (
     PythonCall,
     QuotedWords,
     Request,
+    SaidWords,
     Template,
     TemplateFile,
     Using,
+    WordTemplate,
     children_of,
+    is_of_words,
 )
 from genie_dp.templates.guard import Guard, parse_guard
 
@@ -295,9 +298,10 @@ def syntax_problem(error: UnexpectedInput, source: TemplateSource, start: int, e
     begin, stop, got, expected = _place_of_error(error, text)
     if text[begin : begin + 1] in ("'", '"') and "STRING" in expected:
         span = source.span(start + begin, start + stop)
-        message, hint = "this text has no closing quote on its line", _apostrophe(text[:begin])
-        hint = hint or "close it, or write the words as '..' 'and so on'"
-        return Problem("G027", message, span, hint, stage="syntax")
+        message = "this text has no closing quote on its line"
+        close = "close it, or write the words as '..' 'and so on'"
+        told = _apostrophe(text[:begin], r"\b") or close
+        return Problem("G027", message, span, told, stage="syntax")
     message = f"expected {_list_terminals(expected)}, got {got}"
     hint = _hint_at(text, begin, set(expected))
     span = source.span(start + begin, start + stop)
@@ -329,10 +333,13 @@ def _list_terminals(terminals: Collection[str]) -> str:
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _apostrophe(before: str) -> str | None:
-    if re.search(r"\w['\"](?:s|re|ve|ll|d|m|t)\Z", before.rstrip()):
-        return "an apostrophe ends a text in '..': write the text in double quotes, or \\'"
-    return None
+APOSTROPHES = ("s", "re", "ve", "ll", "d", "m", "t")  # what stands after one
+APOSTROPHE_HINT = "an apostrophe ends a text in '..': write the text in double quotes, or \\'"
+
+
+def _apostrophe(before: str, end: str = r"\Z") -> str | None:
+    is_one = re.search(rf"\w['\"](?:{'|'.join(APOSTROPHES)}){end}", before.rstrip())
+    return APOSTROPHE_HINT if is_one else None
 
 
 def _hint_at(text: str, start: int, expected: set[str]) -> str | None:
@@ -356,7 +363,7 @@ def _hint_at(text: str, start: int, expected: set[str]) -> str | None:
 
 # --------------------------------------------------------------------------------------- statements
 
-Statement = Import | Using | ForClass | Category | Template
+Statement = Import | Using | ForClass | Category | Template | WordTemplate
 
 # The functions over utterances call themselves once a bracket; nobody nests three.
 DEEPEST = 50
@@ -489,6 +496,7 @@ class FileParser:
             tuple(s for s in parsed if isinstance(s, Category)),
             templates,
             tuple(c for t in templates for c in children_of(t.utterance) if c.table),
+            tuple(s for s in parsed if isinstance(s, WordTemplate)),
         )
         return _ReadFile(source.text, file, problems, now)
 
@@ -584,10 +592,12 @@ class _StatementReader:
 
     # ------------------------------------------------------------------------- templates
 
-    def _template(self, children: list[Any], span: Span) -> Template:
+    def _template(self, children: list[Any], span: Span) -> Template | WordTemplate:
         name, features, alternatives, body, guard, *annotations = children
         category = str(name)
         utterance = self._alternatives(alternatives)
+        if body is None:
+            return self._word_template(category, utterance, features, annotations, span)
         body_text, body_span = self._text(body)
         settings = self._settings(annotations)
         return Template(
@@ -606,6 +616,25 @@ class _StatementReader:
             class_name=self.class_name,
             span=span,
         )
+
+    def _word_template(
+        self,
+        category: str,
+        utterance: tuple[Item, ...],
+        features: Tree[Token] | None,
+        annotations: Sequence[Tree[Token]],
+        span: Span,
+    ) -> WordTemplate:
+        for part in (features, *annotations):
+            if part is not None:
+                raise self._error("G035", "words alone have no features and no annotations", part)
+        if not is_of_words(utterance):
+            line, column = span.end_line, span.end_column
+            end = Span(span.file, line, column, line, column + 1)
+            hint = "a template is CATEGORY := utterance -> body; without a body it is words alone"
+            message = "expected '->', got the end of the statement"
+            raise GenieError(Problem("G001", message, end, hint, stage="syntax"))
+        return WordTemplate(category, utterance, span=span)
 
     def _guard(self, tree: Tree[Token] | None, utterance: tuple[Item, ...]) -> Guard:
         if tree is None:
@@ -665,6 +694,8 @@ class _StatementReader:
                 return self._words(token)
             case "child":
                 return self._child(tree)
+            case "said":
+                return SaidWords(str(tree.children[0]), span=self._span(tree))
             case "determiner":
                 name, attribute = (_token(child) for child in tree.children)
                 if attribute != "det":

@@ -141,6 +141,12 @@ def test_a_sentence_is_read_as_the_value_of_an_argument(
     assert value == expected
 
 
+def test_rows_of_tsv_are_in_the_language_of_the_parser(trained, tmp_path):
+    rows = "E1\tshow my notes\tlist_notes( )\nE2\twrite tea to a@b.org\tlist_notes( )\n"
+    (tmp_path / "eval.tsv").write_text(rows)
+    assert gd.evaluate(trained, tmp_path / "eval.tsv").data["language"] == "calls"
+
+
 def test_replies_complete_a_call_one_question_after_the_other(trained):
     parser = parser_of(trained, threshold=0.0)
     asked = Reply(

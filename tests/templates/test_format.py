@@ -98,7 +98,7 @@ def test_a_file_that_cannot_be_read_is_left_alone_and_all_its_mistakes_are_told(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "a.genie").write_text("NP := 'a'  -> @x.q();")
-    (tmp_path / "b.genie").write_text("NP = 'a' -> @x.q();\nNP := 'b';\n")
+    (tmp_path / "b.genie").write_text("NP = 'a' -> @x.q();\nNP := ->;\n")
     with pytest.raises(GenieError) as caught:
         run([tmp_path])
     assert [problem.code for problem in caught.value.problems] == ["G001", "G001"]

@@ -68,7 +68,7 @@ def constants_of(program: str, utterance: str = "") -> Iterator[str]:
     A reference is given with the tool whose result it is.
 
     >>> list(constants_of('f( a= 3 b= " red " ) => g( x= $1.id )', "paint it red"))
-    ['3', '" red "', '$f .id']
+    ['3', '$f .id']
     """
     words, tokens = f" {utterance} ", program.split(" ")
     for literal in literals(tokens):
@@ -479,17 +479,26 @@ def begin_value(
         return (make(_Items, language, one, 0, earlier),)
     if token == "{":
         return (make(_Fields, language, one.fields, 0, "}", earlier),)
-    kind = _kind_of(one)
+    kind, kinds = _kind_of(one), _kinds_of_names(type_)
     node = language.known.texts.get(kind, _NO_TEXTS)
     if takes_words(one):
         start: Frame = sentence.make(_TextStart, node, bool(sentence.starts))
     else:
         start = sentence.make(_TextMore, node, ())
-    return (start, language.automaton.token(f"^^{kind}")) if kind else (start,)
+    if not kind:
+        return (start,)
+    marks = [f"^^{name}" for name in (kinds if kind in kinds else (kind,))]
+    return start, language.automaton.token(*marks)
 
 
 def _kind_of(type_: ValueType) -> str:
     return type_.type.kind if isinstance(type_.type, ty.Entity) else ""
+
+
+def _kinds_of_names(type_: ValueType) -> tuple[str, ...]:
+    """Return the kinds of names that a type may be."""
+    options = type_.options or (type_,)
+    return tuple(kind for o in options if takes_words(o) and (kind := _kind_of(o)))
 
 
 def _option_of(type_: ValueType, token: str, known: _Known) -> ValueType:

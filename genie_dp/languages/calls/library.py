@@ -8,8 +8,9 @@ of the last as MCP and Anthropic have it, or inside of `{"type": "function", "fu
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,7 +19,7 @@ from genie_dp.languages import types as ty
 from genie_dp.languages.calls import schema as js
 from genie_dp.languages.calls.schema import Field, SchemaReader, ValueType
 from genie_dp.languages.library import Parameter, Signature, Skipped
-from genie_dp.languages.units import DURATIONS, Units
+from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.texts import read_text
 
 Json = Mapping[str, Any]
@@ -34,6 +35,7 @@ class Tool:
         result: the type of what it gives; None where nothing is said.
         is_query: whether it changes nothing (`readOnlyHint` of MCP).
         schema: the JSON Schema of its parameters, as it was given, that stands alone.
+        result_schema: the same of what it gives; empty where it has mistakes.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Tool:
     result: ValueType | None = None
     is_query: bool = False
     schema: Json = field(default_factory=dict, compare=False, repr=False)
+    result_schema: Json = field(default_factory=dict, compare=False, repr=False)
 
     def parameter(self, name: str) -> Field | None:
         """Return the parameter of that name, or None."""
@@ -83,7 +86,14 @@ class ToolLibrary:
     sources: Mapping[str, str] = field(default_factory=dict)
     skipped: tuple[Skipped, ...] = ()
     language: ClassVar[str] = "calls"
-    units: ClassVar[Units] = DURATIONS
+
+    @property
+    def units(self) -> Units:
+        """Return the units of measure: of time where a parameter is a duration, else none.
+
+        So "20 degrees" in a sentence is the number 20, for which a tool may ask.
+        """
+        return _units_of(self)
 
     def functions(self) -> tuple[Signature, ...]:
         """Return the tools as functions; a field of a result is an output."""
@@ -152,6 +162,24 @@ class ToolLibrary:
 
 NONE = ToolLibrary()
 
+_DURATION = ty.Measure("ms")
+_NO_UNITS = replace(SHIPPED, by_name={})
+_OF_TIME = replace(
+    SHIPPED, by_name={n: u for n, u in SHIPPED.by_name.items() if u.base == _DURATION.unit}
+)
+
+
+@lru_cache(maxsize=16)
+def _units_of(library: ToolLibrary) -> Units:
+    waiting = [p.type for tool in library.tools.values() for p in tool.parameters]
+    while waiting:
+        type_ = waiting.pop()
+        if type_.type == _DURATION:
+            return _OF_TIME
+        waiting += [*type_.options, *(f.type for f in type_.fields)]
+        waiting += [type_.item] if type_.item is not None else []
+    return _NO_UNITS if library.tools else SHIPPED
+
 
 def _is_read(type_: ValueType) -> bool:
     match type_.sort:
@@ -165,14 +193,14 @@ def _is_read(type_: ValueType) -> bool:
             return any(map(_is_read, (*type_.options, *(f.type for f in type_.fields))))
 
 
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def words_of(name: str) -> str:
     """Return a name in words.
 
-    >>> words_of("maxTemperature_of-room"), words_of("x")
-    ('max temperature of room', 'x')
+    >>> words_of("maxTemperature_of-room"), words_of("getUSAddress")
+    ('max temperature of room', 'get us address')
     """
     return " ".join(re.findall(r"[^\W_]+", _HUMP.sub(" ", name))).lower()
 
@@ -217,11 +245,12 @@ def read_tools(
 
 
 _FORM = '[{"name": "light", "description": "..", "parameters": {"type": "object", ..}}]'
-_SCHEMAS = ("parameters", "inputSchema", "input_schema")
+SCHEMAS = ("parameters", "inputSchema", "input_schema")
+_MOST_RESULT_PARTS = 300  # of a result's schema that is kept as it was given
 _RESULTS = ("outputSchema", "output_schema", "output", "returns")
 _TOOL_KEYS = frozenset((
-    *_SCHEMAS, *_RESULTS, "name", "description", "title", "type", "function", "annotations",
-    "strict", "cache_control", "_meta", "meta", "icons", "execution",
+    *SCHEMAS, *_RESULTS, "name", "description", "title", "type", "function", "annotations",
+    "strict", "cache_control", "_meta", "meta", "icons", "execution", "examples",
 ))  # fmt: skip
 
 
@@ -293,7 +322,13 @@ class _Reader:
                 found = [found] if "name" in found or "function" in found else None
                 path = ()
         if not isinstance(found, list):
-            self.report("Z021", "expected a list of tools", path, f"write {_FORM}")
+            is_service = isinstance(self.document, Mapping) and {"openapi", "swagger"} & set(
+                self.document
+            )
+            hint = f"make tools of it: genie-dp import {file} --output FOLDER"
+            self.report(
+                "Z021", "expected a list of tools", path, hint if is_service else f"write {_FORM}"
+            )
             return
         is_single = not path and not text.lstrip().startswith("[")
         for index, tool in enumerate(found):
@@ -343,7 +378,7 @@ class _Reader:
             del self.errors[before:]
 
     def _read_tool(self, name: str, given: Json, path: js.Path) -> Tool:
-        key = next((key for key in _SCHEMAS if given.get(key) is not None), "parameters")
+        key = next((key for key in SCHEMAS if given.get(key) is not None), "parameters")
         place, shape = (*path, key), given.get(key, {})
         if isinstance(shape, Mapping) and _is_bare(shape):
             shape = {"type": "object", "properties": shape}
@@ -355,13 +390,17 @@ class _Reader:
             self.report("Z026", "expected the parameters as an object", place, f"write {_FORM}")
         result_key = next((k for k in _RESULTS if isinstance(given.get(k), Mapping)), None)
         result = None
+        result_schema: Json = {}
         if result_key is not None:
             of_result = given[result_key]
             if _is_bare(of_result):
                 of_result = {"type": "object", "properties": of_result}
             result_place = (*path, result_key)
+            warned = len(self.warnings)
             outer = SchemaReader(((result_place, of_result), root[1]), self._warn)
             result = outer.read(of_result, result_place)
+            if len(self.warnings) == warned and outer.parts <= _MOST_RESULT_PARTS:
+                result_schema = outer.write_out(of_result)
         if reader.unchecked:
             keywords = ", ".join(sorted(reader.unchecked))
             first = min(reader.unchecked.values(), key=str)
@@ -383,6 +422,7 @@ class _Reader:
             result,
             isinstance(notes, Mapping) and notes.get("readOnlyHint") is True,
             reader.write_out(shape) if len(self.errors) == before and shape else {},
+            result_schema,
         )
 
 

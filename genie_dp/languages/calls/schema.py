@@ -157,6 +157,7 @@ class SchemaReader:
     root: Sequence[tuple[Path, Any]]
     report: Callable[..., None]
     parts: int = 0
+    is_refused: bool = False
     refs: tuple[str, ...] = ()
     unchecked: dict[str, Path] = field(default_factory=dict)
 
@@ -169,12 +170,7 @@ class SchemaReader:
             depth: of how many others it is part.
         """
         self.parts += 1
-        if self.parts > MOST_PARTS or depth > DEEPEST:
-            if self.parts <= MOST_PARTS + 1:
-                what = f"{DEEPEST} levels" if depth > DEEPEST else f"{MOST_PARTS:,} parts"
-                hint = "take out what people do not say, or give the part as a text"
-                self.report("Z025", f"the schema has more than {what}", path, hint)
-                self.parts = MOST_PARTS + 1
+        if self._is_too_large(path, depth):
             return ANYTHING
         if schema is True or schema == {}:
             return ANYTHING
@@ -190,6 +186,17 @@ class SchemaReader:
             return self._all_of(schema, path, depth)
         found = self._union(schema, path, depth) or self._plain(schema, path, depth)
         return replace(found, is_nullable=True) if schema.get("nullable") is True else found
+
+    def _is_too_large(self, path: Path, depth: int) -> bool:
+        """Tell whether a schema is, which is reported once."""
+        if self.parts <= MOST_PARTS and depth <= DEEPEST:
+            return False
+        if not self.is_refused:
+            what = f"{DEEPEST} levels" if depth > DEEPEST else f"{MOST_PARTS:,} parts"
+            hint = "take out what people do not say, or give the part as a text"
+            self.report("Z025", f"the schema has more than {what}", path, hint)
+        self.parts, self.is_refused = MOST_PARTS + 1, True
+        return True
 
     def write_out(self, schema: Any) -> Any:
         """Return a schema that was read without mistakes, with what it refers to in the place."""
@@ -250,7 +257,6 @@ class SchemaReader:
 
     def _all_of(self, schema: Mapping[str, Any], path: Path, depth: int) -> ValueType:
         """Return what is in all parts: their keywords side by side, fields together."""
-        merged: dict[str, Any] = {}
         parts = [({k: v for k, v in schema.items() if k != "allOf"}, path)]
         found = schema["allOf"]
         if not isinstance(found, list):
@@ -267,15 +273,25 @@ class SchemaReader:
                 place, part = looked_up
             if isinstance(part, Mapping) and "$ref" not in part:
                 parts.append((dict(part), place))
-        for part, _ in parts:
+        return self._read_together([part for part, _ in parts], path, depth)
+
+    def _read_together(
+        self, parts: Sequence[Mapping[str, Any]], path: Path, depth: int
+    ) -> ValueType:
+        """Return what is in all of some schemas, none of which is a reference."""
+        merged: dict[str, Any] = {}
+        for part in parts:
             for name, value in part.items():
                 before = merged.get(name)
                 if name in ("properties", "$defs") and isinstance(before, dict):
                     merged[name] = {**before, **value}
                 elif name in ("required", "allOf") and isinstance(before, list):
-                    merged[name] = [*before, *value]
-                else:
-                    merged.setdefault(name, value)
+                    before.extend(value)
+                    self.parts += len(value)
+                elif name not in merged:
+                    merged[name] = list(value) if isinstance(value, list) else value
+            if self._is_too_large(path, depth):
+                return ANYTHING
         return self.read(merged, path, depth + 1)
 
     # ------------------------------------------------------------------------------- unions

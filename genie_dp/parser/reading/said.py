@@ -46,10 +46,22 @@ class SaidValues:
         now: datetime,
         reader: Reader | None = None,
         locale: Locale = LOCALE,
+        names: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        """Take what the values are read with; `now` is from when "tomorrow" is told."""
+        """Take what the values are read with.
+
+        Args:
+            language, library: those of the templates.
+            now: from when "tomorrow" is told.
+            reader: of numbers, dates and addresses; None for that of the locale.
+            locale: the language of the sentences, and what they leave unsaid.
+            names: kind of entity -> names that belong to who speaks.
+
+        Raises:
+            GenieError: I012, names of an unknown kind.
+        """
         self.language, self.library = language, library
-        self.names = EntityNames(library)
+        self.names = EntityNames(library).with_own(names or {})
         self._now = now
         units = units_in_sentences(library)
         self._reader = reader or load_reader(units=units, locale=locale)
@@ -136,12 +148,23 @@ def _shape(words: Tokens, known: Words) -> int | None:
 
 
 def said_values(
-    language: Language, library: Library, *, now: datetime, locale: Locale = LOCALE
+    language: Language,
+    library: Library,
+    *,
+    now: datetime,
+    locale: Locale = LOCALE,
+    names: Mapping[str, Sequence[str]] | None = None,
 ) -> SaidValues | None:
-    """Return what reads the values of sentences; None if sentences of the library hold none."""
+    """Return what reads the values of sentences; None if sentences of the library hold none.
+
+    `names` are those of who speaks, by kind of entity.
+
+    Raises:
+        GenieError: I012, names of an unknown kind.
+    """
     if not language.reads_values(library):
         return None
-    return SaidValues(language, library, now=now, locale=locale)
+    return SaidValues(language, library, now=now, locale=locale, names=names)
 
 
 def _value(constant: str, text: str, how: str, doubt: float) -> NameOrText:

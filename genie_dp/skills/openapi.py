@@ -1,0 +1,326 @@
+"""Operations of OpenAPI documents (3.x, and Swagger 2) as tools.
+
+Parameters of the path, the query and the body stand side by side. Where each goes is in `_meta` of
+its tool, for those who carry calls out.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from genie_dp.skills.imported import FoundTools, Note, Place, path_text
+
+Json = Mapping[str, Any]
+_METHODS = ("get", "put", "post", "delete", "patch", "head", "options", "trace")
+_QUERIES = frozenset(("get", "head"))
+_NEVER_SAID = frozenset(("options", "trace"))
+_JSON_TYPE = re.compile(r"application/(?:[\w.+-]*\+)?json\b", re.IGNORECASE)
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+# Of a parameter in Swagger 2, which has no schema of its own, what says nothing of its values.
+_NOT_SCHEMA = frozenset(
+    ("name", "in", "required", "description", "schema", "content", "style", "explode",
+     "allowReserved", "allowEmptyValue", "deprecated", "example", "examples", "collectionFormat")
+)  # fmt: skip
+_DEEPEST, _MOST_MERGES = 24, 2_000  # of a body; what is larger is read as one parameter
+
+
+def read_openapi(document: Json) -> FoundTools:
+    """Return the operations of a document as tools.
+
+    >>> found = read_openapi({"openapi": "3.1.0", "paths": {"/pets/{id}": {"get": {
+    ...     "operationId": "getPet", "parameters": [{"name": "id", "in": "path", "required": True,
+    ...     "schema": {"type": "integer"}}]}}}})
+    >>> [(tool["name"], tool["annotations"]) for tool in found.document["tools"]]
+    [('getPet', {'readOnlyHint': True})]
+    """
+    reader = _Reader(document)
+    tools = list(reader.tools())
+    kept = {k: document[k] for k in ("components", "definitions") if k in document}
+    paths = document.get("paths")
+    if isinstance(paths, Mapping):
+        kept["paths"] = paths  # some refer to what stands in other operations
+    return FoundTools({**kept, "tools": tools}, tuple(reader.notes), reader.places)
+
+
+class _Reader:
+    def __init__(self, document: Json):
+        self.document = document
+        self.notes: list[Note] = []
+        self.places: dict[str, Place] = {}
+        self._merges = 0
+
+    def note(self, place: Place, text: str, sort: Any = "left out") -> None:
+        self.notes.append(Note(path_text(place), text, sort))
+
+    def tools(self) -> Iterator[Json]:
+        """Yield the operations, in the order of the document."""
+        for key in ("webhooks", "security", "securityDefinitions"):
+            if self.document.get(key):
+                what = "calls that come in" if key == "webhooks" else "who calls adds the keys"
+                self.note((key,), what)
+        if _mapping(self.document.get("components")).get("securitySchemes"):
+            self.note(("components", "securitySchemes"), "who calls adds the keys")
+        for path, given in _mapping(self.document.get("paths")).items():
+            item, place = self.resolved(given, ("paths", path))
+            if item is None:
+                continue
+            for method in _METHODS:
+                if isinstance(item.get(method), Mapping):
+                    yield from self._operation(path, method, item, (*place, method))
+
+    def _operation(self, path: str, method: str, item: Json, place: Place) -> Iterator[Json]:
+        operation = item[method]
+        if method in _NEVER_SAID:
+            self.note(place, f"nobody asks for {method.upper()}")
+            return
+        name = self._name(operation, path, method, place)
+        shape = _Shape()
+        shared = item.get("parameters")
+        for given, inside in (
+            *_entries(operation.get("parameters"), (*place, "parameters")),
+            *_entries(shared, (*place[:-1], "parameters")),
+        ):
+            self._parameter(given, inside, shape)
+        self._body(operation, place, shape)
+        for key in ("callbacks", "servers"):
+            if operation.get(key):
+                self.note((*place, key), "not read")
+        tool: dict[str, Any] = {
+            "name": name,
+            "description": _described(operation),
+            "inputSchema": shape.schema(),
+            "annotations": {"readOnlyHint": method in _QUERIES},
+            "_meta": {"method": method, "path": path, "in": shape.homes},
+        }
+        result = self._result(operation, place)
+        if result is not None:
+            tool["outputSchema"] = result
+        if operation.get("x-examples"):
+            tool["examples"] = operation["x-examples"]
+        self.places[name] = place
+        yield tool
+
+    def _name(self, operation: Json, path: str, method: str, place: Place) -> str:
+        given = operation.get("operationId")
+        if isinstance(given, str) and given.strip():
+            name = given.strip()
+        else:
+            words = re.sub(r"\{[^}]*\}", "", path)
+            name = "_".join([method, *re.findall(r"\w+", words)])
+            self.note(place, f"it has no operationId, and is called {name}", "guess")
+        number = 2
+        first = name
+        while name in self.places:
+            name, number = f"{first}_{number}", number + 1
+        if name != first:
+            self.note(place, f"{first} is there twice; this one is called {name}", "changed")
+        return name
+
+    def _parameter(self, given: Any, place: Place, shape: "_Shape") -> None:
+        parameter, place = self.resolved(given, place)
+        if parameter is None:
+            return
+        name, home = parameter.get("name"), parameter.get("in")
+        if not isinstance(name, str) or not name:
+            self.note(place, "a parameter without a name")
+            return
+        if home in ("header", "cookie"):
+            self.note(place, f"the {home} {name!r}: who calls adds it")
+            return
+        if home == "body":
+            self._add_body(parameter.get("schema", {}), (*place, "schema"), shape,
+                           is_required=parameter.get("required") is True)  # fmt: skip
+            return
+        home = "body" if home == "formData" else str(home or "query")
+        if home != "body" and shape.homes.get(name) == home:
+            return  # that of the operation comes before that of its path
+        schema = self._schema_of(parameter, place)
+        is_required = parameter.get("required") is True or home == "path"
+        shape.add(name, home, schema, is_required=is_required, renamed=self._renamed(place, name))
+
+    def _renamed(self, place: Place, name: str) -> Callable[[str], None]:
+        """Return what notes the new name of a parameter that has that of another."""
+        return lambda new: self.note(
+            place, f"{name!r} is there twice; this one is called {new!r}", "changed"
+        )
+
+    def _schema_of(self, parameter: Json, place: Place) -> Json:
+        """Return the schema of a parameter, with what stands beside it."""
+        schema = parameter.get("schema")
+        if not isinstance(schema, Mapping):
+            _, schema = _json_content(parameter.get("content"))
+        if schema is None:
+            schema = {k: v for k, v in parameter.items() if k not in _NOT_SCHEMA}
+            if schema.get("type") == "file":
+                self.note(place, "a file: it is taken as a text", "changed")
+                schema["type"] = "string"
+        beside: dict[str, Any] = {}
+        if isinstance(parameter.get("description"), str):
+            beside["description"] = parameter["description"]
+        examples = _examples(parameter)
+        if examples and "$ref" not in schema:
+            beside["examples"] = [*_listed(schema.get("examples")), *examples]
+        return {**schema, **beside}
+
+    def _body(self, operation: Json, place: Place, shape: "_Shape") -> None:
+        if "requestBody" not in operation:
+            return
+        body, place = self.resolved(operation["requestBody"], (*place, "requestBody"))
+        if body is None:
+            return
+        kind, schema = _json_content(body.get("content"))
+        if schema is None:
+            self.note((*place, "content"), "a body that is no JSON and no form")
+            return
+        self._add_body(schema, (*place, "content", kind, "schema"), shape,
+                       is_required=body.get("required") is True)  # fmt: skip
+
+    def _add_body(self, schema: Any, place: Place, shape: "_Shape", *, is_required: bool) -> None:
+        """Add the fields of a body that is an object, else the body as one parameter."""
+        self._merges = 0
+        whole = self._merged(schema, place, 0)
+        properties = whole.get("properties") if whole is not None else None
+        if not isinstance(properties, Mapping) or not properties:
+            given = schema if isinstance(schema, Mapping) else {}
+            renamed = self._renamed(place, "body")
+            shape.add("body", "body", given, is_required=is_required, renamed=renamed)
+            shape.homes["body"] = "whole body"
+            return
+        assert whole is not None
+        required = [name for name in _listed(whole.get("required")) if isinstance(name, str)]
+        for name, field in properties.items():
+            inside = (*place, "properties", name)
+            if _mapping(field).get("readOnly") is True:
+                self.note(inside, "it is read only")
+                continue
+            must = is_required and name in required
+            shape.add(name, "body", field, is_required=must, renamed=self._renamed(inside, name))
+
+    def _merged(self, schema: Any, place: Place, depth: int) -> dict[str, Any] | None:
+        """Return a schema with what it refers to, and the parts of `allOf`, as one; else None."""
+        found, _ = self.resolved(schema, place)
+        self._merges += 1
+        if found is None or depth > _DEEPEST or self._merges > _MOST_MERGES:
+            return None
+        merged = {k: v for k, v in found.items() if k != "allOf"}
+        for part in _listed(found.get("allOf")):
+            inner = self._merged(part, place, depth + 1) or {}
+            properties = {**_mapping(inner.get("properties")), **_mapping(merged.get("properties"))}
+            required = [*_listed(merged.get("required")), *_listed(inner.get("required"))]
+            merged = {**inner, **merged}
+            if properties:
+                merged["properties"] = properties
+            if required:
+                merged["required"] = required
+        return merged
+
+    def _result(self, operation: Json, place: Place) -> Any:
+        responses = _mapping(operation.get("responses"))
+        for code in ("200", "201", "202", "203", "2XX", "2xx", "default"):
+            if code not in responses:
+                continue
+            response, _ = self.resolved(responses[code], (*place, "responses", code))
+            if response is None:
+                return None
+            if isinstance(response.get("schema"), Mapping):
+                return response["schema"]
+            _, schema = _json_content(response.get("content"))
+            return schema
+        return None
+
+    def resolved(self, given: Any, place: Place) -> tuple[Json | None, Place]:
+        """Return an object, or the one that it refers to, with its place; None if there is none."""
+        seen: list[str] = []
+        while isinstance(given, Mapping) and isinstance(given.get("$ref"), str):
+            ref = given["$ref"]
+            if ref in seen or not ref.startswith("#"):
+                why = "holds itself" if ref in seen else "is in another document"
+                self.note((*place, "$ref"), f"{ref!r} {why}")
+                return None, place
+            seen.append(ref)
+            parts = [p.replace("~1", "/").replace("~0", "~") for p in ref[1:].split("/") if p]
+            found: Any = self.document
+            for part in parts:
+                if isinstance(found, list) and part.isdecimal() and int(part) < len(found):
+                    found = found[int(part)]
+                else:
+                    found = _mapping(found).get(part)
+            if found is None:
+                self.note((*place, "$ref"), f"there is no {ref!r}")
+                return None, place
+            given, place = found, tuple(parts)
+        return (given, place) if isinstance(given, Mapping) else (None, place)
+
+
+class _Shape:
+    """The parameters of an operation, side by side."""
+
+    def __init__(self) -> None:
+        self.properties: dict[str, Any] = {}
+        self.required: list[str] = []
+        self.homes: dict[str, str] = {}
+
+    def add(
+        self,
+        name: str,
+        home: str,
+        schema: Any,
+        *,
+        is_required: bool,
+        renamed: Callable[[str], None],
+    ) -> None:
+        if name in self.properties:
+            new, number = f"{home}_{name}", 2
+            while new in self.properties:
+                new, number = f"{home}_{name}_{number}", number + 1
+            renamed(new)
+            self.homes[new] = f"{home} {name}"
+            name = new
+        else:
+            self.homes[name] = home
+        self.properties[name] = schema
+        if is_required:
+            self.required.append(name)
+
+    def schema(self) -> Json:
+        found: dict[str, Any] = {"type": "object", "properties": self.properties}
+        return {**found, "required": self.required} if self.required else found
+
+
+def _mapping(value: Any) -> Json:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _entries(value: Any, place: Place) -> Iterator[tuple[Any, Place]]:
+    for index, given in enumerate(_listed(value)):
+        yield given, (*place, index)
+
+
+def _described(operation: Json) -> str:
+    said = (operation.get("summary"), operation.get("description"))
+    return ". ".join(text.strip().rstrip(".") for text in said if isinstance(text, str) and text)
+
+
+def _json_content(content: Any) -> tuple[str, Json | None]:
+    """Return the kind and the schema of JSON, else of a form; None where there is neither."""
+    kinds = _mapping(content)
+    order = [kind for kind in kinds if _JSON_TYPE.match(str(kind))]
+    order += [kind for kind in _FORMS if kind in kinds]
+    order += [kind for kind in kinds if kind == "*/*"]
+    for kind in order:
+        schema = _mapping(kinds[kind]).get("schema")
+        if isinstance(schema, Mapping):
+            return kind, schema
+    return "", None
+
+
+def _examples(parameter: Json) -> list[Any]:
+    found = [parameter["example"]] if "example" in parameter else []
+    for example in _mapping(parameter.get("examples")).values():
+        if "value" in _mapping(example):
+            found.append(example["value"])
+    return found

@@ -1,0 +1,841 @@
+"""The first templates of a library of tools, guessed from names and descriptions.
+
+A tool is said by what its name says ("get the stock price") and by the first sentence of its
+description. What is required follows in phrases ("for the symbol $symbol"), what is optional in
+optional parts, a few in each template. All of it is to be edited: every guess has a note.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import count, product
+
+from genie_dp.errors import GenieError
+from genie_dp.languages import get_language
+from genie_dp.languages import types as ty
+from genie_dp.languages.calls import ast
+from genie_dp.languages.calls.library import Tool, ToolLibrary, words_of
+from genie_dp.languages.calls.schema import Field, ValueType
+from genie_dp.languages.calls.text import render, value_text
+from genie_dp.skills.imported import Note, Place, path_text
+from genie_dp.templates import cold_words as words
+from genie_dp.templates import english
+
+_MOST_OPTIONAL = 3  # optional parts of a template
+_MOST_WAYS = 64  # of saying a template; G026 stops at 256
+_MOST_WORDS = 9  # of what a description says
+_MOST_CHOICES = 6  # listed values that need no category
+_MOST_FIELDS = 6  # of an object that are said one by one
+
+_HEAD = """\
+// Templates to begin with, made by `genie-dp import`: edit them. REVIEW.md lists what was guessed.
+
+category COMMAND : program root "whole sentences";
+category VP : program "what can be asked for: set the lights";
+COMMAND := a:VP -> a;
+COMMAND := ('please' | 'can you' | 'could you' | 'i want to' | 'i would like to') a:VP -> a;
+COMMAND := a:VP 'please' -> a;
+"""
+_BOTH = """\
+COMMAND := a:VP 'and' b:VP -> a & b if a.count == 1 and b.count == 1 and a.function != b.function;
+"""
+_SHOWN = """\
+category SHOW : program "what is to be told: show me the weather";
+COMMAND := a:SHOW -> a;
+COMMAND := ('please' | 'can you' | 'could you') a:SHOW -> a;
+"""
+_SHOWN_TOO = """\
+COMMAND := a:VP 'and' b:SHOW -> a & b if a.count == 1 and b.count == 1 and a.function != b.function;
+"""
+_ASKED = """\
+category QUESTION : program "questions: what is the weather";
+COMMAND := q:QUESTION -> q;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ColdStart:
+    """The templates of a library.
+
+    Attributes:
+        text: of the template file.
+        notes: what was guessed, and what the templates do not say.
+        said: the tools that have templates.
+        count: how many templates there are.
+    """
+
+    text: str
+    notes: tuple[Note, ...]
+    said: frozenset[str]
+    count: int
+
+
+def cold_start(library: ToolLibrary, places: Mapping[str, Place]) -> ColdStart:
+    """Return the first templates of a library.
+
+    Args:
+        library: its tools.
+        places: where each tool stands in what was imported.
+    """
+    writer = _Writer(library)
+    blocks: list[str] = []
+    for tool in library.tools.values():
+        blocks += writer.tool(tool, places.get(tool.name, (tool.name,)))
+    is_one = len(library.tools) < 2
+    head = _HEAD + ("" if is_one else _BOTH)
+    if "SHOW" in writer.categories:
+        head += _SHOWN + ("" if is_one else _SHOWN_TOO)
+    if "QUESTION" in writer.categories:
+        head += _ASKED
+    text = "\n".join([head, *writer.values(), *blocks]).rstrip("\n") + "\n"
+    return ColdStart(text, tuple(writer.notes), frozenset(writer.said), writer.count)
+
+
+# ------------------------------------------------------------------------------ parameters
+
+
+# What means something else in bodies and utterances.
+_RESERVED = frozenset(("true", "false", "null", "if", "const", "python"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Something of a call that is said: a parameter, or a field of one.
+
+    Attributes:
+        path: the names that lead to it.
+        field: what the schema says of it.
+        name: of its placeholder, or of its child.
+        is_required: whether every sentence says it.
+    """
+
+    path: tuple[str, ...]
+    field: Field
+    name: str
+    is_required: bool
+
+    @property
+    def type(self) -> ValueType:
+        """Return the type of one value of it."""
+        type_ = self.field.type
+        if type_.sort == "union":
+            return next((option for option in type_.options if _is_said(option)), type_)
+        return type_.item if type_.sort == "array" and type_.item is not None else type_
+
+    @property
+    def is_list(self) -> bool:
+        """Tell whether it takes a list; what is said is one item of it."""
+        return self.field.type.sort == "array"
+
+    @property
+    def is_switch(self) -> bool:
+        """Tell whether it is true or false, which have words of their own."""
+        return self.type.sort == "boolean"
+
+    @property
+    def is_child(self) -> bool:
+        """Tell whether its values are a category of their own."""
+        is_long = self.type.sort == "enum" and len(self.type.values) > _MOST_CHOICES
+        return self.is_switch or is_long
+
+
+def _is_said(type_: ValueType) -> bool:
+    match type_.sort:
+        case "array":
+            return type_.item is not None and type_.item.sort in ("text", "number", "enum")
+        case "union":
+            return any(map(_is_said, type_.options))
+        case "enum":
+            return any(words_of(value_text(value)) for value in type_.values)
+        case _:
+            return type_.sort in ("text", "number", "boolean", "any")
+
+
+def _parts_of(tool: Tool) -> tuple[list[_Part], list[tuple[tuple[str, ...], str]]]:
+    """Return what of a tool's parameters is said, and what is not, with the reason."""
+    parts: list[_Part] = []
+    unsaid: list[tuple[tuple[str, ...], str]] = []
+    taken: set[str] = set()
+
+    def add(path: tuple[str, ...], given: Field, *, is_required: bool) -> None:
+        name = re.sub(r"\W+", "_", "_".join(path)).strip("_")
+        name = name if name[:1].isalpha() else f"x_{name}"
+        while name in taken or name in _RESERVED:
+            name += "_"
+        taken.add(name)
+        parts.append(_Part(path, given, name, is_required))
+
+    for parameter in tool.parameters:
+        fields = parameter.type.fields
+        if _is_said(parameter.type):
+            add((parameter.name,), parameter, is_required=parameter.is_required)
+        elif parameter.type.sort == "object" and 0 < len(fields) <= _MOST_FIELDS:
+            for inner in sorted(fields, key=lambda f: not f.is_required):
+                path = (parameter.name, inner.name)
+                if _is_said(inner.type):
+                    must = parameter.is_required and inner.is_required
+                    add(path, inner, is_required=must)
+                else:
+                    unsaid.append((path, f"{inner.type} is not said in words"))
+        else:
+            unsaid.append(((parameter.name,), f"{parameter.type} is not said in words"))
+    return parts, unsaid
+
+
+def _call_text(tool: Tool, parts: Iterable[_Part]) -> str:
+    """Return the body of a template that says these parts."""
+    fields: dict[str, list[ast.Argument]] = {}
+    arguments: dict[str, ast.Value] = {}
+    for part in parts:
+        value: ast.Value = ast.Hole(part.name, is_placeholder=not part.is_child)
+        value = ast.Array((value,)) if part.is_list else value
+        if len(part.path) == 1:
+            arguments[part.path[0]] = value
+        else:
+            fields.setdefault(part.path[0], []).append(ast.Argument(part.path[1], value))
+    arguments |= {name: ast.Record(tuple(given)) for name, given in fields.items()}
+    given = tuple(ast.Argument(name, value) for name, value in arguments.items())
+    return render(ast.Program(((ast.Call(tool.name, given),),)))
+
+
+def _bundles(optional: Sequence[_Part]) -> list[list[_Part]]:
+    """Return what is optional together: of an object the fields that it must have."""
+    bundles: list[list[_Part]] = []
+    for part in optional:
+        is_bound = len(part.path) > 1 and part.field.is_required
+        last = bundles[-1][-1] if bundles else None
+        is_next = last is not None and last.path[0] == part.path[0] and last.field.is_required
+        if is_bound and is_next:
+            bundles[-1].append(part)
+        else:
+            bundles.append([part])
+    return bundles
+
+
+# --------------------------------------------------------------------------------- wording
+
+
+@dataclass(slots=True)
+class _Wording:
+    """A way to ask for a tool, without what its parameters add.
+
+    Attributes:
+        verb: its verb, in the infinitive.
+        rest: the words after it; parts stand there as "$name".
+        parts: the names of these.
+        origin: "name" or "description".
+    """
+
+    verb: str
+    rest: list[str]
+    origin: str
+    parts: set[str] = field(default_factory=set)
+
+
+def label_of(name: str) -> str:
+    """Return what people call a parameter.
+
+    >>> [label_of(name) for name in ("userId", "max_num_results", "file_path", "id", "lang")]
+    ['user', 'maximum number results', 'file', 'id', 'language']
+    """
+    found = [words.ABBREVIATIONS.get(word, word) for word in words_of(name).split()]
+    while len(found) > 1 and found[-1] in words.DROPPED_ENDS:
+        found.pop()
+    joined = " ".join(found)
+    return words.LABELS.get(joined, joined)
+
+
+@lru_cache(maxsize=65536)
+def verb_of(word: str) -> str:
+    """Return a verb in the infinitive; "" for what is none.
+
+    >>> [verb_of(word) for word in ("retrieves", "get", "searching", "weather", "looksup")]
+    ['retrieve', 'get', 'search', '', '']
+    """
+    if word in words.VERBS:
+        return word
+    if not word.isalpha() or not word.isascii():
+        return ""
+    import lemminflect
+
+    for lemma in lemminflect.getAllLemmas(word, upos="VERB").get("VERB", ()):
+        if lemma in words.VERBS:
+            return str(lemma)
+    return ""
+
+
+def wording_of_name(name: str, prefix: str) -> _Wording | None:
+    """Return what a name says; None where it has no English word.
+
+    Args:
+        name: of the tool.
+        prefix: the first word of all names of its library, which says nothing; or "".
+    """
+    pieces = [words_of(piece) for piece in re.split(r"[./:]|__", name)]
+    *spaces, last = [piece for piece in pieces if piece] or [""]
+    found = [words.ABBREVIATIONS.get(word, word) for word in last.split()]
+    if prefix and len(found) > 1 and found[0] == prefix:
+        found = found[1:]
+    found = [word for word in found if not word.isdigit() or len(found) > 1]
+    if not found or not all(re.fullmatch(r"[a-z0-9]+", word) for word in found):
+        return None
+    verb, rest = _split_name(found)
+    for place, word in enumerate(rest):
+        if place and word in words.NAME_ENDS:
+            rest = rest[:place]
+            break
+    if not rest and spaces:
+        rest = spaces[-1].split()
+    return _Wording(verb, _with_article(verb, rest), "name")
+
+
+def _split_name(found: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the verb and the other words of a name; "get" where it has none."""
+    *others, last = found
+    ending = words.DOERS.get(last, last)
+    is_sure = found[0] in words.SURE_VERBS or (verb_of(found[0]) and not others)
+    if not is_sure and others and ending in words.ENDING_VERBS:
+        return ending, others
+    if verb_of(found[0]):
+        return verb_of(found[0]), list(found[1:])
+    for place, word in enumerate(found[1:-1], 1):  # after what a whole server is called
+        if word in words.SURE_VERBS and place <= 2:
+            return word, list(found[place + 1 :])
+    return ("convert" if found[1:-1] == ["to"] else "get"), list(found)
+
+
+def _with_article(verb: str, noun: Sequence[str]) -> list[str]:
+    """Return the object of a verb, from a name, with the article that it takes."""
+    if not noun or noun[0] in words.PREPOSITIONS or noun[0] in words.DETERMINERS:
+        return list(noun)
+    head: list[str] = []
+    for word in noun:
+        if word in words.PREPOSITIONS:
+            break
+        head.append(word)
+    phrase = " ".join(head)
+    if verb not in words.MAKING_VERBS:
+        return ["the", *noun]
+    is_one = english.number_of(phrase) == "sg"
+    return [english.article(phrase), *noun] if is_one else list(noun)
+
+
+_LEADS = re.compile(
+    r"^(?:(?:this|the) (?:tool|function|endpoint|api|method|operation|command|action)s?\b ?"
+    r"|(?:a |an )?(?:tool|function|utility)s? (?:to|for|that)\b ?"
+    r"|(?:is |are |can be |that is )?used (?:to|for)\b ?"
+    r"|use this(?: tool| function)?(?: to| for)?\b ?"
+    r"|(?:which |that )?(?:allows?|lets?|enables?)(?: you| users?| the user)?(?: to)?\b ?"
+    r"|(?:will|can|helps?(?: to)?|automatically|simply|to|easily|quickly)\b ?)+"
+)
+_SENTENCE = re.compile(r"(?<=[\w)\]'\"][\w)\]'\"])[.!?;:](?=\s|$)|\n|\s[-–—]\s|\(|\[|,")
+
+
+def first_sentence(description: str) -> list[str]:
+    """Return the words of the first thing that a description says, in lower case.
+
+    >>> first_sentence("This tool retrieves the weather (now). It is fast.")
+    ['retrieves', 'the', 'weather']
+    """
+    text = " ".join(description.replace("`", "").replace("*", "").split(" ")).strip()
+    text = _SENTENCE.split(text, maxsplit=1)[0]
+    text = _LEADS.sub("", text.lower().strip())
+    found = re.findall(r"[^\s\"“”‘’]+", text)
+    return [word.strip("'.,") for word in found if word.strip("'.,")]
+
+
+def wording_of_description(tool: Tool, parts: Sequence[_Part], verb: str) -> _Wording | None:
+    """Return what the first sentence of a description says; None where it is no English command.
+
+    Args:
+        tool: the tool.
+        parts: what of it may be said.
+        verb: that of its name, for descriptions that are no commands.
+    """
+    found = first_sentence(tool.description)
+    if not found or not all(re.fullmatch(r"[a-z0-9&+/'.-]+", word) for word in found):
+        return None
+    own = verb_of(found[0])
+    rest = found[1:] if own else found
+    if not own:
+        is_thing = found[0] in words.DETERMINERS or english.number_of(" ".join(found[:3])) == "pl"
+        if not is_thing or verb not in words.GETTING_VERBS:
+            return None
+        own = "get"
+    if len(rest) > 1 and rest[0] in ("and", "or") and verb_of(rest[1]):
+        rest = rest[2:]
+    rest = _cut(rest)
+    if not rest or len(rest) > _MOST_WORDS:
+        rest = rest[: _until_preposition(rest)]
+    if not rest or len(rest) > _MOST_WORDS:
+        return None
+    wording = _Wording(own, [], "description")
+    _fill(wording, rest, parts)
+    return wording
+
+
+def _cut(rest: Sequence[str]) -> list[str]:
+    """Return words up to what says how, or begins another sentence."""
+    for place, word in enumerate(rest):
+        after = rest[place + 1] if place + 1 < len(rest) else ""
+        begins = (
+            word in words.STOPS
+            or not any(map(str.isalnum, word))
+            or (word in ("and", "or") and bool(after) and _begins_clause(after))
+            or (word == "to" and after in words.VERBS)
+        )
+        if place and begins:
+            return list(rest[:place])
+    return list(rest)
+
+
+def _begins_clause(word: str) -> bool:
+    return word in words.VERBS or word in words.DETERMINERS or word.endswith("ly")
+
+
+def _until_preposition(rest: Sequence[str]) -> int:
+    for place, word in enumerate(rest):
+        if place and word in words.PREPOSITIONS and word != "of":
+            return place
+    return len(rest)
+
+
+def _fill(wording: _Wording, rest: Sequence[str], parts: Sequence[_Part]) -> None:
+    """Put phrases into a wording, with placeholders where a phrase names a required part."""
+    waiting = [part for part in parts if part.is_required and not part.is_switch]
+    phrases: list[list[str]] = [[]]
+    for word in rest:
+        if word in words.PREPOSITIONS and phrases[-1]:
+            phrases.append([])
+        phrases[-1].append(word)
+    for phrase in phrases:
+        has_preposition = phrase[0] in words.PREPOSITIONS
+        noun = phrase[1:] if has_preposition else phrase
+        noun = [word for word in noun if word not in words.VAGUE]
+        if not noun or all(word in words.DETERMINERS for word in noun):
+            continue
+        part = next((part for part in waiting if _names(noun, part)), None)
+        is_vague = len(noun) < len(phrase) - has_preposition
+        if part is None and has_preposition and is_vague and len(waiting) == 1:
+            part = waiting[0]
+        first = phrase[:1] if has_preposition else []
+        if part is None or (has_preposition and phrase[0] == "of" and not is_vague):
+            wording.rest += [*first, *_again(noun)]
+            continue
+        waiting.remove(part)
+        wording.parts.add(part.name)
+        wording.rest += [*first, *_value_after(noun, part)]
+
+
+def _names(noun: Sequence[str], part: _Part) -> bool:
+    """Tell whether a noun phrase is what a part is called."""
+    if "and" in noun or "or" in noun:
+        return False
+    label = label_of(part.path[-1]).split()
+    head = english.singular(" ".join(noun)).split()[-1:]
+    return english.singular(" ".join(label)).split()[-1:] == head
+
+
+def _again(noun: list[str]) -> list[str]:
+    """Return a noun phrase whose "a" or "an" is right after words were left out."""
+    if noun[0] in ("a", "an") and len(noun) > 1:
+        return [english.article(" ".join(noun[1:])), *noun[1:]]
+    return noun
+
+
+def _value_after(noun: list[str], part: _Part) -> list[str]:
+    """Return a noun phrase with a placeholder after it: "the project $project"."""
+    bare = noun[1:] if noun[0] in words.DETERMINERS else noun
+    if part.type.type in _BARE or label_of(part.path[-1]) in words.PLACES:
+        return [f"${{{part.name}}}"]
+    text = english.singular(" ".join(bare)) if part.is_list or noun is not bare else " ".join(bare)
+    return ["the", *text.split(), f"${{{part.name}}}"]
+
+
+_BARE = (
+    ty.DATE, ty.TIME, ty.Entity("tt:url"), ty.Entity("tt:email_address"),
+    ty.Entity("tt:phone_number"),
+)  # fmt: skip
+
+
+# --------------------------------------------------------------------------------- phrases
+
+
+def phrase_of(part: _Part, verb: str) -> str:
+    """Return how a part is said after what asks for a tool: "with a level of $level"."""
+    label, type_, value = label_of(part.path[-1]), part.type, f"${{{part.name}}}"
+    label = english.singular(label) if part.is_list else label
+    is_amount = type_.sort == "number" and label in words.NOT_OF_NUMBERS
+    is_name = words_of(part.path[-1]).split()[-1] in words.NAMING_ENDS
+    return (
+        _of_type(label, type_, value)
+        or (None if is_amount else _of_label(label, value, verb))
+        or (_of_number(label, value) if type_.sort == "number" and not is_name else None)
+        or (f"in the {value}" if _kind(type_) in words.PLACES else None)
+        or _of_end(label, value)
+        or f"with the {label} {value}"
+    )
+
+
+def _kind(type_: ValueType) -> str:
+    return type_.type.kind if isinstance(type_.type, ty.Entity) else ""
+
+
+def _of_type(label: str, type_: ValueType, value: str) -> str | None:
+    first, last = label.split()[0], label.split()[-1]
+    is_begin = first in words.BEGINS or last in words.BEGINS
+    is_end = first in words.ENDS or last in words.ENDS
+    match type_.type:
+        case ty.DATE:
+            return f"{'from' if is_begin else 'until' if is_end else 'on'} {value}"
+        case ty.TIME:
+            return f"{'from' if is_begin else 'until' if is_end else 'at'} {value}"
+        case ty.Measure():
+            return f"for {value}"
+        case ty.Entity("tt:email_address" | "tt:phone_number"):
+            if first in ("from", "sender"):
+                return f"from {value}"
+            return f"with a copy to {value}" if first in ("cc", "bcc") else f"to {value}"
+        case ty.Entity("tt:url"):
+            return f"to {value}" if is_end else f"from {value}"
+        case _:
+            return None
+
+
+def _of_label(label: str, value: str, verb: str) -> str | None:
+    if label in words.QUERY_LABELS:
+        return f"for {value}" if verb in words.SEEKING_VERBS else f"about {value}"
+    if label in words.SPEECH_LABELS and verb in words.SPEAKING_VERBS:
+        return f"saying {value}"
+    if label in words.NAME_LABELS:
+        if label == "title":
+            return f"with the title {value}"
+        return f"called {value}" if verb in words.MAKING_VERBS else f"named {value}"
+    pattern = words.PHRASES.get(label)
+    return pattern.replace("#", value) if pattern else None
+
+
+def _of_number(label: str, value: str) -> str:
+    first, _, rest = label.partition(" ")
+    if first in ("max", "maximum", "min", "minimum") and rest:
+        bound = "at most" if first.startswith("max") else "at least"
+        if english.number_of(rest) == "pl":
+            return f"with {bound} {value} {rest}"
+        return f"with {english.article(rest)} {rest} of {bound} {value}"
+    counted = label.removeprefix("number of ").removeprefix("number ").removesuffix(" count")
+    if counted != label:
+        return f"with {value} {english.plural(counted)}"
+    if english.number_of(label) == "pl":
+        return f"for {value} {label}" if label in words.SPANS else f"with {value} {label}"
+    if label in words.ORDINALS or label.split()[-1] in ("id", "index"):
+        return f"with the {label} {value}"
+    return f"with {english.article(label)} {label} of {value}"
+
+
+def _of_end(label: str, value: str) -> str | None:
+    """Return a phrase by the last or first word of a label: "from the start city"."""
+    first, last = label.split()[0], label.split()[-1]
+    if first in words.DIRECTIONS and label != first:
+        rest = label.partition(" ")[2]
+        is_bare = rest in words.PLACES or rest in words.LAST or rest in words.MOMENTS
+        shown = value if is_bare else f"the {rest} {value}"
+        return f"{words.DIRECTIONS[first]} {shown}"
+    if last in words.LAST:
+        return words.LAST[last].replace("#", value).replace("@", label)
+    return f"in {value}" if last in words.PLACES else None
+
+
+def switch_phrases(label: str) -> tuple[str, str]:
+    """Return how true and false are said of something.
+
+    >>> switch_phrases("include comments"), switch_phrases("is private")
+    (('with comments', 'without comments'), ('private', 'not private'))
+    >>> switch_phrases("sound")
+    ('with sound on', 'with sound off')
+    """
+    first, _, rest = label.partition(" ")
+    if rest and first in words.INCLUDING:
+        return f"with {rest}", f"without {rest}"
+    if rest and first in ("no", "skip", "ignore", "exclude", "disable", "without", "hide"):
+        return f"without {rest}", f"with {rest}"
+    if rest and first == "is":
+        return rest, f"not {rest}"
+    if label in words.ADVERBS:
+        return words.ADVERBS[label], f"not {words.ADVERBS[label]}"
+    return f"with {label} on", f"with {label} off"
+
+
+# --------------------------------------------------------------------------------- writing
+
+
+class _Writer:
+    """Writes the templates of tools one after the other.
+
+    Attributes:
+        categories: those that were used.
+    """
+
+    def __init__(self, library: ToolLibrary):
+        self.library = library
+        self.language = get_language(library.language)
+        self.notes: list[Note] = []
+        self.said: set[str] = set()
+        self.count = 0
+        self.categories: set[str] = set()
+        self.prefix = _common_prefix(library.tools)
+        self._utterances: dict[str, str] = {}
+        self._values: dict[tuple[tuple[str, str], ...], str] = {}
+
+    def tool(self, tool: Tool, place: Place) -> list[str]:
+        """Return the templates of a tool, after a comment; nothing where it cannot be said."""
+        parts, unsaid = _parts_of(tool)
+        for path, why in unsaid:
+            self._note(place, path, why, "left out")
+        wordings = self._wordings(tool, parts)
+        if not wordings:
+            self._note(place, (), "no English is found in its name and description: write its "
+                       "templates", "left out")  # fmt: skip
+            return []
+        lines: list[str] = []
+        for number, wording in enumerate(wordings):
+            lines += self._templates(tool, wording, parts, place, with_optional=number == 0)
+        if not lines:
+            self._note(place, (), "its words are those of another tool: write its templates",
+                       "left out")  # fmt: skip
+            return []
+        self.said.add(tool.name)
+        shown = "; ".join(" ".join([w.verb, *w.rest]).replace("${", "$").replace("}", "")
+                          for w in wordings)  # fmt: skip
+        self._note(place, (), f"asked for as: {shown}", "guess")
+        for part in parts:
+            if part.name not in wordings[0].parts:
+                said = self._said(part, wordings[0], set())
+                self._note(place, part.path, f"said as: {said}", "guess")
+        about = " ".join(tool.description.split())[:90].replace("*/", "")
+        return [f"\n// {tool.name}{': ' + about if about else ''}", *lines]
+
+    def _note(self, place: Place, path: tuple[str, ...], text: str, sort: str) -> None:
+        whole = (*place, *(("parameters", *path) if path else ()))
+        self.notes.append(Note(path_text(whole), text, sort))  # type: ignore[arg-type]
+
+    def _wordings(self, tool: Tool, parts: Sequence[_Part]) -> list[_Wording]:
+        by_name = wording_of_name(tool.name, self.prefix)
+        verb = by_name.verb if by_name else "get" if tool.is_query else ""
+        by_description = wording_of_description(tool, parts, verb)
+        if by_name is not None:
+            _merge_object(by_name, parts)
+        kept: dict[str, _Wording] = {}
+        for wording in (by_description, by_name):
+            if wording is not None and wording.rest:
+                kept.setdefault(f"{wording.verb} {' '.join(wording.rest)}", wording)
+        if not kept and by_name is not None:
+            kept[by_name.verb] = by_name
+        return list(kept.values())
+
+    def _templates(
+        self, tool: Tool, wording: _Wording, parts: Sequence[_Part], place: Place, *,
+        with_optional: bool,
+    ) -> Iterator[str]:  # fmt: skip
+        """Yield the templates of one wording: what is optional comes a few at a time."""
+        used: set[str] = set()
+        spoken = [p for p in parts if p.name in wording.parts]
+        waiting = [p for p in parts if p.is_required and p.name not in wording.parts]
+        optional = [p for p in parts if not p.is_required and p.name not in wording.parts]
+        after = _in_a_row([self._said(part, wording, used) for part in waiting])
+        bundles = [b for b in _bundles(optional) if self._fits(tool, [*spoken, *waiting], [b])]
+        if with_optional:
+            kept = {part.name for bundle in bundles for part in bundle}
+            for part in optional:
+                if part.name not in kept:
+                    why = "a call with it alone is not well-typed"
+                    self._note(place, part.path, why, "left out")
+        groups = [bundles[i : i + _MOST_OPTIONAL] for i in range(0, len(bundles), _MOST_OPTIONAL)]
+        for number, group in enumerate((groups or [[]])[: None if with_optional else 1]):
+            others = [" ".join(self._said(p, wording, used) for p in bundle) for bundle in group]
+            said = [*spoken, *waiting, *(part for bundle in group for part in bundle)]
+            body = _call_text(tool, said)
+            if not self._fits(tool, [*spoken, *waiting], group):
+                continue
+            items = [
+                *([" ".join(wording.rest)] if wording.rest else []), *after,
+                *(f"({text})?" for text in others),
+            ]  # fmt: skip
+            for category, verbs in _openings(wording, is_first=number == 0):
+                line = self._line(tool, category, verbs, items, said, body)
+                if line:
+                    yield line
+
+    def _line(
+        self, tool: Tool, category: str, verbs: Sequence[str], items: Sequence[str],
+        said: Sequence[_Part], body: str,
+    ) -> str:  # fmt: skip
+        """Return a template; "" where another tool is said so."""
+        utterance = " ".join([_choice(verbs), *(self._item(text, said) for text in items)])
+        if self._utterances.setdefault(utterance, tool.name) != tool.name:
+            return ""
+        self.categories.add(category)
+        self.count += 1
+        line = f"{category} := {utterance} -> {body};"
+        return line if len(line) <= 110 else f"{category} := {utterance}\n  -> {body};"
+
+    def _fits(self, tool: Tool, said: Sequence[_Part], optional: Sequence[Sequence[_Part]]) -> bool:
+        """Tell whether a body is well-typed, whatever of the optional bundles is absent."""
+        whole = [*said, *(part for bundle in optional for part in bundle)]
+        holes = {part.name: "value" for part in whole if part.is_child}
+        body = _call_text(tool, whole)
+        try:
+            for chosen in product((True, False), repeat=len(optional)):
+                gone = [b for b, is_gone in zip(optional, chosen, strict=True) if is_gone]
+                absent = [part.name for bundle in gone for part in bundle]
+                self.language.fragment(body, holes, self.library, whole=True, absent=absent)
+        except GenieError:
+            return False
+        return True
+
+    def _said(self, part: _Part, wording: _Wording, used: set[str]) -> str:
+        """Return how a part is said; in other words where these were used before.
+
+        Args:
+            part: the part.
+            wording: of the tool.
+            used: what stood before a value in this sentence; what is said is added.
+        """
+        if part.is_switch:
+            return " / ".join(switch_phrases(label_of(part.path[-1])))
+        before = {" ".join(wording.rest[max(0, i - 1) : i]) for i in range(len(wording.rest))}
+        text = phrase_of(part, wording.verb if "search" not in wording.rest else "search")
+        thing = [word for word in wording.rest if word not in words.DETERMINERS]
+        if wording.verb in words.SETTING_VERBS and label_of(part.path[-1]) == " ".join(thing):
+            text = f"to ${{{part.name}}}"
+        start = text.partition("${")[0].strip()
+        is_again = start in before and f"{start} ${{" in " ".join(wording.rest)
+        if start != "with" and (start in used or is_again):
+            label = label_of(part.path[-1])
+            text = f"with the {label} ${{{part.name}}}"
+            start = f"with the {label}"
+        used.add(start)
+        return text
+
+    def _item(self, text: str, said: Sequence[_Part]) -> str:
+        """Return words with placeholders as an item of an utterance."""
+        is_optional = text.startswith("(")
+        inner = text[1:-2] if is_optional else text
+        item = ""
+        for part in said:
+            if part.is_switch and inner == " / ".join(switch_phrases(label_of(part.path[-1]))):
+                item = f"{part.name}:{self._category(part)}"
+        if not item:
+            pieces = [inner]
+            for part in said:
+                mark = f"${{{part.name}}}"
+                if part.is_child and mark in inner:
+                    before, _, after = pieces[-1].partition(mark)
+                    pieces[-1:] = [
+                        before.strip(),
+                        f"{part.name}:{self._category(part)}",
+                        after.strip(),
+                    ]
+            shown = [p if i % 2 else _quoted(p) for i, p in enumerate(pieces) if p]
+            item = " ".join(shown)
+        return f"({item})?" if is_optional else item
+
+    def _category(self, part: _Part) -> str:
+        """Return the category of the values of a part."""
+        label = label_of(part.path[-1])
+        if part.is_switch:
+            yes, no = switch_phrases(label)
+            values: tuple[tuple[str, str], ...] = ((yes, "true"), (no, "false"))
+        else:
+            named: dict[str, str] = {}
+            for value in part.type.values:
+                text = value_text(value)
+                named.setdefault(words_of(text.strip("'")), text)
+            values = tuple((said, text) for said, text in named.items() if said)
+        if values not in self._values:
+            name = re.sub(r"\W+", "_", label).upper().strip("_") or "VALUE"
+            name = f"IS_{name}" if part.is_switch else f"ANY_{name}"
+            taken = set(self._values.values())
+            names = (f"{name}{number or ''}" for number in count())
+            self._values[values] = next(one for one in names if one not in taken)
+        return self._values[values]
+
+    def values(self) -> Iterator[str]:
+        """Yield the categories of values, those of true and false first."""
+        for values, name in sorted(
+            self._values.items(), key=lambda pair: (pair[1][0] != "I", pair[1])
+        ):
+            yield f"category {name} : value;"
+            yield from (f"{name} := {_quoted(said)} -> {value};" for said, value in values)
+
+
+def _openings(wording: _Wording, *, is_first: bool) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield the categories of a wording's templates, with what each begins with."""
+    verb, rest = wording.verb, wording.rest
+    yield "VP", words.SYNONYMS.get(verb, (verb,))
+    if verb in words.GETTING_VERBS and is_first and rest:
+        is_thing = rest[0] == "the" and len(rest) > 1 and not rest[1].startswith("$")
+        is_the = is_thing and verb in words.ASKING_VERBS
+        yield "SHOW", ("show me", "give me", *(("tell me",) if is_the else ()))
+        if is_the:
+            be = "are" if english.number_of(_head_of(rest)) == "pl" else "is"
+            yield "QUESTION", (f"what {be}",)
+
+
+def _merge_object(wording: _Wording, parts: Sequence[_Part]) -> None:
+    """Let the object of a name be a part that it names: "delete the project $project"."""
+    texts = [p for p in parts if p.is_required and p.type.sort in ("text", "any", "enum")]
+    if not wording.rest and texts:
+        label = english.singular(label_of(texts[0].path[-1]))
+        wording.rest = ["the", *label.split(), f"${{{texts[0].name}}}"]
+        wording.parts.add(texts[0].name)
+        return
+    if not wording.rest or wording.verb in words.MAKING_VERBS or len(wording.rest) > 4:
+        return
+    noun = [w for w in wording.rest if w not in words.DETERMINERS]
+    if not noun or any(word in words.PREPOSITIONS for word in noun):
+        return
+    for part in parts:
+        is_text = part.type.sort in ("text", "any") and not part.is_switch
+        if part.is_required and is_text and label_of(part.path[-1]) == " ".join(noun):
+            wording.rest = _value_after(noun, part)
+            wording.parts.add(part.name)
+            return
+
+
+def _common_prefix(tools: Mapping[str, Tool]) -> str:
+    """Return the first word of most names of a library, if it is no verb."""
+    firsts = [words_of(name).split()[:1] for name in tools]
+    counts: dict[str, int] = {}
+    for first in firsts:
+        for word in first:
+            counts[word] = counts.get(word, 0) + 1
+    for word, number in counts.items():
+        if number >= 3 and 3 * number >= 2 * len(tools) and not verb_of(word):
+            return word
+    return ""
+
+
+def _in_a_row(phrases: Sequence[str]) -> list[str]:
+    """Return phrases one after the other: "with the title $t", "and the text $x"."""
+    found: list[str] = []
+    for phrase in phrases:
+        is_again = (
+            found and found[-1].startswith(("'with ", "'and ")) and phrase.startswith("'with ")
+        )
+        found.append("'and " + phrase.removeprefix("'with ") if is_again else phrase)
+    return found
+
+
+def _choice(alternatives: Sequence[str]) -> str:
+    if len(alternatives) == 1:
+        return _quoted(alternatives[0])
+    return f"({' | '.join(map(_quoted, alternatives))})"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("\\", "").replace("'", "\\'") + "'"
+
+
+def _head_of(rest: Sequence[str]) -> str:
+    return " ".join(rest[: _until_preposition(rest)])

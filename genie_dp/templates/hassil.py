@@ -1,0 +1,483 @@
+r"""Sentence templates of Home Assistant (hassil), read and put into utterances of ours.
+
+    turn (on|off) [the] {area} light[s]     alternatives, optional parts, values of lists
+    set [the] <temp> (to;{temperature})     rules by name; permutations
+
+Their templates are made of letters: `light[s]` is two words. Ours are made of tokens, so what is
+glued together is spelled out: `('light' | 'lights')`. Where a value is glued to what stands before
+it, as in `de{area}`, the word `~` stands between them; a value ends a word by itself, as it does
+for hassil, so that `{area}s` and `{area} s` are one.
+"""
+
+import itertools
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.templates.ast import (
+    Choice,
+    Item,
+    Optional,
+    PlainWords,
+    QuotedWords,
+)
+
+# ------------------------------------------------------------------------------------- reading
+
+
+@dataclass(frozen=True, slots=True)
+class Letters:
+    """Letters without a space among them."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Some white space."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListReference:
+    """`{list}` or `{list:slot}`."""
+
+    name: str
+    slot: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleReference:
+    """`<rule>`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """`(a|b)`; `[a]` has an alternative without anything."""
+
+    alternatives: tuple["Sequence_", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Permutation:
+    """`(a;b)`: all of them, in any order."""
+
+    parts: tuple["Sequence_", ...]
+
+
+Atom = Letters | Space | ListReference | RuleReference | Group | Permutation
+Sequence_ = tuple[Atom, ...]
+SPACE = Space()
+
+_CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
+_SPECIAL = frozenset("()[]{}<>|;\\")
+_DEEPEST = 50
+
+
+def read_template(text: str, *, file: str = "<template>") -> Sequence_:
+    """Return what a template of hassil says.
+
+    Raises:
+        GenieError: R086, brackets that do not fit each other, a list or a rule without a name, `|`
+            beside `;`, more than 50 brackets in each other.
+
+    >>> read_template("light[s]")
+    (Letters(text='light'), Group(alternatives=((Letters(text='s'),), ())))
+    """
+    reader = _TemplateReader(unicodedata.normalize("NFC", text).replace("’", "'"), file)
+    return reader.group(0, "")
+
+
+class _TemplateReader:
+    def __init__(self, text: str, file: str):
+        self.text, self.file = text, file
+        self.place = 0
+
+    def group(self, depth: int, closing: str) -> Sequence_:
+        """Return what stands before a closing bracket, or the end."""
+        start = self.place - 1
+        if depth > _DEEPEST:
+            raise self.error("R086", f"more than {_DEEPEST} brackets in each other", start)
+        parts: list[list[Atom]] = [[]]
+        separators: set[str] = set()
+        while self.place < len(self.text):
+            character = self.text[self.place]
+            if character == closing:
+                break
+            if character in "|;":
+                separators.add(character)
+                if len(separators) > 1:
+                    hint = "put one of them between brackets"
+                    message = "'|' and ';' stand beside each other"
+                    raise self.error("R086", message, self.place, hint)
+                self.place += 1
+                parts.append([])
+            else:
+                parts[-1] += self.atoms(character, depth, closing)
+        else:
+            if closing:
+                raise self.error("R086", f"expected '{closing}', got the end", start)
+        if len(parts) == 1:
+            return tuple(parts[0])
+        sequences = tuple(tuple(part) for part in parts)
+        if separators == {";"}:
+            return (Permutation(sequences),)
+        return (Group(tuple(dict.fromkeys(sequences))),)
+
+    def atoms(self, character: str, depth: int, closing: str) -> Iterable[Atom]:
+        """Return what begins with a character that separates nothing."""
+        match character:
+            case ")" | "]" | "}" | ">":
+                opened = f"'{closing}'" if closing else "no closing bracket"
+                raise self.error("R086", f"expected {opened}, got {character!r}", self.place)
+            case "(":
+                return self.inside(depth, ")")
+            case "[":
+                return (_optional(self.inside(depth, "]")),)
+            case "{" | "<":
+                return (self.reference(character),)
+            case _:
+                return self.letters()
+
+    def inside(self, depth: int, closing: str) -> Sequence_:
+        """Return a group, and step over its brackets."""
+        self.place += 1
+        found = self.group(depth + 1, closing)
+        self.place += 1
+        return found
+
+    def reference(self, opening: str) -> Atom:
+        start = self.place
+        self.place += 1
+        end = self.text.find(_CLOSING[opening], self.place)
+        if end < 0:
+            raise self.error("R086", f"expected '{_CLOSING[opening]}', got the end", start)
+        name = re.sub(r"\\(.)", r"\1", self.text[self.place : end]).strip()
+        self.place = end + 1
+        what = "list" if opening == "{" else "rule"
+        if not name.strip(":@"):
+            raise self.error("R086", f"expected the name of a {what}", start)
+        if opening == "<":
+            return RuleReference(name)
+        name, _, slot = name.partition(":")
+        return ListReference(name.lstrip("@"), (slot or name).lstrip("@"))
+
+    def letters(self) -> Iterator[Atom]:
+        letters = ""
+        while self.place < len(self.text):
+            character = self.text[self.place]
+            if character == "\\" and self.place + 1 < len(self.text):
+                self.place += 1
+                character = self.text[self.place]
+            elif character in _SPECIAL:
+                break
+            self.place += 1
+            if not character.isspace():
+                letters += character
+                continue
+            if letters:
+                yield Letters(letters)
+                letters = ""
+            yield SPACE
+        if letters:
+            yield Letters(letters)
+
+    def error(self, code: str, message: str, place: int, hint: str | None = None) -> GenieError:
+        place = max(0, place)
+        line = self.text.count("\n", 0, place) + 1
+        column = place - self.text.rfind("\n", 0, place)
+        span = Span(self.file, line, column, line, column + 1)
+        problem = Problem(code, message, span, hint, stage="syntax")
+        return GenieError(problem, sources={self.file: self.text})
+
+
+def _optional(inner: Sequence_) -> Group:
+    match inner:
+        case (Group(alternatives),):
+            return Group(tuple(dict.fromkeys((*alternatives, ()))))
+        case _:
+            return Group((inner, ()) if inner else ((),))
+
+
+def is_template(text: str) -> bool:
+    """Tell whether a value of a list is written as a template."""
+    return not set("(){}<>[]|@").isdisjoint(text)
+
+
+# ----------------------------------------------------------------------------------- utterances
+
+MOST_VARIANTS = 3_000  # ways to spell out what is glued together
+_MOST_PARTS = 5  # of a permutation: 120 orders
+# Scripts without spaces between words: each letter is a token.
+UNSPACED = re.compile(
+    "([\u4e00-\u9fff\u3400-\u4dbf\u3040-\u30ff]"
+    "|[\u0e00-\u0e7f][\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]*)"  # a letter of Thai with its signs
+)
+_PUNCTUATION = ".。,，?¿？؟!¡！;；:：…—–―"
+_DOTTED = re.compile(r"(?:\w\.){2,}")
+
+
+class TooManyWaysError(Exception):
+    """A template cannot be spelled out."""
+
+
+class NeverSaidError(Exception):
+    """What a template says can be no part of a sentence, since punctuation is left out of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Edges:
+    """How what a sequence says may begin and end: with a space, a letter, an apostrophe, a list."""
+
+    left: frozenset[str]
+    right: frozenset[str]
+    may_be_empty: bool
+
+
+@dataclass
+class UtteranceWriter:
+    """Makes utterances of templates.
+
+    Attributes:
+        rules: name -> the template of a rule.
+        say_rule: gives the item that says a rule which stands alone, or its sequence where it has
+            to be written out.
+        say_list: gives the item that says a value.
+    """
+
+    rules: Callable[[str], Sequence_]
+    say_rule: Callable[[RuleReference], Item | Sequence_]
+    say_list: Callable[[ListReference], Item]
+
+    def utterance(self, sequence: Sequence_) -> tuple[Item, ...]:
+        """Return the items that say what a template says.
+
+        Raises:
+            TooManyWaysError: what is glued together cannot be spelled out.
+            NeverSaidError: no sentence says it.
+        """
+        items: list[Item] = []
+        for run in self._runs(sequence):
+            items += self._run(run)
+        return tuple(_joined(items))
+
+    # ------------------------------------------------------------------------------ edges
+
+    @cached_property
+    def _known(self) -> dict[str, _Edges]:
+        return {}
+
+    def _edges(self, atom: Atom) -> _Edges:
+        match atom:
+            case Letters(text):
+                first, last = (_edge_of(text[0]), _edge_of(text[-1]))
+                return _Edges(frozenset({first}), frozenset({last}), False)
+            case Space():
+                return _Edges(frozenset({"space"}), frozenset({"space"}), False)
+            case ListReference():
+                return _Edges(frozenset({"list"}), frozenset({"space"}), False)
+            case RuleReference(name):
+                if name not in self._known:
+                    self._known[name] = _Edges(frozenset(), frozenset(), False)  # of itself
+                    self._known[name] = self._edges_of(self.rules(name))
+                return self._known[name]
+            case Group(alternatives):
+                return _either(map(self._edges_of, alternatives))
+            case Permutation():
+                return _Edges(frozenset({"space"}), frozenset({"space"}), False)
+
+    def _edges_of(self, sequence: Sequence_) -> _Edges:
+        edges = list(map(self._edges, sequence))
+        return _Edges(
+            _first((e.left, e.may_be_empty) for e in edges),
+            _first((e.right, e.may_be_empty) for e in reversed(edges)),
+            all(e.may_be_empty for e in edges),
+        )
+
+    def _runs(self, sequence: Sequence_) -> Iterator[Sequence_]:
+        """Yield the parts between which there is a space whatever is chosen."""
+        atoms = _with_whole_letters(sequence)
+        edges = list(map(self._edges, atoms))
+        run: list[Atom] = []
+        for place, atom in enumerate(atoms):
+            if run and not self._is_glued(edges, place, atoms):
+                yield tuple(run)
+                run = []
+            run.append(atom)
+        if run:
+            yield tuple(run)
+
+    def _is_glued(self, edges: Sequence[_Edges], place: int, atoms: Sequence[Atom]) -> bool:
+        """Tell whether what comes before a place may be glued to what comes there."""
+        before = _first((e.right, e.may_be_empty) for e in reversed(edges[:place]))
+        after = _first((e.left, e.may_be_empty) for e in edges[place:])
+        if isinstance(atoms[place - 1], Letters) and isinstance(atoms[place], ListReference):
+            return False  # nothing to spell out
+        is_word = "letter" in before or "apostrophe" in before
+        return (is_word and "letter" in after) or ("letter" in before and "list" in after)
+
+    # ------------------------------------------------------------------------------- items
+
+    def _run(self, run: Sequence_) -> Iterator[Item]:
+        if len(run) == 1:
+            yield from self._item(run[0])
+            return
+        if all(isinstance(atom, Letters | ListReference) for atom in run):
+            raise AssertionError(run)  # whole letters are never glued to each other
+        yield from self._choice(self._spelled_out(run))
+
+    def _spelled_out(self, run: Sequence_) -> list[Sequence_]:
+        """Return the ways to choose between all that is glued together."""
+        options = [self._options(atom) for atom in run]
+        count = 1
+        for option in options:
+            count *= len(option)
+        if count > MOST_VARIANTS:
+            raise TooManyWaysError(f"{count:,} ways")
+        return [tuple(itertools.chain(*way)) for way in itertools.product(*options)]
+
+    def _options(self, atom: Atom) -> Sequence[Sequence_]:
+        match atom:
+            case Group(alternatives):
+                return alternatives
+            case RuleReference(name):
+                return [self.rules(name)]
+            case Permutation():
+                return _orders(atom)
+            case _:
+                return [(atom,)]
+
+    def _item(self, atom: Atom) -> Iterator[Item]:
+        match atom:
+            case Letters(text):
+                yield _words(text)
+            case Space():
+                pass
+            case ListReference():
+                yield self.say_list(atom)
+            case RuleReference():
+                said = self.say_rule(atom)
+                if isinstance(said, tuple):
+                    yield from self._choice([said])
+                else:
+                    yield said
+            case Group(alternatives):
+                yield from self._choice(alternatives)
+            case Permutation():
+                yield from self._choice(_orders(atom))
+
+    def _choice(self, sequences: Iterable[Sequence_]) -> Iterator[Item]:
+        ways: dict[tuple[Item, ...], None] = {}
+        never: NeverSaidError | None = None
+        for sequence in sequences:
+            try:
+                utterance = self.utterance(sequence)
+            except NeverSaidError as error:
+                never = error
+                continue
+            for way in _flat(utterance):
+                ways.setdefault(way)
+        if not ways and never is not None:
+            raise never
+        said = [way for way in ways if way]
+        if not said:
+            return
+        items = (Choice(tuple(said)),) if len(said) > 1 else said[0]
+        if () in ways:
+            yield Optional(items)
+        else:
+            yield from items
+
+
+def _flat(utterance: tuple[Item, ...]) -> Iterator[tuple[Item, ...]]:
+    """Yield the alternatives of what is nothing but a choice."""
+    match utterance:
+        case (Choice(alternatives),):
+            yield from alternatives
+        case (Optional((Choice(alternatives),)),):
+            yield from alternatives
+            yield ()
+        case (Optional(items),):
+            yield items
+            yield ()
+        case _:
+            yield utterance
+
+
+def _edge_of(character: str) -> str:
+    if UNSPACED.match(character):
+        return "space"
+    return "apostrophe" if character == "'" else "letter"
+
+
+def _either(edges: Iterable[_Edges]) -> _Edges:
+    known = list(edges)
+    return _Edges(
+        frozenset().union(*(e.left for e in known)),
+        frozenset().union(*(e.right for e in known)),
+        any(e.may_be_empty for e in known),
+    )
+
+
+def _first(edges: Iterable[tuple[frozenset[str], bool]]) -> frozenset[str]:
+    """Return how the first of some parts begins, or the next where that may be empty."""
+    found: frozenset[str] = frozenset()
+    for edge, may_be_empty in edges:
+        found |= edge
+        if not may_be_empty:
+            return found
+    return found | {"space"}
+
+
+def _with_whole_letters(sequence: Sequence_) -> list[Atom]:
+    """Return a sequence with letters beside each other joined, and those before a list marked."""
+    atoms: list[Atom] = []
+    for atom in sequence:
+        last = atoms[-1] if atoms else None
+        if isinstance(atom, Letters) and isinstance(last, Letters):
+            atoms[-1] = Letters(last.text + atom.text)
+        else:
+            atoms.append(atom)
+    for place, (atom, after) in enumerate(itertools.pairwise(atoms)):
+        if isinstance(atom, Letters) and isinstance(after, ListReference):
+            is_open = _edge_of(atom.text[-1]) == "letter" and not atom.text.endswith("~")
+            atoms[place] = Letters(f"{atom.text}~") if is_open else atom
+    return atoms
+
+
+def _orders(permutation: Permutation) -> list[Sequence_]:
+    if len(permutation.parts) > _MOST_PARTS:
+        raise TooManyWaysError(f"a permutation of {len(permutation.parts)} parts")
+    return [
+        tuple(itertools.chain(*((SPACE, *part, SPACE) for part in order)))
+        for order in itertools.permutations(permutation.parts)
+    ]
+
+
+def _words(text: str) -> QuotedWords:
+    """Return letters as words, those of scripts without spaces apart."""
+    bare = text.removesuffix("~")
+    is_closed = bare[:1] in _PUNCTUATION or (bare[-1:] in _PUNCTUATION and bare[-1:] != "")
+    if bare and is_closed and not _DOTTED.fullmatch(bare):
+        raise NeverSaidError(f"{bare!r} has punctuation at its end, which hassil takes away")
+    text = f"{bare} ~" if text.endswith("~") else text
+    return QuotedWords((PlainWords(" ".join(UNSPACED.sub(r" \1 ", text).split())),))
+
+
+def _joined(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield items with quoted words beside each other in one pair of quotes."""
+    waiting: QuotedWords | None = None
+    for item in items:
+        if isinstance(item, QuotedWords):
+            waiting = QuotedWords((*waiting.parts, *item.parts)) if waiting else item
+            continue
+        if waiting:
+            yield waiting
+            waiting = None
+        yield item
+    if waiting:
+        yield waiting

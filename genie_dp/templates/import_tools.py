@@ -1,0 +1,261 @@
+"""Importers of tools: from JSON, from OpenAPI documents, from MCP servers."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.languages import get_language
+from genie_dp.languages.calls.library import ToolLibrary, read_tools
+from genie_dp.languages.types import STRING
+from genie_dp.skills.imported import FoundTools, Note, Place, path_text
+from genie_dp.skills.openapi import read_openapi
+from genie_dp.templates.cold_start import cold_start
+from genie_dp.templates.imports import Imported, Source
+
+Json = Mapping[str, Any]
+_TOOLS, _GRAMMAR, _EVAL = "tools.json", "main.genie", "eval.tsv"
+_WHERE = re.compile(r" \((?P<path>[^()]*)\)$")
+
+
+def import_tools(source: Source) -> Imported:
+    """Return the library and the first templates of a file of tools.
+
+    Raises:
+        GenieError: mistakes in the tools (Z020 to Z028).
+    """
+    document = source.document()
+    if document is None:  # no file
+        raise GenieError(Problem("R080", f"{source.given} is no file of tools"))
+    is_json = source.given.endswith(".json")  # else mistakes have no place
+    text = source.text() if is_json else None
+    return _import(FoundTools(document, (), _places(document)), source, text)
+
+
+def import_openapi(source: Source) -> Imported:
+    """Return the library and the first templates of an OpenAPI document.
+
+    Raises:
+        GenieError: mistakes in the schemas (Z020 to Z028); R084, it has no operation.
+    """
+    document = source.document()
+    if not isinstance(document, Mapping):
+        raise GenieError(Problem("R080", f"{source.given} is no OpenAPI document"))
+    return _import(read_openapi(document), source)
+
+
+def import_server(source: Source) -> Imported:
+    """Return the library and the first templates of an MCP server.
+
+    Raises:
+        GenieError: R082, the library to ask it is missing; R083, it gives no tools; mistakes in
+            the tools.
+    """
+    from genie_dp.skills.mcp_server import read_server
+
+    document = read_server(source.given)
+    return _import(FoundTools(document, (), _places(document)), source)
+
+
+def _import(found: FoundTools, source: Source, text: str | None = None) -> Imported:
+    """Return the files of tools.
+
+    Args:
+        found: the tools.
+        source: where they are from.
+        text: what they were read from, for mistakes with places; None where it was another form.
+    """
+    text = json.dumps(found.document, ensure_ascii=False, indent=1) if text is None else text
+    library = read_tools({source.given: text}, skip_broken=source.skip_broken)
+    given = _given_tools(found.document)
+    if not given:
+        hint = "expected tools, or operations under paths"
+        raise GenieError(Problem("R084", f"{source.given} has no tool", hint=hint))
+    notes = [*found.notes, *_of_schemas(library, found)]
+    cold = cold_start(library, found.places)
+    tools, guesses = _canonical_tools(library, given, found.places)
+    notes += guesses
+    files = {
+        _TOOLS: tools,
+        _GRAMMAR: cold.text,
+    }
+    examples, problems = _examples(library, given, found.places)
+    if examples:
+        rows = enumerate(examples, 1)
+        files[_EVAL] = "".join(f"E{i}\t{said}\t{program}\n" for i, (said, program) in rows)
+    counts = {
+        "tools": len(library.tools),
+        "parameters": sum(len(tool.parameters) for tool in library.tools.values()),
+        "templates": cold.count,
+        "tools without templates": len(library.tools) - len(cold.said),
+        "examples": len(examples),
+    }
+    return Imported(
+        files,
+        (*notes, *problems, *cold.notes),
+        skills=_TOOLS,
+        grammar=_GRAMMAR,
+        counts={what: number for what, number in counts.items() if number},
+        eval=_EVAL if examples else "",
+    )
+
+
+def _tool_lists(document: Any) -> Iterator[tuple[Place, Any]]:
+    """Yield the tools of a document, and where they stand."""
+    if isinstance(document, Mapping):
+        for key in ("tools", "functions"):
+            if isinstance(document.get(key), list):
+                yield from (((key, i), tool) for i, tool in enumerate(document[key]))
+                return
+        yield (), document
+    elif isinstance(document, list):
+        yield from (((i,), tool) for i, tool in enumerate(document))
+
+
+def _named_tools(document: Any) -> Iterator[tuple[Place, str, Json]]:
+    for place, tool in _tool_lists(document):
+        inner = tool.get("function") if isinstance(tool, Mapping) else None
+        one = inner if isinstance(inner, Mapping) else tool
+        if isinstance(one, Mapping) and isinstance(one.get("name"), str):
+            yield place, one["name"], one
+
+
+def _places(document: Any) -> dict[str, Place]:
+    return {name: place for place, name, _ in _named_tools(document)}
+
+
+def _given_tools(document: Any) -> dict[str, Json]:
+    return {name: tool for _, name, tool in _named_tools(document)}
+
+
+def _of_schemas(library: ToolLibrary, found: FoundTools) -> Iterator[Note]:
+    """Yield notes on what was said when the tools were read."""
+    names = {path_text(("tools", i)): n for i, n in enumerate(_given_tools(found.document))}
+    for name in _given_tools(found.document):
+        if name not in library.tools:
+            place = path_text(found.places.get(name, ()))
+            yield Note(place, f"the tool {name}: its schema has a mistake", "left out")
+    for skipped in library.skipped:
+        for problem in skipped.problems:
+            yield Note(*_moved(problem, names, found.places), "left out")
+    for problem in library.warnings:
+        is_passed_on = "not checked" in problem.message
+        sort = "not checked" if is_passed_on else "left out"
+        yield Note(*_moved(problem, names, found.places), sort)  # type: ignore[arg-type]
+
+
+def _moved(
+    problem: Problem, names: Mapping[str, str], places: Mapping[str, Place]
+) -> tuple[str, str]:
+    """Return where a mistake stands in the source, and what it says."""
+    match = _WHERE.search(problem.message)
+    path = re.sub(r"\[(\d+)\]", r".\1", match["path"]) if match else ""
+    text = f"{_WHERE.sub('', problem.message)} [{problem.code}]"
+    head = ".".join(path.split(".")[:2])
+    if head in names and names[head] in places:
+        rest = path.split(".")[2:]
+        return path_text((*places[names[head]], *rest)), text
+    return path, text
+
+
+def _canonical_tools(
+    library: ToolLibrary, given: Mapping[str, Json], places: Mapping[str, Place]
+) -> tuple[str, list[Note]]:
+    """Return the one file that has the tools of a library, in MCP's shape, and notes.
+
+    Nothing in it refers to other parts. Of a plain text whose description names examples these are
+    its `examples`, from which values are drawn.
+    """
+    notes: list[Note] = []
+    tools: list[Json] = []
+    for tool in library.tools.values():
+        others = given.get(tool.name, {})
+        none = {"type": "object", "properties": {}, "additionalProperties": tool.others is not None}
+        schema: dict[str, Any] = dict(tool.schema or none)
+        if isinstance(schema.get("properties"), Mapping):
+            schema["properties"] = properties = dict(schema["properties"])
+            for parameter in tool.parameters:
+                found = examples_in(parameter.description)
+                is_plain = parameter.type.type == STRING and not parameter.examples
+                if found and is_plain and parameter.name in properties:
+                    part = {**properties[parameter.name], "examples": list(found)}
+                    properties[parameter.name] = part
+                    path = (*places.get(tool.name, ()), "parameters", parameter.name)
+                    text = f"values from the description: {', '.join(found)}"
+                    notes.append(Note(path_text(path), text))
+        shown: dict[str, Any] = {"name": tool.name, "description": tool.description}
+        shown["inputSchema"] = schema
+        if tool.result_schema:
+            shown["outputSchema"] = tool.result_schema
+        if tool.is_query:
+            shown["annotations"] = {"readOnlyHint": True}
+        shown |= {key: others[key] for key in ("_meta", "examples") if others.get(key)}
+        tools.append(shown)
+    entities = {kind: list(names.values) for kind, names in library.entity_types.items()}
+    whole = {"entities": entities, "tools": tools} if entities else {"tools": tools}
+    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n", notes
+
+
+_EXAMPLES = re.compile(
+    r"(?:\be\.g\.|\bfor example\b|\bfor instance\b|\bsuch as\b|\bexamples?:)[:,]?\s*",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"'([^'\n]{1,40})'(?!\w)|\"([^\"\n]{1,40})\"|`([^`\n]{1,40})`")
+_END = re.compile(r"[()\n;]|\.(?:\s|$)")
+
+
+def examples_in(description: str) -> tuple[str, ...]:
+    """Return the values that a description names as examples.
+
+    >>> examples_in("The city, e.g. San Francisco, or Paris (in English)")
+    ('San Francisco', 'Paris')
+    >>> examples_in("A stock symbol (for example 'AAPL' or 'MSFT')."), examples_in("A city.")
+    (('AAPL', 'MSFT'), ())
+    """
+    match = _EXAMPLES.search(description)
+    if match is None:
+        return ()
+    rest = _END.split(description[match.end() :], maxsplit=1)[0]
+    quoted = [next(filter(None, groups)) for groups in _QUOTED.findall(rest)]
+    parts = quoted or re.split(r",\s*(?:or\s+|and\s+)?|\s+or\s+|\s+and\s+", rest)
+    found = (part.strip(" .'\"") for part in parts)
+    kept = [p for p in found if p and p.lower() not in ("etc", "...") and len(p.split()) <= 4]
+    return tuple(dict.fromkeys(kept)) if quoted or len(kept) == len(parts) else ()
+
+
+# --------------------------------------------------------------------------------- examples
+
+
+def _examples(
+    library: ToolLibrary, given: Mapping[str, Json], places: Mapping[str, Place]
+) -> tuple[list[tuple[str, str]], list[Note]]:
+    """Return the sentences that tools have as examples, with their programs, and notes.
+
+    An example is `{"utterance": "dim the lights", "arguments": {"level": 20}}`.
+    """
+    language = get_language(library.language)
+    rows: list[tuple[str, str]] = []
+    notes: list[Note] = []
+    for name, tool in given.items():
+        examples = tool.get("examples")
+        if name not in library.tools or not isinstance(examples, Sequence):
+            continue
+        for index, example in enumerate(examples):
+            place = path_text((*places.get(name, ()), "examples", index))
+            said = example.get("utterance") if isinstance(example, Mapping) else None
+            if not isinstance(said, str) or not said.strip():
+                notes.append(Note(place, "an example without an utterance", "left out"))
+                continue
+            call = {"name": name, "arguments": example.get("arguments", {})}
+            try:
+                program = language.canonical(language.parse(json.dumps(call)), library)
+                problems = language.check(program, library)
+            except GenieError as error:
+                problems = list(error.problems)
+            if problems:
+                why = f"the example {said!r}: {problems[0].message}"
+                notes.append(Note(place, why, "left out"))
+                continue
+            rows.append((" ".join(said.split()), language.tokens(program, library)))
+    return rows, notes

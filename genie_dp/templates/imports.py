@@ -1,0 +1,398 @@
+"""Libraries and templates from where skills already live: the kinds of sources.
+
+A kind is a line of KINDS: its name, how its sources are known, and the function that reads one. It
+returns files, and notes on what was guessed and what could not be said. All of it is written into a
+folder that a person goes on editing.
+"""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.languages.calls.library import SCHEMAS
+from genie_dp.languages.library import Library
+from genie_dp.run.stage import Result
+from genie_dp.skills.imported import Note
+from genie_dp.templates.skeletons import write_files
+from genie_dp.texts import read_text
+
+REVIEW, PROJECT = "REVIEW.md", "genie.yaml"
+_YAML = (".yaml", ".yml")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Something to import, as a person names it: a file, a folder, a URL or a command.
+
+    Attributes:
+        given: its words.
+        locale: the language of what people say, where a source has several.
+        skip_broken: leave parts with mistakes out, and name them.
+    """
+
+    given: str
+    locale: str = "en"
+    skip_broken: bool = False
+    _read: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def path(self) -> Path | None:
+        """Return the file or folder; None for what is none."""
+        return Path(self.given) if Path(self.given).exists() else None
+
+    @property
+    def is_url(self) -> bool:
+        """Tell whether it is an address of the web."""
+        return self.given.startswith(("http://", "https://"))
+
+    def text(self) -> str:
+        """Return the text of a file; "" for what is none."""
+        path = self.path
+        if path is None or not path.is_file():
+            return ""
+        if "text" not in self._read:
+            self._read["text"] = read_text(path)
+        text: str = self._read["text"]
+        return text
+
+    def document(self) -> Any:
+        """Return what a file in JSON or YAML holds; None for other sources.
+
+        Raises:
+            GenieError: R081, it is neither.
+        """
+        path = self.path
+        if path is None or path.suffix not in (".json", *_YAML):
+            return None
+        if "document" not in self._read:
+            read = _read_yaml if path.suffix in _YAML else _read_json
+            self._read["document"] = read(self.text(), str(path))
+        return self._read["document"]
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What is made of a source.
+
+    Attributes:
+        files: name -> text, in the folder that is written. REVIEW.md is made of the notes, and
+            genie.yaml of `skills` and `grammar`.
+        notes: in the order of the source.
+        skills, grammar: the names of the library's and the templates' files.
+        counts: what -> how many, such as {"tools": 12}, to be shown.
+        eval: the name of a file of sentences with their programs; "" where there is none.
+    """
+
+    files: Mapping[str, str]
+    notes: tuple[Note, ...]
+    skills: str = "tools.json"
+    grammar: str = "main.genie"
+    counts: Mapping[str, int] = field(default_factory=dict)
+    eval: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceKind:
+    """A kind of sources.
+
+    Attributes:
+        name: of the kind.
+        what: in words.
+        recognizes: tells whether a source is of this kind; the first kind of KINDS that says so is
+            taken.
+        importer: "module:function" of `(Source) -> Imported`, imported when it is needed.
+    """
+
+    name: str
+    what: str
+    recognizes: Callable[[Source], bool]
+    importer: str
+
+
+def _is_openapi(source: Source) -> bool:
+    document = source.document()
+    return isinstance(document, Mapping) and bool({"openapi", "swagger"} & document.keys())
+
+
+def _is_tools(source: Source) -> bool:
+    document = source.document()
+    if not isinstance(document, Mapping):
+        return isinstance(document, list)
+    is_one = "name" in document and {"description", *SCHEMAS} & document.keys()
+    return bool(is_one or {"tools", "functions", "function"} & document.keys())
+
+
+def _is_server(source: Source) -> bool:
+    if source.is_url:
+        return True
+    first = source.given.split(" ")[0]
+    return source.path is None and (" " in source.given or shutil.which(first) is not None)
+
+
+def _is_home_assistant(source: Source) -> bool:
+    path = source.path
+    if path is not None and path.is_dir():
+        return (path / "sentences").is_dir()
+    document = source.document()
+    return isinstance(document, Mapping) and {"intents", "language"} <= document.keys()
+
+
+KINDS: tuple[SourceKind, ...] = (
+    SourceKind(
+        "home-assistant",
+        "sentence templates of Home Assistant: their folder, or the merged file of a language",
+        _is_home_assistant,
+        "genie_dp.templates.home_assistant:import_home_assistant",
+    ),
+    SourceKind(
+        "openapi", "an OpenAPI document, in JSON or YAML", _is_openapi,
+        "genie_dp.templates.import_tools:import_openapi",
+    ),
+    SourceKind(
+        "tools", "a list of tools in JSON: OpenAI, Anthropic, MCP", _is_tools,
+        "genie_dp.templates.import_tools:import_tools",
+    ),
+    SourceKind(
+        "mcp", "an MCP server: its URL, or the command that starts it", _is_server,
+        "genie_dp.templates.import_tools:import_server",
+    ),
+)  # fmt: skip
+
+
+def kind_of(source: Source, name: str | None = None) -> SourceKind:
+    """Return the kind of a source, or the one of that name.
+
+    Raises:
+        GenieError: R080, there is no such source, or it is of no kind.
+    """
+    if name is not None:
+        for kind in KINDS:
+            if kind.name == name:
+                return kind
+        names = [kind.name for kind in KINDS]
+        hint = did_you_mean(name, names) or f"kinds are {', '.join(names)}"
+        raise GenieError(Problem("R080", f"unknown kind of source {name!r}", hint=hint))
+    for kind in KINDS:
+        if kind.recognizes(source):
+            return kind
+    known = "; ".join(kind.what for kind in KINDS)
+    is_there = source.path is not None
+    trouble = "is nothing that can be imported" if is_there else "is no file and no command"
+    message = f"{source.given} {trouble}"
+    raise GenieError(Problem("R080", message, hint=f"sources are: {known}"))
+
+
+def import_source(source: Source, *, kind: str | None = None) -> Imported:
+    """Return what is made of a source.
+
+    Args:
+        source: what to import.
+        kind: the name of its kind; None for what it is.
+
+    Raises:
+        GenieError: R080, of no kind; or what its importer says.
+    """
+    module, _, name = kind_of(source, kind).importer.partition(":")
+    importer: Callable[[Source], Imported] = getattr(import_module(module), name)
+    return importer(source)
+
+
+def is_foreign(given: Path | str) -> bool:
+    """Tell whether a library can be had from a source only by importing it: no file has it."""
+    source = Source(str(given))
+    path = source.path
+    if path is None:
+        return source.is_url or " " in source.given
+    if path.suffix in _YAML:
+        return True
+    return path.suffix == ".json" and _is_openapi(source)
+
+
+def library_of(source: Source, *, kind: str | None = None) -> Library:
+    """Return the library of a source, without a folder that holds it.
+
+    Raises:
+        GenieError: as `import_source`, and mistakes in what was made.
+    """
+    from genie_dp.languages.calls.library import read_tools
+
+    imported = import_source(source, kind=kind)
+    return read_tools({source.given: imported.files[imported.skills]})
+
+
+@dataclass(frozen=True, slots=True)
+class ImportResult(Result):
+    """A folder that was written.
+
+    Attributes:
+        folder: where it is.
+        imported: what is in it.
+    """
+
+    folder: Path
+    imported: Imported
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a person."""
+        counts = ", ".join(f"{count:,} {what}" for what, count in self.imported.counts.items())
+        yield f"wrote {self.folder}: {counts}"
+        left_out = sum(note.sort == "left out" for note in self.imported.notes)
+        if left_out:
+            yield f"  {left_out:,} things are left out: {self.folder / REVIEW}"
+        yield f"go on with: read {self.folder / REVIEW}, then"
+        yield f"  cd {self.folder}"
+        yield "  genie-dp check"
+        yield "  genie-dp run"
+
+
+def run(
+    source: Source,
+    output: Path,
+    *,
+    kind: str | None = None,
+    files: Mapping[str, str] | None = None,
+) -> ImportResult:
+    """Import a source into a new folder.
+
+    Args:
+        source: what to import.
+        output: the folder.
+        kind: the name of the source's kind; None for what it is.
+        files: what else is to lie in the folder, such as a schema for editors.
+
+    Raises:
+        GenieError: as `import_source`; R032, the folder exists.
+    """
+    if output.exists():
+        write_files(output, {})  # says so before anything is read
+    imported = import_source(source, kind=kind)
+    own = {PROJECT: project_text(imported), REVIEW: review_text(source, imported)}
+    write_files(output, {**own, **(files or {}), **imported.files})
+    return ImportResult(output, imported)
+
+
+_PROJECT = """\
+# yaml-language-server: $schema=genie.schema.json
+# What is made of the library, in order: `genie-dp run`. docs/projects.md has all settings.
+skills: {skills}
+grammar: {grammar}
+output: build
+jobs: 2
+stages:
+  pairs: {{synthesize: {{size: 5000, max_depth: 3, seed: 1}}}}
+  rows: {{augment: {{general: 0.7, quoted: 0.02, seed: 1}}, of: pairs}}
+  parser: {{train: {{steps: 1000, seed: 1}}, of: rows}}
+"""
+_RESULT = "  result: {{evaluate: {{rows: {eval}}}, of: parser}}\n"
+
+
+def project_text(imported: Imported) -> str:
+    """Return the genie.yaml of what was imported."""
+    text = _PROJECT + (_RESULT if imported.eval else "")
+    return text.format(skills=imported.skills, grammar=imported.grammar, eval=imported.eval)
+
+
+_SORTS = {
+    "left out": "Left out",
+    "changed": "Changed",
+    "not checked": "Not checked",
+    "guess": "Guessed",
+}
+_MEANINGS = {
+    "left out": "The source has it, and what was written has not.",
+    "changed": "It is said in another way than in the source.",
+    "not checked": "The schemas say it, and calls need not obey.",
+    "guess": "The source does not say it. Read these, and mend them in the files.",
+}
+
+
+def review_text(source: Source, imported: Imported) -> str:
+    """Return REVIEW.md: everything that a person should look at, by sort, with its place."""
+    lines = [
+        f"# To be reviewed: {source.given}",
+        "",
+        "Made once by `genie-dp import`; nothing reads this file. Places are those of the source.",
+    ]
+    for sort, title in _SORTS.items():
+        notes = [note for note in imported.notes if note.sort == sort]
+        if notes:
+            lines += ["", f"## {title} ({len(notes)})", "", _MEANINGS[sort], ""]
+            lines += [f"- `{note.path or '.'}`: {note.text}" for note in notes]
+    if not imported.notes:
+        lines += ["", "Nothing was guessed or left out."]
+    return "\n".join(lines) + "\n"
+
+
+# -------------------------------------------------------------------------------- documents
+
+
+def _read_json(text: str, file: str) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError:
+        span = Span(file, 1, 1, 1, 2)
+        message = "not JSON that can be read: brackets too deep in each other"
+        raise GenieError(Problem("R081", message, span), sources={file: text}) from None
+    except json.JSONDecodeError as error:
+        span = Span(file, error.lineno, error.colno, error.lineno, error.colno + 1)
+        problem = Problem("R081", f"not JSON: {error.msg}", span, stage="syntax")
+        raise GenieError(problem, sources={file: text}) from None
+
+
+def _read_yaml(text: str, file: str) -> Any:
+    import yaml
+
+    try:
+        return _plain(yaml.load(text, Loader=_loader()), (), count())  # noqa: S506  # a safe loader
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        span = Span(file, line, column, line, column + 1)
+        problem = Problem("R081", f"not YAML: {error.problem}", span, stage="syntax")
+        raise GenieError(problem, sources={file: text}) from None
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        message = f"not YAML that can be read: {str(error).splitlines()[0]}"
+        raise GenieError(Problem("R081", message, Span(file, 1, 1, 1, 2)),
+                         sources={file: text}) from None  # fmt: skip
+
+
+def _loader() -> Any:
+    """Return a safe loader that leaves dates as texts, as JSON has them."""
+    import yaml
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        pass
+
+    resolvers = Loader.yaml_implicit_resolvers
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in found if not tag.endswith(":timestamp")]
+        for first, found in resolvers.items()
+    }
+    return Loader
+
+
+_MOST_VALUES = 500_000  # lists and maps of a document, what anchors stand for written out
+
+
+def _plain(value: Any, above: tuple[int, ...], counted: Iterator[int]) -> Any:
+    """Return a value with texts as its keys; one that holds itself is an error."""
+    if not isinstance(value, Mapping | list):
+        return value
+    if id(value) in above:
+        raise ValueError("an anchor holds itself")
+    if next(counted) > _MOST_VALUES:
+        raise ValueError(f"more than {_MOST_VALUES:,} values, with what anchors stand for")
+    inside = (*above, id(value))
+    if isinstance(value, Mapping):
+        return {_key(key): _plain(part, inside, counted) for key, part in value.items()}
+    return [_plain(part, inside, counted) for part in value]
+
+
+def _key(key: Any) -> str:
+    return key if isinstance(key, str) else json.dumps(key)
