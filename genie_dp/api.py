@@ -234,7 +234,8 @@ def augment(
     weighs = _prior(prior)
     own = None
     if values is not None:
-        own = read_own_lists(values, skills if isinstance(skills, SkillLibrary) else SkillLibrary())
+        owner = skills if isinstance(skills, SkillLibrary) else SkillLibrary()
+        own = read_own_lists(values, owner, language=config.place.words.spelled)
     given = [rows_of(one) for one in rows]
     name = language or skills.language
 

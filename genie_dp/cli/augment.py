@@ -117,7 +117,7 @@ def command(
     weighs = load_prior(prior) if prior else None
     private = {} if list_values or preview_number else told_private(inputs)
     library = load_library_of(language, skills, skip_broken=skip_broken)
-    own = _own_lists(values, library)
+    own = _own_lists(values, library, config.place.words.spelled)
     if list_values:
         _show_lists(library, own, widen=widen)
         return
@@ -137,7 +137,7 @@ def command(
     show(result)
 
 
-def _own_lists(values: Path | None, library: Library) -> "OwnLists | None":
+def _own_lists(values: Path | None, library: Library, language: str) -> "OwnLists | None":
     """Return the lists of --values; what is odd in them is told."""
     from genie_dp.augment.datasets import read_own_lists
     from genie_dp.cli.output import show_problems
@@ -145,7 +145,8 @@ def _own_lists(values: Path | None, library: Library) -> "OwnLists | None":
 
     if values is None:
         return None
-    own = read_own_lists(values, library if isinstance(library, SkillLibrary) else SkillLibrary())
+    owner = library if isinstance(library, SkillLibrary) else SkillLibrary()
+    own = read_own_lists(values, owner, language=language)
     show_problems(own.warnings, own.sources)
     return own
 
