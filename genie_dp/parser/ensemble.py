@@ -359,4 +359,5 @@ def _card(ensemble: _Ensemble, name: str, licence: str) -> Card:
         spent=Spent(**{**spent, "not_covered": tuple(spent["not_covered"])}) if spent else None,
         members=tuple(member.line() for member in ensemble.members),
         encoder=ensemble.saved.encoder,
+        spoken=files.locale_in(first.folder, first.facts).words.spelled,
     )

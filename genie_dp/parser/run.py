@@ -604,6 +604,7 @@ def _card(job: _Run, material: "Material", trained: "Trained", curves: Path | No
         curves=curves.name if curves else "",
         start=job.start.folder.name if job.start else "",
         encoder=job.encoder,
+        spoken=locale(config).words.spelled,
     )
 
 

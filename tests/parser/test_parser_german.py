@@ -87,6 +87,7 @@ def test_the_folder_has_the_words_and_a_reply_is_german(folder):
     assert (folder / "parser" / "words.txt").exists()
     facts = json.loads((folder / "parser" / "config.json").read_text())["parser"]
     assert facts["locale"]["language"] == "words.txt"
+    assert "\nlanguage: de\n" in (folder / "parser" / "README.md").read_text()
     parser = parser_of(folder)
     assert parser.use.locale.words.spelled == "de"
     (reply,) = parser.parse(["stelle die heizung im bad auf 19,5 grad"])
