@@ -149,6 +149,32 @@ _KINDS = {
     for one in fields(Words)
     if "kind" in one.metadata
 }
+# Section -> what each of its values, or lines, has to be, and that in words.
+_SHAPES = {
+    "keys": (r".+ = .+", "KEY = KEYS"),
+    "commands": (r".*\{\}.*", "{} for the command"),
+    "not given": (r".*\{\}.*", "{} for the command"),
+    "opposites": (r"\S+ = \S+ \S+(?: *, *\S+ \S+)*", "SIGN = WORD OPPOSITE, WORD OPPOSITE .."),
+    "places": (r".+ = (?:home|work|current_location)", "home, work or current_location"),
+    "signs": (r"(?:decimal|thousands) = [.,]", "decimal or thousands = . or ,"),
+    "numbers": (r".+ = -?\d+(?:\.\d+)?", "a number such as 1.5"),
+    "amounts": (r".+ = \d+(?:\.\d+)? \w+", "a number and a unit, such as 30 min"),
+    "times": (r".+ = (?:H(?:[+-]\d\d?)?:(?:M|60-M|\d\d)|\d\d?:\d\d)", "a time such as H-1:30"),
+    "days": (r".+ = -?\d+", "a number of days"),
+    "dates": (r".+ = -?\d+", "a number of days"),
+}
+# What [locale] may say.
+_HOUR = (r"[1-9]|1\d|2[0-3]", "an hour from 1 to 23")
+_USUAL = {
+    "region": ("[A-Z]{2}", "two capital letters, such as GB"),
+    "currency": ("[a-z]{3}", "the code of a currency in lower case, such as gbp"),
+    "temperature": ("[CF]", "C or F"),
+    "day_first": ("true|false", "true or false"),
+    "language": ("[a-z]{2,3}", "the letters of a language, such as de"),
+    **dict.fromkeys(_NUMBERS, _HOUR),
+}
+# A section has as many lines, if it has any.
+_LINES = {"months": 12, "weekdays": 7}
 _HEADING = re.compile(r"\[([^\[\]]*)\]")
 _CHOICE = re.compile(r"\(([^()]*)\)")
 
@@ -213,6 +239,29 @@ class _WordsReader:
                 self.tell(f"{name!r} has capitals", number, line, "sentences are in lower case")
             elif name:
                 section[name.strip()] = value.strip()
+                self._check_shape(item, number, line)
+
+    def _check_shape(self, item: str, number: int, line: str) -> None:
+        """Tell of a line that its section cannot use."""
+        name = next(reversed(self.read))
+        pattern, expected = _SHAPES.get(name, (".*", ""))
+        if name == "locale":
+            setting, _, item = map(str.strip, item.partition(" = "))
+            if setting not in _USUAL:
+                hint = did_you_mean(setting, _USUAL) or f"settings: {', '.join(_USUAL)}"
+                self.tell(f"unknown setting {setting!r}", number, line, hint)
+                return
+            pattern, expected = _USUAL[setting]
+        if not re.fullmatch(pattern, item.strip()):
+            hint = "docs/locales.md has all sections"
+            self.tell(f"expected {expected}, got {item!r}", number, line, hint)
+
+    def check_lines(self) -> None:
+        """Tell of sections with too few or too many lines."""
+        for name, count in _LINES.items():
+            found = len(self.read.get(name, ()))
+            if found not in (0, count):
+                self.tell(f"expected {count} lines of {name}, got {found}", 1, "", "one for each")
 
 
 def _is_pattern(name: str) -> bool:
@@ -231,6 +280,7 @@ def read_words(file: Path | str, *, language: str) -> Words:
     text = read_text(file, code="R060")
     reader = _WordsReader(str(file))
     reader.read_lines(text)
+    reader.check_lines()
     if reader.problems:
         raise GenieError(reader.problems, sources={str(file): text})
     made: dict[str, Any] = {}

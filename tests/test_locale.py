@@ -109,6 +109,25 @@ def test_mistakes_in_a_file_of_words_have_their_lines(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[locale]\nregion = it", "expected two capital letters, such as GB, got 'it'"),
+        ("[locale]\nregoin = IT", "unknown setting 'regoin'"),
+        ("[locale]\nnight = 24", "expected an hour from 1 to 23, got '24'"),
+        ("[times]\nH uhr = H-1", "expected a time such as H-1:30, got 'H uhr = H-1'"),
+        ("[numbers]\nzwo = two", "expected a number such as 1.5, got 'zwo = two'"),
+        ("[amounts]\nhalbe = 30", "expected a number and a unit, such as 30 min, got 'halbe = 30'"),
+        ("[not given]\nnever", "expected {} for the command, got 'never'"),
+        ("[signs]\ndecimal = x", "expected decimal or thousands = . or ,, got 'decimal = x'"),
+        ("[weekdays]\nmo\ndi", "expected 7 lines of weekdays, got 2"),
+    ],
+)
+def test_what_a_section_cannot_use_is_a_mistake(tmp_path, text, told):
+    ((code, _, message),) = problems(tmp_path, text)
+    assert (code, message) == ("R060", told)
+
+
 def test_a_file_of_somebodys_own_is_a_language(tmp_path):
     path = tmp_path / "it.txt"
     path.write_text("[locale]\nregion = IT\nlanguage = it\n[articles]\nil la un una\n")

@@ -290,7 +290,7 @@ def _fill_start(sentence: Carrier, words: list[str], rng: Random) -> None:
     is_polite = any(tokens[: len(x)] == x for x in map(_split, known.polite_starts))
     is_request = rng.random() < 0.7 and not is_polite and sentence.speech.is_command(tokens)
     start = _one_of(known.requests if is_request else known.greetings, rng)
-    words[0] = f"{start} {words[0]}".rstrip()
+    words[0] = f"{start} {words[0]}".strip()
 
 
 def _split(phrase: str) -> tuple[str, ...]:
@@ -301,18 +301,18 @@ def _fill_end(sentence: Carrier, words: list[str], rng: Random) -> None:
     known, tokens, last = sentence.speech.words, sentence.tokens, len(words) - 1
     if not set(known.thanks).isdisjoint(tokens):
         if words[0] == tokens[0]:
-            words[0] = f"{_one_of(known.greetings, rng)} {words[0]}"
+            words[0] = f"{_one_of(known.greetings, rng)} {words[0]}".lstrip()
         return
     ending = _one_of(_endings(sentence, words[0], rng), rng)
-    please = known.pleases[0]
-    if (please in tokens or please in words[0]) and ending in known.pleases:
-        ending = known.thanks[-1]
+    please = (*known.pleases, "")[0]
+    if ending in known.pleases and (please in tokens or please in words[0]):
+        ending = (*known.thanks, "")[-2 if known.thanks else -1]
     if tokens[last] == "?" and ending in known.after_questions:  # "is it on ? thanks"
-        words[last] = f"{words[last]} {ending}".lstrip()
+        words[last] = f"{words[last]} {ending}".strip()
     elif tokens[last] in PUNCTUATION and last:  # "..., please ."
-        words[last] = f"{ending} {words[last]}".rstrip()
+        words[last] = f"{ending} {words[last]}".strip()
     else:
-        words[last] = f"{words[last]} {ending}".lstrip()
+        words[last] = f"{words[last]} {ending}".strip()
 
 
 def _endings(sentence: Carrier, first: str, rng: Random) -> Sequence[str]:
@@ -330,7 +330,8 @@ def _endings(sentence: Carrier, first: str, rng: Random) -> Sequence[str]:
 
 
 def _one_of(phrases: Sequence[str], rng: Random) -> str:
-    return phrases[int(rng.random() * len(phrases))]
+    share = rng.random()
+    return phrases[int(share * len(phrases))] if phrases else ""
 
 
 def _hesitate(sentence: Carrier, words: list[str], rng: Random) -> None:
@@ -339,9 +340,7 @@ def _hesitate(sentence: Carrier, words: list[str], rng: Random) -> None:
         _fill_end(sentence, words, rng)
         return
     position = gaps[int(rng.random() * len(gaps))]
-    words[position] = (
-        f"{_one_of(sentence.speech.words.hesitations, rng)} {words[position]}".rstrip()
-    )
+    words[position] = f"{_one_of(sentence.speech.words.hesitations, rng)} {words[position]}".strip()
 
 
 # ------------------------------------------------------------------------- typing errors

@@ -138,5 +138,7 @@ def _damaged(lexicon: Lexicon, rng: Random) -> Iterator[str]:
             rest = [word for word in sentence if word not in telling]
             if telling and not all(map(is_slot, rest)):
                 yield " ".join(rest)
-        elif sentence[0] in words.verbs or sentence[0] not in words.function_words:
+        elif words.not_given and (
+            sentence[0] in words.verbs or sentence[0] not in words.function_words
+        ):
             yield rng.choice(words.not_given).format(" ".join(sentence))

@@ -75,6 +75,20 @@ def test_german_is_noisy_without_english():
     assert not any("twenty" in sentence or "please" in sentence for sentence in said)
 
 
+def test_a_file_with_hardly_a_word_makes_little_noise(tmp_path):
+    pytest.importorskip("unicode_rbnf")
+    (tmp_path / "it.txt").write_text("[locale]\nlanguage = it\n[endings]\ngrazie\n")
+    said = set(
+        noisy(
+            ["accendi", "la", "luce", "e", "spegni", "3", "lampade", "."],
+            f"{tmp_path / 'it.txt'}",
+            200,
+        )
+    )
+    assert "accendi la luce e spegni tre lampade grazie" in said
+    assert not [sentence for sentence in said if sentence != " ".join(sentence.split())]
+
+
 def test_a_slip_makes_no_other_word_of_the_sentence():
     pytest.importorskip("unicode_rbnf")
     german, rng = speech_of("de"), Random(0)

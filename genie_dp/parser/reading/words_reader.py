@@ -223,7 +223,7 @@ class _Finder:
             match = _ATTACHED.fullmatch(s.word(at))
             share = self._digits(match[1]) if match is not None and match[2] == "%" else None
             if share is not None:
-                after = self.tables.words.percent[0]
+                after = (*self.tables.words.percent, "%")[0]
                 yield s.candidate(at, at + 1, "NUMBER", plain_digits(share), after=after)
             return
         text = plain_digits(number.value)
