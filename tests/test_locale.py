@@ -17,6 +17,7 @@ from genie_dp.locale import (
 )
 from genie_dp.number_words import spelled_numbers
 from genie_dp.project_file import read_places, read_project
+from genie_dp.templates.imports import Imported, project_text
 
 OTHERS = tuple(name for name in languages() if not words_of(name).has_grammar)
 # Sections that a stage cannot do without.
@@ -159,3 +160,9 @@ def test_a_project_says_its_language_once(tmp_path):
         read_project(file)
     (problem, *_) = caught.value.problems
     assert (problem.code, problem.span.line) == ("R051", 2)
+
+
+def test_an_imported_project_says_a_language_whose_words_are_known():
+    for language, line in (("de", "locale: de\n"), ("xx", ""), ("en", "")):
+        text = project_text(Imported({}, (), locale=language))
+        assert f"output: build\n{line}jobs" in text
