@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary, finalize
 
 from genie_dp.errors import GenieError, Problem, did_you_mean, render_problem
 from genie_dp.languages.library import Library
+from genie_dp.locale import DEFAULT, locale_from
 from genie_dp.private_prior import PriorFile, load_prior
 from genie_dp.recipe import Setting, check_names, config_of, frozen_settings
 from genie_dp.records import Example, Spent
@@ -233,7 +234,8 @@ def augment(
     weighs = _prior(prior)
     own = None
     if values is not None:
-        own = read_own_lists(values, skills if isinstance(skills, SkillLibrary) else SkillLibrary())
+        owner = skills if isinstance(skills, SkillLibrary) else SkillLibrary()
+        own = read_own_lists(values, owner, language=config.place.words.spelled)
     given = [rows_of(one) for one in rows]
     name = language or skills.language
 
@@ -247,7 +249,7 @@ def augment(
             progress=progress,
         )  # fmt: skip
         odd = [render_problem(problem, own.sources) for problem in own.warnings] if own else []
-        return replace(result, notes=(*odd, *private.lines()))
+        return replace(result, notes=(*result.notes, *odd, *private.lines()))
 
     return Rows(
         None, "augmented", sources=[name for one in given for name in one.sources], save=save
@@ -421,6 +423,7 @@ def explain(
     sentence: str,
     grammar: Inputs | Paths = SHIPPED,
     *,
+    locale: str = DEFAULT,
     names: Mapping[str, Sequence[str]] | None = None,
 ) -> "Explanation":
     """Return how the templates derive a sentence, with every program it has, or what is missing.
@@ -428,6 +431,7 @@ def explain(
     Args:
         sentence: as people type it; placeholders may stand for values.
         grammar: what `load_grammar` returns, or its source; load it once to explain many.
+        locale: language of the sentence, or a file of its words.
         names: kind of entity -> names that belong to who speaks, such as {"room": ["carport"]};
             with other names than before the grammar is indexed anew.
 
@@ -437,8 +441,12 @@ def explain(
     """
     inputs = _grammar(grammar, SHIPPED)
     if names:
-        return _new_explainer(inputs, names).explain_in_full(sentence)
-    return _remembered(_EXPLAINERS, inputs, _new_explainer).explain_in_full(sentence)
+        return _new_explainer(inputs, locale, names).explain_in_full(sentence)
+    explainers = _EXPLAINERS.setdefault(inputs, {})
+    if locale not in explainers:
+        explainers[locale] = _new_explainer(inputs, locale)
+    explained: Explanation = explainers[locale].explain_in_full(sentence)
+    return explained
 
 
 def coverage(
@@ -520,7 +528,7 @@ def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
 
 # Indexing a grammar takes half a second: once for each that is loaded.
 _DESCRIBERS: WeakKeyDictionary[Inputs, Any] = WeakKeyDictionary()
-_EXPLAINERS: WeakKeyDictionary[Inputs, Any] = WeakKeyDictionary()
+_EXPLAINERS: WeakKeyDictionary[Inputs, dict[str, Any]] = WeakKeyDictionary()
 
 
 def _remembered(
@@ -538,9 +546,14 @@ def _new_describer(inputs: Inputs) -> "Describer":
     return Describer.from_inputs(inputs)
 
 
-def _new_explainer(inputs: Inputs, names: Mapping[str, Sequence[str]] | None = None) -> "Explainer":
+def _new_explainer(
+    inputs: Inputs, locale: str, names: Mapping[str, Sequence[str]] | None = None
+) -> "Explainer":
     from genie_dp.parser.reading.said import said_values
     from genie_dp.synthesis.explain import Explainer
 
-    values = said_values(inputs.language, inputs.library, now=datetime.now(), names=names)
+    values = said_values(
+        inputs.language, inputs.library, now=datetime.now(), locale=locale_from(locale),
+        names=names,
+    )  # fmt: skip
     return Explainer.from_inputs(inputs, values=values)

@@ -3,6 +3,7 @@
     skills: [skills]               # folders beside this file [the shipped skills]
     grammar: grammars/en           # [the shipped grammar]
     output: build                  # folder of what is made [build]
+    locale: de                     # language of the sentences [en]
     jobs: 2                        # processes that make rows [1]
     stages:
       pairs: {synthesize: {size: 20000, seed: 1}}
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.locale import ENDING, locale_from
 from genie_dp.located import Located, read_located
 from genie_dp.recipe import (
     check_names,
@@ -52,6 +54,10 @@ _KEYS: Mapping[str, Mapping[str, Any]] = {
         **_TEXTS,
     },
     "output": {"description": "Folder of what is made [build].", "type": "string"},
+    "locale": {
+        "description": "Language of the sentences, or a file of its words beside this file.",
+        "type": "string",
+    },
     "jobs": {
         "description": "Processes that make rows; what is made does not depend on it [1].",
         "type": "integer",
@@ -134,14 +140,16 @@ class ProjectFile:
         file: where it is.
         skills, grammar: folders and files, or "shipped".
         output: folder of what is made.
+        locale: language of the sentences; "" where the file names none.
         jobs: processes that make rows.
-        stages: by name, in their order.
+        stages: by name, in their order; their settings have the locale.
     """
 
     file: Path
     skills: str | list[Path]
     grammar: str | list[Path]
     output: Path
+    locale: str
     jobs: int
     stages: Mapping[str, Stage]
 
@@ -168,6 +176,7 @@ def read_project(path: str | Path = ".") -> ProjectFile:
         _paths(settings.get("skills"), file.parent),
         _paths(settings.get("grammar"), file.parent),
         file.parent / (settings.get("output") or "build"),
+        reader.locale,
         settings.get("jobs") or 1,
         stages,
     )
@@ -181,12 +190,14 @@ class Places:
         skills, grammar: folders and files; empty where the file names none.
         language: of skills that are a file of declarations; None for others.
         parser: the last one that the stages made; None where there is none yet.
+        locale: language of the sentences; None where the file names none.
     """
 
     skills: tuple[Path, ...]
     grammar: tuple[Path, ...]
     language: str | None
     parser: Path | None
+    locale: str | None
 
 
 def read_places(file: Path) -> Places:
@@ -217,6 +228,7 @@ def read_places(file: Path) -> Places:
         () if isinstance(grammar, str) else tuple(shipped_or(grammar, "grammars", "en")),
         language_of_files(folders) if folders else None,
         made[-1] if made else None,
+        reader.locale or None,
     )
 
 
@@ -299,6 +311,11 @@ def _config_class(job: str) -> type:
     return kind
 
 
+def _config_fields(job: str) -> Collection[str]:
+    """Return the names of the settings of a stage's config."""
+    return typing.get_type_hints(_config_class(job)).keys()
+
+
 def _own_settings(job: str) -> dict[str, Any]:
     """Return what a function takes beside the settings of its config, with the kinds."""
     taken = inspect.signature(_function(job)).parameters.values()
@@ -315,6 +332,7 @@ class _ProjectReader:
         self.problems: list[Problem] = []
         self.stages: dict[str, Stage] = {}
         self.has_folders = False
+        self.locale = ""
 
     def tell(self, message: str, span: Span, hint: str | None = None) -> None:
         """Add a mistake."""
@@ -330,9 +348,24 @@ class _ProjectReader:
                 self.has_folders = len(texts_of(said)) > 1
             elif key == "output" and not isinstance(said, str):
                 self.tell(f"output: expected a folder, got {said!r}", value.span)
+            elif key == "locale":
+                self._read_locale(value)
             elif key == "jobs" and not (fits(said, int) and said >= 1):
                 expected = "a whole number of at least 1"
                 self.tell(f"jobs: expected {expected}, got {said!r}", value.span)
+
+    def _read_locale(self, value: Located) -> None:
+        """Keep the language of the sentences; a file of words is beside this file."""
+        said = value.plain
+        if not isinstance(said, str):
+            self.tell(f"locale: expected a language, got {said!r}", value.span)
+            return
+        self.locale = str(self.folder / said) if said.endswith(ENDING) else said
+        try:
+            locale_from(self.locale)
+        except GenieError as error:
+            for problem in error.problems:
+                self.tell(problem.message, value.span, problem.hint)
 
     def read(self, located: Located) -> Mapping[str, Stage]:
         """Return the stages, in their order."""
@@ -373,18 +406,28 @@ class _ProjectReader:
         if not are_texts(of):
             self.tell(f"{name}: of: expected names of stages or files", entries["of"][0])
             return None
+        settings = self._with_locale(job, settings)
         stage = Stage(name, job, settings, tuple(texts_of(of)))
         kind = JOBS[job]
         if not kind.least <= len(stage.of) <= kind.most:
             number = {0: "nothing", 1: "one"}.get(kind.most, "one or more")
             self.tell(f"{name}: {job} works on {number}, got {len(stage.of)}", job_span)
-        spans = {key: span for key, (span, _) in value.value.items()} if settings else {}
+        given = value.value or {}
+        spans = {key: span for key, (span, _) in given.items()}
         self._check_settings(stage, job_span, spans)
         place = entries["of"][1].span if "of" in entries else job_span
         if len(self.problems) == before:
             for reference in stage.references:
                 self._check_reference(stage, reference, place)
         return stage if len(self.problems) == before else None
+
+    def _with_locale(self, job: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the settings of a stage with the locale of the file, where it takes one."""
+        own = settings.get("locale")
+        if not self.locale or isinstance(own, str) or "locale" not in _config_fields(job):
+            return settings
+        some = {"language": self.locale, **own} if isinstance(own, dict) else self.locale
+        return {**settings, "locale": some}
 
     def _check_settings(self, stage: Stage, span: Span, spans: Mapping[str, Span]) -> None:
         """Tell which settings the function does not take, or not with these values."""

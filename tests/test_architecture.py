@@ -21,6 +21,9 @@ LAYERS = {
     "run": 0.5,
     "located": 0.6,
     "rows": 0.6,
+    # The words of a language, and its numbers in words.
+    "locale": 0.5,
+    "number_words": 0.6,
     "recipe": 0.5,
     "languages": 1,
     # Asks a language for the functions of a row.

@@ -12,6 +12,7 @@ HEAVY = (
     "dask", "rapidfuzz", "py3langid", "fastapi", "starlette", "pydantic", "uvicorn", "peft",
     "tensorboard", "phonenumbers", "pyduckling", "mauve", "faiss", "sklearn", "rensa", "spacy",
     "presidio_analyzer", "pygls", "lsprotocol", "mcp", "mcp_types", "wyoming", "openai", "anyio",
+    "unicode_rbnf",
 )  # fmt: skip
 
 # Runs in a fresh interpreter, where looking for a heavy module is an error, installed or not.

@@ -83,6 +83,7 @@ OPTIONAL = {
     "starlette", "pydantic", "uvicorn", "opacus", "dp_accounting", "mauve", "llguidance",
     "rensa", "spacy", "presidio_analyzer", "tldextract", "pygls", "lsprotocol",
     "mcp", "mcp_types", "wyoming", "anyio",
+    "unicode_rbnf",
 }  # fmt: skip
 
 

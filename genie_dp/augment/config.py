@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from genie_dp.locale import DEFAULT, Locale, locale_from
 from genie_dp.recipe import check_settings, setting
 
 NOISE = ("filler", "drop_article", "typo", "drop_punctuation", "number_words")
@@ -58,12 +59,21 @@ class AugmentConfig:
     number_words: float = _share(
         0.3, "Share of numbers up to a hundred in digits that are put in words."
     )
+    locale: str = setting(
+        DEFAULT, "Language of the sentences, or a file of its words.", metavar="LANGUAGE|FILE"
+    )
     seed: int = setting(0, "The same inputs and seed give the same bytes.")
 
     def __post_init__(self) -> None:
         """Check every field.
 
         Raises:
-            GenieError: R040, all that is wrong.
+            GenieError: R040, all that is wrong; N002 or R060, no such locale.
         """
         check_settings(self)
+        locale_from(self.locale)
+
+    @property
+    def place(self) -> Locale:
+        """Return the locale of the sentences."""
+        return locale_from(self.locale)

@@ -33,6 +33,7 @@ from typing import Any
 from genie_dp.augment.expand import is_fit, is_fit_all
 from genie_dp.augment.values import ValueList, kinds, value_list
 from genie_dp.errors import GenieError, Problem, Severity, Span, did_you_mean
+from genie_dp.locale import DEFAULT
 from genie_dp.run.files import UNREADABLE, hint_unreadable, is_url, why_unreadable
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.skills.words import join_tokens
@@ -290,7 +291,6 @@ def _json_value(row: Any, number: int, path: str, column: str | None, place: Spa
 
 
 GENIE = ("string", "entity")
-_LANGUAGE = "en"
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,19 +326,22 @@ class _NamedList:
     use_span: Span
 
 
-def read_own_lists(path: Path | str, library: SkillLibrary | None = None) -> OwnLists:
+def read_own_lists(
+    path: Path | str, library: SkillLibrary | None = None, *, language: str = DEFAULT
+) -> OwnLists:
     """Return the lists that a file names.
 
     Args:
         path: a values.tsv, or a parameter-datasets.tsv of Genie.
         library: if given, names that neither it nor the package knows are mistakes.
+        language: of the sentences; Genie's lists of others are left out.
 
     Raises:
         GenieError: all mistakes of the file and of the lists.
     """
     text = _read_names(path)
     sources = {str(path): text}
-    lines, problems = _lines(text, str(path))
+    lines, problems = _lines(text, str(path), language)
     if library is not None:
         problems += _unknown_names(lines, library)
     read = [
@@ -403,7 +406,7 @@ def _join_lists(lists: Iterable[tuple[str, ReadList]]) -> dict[str, ValueList]:
 # ------------------------------------------------------------------------------------ lines
 
 
-def _lines(text: str, file: str) -> tuple[list[_NamedList], list[Problem]]:
+def _lines(text: str, file: str, language: str) -> tuple[list[_NamedList], list[Problem]]:
     lines: list[_NamedList] = []
     problems: list[Problem] = []
     for number, row in enumerate(text.split("\n"), start=1):
@@ -413,7 +416,8 @@ def _lines(text: str, file: str) -> tuple[list[_NamedList], list[Problem]]:
         spans = tuple(_spans(cells, number, file))
         if number == 1 and [cell.strip() for cell in cells[:2]] == ["name", "path"]:
             continue
-        line = _genie_line(cells, spans) if cells[0].strip() in GENIE else _own_line(cells, spans)
+        is_genie = cells[0].strip() in GENIE
+        line = _genie_line(cells, spans, language) if is_genie else _own_line(cells, spans)
         if isinstance(line, Problem):
             problems.append(line)
         elif line is not None:
@@ -441,16 +445,16 @@ def _own_line(cells: list[str], spans: tuple[Span, ...]) -> _NamedList | Problem
     return _NamedList(cells[0], cells[1], column, "own", spans[1], spans[0])
 
 
-def _genie_line(cells: list[str], spans: tuple[Span, ...]) -> _NamedList | Problem | None:
-    """Return one of Genie's lines; None for a language other than English."""
+def _genie_line(cells: list[str], spans: tuple[Span, ...], language: str) -> _NamedList | Problem:
+    """Return one of Genie's lines, or a warning for one of another language."""
     cells = [cell.strip() for cell in cells]
     if not 3 <= len(cells) <= 4:
         expected = f"{cells[0]}, a locale if need be, a type and a path"
         message = f"expected {expected}, got {len(cells)} cells"
         return Problem("A002", message, _span_of_line(spans), "cells are separated by one tab")
-    if len(cells) == 4 and not cells[1].lower().startswith(_LANGUAGE):
+    if len(cells) == 4 and not cells[1].lower().startswith(language):
         message = f"list for the locale {cells[1]!r} is left out"
-        hint = f"sentences are in {_LANGUAGE}"
+        hint = f"sentences are in {language}"
         return Problem("A002", message, spans[1], hint, severity="warning")
     return _NamedList(cells[-2], cells[-1], None, cells[0], spans[-1], spans[-2])
 

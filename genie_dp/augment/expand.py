@@ -7,13 +7,23 @@ of a copy depend on the seed, the row's id and the copy's number alone.
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import NamedTuple
 
 from genie_dp.augment.config import NOISE, AugmentConfig
 from genie_dp.augment.expand_places import MarkedRow, SlotPlace, left_over, mark_row
-from genie_dp.augment.noise import Carrier, NoiseRates, add_noise, carrier_of, is_mark
+from genie_dp.augment.noise import (
+    Carrier,
+    NoiseRates,
+    Speech,
+    add_noise,
+    carrier_of,
+    is_mark,
+    speech_of,
+)
 from genie_dp.augment.values import GENERIC, ValueList, ValueSource, shipped_list, value_list
+from genie_dp.augment.words_written import draw_by_words
 from genie_dp.augment.written import ValueContext, context_of, draw_written, is_said
 from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
@@ -83,7 +93,7 @@ def is_fit_all(texts: Sequence[str]) -> bool:
     return joined.count("\n") == len(texts) - 1 and not _UNFIT.search(joined)
 
 
-def is_telling(words: Sequence[str]) -> bool:
+def is_telling(words: Sequence[str], small: frozenset[str] = _SMALL) -> bool:
     """Tell whether somebody would look for these words: a phrase that is not cut off in the middle.
 
     >>> is_telling(["the", "late", "budget"]), is_telling(["budget", "of", "the"])
@@ -96,19 +106,19 @@ def is_telling(words: Sequence[str]) -> bool:
     False
     """
     first, last = words[0], words[-1]
-    if first in _NEVER_FIRST or last in _SMALL or not (first[0].isalnum() and last[-1].isalnum()):
+    if first in _NEVER_FIRST or last in small or not (first[0].isalnum() and last[-1].isalnum()):
         return False
     return _STOPS.isdisjoint(words)
 
 
-def ends_phrase(text: Sequence[str], end: int) -> bool:
+def ends_phrase(text: Sequence[str], end: int, small: frozenset[str] = _SMALL) -> bool:
     """Tell whether a text may be broken off before a word: at its end, or where a phrase begins.
 
     >>> text = "we launch our new app in may".split()
     >>> [" ".join(text[:end]) for end in range(1, 8) if ends_phrase(text, end)]
     ['we launch', 'we launch our new app', 'we launch our new app in may']
     """
-    return end == len(text) or text[end] in _SMALL or not text[end][0].isalnum()
+    return end == len(text) or text[end] in small or not text[end][0].isalnum()
 
 
 @dataclass(slots=True)
@@ -139,7 +149,8 @@ class ValueDraws:
     def _make(self, place: SlotPlace) -> Draw | None:
         values = self.source.values_for(place.type, place.parameter)
         own = self._draw(values, place.operator)
-        if place.type != STRING or not self.config.general or own is None:
+        is_ours = self.config.place.words.has_grammar
+        if place.type != STRING or not self.config.general or own is None or not is_ours:
             return own
         any_text = self._draw(shipped_list(GENERIC), place.operator)
         return own if any_text is None else _mix_lists(own, any_text, self.config.general)
@@ -182,6 +193,8 @@ def _window(values: ValueList, operator: str, config: AugmentConfig) -> Draw:
     """Return a draw of some words of a value: from its start or end, where that is asked."""
     whole, longest = _whole(values), config.max_window
     at_start, at_end = operator in _START, operator in _END
+    known = config.place.words
+    small = _SMALL if known.has_grammar else known.function_words
 
     def draw(rng: Random) -> str:
         words: list[str] = []
@@ -191,7 +204,7 @@ def _window(values: ValueList, operator: str, config: AugmentConfig) -> Draw:
             last = len(whole_text) - size
             start = 0 if at_start else last if at_end else int(rng.random() * (last + 1))
             words = whole_text[start : start + size]
-            if is_telling(words) and ends_phrase(whole_text, start + size):
+            if is_telling(words, small) and ends_phrase(whole_text, start + size, small):
                 break
         return " ".join(words)
 
@@ -291,12 +304,14 @@ class Expander:
     lexicon: SynonymLexicon | None = None
     _rng: KeyedRandom = field(default_factory=KeyedRandom)
     _rates: NoiseRates = field(init=False)
+    _speech: Speech = field(init=False)
     _varies: bool = field(init=False)
     _filled: dict[tuple[SlotPlace, ValueContext], Fill | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Make the rates ready for noise."""
         self._rates = NoiseRates.from_config(self.config)
+        self._speech = speech_of(self.config.locale)
         self._varies = self.lexicon is not None or any(getattr(self.config, n) for n in NOISE)
 
     def factor(self, template: RowTemplate) -> int:
@@ -315,7 +330,7 @@ class Expander:
         return RowTemplate(
             row,
             " ".join(marked.tokens),
-            carrier_of(marked.tokens, copied),
+            carrier_of(marked.tokens, copied, self._speech),
             marked.program,
             marked.places,
             self._fills(marked) if marked.places else (),
@@ -326,7 +341,7 @@ class Expander:
     def _fills(self, marked: MarkedRow) -> tuple[Fill, ...]:
         fills = []
         for place in marked.places:
-            key = (place, context_of(marked.tokens, marked.tokens.index(place.mark)))
+            key = (place, self._context(marked.tokens, marked.tokens.index(place.mark)))
             if key not in self._filled:
                 draw, stays = self._draw(*key)
                 self._filled[key] = Fill(place, stays, draw, key[1]) if draw is not None else None
@@ -334,6 +349,11 @@ class Expander:
             if fill is not None:
                 fills.append(fill)
         return tuple(fills)
+
+    def _context(self, tokens: Sequence[str], place: int) -> ValueContext:
+        if self._speech.words.has_grammar:
+            return context_of(tokens, place)
+        return ValueContext("", "")
 
     def _draw(self, place: SlotPlace, where: ValueContext) -> tuple[Both | None, float]:
         """Return how to fill a place, None if it always stays, and the share in which it does."""
@@ -348,10 +368,12 @@ class Expander:
     def _as_written(self, place: SlotPlace, where: ValueContext) -> Both:
         units = SHIPPED if self.library is None else self.library.units
         type_ = self._declared_measure(place, units)
+        words = self._speech.words
+        draw = draw_written if words.has_grammar else partial(draw_by_words, words)
 
         def both(rng: Random) -> tuple[str, str] | None:
             for _ in range(_TRIES_THERE):
-                form = draw_written(type_, rng, parameter=place.parameter, units=units)
+                form = draw(type_, rng, parameter=place.parameter, units=units)
                 if form is None:
                     return None
                 if is_said(form, where):
@@ -411,7 +433,7 @@ class Expander:
         text = self._reword(template, rng)
         for fill, words in filled_words:
             mark = fill.place.mark
-            if fill.around.before in _ARTICLES:
+            if fill.around.before in _ARTICLES and self._speech.words.has_grammar:
                 text = _with_article(text, mark, words)
             text = text.replace(mark, words)
         names = template.names.get(filled)
@@ -455,7 +477,7 @@ class Expander:
                 text = apply_sites(template.carrier.tokens, picked)
                 words = text.split(" ")
                 copied = _copied_words(words, template.row, template.program)
-                typed = carrier_of(words, copied)
+                typed = carrier_of(words, copied, self._speech)
         return add_noise(typed, self._rates, rng) or text
 
 

@@ -4,8 +4,8 @@ Nothing changes values and placeholders, and neither a hesitation nor more than 
 "thanks" is put beside them, where it could be read as a part of the value.
 """
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import expm1, log1p
 from random import Random
@@ -13,91 +13,84 @@ from typing import Literal
 
 from genie_dp.augment.config import AugmentConfig
 from genie_dp.augment.written_numbers import cardinal
+from genie_dp.locale import DEFAULT, Words, words_of
+from genie_dp.number_words import spelled_numbers
 from genie_dp.paraphrase.checks import is_english_word
 from genie_dp.templates.english import starts_with_verb
 
-# ------------------------------------------------- words and keys: general English, of no data set
-
-
-def _phrases(text: str) -> tuple[str, ...]:
-    """Return the phrases of a text, which commas and line ends part."""
-    return tuple(phrase.strip() for phrase in text.replace("\n", ",").split(",") if phrase.strip())
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-# Before any sentence.
-GREETINGS = _phrases("""
-    hi, hey, hello, ok, okay, so, um, uh, well, alright, yo, hey there, hi there, ok so, so um
-    hey listen, listen, good morning, good evening, excuse me, hmm, oh, ah, sorry, sorry but
-    hey assistant, hello assistant, dear assistant, one more thing, actually, by the way, oh and
-    ok then, alright then
-""")
-
-# Before a sentence that begins with what to do.
-REQUESTS = _phrases("""
-    please, can you, could you, can you please, could you please, would you, will you, kindly
-    would you please, i want you to, i need you to, i would like you to, i'd like you to, just
-    please just, go ahead and, hey can you, hey could you, hey please, ok please, if you can
-    i was wondering if you could, do me a favor and, you can, please can you, please could you
-    hi can you, hi could you please, i wish you would, may i ask you to, if possible
-    when you have a moment
-""")
-
-# After any sentence.
-ENDINGS = _phrases("""
-    please, thanks, thank you, pls, plz, thx, please and thanks, thank you very much, thanks a lot
-    thanks in advance, many thanks
-""")
-
-PLEASES = frozenset(("please", "pls", "plz", "please and thanks"))
-
-# After a sentence that begins with what to do; the second ones want it done at once.
-COMMAND_ENDINGS = _phrases("""
-    if possible, if you can, when you can, will you, would you, ok, okay, for me, cheers
-    that 's all, that is it, and that 's it
-""")
-AT_ONCE = _phrases("now, right now, asap, as soon as you can, right away")
-# A command with one of these is to be done later, or again and again.
-LATER = _words("""
-    when whenever if every each once until at daily hourly weekly monthly moment minute second
-    instant soon time whilst while after before
-""")
-# What the tags above would say again.
-POLITE = frozenset(("you", "me", "please", "thanks", "thank"))
-
-# Between two words, where people stop to think: before a small word that begins a phrase.
-HESITATIONS = _phrases("um, uh, er, erm, hmm, uhm")
-PAUSES = _words("""
-    a an the my our your his her their any all some and or but when whenever if that which who whose
-    where with from about for by of until after before to
-""")
-
-ARTICLES = frozenset(("a", "an", "the"))
-# "once a day", "half an hour", "such a song"; "a few", "a lot", "the same"; "the moment it rains".
-BEFORE_COUNTED = frozenset(("once", "twice", "times", "half", "such", "what", "many", "quite"))
-AFTER_COUNTED = frozenset(
-    ("few", "lot", "bit", "couple", "dozen", "hundred", "thousand", "same", "moment", "instant")
-)
 PUNCTUATION = frozenset((",", ".", "?", "!", ";", ":", "..."))
 
-# The keys beside each key of an American keyboard.
-NEIGHBOURS = {
-    "q": "wa", "w": "qeas", "e": "wrsd", "r": "etdf", "t": "ryfg", "y": "tugh", "u": "yihj",
-    "i": "uojk", "o": "ipkl", "p": "ol", "a": "qwsz", "s": "weadzx", "d": "ersfxc", "f": "rtdgcv",
-    "g": "tyfhvb", "h": "yugjbn", "j": "uihknm", "k": "iojlm", "l": "opk", "z": "asx", "x": "sdzc",
-    "c": "dfxv", "v": "fgcb", "b": "ghvn", "n": "hjbm", "m": "jkn",
-}  # fmt: skip
-
-NUMBER_WORDS = {str(number): cardinal(number) for number in range(101)}
-
-
 Sort = Literal["article", "word", "point", "digits"]
+_MOST_IN_WORDS = 100  # people write larger numbers in digits
 MOST_WORDS = 100  # of one sort in a sentence that noise falls on
 _TRIES = 4  # for a slip that makes no other word
 SHORTEST = 4  # letters of a word that gets a typing error: shorter ones become other words
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """How the people talk and type whose sentences are made.
+
+    Attributes:
+        words: those of their language.
+        number_words: digits -> words, of the numbers that may be said in words.
+    """
+
+    words: Words
+    number_words: Mapping[str, str] = field(default_factory=dict)
+    _sorts: dict[str, Sort | None] = field(default_factory=dict, repr=False)
+
+    def sort_of(self, token: str) -> Sort | None:
+        """Return which noise a token may get; None for none."""
+        if token not in self._sorts:
+            self._sorts[token] = self._find_sort(token)
+        return self._sorts[token]
+
+    def _find_sort(self, token: str) -> Sort | None:
+        if token in self.words.articles:
+            return "article"
+        if token in PUNCTUATION:
+            return "point"
+        if token in self.number_words:
+            return "digits"
+        keys = self.words.keys
+        return "word" if len(token) >= SHORTEST and all(x in keys for x in token.lower()) else None
+
+    def is_command(self, tokens: Sequence[str]) -> bool:
+        """Tell whether a sentence says what to do, by its beginning.
+
+        >>> english, german = speech_of("en"), speech_of("de")
+        >>> english.is_command("get my mail".split()), english.is_command("do you know".split())
+        (True, False)
+        >>> german.is_command("mach es aus".split()), german.is_command("wo bist du".split())
+        (True, False)
+        """
+        if not self.words.has_grammar:
+            return tokens[0] in self.words.verbs
+        is_question = tokens[0] == "do" and tokens[1:2] != ("me",)
+        return not is_question and starts_with_verb(" ".join(tokens))
+
+    def is_word(self, word: str, tokens: Collection[str]) -> bool:
+        """Tell whether there is a word: in a dictionary, or without one in a sentence."""
+        if self.words.has_grammar:
+            return is_english_word(word)
+        known = self.words
+        return word in tokens or word in known.function_words or word in known.verbs
+
+
+@lru_cache(maxsize=16)
+def speech_of(language: str = DEFAULT) -> Speech:
+    """Return how people of a language talk and type.
+
+    Raises:
+        GenieError: N002, no such language; I003, what spells its numbers is not installed.
+    """
+    words = words_of(language)
+    spell = cardinal if words.has_grammar else spelled_numbers(words).spell
+    said = {str(number): spell(number) for number in range(_MOST_IN_WORDS + 1)}
+    return Speech(
+        words, {number: word for number, word in said.items() if word not in words.articles}
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +99,13 @@ class Carrier:
 
     Attributes:
         tokens: all tokens; values and placeholders are marks, private characters.
+        speech: how the people talk who say it.
         fixed: positions of other tokens that nothing may change.
         articles, typable, punctuation, digits: positions of the tokens of each sort.
     """
 
     tokens: tuple[str, ...]
+    speech: Speech
     fixed: Collection[int]
     articles: Sequence[int]
     typable: Sequence[int]
@@ -118,8 +113,15 @@ class Carrier:
     digits: Sequence[int]
 
 
-def carrier_of(tokens: Sequence[str], fixed: Collection[int] = ()) -> Carrier:
+def carrier_of(
+    tokens: Sequence[str], fixed: Collection[int] = (), speech: Speech | None = None
+) -> Carrier:
     r"""Return a sentence with the places where noise may fall.
+
+    Args:
+        tokens: of the sentence.
+        fixed: positions that nothing may change.
+        speech: how its people talk; None for English.
 
     >>> sentence = carrier_of("play the song \ue000 , please".split())
     >>> sentence.articles, sentence.typable, sentence.punctuation
@@ -127,11 +129,13 @@ def carrier_of(tokens: Sequence[str], fixed: Collection[int] = ()) -> Carrier:
     >>> [position for position in range(1, 6) if is_gap(sentence, position)]
     [1]
     """
+    speech = speech or speech_of()
+    words = speech.words
     articles: list[int] = []
     typable: list[int] = []
     punctuation: list[int] = []
     digits: list[int] = []
-    for position, sort in enumerate(map(_sort_of, tokens)):
+    for position, sort in enumerate(map(speech.sort_of, tokens)):
         if sort is None or position in fixed:
             continue
         if sort == "word":
@@ -139,26 +143,13 @@ def carrier_of(tokens: Sequence[str], fixed: Collection[int] = ()) -> Carrier:
         elif sort == "article":
             before, after = tokens[max(position - 1, 0)], tokens[position + 1 : position + 2]
             # Of an amount, "once a day" or "a few", it is never left out.
-            if before not in BEFORE_COUNTED and AFTER_COUNTED.isdisjoint(after):
+            if before not in words.before_counted and words.after_counted.isdisjoint(after):
                 articles.append(position)
         elif sort == "point":
             punctuation.append(position)
         else:
             digits.append(position)
-    return Carrier(tuple(tokens), fixed, articles, typable, punctuation, digits)
-
-
-@lru_cache(maxsize=65536)
-def _sort_of(token: str) -> Sort | None:
-    """Return which noise a token may get; None for none."""
-    if token in ARTICLES:
-        return "article"
-    if token in PUNCTUATION:
-        return "point"
-    if token in NUMBER_WORDS:
-        return "digits"
-    is_long = len(token) >= SHORTEST and token.isascii() and token.isalpha()
-    return "word" if is_long else None
+    return Carrier(tuple(tokens), speech, fixed, articles, typable, punctuation, digits)
 
 
 def is_mark(token: str) -> bool:
@@ -179,7 +170,8 @@ def is_gap(sentence: Carrier, position: int) -> bool:
     before = tokens[position - 1]
     if position in fixed or position - 1 in fixed or is_mark(before):
         return False
-    return tokens[position] in PAUSES and before not in PAUSES and before not in PUNCTUATION
+    pauses = sentence.speech.words.pauses
+    return tokens[position] in pauses and before not in pauses and before not in PUNCTUATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,10 +246,11 @@ def add_noise(sentence: Carrier, rates: NoiseRates, rng: Random) -> str | None:
     'play song X'
     """
     words: list[str] | None = None
+    speech = sentence.speech
     if sentence.digits:
         for position in rates.number_words.hits(sentence.digits, rng):
             words = words or list(sentence.tokens)
-            words[position] = NUMBER_WORDS[words[position]]
+            words[position] = speech.number_words[words[position]]
     if sentence.articles:
         for position in rates.drop_article.hits(sentence.articles, rng):
             words = words or list(sentence.tokens)
@@ -265,7 +258,7 @@ def add_noise(sentence: Carrier, rates: NoiseRates, rng: Random) -> str | None:
     if sentence.typable:
         for position in rates.typo.hits(sentence.typable, rng):
             words = words or list(sentence.tokens)
-            words[position] = mistype(words[position], rng)
+            words[position] = mistype(words[position], rng, speech, sentence.tokens)
     if sentence.punctuation and rng.random() < rates.drop_punctuation:
         words = words or list(sentence.tokens)
         for position in sentence.punctuation:
@@ -293,48 +286,52 @@ def _fill(sentence: Carrier, words: list[str], rng: Random) -> None:
 
 
 def _fill_start(sentence: Carrier, words: list[str], rng: Random) -> None:
-    is_polite = sentence.tokens[0] == "please" or sentence.tokens[:2] == ("go", "ahead")
-    is_request = rng.random() < 0.7 and not is_polite and _is_command(sentence)
-    words[0] = f"{_one_of(REQUESTS if is_request else GREETINGS, rng)} {words[0]}".rstrip()
+    known, tokens = sentence.speech.words, sentence.tokens
+    is_polite = any(tokens[: len(x)] == x for x in map(_split, known.polite_starts))
+    is_request = rng.random() < 0.7 and not is_polite and sentence.speech.is_command(tokens)
+    start = _one_of(known.requests if is_request else known.greetings, rng)
+    words[0] = f"{start} {words[0]}".strip()
+
+
+def _split(phrase: str) -> tuple[str, ...]:
+    return tuple(phrase.split(" "))
 
 
 def _fill_end(sentence: Carrier, words: list[str], rng: Random) -> None:
-    tokens, last = sentence.tokens, len(words) - 1
-    if "thank" in tokens or "thanks" in tokens:
+    known, tokens, last = sentence.speech.words, sentence.tokens, len(words) - 1
+    if not set(known.thanks).isdisjoint(tokens):
         if words[0] == tokens[0]:
-            words[0] = f"{_one_of(GREETINGS, rng)} {words[0]}"
+            words[0] = f"{_one_of(known.greetings, rng)} {words[0]}".lstrip()
         return
     ending = _one_of(_endings(sentence, words[0], rng), rng)
-    if ("please" in tokens or "please" in words[0]) and ending in PLEASES:
-        ending = "thanks"
-    if tokens[last] == "?" and ending.startswith("th"):  # "is it on ? thanks"
-        words[last] = f"{words[last]} {ending}".lstrip()
+    please = (*known.pleases, "")[0]
+    if ending in known.pleases and (please in tokens or please in words[0]):
+        ending = (*known.thanks, "")[-2 if known.thanks else -1]
+    if tokens[last] == "?" and ending in known.after_questions:  # "is it on ? thanks"
+        words[last] = f"{words[last]} {ending}".strip()
     elif tokens[last] in PUNCTUATION and last:  # "..., please ."
-        words[last] = f"{ending} {words[last]}".rstrip()
+        words[last] = f"{ending} {words[last]}".strip()
     else:
-        words[last] = f"{words[last]} {ending}".lstrip()
+        words[last] = f"{words[last]} {ending}".strip()
 
 
 def _endings(sentence: Carrier, first: str, rng: Random) -> Sequence[str]:
     """Return what may end a sentence; `first` is its first word, with what was put before it."""
-    tokens = sentence.tokens
+    known, tokens = sentence.speech.words, sentence.tokens
     last = len(tokens) - 1 - (tokens[-1] in PUNCTUATION)
     is_value = last in sentence.fixed or is_mark(tokens[last])
-    if is_value or rng.random() < 0.5 or not _is_command(sentence):
-        return ENDINGS
-    if rng.random() < 0.4 and LATER.isdisjoint(tokens):
-        return AT_ONCE
+    if is_value or rng.random() < 0.5 or not sentence.speech.is_command(tokens):
+        return known.endings
+    if rng.random() < 0.4 and known.later.isdisjoint(tokens):
+        return known.at_once
     # "let me know .. for me", "could you lock it, will you": said twice.
-    return ENDINGS if not POLITE.isdisjoint((*tokens, *first.split(" "))) else COMMAND_ENDINGS
-
-
-def _is_command(sentence: Carrier) -> bool:
-    is_question = sentence.tokens[0] == "do" and sentence.tokens[1:2] != ("me",)
-    return not is_question and starts_with_verb(" ".join(sentence.tokens))
+    is_polite = not known.polite.isdisjoint((*tokens, *first.split(" ")))
+    return known.endings if is_polite else known.command_endings
 
 
 def _one_of(phrases: Sequence[str], rng: Random) -> str:
-    return phrases[int(rng.random() * len(phrases))]
+    share = rng.random()
+    return phrases[int(share * len(phrases))] if phrases else ""
 
 
 def _hesitate(sentence: Carrier, words: list[str], rng: Random) -> None:
@@ -343,51 +340,61 @@ def _hesitate(sentence: Carrier, words: list[str], rng: Random) -> None:
         _fill_end(sentence, words, rng)
         return
     position = gaps[int(rng.random() * len(gaps))]
-    words[position] = f"{_one_of(HESITATIONS, rng)} {words[position]}".rstrip()
+    words[position] = f"{_one_of(sentence.speech.words.hesitations, rng)} {words[position]}".strip()
 
 
 # ------------------------------------------------------------------------- typing errors
 
 
-def mistype(word: str, rng: Random) -> str:
+def mistype(
+    word: str, rng: Random, speech: Speech | None = None, tokens: Collection[str] = ()
+) -> str:
     """Return a word of four letters or more with one slip of the keys; no other word comes of it.
+
+    Args:
+        word: the word.
+        rng: says which slip.
+        speech: how its people talk; None for English.
+        tokens: the words of the sentence.
 
     >>> mistype("message", Random(3))
     'messwge'
     """
+    speech = speech or speech_of()
     slips = _SLIPS if len(word) > SHORTEST else _SHORT_SLIPS
     wrong = word
     for _ in range(_TRIES):
         slip = slips[int(rng.random() * len(slips))]
         # The first letter is seldom mistyped, and a word is hard to tell without it.
-        wrong = slip(word, 1 + int(rng.random() * (len(word) - 1)), rng)
-        if not is_english_word(wrong):
+        place = 1 + int(rng.random() * (len(word) - 1))
+        wrong = slip(word, place, rng, speech.words.keys)
+        if not speech.is_word(wrong, tokens):
             return wrong
     return wrong
 
 
-def _hit_neighbour(word: str, place: int, rng: Random) -> str:
-    keys = NEIGHBOURS.get(word[place], word[place])
+def _hit_neighbour(word: str, place: int, rng: Random, near: Mapping[str, str]) -> str:
+    keys = near.get(word[place], word[place])
     return word[:place] + keys[int(rng.random() * len(keys))] + word[place + 1 :]
 
 
-def _transpose(word: str, place: int, rng: Random) -> str:
+def _transpose(word: str, place: int, rng: Random, near: Mapping[str, str]) -> str:
     if place == len(word) - 1:
         place -= 1
     swapped = word[:place] + word[place + 1] + word[place] + word[place + 2 :]
-    return swapped if swapped != word else _leave_out(word, place, rng)
+    return swapped if swapped != word else _leave_out(word, place, rng, near)
 
 
-def _double(word: str, place: int, rng: Random) -> str:
+def _double(word: str, place: int, rng: Random, near: Mapping[str, str]) -> str:
     return word[:place] + word[place] + word[place:]
 
 
-def _leave_out(word: str, place: int, rng: Random) -> str:
+def _leave_out(word: str, place: int, rng: Random, near: Mapping[str, str]) -> str:
     return word[:place] + word[place + 1 :]
 
 
 # Slips of neighbouring keys and lost letters are the most frequent ones on keyboards.
-_SLIPS: tuple[Callable[[str, int, Random], str], ...] = (
+_SLIPS: tuple[Callable[[str, int, Random, Mapping[str, str]], str], ...] = (
     _hit_neighbour, _hit_neighbour, _leave_out, _leave_out, _transpose, _double,
 )  # fmt: skip
 # A short word with another letter is hard to tell ("tewt"); people mix its letters up ("teh").

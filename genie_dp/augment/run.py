@@ -435,7 +435,7 @@ def run(
         "language": language,
         "library": fingerprint(list(library.sources.values())),
         "values": {"own": _own_lists(own), "widen": widen},
-        "lexicon": _lexicon_content(lexicon),
+        "lexicon": _lexicon_content(_lexicon_of(config, lexicon)),
         "inputs": [file.digest for file in scanned],
         "on_error": on_error,
         "config": asdict(config),
@@ -457,6 +457,7 @@ def run(
         tuple(tally.mistakes),
         tuple(tally.empty),
         prior,
+        _notes(config, lexicon),
     )
 
 
@@ -500,10 +501,10 @@ def _engine(
         lists = {**{k: of_library(x) for k, x in library.value_lists.items()}, **own.lists}
     words: SynonymLexicon | None = None
     if config.reword or config.reword_synthetic:
-        words = lexicon_named(lexicon)
+        words = lexicon_named(_lexicon_of(config, lexicon))
     return AugmentEngine(
         config,
-        LibraryValues(skills, lists, widen=widen),
+        LibraryValues(skills, lists, widen=widen, shipped=config.place.words.has_grammar),
         get_language(language),
         library,
         words,
@@ -524,6 +525,22 @@ def _own_lists(own: OwnLists) -> dict[str, Any]:
     if own.uses is None:
         return {}
     return {"uses": fingerprint([own.uses]), "lists": dict(own.hashes)}
+
+
+def _lexicon_of(config: AugmentConfig, name: str) -> str:
+    """Return the lexicon that is taken: the shipped words are of the default language alone."""
+    return "none" if name == "shipped" and not config.place.words.has_grammar else name
+
+
+def _notes(config: AugmentConfig, lexicon: str) -> tuple[str, ...]:
+    """Return what is left out for a language of which no words are shipped."""
+    if config.place.words.has_grammar:
+        return ()
+    notes = [f"note: no lists of values of {config.locale!r} are shipped: --values names your own"]
+    if _lexicon_of(config, lexicon) != lexicon and (config.reword or config.reword_synthetic):
+        reworded = f"of {config.locale!r} with the same meaning are shipped: --lexicon names yours"
+        notes.append(f"note: no words {reworded}")
+    return tuple(notes)
 
 
 def _lexicon_content(name: str) -> str:

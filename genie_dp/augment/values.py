@@ -217,6 +217,7 @@ def shipped_list(kind: str) -> ValueList:
 
 
 # Warnings of `skills.check` that a list mends: an entity type, a text, a list without a file.
+_NO_LIST = value_list("none", "", (), ())
 NO_VALUES = frozenset(("K102", "K103", "K104"))
 _MOST_SHOWN = 4  # parameters
 Origin = Literal["parameter", "entity", "tag", "shipped", "generic"]
@@ -270,11 +271,13 @@ class LibraryValues:
         library: the skills.
         own: lists that the user brought, by parameter, entity type or tag; see `datasets`.
         widen: whether skills' lists are joined with shipped ones.
+        shipped: whether there are any; they are of the default language alone.
     """
 
     library: SkillLibrary
     own: Mapping[str, ValueList] = field(default_factory=dict)
     widen: bool = True
+    shipped: bool = True
     _chosen: dict[tuple[str, str], ChosenList] = field(default_factory=dict, repr=False)
 
     def values_for(self, type_: Type, parameter: str) -> ValueList:
@@ -337,7 +340,7 @@ class LibraryValues:
         parts = kinds()[kind].parts
         if kind not in self.own and any(part in self.own for part in parts):
             return union(kind, kind, [self._of_kind(part) for part in parts], even=True)
-        return self.own.get(kind) or shipped_list(kind)
+        return self.own.get(kind) or (shipped_list(kind) if self.shipped else _NO_LIST)
 
     def _named(self, name: str, origin: Origin) -> ChosenList | None:
         """Return the user's or the skill's list of a name."""

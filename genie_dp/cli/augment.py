@@ -11,6 +11,7 @@ from genie_dp.cli.options import (
     format_option,
     jobs_option,
     library_options,
+    locale_option,
     on_error_option,
     prior_option,
     resume_options,
@@ -46,7 +47,8 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Print which parameter takes its values from which list, as TSV, and stop.",
 )
-@settings_options(AugmentConfig)
+@settings_options(AugmentConfig, leave_out=("locale",))
+@locale_option
 @click.option("--no-noise", is_flag=True, help="No noise of any kind.")
 @click.option(
     "--lexicon",
@@ -79,6 +81,7 @@ def command(
     widen: bool,
     list_values: bool,
     settings: Mapping[str, Any],
+    locale: str | None,
     no_noise: bool,
     lexicon: str,
     prior: Path | None,
@@ -108,11 +111,13 @@ def command(
 
     if not inputs and not list_values:
         raise click.UsageError("Missing argument 'INPUT...'.")
-    config = AugmentConfig(**{**settings, **(dict.fromkeys(NOISE, 0.0) if no_noise else {})})
+    spoken = {"locale": locale} if locale else {}
+    quiet = dict.fromkeys(NOISE, 0.0) if no_noise else {}
+    config = AugmentConfig(**{**settings, **spoken, **quiet})
     weighs = load_prior(prior) if prior else None
     private = {} if list_values or preview_number else told_private(inputs)
     library = load_library_of(language, skills, skip_broken=skip_broken)
-    own = _own_lists(values, library)
+    own = _own_lists(values, library, config.place.words.spelled)
     if list_values:
         _show_lists(library, own, widen=widen)
         return
@@ -132,7 +137,7 @@ def command(
     show(result)
 
 
-def _own_lists(values: Path | None, library: Library) -> "OwnLists | None":
+def _own_lists(values: Path | None, library: Library, language: str) -> "OwnLists | None":
     """Return the lists of --values; what is odd in them is told."""
     from genie_dp.augment.datasets import read_own_lists
     from genie_dp.cli.output import show_problems
@@ -140,7 +145,8 @@ def _own_lists(values: Path | None, library: Library) -> "OwnLists | None":
 
     if values is None:
         return None
-    own = read_own_lists(values, library if isinstance(library, SkillLibrary) else SkillLibrary())
+    owner = library if isinstance(library, SkillLibrary) else SkillLibrary()
+    own = read_own_lists(values, owner, language=language)
     show_problems(own.warnings, own.sources)
     return own
 

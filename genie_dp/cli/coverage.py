@@ -12,6 +12,7 @@ from genie_dp.cli.options import (
     grammar_option,
     jobs_option,
     library_options,
+    locale_option,
     settings_options,
 )
 from genie_dp.dataset.formats import READERS
@@ -22,7 +23,8 @@ from genie_dp.evaluate.config import CoverageConfig
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @library_options
 @grammar_option
-@settings_options(CoverageConfig, names={"subsets": "subset"})
+@settings_options(CoverageConfig, leave_out=("locale",), names={"subsets": "subset"})
+@locale_option
 @click.option(
     "--from", "format_of_rows", type=click.Choice(list(READERS)),
     help="Format of FILE, if it is a data set [by its name].",
@@ -56,6 +58,7 @@ def command(
     skip_broken: bool,
     grammar: tuple[Path, ...],
     settings: Mapping[str, Any],
+    locale: str | None,
     format_of_rows: str | None,
     threshold: float | None,
     format_: str,
@@ -82,7 +85,7 @@ def command(
     from genie_dp.parser.session import read_names
 
     check_files(files, (html, output))
-    config = CoverageConfig(**settings)
+    config = CoverageConfig(**{**settings, **({"locale": locale} if locale else {})})
     own_skills = dict.fromkeys(path for file in files for path in skills_of(file))
     inputs = load_inputs(language, skills or tuple(own_skills), grammar, skip_broken=skip_broken)
     rows = [row for file in files for row in coverage_rows(file, inputs, format=format_of_rows)]

@@ -8,7 +8,13 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.options import grammar_option, library_options, settings_options
+from genie_dp.cli.options import (
+    grammar_option,
+    library_options,
+    locale_option,
+    settings_options,
+)
+from genie_dp.locale import DEFAULT, locale_from
 from genie_dp.synthesis.config import ReverseConfig
 
 
@@ -17,6 +23,7 @@ from genie_dp.synthesis.config import ReverseConfig
 @library_options
 @grammar_option
 @settings_options(ReverseConfig, names={"subsets": "subset"})
+@locale_option
 @click.option(
     "--format",
     "format_",
@@ -50,6 +57,7 @@ def command(
     skip_broken: bool,
     grammar: tuple[Path, ...],
     settings: Mapping[str, Any],
+    locale: str | None,
     format_: str,
     expect: str | None,
     pairs: Path | None,
@@ -85,6 +93,7 @@ def command(
         config, inputs, sentence, expected=expect,
         values=said_values(
             inputs.language, inputs.library, now=datetime.now(),
+            locale=locale_from(locale or DEFAULT),
             names=read_names(names) if names else None,
         ),
     )  # fmt: skip

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from genie_dp.locale import DEFAULT
+
 
 @click.command("import")
 @click.argument("source")
@@ -19,7 +21,7 @@ import click
 @click.option("--kind", metavar="KIND", help="What the source is [what it looks like].")
 @click.option(
     "--locale",
-    default="en",
+    default=DEFAULT,
     show_default=True,
     metavar="LANG",
     help="Language of what people say, where the source has several.",

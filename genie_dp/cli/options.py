@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from genie_dp.languages import language_names
+from genie_dp.locale import DEFAULT, languages
 from genie_dp.recipe import Setting, settings_of
 from genie_dp.records import DEFAULT_LANGUAGE
 from genie_dp.resources import data_folder
@@ -186,7 +187,9 @@ def _type_of(value_type: Any, setting: Setting) -> Any:
 
 
 # Option -> its name to people, of what a project may give.
-_OF_PROJECTS = {"skills": "--skills", "grammar": "--grammar", "folder": "--parser"}
+_OF_PROJECTS = {
+    "skills": "--skills", "grammar": "--grammar", "folder": "--parser", "locale": "--locale",
+}  # fmt: skip
 
 
 def of_project(unless: Callable[[Mapping[str, Any]], bool] | None = None) -> Decorator:
@@ -224,7 +227,10 @@ def _project_options(options: Mapping[str, Any]) -> dict[str, Any]:
     if file is None:
         return {}
     places = read_places(file)
-    given = {"skills": places.skills, "grammar": places.grammar, "folder": places.parser}
+    given = {
+        "skills": places.skills, "grammar": places.grammar, "folder": places.parser,
+        "locale": places.locale,
+    }  # fmt: skip
     taken: dict[str, Any] = {name: given[name] for name in wanted if given[name]}
     words: list[str] = []
     for name, value in taken.items():
@@ -279,6 +285,18 @@ def library_options(command: Command) -> Command:
     ):
         command = option(command)
     return command
+
+
+def locale_option(command: Command) -> Command:
+    """Add --locale; without it, that of the project."""
+    option = click.option(
+        "--locale",
+        metavar="LANGUAGE|FILE",
+        help=f"Language of the sentences: {', '.join(languages())}, or a file of words "
+        f"[that of genie.yaml, else {DEFAULT}].",
+    )
+    decorated: Command = option(of_project()(command))
+    return decorated
 
 
 def grammar_option(command: Command) -> Command:

@@ -6,7 +6,13 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.options import prior_option, resume_options, settings_options, skills_option
+from genie_dp.cli.options import (
+    locale_option,
+    prior_option,
+    resume_options,
+    settings_options,
+    skills_option,
+)
 from genie_dp.languages import language_names
 from genie_dp.parser.config import ParserConfig
 
@@ -33,6 +39,7 @@ _ABLATIONS = ("types", "keywords", "canonical")
     leave_out=(*_OF_RECIPES, *_ABLATIONS),
     names={"architecture": "arch", "lora_rank": "lora", "language_model": "lm"},
 )
+@locale_option
 @click.option("--no-types", is_flag=True, help="Ablation: parameters without types.")
 @click.option("--positional", is_flag=True,
               help="Ablation: inputs by position; decoding is then unconstrained.")  # fmt: skip
@@ -60,6 +67,7 @@ def command(
     recipe: Path | None,
     output: str,
     settings: Mapping[str, Any],
+    locale: str | None,
     no_types: bool,
     positional: bool,
     no_canonical: bool,
@@ -99,6 +107,7 @@ def command(
         **settings,
         **{name: False for name, is_off in ablations if is_off},
         **({"prior": str(prior)} if prior else {}),
+        **({"locale": locale} if locale else {}),
     }
     config = config_of(recipe, inputs, settings_of_options)
     name = language_of(config.inputs, language)

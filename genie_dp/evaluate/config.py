@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.locale import DEFAULT, locale_from
 from genie_dp.recipe import check_settings, setting
 from genie_dp.synthesis.config import ReverseConfig
 
@@ -40,6 +41,9 @@ class CoverageConfig(ReverseConfig):
     now: str = setting(
         "", "Day, such as 2026-11-25, from which dates are told [today].", metavar="DATE"
     )
+    locale: str = setting(
+        DEFAULT, "Language of the sentences, or a file of its words.", metavar="LANGUAGE|FILE"
+    )
     title: str = setting("", "Title of the page [the names of the inputs].")
 
     def __post_init__(self) -> None:
@@ -49,6 +53,7 @@ class CoverageConfig(ReverseConfig):
             GenieError: R040, all that is wrong.
         """
         ReverseConfig.__post_init__(self)
+        locale_from(self.locale)
         try:
             datetime.fromisoformat(self.now or "2000-01-01")
         except ValueError:

@@ -29,6 +29,7 @@ from genie_dp.evaluate.rows import Gold
 from genie_dp.evaluate.views import Viewer, viewer_of
 from genie_dp.languages.base import ProgramView
 from genie_dp.languages.scope import OUT_OF_SCOPE
+from genie_dp.locale import locale_from
 from genie_dp.parser.reading.said import SaidValues
 from genie_dp.parser.skill_rows import EVALUATION_FILE, evaluation_files, evaluation_rows
 from genie_dp.records import Example
@@ -257,7 +258,10 @@ class CoverageReader:
         names: Mapping[str, Sequence[str]] | None = None,
     ) -> "CoverageReader":
         """Return the judge of a grammar; indexing it takes some seconds."""
-        values = SaidValues(inputs.language, inputs.library, now=config.moment, names=names)
+        values = SaidValues(
+            inputs.language, inputs.library, now=config.moment,
+            locale=locale_from(config.locale), names=names,
+        )  # fmt: skip
         explainer = Explainer.from_inputs(inputs, config, values=values)
         assert explainer.spoken is not None
         viewer = viewer_of(inputs.language.name, inputs.library)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from genie_dp.locale import DEFAULT, locale_from
 from genie_dp.recipe import check_settings, setting
 
 METHODS = ("rules", "lexical", "model", "endpoint")
@@ -95,15 +96,24 @@ class ParaphraseConfig:
         None, "The same for two paraphrases of a sentence.", least=0, most=1
     )
     any_language: bool = setting(False, "Do not ask a model or an endpoint for English.")
+    locale: str = setting(
+        DEFAULT, "Language of the sentences, or a file of its words.", metavar="LANGUAGE|FILE"
+    )
     seed: int = setting(0, "The same rows and seed give the same bytes.")
 
     def __post_init__(self) -> None:
         """Check every field.
 
         Raises:
-            GenieError: R040, all that is wrong.
+            GenieError: R040, all that is wrong; N002 or R060, no such locale.
         """
         check_settings(self)
+        locale_from(self.locale)
+
+    @property
+    def is_ours(self) -> bool:
+        """Return whether the shipped rules, words and checks are of the language."""
+        return locale_from(self.locale).words.has_grammar
 
     def unfit(self) -> str | None:
         """Return what does not go with the method, or is missing for it; None if nothing."""
@@ -118,6 +128,18 @@ class ParaphraseConfig:
             return "--only-my-rules needs --rules"
         if by == "lexical" and self.lexicon == "none":
             return "--by lexical needs a --lexicon"
+        return None if self.is_ours else self._unfit_of_locale()
+
+    def _unfit_of_locale(self) -> str | None:
+        """Return what a language needs of which no rules, words and prompts are shipped."""
+        if self.by == "rules" and not self.only_my_rules:
+            why = f"there are no rules of {self.locale!r}"
+            return f"{why}: name your own by --rules FILE --only-my-rules, or --by endpoint"
+        if self.lexicon in ("shipped", "wordnet") or (self.by == "lexical" and not self.lexicon):
+            why = f"there are no words of {self.locale!r} of the same meaning"
+            return f"{why}: name your own by --lexicon FILE"
+        if self.by == "endpoint" and not self.prompt:
+            return f"the shipped prompt asks for no {self.locale!r}: name your own by --prompt FILE"
         return None
 
 

@@ -54,7 +54,7 @@ def checks_of(config: ParaphraseConfig) -> CheckConfig:
     return CheckConfig(
         copy_distance=usual if copy is None else copy,
         duplicate_distance=usual if duplicate is None else duplicate,
-        language=LanguageCheck() if typed and not config.any_language else None,
+        language=LanguageCheck() if typed and config.is_ours and not config.any_language else None,
     )
 
 
@@ -75,7 +75,7 @@ def paraphraser_of(config: ParaphraseConfig, journal: Journal) -> Paraphraser:
 
 def _by_rules(config: ParaphraseConfig, journal: Journal) -> Paraphraser:
     share = 0.3 if config.lexical_share is None else config.lexical_share
-    lexicon = lexicon_named(config.lexicon or "shipped")
+    lexicon = lexicon_named(config.lexicon or ("shipped" if config.is_ours else "none"))
     results: Results = "all" if config.all_results else "program"
     own = [parse_rules(read_text(path), str(path)) for path in config.rule_files]
     shipped = () if config.only_my_rules else shipped_files()

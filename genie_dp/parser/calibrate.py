@@ -66,7 +66,7 @@ def run(folder: Path, rows: str, *, threshold: float | None = None) -> Calibrate
     facts = files.facts_of(folder)
     config = ParserConfig(
         (InputFile(rows),), steps=1, validation=rows, reader=facts["reader"],
-        locale=facts["locale"], types=facts["types"], keywords=facts["keywords"],
+        locale=asdict(parser.use.locale), types=facts["types"], keywords=facts["keywords"],
         canonical=facts["canonical"],
     )  # fmt: skip
     reading = replace(files.read_reader(folder), fixed=frozenset(facts["fixed"]))

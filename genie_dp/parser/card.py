@@ -10,6 +10,7 @@ from typing import Any
 
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
+from genie_dp.locale import DEFAULT
 from genie_dp.models.encoder import Encoder
 from genie_dp.records import Spent
 
@@ -39,6 +40,7 @@ class Card:
         has_skills: whether skills or declarations lie beside it; S-expressions may do without.
         start: name of the parser that was gone on from; its card is start.md.
         encoder: whose vectors the network reads; None for none.
+        spoken: language of the sentences.
         members: of an ensemble, its parsers in words; their recipes are recipe-1.yaml and so on.
     """
 
@@ -62,6 +64,7 @@ class Card:
     members: tuple[str, ...] = ()
     start: str = ""
     encoder: Encoder | None = None
+    spoken: str = DEFAULT
     version: str = __version__
 
     def __post_init__(self) -> None:

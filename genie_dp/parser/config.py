@@ -64,7 +64,8 @@ class ParserConfig:
         prior: file of a private prior that multiplies the weights of rows; "" for none.
         network: settings of the architecture's own.
         groups: shares of "primitive" and "compound" rows; empty for as many as there are.
-        locale: what sentences leave unsaid, such as region, currency, day_first.
+        locale: the language of the sentences, or by name what they leave unsaid: language, region,
+            currency, day_first ..
     """
 
     inputs: tuple[InputFile, ...]
@@ -159,7 +160,7 @@ class ParserConfig:
     prepare: bool = setting(
         True, "Learn texts with values in them in the form in which the parser will be asked."
     )
-    locale: Mapping[str, Any] = field(default_factory=dict)
+    locale: Mapping[str, Any] | str = field(default_factory=dict)
     beam: int = setting(4, "Programs that search keeps.", least=1)
     readings: int = setting(2, "Readings of a sentence that are parsed.", least=1)
     threshold: float = setting(

@@ -5,10 +5,12 @@ garage door goes down" is learned from rows, of which most say that it opens. So
 its sign in a word, it is taught with the opposite word, too.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
 
 from genie_dp.languages.programs import POLES
+from genie_dp.locale import Words
 from genie_dp.models.vocabulary import Pair
 from genie_dp.parser.rows import Rows, RowStore
 from genie_dp.rng import stream
@@ -18,45 +20,21 @@ _MOST, _MOST_TRIED = 3_000, 100_000
 
 _OPPOSITE = {one: other for pair in POLES for one, other in (pair, pair[::-1])}
 
-# Words of which each pair says the sign of a program: those of the first that of the first pole.
-_GREATER = (
-    ("above", "below"), ("over", "under"), ("more", "less"), ("more", "fewer"),
-    ("higher", "lower"), ("greater", "smaller"), ("larger", "smaller"), ("bigger", "smaller"),
-    ("longer", "shorter"), ("warmer", "colder"), ("hotter", "cooler"), ("heavier", "lighter"),
-    ("after", "before"), ("later", "earlier"), ("since", "until"), ("newer", "older"),
-    ("exceeds", "undercuts"), ("faster", "slower"), ("least", "most"),
-)  # fmt: skip
-_SAID = {
-    ">=": _GREATER,
-    ">": _GREATER,
-    "on": (("on", "off"),),
-    "true": (("on", "off"), ("open", "closed"), ("opens", "closes"), ("locked", "unlocked"),
-             ("opened", "closed"), ("online", "offline")),
-    "open": (("open", "close"), ("opened", "closed")),
-    "opened": (("opened", "closed"), ("open", "closed")),
-    "lock": (("lock", "unlock"),),
-    "locked": (("locked", "unlocked"), ("lock", "unlock")),
-    "enable": (("enable", "disable"),),
-    "start": (("start", "stop"),),
-    "increase": (("increase", "decrease"), ("raise", "lower")),
-    "up": (("up", "down"),),
-    "max": (("highest", "lowest"), ("largest", "smallest"), ("longest", "shortest"),
-            ("most", "least"), ("hottest", "coldest"), ("latest", "earliest"),
-            ("biggest", "smallest")),
-    "mute": (("mute", "unmute"),),
-    "arm": (("arm", "disarm"),),
-}  # fmt: skip
-# Pole -> word -> the word that says its opposite.
-_WORDS: dict[str, dict[str, str]] = {}
-for _sign, _pairs in _SAID.items():
-    for _one, _other in reversed(_pairs):  # of several opposites the first
-        _WORDS.setdefault(_sign, {})[_one] = _other
-        _WORDS.setdefault(_OPPOSITE[_sign], {})[_other] = _one
+
+@lru_cache(maxsize=16)
+def _opposite_words(words: Words) -> dict[str, dict[str, str]]:
+    """Return pole -> word -> the word that says its opposite, of several the first."""
+    found: dict[str, dict[str, str]] = {}
+    for sign, pairs in words.opposites.items():
+        for one, other in reversed([tuple(pair.split()) for pair in pairs.split(",")]):
+            found.setdefault(sign, {})[one] = other
+            found.setdefault(_OPPOSITE[sign], {})[other] = one
+    return found
 
 
-def add_contrast(rows: Rows) -> None:
+def add_contrast(rows: Rows, words: Words) -> None:
     """Add to rows those that mean the opposite of others and differ in one word."""
-    rng = stream(0, "contrast")
+    rng, opposite_words = stream(0, "contrast"), _opposite_words(words)
     own = rows.own_sentences()
     known = {program for store in rows.parts for program in store.programs()}
     made: dict[str, str] = {}
@@ -64,7 +42,7 @@ def add_contrast(rows: Rows) -> None:
         most = min(len(store), _MOST_TRIED // len(rows.parts))
         have_sign = _rows_of_one_sign(store)
         for place in rng.sample(range(len(store)), most):
-            opposites = _opposites(store[place]) if have_sign[place] else iter(())
+            opposites = _opposites(store[place], opposite_words) if have_sign[place] else iter(())
             for sentence, program in islice(opposites, 1):
                 # A program that no row has may be one that nobody means: "the least likely name".
                 if program in known and sentence not in own:
@@ -79,34 +57,39 @@ def _rows_of_one_sign(store: RowStore) -> list[bool]:
     return [sum([is_sign[token] for token in program]) == 1 for _, program in store.numbered()]
 
 
-def _opposites(pair: Pair) -> Iterator[tuple[str, str]]:
+def _opposites(
+    pair: Pair, opposite_words: Mapping[str, Mapping[str, str]]
+) -> Iterator[tuple[str, str]]:
     """Yield the opposite of a row, where one word of it alone says the one sign of its program."""
     program, sentence = pair.program, pair.sentence
     signs = [place for place, token in enumerate(program) if _pole(token) in _OPPOSITE]
     if len(signs) != 1 or {"not", "!"} & set(program):
         return
     pole = _pole(program[signs[0]])
-    words = _WORDS.get(pole, {})
-    others = _WORDS.get(_OPPOSITE[pole], {})
+    words = opposite_words.get(pole, {})
+    others = opposite_words.get(_OPPOSITE[pole], {})
     said = [place for place, word in enumerate(sentence) if word in words or word in others]
     if len(said) != 1 or sentence[said[0]] not in words or sentence[said[0]] in program:
         return
     place, sign = said[0], signs[0]
-    if pole in ("true", "false") and not _is_of(program[sign - 2], sentence[place]):
+    if pole in ("true", "false") and not _is_of(
+        program[sign - 2], (sentence[place], words[sentence[place]])
+    ):
         return
     token = program[sign][: -len(pole)] + _OPPOSITE[pole]
     opposite = (*sentence[:place], words[sentence[place]], *sentence[place + 1 :])
     yield " ".join(opposite), " ".join((*program[:sign], token, *program[sign + 1 :]))
 
 
-def _is_of(parameter: str, word: str) -> bool:
-    """Tell whether a parameter is about what a word says.
+def _is_of(parameter: str, words: tuple[str, str]) -> bool:
+    """Tell whether a parameter is about what a word, or its opposite, says.
 
-    >>> _is_of("param:is_locked:Boolean", "unlocked"), _is_of("param:is_public:Boolean", "on")
-    (True, False)
+    >>> _is_of("param:is_locked:Boolean", ("unlocked", "locked"))
+    True
+    >>> _is_of("param:is_public:Boolean", ("on", "off"))
+    False
     """
     names = parameter.split(":")[1:2]
-    words = (word, _WORDS["true"].get(word) or _WORDS["false"].get(word, ""))
     parts = [part for name in names for part in name.split("_")]
     return any(part[:4] == one[:4] for part in parts for one in words)
 

@@ -277,7 +277,8 @@ def _measure(
         beam=int(first.facts["beam"]),
         longest=int(first.facts["longest"]),
     )
-    evidence = files.read_evidence(first.folder)
+    words = files.locale_in(first.folder, first.facts).words
+    evidence = files.read_evidence(first.folder, words)
     refusals = [Checked(x, OUT_OF_SCOPE) for x in files.read_lines(first.folder, files.REFUSALS)]
     return score(decoder, rows, evidence), score(decoder, refusals, evidence)
 
@@ -290,7 +291,8 @@ def _deliver(ensemble: _Ensemble, output: Output, licence: str) -> None:
     folder.mkdir(parents=True)
     if (skills := first.folder / files.SKILLS).exists():  # S-expressions may do without
         shutil.copytree(skills, folder / files.SKILLS)
-    for name in _COPIED:
+    words = [files.WORDS] if (first.folder / files.WORDS).exists() else []
+    for name in (*_COPIED, *words):
         shutil.copyfile(first.folder / name, folder / name)
     recipe = Path(files.RECIPE)
     for number, member in enumerate(ensemble.members, 1):
@@ -357,4 +359,5 @@ def _card(ensemble: _Ensemble, name: str, licence: str) -> Card:
         spent=Spent(**{**spent, "not_covered": tuple(spent["not_covered"])}) if spent else None,
         members=tuple(member.line() for member in ensemble.members),
         encoder=ensemble.saved.encoder,
+        spoken=files.locale_in(first.folder, first.facts).words.spelled,
     )

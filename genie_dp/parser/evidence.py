@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
 from itertools import combinations, islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +24,7 @@ import xxhash
 from genie_dp.languages.base import Language
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.types import is_slot
+from genie_dp.locale import Words
 from genie_dp.models.calibration import Calibration
 from genie_dp.models.vocabulary import Pair
 from genie_dp.parser.rows import RowStore
@@ -83,26 +83,20 @@ def signals_of(
     )
 
 
-@cache
-def function_words() -> frozenset[str]:
-    """Return the words that say nothing by themselves of what is wanted."""
-    text = (files("genie_dp.parser") / "data" / "function_words.txt").read_text(encoding="utf-8")
-    return frozenset(line for line in text.splitlines() if not line.startswith("#"))
-
-
-def content_words(sentence: Sequence[str], program: Sequence[str] = ()) -> list[str]:
+def content_words(sentence: Sequence[str], program: Sequence[str], words: Words) -> list[str]:
     """Return the words that say what is wanted: no values, and no function words.
 
-    >>> content_words("show me my unread emails from EMAIL_ADDRESS_0".split())
+    >>> from genie_dp.locale import words_of
+    >>> content_words("show me my unread emails from EMAIL_ADDRESS_0".split(), (), words_of("en"))
     ['unread', 'emails']
     """
-    values = set(program)
-    return [word for word in dict.fromkeys(sentence) if _is_telling(word) and word not in values]
+    values, empty = set(program), words.function_words
+    return [x for x in dict.fromkeys(sentence) if _is_telling(x, empty) and x not in values]
 
 
 @lru_cache(maxsize=1 << 15)
-def _is_telling(word: str) -> bool:
-    return word not in function_words() and not is_slot(word) and any(map(str.isalpha, word))
+def _is_telling(word: str, function_words: frozenset[str]) -> bool:
+    return word not in function_words and not is_slot(word) and any(map(str.isalpha, word))
 
 
 class Support(NamedTuple):
@@ -208,19 +202,23 @@ class Evidence:
         told: (M,) hashes of these parts.
         given: (K,) sorted: of a function with inputs that rows give it; of those that have fewer,
             the others are left out.
+        words: those of the language of the sentences.
     """
 
     hashes: Hashes
     telling: Hashes
     told: Hashes
     given: Hashes
+    words: Words
 
     @classmethod
-    def from_rows(cls, stores: Iterable[Sequence[Pair]], language: Language) -> "Evidence":
+    def from_rows(
+        cls, stores: Iterable[Sequence[Pair]], language: Language, words: Words
+    ) -> "Evidence":
         """Return what rows say."""
         rows = [x if isinstance(x, RowStore) else RowStore.from_pairs(x) for x in stores]
         total = sum(map(len, rows))
-        said = _Said()
+        said = _Said(words)
         for store in rows:
             said.add(store, language, step=max(1, -(-total // _MOST_ROWS)))
         hashes, telling, told = array("q"), array("q"), array("q")
@@ -236,6 +234,7 @@ class Evidence:
             tells,
             are_told,
             np.unique(np.array(given, np.uint32)),
+            words,
         )
 
     def support(
@@ -253,13 +252,14 @@ class Evidence:
             functions: those of the program.
             parts: what it has beside them, as `Language.parts_in` names it.
         """
-        words = content_words(sentence, program)
-        terms = list(dict.fromkeys(_terms(sentence, program)))
-        pairs = [term for term in _terms(sentence, program) if len(term) == 2]
+        words = content_words(sentence, program, self.words)
+        all_terms = list(_terms(sentence, program, self.words))
+        terms = list(dict.fromkeys(all_terms))
+        pairs = [term for term in all_terms if len(term) == 2]
         is_said = self._are_said([*((word,) for word in words), *pairs], functions)
         unexplained = tuple(w for w, said in zip(words, is_said, strict=False) if not said)
         unseen = is_said[len(words) :].count(False) / max(1, len(pairs))
-        if _is_bare(sentence, program) and not self.says((_BARE,), functions):
+        if _is_bare(sentence, program, self.words) and not self.says((_BARE,), functions):
             unseen = 1.0
         own = {_hash(part) >> 32 for part in parts}
         told = self._tell(terms, set(functions))
@@ -322,8 +322,8 @@ class Evidence:
         """Return what the rows of one of two say."""
         pairs = np.stack([np.append(self.telling, other.telling), np.append(self.told, other.told)])
         telling, told = np.unique(pairs, axis=1)
-        given = np.union1d(self.given, other.given)
-        return Evidence(np.union1d(self.hashes, other.hashes), telling, told, given)
+        hashes, given = np.union1d(self.hashes, other.hashes), np.union1d(self.given, other.given)
+        return Evidence(hashes, telling, told, given, self.words)
 
     def save(self, path: Path) -> None:
         """Write all of it."""
@@ -332,7 +332,7 @@ class Evidence:
         path.write_bytes(out.getvalue())
 
     @classmethod
-    def load(cls, path: Path) -> "Evidence":
+    def load(cls, path: Path, words: Words) -> "Evidence":
         """Return what `save` wrote; OSError or ValueError if it is not that."""
         try:
             with np.load(path, allow_pickle=False) as file:
@@ -342,7 +342,8 @@ class Evidence:
         kinds = {(array.dtype.name, array.ndim) for array in arrays}
         if kinds != {("uint32", 1)} or len(arrays[1]) != len(arrays[2]):
             raise ValueError(f"expected lists of numbers of 32 bits, got {kinds}")
-        return cls(*arrays)
+        hashes, telling, told, given = arrays
+        return cls(hashes, telling, told, given, words)
 
 
 class _Said:
@@ -351,7 +352,8 @@ class _Said:
     Words are numbers until all is counted: a term is two of them, 0 behind one that stands alone.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, words: Words) -> None:
+        self._empty = words.function_words
         self._numbers = {"": 0}
         self._parts: dict[str, int] = {}
         self._functions: dict[str, _FunctionRows] = defaultdict(_FunctionRows)
@@ -366,8 +368,8 @@ class _Said:
         bare = self._number(_BARE) << 32
         numbers = [self._number(_name_of(name)) for name in store.names]
         is_slot_ = list(map(is_slot, store.names))
-        is_telling = list(map(_is_telling, store.names))
-        is_plain = [name in function_words() for name in store.names]
+        is_telling = [_is_telling(name, self._empty) for name in store.names]
+        is_plain = [name in self._empty for name in store.names]
         rows = zip(store.programs(), store.numbered(), strict=True)
         for text, (sentence, program) in islice(rows, 0, None, step):
             if text == OUT_OF_SCOPE:
@@ -426,25 +428,31 @@ def _name_of(word: str) -> str:
     return word.rpartition("_")[0] if is_slot(word) else word
 
 
-def _terms(sentence: Sequence[str], program: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def _terms(
+    sentence: Sequence[str], program: Sequence[str], words: Words
+) -> Iterator[tuple[str, ...]]:
     """Yield the words of a sentence and its neighbouring pairs; values count by what they are."""
-    values = set(program) - function_words()
-    words = [_START]
+    values = set(program) - words.function_words
+    names = [_START]
     for word in sentence:
-        words.append(_VALUE if word in values and not is_slot(word) else _name_of(word))
-    words.append(_END)
-    yield from ((word,) for word in words[1:-1])
-    yield from zip(words, words[1:], strict=False)
+        names.append(_VALUE if word in values and not is_slot(word) else _name_of(word))
+    names.append(_END)
+    yield from ((name,) for name in names[1:-1])
+    yield from zip(names, names[1:], strict=False)
 
 
-def _is_bare(sentence: Sequence[str], program: Sequence[str]) -> bool:
+def _is_bare(sentence: Sequence[str], program: Sequence[str], words: Words) -> bool:
     """Tell whether a sentence has neither content words nor anything that its program has.
 
-    >>> _is_bare(("hi", "there"), ()), _is_bare(("what", "is", "TIME_0"), ("TIME_0",))
-    (True, False)
+    >>> from genie_dp.locale import words_of
+    >>> english = words_of("en")
+    >>> _is_bare(("hi", "there"), (), english)
+    True
+    >>> _is_bare(("what", "is", "TIME_0"), ("TIME_0",), english)
+    False
     """
-    values = set(program) - function_words()
-    return not content_words(sentence, program) and values.isdisjoint(sentence)
+    values = set(program) - words.function_words
+    return not content_words(sentence, program, words) and values.isdisjoint(sentence)
 
 
 def _hash(*parts: str) -> int:

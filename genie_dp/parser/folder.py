@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.locale import Locale, Words
 from genie_dp.models.calibration import Calibration
 from genie_dp.parser.evidence import SCALES, Evidence
 from genie_dp.parser.reading.phrases import from_dict
@@ -24,6 +25,7 @@ CARD, RECIPE, MANIFEST = "README.md", "recipe.yaml", "manifest.json"
 METRICS, CURVES, START_CARD = "metrics.jsonl", "curves", "start.md"
 SKILLS, TEXTS, READER = "skills", "constants.txt.gz", "reader.json"
 CONFIG = "config.json"
+WORDS = "words.txt"  # of a language whose words are not shipped
 EVIDENCE, REFUSALS = "evidence.npz", "refusals.txt.gz"
 # What of a skill a parser and its descriptions need; eval.tsv stays where it is.
 _KEPT = ("skill.tt", "manifest.tt", "dataset.tt", "templates.genie", "values/*.tsv")
@@ -115,14 +117,30 @@ def read_reader(folder: Path) -> Reading:
         raise broken(folder, f"{READER}: {error}") from None
 
 
-def read_evidence(folder: Path) -> Evidence:
+def locale_in(folder: Path, facts: Mapping[str, Any]) -> Locale:
+    """Return the locale that config.json names; a file of words is the copy in the folder.
+
+    Raises:
+        GenieError: N002 or R060, nothing can be read with it.
+        KeyError, TypeError: there is none.
+    """
+    settings = dict(facts["locale"])
+    if str(settings.get("language", "")) == WORDS:
+        settings["language"] = str(folder / WORDS)
+    return Locale(**settings)
+
+
+def read_evidence(folder: Path, words: Words) -> Evidence:
     """Return with which functions the rows of training say their words.
+
+    Args:
+        words: those of the language of the rows.
 
     Raises:
         GenieError: N010, it cannot be read.
     """
     try:
-        return Evidence.load(folder / EVIDENCE)
+        return Evidence.load(folder / EVIDENCE, words)
     except (OSError, ValueError, EOFError) as error:
         raise broken(folder, f"{EVIDENCE}: {error}") from None
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from genie_dp.languages.base import Language
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.types import is_slot
+from genie_dp.locale import Words
 from genie_dp.models.vocabulary import Pair
 from genie_dp.parser.rows import RowMaker, Rows, RowStore
 from genie_dp.rng import stream
@@ -20,15 +21,6 @@ from genie_dp.skills.model import SkillLibrary
 
 # Rows that are made of others, and rows that are looked at for them.
 _MOST, _MOST_TRIED = 3_000, 100_000
-_COMMANDS = (
-    "{}", "please {}", "{} please", "can you {}", "could you {} for me", "i want to {}",
-    "i would like to {}", "i need to {}", "help me {}", "let me {}", "i'd like to {}",
-)  # fmt: skip
-# A phrase that ends in a value begins with one of these; what is left reads on without it.
-_BEGINS = frozenset(
-    ("to", "at", "on", "for", "from", "with", "by", "in", "about", "saying", "named", "called",
-     "until", "as", "into", "that", "starting", "titled", "containing")
-)  # fmt: skip
 
 
 def add_incomplete(rows: Rows, maker: RowMaker) -> None:
@@ -55,13 +47,15 @@ def _bare_commands(library: SkillLibrary, maker: RowMaker) -> Iterator[tuple[str
 
     "book a table on opentable" is said without the skill, too, where no other action is called so.
     """
-    language = maker.target.language
+    language, words = maker.target.language, maker.locale.words
     phrases: dict[str, list[str]] = {}
     for signature in library.functions():
         function = library.find(signature.qualified)
         if function and signature.kind == "action" and any(p.is_required for p in signature.inputs):
             skill = library.class_phrase(signature.class_name)
-            ways = [w for phrase in function.phrases for w in (phrase, _without(phrase, skill))]
+            ways = [
+                w for phrase in function.phrases for w in (phrase, _without(phrase, skill, words))
+            ]
             phrases[signature.qualified] = list(dict.fromkeys(ways))
     counts = Counter(phrase for ways in phrases.values() for phrase in ways)
     for name, ways in phrases.items():
@@ -69,20 +63,21 @@ def _bare_commands(library: SkillLibrary, maker: RowMaker) -> Iterator[tuple[str
         program = maker.target.styled.tokens(tree, library)
         for phrase in ways:
             if counts[phrase] == 1:
-                for command in _COMMANDS:
+                for command in words.commands:
                     yield " ".join(maker.read_tokens(command.format(phrase))), program
 
 
-def _without(phrase: str, skill: str) -> str:
+def _without(phrase: str, skill: str, words: Words) -> str:
     """Return a phrase without the skill at its end.
 
-    >>> _without("book a table on opentable", "opentable"), _without("call someone", "phone")
-    ('book a table', 'call someone')
+    >>> from genie_dp.locale import words_of
+    >>> _without("book a table on opentable", "opentable", words_of("en"))
+    'book a table'
     """
-    words, name = phrase.split(), skill.split()
-    if name and words[-len(name) :] == name and words[: -len(name)][-1:]:
-        rest = words[: -len(name)]
-        if rest[-1] in ("on", "in", "to", "with", "from", "using"):
+    said, name = phrase.split(), skill.split()
+    if name and said[-len(name) :] == name and said[: -len(name)][-1:]:
+        rest = said[: -len(name)]
+        if rest[-1] in words.before_skills:
             return " ".join(rest[:-1])
     return phrase
 
@@ -101,7 +96,7 @@ def _cut_rows(
             is_command = pair.program != (OUT_OF_SCOPE,)
             functions = language.functions_in(" ".join(pair.program)) if is_command else ()
             is_asking = len(functions) == 1 and functions[0] in asking
-            found = list(_cuts(pair, language)) if is_asking else []
+            found = list(_cuts(pair, language, maker.locale.words)) if is_asking else []
             for cut in rng.sample(found, len(found)):
                 rest = (*pair.sentence[: cut.start], *pair.sentence[cut.end :])
                 program = _without_value(pair, cut.value, maker)
@@ -118,7 +113,7 @@ class _Cut(NamedTuple):
     value: str
 
 
-def _cuts(pair: Pair, language: Language) -> Iterator[_Cut]:
+def _cuts(pair: Pair, language: Language, known: Words) -> Iterator[_Cut]:
     """Yield what can be cut off: phrases, after which another or nothing comes, and choices.
 
     A phrase is "at TIME_0", a choice is "on" of "turn on the lights".
@@ -127,8 +122,8 @@ def _cuts(pair: Pair, language: Language) -> Iterator[_Cut]:
     for value in _values(pair):
         for start in range(1, len(words) - len(value)):
             end = start + 1 + len(value)
-            is_phrase = words[start] in _BEGINS and words[start + 1 : end] == value
-            if is_phrase and (end == len(words) or words[end] in _BEGINS):
+            is_phrase = words[start] in known.prepositions and words[start + 1 : end] == value
+            if is_phrase and (end == len(words) or words[end] in known.prepositions):
                 yield _Cut(start, end, " ".join(value))
     copied = {
         place

@@ -15,6 +15,7 @@ from genie_dp.languages import get_language
 from genie_dp.languages.library import Library, Signature
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.types import is_slot
+from genie_dp.locale import LOCALE, Locale
 from genie_dp.models.arrays import SteppedNetwork, open_arrays
 from genie_dp.models.calibration import Calibration
 from genie_dp.models.vocabulary import Vocabulary
@@ -36,7 +37,7 @@ from genie_dp.parser.evidence import Evidence, Support, signals_of
 from genie_dp.parser.reading.fill import EntityNames, Filled, fill
 from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.inputs import read_input
-from genie_dp.parser.reading.reading import LOCALE, MOST_CHARACTERS, Locale, Reader, Reading
+from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, Reading
 from genie_dp.parser.rows import Style, Target, target_of
 from genie_dp.parser.scoring import Score, score
 from genie_dp.parser.validation import Checked
@@ -97,10 +98,10 @@ class Use:
             raise ValueError(message)
 
     @classmethod
-    def from_facts(cls, facts: Mapping[str, Any]) -> "Use":
+    def from_facts(cls, facts: Mapping[str, Any], folder: Path) -> "Use":
         """Return the settings of a folder."""
         settings = {name: facts[name] for name in (*_COUNTS, "threshold")}
-        locale = Locale(**facts["locale"])
+        locale = files.locale_in(folder, facts)
         return cls(**settings, locale=locale, is_constrained=facts["is_constrained"])
 
 
@@ -178,7 +179,7 @@ class Parser:
             "is_constrained": is_constrained,
         }  # fmt: skip
         try:
-            use, style = Use.from_facts(facts), Style.from_facts(facts)
+            use, style = Use.from_facts(facts, path), Style.from_facts(facts)
             calibration, is_validated = files.read_calibration(facts), bool(facts["validated"])
             language, skills, reads = (str(facts[name]) for name in _NAMED)
             begins = tuple(map(str, facts["begins"]))
@@ -204,12 +205,12 @@ class Parser:
         reader = None
         if target.reads_values:
             phrases = files.read_reader(path).phrases
-            reader = load_reader(reads, phrases=phrases, units=target.units)
+            reader = load_reader(reads, phrases=phrases, units=target.units, locale=use.locale)
         return cls(
             decoder,
             reader=reader,
             calibration=calibration,
-            evidence=files.read_evidence(path),
+            evidence=files.read_evidence(path, use.locale.words),
             use=use,
             skills=files.skill_paths(path),
             clock=clock,
@@ -448,8 +449,9 @@ class Parser:
         if not missing:
             return None
         read = read_input(
-            alone.sentence, missing[0], library=library, readings=readings, names=names
-        )
+            alone.sentence, missing[0], library=library, readings=readings, names=names,
+            known=self.use.locale.words,
+        )  # fmt: skip
         if read is None or (read.is_open and (alone.is_known or alone.question)):
             return None
         program, said = names.resolve(

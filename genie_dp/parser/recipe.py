@@ -84,6 +84,9 @@ def carried_settings(folder: Path) -> dict[str, Any]:
     except (OSError, TypeError, GenieError) as error:
         raise files.broken(folder, f"{files.RECIPE}: {error}") from None
     carried = {name: getattr(earlier, name) for name in NETWORK_SETTINGS}
+    if (folder / files.WORDS).exists():
+        own = {} if isinstance(earlier.locale, str) else earlier.locale
+        carried["locale"] = {**own, "language": str(folder / files.WORDS)}
     return carried | {"encoder": str(folder / ENCODER) if earlier.encoder else ""}
 
 

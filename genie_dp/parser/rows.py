@@ -29,12 +29,13 @@ from genie_dp.languages.thingtalk.ast import And, Call, Or
 from genie_dp.languages.thingtalk.traverse import rewrite
 from genie_dp.languages.types import is_slot
 from genie_dp.languages.units import COMMON, Units
+from genie_dp.locale import Locale, locale_from
 from genie_dp.models.vocabulary import Pair
 from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
 from genie_dp.parser.reading.prepare import Left, Preparer, fixed_constants, phrases_of
-from genie_dp.parser.reading.reading import MOST_CHARACTERS, Locale
+from genie_dp.parser.reading.reading import MOST_CHARACTERS
 from genie_dp.private_prior import row_weight
 from genie_dp.recipe import fits, kind_in_words
 from genie_dp.records import DEFAULT_LANGUAGE, Example, PrivatePrior
@@ -482,8 +483,9 @@ def learn_reading(config: ParserConfig, target: Target) -> Reading:
         return Reading()
     sample = _sample(config)
     plain = [row for row in sample if row.source == "synthetic"]
-    reader = load_reader(config.reader, units=target.units)
-    preparer = Preparer(reader, target.language, target.library, NOW, locale(config))
+    place = locale(config)
+    reader = load_reader(config.reader, units=target.units, locale=place)
+    preparer = Preparer(reader, target.language, target.library, NOW, place)
     fixed = fixed_constants(plain, target.language) if plain else _unsaid(sample, preparer)
     return Reading(phrases_of(plain or sample, replace(preparer, fixed=fixed)), fixed)
 
@@ -530,9 +532,10 @@ def locale(config: ParserConfig) -> Locale:
     Raises:
         GenieError: N002, all fields that it does not have, or whose values no text is read with.
     """
-    if problems := list(wrong_settings(Locale, config.locale, "locale: ")):
+    given = config.locale
+    if isinstance(given, Mapping) and (problems := list(wrong_settings(Locale, given, "locale: "))):
         raise GenieError(problems)
-    return Locale(**config.locale)
+    return locale_from(given)
 
 
 def wrong_settings(kind: type, read: Mapping[str, Any], where: str = "") -> Iterator[Problem]:
@@ -663,13 +666,16 @@ class RowMaker:
     ):
         """Load the reader."""
         self.config, self.target, self.prior = config, target, prior
+        self.locale = locale(config)
         library = target.library
         self.known = frozenset(library.names() if library is not None else ())
         self.preparer: Preparer | None = None
         if config.prepare and target.reads_values:
-            reader = load_reader(config.reader, phrases=reading.phrases, units=target.units)
+            reader = load_reader(
+                config.reader, phrases=reading.phrases, units=target.units, locale=self.locale
+            )
             self.preparer = Preparer(
-                reader, target.language, target.library, NOW, locale(config), reading.fixed
+                reader, target.language, target.library, NOW, self.locale, reading.fixed
             )
         self._known = ByOutline(target.language, self._has_known_functions)
         self._forms = ByOutline(target.language, self._form_of)
@@ -719,8 +725,8 @@ class RowMaker:
             return tuple(sentence.split())
         if self.preparer is None:
             return tokenize(sentence)
-        reader, place = self.preparer.reader, self.preparer.locale
-        return reader.read(sentence[:MOST_CHARACTERS], now=NOW, locale=place).tokens
+        reader = self.preparer.reader
+        return reader.read(sentence[:MOST_CHARACTERS], now=NOW, locale=self.locale).tokens
 
     def _has_known_functions(self, program: str) -> tuple[str, bool]:
         # Policies may name all functions of a skill.

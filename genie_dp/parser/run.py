@@ -433,10 +433,11 @@ def _prepare_rows(job: _Run, jobs: int) -> tuple[Rows, Reading, Evidence]:
     if job.config.incomplete:
         add_incomplete(rows, maker)
     if job.config.contrast:
-        add_contrast(rows)
+        add_contrast(rows, maker.locale.words)
     if job.config.out_of_scope:
         add_refused(rows, maker)
-    evidence = Evidence.from_rows((*rows.parts, rows.incomplete), job.target.language)
+    words = maker.locale.words
+    evidence = Evidence.from_rows((*rows.parts, rows.incomplete), job.target.language, words)
     is_worth_it = sum(map(len, rows.parts)) >= _LEAST_KEPT
     if place is not None and is_worth_it and not rows.counts["private"]:
         keep_pickled(place, (rows, reading, evidence))
@@ -506,6 +507,8 @@ def deliver(job: _Run, material: "Material", reading: Reading, trained: "Trained
     files.copy_skills(job.skills, folder)
     files.write_texts(folder, material.texts)
     files.write_reader(folder, reading)
+    if (place := locale(job.config)).is_own:
+        shutil.copyfile(place.language, folder / files.WORDS)
     material.evidence.save(folder / files.EVIDENCE)
     files.write_lines(folder / files.REFUSALS, material.rows.refused_held_out)
     facts = {"parser": _facts(job, material, reading, trained, files.skills_hash(folder))}
@@ -530,7 +533,7 @@ def _facts(
 
     An ensemble prepares its validation rows with the constants of templates (`fixed`), too.
     """
-    config = job.config
+    config, place = job.config, locale(job.config)
     return {
         "version": __version__,
         "language": job.target.language.name,
@@ -538,7 +541,7 @@ def _facts(
         "keywords": config.keywords,
         "canonical": config.canonical,
         "reader": config.reader,
-        "locale": asdict(locale(config)),
+        "locale": {**asdict(place), "language": files.WORDS if place.is_own else place.language},
         "skills": skills,
         "calibration": asdict(trained.calibration),
         "validated": bool(config.validation),
@@ -601,6 +604,7 @@ def _card(job: _Run, material: "Material", trained: "Trained", curves: Path | No
         curves=curves.name if curves else "",
         start=job.start.folder.name if job.start else "",
         encoder=job.encoder,
+        spoken=locale(config).words.spelled,
     )
 
 

@@ -15,7 +15,6 @@ from genie_dp.parser import folder as files
 from genie_dp.parser.parser import library_of
 from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.prepare import Left, Preparer
-from genie_dp.parser.reading.reading import Locale
 from genie_dp.parser.rows import NOW, Style, target_of
 from genie_dp.private.audit.models import Scorer, check_programs, open_scorer, read_config
 from genie_dp.private.source import PrivateRow
@@ -55,11 +54,12 @@ class ParserScorer:
         self._preparer: Preparer | None = None
         if self.target.reads_values:
             phrases = files.read_reader(folder).phrases
-            reader = load_reader(str(facts["reader"]), phrases=phrases, units=self.target.units)
+            locale = files.locale_in(folder, facts)
+            name, units = str(facts["reader"]), self.target.units
+            reader = load_reader(name, phrases=phrases, units=units, locale=locale)
             texts = files.read_texts(folder)
             found = (self.target.language.literals(text.split(" ")) for text in texts)
             fixed = frozenset(literal.constant for literals in found for literal in literals)
-            locale = Locale(**facts["locale"])
             self._preparer = Preparer(reader, self.target.language, library, NOW, locale, fixed)
 
     def losses(self, rows: Sequence[PrivateRow]) -> list[float]:

@@ -83,7 +83,7 @@ class Start:
 
     def evidence_beside(self, own: Evidence) -> Evidence:
         """Return with which functions its rows say their words, and these."""
-        return files.read_evidence(self.folder).join(own)
+        return files.read_evidence(self.folder, own.words).join(own)
 
     def reading_beside(self, own: Reading) -> Reading:
         """Return how it reads sentences, with what was learned since."""

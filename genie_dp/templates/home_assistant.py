@@ -437,7 +437,8 @@ class _Importer:
             for note in command.narrower(self.parameters[intent])
         )
         notes = dict.fromkeys((*self.notes, *narrower, *self._always()))
-        return Imported(_write_files(self), tuple(notes), counts=counts)
+        locale = self.sources.locale
+        return Imported(_write_files(self), tuple(notes), counts=counts, locale=locale)
 
     def _always(self) -> Iterator[Note]:
         """Yield what is so whatever the sentences are."""

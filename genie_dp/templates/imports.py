@@ -17,6 +17,7 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.calls.library import SCHEMAS
 from genie_dp.languages.library import Library
+from genie_dp.locale import DEFAULT, languages
 from genie_dp.run.stage import Result
 from genie_dp.skills.imported import Note
 from genie_dp.templates.skeletons import write_files
@@ -37,7 +38,7 @@ class Source:
     """
 
     given: str
-    locale: str = "en"
+    locale: str = DEFAULT
     skip_broken: bool = False
     _read: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -87,6 +88,7 @@ class Imported:
         skills, grammar: the names of the library's and the templates' files.
         counts: what -> how many, such as {"tools": 12}, to be shown.
         eval: the name of a file of sentences with their programs; "" where there is none.
+        locale: language of the sentences.
     """
 
     files: Mapping[str, str]
@@ -95,6 +97,7 @@ class Imported:
     grammar: str = "main.genie"
     counts: Mapping[str, int] = field(default_factory=dict)
     eval: str = ""
+    locale: str = DEFAULT
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +286,7 @@ _PROJECT = """\
 skills: {skills}
 grammar: {grammar}
 output: build
-jobs: 2
+{locale}jobs: 2
 stages:
   pairs: {{synthesize: {{size: 5000, max_depth: 3, seed: 1}}}}
   rows: {{augment: {{general: 0.7, quoted: 0.02, seed: 1}}, of: pairs}}
@@ -295,7 +298,13 @@ _RESULT = "  result: {{evaluate: {{rows: {eval}}}, of: parser}}\n"
 def project_text(imported: Imported) -> str:
     """Return the genie.yaml of what was imported."""
     text = _PROJECT + (_RESULT if imported.eval else "")
-    return text.format(skills=imported.skills, grammar=imported.grammar, eval=imported.eval)
+    is_told = imported.locale != DEFAULT and imported.locale in languages()
+    return text.format(
+        skills=imported.skills,
+        grammar=imported.grammar,
+        eval=imported.eval,
+        locale=f"locale: {imported.locale}\n" if is_told else "",
+    )
 
 
 _SORTS = {

@@ -11,21 +11,15 @@ from hypothesis import strategies as st
 from genie_dp.augment.config import AugmentConfig
 from genie_dp.augment.engine import augment
 from genie_dp.augment.noise import (
-    AT_ONCE,
-    COMMAND_ENDINGS,
-    ENDINGS,
-    GREETINGS,
-    HESITATIONS,
-    NEIGHBOURS,
-    NUMBER_WORDS,
-    REQUESTS,
     NoiseRates,
     add_noise,
     carrier_of,
     is_gap,
     mistype,
+    speech_of,
 )
 from genie_dp.errors import GenieError
+from genie_dp.locale import words_of
 from genie_dp.paraphrase.checks import is_english_word
 from genie_dp.paraphrase.lexicons import lexicon_of
 from genie_dp.records import Example
@@ -33,6 +27,7 @@ from tests.augment.augment_rows import ROWS, SILENT, engine, quoted
 
 TOKENS = "show me the 3 newest messages from X , and a list of 12 files about Y ."
 KEPT = (7, 16)
+ENGLISH = words_of("en")
 WORDS = TOKENS.split(" ")
 
 
@@ -91,9 +86,9 @@ def test_the_share_of_sentences_gets_a_filler():
     said = many(filler=0.35)
     changed = [text for text in said if text != TOKENS]
     assert 0.32 < len(changed) / len(said) < 0.38
-    assert any(text.startswith(f"{word} show") for text in changed for word in REQUESTS)
+    assert any(text.startswith(f"{word} show") for text in changed for word in ENGLISH.requests)
     assert any(text.endswith(" thanks .") for text in changed)
-    assert any(f"{word} from" in text for text in changed for word in HESITATIONS)
+    assert any(f"{word} from" in text for text in changed for word in ENGLISH.hesitations)
 
 
 def test_hesitations_stand_where_a_phrase_begins():
@@ -103,7 +98,7 @@ def test_hesitations_stand_where_a_phrase_begins():
     always, rng = rates(filler=1), Random(5)
     said = {add_noise(found, always, rng) or "" for _ in range(2000)}
     pairs = {pair for text in said for pair in pairwise(text.split()[3:])}
-    assert {second for first, second in pairs if first in HESITATIONS} == {"of", "from"}
+    assert {second for first, second in pairs if first in ENGLISH.hesitations} == {"of", "from"}
 
 
 def test_what_stands_after_a_value_cannot_be_taken_for_a_part_of_it():
@@ -111,16 +106,16 @@ def test_what_stands_after_a_value_cannot_be_taken_for_a_part_of_it():
     after = {text.removeprefix(TOKENS.removesuffix(".")) for text in said}
     after = {text.removesuffix(" .") for text in after if text.endswith(" .") and len(text) < 40}
     assert "please" in after
-    assert after <= set(ENDINGS)
+    assert after <= set(ENGLISH.endings)
 
 
 @pytest.mark.parametrize(
     ("sentence", "never"),
     [
-        ("show the photos when i get home", AT_ONCE),
-        ("what is on my list", (*COMMAND_ENDINGS, *AT_ONCE)),
+        ("show the photos when i get home", ENGLISH.at_once),
+        ("what is on my list", (*ENGLISH.command_endings, *ENGLISH.at_once)),
         ("let me see the list", ("for me", "will you", "would you")),
-        ("lock the door thank you", ENDINGS),
+        ("lock the door thank you", ENGLISH.endings),
     ],
 )
 def test_endings_go_with_what_is_said(sentence, never):
@@ -134,7 +129,9 @@ def test_endings_go_with_what_is_said(sentence, never):
 def test_commands_may_be_wanted_at_once():
     found, always, rng = carrier_of(["lock", "the", "door"]), rates(filler=1), Random(1)
     said = {add_noise(found, always, rng) for _ in range(3000)}
-    assert {f"lock the door {ending}" for ending in (*AT_ONCE, *COMMAND_ENDINGS)} <= said
+    assert {
+        f"lock the door {ending}" for ending in (*ENGLISH.at_once, *ENGLISH.command_endings)
+    } <= said
 
 
 def test_requests_stand_before_commands_only():
@@ -147,7 +144,7 @@ def test_requests_stand_before_commands_only():
     ]
     after_command = {add_noise(told, always, rng) for _ in range(3000)}
     assert "could you please show my list" in after_command
-    only = set(REQUESTS) - set(GREETINGS)
+    only = set(ENGLISH.requests) - set(ENGLISH.greetings)
     assert not [text for text in after_question for word in only if text.startswith(f"{word} what")]
     assert "hey what is on my list" in after_question
 
@@ -187,7 +184,7 @@ def test_a_slip_changes_little(word, seed):
         different = [i for i in range(len(word)) if word[i] != wrong[i]]
         assert len(different) in (0, 1, 2)
         if len(different) == 1:
-            assert wrong[different[0]] in NEIGHBOURS[word[different[0]]]
+            assert wrong[different[0]] in ENGLISH.keys[word[different[0]]]
     else:
         shorter, longer = sorted((word, wrong), key=len)
         assert any(longer[:i] + longer[i + 1 :] == shorter for i in range(len(longer)))
@@ -213,7 +210,16 @@ def test_words_of_four_letters_are_seldom_left_as_they_are():
 
 
 @pytest.mark.parametrize(
-    "table", [GREETINGS, REQUESTS, ENDINGS, COMMAND_ENDINGS, AT_ONCE, HESITATIONS], ids=len
+    "table",
+    [
+        ENGLISH.greetings,
+        ENGLISH.requests,
+        ENGLISH.endings,
+        ENGLISH.command_endings,
+        ENGLISH.at_once,
+        ENGLISH.hesitations,
+    ],
+    ids=len,
 )
 def test_tables_hold_each_phrase_once_in_tokens(table):
     assert len(set(table)) == len(table) >= 5
@@ -221,14 +227,14 @@ def test_tables_hold_each_phrase_once_in_tokens(table):
 
 
 def test_neighbours_of_keys_are_mutual():
-    assert len(NEIGHBOURS) == 26
-    lost = [(a, b) for a, keys in NEIGHBOURS.items() for b in keys if a not in NEIGHBOURS[b]]
+    assert len(ENGLISH.keys) == 26
+    lost = [(a, b) for a, keys in ENGLISH.keys.items() for b in keys if a not in ENGLISH.keys[b]]
     assert not lost
 
 
 def test_numbers_up_to_a_hundred_have_words():
-    assert len(set(NUMBER_WORDS.values())) == 101
-    assert NUMBER_WORDS["99"] == "ninety nine"
+    assert len(set(speech_of().number_words.values())) == 101
+    assert speech_of().number_words["99"] == "ninety nine"
 
 
 # --------------------------------------------------------------------------- whole rows

@@ -311,3 +311,14 @@ def test_every_code_is_explained_in_the_page_and_no_other():
     )
     assert explained == set(re.findall(r'"(A0\d\d)"', sources))
     assert len(explained) == 11
+
+
+def test_lists_of_the_language_of_the_sentences_are_taken(tmp_path):
+    (tmp_path / "de.tsv").write_text("küche\nbad\n")
+    (tmp_path / "en.tsv").write_text("kitchen\n")
+    path = tmp_path / "parameter-datasets.tsv"
+    path.write_text("string\tde\ttt:room\tde.tsv\nstring\ten-US\ttt:room\ten.tsv\n")
+    german = read_own_lists(path, language="de")
+    assert german.lists["tt:room"].texts == ("küche", "bad")
+    assert [warning.hint for warning in german.warnings] == ["sentences are in de"]
+    assert read_own_lists(path).lists["tt:room"].texts == ("kitchen",)

@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch")
 
 from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.languages import get_language  # noqa: E402
+from genie_dp.locale import words_of  # noqa: E402
 from genie_dp.models.seq2seq import SteppedTorch, build  # noqa: E402
 from genie_dp.models.vocabulary import (  # noqa: E402
     Pair,  # noqa: E402
@@ -251,7 +252,7 @@ def untrained():
         decoder,
         reader=load_reader(),
         calibration=BELIEVED,
-        evidence=Evidence.from_rows([], target.language),
+        evidence=Evidence.from_rows([], target.language, words_of("en")),
         use=Use(),
         clock=lambda: NOW,
     )

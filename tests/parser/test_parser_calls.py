@@ -12,6 +12,7 @@ import genie_dp as gd  # noqa: E402
 from genie_dp import cli  # noqa: E402
 from genie_dp.languages import get_language  # noqa: E402
 from genie_dp.languages.base import MissingInput  # noqa: E402
+from genie_dp.locale import LOCALE  # noqa: E402
 from genie_dp.models.vocabulary import Pair  # noqa: E402
 from genie_dp.parser.answers import MISSING_INPUT, Answer, Reply  # noqa: E402
 from genie_dp.parser.config import InputFile, ParserConfig  # noqa: E402
@@ -131,6 +132,7 @@ def test_a_sentence_is_read_as_the_value_of_an_argument(
         library=library,
         readings=load_reader("grammar").readings(sentence, now=NOW),
         names=EntityNames(library),
+        known=LOCALE.words,
     )
     value = None
     if read is not None:
@@ -202,7 +204,7 @@ def test_a_program_gives_no_fewer_inputs_than_every_row():
         pair("wait for it", "wait( hours= 1 minutes= 1 until= rain )"),
         pair("stop", "stop( )"),
     ]
-    evidence = Evidence.from_rows([rows], LANGUAGE)
+    evidence = Evidence.from_rows([rows], LANGUAGE, LOCALE.words)
     gives = {
         inputs: evidence.gives("wait", frozenset(inputs.split()))
         for inputs in ("", "until", "hours", "minutes until", "hours minutes")
@@ -215,7 +217,7 @@ def test_a_program_gives_no_fewer_inputs_than_every_row():
 
 def test_words_of_a_value_are_words_only_side_by_side():
     rows = [pair("half an hour or 1 of them", "wait( hours= 0.5 )")]
-    evidence = Evidence.from_rows([rows], LANGUAGE)
+    evidence = Evidence.from_rows([rows], LANGUAGE, LOCALE.words)
     assert evidence.says(("half", "an", "hour"), ("wait",))
     assert evidence.says(("hour",), ("wait",))
     assert not evidence.says(("1", "hour"), ("wait",))

@@ -11,6 +11,7 @@ pytest.importorskip("phonenumbers")
 from genie_dp.dataset.scan import hash_of
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
+from genie_dp.locale import words_of
 from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.parser.contrast import add_contrast
 from genie_dp.parser.rows import (
@@ -364,7 +365,7 @@ def test_a_row_is_turned_into_its_opposite_where_one_word_says_its_sign(
     for number, text in enumerate(text.format(sign) for text in known for sign in signs):
         other.add(f"row {number}", text)
     rows = Rows(parts=[own, other])
-    add_contrast(rows)
+    add_contrast(rows, words_of("en"))
     made = [(" ".join(pair.sentence), " ".join(pair.program)) for pair in rows.contrast]
     assert made == ([(opposite, expected)] if opposite else [])
 
@@ -376,5 +377,5 @@ def test_an_opposite_that_rows_say_already_or_no_row_means_is_not_made():
     alone.add("turn the light on", LIGHT_IS.format("on"))
     for store in (both, alone):
         rows = Rows(parts=[store])
-        add_contrast(rows)
+        add_contrast(rows, words_of("en"))
         assert not len(rows.contrast)

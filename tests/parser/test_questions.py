@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch")
 import genie_dp as gd  # noqa: E402
 from genie_dp.languages import get_language  # noqa: E402
 from genie_dp.languages.base import MissingInput  # noqa: E402
+from genie_dp.locale import LOCALE  # noqa: E402
 from genie_dp.parser.answers import MISSING_INPUT, UNUSED_VALUE, Answer, Reply  # noqa: E402
 from genie_dp.parser.config import InputFile, ParserConfig  # noqa: E402
 from genie_dp.parser.incomplete import add_incomplete  # noqa: E402
@@ -89,6 +90,7 @@ def test_a_sentence_is_read_as_the_value_of_an_input(library, function, name, se
         library=library,
         readings=reader.readings(sentence, now=NOW),
         names=EntityNames(library),
+        known=LOCALE.words,
     )
     assert (read and given_value(library, missing, read.constant)) == expected
 

@@ -13,6 +13,7 @@ from genie_dp.cli import run  # noqa: E402
 from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.languages import get_language  # noqa: E402
 from genie_dp.languages.scope import OUT_OF_SCOPE, ScopedGrammar  # noqa: E402
+from genie_dp.locale import words_of  # noqa: E402
 from genie_dp.models.vocabulary import Pair  # noqa: E402
 from genie_dp.parser.answers import REFUSALS  # noqa: E402
 from genie_dp.parser.calibrate import run as calibrate  # noqa: E402
@@ -33,7 +34,7 @@ from tests.parser.parser_setup import (  # noqa: E402
     write_rows,
 )
 
-THINGTALK = get_language("thingtalk")
+THINGTALK, ENGLISH = get_language("thingtalk"), words_of("en")
 PROGRAM = 'param:subject:String == " tea "'
 INBOX, SEND = "@com.example.mail.inbox", "@com.example.mail.send"
 
@@ -95,9 +96,9 @@ def test_programs_begin_as_those_of_rows_do():
 
 
 def test_there_are_thousands_of_everyday_sentences_of_many_kinds():
-    sentences = [sentence for pattern in everyday_sentences() for sentence in pattern]
+    sentences = [sentence for pattern in everyday_sentences(ENGLISH) for sentence in pattern]
     assert len(set(sentences)) > 5000
-    assert len(everyday_sentences()) > 200
+    assert len(everyday_sentences(ENGLISH)) > 200
     assert not [s for s in sentences if s != " ".join(s.split()) or set("()|") & set(s)]
 
 
@@ -115,7 +116,9 @@ def test_sentences_to_refuse_are_none_of_the_rows_and_the_same_of_every_seed(tmp
 
 def test_what_the_rows_may_mean_is_not_refused(tmp_path):
     refused = {" ".join(pair.sentence) for pair in material(tmp_path).refused}
-    assert not [sentence for sentence in refused if content_words(sentence.split()) == ["mail"]]
+    assert not [
+        sentence for sentence in refused if content_words(sentence.split(), (), ENGLISH) == ["mail"]
+    ]
 
 
 def test_a_command_that_is_not_given_is_refused(tmp_path):
@@ -143,7 +146,7 @@ def evidence():
         Pair.from_text("show my unread mail", f"now => ( {INBOX} ) => notify"),
         Pair.from_text("send mail to EMAIL_ADDRESS_0", f"now => {SEND}"),
     ]
-    return Evidence.from_rows([pairs], THINGTALK)
+    return Evidence.from_rows([pairs], THINGTALK, ENGLISH)
 
 
 def test_words_are_evidence_of_the_functions_that_rows_say_them_with():
@@ -161,7 +164,7 @@ def test_words_that_say_nothing_are_evidence_only_if_rows_say_no_more():
         Pair.from_text("hi there show my mail", f"now => ( {INBOX} ) => notify"),
         Pair.from_text("hi there", f"now => {SEND}"),
     ]
-    found = Evidence.from_rows([polite], THINGTALK)
+    found = Evidence.from_rows([polite], THINGTALK, ENGLISH)
     assert found.support(["hi", "there"], (), [INBOX]).unseen == 1.0
     assert found.support(["hi", "there"], (), [SEND]).unseen == 0.0
 
@@ -191,7 +194,7 @@ def lights():
     said = [(f"which lights are burning in {room}", ON) for room in "abcdef"]
     said += [(f"which lights are dark in {room}", OFF) for room in "abcdef"]
     said += [(f"which lights are there in {room}", ALL) for room in "abcdef"]
-    return Evidence.from_rows([[Pair.from_text(*row) for row in said]], THINGTALK)
+    return Evidence.from_rows([[Pair.from_text(*row) for row in said]], THINGTALK, ENGLISH)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +226,7 @@ def test_of_two_programs_with_one_function_the_one_that_the_words_tell_weighs_mo
 def test_evidence_is_read_as_it_was_written(lights, tmp_path):
     assert len(lights.telling) > 5
     lights.save(tmp_path / "evidence.npz")
-    assert_equal(Evidence.load(tmp_path / "evidence.npz"), lights)
+    assert_equal(Evidence.load(tmp_path / "evidence.npz", ENGLISH), lights)
 
 
 def test_evidence_of_two_files_of_rows_is_joined(lights):

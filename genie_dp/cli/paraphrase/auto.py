@@ -6,7 +6,13 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.options import jobs_option, library_options, output_option, settings_options
+from genie_dp.cli.options import (
+    jobs_option,
+    library_options,
+    locale_option,
+    output_option,
+    settings_options,
+)
 from genie_dp.paraphrase.config import OPTION_NAMES, TYPED, ParaphraseConfig
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -15,8 +21,12 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.command("auto")
 @click.argument("rows", nargs=-1, required=True, metavar="ROWS...")
 @settings_options(
-    ParaphraseConfig, names=OPTION_NAMES, types={"rule_files": _FILE, "prompt": _FILE}
+    ParaphraseConfig,
+    leave_out=("locale",),
+    names=OPTION_NAMES,
+    types={"rule_files": _FILE, "prompt": _FILE},
 )
+@locale_option
 @jobs_option
 @click.option(
     "--answers",
@@ -40,6 +50,7 @@ def command(
     *,
     rows: tuple[str, ...],
     settings: Mapping[str, Any],
+    locale: str | None,
     jobs: int,
     answers: str | None,
     resume: bool,
@@ -69,7 +80,7 @@ def command(
     from genie_dp.paraphrase.shown import canonical_of
     from genie_dp.run.stage import Output
 
-    config = ParaphraseConfig(**settings)
+    config = ParaphraseConfig(**{**settings, **({"locale": locale} if locale else {})})
     if unfit := config.unfit() or _unfit(config.by, jobs, answers, resume=resume):
         raise click.UsageError(unfit)
     if parser is not None and jobs > 1:

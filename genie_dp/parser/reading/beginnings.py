@@ -58,7 +58,7 @@ def are_shipped(units: Units) -> bool:
 def begins_in(s: TextTokens) -> tuple[int, ...]:
     """Return the places where a value may begin; a placeholder begins none.
 
-    >>> from genie_dp.parser.reading.reading import LOCALE
+    >>> from genie_dp.locale import LOCALE
     >>> from genie_dp.parser.reading.sentence import sentence
     >>> begins_in(sentence("get me a song in a minute", LOCALE))
     (4, 5)

@@ -18,6 +18,7 @@ from genie_dp.augment.written import MONTHS
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.types import is_slot
 from genie_dp.languages.units import COMMON, Units
+from genie_dp.locale import LOCALE, Locale
 from genie_dp.parser.reading.dates import counts_people, recurs
 from genie_dp.parser.reading.grammar_reader import (
     GrammarReader,
@@ -27,7 +28,7 @@ from genie_dp.parser.reading.grammar_reader import (
 )
 from genie_dp.parser.reading.numbers import SMALL
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
-from genie_dp.parser.reading.reading import LOCALE, Candidate, Locale, Reading
+from genie_dp.parser.reading.reading import Candidate, Reading
 from genie_dp.parser.reading.sentence import TextTokens, words_of
 
 LOG = logging.getLogger(__name__)

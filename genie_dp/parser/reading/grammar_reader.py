@@ -7,6 +7,7 @@ from itertools import combinations, product
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.units import COMMON, Units
+from genie_dp.locale import LOCALE, Locale
 from genie_dp.parser.reading.beginnings import are_shipped, begins_in, tokens_without_values
 from genie_dp.parser.reading.dates import days, moments, times
 from genie_dp.parser.reading.marks import marks
@@ -15,15 +16,7 @@ from genie_dp.parser.reading.numbers import number_at, numbers
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
 from genie_dp.parser.reading.places import places
 from genie_dp.parser.reading.ranges import ranges, with_scales
-from genie_dp.parser.reading.reading import (
-    LOCALE,
-    MOST_CHARACTERS,
-    Candidate,
-    Locale,
-    Reader,
-    Reading,
-    ReadValue,
-)
+from genie_dp.parser.reading.reading import MOST_CHARACTERS, Candidate, Reader, Reading, ReadValue
 from genie_dp.parser.reading.sentence import TextTokens, sentence, words_of
 from genie_dp.skills.words import tokenize
 
@@ -217,20 +210,35 @@ NAMES = ("grammar", "duckling")
 
 
 def load_reader(
-    name: str = "grammar", *, phrases: Phrases = NO_PHRASES, units: Units = COMMON
+    name: str = "grammar",
+    *,
+    phrases: Phrases = NO_PHRASES,
+    units: Units = COMMON,
+    locale: Locale = LOCALE,
 ) -> Reader:
-    """Return the reader of that name.
+    """Return the reader of that name, for the language of a locale.
 
     Args:
         name: "grammar", the one in pure Python, or "duckling", which knows more dates.
         phrases: what the skills say with words that are values elsewhere (`phrases.learn`).
         units: those to look for (`library.units_in_sentences`).
+        locale: that of the sentences; of the language of `grammar` it is that reader, of others
+            one that has its words from their file (`words_reader`).
 
     Raises:
-        GenieError: I004, no such reader; I003, a library of it is not installed.
+        GenieError: I004, no such reader, or none for the language; I003, a library of it is not
+            installed.
     """
-    if name == "grammar":
+    words = locale.words
+    if name == "grammar" and words.has_grammar:
         return GrammarReader(phrases, units)
+    if name == "grammar":
+        from genie_dp.parser.reading.words_reader import WordsReader
+
+        return WordsReader(words, phrases, units)
+    if name == "duckling" and not words.has_grammar:
+        message = f"the reader {name!r} does not read {words.language!r}"
+        raise GenieError(Problem("I004", message, hint="leave --reader out, or say grammar"))
     if name == "duckling":
         from genie_dp.parser.reading.duckling_reader import DucklingReader
 

@@ -8,21 +8,13 @@ from genie_dp.languages.base import MissingInput
 from genie_dp.languages.library import Library
 from genie_dp.languages.text import escape_word
 from genie_dp.languages.units import Units
+from genie_dp.locale import Words
 from genie_dp.parser.evidence import content_words
 from genie_dp.parser.reading.fill import EntityNames, has_names
 from genie_dp.parser.reading.reading import Reading
 from genie_dp.skills.words import tokenize
 
-_YES = frozenset(("yes", "yeah", "yep", "sure", "true", "on", "please do", "ok", "okay"))
-_NO = frozenset(("no", "nope", "nah", "false", "off", "please don't"))
-_PLACES = {
-    "here": "current_location", "my location": "current_location", "home": "home",
-    "at home": "home", "my home": "home", "work": "work", "at work": "work",
-}  # fmt: skip
 _MOST_WORDS = 6  # of a name that no list has
-# Words that take a question back; the sentence is then read as any other.
-_ENDS = frozenset(("cancel", "never mind", "nevermind", "forget it", "stop", "nothing"))
-_LEADS = frozenset(("to", "in", "at", "on", "for", "from", "by", "with", "of", "it", "is", "it's"))
 
 
 class ReadInput(NamedTuple):
@@ -45,6 +37,7 @@ def read_input(
     library: Library,
     readings: Sequence[Reading],
     names: EntityNames,
+    known: Words,
 ) -> ReadInput | None:
     """Return the value that a sentence gives an input; None where it cannot be read as one.
 
@@ -53,19 +46,20 @@ def read_input(
 
     Args:
         readings: of the sentence.
+        known: the words of the language of the sentence.
     """
     words = [word for word in tokenize(sentence.casefold()) if any(map(str.isalnum, word))]
     signature = library.signature(missing.function)
     parameter = signature.parameter(missing.name) if signature else None
-    if parameter is None or not words or " ".join(words) in _ENDS:
+    if parameter is None or not words or " ".join(words) in known.take_back:
         return None
     type_ = parameter.type
     asked = frozenset(tokenize(missing.question.casefold()))
     if isinstance(type_, ty.Enum):
-        choice = _read_enum(words, missing, type_, library, asked)
+        choice = _read_enum(words, missing, type_, library, asked, known)
         return ReadInput(choice) if choice else None
     element = type_.element if isinstance(type_, ty.Array) else type_
-    return _read_value(" ".join(words), element, readings, names, asked, library.units)
+    return _read_value(" ".join(words), element, readings, names, asked, library.units, known)
 
 
 def _read_enum(
@@ -74,6 +68,7 @@ def _read_enum(
     type_: ty.Enum,
     library: Library,
     asked: Container[str],
+    known: Words,
 ) -> str | None:
     """Return the one value whose words, or name, are all that the sentence says."""
     text = f" {' '.join(words)} "
@@ -85,7 +80,9 @@ def _read_enum(
                 found[f" {way} "] = value
     values = {v for way, v in found.items() if not any(way in x and way != x for x in found)}
     said = {word for way in found for word in way.split()}
-    others = [word for word in content_words(words) if word not in asked and word not in said]
+    others = [
+        word for word in content_words(words, (), known) if word not in asked and word not in said
+    ]
     return f"enum:{values.pop()}" if len(values) == 1 and not others else None
 
 
@@ -96,22 +93,23 @@ def _read_value(
     names: EntityNames,
     asked: Container[str],
     units: Units,
+    known: Words,
 ) -> ReadInput | None:
     """Return a value of a type; words of the question, `asked`, may stand beside it."""
     if type_ == ty.BOOLEAN:
-        said = "true" if text in _YES else "false"
-        return ReadInput(said) if text in _YES | _NO else None
+        said = "true" if text in known.yes else "false"
+        return ReadInput(said) if text in known.yes + known.no else None
     if type_ in (ty.STRING, ty.ANY):
         return ReadInput(_quoted(text))
-    if type_ == ty.LOCATION and text in _PLACES:
-        return ReadInput(f"location:{_PLACES[text]}")
+    if type_ == ty.LOCATION and text in known.places:
+        return ReadInput(f"location:{known.places[text]}")
     stem = ty.slot_stem(type_, units)
     for reading in readings:
         values = [token for token in reading.values if token.rpartition("_")[0] == stem]
-        others = [word for word in content_words(reading.tokens) if word not in asked]
+        others = [word for word in content_words(reading.tokens, (), known) if word not in asked]
         if len(reading.values) == len(values) == 1 and not others:
             return ReadInput(reading.values[values[0]].value)
-    name = _without_leads(text)
+    name = _without_starts(text, known)
     # Lists of skills are seldom whole. A sentence with a date in it is no name, though.
     may_be_name = not readings[0].values and len(name.split()) <= _MOST_WORDS
     if type_ == ty.LOCATION and may_be_name:
@@ -128,9 +126,9 @@ def _quoted(text: str) -> str:
     return f'" {" ".join(map(escape_word, text.split(" ")))} "'
 
 
-def _without_leads(text: str) -> str:
+def _without_starts(text: str, known: Words) -> str:
     """Return a name without the words before it: "to the kitchen" is "the kitchen"."""
     words = text.split()
-    while len(words) > 1 and words[0] in _LEADS:
+    while len(words) > 1 and words[0] in known.answer_starts:
         words.pop(0)
     return " ".join(words)

@@ -9,17 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from genie_dp.locale import Words
 from genie_dp.parser.reading.reading import Candidate, Reading
-from genie_dp.parser.reading.sentence import TextTokens, words_of
+from genie_dp.parser.reading.sentence import TextTokens
 from genie_dp.skills.words import tokenize
-
-# Words that stand around anything.
-_ANYWHERE = words_of(
-    """
-    a an the and or of in on at to for from by with then that is are was than
-    , . ! ?
-    """
-)
 
 Pair = tuple[str, str]
 
@@ -72,12 +65,13 @@ def from_dict(data: dict[str, Any]) -> Phrases:
     return Phrases(before, frozenset((first, second) for first, second in data["after"]))
 
 
-def learn(rows: Iterable[tuple[str, Reading, Reading]], *, least: int = 2) -> Phrases:
+def learn(rows: Iterable[tuple[str, Reading, Reading]], words: Words, *, least: int = 2) -> Phrases:
     """Return the phrases whose words stay words.
 
     Args:
         rows: of each row the sentence, the reader's first choice, and the one that its program
             agrees with (`prepare.phrases_of` makes them of synthesized rows).
+        words: those of the language of the rows.
         least: how often a phrase must have been met.
     """
     before: Counter[Pair] = Counter()
@@ -87,14 +81,14 @@ def learn(rows: Iterable[tuple[str, Reading, Reading]], *, least: int = 2) -> Ph
         right_spans = {value.span for value in right.values.values()}
         for value in first.values.values():
             start, end = value.span
-            words = " ".join(tokenize(value.text))
+            said = " ".join(tokenize(value.text))
             preceding = (tokenize(text[:start]) or ("",))[-1]
             following = (tokenize(text[end:]) or ("",))[0]
             if value.span in right_spans:
-                value_counts.update(((preceding, words), (words, following)))
+                value_counts.update(((preceding, said), (said, following)))
                 continue
-            before[preceding, words] += preceding not in _ANYWHERE and preceding != ""
-            after[words, following] += following not in _ANYWHERE and following != ""
+            before[preceding, said] += preceding not in words.around_values and preceding != ""
+            after[said, following] += following not in words.around_values and following != ""
     return Phrases(
         frozenset(p for p, n in before.items() if n >= least and not value_counts[p]),
         frozenset(p for p, n in after.items() if n >= least and not value_counts[p]),

@@ -20,15 +20,9 @@ from genie_dp.languages.thingtalk.operators import comparable
 from genie_dp.languages.thingtalk.placeholders import constant
 from genie_dp.languages.types import is_slot
 from genie_dp.languages.units import SHIPPED, Units
+from genie_dp.locale import LOCALE, Locale
 from genie_dp.parser.reading.phrases import Phrases, learn
-from genie_dp.parser.reading.reading import (
-    LOCALE,
-    MOST_CHARACTERS,
-    Locale,
-    Reader,
-    Reading,
-    ReadValue,
-)
+from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, Reading, ReadValue
 from genie_dp.records import Example, Slot
 from genie_dp.skills.words import tokenize
 
@@ -310,4 +304,4 @@ def phrases_of(rows: Iterable[Example], preparer: Preparer) -> Phrases:
             if right is not None:
                 yield row.utterance, first, right
 
-    return learn(readings())
+    return learn(readings(), preparer.locale.words)

@@ -1,63 +1,15 @@
 """What a reader makes of a text: tokens with placeholders, and the values that they stand for."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.types import slot_type
+from genie_dp.locale import LOCALE, Locale
 
 # Of a text: who types more has pasted something, and looking for values in it takes seconds.
 MOST_CHARACTERS = 4000
-
-
-@dataclass(frozen=True, slots=True)
-class Locale:
-    """What a text leaves unsaid, because everybody around the person knows it.
-
-    Attributes:
-        region: two letters, for phone numbers without the code of a country.
-        currency: what "$" alone means, a code in lower case.
-        temperature: "C" or "F", the unit of "20 degrees".
-        day_first: whether 3/4 is the third of April.
-        morning, afternoon, evening, night: the hours of "in the morning" and so on.
-    """
-
-    region: str = "US"
-    currency: str = "usd"
-    temperature: str = "F"
-    day_first: bool = False
-    morning: int = 9
-    afternoon: int = 15
-    evening: int = 19
-    night: int = 21
-
-    def __post_init__(self) -> None:
-        """Check every field by itself.
-
-        Raises:
-            GenieError: N002, all that no text can be read with.
-        """
-        expected = {}
-        if not re.fullmatch(r"[A-Z]{2}", self.region):
-            expected["region"] = "two capital letters, such as GB"
-        if not re.fullmatch(r"[a-z]{3}", self.currency):
-            expected["currency"] = "the code of a currency in lower case, such as gbp"
-        if self.temperature not in ("C", "F"):
-            expected["temperature"] = "C or F"
-        for name in ("morning", "afternoon", "evening", "night"):
-            if not 1 <= getattr(self, name) <= 23:
-                expected[name] = "an hour from 1 to 23"
-        if expected:
-            raise GenieError(
-                Problem("N002", f"locale: {name}: expected {kind}, got {getattr(self, name)!r}")
-                for name, kind in expected.items()
-            )
-
-
-LOCALE = Locale()
 
 
 @dataclass(frozen=True, slots=True)

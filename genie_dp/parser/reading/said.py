@@ -11,9 +11,10 @@ from functools import lru_cache
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library, units_in_sentences
 from genie_dp.languages.types import Entity, slot_stem, slot_type
-from genie_dp.parser.evidence import content_words, function_words
+from genie_dp.locale import LOCALE, Locale, Words
+from genie_dp.parser.evidence import content_words
 from genie_dp.parser.reading.fill import EntityNames, fill
-from genie_dp.parser.reading.grammar_reader import GrammarReader
+from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, ReadValue
 from genie_dp.synthesis.chart import Tokens
 from genie_dp.synthesis.spoken import NameOrText, ReadValues, SaidValue
@@ -21,8 +22,6 @@ from genie_dp.synthesis.spoken import NameOrText, ReadValues, SaidValue
 _OPEN = frozenset(("QUOTED_STRING", "USERNAME", "HASHTAG", "PATH_NAME"))
 _MOST_TEXT = 12  # words of a text without quotes around it
 _MOST_NAME = 8
-# What a name may begin with although it says nothing: "the dentist", "my wife", "all you need".
-_LEADS = frozenset(("the", "a", "an", "my", "our", "all", "no", "i", "we", "it"))
 # What speaks against a value, so that the likeliest of several readings comes first. A listed name
 # goes before any other, a name of a kind without a list before a text of as many words, and what
 # takes fewer words before what takes more. Only the order counts.
@@ -46,6 +45,7 @@ class SaidValues:
         *,
         now: datetime,
         reader: Reader | None = None,
+        locale: Locale = LOCALE,
         names: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         """Take what the values are read with.
@@ -53,7 +53,8 @@ class SaidValues:
         Args:
             language, library: those of the templates.
             now: from when "tomorrow" is told.
-            reader: of numbers, dates and addresses.
+            reader: of numbers, dates and addresses; None for that of the locale.
+            locale: the language of the sentences, and what they leave unsaid.
             names: kind of entity -> names that belong to who speaks.
 
         Raises:
@@ -62,7 +63,9 @@ class SaidValues:
         self.language, self.library = language, library
         self.names = EntityNames(library).with_own(names or {})
         self._now = now
-        self._reader = reader or GrammarReader(units=units_in_sentences(library))
+        units = units_in_sentences(library)
+        self._reader = reader or load_reader(units=units, locale=locale)
+        self._locale = locale
         self._known: dict[tuple[str, Tokens], NameOrText | None] = {}
 
     def is_open(self, stem: str) -> bool:
@@ -71,7 +74,7 @@ class SaidValues:
 
     def read(self, text: str) -> Sequence[ReadValues]:
         """Return the readings of a text, the likeliest first; of a long one, of its beginning."""
-        readings = self._reader.readings(text[:MOST_CHARACTERS], now=self._now)
+        readings = self._reader.readings(text[:MOST_CHARACTERS], now=self._now, locale=self._locale)
         return [
             ReadValues(
                 reading.tokens,
@@ -95,7 +98,7 @@ class SaidValues:
 
     def content_words(self, words: Sequence[str]) -> Sequence[str]:
         """Return the words that say what is wanted, without values and function words."""
-        return content_words(words)
+        return content_words(words, (), self._locale.words)
 
     def fill(self, program: str, values: Mapping[str, SaidValue]) -> str:
         """Return a program in token form with values in the place of its placeholders.
@@ -112,7 +115,7 @@ class SaidValues:
         ).tokens  # fmt: skip
 
     def _as_value(self, stem: str, words: Tokens) -> NameOrText | None:
-        shape = _shape(words)
+        shape = _shape(words, self._locale.words)
         if shape is None:
             return None
         type_ = slot_type(f"{stem}_0")
@@ -134,13 +137,14 @@ class SaidValues:
 
 
 @lru_cache(maxsize=65536)
-def _shape(words: Tokens) -> int | None:
+def _shape(words: Tokens, known: Words) -> int | None:
     """Return how many of its ends are words such as "to" that say nothing; None of no value."""
     if '"' in words or not any(character.isalnum() for word in words for character in word):
         return None
     first, last = words[0], words[-1]
-    empty = function_words()
-    return (first in empty and first not in _LEADS) + (last in empty)
+    empty = known.function_words
+    # "the dentist", "my wife", "all you need"
+    return (first in empty and first not in known.name_starts) + (last in empty)
 
 
 def said_values(
@@ -148,6 +152,7 @@ def said_values(
     library: Library,
     *,
     now: datetime,
+    locale: Locale = LOCALE,
     names: Mapping[str, Sequence[str]] | None = None,
 ) -> SaidValues | None:
     """Return what reads the values of sentences; None if sentences of the library hold none.
@@ -159,7 +164,7 @@ def said_values(
     """
     if not language.reads_values(library):
         return None
-    return SaidValues(language, library, now=now, names=names)
+    return SaidValues(language, library, now=now, locale=locale, names=names)
 
 
 def _value(constant: str, text: str, how: str, doubt: float) -> NameOrText:

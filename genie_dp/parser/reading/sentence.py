@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from genie_dp.augment.written import MONTHS, SHORT_MONTHS
 from genie_dp.languages.types import is_slot
 from genie_dp.languages.units import COMMON, Units
-from genie_dp.parser.reading.reading import Candidate, Locale
+from genie_dp.locale import Locale
+from genie_dp.parser.reading.reading import Candidate
 from genie_dp.skills.words import token_places
 
 # NUL ends texts in C, and lone surrogates cannot be encoded; both become a space, so that places

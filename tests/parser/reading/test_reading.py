@@ -13,9 +13,10 @@ from genie_dp.augment.written import MONTHS, WEEKDAYS
 from genie_dp.errors import GenieError
 from genie_dp.languages.thingtalk.placeholders import constant
 from genie_dp.languages.types import slot_type
+from genie_dp.locale import Locale
 from genie_dp.parser.reading.grammar_reader import NAMES, GrammarReader, load_reader
 from genie_dp.parser.reading.prepare import key_of
-from genie_dp.parser.reading.reading import MOST_CHARACTERS, Locale, Reader, Reading
+from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, Reading
 from genie_dp.parser.reading.sentence import clean
 from genie_dp.skills.words import tokenize
 from tests.parser.reading.reading_cases import NOW, ReadingCase, reading_cases, topics, traps

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from genie_dp.locale import LOCALE
 from genie_dp.parser.reading.duckling_reader import (
     DucklingProcess,
     DucklingReader,
@@ -14,7 +15,6 @@ from genie_dp.parser.reading.duckling_reader import (
     windows,
 )
 from genie_dp.parser.reading.grammar_reader import GrammarReader, read_choices
-from genie_dp.parser.reading.reading import LOCALE
 from genie_dp.parser.reading.sentence import sentence
 from tests.parser.reading.reading_cases import NOW
 

@@ -1,0 +1,416 @@
+"""What depends on the language and the country of the people who speak: `Locale` and `Words`.
+
+All words that stages know by themselves lie in `locales/LANGUAGE.txt`: fillers for noise, everyday
+sentences to refuse, function words, months. No other module names a language of people.
+docs/locales.md says how to add one.
+"""
+
+import re
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.resources import data_folder
+from genie_dp.texts import read_text
+
+# The one language of which genie_dp has a grammar: articles, plurals, which words are verbs.
+DEFAULT = "en"
+ENDING = ".txt"  # of files of words
+_NUMBERS = ("morning", "afternoon", "evening", "night")
+
+
+# ------------------------------------------------------------------------------------- the words
+
+
+def _section(kind: str) -> Any:
+    """Return the field of a section; `kind` says how its lines are read."""
+    empty: Mapping[str, Callable[[], object]] = {"words": frozenset, "entries": dict}
+    return field(default_factory=empty.get(kind, tuple), metadata={"kind": kind})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """The words of one language that stages know by themselves: the sections of its file.
+
+    Attributes:
+        language: two letters, or the path of a file of somebody's own.
+        has_grammar: whether genie_dp has a grammar of the language, for "a" and "an", plurals and
+            verbs; of other languages commands are told by the list of verbs alone.
+        locale: what a `Locale` of the language has unless it is said; `language` is that in which
+            numbers are spelled.
+        function_words: say nothing by themselves of what is wanted.
+        articles: may be left out, save before `after_counted` and after `before_counted`.
+        prepositions: begin a phrase that ends in a value.
+        verbs: begin a command, function words among them.
+        around_values: stand around values of any sort.
+        name_starts: a name may begin with these although they say nothing.
+        greetings: before any sentence.
+        requests: before a command; none before one that begins with `polite_starts`.
+        polite_starts: say that the command is asked for politely.
+        endings: after any sentence.
+        pleases: those endings that say please; the first word of them is looked for.
+        thanks: words of thanks; the last one may stand beside a please.
+        after_questions: endings that follow the sign of a question.
+        command_endings: after a command, unless `polite` words are there.
+        at_once: after a command, unless `later` words say when.
+        later: say that a command is to be done later, or again and again.
+        polite: what `command_endings` would say again.
+        hesitations: where people stop to think.
+        pauses: words before which they do.
+        before_counted, after_counted: words beside an article that is part of an amount.
+        keys: key -> the keys beside it.
+        commands: how a command is said, `{}` for it.
+        not_given: sentences with a command, `{}`, that do not give it.
+        before_skills: between a command and the skill that is to do it.
+        everyday: sentences that no skill is meant by; (a|b) is one of the two.
+        opposites: signs of programs -> pairs of words that say the sign and its opposite.
+        yes, no: answers to a question.
+        take_back: answers that take the question back.
+        answer_starts: stand before the name that answers a question.
+        places: words -> the place that they are: home, work or current_location.
+        signs: `decimal` and `thousands`, the signs in numbers of digits.
+        minus: before a number less than zero.
+        percent: what follows a number; the first is said after its placeholder.
+        numbers: words -> number, beside those that the rules of the language spell.
+        units: unit -> its words; the first is that of several.
+        amounts: words -> an amount, such as 30 min.
+        currencies: code -> words.
+        between_amounts: joins the parts of an amount.
+        before_times: words that say that a time follows and no duration: "at 2 hours".
+        times: H and M with words -> a time, such as H-1:30.
+        days: words -> how many days it is from today.
+        months, weekdays: the names of each, from january and monday on.
+        dates: D, MONTH, YEAR, WEEKDAY and N with words -> what N counts, in days.
+    """
+
+    language: str
+    has_grammar: bool = False
+    locale: Mapping[str, str] = _section("entries")
+    function_words: frozenset[str] = _section("words")
+    articles: frozenset[str] = _section("words")
+    prepositions: frozenset[str] = _section("words")
+    verbs: frozenset[str] = _section("words")
+    around_values: frozenset[str] = _section("words")
+    name_starts: frozenset[str] = _section("words")
+    greetings: tuple[str, ...] = _section("phrases")
+    requests: tuple[str, ...] = _section("phrases")
+    polite_starts: tuple[str, ...] = _section("phrases")
+    endings: tuple[str, ...] = _section("phrases")
+    pleases: tuple[str, ...] = _section("phrases")
+    thanks: tuple[str, ...] = _section("phrases")
+    after_questions: tuple[str, ...] = _section("phrases")
+    command_endings: tuple[str, ...] = _section("phrases")
+    at_once: tuple[str, ...] = _section("phrases")
+    later: frozenset[str] = _section("words")
+    polite: frozenset[str] = _section("words")
+    hesitations: tuple[str, ...] = _section("phrases")
+    pauses: frozenset[str] = _section("words")
+    before_counted: frozenset[str] = _section("words")
+    after_counted: frozenset[str] = _section("words")
+    keys: Mapping[str, str] = _section("entries")
+    commands: tuple[str, ...] = _section("lines")
+    not_given: tuple[str, ...] = _section("lines")
+    before_skills: frozenset[str] = _section("words")
+    everyday: tuple[str, ...] = _section("lines")
+    opposites: Mapping[str, str] = _section("entries")
+    yes: tuple[str, ...] = _section("phrases")
+    no: tuple[str, ...] = _section("phrases")
+    take_back: tuple[str, ...] = _section("phrases")
+    answer_starts: frozenset[str] = _section("words")
+    places: Mapping[str, str] = _section("entries")
+    signs: Mapping[str, str] = _section("entries")
+    minus: frozenset[str] = _section("words")
+    percent: tuple[str, ...] = _section("phrases")
+    numbers: Mapping[str, str] = _section("entries")
+    units: Mapping[str, str] = _section("entries")
+    amounts: Mapping[str, str] = _section("entries")
+    currencies: Mapping[str, str] = _section("entries")
+    between_amounts: frozenset[str] = _section("words")
+    before_times: frozenset[str] = _section("words")
+    times: Mapping[str, str] = _section("entries")
+    days: Mapping[str, str] = _section("entries")
+    months: tuple[str, ...] = _section("lines")
+    weekdays: tuple[str, ...] = _section("lines")
+    dates: Mapping[str, str] = _section("entries")
+
+    @property
+    def spelled(self) -> str:
+        """Return the language in which numbers are spelled."""
+        return self.locale.get("language", self.language)
+
+
+_KINDS = {
+    one.name.replace("_", " "): str(one.metadata["kind"])
+    for one in fields(Words)
+    if "kind" in one.metadata
+}
+# Section -> what each of its values, or lines, has to be, and that in words.
+_SHAPES = {
+    "keys": (r".+ = .+", "KEY = KEYS"),
+    "commands": (r".*\{\}.*", "{} for the command"),
+    "not given": (r".*\{\}.*", "{} for the command"),
+    "opposites": (r"\S+ = \S+ \S+(?: *, *\S+ \S+)*", "SIGN = WORD OPPOSITE, WORD OPPOSITE .."),
+    "places": (r".+ = (?:home|work|current_location)", "home, work or current_location"),
+    "signs": (r"(?:decimal|thousands) = [.,]", "decimal or thousands = . or ,"),
+    "numbers": (r".+ = -?\d+(?:\.\d+)?", "a number such as 1.5"),
+    "amounts": (r".+ = \d+(?:\.\d+)? \w+", "a number and a unit, such as 30 min"),
+    "times": (r".+ = (?:H(?:[+-]\d\d?)?:(?:M|60-M|\d\d)|\d\d?:\d\d)", "a time such as H-1:30"),
+    "days": (r".+ = -?\d+", "a number of days"),
+    "dates": (r".+ = -?\d+", "a number of days"),
+}
+# What [locale] may say.
+_HOUR = (r"[1-9]|1\d|2[0-3]", "an hour from 1 to 23")
+_USUAL = {
+    "region": ("[A-Z]{2}", "two capital letters, such as GB"),
+    "currency": ("[a-z]{3}", "the code of a currency in lower case, such as gbp"),
+    "temperature": ("[CF]", "C or F"),
+    "day_first": ("true|false", "true or false"),
+    "language": ("[a-z]{2,3}", "the letters of a language, such as de"),
+    **dict.fromkeys(_NUMBERS, _HOUR),
+}
+# A section has as many lines, if it has any.
+_LINES = {"months": 12, "weekdays": 7}
+_HEADING = re.compile(r"\[([^\[\]]*)\]")
+_CHOICE = re.compile(r"\(([^()]*)\)")
+
+
+def sentences_of(pattern: str) -> Iterator[str]:
+    """Yield the sentences of a pattern.
+
+    >>> list(sentences_of("(hi|hello) you (there|)"))
+    ['hi you there', 'hi you', 'hello you there', 'hello you']
+    """
+    parts = [part.split("|") if i % 2 else [part] for i, part in enumerate(_CHOICE.split(pattern))]
+    return (" ".join("".join(choice).split()) for choice in product(*parts))
+
+
+class _WordsReader:
+    """Reads the lines of a file of words and gathers all that is wrong with them."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.problems: list[Problem] = []
+        self.read: dict[str, dict[str, str]] = {}
+
+    def tell(self, message: str, line: int, text: str, hint: str) -> None:
+        span = Span(self.file, line, 1, line, 1 + max(1, len(text)))
+        self.problems.append(Problem("R060", message, span, hint, stage="syntax"))
+
+    def read_lines(self, text: str) -> None:
+        section: dict[str, str] | None = {}
+        kind = ""
+        for number, line in enumerate(text.split("\n"), start=1):
+            line = line.strip()
+            if not line or line.startswith("#"):
+                continue
+            heading = _HEADING.fullmatch(line)
+            if heading is not None:
+                section, kind = self._begin(heading[1].strip(), number, line)
+            elif not kind and section is not None:
+                self.tell("expected a section", number, line, "such as [function words]")
+            elif section is not None:
+                self._add(section, kind, line, number)
+
+    def _begin(self, name: str, number: int, line: str) -> tuple[dict[str, str] | None, str]:
+        if name not in _KINDS:
+            hint = did_you_mean(name, _KINDS) or f"sections: {', '.join(_KINDS)}"
+            self.tell(f"unknown section {name!r}", number, line, hint)
+            return None, ""
+        if name in self.read:
+            self.tell(f"section {name!r} comes twice", number, line, "put both together")
+            return None, ""
+        self.read[name] = {}
+        return self.read[name], _KINDS[name]
+
+    def _add(self, section: dict[str, str], kind: str, line: str, number: int) -> None:
+        items = {"words": line.split(), "phrases": [x.strip() for x in line.split(",")]}
+        for item in items.get(kind, [line]):
+            name, equals, value = item.partition(" = ") if kind == "entries" else (item, "", "")
+            if kind == "entries" and not equals:
+                self.tell(f"expected NAME = VALUE, got {item!r}", number, line, "spaces around =")
+            elif name in section:
+                self.tell(f"{name!r} comes twice in the section", number, line, "leave one out")
+            elif name != name.lower() and not (kind == "entries" and _is_pattern(name)):
+                self.tell(f"{name!r} has capitals", number, line, "sentences are in lower case")
+            elif name:
+                section[name.strip()] = value.strip()
+                self._check_shape(item, number, line)
+
+    def _check_shape(self, item: str, number: int, line: str) -> None:
+        """Tell of a line that its section cannot use."""
+        name = next(reversed(self.read))
+        pattern, expected = _SHAPES.get(name, (".*", ""))
+        if name == "locale":
+            setting, _, item = map(str.strip, item.partition(" = "))
+            if setting not in _USUAL:
+                hint = did_you_mean(setting, _USUAL) or f"settings: {', '.join(_USUAL)}"
+                self.tell(f"unknown setting {setting!r}", number, line, hint)
+                return
+            pattern, expected = _USUAL[setting]
+        if not re.fullmatch(pattern, item.strip()):
+            hint = "docs/locales.md has all sections"
+            self.tell(f"expected {expected}, got {item!r}", number, line, hint)
+
+    def check_lines(self) -> None:
+        """Tell of sections with too few or too many lines."""
+        for name, count in _LINES.items():
+            found = len(self.read.get(name, ()))
+            if found not in (0, count):
+                self.tell(f"expected {count} lines of {name}, got {found}", 1, "", "one for each")
+
+
+def _is_pattern(name: str) -> bool:
+    """Tell whether a name has capitals as patterns of times and dates and names of units have."""
+    places = ("H", "M", "N", "D", "MONTH", "YEAR", "WEEKDAY")
+    return " " not in name or all(word in places or word == word.lower() for word in name.split())
+
+
+def read_words(file: Path | str, *, language: str) -> Words:
+    """Return the words of a file.
+
+    Raises:
+        GenieError: R060, all that is wrong with it, by line.
+        OSError: it cannot be read.
+    """
+    text = read_text(file, code="R060")
+    reader = _WordsReader(str(file))
+    reader.read_lines(text)
+    reader.check_lines()
+    if reader.problems:
+        raise GenieError(reader.problems, sources={str(file): text})
+    made: dict[str, Any] = {}
+    for one in fields(Words):
+        section = reader.read.get(one.name.replace("_", " "))
+        if section is not None:
+            kind = one.metadata["kind"]
+            shape: Any = {"words": frozenset, "entries": dict}.get(kind, tuple)
+            made[one.name] = shape(section)
+    return Words(language, language == DEFAULT, **made)
+
+
+def languages() -> tuple[str, ...]:
+    """Return the languages whose words are shipped.
+
+    >>> languages()
+    ('de', 'en', 'es', 'fr', 'nl')
+    """
+    return tuple(sorted(path.stem for path in data_folder("locales").glob(f"*{ENDING}")))
+
+
+@lru_cache(maxsize=16)
+def words_of(language: str = DEFAULT) -> Words:
+    """Return the words of a language: one that is shipped, or a file of somebody's own.
+
+    Raises:
+        GenieError: N002, no such language; R060, a file with mistakes.
+    """
+    if language.endswith(ENDING):
+        try:
+            return read_words(language, language=language)
+        except OSError as error:
+            raise GenieError(_no_language(language, str(error.strerror or error))) from None
+    if language not in languages():
+        raise GenieError(_no_language(language))
+    return read_words(data_folder("locales") / f"{language}{ENDING}", language=language)
+
+
+def _no_language(language: str, why: str = "") -> Problem:
+    known = ", ".join(languages())
+    own = f"a file of your own, such as words/{language or 'it'}{ENDING}: docs/locales.md"
+    hint = f"{did_you_mean(language, languages()) or 'languages: ' + known}; or name {own}"
+    got = f"got {language!r}{': ' + why if why else ''}"
+    return Problem("N002", f"locale: language: expected one of {known}, {got}", hint=hint)
+
+
+# ------------------------------------------------------------------------------------ the locale
+
+
+@dataclass(frozen=True, slots=True)
+class Locale:
+    """What a text leaves unsaid, because everybody around the person knows it.
+
+    Attributes:
+        region: two letters, for phone numbers without the code of a country.
+        currency: what "$" alone means, a code in lower case.
+        temperature: "C" or "F", the unit of "20 degrees".
+        day_first: whether 3/4 is the third of April.
+        morning, afternoon, evening, night: the hours of "in the morning" and so on.
+        language: two letters, or a file of words.
+    """
+
+    region: str = "US"
+    currency: str = "usd"
+    temperature: str = "F"
+    day_first: bool = False
+    morning: int = 9
+    afternoon: int = 15
+    evening: int = 19
+    night: int = 21
+    language: str = DEFAULT
+
+    def __post_init__(self) -> None:
+        """Check every field by itself.
+
+        Raises:
+            GenieError: N002, all that no text can be read with; R060, a file of words with
+                mistakes.
+        """
+        expected = {}
+        if not re.fullmatch(r"[A-Z]{2}", self.region):
+            expected["region"] = "two capital letters, such as GB"
+        if not re.fullmatch(r"[a-z]{3}", self.currency):
+            expected["currency"] = "the code of a currency in lower case, such as gbp"
+        if self.temperature not in ("C", "F"):
+            expected["temperature"] = "C or F"
+        for name in _NUMBERS:
+            if not 1 <= getattr(self, name) <= 23:
+                expected[name] = "an hour from 1 to 23"
+        if expected:
+            raise GenieError(
+                Problem("N002", f"locale: {name}: expected {kind}, got {getattr(self, name)!r}")
+                for name, kind in expected.items()
+            )
+        if self.language != DEFAULT:
+            words_of(self.language)
+
+    @property
+    def is_own(self) -> bool:
+        """Return whether the language is a file of words of somebody's own."""
+        return self.language.endswith(ENDING)
+
+    @property
+    def words(self) -> Words:
+        """Return the words of the language."""
+        return words_of(self.language)
+
+
+LOCALE = Locale()
+
+
+def locale_from(settings: Mapping[str, Any] | str) -> Locale:
+    """Return a locale: a language, or some of its fields; others are usual for the language.
+
+    Raises:
+        GenieError: N002 or R060, as of `Locale`.
+
+    >>> locale_from("de").currency, locale_from({"language": "de", "currency": "chf"}).currency
+    ('eur', 'chf')
+    """
+    given = {"language": settings} if isinstance(settings, str) else dict(settings)
+    usual = words_of(str(given.get("language", DEFAULT))).locale
+    kinds = typing.get_type_hints(Locale)
+    read: dict[str, Any] = {
+        name: int(value)
+        if kinds.get(name) is int
+        else value == "true"
+        if name == "day_first"
+        else value
+        for name, value in usual.items()
+        if name != "language"
+    }
+    return Locale(**{**read, **given})

@@ -1,0 +1,165 @@
+"""Numbers in words of languages that genie_dp has no grammar of, spelled by the rules of CLDR.
+
+The package unicode-rbnf has the rules; it is an extra, `locales`.
+"""
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from typing import NamedTuple
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.locale import Words
+
+_SMALL = 1000  # every number below is spelled; larger ones are put together
+_LAST_DAY = 31
+
+
+class Spelled(NamedTuple):
+    """A number in words that begins at a token, and the place of the token after it."""
+
+    value: Decimal
+    end: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpelledNumbers:
+    """The numbers of a language in words.
+
+    Attributes:
+        words: those of the language.
+        forms: the words of each number from 0 to 1000, the usual one first.
+        values: words, without hyphens -> number; also without accents where that is no other one.
+        starts: all beginnings of these.
+        ordinals: the same of the places in a row from 1 to 31.
+        thousand: the word for it.
+    """
+
+    words: Words
+    forms: Sequence[str]
+    values: Mapping[tuple[str, ...], Decimal]
+    starts: frozenset[tuple[str, ...]]
+    ordinals: Mapping[tuple[str, ...], int]
+    thousand: str
+
+    def spell(self, number: int) -> str:
+        """Return a whole number from 0 to 1000 in words."""
+        return self.forms[number]
+
+    def find(self, tokens: Sequence[str], at: int) -> Spelled | None:
+        """Return the longest number in words that begins at a token; an article is none.
+
+        >>> from genie_dp.locale import words_of
+        >>> french = spelled_numbers(words_of("fr"))
+        >>> french.find("mets deux cent quarante-cinq degrés".split(), 1)
+        Spelled(value=Decimal('245'), end=4)
+        >>> french.find("mets une lampe".split(), 1) is None
+        True
+        """
+        whole = self._below(tokens, at)
+        after = whole.end if whole is not None else at
+        if after < len(tokens) and tokens[after] == self.thousand:
+            count = whole.value if whole is not None else Decimal(1)
+            rest = self._below(tokens, after + 1)
+            if count < _SMALL and (whole is None or count > 1):
+                more = rest if rest is not None and rest.value < _SMALL else None
+                end = more.end if more is not None else after + 1
+                return Spelled(count * 1000 + (more.value if more is not None else 0), end)
+        if whole is not None and whole.end == at + 1 and tokens[at] in self.words.articles:
+            return None
+        return whole if whole is not None else self._joined(tokens[at], at)
+
+    def _below(self, tokens: Sequence[str], at: int) -> Spelled | None:
+        """Return the longest number that the table has."""
+        found: Spelled | None = None
+        said: tuple[str, ...] = ()
+        end = at
+        while end < len(tokens):
+            said = (*said, *_parts(tokens[end]))
+            if said not in self.starts:
+                break
+            end += 1
+            if said in self.values:
+                found = Spelled(self.values[said], end)
+        return found
+
+    def _joined(self, word: str, at: int) -> Spelled | None:
+        """Return the 2,500 of "zweitausendfünfhundert"."""
+        before, thousand, after = word.partition(self.thousand)
+        if not thousand or not before + after:
+            return None
+        count = self.values.get((before,)) if before else Decimal(1)
+        rest = self.values.get((after,)) if after else Decimal(0)
+        if count is None or rest is None or max(count, rest) >= _SMALL:
+            return None
+        return Spelled(count * 1000 + rest, at + 1)
+
+
+def _parts(word: str) -> tuple[str, ...]:
+    return tuple(part for part in word.split("-") if part)
+
+
+def without_accents(word: str) -> str:
+    """Return a word without accents.
+
+    >>> without_accents("zéro"), without_accents("fünf")
+    ('zero', 'funf')
+    """
+    letters = unicodedata.normalize("NFKD", word)
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
+
+
+@cache
+def spelled_numbers(words: Words) -> SpelledNumbers:
+    """Return the numbers of a language in words.
+
+    Raises:
+        GenieError: I003, unicode-rbnf is not installed; N002, it does not know the language.
+    """
+    engine, cardinal, ordinal = _engine(words.spelled)
+    forms: list[str] = []
+    values: dict[tuple[str, ...], Decimal] = {}
+    for number in range(_SMALL + 1):
+        said = [_clean(x) for x in engine.format_number(number, cardinal).text_by_ruleset.values()]
+        forms.append(said[0])
+        for text in said:
+            values.setdefault(_key(text), Decimal(number))
+    for text, digits in words.numbers.items():
+        values.setdefault(_key(text), Decimal(digits))
+    for key, value in list(values.items()):
+        values.setdefault(tuple(map(without_accents, key)), value)
+    ordinals = {
+        _key(_clean(text)): number
+        for number in range(_LAST_DAY, 0, -1)
+        for text in engine.format_number(number, ordinal).text_by_ruleset.values()
+    }
+    starts = {key[:length] for key in values for length in range(1, len(key) + 1)}
+    # "mil" of "dos mil", "tausend" of "zweitausend".
+    two = _clean(engine.format_number(2000, cardinal).text)
+    thousand = two.removeprefix(forms[2]).strip()
+    return SpelledNumbers(words, forms, values, frozenset(starts), ordinals, thousand)
+
+
+def _engine(language: str):  # type: ignore[no-untyped-def]
+    """Return what spells numbers, and the two purposes that are asked for."""
+    try:
+        from unicode_rbnf import FormatPurpose, RbnfEngine
+    except ImportError:
+        hint = "pip install 'genie_dp[locales]'"
+        message = f"numbers in words of {language!r} need unicode-rbnf"
+        raise GenieError(Problem("I003", message, hint=hint)) from None
+    if language not in RbnfEngine.get_supported_languages():
+        hint = "say one that it has in [locale]: language = .."
+        message = f"locale: language: unicode-rbnf has no numbers of {language!r}"
+        raise GenieError(Problem("N002", message, hint=hint))
+    return RbnfEngine.for_language(language), FormatPurpose.CARDINAL, FormatPurpose.ORDINAL
+
+
+def _clean(text: str) -> str:
+    return text.replace("\u00ad", "").lower()
+
+
+def _key(text: str) -> tuple[str, ...]:
+    return tuple(part for word in text.split() for part in _parts(word))
