@@ -2,12 +2,20 @@
 
     python benchmarks/bridges.py exactness SOURCE --locale en --tests tests.en.jsonl
     python benchmarks/bridges.py exactness SOURCE --locale de --samples 10000 --synthesized 10000
+    python benchmarks/bridges.py answers PARSER --tests tests.en.jsonl --beside SOURCE
 
 `exactness` imports sentence templates of Home Assistant (SOURCE: a folder or a merged `en.json`),
 and compares what our templates derive with what hassil matches: on the sentences of tests, whose
 names come with each of them; on sentences drawn from the templates of hassil; and on sentences that
 we synthesize. A sentence is right where both find the same intents with the same slots, or none.
 Needs `pip install hassil`.
+
+`answers` asks a parser of imported templates (a folder of `genie-dp train`, beside its tools.json)
+the sentences of tests that have no free text, with the names and the place of each. A right answer
+has the intent and slots of the test as the project itself judges: of several allowed values one, a
+domain that is inferred is any of the inferred ones, the speaker's area is no slot. Beside it stands
+what hassil makes of the same sentences with the templates of some sources, and what the parser
+answers to those that the first of them does not match.
 """
 
 import argparse
@@ -28,6 +36,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+import genie_dp as gd
 from genie_dp.languages import get_language
 from genie_dp.skills.words import tokenize
 from genie_dp.synthesis.chart import Chart, ChartGrammar, Tokens
@@ -581,6 +590,107 @@ def number_words(locale: str) -> dict[str, float]:
     return found
 
 
+# ------------------------------------------------------------------------------------- answers
+
+
+def allowed_slots(row: Mapping[str, Any]) -> dict[str, set[Any]]:
+    """Return the values that each slot of a test may have."""
+    slots = {name: _several(value) for name, value in row["slots"].items()}
+    inferred = row["inferred_domains"] or ()
+    if isinstance(inferred, Mapping):  # by how important each is
+        inferred = [domain for domains in inferred.values() for domain in domains]
+    if "domain" not in slots:
+        slots["domain"] = {*map(plain, inferred)}
+    return slots
+
+
+def _several(value: Any) -> set[Any]:
+    return {*map(plain, value)} if isinstance(value, list) else {plain(value)}
+
+
+def is_right(row: Mapping[str, Any], meaning: Meaning | None) -> bool:
+    """Tell whether an intent with its slots is what a test expects."""
+    if meaning is None or meaning[0] != row["intent"]:
+        return False
+    slots, allowed = dict(meaning[1]), allowed_slots(row)
+    has_place = row["context_area"] is not None or row["needs_context_area"]
+    left_out = {"domain", *(("area",) if has_place else ())}
+    for name, value in slots.items():
+        given = set(value) if isinstance(value, tuple) else {value}
+        is_place = name == "area" and has_place and name not in row["slots"]
+        if not is_place and allowed.get(name) != set() and not given <= allowed.get(name, set()):
+            return False
+    return allowed.keys() - slots.keys() <= left_out
+
+
+class ParserAnswers:
+    """What a parser says to sentences, with the names of each."""
+
+    def __init__(self, folder: Path):
+        """Load it, and the tools of which it writes calls."""
+        self.parser = gd.Parser.from_pretrained(folder)
+        text = (folder.parent / "tools.json").read_text(encoding="utf-8")
+        self.kinds = {*re.findall(r'"x-entity": ?"(\w+)"', text)}
+        self.multiplied = dict(_multiplied(json.loads(text)["tools"]))
+
+    def meaning(self, sentence: str, home: Home) -> Meaning | None:
+        """Return what a sentence means; None where it is refused."""
+        names = {kind: list(of) for kind, of in home.names.items() if of and kind in self.kinds}
+        reply = self.parser(sentence, names=names)
+        if reply.refused or reply.calls is None or len(reply.calls) != 1:
+            return None
+        [call] = reply.calls
+        slots: dict[str, Any] = {}
+        for name, value in call["arguments"].items():
+            slot, factor = self.multiplied.get((call["name"], name), (name, None))
+            slots[slot] = plain(value * factor if factor is not None else value)
+        for slot in filter(None, str(slots.pop("context", "")).split("+")):
+            if slot not in home.names and home.area is None:
+                return None  # nobody knows where the speaker is
+            slots[slot] = plain(home.area)
+        return call["name"], frozenset(slots.items())
+
+
+def answers(arguments: argparse.Namespace) -> None:
+    """Print how many sentences are answered rightly, refused, and answered wrongly."""
+    asked = [row for row in read_rows(Path(arguments.tests)) if not row["wildcard_slots"]]
+    parser = ParserAnswers(Path(arguments.parser))
+    size = sum(path.stat().st_size for path in Path(arguments.parser).rglob("*") if path.is_file())
+    start = time.process_time()
+    found = [parser.meaning(row["utterance"], home_of(row)) for row in asked]
+    taken = 1000 * (time.process_time() - start) / len(asked)
+    lines = [_verdicts("parser", asked, found)]
+    for number, given in enumerate(arguments.beside):
+        sources = read_sources(Source(given, arguments.locale, skip_broken=True))
+        matcher = HassilMatcher(sources)
+        matched = [
+            next(iter(matcher.meanings(row["utterance"], home_of(row), ())), None) for row in asked
+        ]
+        if not number:
+            new = [place for place, meaning in enumerate(matched) if meaning is None]
+            others = [asked[place] for place in new]
+            lines.append(_verdicts("parser, others", others, [found[place] for place in new]))
+        lines.append(_verdicts(f"hassil, {given}", asked, matched))
+    print(*lines, sep="\n")
+    print(f"parser: {size / 1e6:.1f} MB, {taken:.1f} CPU ms a sentence on one core")
+    for row, meaning in zip(asked, found, strict=True):
+        if meaning is not None and not is_right(row, meaning):
+            print(f"  {row['utterance']!r}: {shown({meaning})} not {row['intent']}{row['slots']}")
+
+
+def _verdicts(
+    name: str, asked: Sequence[Mapping[str, Any]], found: Sequence[Meaning | None]
+) -> str:
+    right = sum(map(is_right, asked, found))
+    refused = sum(meaning is None for meaning in found)
+    counts = (right, refused, len(asked) - right - refused)
+    shares = (f"{count:,} ({100 * count / max(1, len(asked)):.1f} %)" for count in counts)
+    words = ("right", "refused", "wrong")
+    return f"{name}: {len(asked):,} sentences, " + ", ".join(
+        f"{word} {share}" for word, share in zip(words, shares, strict=True)
+    )
+
+
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -597,6 +707,12 @@ def main() -> None:
     exact.add_argument("--seed", type=int, default=1)
     exact.add_argument("--show", type=int, default=10, help="differences that are shown")
     exact.set_defaults(run=exactness)
+    asking = commands.add_parser("answers")
+    asking.add_argument("parser")
+    asking.add_argument("--tests", required=True)
+    asking.add_argument("--locale", default="en")
+    asking.add_argument("--beside", action="append", default=[], metavar="SOURCE")
+    asking.set_defaults(run=answers)
     arguments = parser.parse_args()
     arguments.run(arguments)
 
