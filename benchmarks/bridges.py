@@ -664,7 +664,10 @@ def answers(arguments: argparse.Namespace) -> None:
         sources = read_sources(Source(given, arguments.locale, skip_broken=True))
         matcher = HassilMatcher(sources)
         matched = [
-            next(iter(matcher.meanings(row["utterance"], home_of(row), ())), None) for row in asked
+            next(
+                iter(matcher.meanings(text, home, readings(text, (), sources.skip_words)[0])), None
+            )
+            for text, home in ((row["utterance"], home_of(row)) for row in asked)
         ]
         if not number:
             new = [place for place, meaning in enumerate(matched) if meaning is None]

@@ -293,8 +293,9 @@ class Calls:
     def inputs_in(self, program: Sequence[str]) -> list[tuple[str, frozenset[str]]]:
         """Return the tools of a token form, each with the names of its arguments.
 
-        >>> Calls().inputs_in('f( a= { b= 1 } c= " x( d= " )'.split())
-        [('f', frozenset({'a', 'c'}))]
+        >>> [(tool, names)] = Calls().inputs_in('f( a= { b= 1 } c= " x( d= " )'.split())
+        >>> tool, sorted(names)
+        ('f', ['a', 'c'])
         """
         found: list[tuple[str, set[str]]] = []
         is_text, depth = False, 0
