@@ -482,6 +482,9 @@ class Parser:
         if best.confidence >= threshold:
             if self._unused_values(best, names):
                 return UNUSED_VALUE
+            if best.words and threshold and not self.is_validated:
+                # Its own rows cannot tell how sure it may be of words that none of them says.
+                return UNUSED_WORDS
             program = best.filled.program
             is_whole = not self.target.language.missing_inputs(program, self.target.library)
             return None if is_whole else MISSING_INPUT
