@@ -14,8 +14,8 @@ Needs `pip install hassil`.
 the sentences of tests that have no free text, with the names and the place of each. A right answer
 has the intent and slots of the test as the project itself judges: of several allowed values one, a
 domain that is inferred is any of the inferred ones, the speaker's area is no slot. Beside it stands
-what hassil makes of the same sentences with the templates of some sources, and what the parser
-answers to those that the first of them does not match.
+what hassil makes of the same sentences with the templates of some sources (of several meanings the
+right one), and what the parser answers to those that the first of them does not match.
 """
 
 import argparse
@@ -645,7 +645,7 @@ class ParserAnswers:
             slot, factor = self.multiplied.get((call["name"], name), (name, None))
             slots[slot] = plain(value * factor if factor is not None else value)
         for slot in filter(None, str(slots.pop("context", "")).split("+")):
-            if slot not in home.names and home.area is None:
+            if home.area is None:
                 return None  # nobody knows where the speaker is
             slots[slot] = plain(home.area)
         return call["name"], frozenset(slots.items())
@@ -663,12 +663,7 @@ def answers(arguments: argparse.Namespace) -> None:
     for number, given in enumerate(arguments.beside):
         sources = read_sources(Source(given, arguments.locale, skip_broken=True))
         matcher = HassilMatcher(sources)
-        matched = [
-            next(
-                iter(matcher.meanings(text, home, readings(text, (), sources.skip_words)[0])), None
-            )
-            for text, home in ((row["utterance"], home_of(row)) for row in asked)
-        ]
+        matched = [_best(row, matcher, sources.skip_words) for row in asked]
         if not number:
             new = [place for place, meaning in enumerate(matched) if meaning is None]
             others = [asked[place] for place in new]
@@ -679,6 +674,15 @@ def answers(arguments: argparse.Namespace) -> None:
     for row, meaning in zip(asked, found, strict=True):
         if meaning is not None and not is_right(row, meaning):
             print(f"  {row['utterance']!r}: {shown({meaning})} not {row['intent']}{row['slots']}")
+
+
+def _best(
+    row: Mapping[str, Any], matcher: HassilMatcher, skip_words: Sequence[str]
+) -> Meaning | None:
+    """Return what hassil makes of a test: of several meanings the right one."""
+    text = row["utterance"]
+    found = matcher.meanings(text, home_of(row), readings(text, (), skip_words)[0])
+    return max(found, key=lambda meaning: is_right(row, meaning), default=None)
 
 
 def _verdicts(
