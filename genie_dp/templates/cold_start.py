@@ -271,11 +271,15 @@ def wording_of_name(name: str, prefix: str) -> _Wording | None:
     Args:
         name: of the tool.
         prefix: the first word of all names of its library, which says nothing; or "".
+
+    >>> said = wording_of_name("ACTION_SET_ALARM", "")
+    >>> said.verb, said.rest
+    ('set', ['the', 'alarm'])
     """
     pieces = [words_of(piece) for piece in re.split(r"[./:]|__", name)]
     *spaces, last = [piece for piece in pieces if piece] or [""]
     found = [words.ABBREVIATIONS.get(word, word) for word in last.split()]
-    if prefix and len(found) > 1 and found[0] == prefix:
+    while len(found) > 1 and (found[0] == prefix or found[0] in words.NAME_STARTS):
         found = found[1:]
     found = [word for word in found if not word.isdigit() or len(found) > 1]
     if not found or not all(re.fullmatch(r"[a-z0-9]+", word) for word in found):

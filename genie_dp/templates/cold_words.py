@@ -130,6 +130,8 @@ STOPS = _words(
     after before until not is are was will can may should must you it they e.g i.e eg etc along
     across matching related grouped sorted represented specified provided identified or"""
 )
+# Names begin with these for programs' sake: "ACTION_SET_ALARM", "api_get_user".
+NAME_STARTS = _words("action intent api tool fn func function method op")
 NAME_ENDS = _words("by for with from using via in on")
 VAGUE = _words(
     """specific specified given particular provided certain single existing multiple various
