@@ -49,6 +49,7 @@ _INCLUDED = {
     "CONTRIBUTING.md": "contributing.md",
     "examples/pizza/README.md": "pizza.md",
     "examples/pizza-order/README.md": "pizza-order.md",
+    "examples/home-assistant/README.md": "home-assistant.md",
     "genie_dp/augment/data/LICENCES.md": "value-licences.md",
 }
 
