@@ -149,3 +149,17 @@ def test_the_readme_leads_to_every_page():
     }
     assert len(pages) >= 35
     assert not [page for page in sorted(pages) if f"]({page})" not in readme]
+
+
+def test_pages_of_examples_that_pages_name_are_part_of_the_site():
+    conf = (ROOT / "docs" / "conf.py").read_text(encoding="utf-8")
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    named = {
+        match[1]
+        for page in pages
+        for match in re.finditer(
+            r"\]\((?:\.\./)?(examples/[\w-]+/README\.md)", page.read_text(encoding="utf-8")
+        )
+    }
+    assert "examples/pizza/README.md" in named
+    assert {page for page in named if f'"{page}"' not in conf} == set()
