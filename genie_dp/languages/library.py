@@ -130,6 +130,20 @@ class KindOfNames(Protocol):
     def parents(self) -> tuple[str, ...]: ...  # noqa: D102
 
 
+@dataclass(frozen=True, slots=True)
+class NameList:
+    """Values that a library lists, be they a parameter's or the names of a kind."""
+
+    name: str
+    values: tuple[str, ...]
+    parents: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """Return 1 for each: nothing says that one is likelier."""
+        return (1.0,) * len(self.values)
+
+
 class Library(Protocol):
     """What every stage may ask of a library, whatever its language.
 

@@ -495,15 +495,7 @@ class _BodyCompiler:
         found = tool.parameter(argument.name)
         type_ = found.type if found is not None else tool.others
         plan = self.value(argument.value, type_, argument.name, f"{tool.name}:{argument.name}")
-        left_out = _left_out(found)
-        if not left_out:
-            return plan
-
-        def unless_default(children: Children) -> str | None:
-            text = plan(children)
-            return "" if text in left_out else text
-
-        return unless_default
+        return _unless(plan, _left_out(found))
 
     def results(self, call: ast.Call, tool: Tool) -> Callable[[tuple[str, ...]], bool]:
         """Return what tells whether a call cannot take the results that it takes, and says so."""

@@ -18,7 +18,7 @@ from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages import types as ty
 from genie_dp.languages.calls import schema as js
 from genie_dp.languages.calls.schema import Field, SchemaReader, ValueType
-from genie_dp.languages.library import Parameter, Signature, Skipped
+from genie_dp.languages.library import NameList, Parameter, Signature, Skipped
 from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.texts import read_text
 
@@ -52,20 +52,6 @@ class Tool:
         return next((p for p in self.parameters if p.name == name), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
-    """A list of values that people use."""
-
-    name: str
-    values: tuple[str, ...]
-    parents: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def weights(self) -> tuple[float, ...]:
-        """Return 1 for each: nothing says that one is likelier."""
-        return (1.0,) * len(self.values)
-
-
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class ToolLibrary:
     """The tools that programs may call (languages/library.py, Library).
@@ -79,8 +65,8 @@ class ToolLibrary:
     """
 
     tools: Mapping[str, Tool] = field(default_factory=dict)
-    value_lists: Mapping[str, Values] = field(default_factory=dict)
-    entity_types: Mapping[str, Values] = field(default_factory=dict)
+    value_lists: Mapping[str, NameList] = field(default_factory=dict)
+    entity_types: Mapping[str, NameList] = field(default_factory=dict)
     warnings: tuple[Problem, ...] = ()
     paths: tuple[Path, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
@@ -261,8 +247,8 @@ class _Reader:
         self.texts = texts
         self.tools: dict[str, Tool] = {}
         self.given: dict[str, Json] = {}
-        self.lists: dict[str, Values] = {}
-        self.entities: dict[str, Values] = {}
+        self.lists: dict[str, NameList] = {}
+        self.entities: dict[str, NameList] = {}
         self.errors: list[Problem] = []
         self.broken: list[Problem] = []  # mistakes of single tools
         self.warnings: list[Problem] = []
@@ -346,7 +332,7 @@ class _Reader:
                 self.report("Z028", "expected a kind and a list of names", path, hint)
                 continue
             before = self.entities[kind].values if kind in self.entities else ()
-            self.entities[kind] = Values(kind, tuple(dict.fromkeys((*before, *names))))
+            self.entities[kind] = NameList(kind, tuple(dict.fromkeys((*before, *names))))
 
     def _tool(self, given: Any, path: js.Path) -> None:
         if isinstance(given, Mapping) and isinstance(given.get("function"), Mapping):
@@ -409,9 +395,9 @@ class _Reader:
         for parameter in whole.fields:
             if parameter.examples and parameter.type.type == ty.STRING:
                 list_name = f"{name}:{parameter.name}"
-                self.lists[list_name] = Values(list_name, parameter.examples)
+                self.lists[list_name] = NameList(list_name, parameter.examples)
         for kind in sorted(_kinds(whole)):
-            self.entities.setdefault(kind, Values(kind, ()))
+            self.entities.setdefault(kind, NameList(kind, ()))
         notes = given.get("annotations")
         return Tool(
             name,

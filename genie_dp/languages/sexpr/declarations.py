@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import ClassVar, Literal
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
-from genie_dp.languages.library import Signature, Skipped
+from genie_dp.languages.library import NameList, Signature, Skipped
 from genie_dp.languages.sexpr import ast as sx
 from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.texts import read_text
@@ -37,20 +37,6 @@ class Element:
         return " | ".join(sorted(sort.removeprefix("#") for sort in self.sorts)) + self.arity
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
-    """A type whose values are recalled by name, and the names that are known."""
-
-    name: str
-    values: tuple[str, ...]
-    parents: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def weights(self) -> tuple[float, ...]:
-        """Return 1 for each: nothing says that one is likelier."""
-        return (1.0,) * len(self.values)
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Declarations:
     """The declarations of a language; without any, every node is ordered and holds anything.
@@ -73,7 +59,9 @@ class Declarations:
         default_factory=lambda: MappingProxyType({})
     )
     programs: frozenset[str] = frozenset()
-    value_lists: MappingProxyType[str, Names] = field(default_factory=lambda: MappingProxyType({}))
+    value_lists: MappingProxyType[str, NameList] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
     paths: tuple[Path, ...] = field(default=(), compare=False)
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)
     skipped: ClassVar[tuple[Skipped, ...]] = ()
@@ -82,7 +70,7 @@ class Declarations:
     units: ClassVar[Units] = SHIPPED
 
     @property
-    def entity_types(self) -> Mapping[str, Names]:
+    def entity_types(self) -> Mapping[str, NameList]:
         """Return the types with names: each has a list."""
         return self.value_lists
 
@@ -152,7 +140,7 @@ def read_declarations(text: str, *, file: str = "<declarations>") -> Declaration
     applied: set[str] = set()
     signatures: dict[str, tuple[Element, ...]] = {}
     programs: dict[str, Span] = {}
-    names: dict[str, Names] = {}
+    names: dict[str, NameList] = {}
     held: dict[str, Span] = {}
     problems: list[Problem] = []
     for words in _statements(text, file, problems):
@@ -171,7 +159,7 @@ def read_declarations(text: str, *, file: str = "<declarations>") -> Declaration
                 if name in names:
                     problems.append(_again(f"the entity {name!r}", words[1][1]))
                 problems.extend(_no_entity(words[1]))
-                names[name] = Names(name, tuple(dict.fromkeys(v.strip('"') for v in values)))
+                names[name] = NameList(name, tuple(dict.fromkeys(v.strip('"') for v in values)))
             case ["program", _, *_]:
                 programs.update(_programs(words[1:], problems))
             case [first, *_]:
