@@ -110,12 +110,14 @@ class _ModelReader:
             name = str(type_.get("name", ""))
             self.sources.places[name] = place
             values: dict[str, tuple[str, ...]] = {}
+            has_ids = False
             for at, value in self.sources.mappings(type_.get("values"), f"{place}.values"):
                 said = self.sources.mapping(value.get("name"), f"{at}.name")
                 words = self.sources.texts(said.get("synonyms"), f"{at}.name.synonyms")
                 values[str(said.get("value", ""))] = tuple(word for _, word in words)
-                if value.get("id"):
-                    self.sources.leave_out(f"{at}.id", "calls have the value itself")
+                has_ids = has_ids or bool(value.get("id"))
+            if has_ids:
+                self.sources.leave_out(f"{place}.values", "ids: calls have the values themselves")
             if name.startswith("AMAZON."):
                 yield name, open_list(values)
             elif values:

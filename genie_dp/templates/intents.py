@@ -41,6 +41,7 @@ from genie_dp.templates.ast import (
     with_drawn_words,
     write_items,
 )
+from genie_dp.templates.check import MOST_ALTERNATIVES
 from genie_dp.templates.grammar import BUILT_IN, MOST_WORDS
 from genie_dp.templates.hassil import (
     CannotSayError,
@@ -91,7 +92,7 @@ class SaidExample:
     """A sentence that somebody said, with what it means.
 
     Attributes:
-        intent: what it asks for; "" for nothing that the intents can do.
+        intent: what it asks for; "" for a sentence to refuse.
         slots: slot -> the name of its list, and the words or the value that stand in it.
         place: the file, and where in it.
     """
@@ -115,7 +116,7 @@ class IntentSources:
         declared: intent -> slot -> the name of its list, also where no sentence says it.
         descriptions: intent -> `description` and `slots`: what it says of each, and `required`.
         skip_words: those that are left out of sentences before they are matched.
-        examples: for eval.tsv.
+        examples: for eval.tsv, and for refused.tsv.
         notes: what is not taken over, each with its place.
         problems: parts with mistakes, which have notes, too.
         places: name of a rule or list -> its file.
@@ -364,6 +365,7 @@ class _MistakeError(CannotSayError):
 
 
 ROOT = "COMMAND"
+REFUSED = "refused.tsv"
 _MOST_PATHS = 300
 _MOST_WAYS = 200  # of a template; more are cut into several
 _LONGEST_NAME = 40
@@ -459,6 +461,12 @@ class _Importer:
         rows = self._rows(files["tools.json"])
         if rows:
             files["eval.tsv"] = "".join(rows)
+        refused = {" ".join(e.text.split()): None for e in self.sources.examples if not e.intent}
+        if refused:
+            lines = (f"R{i}\t{said}\t{OUT_OF_SCOPE}\n" for i, said in enumerate(refused, 1))
+            files[REFUSED] = "".join(lines)
+            text = f"{len(refused):,} sentences that no intent is meant by: genie-dp train .. {REFUSED}"
+            self.notes.append(Note(REFUSED, text, "changed"))
         narrower = (
             note
             for intent, commands in self.commands.items()
@@ -471,6 +479,7 @@ class _Importer:
             "templates": sum(map(len, self.commands.values())),
             "categories": len(self.words) + len(self.values),
             "examples": len(rows),
+            "sentences to refuse": len(refused),
         }
         return Imported(
             files,
@@ -516,7 +525,6 @@ class _Importer:
         for example in self.sources.examples:
             said = " ".join(example.text.split())
             if not example.intent:
-                rows[said, OUT_OF_SCOPE] = None
                 continue
             arguments = {}
             unknown = ""
@@ -582,6 +590,21 @@ class _Importer:
         if isinstance(found, Exception):
             raise found
         return found
+
+    def with_named_words(self, way: tuple[Item, ...]) -> tuple[Item, ...]:
+        """Return an utterance whose first choice of words is a category.
+
+        Only in grammars that have such a category words are drawn, and not multiplied out.
+        """
+        for place, item in enumerate(way):
+            if isinstance(item, Choice | Optional) and is_of_words((item,)):
+                name = self.unique_name("said")
+                said: Item = SaidWords(name)
+                inner = item.items if isinstance(item, Optional) else (item,)
+                self.words[name] = ("one choice of many", [inner])
+                said = Optional((said,)) if isinstance(item, Optional) else said
+                return (*way[:place], said, *way[place + 1 :])
+        return way
 
     def article(self, word: str) -> SaidWords:
         """Return "a" or "an" as a category: as words before a value one may become the other."""
@@ -904,7 +927,8 @@ class _BlockImporter:
         heading = f"// {self.block.place}, {self.block.topic}".removesuffix(", ")
         for items, form in self.grouped(ways):
             arguments, types = self._arguments(form, context)
-            for part in _cut(items):
+            count = _count_drawn if self.importer.words else count_utterances
+            for part in _cut(items, count):
                 commands.append(_Command(self.block.place, heading, part, arguments, types))
                 heading = ""
 
@@ -918,7 +942,13 @@ class _BlockImporter:
 
     def ways(self, utterance: tuple[Item, ...]) -> list[tuple[Item, ...]]:
         """Return an utterance cut where a choice is between different slots."""
-        return [_with_articles(way, self.importer.article) for way in _same_names(utterance)]
+        ways = [_with_articles(way, self.importer.article) for way in _same_names(utterance)]
+        for way in ways:
+            if _count_drawn(way) > MOST_ALTERNATIVES:
+                raise CannotSayError(f"more than {MOST_ALTERNATIVES} ways to say the same slots")
+        if not self.importer.words and any(count_utterances(way) > _MOST_WAYS for way in ways):
+            return [self.importer.with_named_words(way) for way in ways]
+        return ways
 
     def grouped(
         self, ways: Iterable[tuple[Item, ...]]
@@ -1089,17 +1119,23 @@ def _apart(
         yield QuotedWords(tuple(waiting))
 
 
-def _cut(items: Sequence[tuple[Item, ...]]) -> Iterator[list[tuple[Item, ...]]]:
+def _count_drawn(way: tuple[Item, ...]) -> int:
+    return count_utterances(with_drawn_words(way, {}, MOST_WORDS))
+
+
+def _cut(
+    items: Sequence[tuple[Item, ...]], count: Callable[[tuple[Item, ...]], int] = count_utterances
+) -> Iterator[list[tuple[Item, ...]]]:
     """Yield the utterances, as many at a time as make a template of not too many ways."""
     part: list[tuple[Item, ...]] = []
-    count = 0
+    total = 0
     for item in items:
-        ways = count_utterances(with_drawn_words(item, {}, MOST_WORDS))
-        if part and count + ways > _MOST_WAYS:
+        ways = count(item)
+        if part and total + ways > _MOST_WAYS:
             yield part
-            part, count = [], 0
+            part, total = [], 0
         part.append(item)
-        count += ways
+        total += ways
     yield part
 
 

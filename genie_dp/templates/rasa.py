@@ -235,19 +235,19 @@ class _RasaReader:
 
     def list_of(self, entity: str) -> dict[str, Any]:
         """Return what may stand in the slots of an entity."""
-        values = self.values[entity]
+        known = {literal(value): value for value in self.categories.get(entity, ())}
+        values: dict[str, dict[str, None]] = {value: {} for value in known.values()}
+        for value, words in self.values[entity].items():
+            values.setdefault(known.get(literal(value), value), {}).update(words)
         for said, value in self.synonyms.items():
             if value in values and said != literal(value):
                 values[value].setdefault(said)
-        if entity in self.categories:
-            known = {literal(value): value for value in self.categories[entity]}
-            others = {known.get(literal(v), v): words for v, words in values.items()}
-            return closed_list({v: others.get(v, ()) for v in self.categories[entity]})
-        said = [word for value, synonyms in values.items() for word in (value, *synonyms)]
-        is_number = bool(said) and all(_NUMBER.fullmatch(word) for word in said)
+        if known:
+            return closed_list({value: values[value] for value in known.values()})
+        texts = [text for value, words in values.items() for text in (value, *words)]
+        is_number = bool(texts) and all(map(_NUMBER.fullmatch, texts))
         if is_number or entity in self.numbers:
-            text = f"the entity {entity} is a number"
-            self.sources.notes.append(Note(entity, text, "guess"))
+            self.sources.notes.append(Note(entity, f"the entity {entity} is a number"))
             return {"format": "number"}
         return open_list(values)
 
@@ -271,7 +271,7 @@ class _RasaReader:
                     sentences.setdefault(" ".join(said.split()), example.place)
             if intent in _REFUSED:
                 self.sources.declared.pop(intent, None)
-                text = "its examples are sentences to refuse, in eval.tsv alone"
+                text = "its examples are sentences to refuse, and it is no tool"
                 self.sources.notes.append(Note(intent, text, "changed"))
                 continue
             self.sources.declared.setdefault(intent, {})
@@ -281,9 +281,10 @@ class _RasaReader:
                 if slot in self.questions
             }  # fmt: skip
             self.sources.descriptions[intent] = {"slots": asked}
-            self.sources.blocks.append(
-                SentenceBlock(intent, tuple(sentences), intent, places=tuple(sentences.values()))
-            )
+            places = tuple(sentences.values())
+            place = places[0] if places else intent
+            block = SentenceBlock(intent, tuple(sentences), place, intent, places=places)
+            self.sources.blocks.append(block)
 
 
 def _names(given: Json) -> Iterator[str]:
