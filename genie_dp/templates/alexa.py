@@ -103,6 +103,9 @@ class _ModelReader:
         intents = [*self.sources.mappings(self.model.get("intents"), f"{self.place}.intents")]
         for place, intent in intents:
             self.intent(str(intent.get("name", "")), intent, place)
+        for name in self.types:
+            if name not in self.sources.lists:
+                self.sources.leave_out(self.sources.places[name], "a type that no slot has")
         self.dialog()
 
     def _types(self) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -124,6 +124,9 @@ class _AgentReader:
         for file in self.sources.files:
             if file.startswith("intents/") and not _IN_LANGUAGE.fullmatch(file):
                 self.intent(file)
+        used = {name for slots in self.sources.declared.values() for name in slots.values()}
+        for name in self.sources.lists.keys() - used - {"sys.any"}:
+            self.sources.leave_out(self.sources.places[name], "an entity that no intent has")
         self.sources.leave_out("intents", "responses, events, webhooks: what the agent does")
 
     def document(self, file: str) -> Any:
@@ -173,6 +176,9 @@ class _AgentReader:
             self.sources.leave_out(place, f"the patterns of @{name}; it is any text")
         if is_pattern or is_composite or not values:
             self.sources.lists[name] = {"wildcard": True}
+            if not (is_pattern or is_composite):
+                text = f"@{name} lists nothing in this language, and is any text"
+                self.sources.notes.append(Note(file, text, "changed"))
         elif about.get("automatedExpansion") is True:
             self.sources.lists[name] = open_list({
                 value: [w for w in words if w.lower() != value.lower()]
@@ -202,8 +208,6 @@ class _AgentReader:
         about = self.sources.mapping(self.document(file), file)
         given = str(about.get("name") or PurePosixPath(file).stem)
         name = re.sub(r"[^\w.-]+", "_", given).strip("_") or "intent"
-        if name != given:
-            self.sources.notes.append(Note(file, f"`{given}` is the tool `{name}`", "changed"))
         for key in sorted(about.keys() - _OF_INTENT):
             self.sources.leave_out(f"{file}:{key}", "it is not read")
         if about.get("contexts"):
@@ -231,6 +235,8 @@ class _AgentReader:
         if is_fallback:
             self.sources.leave_out(file, "what fits no intent is refused by the parser")
             return
+        if name != given:
+            self.sources.notes.append(Note(file, f"`{given}` is the tool `{name}`", "changed"))
         self.sources.declared[name] = slots
         self.sources.descriptions[name] = {"slots": asked}
         self.sources.blocks.append(

@@ -465,7 +465,7 @@ class _Importer:
         if refused:
             lines = (f"R{i}\t{said}\t{OUT_OF_SCOPE}\n" for i, said in enumerate(refused, 1))
             files[REFUSED] = "".join(lines)
-            text = f"{len(refused):,} sentences that no intent is meant by: genie-dp train .. {REFUSED}"
+            text = f"{len(refused):,} sentences that mean no intent: genie-dp train .. {REFUSED}"
             self.notes.append(Note(REFUSED, text, "changed"))
         narrower = (
             note

@@ -41,19 +41,20 @@ _DOMAIN = {"version", "intents", "entities", "slots", "responses"}
 
 def is_rasa(path: Path) -> bool:
     """Tell whether a folder or a file has training data of Rasa NLU."""
-    return any(True for _ in _documents(path, "nlu"))
+    return any(_has_key(source, "nlu") for _, source in _documents(path))
 
 
-def _documents(path: Path, *keys: str) -> Iterator[tuple[Path, Source]]:
-    """Yield the YAML files that have one of some keys."""
+def _documents(path: Path) -> Iterator[tuple[Path, Source]]:
+    """Yield the YAML files of a folder, or the file itself if it is one."""
     paths = sorted((*path.rglob("*.yml"), *path.rglob("*.yaml"))) if path.is_dir() else [path]
-    begins = re.compile(rf"^(?:{'|'.join(keys)})\s*:", re.MULTILINE)
     for file in paths:
         hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
         if not hidden and file.suffix in (".yml", ".yaml") and file.is_file():
-            source = Source(str(file))
-            if begins.search(source.text()):
-                yield file, source
+            yield file, Source(str(file))
+
+
+def _has_key(source: Source, *keys: str) -> bool:
+    return re.search(rf"(?m)^(?:{'|'.join(keys)})\s*:", source.text()) is not None
 
 
 def import_rasa(source: Source) -> Imported:
@@ -99,8 +100,11 @@ class _RasaReader:
         self.questions: dict[str, str] = {}
 
     def read(self) -> None:
-        for file, source in _documents(self.path, *_DOMAIN - {"version"}, "nlu"):
+        for file, source in _documents(self.path):
             place = file.relative_to(self.path if self.path.is_dir() else file.parent).as_posix()
+            if not _has_key(source, "nlu", *_DOMAIN - {"version"}):
+                self.sources.leave_out(place, "it has no training data of intents")
+                continue
             self.sources.files[place] = source.text()
             document = self.sources.mapping(source.document(), place)
             for key in document.keys() - _DOMAIN - {"nlu"}:
@@ -151,14 +155,15 @@ class _RasaReader:
         if given is not None and not isinstance(given, str):
             self.sources.mistake(place, "", f"expected lines at {place}", code="R087")
             return
-        for line in (given or "").split("\n"):
-            text = line.strip()
-            if text.startswith("-"):
-                yield self._line(text, file), text[1:].strip()
-            elif text and not text.startswith("#"):
-                self.sources.mistake(
-                    self._line(text, file), text, "expected '- ' before an example"
-                )
+        texts = [line.strip() for line in (given or "").split("\n")]
+        texts = [text for text in texts if text and not text.startswith("#")]
+        has_dashes = any(text.startswith("-") for text in texts)
+        for text in texts:
+            line = self._line(text, file)
+            if has_dashes and not text.startswith("-"):
+                self.sources.mistake(line, text, "expected '- ' before an example")
+            else:
+                yield line, text.removeprefix("-").strip()
 
     def _line(self, text: str, file: str) -> str:
         start = self.sources.files[file].find(text)
