@@ -13,7 +13,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -148,8 +148,9 @@ class IntentSources:
         self.notes.append(Note(place, text, "left out"))
 
     def mistake(
-        self, place: str, part: str, message: str, hint: str | None = None, *, code: str = "R086"
-    ) -> None:
+        self, place: str, part: str, message: str, hint: str | None = None, *,
+        code: str = "R086", offset: int | None = None,
+    ) -> None:  # fmt: skip
         """Note down a part with a mistake, which is left out if that is asked for.
 
         Args:
@@ -157,9 +158,13 @@ class IntentSources:
             part: its text, as the file has it or as a text in JSON.
             message, hint: what is wrong.
             code: of the problem.
+            offset: where in the part the mistake is; None for all of it.
         """
         self.leave_out(place, f"`{part}`: {message}" if part else message)
         span = self._span(place, part)
+        if offset is not None and offset < len(part):
+            column = span.column + offset
+            span = replace(span, column=column, end_column=column + 1)
         self.problems.append(Problem(code, message, span, hint, stage="syntax"))
 
     def mappings(self, value: Json, place: str) -> Iterator[tuple[str, Mapping[str, Json]]]:
@@ -387,7 +392,7 @@ def chosen_locale(source: Source, found: Iterable[str]) -> str:
         whole = name.lower().replace("_", "-")
         if asked in (whole, whole.partition("-")[0]):
             return name
-    hint = did_you_mean(source.locale, known) or f"it has {', '.join(known) or 'none'}"
+    hint = did_you_mean(source.locale, known) or f"it has {', '.join(sorted(known)) or 'none'}"
     message = f"{source.given} has no sentences in {source.locale!r}"
     raise GenieError(Problem("R085", message, hint=hint))
 
@@ -555,7 +560,7 @@ class _Importer:
         for value in found.get("values", ()):
             given = value if isinstance(value, Mapping) else {"in": value}
             if literal(re.sub(r"\\", "", str(given.get("in", "")))) == words:
-                return given.get("out", said)
+                return given.get("out", given["in"])
         if found.get("wildcard"):
             return words or None
         if found.get("format") in ("number", "integer") or "range" in found:
@@ -942,7 +947,9 @@ class _BlockImporter:
 
     def ways(self, utterance: tuple[Item, ...]) -> list[tuple[Item, ...]]:
         """Return an utterance cut where a choice is between different slots."""
-        ways = [_with_articles(way, self.importer.article) for way in _same_names(utterance)]
+        ways = [
+            _with_articles(way, self.importer.article) for way in _same_names(utterance) if way
+        ]
         for way in ways:
             if _count_drawn(way) > MOST_ALTERNATIVES:
                 raise CannotSayError(f"more than {MOST_ALTERNATIVES} ways to say the same slots")
@@ -1032,19 +1039,23 @@ def _same_names(items: tuple[Item, ...]) -> list[tuple[Item, ...]]:
 def _options(item: Item) -> Iterator[tuple[Item, ...]]:
     match item:
         case Choice(alternatives):
-            for ways in _by_names(alternatives):
-                yield (Choice(ways),) if len(ways) > 1 else ways[0]
+            yield from map(_one_of, _by_names(alternatives))
         case Optional(inner):
             groups = _by_names([inner])
             if len(groups) == 1:
-                [ways] = groups
-                yield (Optional((Choice(ways),) if len(ways) > 1 else ways[0]),)
+                yield _one_of((*groups[0], ()))
                 return
             yield ()
-            for ways in groups:
-                yield (Choice(ways),) if len(ways) > 1 else ways[0]
+            yield from map(_one_of, groups)
         case _:
             yield (item,)
+
+
+def _one_of(ways: tuple[tuple[Item, ...], ...]) -> tuple[Item, ...]:
+    """Return what says one of some ways; of those that say nothing it says that, too."""
+    said = tuple(way for way in ways if way)
+    items = (Choice(said),) if len(said) > 1 else said[0] if said else ()
+    return (Optional(items),) if items and len(said) < len(ways) else items
 
 
 def _by_names(alternatives: Iterable[tuple[Item, ...]]) -> list[tuple[tuple[Item, ...], ...]]:
@@ -1072,7 +1083,7 @@ def _with_articles(
         outer: what comes after it.
     """
     changed: list[Item] = []
-    for item, after in itertools.zip_longest(items, (*items[1:], outer)):
+    for item, after in zip(items, (*items[1:], outer), strict=False):
         match item:
             case Choice() | Optional() if is_of_words((item,)):
                 changed.append(item)  # drawn as one piece, and said as it is

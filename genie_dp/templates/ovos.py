@@ -149,7 +149,8 @@ class _SkillReader:
             read_template(text)
         except GenieError as error:
             [problem] = error.problems
-            self.sources.mistake(place, line, problem.message, problem.hint)
+            offset = problem.span.column - 1 if problem.span and text == line else None
+            self.sources.mistake(place, line, problem.message, problem.hint, offset=offset)
             return None
         return text
 
