@@ -102,7 +102,7 @@ class _ModelReader:
         self.types = dict(self._types())
         intents = [*self.sources.mappings(self.model.get("intents"), f"{self.place}.intents")]
         for place, intent in intents:
-            self.intent(str(intent.get("name", "")), intent, place)
+            self.intent(self.sources.tool_name(intent.get("name", ""), place), intent, place)
         for name in self.types:
             if name not in self.sources.lists:
                 self.sources.leave_out(self.sources.places[name], "a type that no slot has")
@@ -222,6 +222,7 @@ class _ModelReader:
                 for key in ("confirmationRequired", "validations"):
                     if slot.get(key):
                         self.sources.leave_out(f"{where}.{key}", "it is not read")
-            self.sources.descriptions[str(intent.get("name"))] = {"slots": slots}
+            name = self.sources.tool_name(intent.get("name", ""), at)
+            self.sources.descriptions[name] = {"slots": slots}
             if intent.get("confirmationRequired"):
                 self.sources.leave_out(f"{at}.confirmationRequired", "calls are not confirmed")

@@ -1,16 +1,17 @@
-"""Agents of Dialogflow ES as they are exported, a zip or its folder, for `genie-dp import`.
+"""Agents of Dialogflow as they are exported, a zip or its folder, for `genie-dp import`.
 
-An intent (`intents/NAME.json`) becomes a tool, a parameter a parameter. A training phrase
-(`NAME_usersays_en.json`) with parameters in the place of what it says is a sentence template; as it
-stands it is a row of eval.tsv. Entities (`entities/NAME_entries_en.json`) are lists of values.
+An intent becomes a tool, a parameter a parameter. A training phrase with parameters in the place of
+what it says is a sentence template; as it stands it is a row of eval.tsv. Entities are lists of
+values. Dialogflow ES and CX have the same things in other files and under other names.
 """
 
 import json
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import unquote
 
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.skills.imported import Note
@@ -29,7 +30,10 @@ from genie_dp.texts import read_text
 
 Json = Mapping[str, Any]
 
-_IN_LANGUAGE = re.compile(r"(?P<name>.*)_(?P<sort>usersays|entries)_(?P<locale>[A-Za-z-]+)\.json")
+# NAME_usersays_en.json of ES, NAME/trainingPhrases/en.json of CX.
+_IN_LANGUAGE = re.compile(
+    r".*(?:_(?:usersays|entries)_|/(?:trainingPhrases|entities)/)(?P<locale>[A-Za-z-]+)\.json"
+)
 _WRITTEN = re.compile(r"@(?P<type>[\w.-]+):(?P<alias>[\w-]+)")  # of phrases that are templates
 # What each type of the system is; any other one is a text.
 _TYPES: dict[str, dict[str, Any]] = {
@@ -46,21 +50,23 @@ _TYPES: dict[str, dict[str, Any]] = {
     "url": {"format": "uri"},
     "phone-number": {"format": "phone"},
 }
+_NEGATIVE = "Default Negative Intent"  # of CX, where it may have no file but that of its phrases
 _MOST_BYTES = 200_000_000  # of a zip's files, unpacked
-# What is read, or says nothing of sentences wherever it stands.
+# Folders of what is read; what of an intent is read, or says nothing of sentences wherever it is.
+_PLACES = ("agent.json", "intents/**/*.json", "entities/*.json", "entityTypes/**/*.json")
 _OF_INTENT = {
     "id", "name", "auto", "contexts", "responses", "priority", "webhookUsed",
     "webhookForSlotFilling", "lastUpdate", "fallbackIntent", "events", "userSays", "condition",
     "conditionalFollowupEvents", "conditionalResponses", "templates", "parentId", "rootParentId",
-    "followUpIntents", "cortanaCommand", "liveAgentHandoff", "endInteraction",
+    "followUpIntents", "cortanaCommand", "liveAgentHandoff", "endInteraction", "displayName",
+    "parameters", "isFallback", "numTrainingPhrases", "description",
 }  # fmt: skip
 
 
 def agent_files(path: Path) -> Mapping[str, Path | zipfile.ZipInfo]:
     """Return the files of an agent's zip or folder that are JSON, by name; none for another."""
     if path.is_dir():
-        places = ("agent.json", "intents/*.json", "entities/*.json")
-        files = [file for place in places for file in sorted(path.glob(place))]
+        files = [file for place in _PLACES for file in sorted(path.glob(place))]
         found: dict[str, Path | zipfile.ZipInfo] = {
             file.relative_to(path).as_posix(): file for file in files
         }
@@ -77,22 +83,19 @@ def agent_files(path: Path) -> Mapping[str, Path | zipfile.ZipInfo]:
 
 
 def import_dialogflow(source: Source) -> Imported:
-    """Return tools and templates of an agent of Dialogflow ES in one language.
+    """Return tools and templates of an agent of Dialogflow in one language.
 
     Raises:
-        GenieError: R085, nothing of that language; R081, a file that cannot be read; R088, an
-            agent of Dialogflow CX; and, unless parts with mistakes are to be left out, R086 and
-            R087, all of these.
+        GenieError: R085, nothing of that language; R081, a file that cannot be read; and, unless
+            parts with mistakes are to be left out, R086 and R087, all of these.
     """
     path = Path(source.given)
     texts = _read_files(path)
-    if any(name.count("/") > 1 for name in texts if name.startswith("intents/")):
-        hint = "export the agent from Dialogflow ES, or write its phrases as those of Rasa"
-        raise GenieError(Problem("R088", f"{path} is an agent of Dialogflow CX", hint=hint))
     found = [match["locale"] for match in map(_IN_LANGUAGE.fullmatch, texts) if match]
-    is_old = not any("_usersays_" in name for name in texts)  # phrases in the intents themselves
-    locale = source.locale if is_old else chosen_locale(source, found)
-    sources = IntentSources(locale.partition("-")[0], f"The agent {path.stem} in {locale!r}")
+    # Phrases of very old agents stand in their intents.
+    locale = chosen_locale(source, found) if found else source.locale
+    title = f"The agent {path.stem} in {locale!r}"
+    sources = IntentSources(locale.partition("-")[0], title, keeps_articles=False)
     sources.files |= texts
     _AgentReader(sources, locale).read()
     return import_intents(sources, skip_broken=source.skip_broken)
@@ -118,16 +121,34 @@ class _AgentReader:
         self.sources, self.locale = sources, locale
 
     def read(self) -> None:
-        for file in self.sources.files:
-            if file.startswith("entities/") and not _IN_LANGUAGE.fullmatch(file):
-                self.entity(file)
-        for file in self.sources.files:
-            if file.startswith("intents/") and not _IN_LANGUAGE.fullmatch(file):
-                self.intent(file)
+        files = [file for file in self.sources.files if not _IN_LANGUAGE.fullmatch(file)]
+        for file in files:
+            if file.startswith("entities/"):
+                place, entries = self.of_language(file, "entries")
+                about = self.sources.mapping(self.document(file), file)
+                own = about.get("entries") if entries is None else entries
+                at = file if entries is None else place
+                self.entity(file, about, f"{at}:entries", own)
+        for name in self.folders("entityTypes/"):
+            file, place = f"{name}.json", f"{name.rpartition('/')[0]}/entities/{self.locale}.json"
+            about = self.sources.mapping(self.document(file), file)
+            inside = self.sources.mapping(self.document(place), place)
+            self.entity(file, _entity_of_cx(about), f"{place}:entities", inside.get("entities"))
+        for file in files:
+            if file.startswith("intents/") and file.count("/") == 1:
+                self.intent_of_es(file)
+        for name in self.folders("intents/"):
+            self.intent_of_cx(name)
         used = {name for slots in self.sources.declared.values() for name in slots.values()}
         for name in self.sources.lists.keys() - used - {"sys.any"}:
             self.sources.leave_out(self.sources.places[name], "an entity that no intent has")
         self.sources.leave_out("intents", "responses, events, webhooks: what the agent does")
+
+    def folders(self, home: str) -> list[str]:
+        """Return the files of CX that lie in folders of their name, without their ending."""
+        parts = (file.split("/") for file in self.sources.files if file.startswith(home))
+        names = dict.fromkeys(part[1] for part in parts if len(part) > 2)
+        return [f"{home}{name}/{name}" for name in names]
 
     def document(self, file: str) -> Any:
         """Return what a file holds; None where there is no such file.
@@ -153,12 +174,15 @@ class _AgentReader:
 
     # ---------------------------------------------------------------------------- entities
 
-    def entity(self, file: str) -> None:
-        about = self.sources.mapping(self.document(file), file)
+    def entity(self, file: str, about: Json, place: str, entries: Any) -> None:
+        """Add an entity, as ES describes it.
+
+        Args:
+            file: its own file.
+            about: what it says.
+            place, entries: where its values are, and what they are.
+        """
         name = str(about.get("name", ""))
-        place, entries = self.of_language(file, "entries")
-        if entries is None:
-            place, entries = file, about.get("entries")
         values: dict[str, list[str]] = {}
         is_composite = False
         for at, entry in self.sources.mappings(entries, place):
@@ -204,41 +228,70 @@ class _AgentReader:
 
     # ----------------------------------------------------------------------------- intents
 
-    def intent(self, file: str) -> None:
+    def intent_of_es(self, file: str) -> None:
         about = self.sources.mapping(self.document(file), file)
-        given = str(about.get("name") or PurePosixPath(file).stem)
-        name = re.sub(r"[^\w.-]+", "_", given).strip("_") or "intent"
-        for key in sorted(about.keys() - _OF_INTENT):
-            self.sources.leave_out(f"{file}:{key}", "it is not read")
-        if about.get("contexts"):
-            text = f"said only after: {', '.join(map(str, about['contexts']))}"
-            self.sources.notes.append(Note(f"{file}:contexts", text, "not checked"))
-        slots: dict[str, str] = {}
-        asked: dict[str, Any] = {}
-        for place, response in self.sources.mappings(about.get("responses"), f"{file}:responses"):
-            for at, parameter in self.sources.mappings(
-                response.get("parameters"), f"{place}.parameters"
-            ):
-                self.parameter(parameter, at, slots, asked)
+        parameters = [
+            found
+            for at, response in self.sources.mappings(about.get("responses"), f"{file}:responses")
+            for found in self.sources.mappings(response.get("parameters"), f"{at}.parameters")
+        ]
         place, phrases = self.of_language(file, "usersays")
         if phrases is None:
             place, phrases = file, about.get("userSays")
+        said = self.sources.mappings(phrases, f"{place}:phrases")
+        self.intent(file, about, parameters, said)
+
+    def intent_of_cx(self, name: str) -> None:
+        file, place = (
+            f"{name}.json",
+            f"{name.rpartition('/')[0]}/trainingPhrases/{self.locale}.json",
+        )
+        about = dict(self.sources.mapping(self.document(file), file))
+        about["name"] = about.get("displayName") or unquote(name.rpartition("/")[2])
+        about["fallbackIntent"] = about.get("isFallback") or about["name"] == _NEGATIVE
+        parameters = [
+            (at, {**given, "name": given.get("id"), "dataType": given.get("entityType")})
+            for at, given in self.sources.mappings(about.get("parameters"), f"{file}:parameters")
+        ]
+        inside = self.sources.mapping(self.document(place), place)
+        phrases = self.sources.mappings(inside.get("trainingPhrases"), f"{place}:trainingPhrases")
+        self.intent(file, about, parameters, phrases)
+
+    def intent(
+        self,
+        file: str,
+        about: Json,
+        parameters: Iterable[tuple[str, Json]],
+        phrases: Iterable[tuple[str, Json]],
+    ) -> None:
+        """Add an intent, as ES describes it; parameters and phrases with their places."""
+        given = str(about.get("name") or PurePosixPath(file).stem)
+        for key in sorted(about.keys() - _OF_INTENT):
+            self.sources.leave_out(f"{file}:{key}", "it is not read")
+        if about.get("contexts"):
+            given_contexts = about["contexts"]
+            contexts = given_contexts if isinstance(given_contexts, list) else [given_contexts]
+            text = f"said only after: {', '.join(map(str, contexts))}"
+            self.sources.notes.append(Note(f"{file}:contexts", text, "not checked"))
+        slots: dict[str, str] = {}
+        asked: dict[str, Any] = {}
+        for at, parameter in parameters:
+            self.parameter(parameter, at, slots, asked)
         sentences: dict[str, str] = {}
         is_fallback = about.get("fallbackIntent") is True
-        for at, phrase in self.sources.mappings(phrases, place):
+        name = "" if is_fallback else self.sources.tool_name(given, file)
+        for at, phrase in phrases:
             template, example = self.phrase(name, phrase, at, slots)
-            if is_fallback:
-                self.sources.examples.append(SaidExample("", example.text, {}, at))
-            elif template:
+            if template:
                 sentences.setdefault(template, at)
+            if example is not None:
                 self.sources.examples.append(example)
         if is_fallback:
             self.sources.leave_out(file, "what fits no intent is refused by the parser")
             return
-        if name != given:
-            self.sources.notes.append(Note(file, f"`{given}` is the tool `{name}`", "changed"))
         self.sources.declared[name] = slots
-        self.sources.descriptions[name] = {"slots": asked}
+        text = str(about.get("description") or "")
+        self.sources.descriptions[name] = {"slots": asked, "description": text}
         self.sources.blocks.append(
             SentenceBlock(name, tuple(sentences), file, given, places=tuple(sentences.values()))
         )
@@ -266,26 +319,29 @@ class _AgentReader:
 
     def phrase(
         self, intent: str, phrase: Json, place: str, slots: dict[str, str]
-    ) -> tuple[str, SaidExample]:
-        """Return a phrase as a template, and as a sentence that somebody said."""
+    ) -> tuple[str, SaidExample | None]:
+        """Return a phrase as a template, and as a sentence that somebody said, if it is one."""
         template, said, means, is_twice = "", "", dict[str, tuple[str, str]](), False
         for words, alias, type_ in self.parts(phrase, place):
-            if not alias:
-                template += plain(words)
-            else:
-                if alias not in slots:
-                    slots[alias] = self.list_of(type_, place)
+            if alias and type_ and alias not in slots:
+                slots[alias] = self.list_of(type_, place)
+            if alias in slots:
                 is_twice = is_twice or alias in means
                 means[alias] = (slots[alias], words)
                 template += f"{{{slots[alias]}:{alias}}}"
+            else:
+                template += plain(words)
             said += words
-        kept = {} if is_twice else means
-        return " ".join(template.split()), SaidExample(intent, said, kept, place)
+        is_said = said.strip() and not is_twice and phrase.get("isTemplate") is not True
+        example = SaidExample(intent, said, means, place) if is_said else None
+        return " ".join(template.split()), example
 
     def parts(self, phrase: Json, place: str) -> Iterator[tuple[str, str, str]]:
         """Yield the parts of a phrase: words, the parameter that they fill or "", its type."""
-        for _, part in self.sources.mappings(phrase.get("data"), f"{place}.data"):
+        given = phrase.get("data", phrase.get("parts"))
+        for _, part in self.sources.mappings(given, f"{place}.data"):
             text, type_ = str(part.get("text", "")), str(part.get("meta") or "")
+            alias = str(part.get("alias") or part.get("parameterId") or "")
             if phrase.get("isTemplate") is True:
                 end = 0
                 for match in _WRITTEN.finditer(text):
@@ -293,7 +349,14 @@ class _AgentReader:
                     yield match.group(), match["alias"], f"@{match['type']}"
                     end = match.end()
                 yield text[end:], "", ""
-            elif type_ in ("", "@sys.ignore"):
-                yield text, "", ""
             else:
-                yield text, str(part.get("alias") or ""), type_
+                yield text, "" if type_ == "@sys.ignore" else alias, type_
+
+
+def _entity_of_cx(about: Json) -> dict[str, Any]:
+    return {
+        "name": about.get("displayName"),
+        "isRegexp": about.get("kind") == "KIND_REGEXP",
+        "automatedExpansion": about.get("autoExpansionMode") == "AUTO_EXPANSION_MODE_DEFAULT",
+        "allowFuzzyExtraction": about.get("enableFuzzyExtraction"),
+    }

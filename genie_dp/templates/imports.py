@@ -188,7 +188,7 @@ KINDS: tuple[SourceKind, ...] = (
         "genie_dp.templates.alexa:import_alexa",
     ),
     SourceKind(
-        "dialogflow", "an agent of Dialogflow ES: its zip or folder", _is_dialogflow,
+        "dialogflow", "an agent of Dialogflow (ES or CX): its zip or folder", _is_dialogflow,
         "genie_dp.templates.dialogflow:import_dialogflow",
     ),
     SourceKind(

@@ -122,7 +122,10 @@ class IntentSources:
         places: name of a rule or list -> its file.
         files: name -> text, to show mistakes.
         licence: of the sentences, for people.
+        tools: name of an intent -> the name of its tool.
         ignores_space: whether spaces between letters of scripts without any count for nothing.
+        keeps_articles: whether "a" is said before any value, and "an", too, as sentences have them;
+            else the one that fits.
         is_plain: whether sentences are of words as people write them; else as hassil reads them.
     """
 
@@ -141,7 +144,24 @@ class IntentSources:
     files: dict[str, str] = field(default_factory=dict)
     licence: str = ""
     ignores_space: bool = False
+    keeps_articles: bool = True
     is_plain: bool = True
+
+    tools: dict[str, str] = field(default_factory=dict)
+
+    def tool_name(self, intent: Json, place: str) -> str:
+        """Return the name of the tool that an intent becomes; a changed one is noted down."""
+        given = str(intent)
+        if given not in self.tools:
+            plain = re.sub(r"\W*[^\w./-]+\W*", "_", given).strip("_./-") or "intent"
+            is_taken = plain[0].isdigit() or plain in _RESERVED_SLOTS
+            name = f"_{plain}" if is_taken else plain
+            while name in self.tools.values():
+                name += "_"
+            self.tools[given] = name
+            if name != given:
+                self.notes.append(Note(place, f"the tool of `{given}` is `{name}`", "changed"))
+        return self.tools[given]
 
     def leave_out(self, place: str, text: str) -> None:
         """Note down what is not taken over."""
@@ -947,9 +967,9 @@ class _BlockImporter:
 
     def ways(self, utterance: tuple[Item, ...]) -> list[tuple[Item, ...]]:
         """Return an utterance cut where a choice is between different slots."""
-        ways = [
-            _with_articles(way, self.importer.article) for way in _same_names(utterance) if way
-        ]
+        ways = [way for way in _same_names(utterance) if way]
+        if self.sources.keeps_articles:
+            ways = [_with_articles(way, self.importer.article) for way in ways]
         for way in ways:
             if _count_drawn(way) > MOST_ALTERNATIVES:
                 raise CannotSayError(f"more than {MOST_ALTERNATIVES} ways to say the same slots")

@@ -86,7 +86,7 @@ def _locale_of(path: Path, folder: Path, default: str) -> str:
 class _SkillReader:
     def __init__(self, sources: IntentSources, folder: Path):
         self.sources, self.folder = sources, folder
-        self.slots: dict[str, list[str]] = {}
+        self.slots: set[str] = set()
 
     def read(self, paths: list[Path]) -> None:
         vocabulary = {path.stem: path for path in paths if path.suffix == ".voc"}
@@ -125,13 +125,14 @@ class _SkillReader:
                 sentences.append(template)
                 places.append(place)
         for slot in _slots_of(sentences):
-            self.slots.setdefault(slot, []).append(path.stem)
+            self.slots.add(slot)
             if slot not in known:
                 self.sources.lists.setdefault(slot, {"wildcard": True})
         place = path.relative_to(self.folder).as_posix()
-        block = SentenceBlock(path.stem, tuple(sentences), place, places=tuple(places))
+        name = self.sources.tool_name(path.stem, place)
+        block = SentenceBlock(name, tuple(sentences), place, places=tuple(places))
         self.sources.blocks.append(block)
-        self.sources.declared.setdefault(path.stem, {})
+        self.sources.declared.setdefault(name, {})
 
     def template(self, place: str, line: str, vocabulary: dict[str, Path]) -> str | None:
         """Return a line in the syntax of hassil; None for one that is left out."""
@@ -193,7 +194,6 @@ class _SkillReader:
 
     def read_tests(self, folder: Path) -> None:
         """Add the sentences of tests: `{"utterance": .., "intent_type": .., "intent": {..}}`."""
-        intents = {block.intent for block in self.sources.blocks}
         for path in sorted(folder.glob("*.json")):
             place = path.relative_to(self.folder).as_posix()
             try:
@@ -204,11 +204,12 @@ class _SkillReader:
             test = given if isinstance(given, dict) else {}
             intent = str(test.get("intent_type", "")).rpartition(":")[2].removesuffix(".intent")
             slots = test.get("intent", {})
-            if intent not in intents or not isinstance(test.get("utterance"), str):
+            if intent not in self.sources.tools or not isinstance(test.get("utterance"), str):
                 self.sources.leave_out(place, "a test of no intent file")
             elif isinstance(slots, dict):
                 of = {s: (s, str(v)) for s, v in slots.items() if s in self.sources.lists}
-                self.sources.examples.append(SaidExample(intent, test["utterance"], of, place))
+                name = self.sources.tools[intent]
+                self.sources.examples.append(SaidExample(name, test["utterance"], of, place))
 
 
 def _slots_of(sentences: list[str]) -> list[str]:

@@ -10,7 +10,7 @@ entities are replaced by slots is a sentence template; as it stands it is a row 
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -65,7 +65,8 @@ def import_rasa(source: Source) -> Imported:
             mistakes are to be left out, R086 and R087, all of these.
     """
     path = Path(source.given)
-    sources = IntentSources(source.locale, f"Training data of Rasa ({path.name})")
+    title = f"Training data of Rasa ({path.name})"
+    sources = IntentSources(source.locale, title, keeps_articles=False)
     reader = _RasaReader(sources, path)
     reader.read()
     if not sources.blocks:
@@ -87,6 +88,18 @@ class _Example:
         """Return the parts that are entities."""
         return [part for part in self.parts if not isinstance(part, str)]
 
+    @property
+    def text(self) -> str:
+        """Return the sentence."""
+        return "".join(part if isinstance(part, str) else part[2] for part in self.parts)
+
+    @property
+    def template(self) -> str:
+        """Return the sentence with slots in the place of entities, in the syntax of hassil."""
+        parts = (p if isinstance(p, tuple) else plain(p) for p in self.parts)
+        said = (p if isinstance(p, str) else f"{{{p[0]}:{p[1]}}}" for p in parts)
+        return " ".join("".join(said).split())
+
 
 class _RasaReader:
     def __init__(self, sources: IntentSources, path: Path):
@@ -97,6 +110,7 @@ class _RasaReader:
         self.categories: dict[str, list[str]] = {}
         self.numbers: set[str] = set()
         self.intents: list[str] = []
+        self.declared: list[str] = []
         self.questions: dict[str, str] = {}
 
     def read(self) -> None:
@@ -201,8 +215,7 @@ class _RasaReader:
         return example
 
     def domain(self, document: Mapping[str, Json], file: str) -> None:
-        for name in _names(document.get("intents")):
-            self.sources.declared.setdefault(name, {})
+        self.declared += _names(document.get("intents"))
         for name in _names(document.get("entities")):
             self.values.setdefault(name, {})
         slots = self.sources.mapping(document.get("slots"), f"{file}:slots")
@@ -257,38 +270,37 @@ class _RasaReader:
         return open_list(values)
 
     def add_intents(self) -> None:
-        for intent in dict.fromkeys(self.intents):
-            examples = [example for example in self.examples if example.intent == intent]
-            sentences: dict[str, str] = {}
-            for example in examples:
-                slots = example.entities
-                text = "".join(p if isinstance(p, str) else p[2] for p in example.parts)
-                means = {slot: (entity, value or said) for entity, slot, said, value in slots}
-                refused = intent in _REFUSED
-                row = SaidExample("" if refused else intent, text, means, example.place)
-                if len(means) == len(slots):
-                    self.sources.examples.append(row)
-                if not refused:
-                    said = "".join(
-                        plain(p) if isinstance(p, str) else f"{{{p[0]}:{p[1]}}}"
-                        for p in example.parts
-                    )
-                    sentences.setdefault(" ".join(said.split()), example.place)
+        by_intent: dict[str, list[_Example]] = {name: [] for name in self.intents}
+        for example in self.examples:
+            by_intent[example.intent].append(example)
+        for intent in dict.fromkeys((*by_intent, *self.declared)):
             if intent in _REFUSED:
-                self.sources.declared.pop(intent, None)
+                said = (SaidExample("", e.text, {}, e.place) for e in by_intent.get(intent, ()))
+                self.sources.examples += said
                 text = "its examples are sentences to refuse, and it is no tool"
                 self.sources.notes.append(Note(intent, text, "changed"))
-                continue
-            self.sources.declared.setdefault(intent, {})
-            asked = {
-                slot: {"description": self.questions[slot]}
-                for example in examples for _, slot, _, _ in example.entities
-                if slot in self.questions
-            }  # fmt: skip
-            self.sources.descriptions[intent] = {"slots": asked}
-            places = tuple(sentences.values())
-            place = places[0] if places else intent
-            block = SentenceBlock(intent, tuple(sentences), place, intent, places=places)
+            else:
+                self.add_intent(intent, by_intent.get(intent, ()))
+
+    def add_intent(self, intent: str, examples: Sequence[_Example]) -> None:
+        name = self.sources.tool_name(intent, examples[0].place if examples else intent)
+        sentences: dict[str, str] = {}
+        asked: dict[str, Any] = {}
+        for example in examples:
+            means = {
+                slot: (entity, value or said) for entity, slot, said, value in example.entities
+            }
+            if len(means) == len(example.entities):
+                row = SaidExample(name, example.text, means, example.place)
+                self.sources.examples.append(row)
+            sentences.setdefault(example.template, example.place)
+            for slot in means.keys() & self.questions.keys():
+                asked[slot] = {"description": self.questions[slot]}
+        self.sources.declared[name] = {}
+        self.sources.descriptions[name] = {"slots": asked}
+        places = tuple(sentences.values())
+        if places:
+            block = SentenceBlock(name, tuple(sentences), places[0], intent, places=places)
             self.sources.blocks.append(block)
 
 
