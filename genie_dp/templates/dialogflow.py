@@ -140,8 +140,9 @@ class _AgentReader:
         for name in self.folders("intents/"):
             self.intent_of_cx(name)
         used = {name for slots in self.sources.declared.values() for name in slots.values()}
-        for name in self.sources.lists.keys() - used - {"sys.any"}:
-            self.sources.leave_out(self.sources.places[name], "an entity that no intent has")
+        for name in self.sources.lists:
+            if name not in used and name in self.sources.places:
+                self.sources.leave_out(self.sources.places[name], "an entity that no intent has")
         self.sources.leave_out("intents", "responses, events, webhooks: what the agent does")
 
     def folders(self, home: str) -> list[str]:

@@ -267,7 +267,7 @@ class UtteranceWriter:
         items: list[Item] = []
         for run in self._runs(sequence):
             items += self._run(run)
-        return tuple(_joined(items))
+        return tuple(joined(items))
 
     # ------------------------------------------------------------------------------ edges
 
@@ -511,7 +511,7 @@ def literal(text: str) -> str:
     return " ".join(UNSPACED.sub(r" \1 ", words).split())
 
 
-def _joined(items: Iterable[Item]) -> Iterator[Item]:
+def joined(items: Iterable[Item]) -> Iterator[Item]:
     """Yield items with quoted words beside each other in one pair of quotes."""
     waiting: QuotedWords | None = None
     for item in items:

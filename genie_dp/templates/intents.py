@@ -52,6 +52,7 @@ from genie_dp.templates.hassil import (
     Sequence_,
     UtteranceWriter,
     is_template,
+    joined,
     literal,
     read_template,
 )
@@ -807,14 +808,14 @@ class _BlockImporter:
         found = self.list_of(name)
         if found is None:
             return self._say_names(name, slot)
-        if "values" in found:
-            key = ("list", self._scope(name, self.block.lists), name)
-            category = self.importer.once(key, partial(self._add_list, name, found))
-            return Child(slot, category)
         type_ = self._open_type(name, found)
-        if type_ is None:
-            raise CannotSayError(f"list {{{name}}} has no values")
-        return self._placeholder(slot, type_)
+        if "values" not in found:
+            if type_ is None:
+                raise CannotSayError(f"list {{{name}}} has no values")
+            return self._placeholder(slot, type_)
+        key = ("list", self._scope(name, self.block.lists), name)
+        listed = Child(slot, self.importer.once(key, partial(self._add_list, name, found)))
+        return Choice(((listed,), (self._placeholder(slot, type_),))) if type_ else listed
 
     def _placeholder(self, slot: str, type_: SlotType) -> Item:
         self.types[slot] = type_ if slot not in self.types else self.types[slot] | type_
@@ -865,9 +866,8 @@ class _BlockImporter:
     def type_of_list(self, name: str) -> SlotType:
         """Return what a list lets stand in a slot."""
         found = self.list_of(name) or {}
-        constants = (value for _, value in self._values(name, found)[1].items())
-        listed = SlotType(constants=tuple(map(_hashable, constants)))
-        return listed | (self._open_type(name, found) or SlotType())
+        listed = tuple(map(_hashable, self._values(name, found)[1].values()))
+        return SlotType(constants=listed) | (self._open_type(name, found) or SlotType())
 
     def _values(
         self, name: str, found: Mapping[str, Json]
@@ -884,17 +884,14 @@ class _BlockImporter:
         return ways, constants
 
     def _add_list(self, name: str, found: Mapping[str, Json]) -> str:
-        ways, _ = self._values(name, found)
-        type_ = self.type_of_list(name)
-        if type_ == SlotType():
+        ways, constants = self._values(name, found)
+        if not ways:
             raise CannotSayError(f"list {{{name}}} has no values")
         category = self.importer.unique_name(name if name not in self.sources.rules else f"{name}_")
         templates = [
             _template(category, part, text) for text, said in ways.items() for part in _cut(said)
         ]
-        other = self._open_type(name, found)
-        if other is not None:
-            templates.append(rf"{category} := '$x' -> \(x : {other.placeholder}) -> x;")
+        type_ = SlotType(constants=tuple(map(_hashable, constants.values())))
         place = f"{self.sources.places.get(name, self.block.place)}: {{{name}}}"
         self.importer.values[category] = _ValueCategory(type_, place, templates)
         return category
@@ -967,7 +964,7 @@ class _BlockImporter:
 
     def ways(self, utterance: tuple[Item, ...]) -> list[tuple[Item, ...]]:
         """Return an utterance cut where a choice is between different slots."""
-        ways = [way for way in _same_names(utterance) if way]
+        ways = [tuple(joined(way)) for way in _same_names(utterance) if way]
         if self.sources.keeps_articles:
             ways = [_with_articles(way, self.importer.article) for way in ways]
         for way in ways:

@@ -98,7 +98,7 @@ class _SkillReader:
         for path in paths:
             if path.suffix == ".intent":
                 self.intent(path, vocabulary, known)
-        for name in self.used:
+        for name in sorted(self.used):
             self.vocabulary(vocabulary[name], vocabulary)
         for path in paths:
             place = path.relative_to(self.folder).as_posix()

@@ -121,7 +121,7 @@ class _RasaReader:
                 continue
             self.sources.files[place] = source.text()
             document = self.sources.mapping(source.document(), place)
-            for key in document.keys() - _DOMAIN - {"nlu"}:
+            for key in sorted(document.keys() - _DOMAIN - {"nlu"}):
                 self.sources.leave_out(f"{place}:{key}", "it says nothing of sentences")
             self.nlu(document.get("nlu"), place)
             self.domain(document, place)
