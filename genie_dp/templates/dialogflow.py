@@ -8,6 +8,7 @@ values. Dialogflow ES and CX have the same things in other files and under other
 import json
 import re
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -108,12 +109,17 @@ def _read_files(path: Path) -> dict[str, str]:
         raise GenieError(Problem("R081", f"{path} holds more than {_MOST_BYTES:,} bytes"))
     if path.is_dir():
         return {name: read_text(file) for name, file in files.items() if isinstance(file, Path)}
-    with zipfile.ZipFile(path) as archive:
-        return {
-            name: archive.read(info).decode("utf-8-sig", errors="replace")
-            for name, info in files.items()
-            if isinstance(info, zipfile.ZipInfo)
-        }
+    if not files:
+        return {}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {
+                name: archive.read(info).decode("utf-8-sig", errors="replace")
+                for name, info in files.items()
+                if isinstance(info, zipfile.ZipInfo)
+            }
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
+        raise GenieError(Problem("R081", f"{path} cannot be unpacked: {error}")) from None
 
 
 class _AgentReader:

@@ -111,6 +111,7 @@ class _RasaReader:
         self.numbers: set[str] = set()
         self.intents: list[str] = []
         self.declared: list[str] = []
+        self.numbers_of_lines: dict[str, dict[str, int]] = {}
         self.questions: dict[str, str] = {}
 
     def read(self) -> None:
@@ -180,8 +181,14 @@ class _RasaReader:
                 yield line, text.removeprefix("-").strip()
 
     def _line(self, text: str, file: str) -> str:
-        start = self.sources.files[file].find(text)
-        return f"{file}:{self.sources.files[file].count(chr(10), 0, max(start, 0)) + 1}"
+        """Return the place of an example: the first line that has it."""
+        if file not in self.numbers_of_lines:
+            lines = enumerate(self.sources.files[file].split("\n"), 1)
+            known = self.numbers_of_lines[file] = {}
+            for number, line in lines:
+                known.setdefault(line.strip().removeprefix("-").strip(), number)
+        bare = text.strip().removeprefix("-").strip().split("\n")[0]
+        return f"{file}:{self.numbers_of_lines[file].get(bare, 1)}"
 
     def example(self, intent: str, text: str, place: str) -> _Example | None:
         """Return an example with its entities; None for one that has a mistake."""

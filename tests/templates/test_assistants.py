@@ -328,6 +328,29 @@ def test_whatever_is_in_a_file_is_read_or_told(
         load_inputs("calls", [root / "tools.json"], [root / "main.genie"])
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_of_another_kind_is_told(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "a.txt").write_text("hello")
+    (tmp_path / "a.zip").write_bytes(b"PK\x03\x04")
+    for name in ("empty", "a.txt", "a.zip", "none"):
+        with pytest.raises(GenieError, match="R08"):
+            import_source(Source(str(tmp_path / name)), kind=kind)
+
+
+def test_a_damaged_zip_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("agent.json", "{}")
+        archive.writestr("intents/a.json", json.dumps({"name": "a" * 500}))
+    data = bytearray(path.read_bytes())
+    start = data.index(b"intents/a.json") + len("intents/a.json")
+    data[start : start + 10] = b"\xff" * 10
+    path.write_bytes(bytes(data))
+    with pytest.raises(GenieError, match="R081"):
+        import_source(Source(str(path)), kind="dialogflow")
+
+
 def test_literal_words_say_themselves() -> None:
     for text in ("What's up?", "half past 5 p.m., please", "a (b) [c] {d} <e> | f; ~ g"):
         assert literal(literal(text)) == literal(text)
