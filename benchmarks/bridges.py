@@ -44,13 +44,10 @@ from genie_dp.synthesis.compiler import compile_inputs
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.engine import build_engine
 from genie_dp.templates.hassil import UNSPACED
-from genie_dp.templates.home_assistant import (
-    AssistantSources,
-    import_home_assistant,
-    read_sources,
-)
+from genie_dp.templates.home_assistant import import_home_assistant, read_sources
 from genie_dp.templates.imports import Imported, Source
 from genie_dp.templates.inputs import load_inputs
+from genie_dp.templates.intents import IntentSources
 
 Meaning = tuple[str, frozenset[tuple[str, Any]]]
 """An intent with its slots."""
@@ -244,7 +241,7 @@ def _set_apart(text: str, name: str) -> Iterator[str]:
 # -------------------------------------------------------------------------------------- hassil
 
 
-def merged(sources: AssistantSources) -> dict[str, Any]:
+def merged(sources: IntentSources) -> dict[str, Any]:
     """Return what the files say in the form that hassil reads."""
     intents: dict[str, Any] = {}
     for block in sources.blocks:
@@ -264,7 +261,7 @@ def merged(sources: AssistantSources) -> dict[str, Any]:
 class HassilMatcher:
     """What hassil makes of sentences."""
 
-    def __init__(self, sources: AssistantSources):
+    def __init__(self, sources: IntentSources):
         """Read the templates."""
         from hassil.intents import Intents
 

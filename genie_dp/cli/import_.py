@@ -1,4 +1,4 @@
-"""`genie-dp import`: a library and templates from tools, OpenAPI documents, servers and others."""
+"""`genie-dp import`: a library and templates from tools, documents, servers and assistants."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ from genie_dp.locale import DEFAULT
 )
 @click.option("--skip-broken", is_flag=True, help="Leave parts with mistakes out, and name them.")
 def command(source: str, *, output: Path, kind: str | None, locale: str, skip_broken: bool) -> None:
-    """Make a project of tools that are described elsewhere.
+    """Make a project of tools or intents that are described elsewhere.
 
     SOURCE is a file, a folder, a URL or a command. What is written is to be edited: the library,
     templates to begin with, genie.yaml, and REVIEW.md, which lists all that was guessed or left
@@ -38,6 +38,7 @@ def command(source: str, *, output: Path, kind: str | None, locale: str, skip_br
     genie-dp import tools.json --output home
     genie-dp import openapi.yaml --output shop
     genie-dp import "python server.py" --output notes
+    genie-dp import skill-alarm --locale de --output alarm
     """
     from genie_dp.cli.output import show
     from genie_dp.project_file import schema

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.skills.words import tokenize
 from genie_dp.templates.ast import (
     Choice,
     Item,
@@ -221,11 +222,11 @@ _PUNCTUATION = ".。,，?¿？؟!¡！;；:：…—–―"
 _DOTTED = re.compile(r"(?:\w\.){2,}")
 
 
-class TooManyWaysError(Exception):
-    """A template cannot be spelled out."""
+class CannotSayError(Exception):
+    """Our templates cannot say what a template says."""
 
 
-class NeverSaidError(Exception):
+class NeverSaidError(CannotSayError):
     """What a template says can be no part of a sentence, since punctuation is left out of these."""
 
 
@@ -247,23 +248,26 @@ class UtteranceWriter:
         say_rule: gives the item that says a rule which stands alone, or its sequence where it has
             to be written out.
         say_list: gives the item that says a value.
+        is_plain: whether words are those that people write, without their punctuation, and nothing
+            may be glued to the end of a value; else as for hassil.
     """
 
     rules: Callable[[str], Sequence_]
     say_rule: Callable[[RuleReference], Item | Sequence_]
     say_list: Callable[[ListReference], Item]
+    is_plain: bool = False
 
     def utterance(self, sequence: Sequence_) -> tuple[Item, ...]:
         """Return the items that say what a template says.
 
         Raises:
-            TooManyWaysError: what is glued together cannot be spelled out.
-            NeverSaidError: no sentence says it.
+            CannotSayError: what is glued together cannot be spelled out; NeverSaidError: no
+                sentence says it.
         """
         items: list[Item] = []
         for run in self._runs(sequence):
             items += self._run(run)
-        return tuple(_joined(items))
+        return tuple(joined(items))
 
     # ------------------------------------------------------------------------------ edges
 
@@ -274,12 +278,12 @@ class UtteranceWriter:
     def _edges(self, atom: Atom) -> _Edges:
         match atom:
             case Letters(text):
-                first, last = (_edge_of(text[0]), _edge_of(text[-1]))
+                first, last = (self._edge_of(text[0]), self._edge_of(text[-1]))
                 return _Edges(frozenset({first}), frozenset({last}), False)
             case Space():
                 return _Edges(frozenset({"space"}), frozenset({"space"}), False)
             case ListReference():
-                return _Edges(frozenset({"list"}), frozenset({"space"}), False)
+                return _Edges(frozenset({"list"}), frozenset({"value"}), False)
             case RuleReference(name):
                 if name not in self._known:
                     self._known[name] = _Edges(frozenset(), frozenset(), False)  # of itself
@@ -289,6 +293,10 @@ class UtteranceWriter:
                 return _either(map(self._edges_of, alternatives))
             case Permutation():
                 return _Edges(frozenset({"space"}), frozenset({"space"}), False)
+
+    def _edge_of(self, character: str) -> str:
+        is_mark = self.is_plain and not (character.isalnum() or character in "'-.&+_")
+        return "space" if is_mark else _edge_of(character)
 
     def _edges_of(self, sequence: Sequence_) -> _Edges:
         edges = list(map(self._edges, sequence))
@@ -317,6 +325,8 @@ class UtteranceWriter:
         after = _first((e.left, e.may_be_empty) for e in edges[place:])
         if isinstance(atoms[place - 1], Letters) and isinstance(atoms[place], ListReference):
             return False  # nothing to spell out
+        if self.is_plain and "value" in before and "letter" in after:
+            raise CannotSayError("letters are glued to the end of a value")
         is_word = "letter" in before or "apostrophe" in before
         return (is_word and "letter" in after) or ("letter" in before and "list" in after)
 
@@ -337,7 +347,7 @@ class UtteranceWriter:
         for option in options:
             count *= len(option)
         if count > MOST_VARIANTS:
-            raise TooManyWaysError(f"{count:,} ways")
+            raise CannotSayError(f"{count:,} ways")
         return [tuple(itertools.chain(*way)) for way in itertools.product(*options)]
 
     def _options(self, atom: Atom) -> Sequence[Sequence_]:
@@ -354,7 +364,9 @@ class UtteranceWriter:
     def _item(self, atom: Atom) -> Iterator[Item]:
         match atom:
             case Letters(text):
-                yield _words(text)
+                words = _plain_words(text) if self.is_plain else _words(text)
+                if words:
+                    yield QuotedWords((PlainWords(words),))
             case Space():
                 pass
             case ListReference():
@@ -451,24 +463,55 @@ def _with_whole_letters(sequence: Sequence_) -> list[Atom]:
 
 def _orders(permutation: Permutation) -> list[Sequence_]:
     if len(permutation.parts) > _MOST_PARTS:
-        raise TooManyWaysError(f"a permutation of {len(permutation.parts)} parts")
+        raise CannotSayError(f"a permutation of {len(permutation.parts)} parts")
     return [
         tuple(itertools.chain(*((SPACE, *part, SPACE) for part in order)))
         for order in itertools.permutations(permutation.parts)
     ]
 
 
-def _words(text: str) -> QuotedWords:
+def _words(text: str) -> str:
     """Return letters as words, those of scripts without spaces apart."""
     bare = text.removesuffix("~")
     is_closed = bare[:1] in _PUNCTUATION or (bare[-1:] in _PUNCTUATION and bare[-1:] != "")
     if bare and is_closed and not _DOTTED.fullmatch(bare):
         raise NeverSaidError(f"{bare!r} has punctuation at its end, which hassil takes away")
     text = f"{bare} ~" if text.endswith("~") else text
-    return QuotedWords((PlainWords(" ".join(UNSPACED.sub(r" \1 ", text).split())),))
+    return " ".join(UNSPACED.sub(r" \1 ", text).split())
 
 
-def _joined(items: Iterable[Item]) -> Iterator[Item]:
+def _plain_words(text: str) -> str:
+    words = literal(text.removesuffix("~"))
+    return f"{words} ~" if text.endswith("~") and words[-1:].isalnum() else words
+
+
+# Brackets, signs, and marks at the end of words; "$" but before a number.
+_NO_LETTERS = re.compile(
+    r"[()\[\]{}<>|;\\~…?¿؟!¡！。，：—–\"“”„«»*`]|\$(?!\d)|[.,:-]+(?=[\s()\[\]{}<>|?!\"]|$)"
+)
+_MARKS = frozenset((".", "...", ",", ":", "'", "-"))
+
+
+def plain(text: str) -> str:
+    """Return words for a template of hassil: brackets and punctuation become spaces.
+
+    >>> plain("What's on (BBC) at 5:30?")
+    "What's on  BBC  at 5:30 "
+    """
+    return _NO_LETTERS.sub(" ", text.replace("’", "'"))
+
+
+def literal(text: str) -> str:
+    """Return words as sentences have them when they are read, without punctuation.
+
+    >>> literal("What's on (BBC) at 5:30 p.m., please?")
+    "what 's on bbc at 5:30 p.m please"
+    """
+    words = " ".join(token for token in tokenize(plain(text)) if token not in _MARKS)
+    return " ".join(UNSPACED.sub(r" \1 ", words).split())
+
+
+def joined(items: Iterable[Item]) -> Iterator[Item]:
     """Yield items with quoted words beside each other in one pair of quotes."""
     waiting: QuotedWords | None = None
     for item in items:

@@ -146,12 +146,58 @@ def _is_home_assistant(source: Source) -> bool:
     return isinstance(document, Mapping) and {"intents", "language"} <= document.keys()
 
 
+def _is_alexa(source: Source) -> bool:
+    from genie_dp.templates.alexa import models_of
+
+    path = source.path
+    if path is not None and path.is_dir():
+        return bool(models_of(path))
+    document = source.document()
+    return isinstance(document, Mapping) and bool(
+        {"interactionModel", "languageModel"} & document.keys()
+    )
+
+
+def _is_dialogflow(source: Source) -> bool:
+    from genie_dp.templates.dialogflow import agent_files
+
+    return source.path is not None and bool(agent_files(source.path))
+
+
+def _is_ovos(source: Source) -> bool:
+    from genie_dp.templates.ovos import is_skill
+
+    return source.path is not None and source.path.is_dir() and is_skill(source.path)
+
+
+def _is_rasa(source: Source) -> bool:
+    from genie_dp.templates.rasa import is_rasa
+
+    return source.path is not None and is_rasa(source.path)
+
+
 KINDS: tuple[SourceKind, ...] = (
     SourceKind(
         "home-assistant",
         "sentence templates of Home Assistant: their folder, or the merged file of a language",
         _is_home_assistant,
         "genie_dp.templates.home_assistant:import_home_assistant",
+    ),
+    SourceKind(
+        "alexa", "an interaction model of Alexa in JSON, or a skill's folder", _is_alexa,
+        "genie_dp.templates.alexa:import_alexa",
+    ),
+    SourceKind(
+        "dialogflow", "an agent of Dialogflow (ES or CX): its zip or folder", _is_dialogflow,
+        "genie_dp.templates.dialogflow:import_dialogflow",
+    ),
+    SourceKind(
+        "ovos", "a skill of OVOS or Mycroft: its folder with .intent files", _is_ovos,
+        "genie_dp.templates.ovos:import_ovos",
+    ),
+    SourceKind(
+        "rasa", "training data of Rasa NLU: a folder, or a YAML file with nlu:", _is_rasa,
+        "genie_dp.templates.rasa:import_rasa",
     ),
     SourceKind(
         "openapi", "an OpenAPI document, in JSON or YAML", _is_openapi,
@@ -214,7 +260,8 @@ def is_foreign(given: Path | str) -> bool:
         return _is_server(source)
     if path.suffix in _YAML:
         return True
-    return path.suffix == ".json" and _is_openapi(source)
+    kind = next((kind for kind in KINDS if kind.recognizes(source)), None)
+    return kind is not None and kind.name != "tools"
 
 
 def library_of(source: Source, *, kind: str | None = None) -> Library:

@@ -393,7 +393,8 @@ class _Reader:
             message = f"what tools are shown, and calls are not checked for: {keywords}"
             self.report("Z027", message, first, None, "warning")
         for parameter in whole.fields:
-            if parameter.examples and parameter.type.type == ty.STRING:
+            options = parameter.type.options or (parameter.type,)
+            if parameter.examples and any(option.type == ty.STRING for option in options):
                 list_name = f"{name}:{parameter.name}"
                 self.lists[list_name] = NameList(list_name, parameter.examples)
         for kind in sorted(_kinds(whole)):

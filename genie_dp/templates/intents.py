@@ -1,0 +1,1254 @@
+"""Intents with sentence templates as tools and templates: what importers of assistants share.
+
+A reader of a format (`home_assistant.py`, `ovos.py`, `alexa.py` ..) gives `IntentSources`: intents,
+their sentences in the syntax of hassil, and what may stand in slots. An intent becomes a tool, a
+slot a parameter. What is not taken over stands in the notes with its place; nothing is lost without
+a word.
+"""
+
+import itertools
+import json
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.languages import get_language
+from genie_dp.languages.calls.library import read_tools
+from genie_dp.languages.scope import OUT_OF_SCOPE
+from genie_dp.skills.imported import Note
+from genie_dp.templates.ast import (
+    Child,
+    Choice,
+    Item,
+    Optional,
+    Part,
+    Placeholder,
+    PlainWords,
+    QuotedWords,
+    SaidWords,
+    children_of,
+    count_utterances,
+    is_of_words,
+    names_of,
+    placeholders_of,
+    say_words,
+    with_drawn_words,
+    write_items,
+)
+from genie_dp.templates.check import MOST_ALTERNATIVES
+from genie_dp.templates.grammar import BUILT_IN, MOST_WORDS
+from genie_dp.templates.hassil import (
+    CannotSayError,
+    Group,
+    ListReference,
+    Permutation,
+    RuleReference,
+    Sequence_,
+    UtteranceWriter,
+    is_template,
+    joined,
+    literal,
+    read_template,
+)
+from genie_dp.templates.imports import Imported, Source
+
+Json = Any
+
+# -------------------------------------------------------------------------------------- sources
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceBlock:
+    """Templates of one intent that have the same slots and ask for the same context.
+
+    Attributes:
+        place: the file, and where in it.
+        topic: its combination of slots, for people.
+        places: of each sentence; where there are none, its number.
+        slots: those that it sets by itself.
+        requires, excludes: what the context is to be, or not to be.
+        lists, rules: its own ones.
+    """
+
+    intent: str
+    sentences: tuple[str, ...]
+    place: str
+    topic: str = ""
+    places: tuple[str, ...] = ()
+    slots: Mapping[str, Json] = field(default_factory=dict)
+    requires: Mapping[str, Json] = field(default_factory=dict)
+    excludes: Mapping[str, Json] = field(default_factory=dict)
+    lists: Mapping[str, Json] = field(default_factory=dict)
+    rules: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SaidExample:
+    """A sentence that somebody said, with what it means.
+
+    Attributes:
+        intent: what it asks for; "" for a sentence to refuse.
+        slots: slot -> the name of its list, and the words or the value that stand in it.
+        place: the file, and where in it.
+    """
+
+    intent: str
+    text: str
+    slots: Mapping[str, tuple[str, str]]
+    place: str
+
+
+@dataclass(slots=True)
+class IntentSources:
+    """What the files of an assistant say in one language.
+
+    Attributes:
+        title: what they are, for people.
+        lists: what may stand in a slot: `{"values": [{"in": words, "out": value}, ..]}`, a
+            `"range"` or `"wildcard": true` as Home Assistant has them, `"examples"` of such, or a
+            `"format"`: that of a string in JSON Schema, "number" or "integer". If it has values
+            and one of the others, both may stand there.
+        declared: intent -> slot -> the name of its list, also where no sentence says it.
+        descriptions: intent -> `description` and `slots`: what it says of each, and `required`.
+        skip_words: those that are left out of sentences before they are matched.
+        examples: for eval.tsv, and for refused.tsv.
+        notes: what is not taken over, each with its place.
+        problems: parts with mistakes, which have notes, too.
+        places: name of a rule or list -> its file.
+        files: name -> text, to show mistakes.
+        licence: of the sentences, for people.
+        tools: name of an intent -> the name of its tool.
+        ignores_space: whether spaces between letters of scripts without any count for nothing.
+        keeps_articles: whether "a" is said before any value, and "an", too, as sentences have them;
+            else the one that fits.
+        is_plain: whether sentences are of words as people write them; else as hassil reads them.
+    """
+
+    locale: str
+    title: str
+    blocks: list[SentenceBlock] = field(default_factory=list)
+    lists: dict[str, Json] = field(default_factory=dict)
+    rules: dict[str, str] = field(default_factory=dict)
+    declared: dict[str, dict[str, str]] = field(default_factory=dict)
+    descriptions: dict[str, Json] = field(default_factory=dict)
+    skip_words: list[str] = field(default_factory=list)
+    examples: list[SaidExample] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    places: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    licence: str = ""
+    ignores_space: bool = False
+    keeps_articles: bool = True
+    is_plain: bool = True
+
+    tools: dict[str, str] = field(default_factory=dict)
+
+    def tool_name(self, intent: Json, place: str) -> str:
+        """Return the name of the tool that an intent becomes; a changed one is noted down."""
+        given = str(intent)
+        if given not in self.tools:
+            plain = re.sub(r"\W*[^\w./-]+\W*", "_", given).strip("_./-") or "intent"
+            is_taken = plain[0].isdigit() or plain in _RESERVED_SLOTS
+            name = f"_{plain}" if is_taken else plain
+            while name in self.tools.values():
+                name += "_"
+            self.tools[given] = name
+            if name != given:
+                self.notes.append(Note(place, f"the tool of `{given}` is `{name}`", "changed"))
+        return self.tools[given]
+
+    def leave_out(self, place: str, text: str) -> None:
+        """Note down what is not taken over."""
+        self.notes.append(Note(place, text, "left out"))
+
+    def mistake(
+        self, place: str, part: str, message: str, hint: str | None = None, *,
+        code: str = "R086", offset: int | None = None,
+    ) -> None:  # fmt: skip
+        """Note down a part with a mistake, which is left out if that is asked for.
+
+        Args:
+            place: its file, and after ":" its line or where else in it.
+            part: its text, as the file has it or as a text in JSON.
+            message, hint: what is wrong.
+            code: of the problem.
+            offset: where in the part the mistake is; None for all of it.
+        """
+        self.leave_out(place, f"`{part}`: {message}" if part else message)
+        span = self._span(place, part)
+        if offset is not None and offset < len(part):
+            column = span.column + offset
+            span = replace(span, column=column, end_column=column + 1)
+        self.problems.append(Problem(code, message, span, hint, stage="syntax"))
+
+    def mappings(self, value: Json, place: str) -> Iterator[tuple[str, Mapping[str, Json]]]:
+        """Yield the objects of a list with their places; what is none is a mistake (R087)."""
+        for number, item in enumerate(self._listed(value, place)):
+            if isinstance(item, Mapping):
+                yield f"{place}.{number}", item
+            else:
+                self._misshapen(f"{place}.{number}", "an object", item)
+
+    def texts(self, value: Json, place: str) -> Iterator[tuple[str, str]]:
+        """Yield the texts of a list with their places; what is none is a mistake (R087)."""
+        for number, item in enumerate(self._listed(value, place)):
+            if isinstance(item, str):
+                yield f"{place}.{number}", item
+            else:
+                self._misshapen(f"{place}.{number}", "a text", item)
+
+    def mapping(self, value: Json, place: str) -> Mapping[str, Json]:
+        """Return an object, an empty one for nothing; another thing is a mistake (R087)."""
+        if value is None or isinstance(value, Mapping):
+            return value or {}
+        self._misshapen(place, "an object", value)
+        return {}
+
+    def _listed(self, value: Json, place: str) -> Sequence[Json]:
+        if value is None or isinstance(value, list):
+            return value or ()
+        self._misshapen(place, "a list", value)
+        return ()
+
+    def _misshapen(self, place: str, expected: str, value: Json) -> None:
+        part = json.dumps(value) if isinstance(value, str | int | float) else ""
+        self.mistake(place, part, f"expected {expected} at {place}", code="R087")
+
+    def _span(self, place: str, part: str) -> Span:
+        file, _, where = place.partition(":")
+        whole = self.files.get(file, "")
+        line = int(where) if where.isdecimal() else 1
+        begin = sum(len(text) + 1 for text in whole.split("\n")[: line - 1])
+        for written in (part, json.dumps(part)[1:-1], json.dumps(part, ensure_ascii=False)[1:-1]):
+            start = whole.find(written, begin) if written else -1
+            if start >= 0:
+                line, column = whole.count("\n", 0, start) + 1, start - whole.rfind("\n", 0, start)
+                return Span(file, line, column, line, column + len(written))
+        return Span(file, line, 1, line, 2)
+
+    def domains(self) -> tuple[str, ...]:
+        """Return the sorts of devices that blocks ask for."""
+        found: dict[str, None] = {}
+        for block in self.blocks:
+            for context in (block.requires, block.excludes):
+                found |= dict.fromkeys(_texts(context.get("domain")))
+        return tuple(found)
+
+
+# --------------------------------------------------------------------------------------- types
+
+
+_TYPES_OF_FORMATS = {
+    "date": "Date", "date-time": "Date", "time": "Time", "duration": "Duration",
+    "email": "EmailAddress", "uri": "URL", "phone": "PhoneNumber",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SlotType:
+    """What may stand in a slot; a parameter has the union of several.
+
+    Attributes:
+        kinds: of names that are known at run time.
+        least, most, is_whole: of numbers; None for no numbers.
+        is_text: any words.
+        constants: listed values.
+        formats: of strings, as JSON Schema names them, such as "date".
+        examples: of any words, from which values are drawn.
+    """
+
+    kinds: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    is_whole: bool = True
+    is_text: bool = False
+    constants: tuple[str | int | float | bool | tuple[Json, ...], ...] = ()
+    formats: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+
+    def __or__(self, other: "SlotType") -> "SlotType":
+        """Return the union."""
+        bounds = [t for t in (self, other) if t.least is not None]
+        return SlotType(
+            tuple(dict.fromkeys((*self.kinds, *other.kinds))),
+            min((t.least for t in bounds if t.least is not None), default=None),
+            max((t.most for t in bounds if t.most is not None), default=None),
+            self.is_whole and other.is_whole,
+            self.is_text or other.is_text,
+            tuple(dict.fromkeys((*self.constants, *other.constants))),
+            tuple(dict.fromkeys((*self.formats, *other.formats))),
+            tuple(dict.fromkeys((*self.examples, *other.examples))),
+        )
+
+    def schema(self) -> dict[str, Json]:
+        """Return it as JSON Schema."""
+        numbers = [
+            c for c in self.constants if isinstance(c, int | float) and not isinstance(c, bool)
+        ]
+        lists = [c for c in self.constants if isinstance(c, tuple)]
+        words: list[Json] = [c for c in self.constants if not isinstance(c, tuple | int | float)]
+        words += [c for c in self.constants if isinstance(c, bool)]
+        options: list[dict[str, Json]] = [{"type": "string", "x-entity": k} for k in self.kinds]
+        options += ({"type": "string", "format": name} for name in self.formats)
+        if self.least is not None and self.most is not None:
+            least, most = min([self.least, *numbers]), max([self.most, *numbers])
+            is_whole = self.is_whole and all(float(n).is_integer() for n in numbers)
+            bounds = {"minimum": least, "maximum": most}
+            known = {name: _plain(n) for name, n in bounds.items() if math.isfinite(n)}
+            options.append({"type": "integer" if is_whole else "number", **known})
+        else:
+            words += numbers
+        if words:
+            options.append({"enum": words})
+        if self.is_text:
+            options.append({"type": "string"})
+        if lists:
+            items = list(dict.fromkeys(itertools.chain(*lists)))
+            options.append({"type": "array", "items": {"enum": items}})
+        found = options[0] if len(options) == 1 else {"anyOf": options} if options else {}
+        return {**found, "examples": list(self.examples)} if self.examples else found
+
+    @property
+    def placeholder(self) -> str:
+        """Return the name of the type of a placeholder."""
+        if self.kinds or self.formats:
+            return self.kinds[0] if self.kinds else _TYPES_OF_FORMATS[self.formats[0]]
+        return "String" if self.is_text else "Number"
+
+
+def _hashable(value: Json) -> Json:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _plain(number: float) -> int | float:
+    return int(number) if float(number).is_integer() else number
+
+
+# ---------------------------------------------------------------------------------- categories
+
+
+@dataclass(slots=True)
+class _ValueCategory:
+    """A category of values, with its templates as they are written."""
+
+    type: SlotType
+    place: str
+    templates: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """A template of a command, before all is known of the parameters of its tool.
+
+    Attributes:
+        place: its block.
+        heading: the comment above it; "" for none.
+        types: of the placeholders among the arguments.
+    """
+
+    place: str
+    heading: str
+    ways: Sequence[tuple[Item, ...]]
+    arguments: Mapping[str, str]
+    types: Mapping[str, SlotType]
+
+    def narrower(self, parameters: Mapping[str, SlotType]) -> Iterator[Note]:
+        """Yield the numbers that are within bounds here, and in others in another template."""
+        for name, type_ in self.types.items():
+            whole = parameters[name]
+            if type_.least is not None and (type_.least, type_.most) != (whole.least, whole.most):
+                text = f"`{name}` is {type_.least:g} to {type_.most:g} in these sentences alone"
+                yield Note(self.place, text, "not checked")
+
+    def lines(self, tool: str, parameters: Mapping[str, SlotType]) -> Iterator[str]:
+        """Yield its lines."""
+        # A parameter of several types says nothing of what its placeholder is.
+        unclear = [name for name in sorted(self.types) if "anyOf" in parameters[name].schema()]
+        typed = ", ".join(f"{name} : {self.types[name].placeholder}" for name in unclear)
+        said = ", ".join(
+            f"{name} = {name if name in unclear else value}"
+            for name, value in sorted(self.arguments.items())
+        )
+        if self.heading:
+            yield from ("", self.heading)
+        before = rf"\({typed}) -> " if typed else ""
+        yield _template(ROOT, self.ways, f"{before}{tool}({said})")
+
+
+class _MistakeError(CannotSayError):
+    """A template cannot be read, or names what there is not."""
+
+    def __init__(self, message: str, hint: str | None = None):
+        super().__init__(message)
+        self.hint = hint
+
+
+ROOT = "COMMAND"
+REFUSED = "refused.tsv"
+_MOST_PATHS = 300
+_MOST_WAYS = 200  # of a template; more are cut into several
+_LONGEST_NAME = 40
+_RESERVED = {"import", "using", "for", "category"}
+# What means something else in bodies and utterances.
+_RESERVED_SLOTS = {"true", "false", "null", "if", "const", "python"}
+_ANY = "name"  # names whose sort is not known
+
+
+def chosen_locale(source: Source, found: Iterable[str]) -> str:
+    """Return which of the languages of a source is asked for: "en" may be "en-US".
+
+    Raises:
+        GenieError: R085, it has none of that language.
+    """
+    asked = source.locale.lower().replace("_", "-")
+    known = sorted(set(found), key=lambda name: (name.lower() not in (asked, "en-us"), name))
+    for name in known:
+        whole = name.lower().replace("_", "-")
+        if asked in (whole, whole.partition("-")[0]):
+            return name
+    hint = did_you_mean(source.locale, known) or f"it has {', '.join(sorted(known)) or 'none'}"
+    message = f"{source.given} has no sentences in {source.locale!r}"
+    raise GenieError(Problem("R085", message, hint=hint))
+
+
+def open_list(values: Mapping[str, Iterable[str]]) -> dict[str, Json]:
+    """Return a list of values beside which others may stand.
+
+    Args:
+        values: value -> other words for it. Those without any are examples of what may be said.
+
+    >>> open_list({"rome": (), "paris": ("city of light",)})["examples"]
+    ['rome']
+    """
+    listed = {value: others for value, words in values.items() if (others := [*words])}
+    examples = [value for value in values if value not in listed]
+    found: dict[str, Json] = {"wildcard": True}
+    if examples:
+        found["examples"] = examples
+    return {**closed_list(listed), **found} if listed else found
+
+
+def closed_list(values: Mapping[str, Iterable[str]]) -> dict[str, Json]:
+    """Return a list of values: value -> other words for it.
+
+    Of words that stand for two values the first one is meant.
+    """
+    known: dict[str, dict[str, str]] = {}
+    own: dict[str, str] = {literal(value): value for value in reversed([*values])}
+    for value, words in values.items():
+        for said in map(literal, (value, *words)):
+            if said and own.get(said, value) == value:
+                known.setdefault(said, {"in": said, "out": value})
+    return {"values": list(known.values())}
+
+
+def import_intents(sources: IntentSources, *, skip_broken: bool = False) -> Imported:
+    """Return tools and templates that say what an assistant understands.
+
+    Raises:
+        GenieError: R084, there is no intent; R086, all parts with mistakes, unless they are to be
+            left out.
+    """
+    return _Importer(sources, skip_broken=skip_broken).run()
+
+
+class _Importer:
+    def __init__(self, sources: IntentSources, *, skip_broken: bool):
+        self.sources, self.skip_broken = sources, skip_broken
+        self.names: set[str] = {ROOT, *BUILT_IN}
+        self.words: dict[str, tuple[str, list[tuple[Item, ...]]]] = {}
+        self.values: dict[str, _ValueCategory] = {}
+        self.known: dict[Any, Any] = {}
+        self.parameters: dict[str, dict[str, SlotType]] = {}
+        self.slots: dict[str, str] = {}
+        self.contexts: dict[str, list[str]] = {}
+        self.described: dict[tuple[str, str], str] = {}
+        self.commands: dict[str, list[_Command]] = {}
+        self.notes = sources.notes
+        self.domains = sources.domains()
+
+    def run(self) -> Imported:
+        for block in self.sources.blocks:
+            self.parameters.setdefault(block.intent, {})
+            _BlockImporter(self, block).run()
+        self._declare()
+        if self.sources.problems and not self.skip_broken:
+            raise GenieError(dict.fromkeys(self.sources.problems), sources=self.sources.files)
+        if not self.parameters:
+            raise GenieError(Problem("R084", f"{self.sources.title}: there is no intent"))
+        files = _write_files(self)
+        rows = self._rows(files["tools.json"])
+        if rows:
+            files["eval.tsv"] = "".join(rows)
+        refused = {" ".join(e.text.split()): None for e in self.sources.examples if not e.intent}
+        if refused:
+            lines = (f"R{i}\t{said}\t{OUT_OF_SCOPE}\n" for i, said in enumerate(refused, 1))
+            files[REFUSED] = "".join(lines)
+            text = f"{len(refused):,} sentences that mean no intent: genie-dp train .. {REFUSED}"
+            self.notes.append(Note(REFUSED, text, "changed"))
+        narrower = (
+            note
+            for intent, commands in self.commands.items()
+            for command in commands
+            for note in command.narrower(self.parameters[intent])
+        )
+        counts = {
+            "sentence templates": sum(len(block.sentences) for block in self.sources.blocks),
+            "tools": len(self.parameters),
+            "templates": sum(map(len, self.commands.values())),
+            "categories": len(self.words) + len(self.values),
+            "examples": len(rows),
+            "sentences to refuse": len(refused),
+        }
+        return Imported(
+            files,
+            tuple(dict.fromkeys((*self.notes, *narrower))),
+            counts={what: number for what, number in counts.items() if number},
+            eval="eval.tsv" if rows else "",
+            locale=self.sources.locale,
+        )
+
+    def _declare(self) -> None:
+        """Add the intents and slots that no sentence says."""
+        for intent, slots in self.sources.declared.items():
+            parameters = self.parameters.setdefault(intent, {})
+            if intent not in self.commands:
+                self.notes.append(Note(intent, "no sentence says it: write templates", "left out"))
+            for slot, list_name in slots.items():
+                name = self.slot_name(slot)
+                if name not in parameters:
+                    block = _BlockImporter(self, SentenceBlock(intent, (), intent))
+                    parameters[name] = block.type_of_list(list_name)
+                    text = f"no sentence says the slot `{slot}`"
+                    self.notes.append(Note(intent, text, "left out"))
+
+    def slot_name(self, slot: str) -> str:
+        """Return the name of the parameter that a slot becomes."""
+        if slot not in self.slots:
+            plain = unicodedata.normalize("NFKD", slot).encode("ascii", "ignore").decode()
+            plain = re.sub(r"\W", "_", plain) or "slot"
+            is_taken = plain[0].isdigit() or plain in _RESERVED_SLOTS
+            name = f"_{plain}" if is_taken else plain
+            while name in self.slots.values():
+                name += "_"
+            self.slots[slot] = name
+            if name != slot:
+                self.notes.append(Note(slot, f"the slot is called `{name}`", "changed"))
+        return self.slots[slot]
+
+    def _rows(self, tools: str) -> list[str]:
+        """Return the lines of eval.tsv; examples without a program are left out, and noted."""
+        library = read_tools({"tools.json": tools})
+        language = get_language(library.language)
+        rows: dict[tuple[str, str], None] = {}
+        for example in self.sources.examples:
+            said = " ".join(example.text.split())
+            if not example.intent:
+                continue
+            arguments = {}
+            unknown = ""
+            for slot, (list_name, words) in example.slots.items():
+                value = self._value_of(list_name, words)
+                unknown = unknown or ("" if value is not None else f"{slot} is {words!r}")
+                arguments[self.slot_name(slot)] = value
+            call = json.dumps({"name": example.intent, "arguments": arguments})
+            if unknown or example.intent not in library.tools:
+                self._no_row(example, unknown or "its intent is not there")
+                continue
+            program = language.canonical(language.parse(call), library)
+            problems = language.check(program, library)
+            if problems:
+                self._no_row(example, problems[0].message)
+            else:
+                rows[said, language.tokens(program, library)] = None
+        return [f"E{i}\t{said}\t{program}\n" for i, (said, program) in enumerate(rows, 1)]
+
+    def _no_row(self, example: SaidExample, why: str) -> None:
+        text = f"no row of eval.tsv, as {why}: {example.text}"
+        self.notes.append(Note(example.place, text, "left out"))
+
+    def _value_of(self, list_name: str, said: str) -> Json:
+        """Return the value that words stand for; None if that is not known here."""
+        found = self.sources.lists.get(list_name) or {}
+        words = literal(said)
+        for value in found.get("values", ()):
+            given = value if isinstance(value, Mapping) else {"in": value}
+            if literal(re.sub(r"\\", "", str(given.get("in", "")))) == words:
+                return given.get("out", given["in"])
+        if found.get("wildcard"):
+            return words or None
+        if found.get("format") in ("number", "integer") or "range" in found:
+            number = said.replace(",", "")
+            return float(number) if re.fullmatch(r"[-+]?\d+(\.\d+)?", number) else None
+        return words if found.get("format") in ("email", "uri", "phone") else None
+
+    def leave_out(self, place: str, text: str, error: Exception) -> None:
+        """Note down a template that is left out; a mistake in it is a problem."""
+        if isinstance(error, _MistakeError):
+            self.sources.mistake(place, text, str(error), error.hint)
+        else:
+            self.sources.leave_out(place, f"`{text}`: {error}")
+
+    def unique_name(self, name: str) -> str:
+        """Return a name of a category that no other has."""
+        plain = re.sub(r"\W+", "_", name).strip("_") or "words"
+        plain = f"_{plain}" if plain[0].isdigit() or plain in _RESERVED else plain
+        numbered = (f"{plain}_{number}" for number in itertools.count(2))
+        chosen = next(n for n in itertools.chain([plain], numbered) if n not in self.names)
+        self.names.add(chosen)
+        return chosen
+
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what is made of a key, made once; what cannot be made fails again."""
+        if key not in self.known:
+            try:
+                self.known[key] = make()
+            except CannotSayError as error:
+                self.known[key] = error
+        found = self.known[key]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def with_named_words(self, way: tuple[Item, ...]) -> tuple[Item, ...]:
+        """Return an utterance whose first choice of words is a category.
+
+        Only in grammars that have such a category words are drawn, and not multiplied out.
+        """
+        for place, item in enumerate(way):
+            if isinstance(item, Choice | Optional) and is_of_words((item,)):
+                name = self.unique_name("said")
+                said: Item = SaidWords(name)
+                inner = item.items if isinstance(item, Optional) else (item,)
+                self.words[name] = ("one choice of many", [inner])
+                said = Optional((said,)) if isinstance(item, Optional) else said
+                return (*way[:place], said, *way[place + 1 :])
+        return way
+
+    def article(self, word: str) -> SaidWords:
+        """Return "a" or "an" as a category: as words before a value one may become the other."""
+        key = ("article", word)
+        if key not in self.known:
+            name = self.known[key] = self.unique_name(f"just_{word}")
+            place = "said as it stands, whatever comes after it"
+            self.words[name] = (place, [(QuotedWords((PlainWords(word),)),)])
+        return SaidWords(self.known[key])
+
+
+def _texts(given: Json) -> tuple[str, ...]:
+    """Return the values of a condition of the context, which may be written in three ways."""
+    if isinstance(given, Mapping):
+        given = given.get("value")
+    if given is None:
+        return ()
+    return tuple(map(str, given)) if isinstance(given, list) else (str(given),)
+
+
+class _BlockImporter:
+    """Imports the templates of one block."""
+
+    def __init__(self, importer: _Importer, block: SentenceBlock):
+        self.importer, self.block = importer, block
+        self.sources = importer.sources
+        self.types: dict[str, SlotType] = {}  # of placeholders
+        self.domains = self._domains()
+        self.writer = UtteranceWriter(
+            self.rule, self.say_rule, self.say_list, is_plain=importer.sources.is_plain
+        )
+
+    # --------------------------------------------------------------------------- context
+
+    def _domains(self) -> tuple[str, ...]:
+        """Return the sorts of devices whose names fit; empty for all."""
+        required = _texts(self.block.requires.get("domain"))
+        excluded = _texts(self.block.excludes.get("domain"))
+        if excluded:
+            among = required or (*self.importer.domains, _ANY)
+            return tuple(d for d in among if d not in excluded)
+        return required
+
+    def context_slots(self) -> Iterator[str]:
+        """Yield the slots that are filled by the place of the speaker; note what else is asked."""
+        for name, given in self.block.requires.items():
+            slot = given.get("slot") if isinstance(given, Mapping) else None
+            if slot:
+                yield str(slot) if isinstance(slot, str) else name
+                if given.get("value") is not None:
+                    self.note("requires_context", f"`{name}` must be {given['value']!r}")
+            elif name != "domain":
+                self.note("requires_context", f"`{name}` must be {given!r}")
+        for name in self.block.excludes.keys() - {"domain"}:
+            self.note("excludes_context", f"`{name}` must not be {self.block.excludes[name]!r}")
+
+    def note(self, part: str, text: str) -> None:
+        self.importer.notes.append(Note(f"{self.block.place}.{part}", text, "not checked"))
+
+    # ------------------------------------------------------------------------- references
+
+    def _scope(self, name: str, own: Mapping[str, Json]) -> str:
+        return self.block.place if name in own else ""
+
+    def rule(self, name: str) -> Sequence_:
+        """Return the template of a rule."""
+        scope = self._scope(name, self.block.rules)
+        key = ("rule", scope, name)
+        found: Sequence_ = self.importer.once(key, partial(self._read_rule, name))
+        return found
+
+    def _read_rule(self, name: str) -> Sequence_:
+        text = self.block.rules.get(name, self.sources.rules.get(name))
+        if text is None:
+            near = did_you_mean(name, {**self.sources.rules, **self.block.rules})
+            raise _MistakeError(f"there is no rule <{name}>", near)
+        return _read(str(text), f"rule <{name}>")
+
+    def paths(self, sequence: Sequence_, outer: tuple[str, ...] = ()) -> frozenset[tuple[str, ...]]:
+        """Return which slots are said together, for each choice."""
+        paths: frozenset[tuple[str, ...]] = frozenset({()})
+        for atom in sequence:
+            match atom:
+                case ListReference():
+                    more: frozenset[tuple[str, ...]] = frozenset({(self.renamed(atom).slot,)})
+                case RuleReference(name):
+                    if name in outer:
+                        raise _MistakeError(f"rule <{name}> holds itself")
+                    key = ("paths", self._scope_of_rule(name), name)
+                    make = partial(self.paths, self.rule(name), (*outer, name))
+                    more = self.importer.once(key, make)
+                case Group(alternatives):
+                    more = frozenset(itertools.chain(*(self.paths(a, outer) for a in alternatives)))
+                case Permutation(parts):
+                    more = self.paths(tuple(itertools.chain(*parts)), outer)
+                case _:
+                    continue
+            paths = frozenset(tuple(sorted((*a, *b))) for a in paths for b in more)
+            if len(paths) > _MOST_PATHS:
+                raise CannotSayError("too many choices between slots")
+        return paths
+
+    def _scope_of_rule(self, name: str) -> str:
+        """Return what a rule depends on besides its text: own rules and lists, sorts of names."""
+        own = self.block.rules or self.block.lists
+        return self.block.place if own else ""
+
+    def say_rule(self, reference: RuleReference) -> Item | Sequence_:
+        sequence = self.rule(reference.name)
+        paths = self.paths((reference,))
+        if paths == {()}:
+            scope = self._scope_of_rule(reference.name)
+            words = ("words", scope, reference.name)
+            return SaidWords(self.importer.once(words, partial(self._add_words, reference.name)))
+        if len(paths) > 1 or len(next(iter(paths))) != 1:
+            return sequence
+        [(slot,)] = paths
+        key = ("value", self._scope_of_rule(reference.name), reference.name, self.domains)
+        category = self.importer.once(key, partial(self._add_value_rule, reference.name, slot))
+        return Child(slot, category)
+
+    def _add_words(self, name: str) -> str:
+        utterance = self.writer.utterance(self.rule(name))
+        category = self.importer.unique_name(name)
+        place = self.sources.places.get(name, self.block.place)
+        self.importer.words[category] = (f"{place}: <{name}>", [utterance])
+        return category
+
+    def _add_value_rule(self, name: str, slot: str) -> str:
+        utterance = self.writer.utterance(self.rule(name))
+        suffix = ""
+        if any(c.category.startswith("name_") for c in children_of(utterance)) and self.domains:
+            suffix = f"_{_short_of(self.domains)}"
+        place = f"{self.sources.places.get(name, self.block.place)}: <{name}>"
+        written = []
+        type_ = SlotType()
+        for items, form in self.grouped(self.ways(utterance)):
+            is_child = any(children_of(items[0]))
+            of_way = self.type_of(slot, form)
+            type_ |= of_way
+            body = slot if is_child else rf"\({slot} : {of_way.placeholder}) -> {slot}"
+            written.append((items, body))
+        category = self.importer.unique_name(f"{name}{suffix}")
+        templates = [_template(category, items, body) for items, body in written]
+        self.importer.values[category] = _ValueCategory(type_, place, templates)
+        return category
+
+    # ------------------------------------------------------------------------------ lists
+
+    def list_of(self, name: str) -> Mapping[str, Json] | None:
+        """Return a list; None for names that are known at run time only."""
+        found: Mapping[str, Json] | None = self.block.lists.get(name, self.sources.lists.get(name))
+        if found is None:
+            match = re.fullmatch(r"(\d+)\.\.(\d+)(?:,(\d+))?", name)
+            if match:
+                least, most, step = match.groups()
+                return {"range": {"from": int(least), "to": int(most), "step": int(step or 1)}}
+        return found
+
+    def renamed(self, reference: ListReference) -> ListReference:
+        """Return a list whose numbers are multiplied as a slot of its own."""
+        found = self.list_of(reference.name) or {}
+        factor = (found.get("range") or {}).get("multiplier", 1)
+        if factor == 1 or reference.slot == reference.name:
+            return reference
+        text = f"slot `{reference.slot}`, of which it is {factor:g} times the number"
+        self.importer.described[self.block.intent, reference.name] = text
+        place = f"{self.sources.places.get(reference.name, self.block.place)}:{reference.name}"
+        self.importer.notes.append(Note(place, f"a parameter of its own: {text}", "changed"))
+        return ListReference(reference.name, reference.name)
+
+    def say_list(self, reference: ListReference) -> Item:
+        reference = self.renamed(reference)
+        name, slot = reference.name, self.importer.slot_name(reference.slot)
+        found = self.list_of(name)
+        if found is None:
+            return self._say_names(name, slot)
+        type_ = self._open_type(name, found)
+        if "values" not in found:
+            if type_ is None:
+                raise CannotSayError(f"list {{{name}}} has no values")
+            return self._placeholder(slot, type_)
+        key = ("list", self._scope(name, self.block.lists), name)
+        listed = Child(slot, self.importer.once(key, partial(self._add_list, name, found)))
+        return Choice(((listed,), (self._placeholder(slot, type_),))) if type_ else listed
+
+    def _placeholder(self, slot: str, type_: SlotType) -> Item:
+        self.types[slot] = type_ if slot not in self.types else self.types[slot] | type_
+        return QuotedWords((Placeholder(slot),))
+
+    def _open_type(self, name: str, found: Mapping[str, Json]) -> SlotType | None:
+        """Return the type of what is not listed; None where nothing else may stand there."""
+        if found.get("wildcard"):
+            return SlotType(is_text=True, examples=tuple(found.get("examples", ())))
+        if "range" in found:
+            return self._range_type(name, found["range"])
+        match found.get("format"):
+            case None:
+                return None
+            case "number" | "integer" as form:
+                return SlotType((), -math.inf, math.inf, is_whole=form == "integer")
+            case form:
+                return SlotType(formats=(form,))
+
+    def _range_type(self, name: str, given: Mapping[str, Json]) -> SlotType:
+        fractions = given.get("fractions")
+        place = self.sources.places.get(name, self.block.place)
+        if int(given.get("step", 1)) != 1 or fractions:
+            step = {"halves": "0.5", "tenths": "0.1"}.get(str(fractions), given.get("step"))
+            text = f"numbers go in steps of {step}"
+            self.importer.notes.append(Note(f"{place}:lists.{name}", text, "not checked"))
+        for form in ("digits", "words"):
+            if given.get(form) is False:
+                text = f"numbers are not said in {form}"
+                self.importer.notes.append(Note(f"{place}:lists.{name}", text, "not checked"))
+        top = float(given["to"]) + (0 if not fractions else 0.5 if fractions == "halves" else 0.9)
+        return SlotType((), float(given["from"]), top, is_whole=not fractions)
+
+    def _say_names(self, name: str, slot: str) -> Item:
+        if name != _ANY or not (self.domains or self.importer.domains):
+            return self._placeholder(slot, SlotType((name,)))
+        domains = self.domains or (*self.importer.domains, _ANY)
+        category = self.importer.once(("names", domains), partial(self._add_names, domains))
+        return Child(slot, category)
+
+    def _add_names(self, domains: tuple[str, ...]) -> str:
+        category = self.importer.unique_name(f"name_{_short_of(domains)}")
+        templates = [rf"{category} := '$x' -> \(x : {kind}) -> x;" for kind in domains]
+        place = f"names of {', '.join(domains)}"
+        self.importer.values[category] = _ValueCategory(SlotType(domains), place, templates)
+        return category
+
+    def type_of_list(self, name: str) -> SlotType:
+        """Return what a list lets stand in a slot."""
+        found = self.list_of(name) or {}
+        listed = tuple(map(_hashable, self._values(name, found)[1].values()))
+        return SlotType(constants=listed) | (self._open_type(name, found) or SlotType())
+
+    def _values(
+        self, name: str, found: Mapping[str, Json]
+    ) -> tuple[dict[str, list[tuple[Item, ...]]], dict[str, Json]]:
+        """Return the ways to say each value, and the values, both by their texts in JSON."""
+        ways: dict[str, list[tuple[Item, ...]]] = {}
+        constants: dict[str, Json] = {}
+        place = f"{self.sources.places.get(name, self.block.place)}: {{{name}}}"
+        for value in found.get("values") or ():
+            for utterance, out in self._said_values(value, place):
+                text = json.dumps(out, ensure_ascii=False)
+                constants[text] = out
+                ways.setdefault(text, []).append(utterance)
+        return ways, constants
+
+    def _add_list(self, name: str, found: Mapping[str, Json]) -> str:
+        ways, constants = self._values(name, found)
+        if not ways:
+            raise CannotSayError(f"list {{{name}}} has no values")
+        category = self.importer.unique_name(name if name not in self.sources.rules else f"{name}_")
+        templates = [
+            _template(category, part, text) for text, said in ways.items() for part in _cut(said)
+        ]
+        type_ = SlotType(constants=tuple(map(_hashable, constants.values())))
+        place = f"{self.sources.places.get(name, self.block.place)}: {{{name}}}"
+        self.importer.values[category] = _ValueCategory(type_, place, templates)
+        return category
+
+    def _said_values(self, value: Json, place: str) -> Iterator[tuple[tuple[Item, ...], Json]]:
+        """Yield the words of a value, and what they stand for."""
+        given = value if isinstance(value, Mapping) else {"in": value}
+        said = str(given.get("in", ""))
+        for key in given.keys() - {"in", "out", "metadata"}:
+            text = f"`{key}` of {said!r}"
+            self.importer.notes.append(Note(f"{place}.{key}", text, "left out"))
+        try:
+            plain = re.sub(r"([\\;])", r"\\\1", said)
+            sequence = _read(said if is_template(said) else plain, f"value of {{{place}}}")
+            utterance = self.writer.utterance(sequence)
+            if names_of(utterance):
+                raise CannotSayError("a value holds other lists")
+            if not utterance:
+                raise CannotSayError("a value without words")
+        except CannotSayError as error:
+            self.importer.leave_out(place, said, error)
+            return
+        if "out" in given and given["out"] is not None:
+            yield utterance, given["out"]
+        elif not is_template(said):
+            yield utterance, said
+        else:
+            words = {c: self._words(c) for c in self.importer.words}
+            for text in say_words(utterance, words, MOST_WORDS) or ():
+                yield (QuotedWords((PlainWords(text),)),), text
+
+    def _words(self, category: str) -> tuple[str, ...]:
+        raise CannotSayError("a value without `out` that has rules")
+
+    # -------------------------------------------------------------------------- templates
+
+    def run(self) -> None:
+        """Add the commands of the block."""
+        ways: list[tuple[Item, ...]] = []
+        for number, text in enumerate(self.block.sentences):
+            try:
+                ways += self._read_sentence(text)
+            except CannotSayError as error:
+                place = f"{self.block.place}.sentences.{number}"
+                place = self.block.places[number] if self.block.places else place
+                self.importer.leave_out(place, text, error)
+        if not ways:
+            return
+        context = list(dict.fromkeys(map(self.importer.slot_name, self.context_slots())))
+        if "domain" in self.block.requires and not any(
+            child.category.startswith("name") for way in ways for child in children_of(way)
+        ):
+            self.note("requires_context", "a domain is asked for, and no name is said")
+        commands = self.importer.commands.setdefault(self.block.intent, [])
+        heading = f"// {self.block.place}, {self.block.topic}".removesuffix(", ")
+        for items, form in self.grouped(ways):
+            arguments, types = self._arguments(form, context)
+            count = _count_drawn if self.importer.words else count_utterances
+            for part in _cut(items, count):
+                commands.append(_Command(self.block.place, heading, part, arguments, types))
+                heading = ""
+
+    def _read_sentence(self, text: str) -> list[tuple[Item, ...]]:
+        sequence = _read(text, "sentence")
+        for path in self.paths(sequence):
+            twice = [slot for slot, count in Counter(path).items() if count > 1]
+            if twice:
+                raise CannotSayError(f"slot {twice[0]!r} is said twice")
+        return self.ways(self.writer.utterance(sequence))
+
+    def ways(self, utterance: tuple[Item, ...]) -> list[tuple[Item, ...]]:
+        """Return an utterance cut where a choice is between different slots."""
+        ways = [tuple(joined(way)) for way in _same_names(utterance) if way]
+        if self.sources.keeps_articles:
+            ways = [_with_articles(way, self.importer.article) for way in ways]
+        for way in ways:
+            if _count_drawn(way) > MOST_ALTERNATIVES:
+                raise CannotSayError(f"more than {MOST_ALTERNATIVES} ways to say the same slots")
+        if not self.importer.words and any(count_utterances(way) > _MOST_WAYS for way in ways):
+            return [self.importer.with_named_words(way) for way in ways]
+        return ways
+
+    def grouped(
+        self, ways: Iterable[tuple[Item, ...]]
+    ) -> Iterator[tuple[list[tuple[Item, ...]], tuple[tuple[str, str], ...]]]:
+        """Yield utterances of the same slots: (slot, its category or "" for a placeholder)."""
+        groups: dict[tuple[tuple[str, bool], ...], dict[tuple[Item, ...], None]] = {}
+        forms: dict[Any, dict[tuple[str, str], None]] = {}
+        for way in ways:
+            form = {(c.name, c.category): None for c in children_of(way)}
+            form |= {(p.name, ""): None for p in placeholders_of(way)}
+            key = tuple(sorted({(name, bool(category)) for name, category in form}))
+            groups.setdefault(key, {}).setdefault(way)
+            forms.setdefault(key, {}).update(form)
+        for key, items in groups.items():
+            yield list(items), tuple(forms[key])
+
+    def type_of(self, slot: str, form: Iterable[tuple[str, str]]) -> SlotType:
+        """Return what a slot may hold."""
+        type_ = SlotType()
+        for name, category in form:
+            if name == slot:
+                type_ |= self.importer.values[category].type if category else self.types[name]
+        return type_
+
+    def _arguments(
+        self, form: tuple[tuple[str, str], ...], context: Sequence[str]
+    ) -> tuple[dict[str, str], dict[str, SlotType]]:
+        """Return the arguments of a call, and the types of those that are placeholders."""
+        parameters = self.importer.parameters[self.block.intent]
+        arguments: dict[str, str] = {}
+        types: dict[str, SlotType] = {}
+        for slot, category in form:
+            type_ = self.type_of(slot, form)
+            parameters[slot] = parameters.get(slot, SlotType()) | type_
+            arguments[slot] = slot if category else f"${slot}"
+            if not category:
+                types[slot] = self.types[slot]
+        for slot, value in self.block.slots.items():
+            name = self.importer.slot_name(slot)
+            if name not in arguments:
+                arguments[name] = json.dumps(value, ensure_ascii=False)
+                constant = SlotType(constants=(_hashable(value),))
+                parameters[name] = parameters.get(name, SlotType()) | constant
+        asked = [slot for slot in context if slot not in arguments]
+        if asked:
+            arguments["context"] = json.dumps("+".join(asked))
+            self.importer.contexts.setdefault(self.block.intent, []).append("+".join(asked))
+        return arguments, types
+
+
+def _read(text: str, what: str) -> Sequence_:
+    try:
+        return read_template(text.strip())
+    except GenieError as error:
+        [problem] = error.problems
+        place = f" at its letter {problem.span.column}" if problem.span else ""
+        message = f"{what}: {problem.message}{place}"
+        raise _MistakeError(message, problem.hint) from None
+
+
+def _short_of(domains: Sequence[str]) -> str:
+    text = "_".join(domains)
+    if len(text) > _LONGEST_NAME:
+        text = f"{domains[0]}_and_{len(domains) - 1}_more"
+    return text
+
+
+def _same_names(items: tuple[Item, ...]) -> list[tuple[Item, ...]]:
+    """Return utterances in each of which every choice has the same slots.
+
+    >>> x, y = (QuotedWords((Placeholder(name),)) for name in "xy")
+    >>> for way in _same_names((Choice(((x,), (y,))), Optional((x,)))):
+    ...     print(write_items(way))
+    '$x' ('$x')?
+    '$y' ('$x')?
+    """
+    options = [list(_options(item)) for item in items]
+    return [tuple(itertools.chain(*way)) for way in itertools.product(*options)]
+
+
+def _options(item: Item) -> Iterator[tuple[Item, ...]]:
+    match item:
+        case Choice(alternatives):
+            yield from map(_one_of, _by_names(alternatives))
+        case Optional(inner):
+            groups = _by_names([inner])
+            if len(groups) == 1:
+                yield _one_of((*groups[0], ()))
+                return
+            yield ()
+            yield from map(_one_of, groups)
+        case _:
+            yield (item,)
+
+
+def _one_of(ways: tuple[tuple[Item, ...], ...]) -> tuple[Item, ...]:
+    """Return what says one of some ways; of those that say nothing it says that, too."""
+    said = tuple(way for way in ways if way)
+    items = (Choice(said),) if len(said) > 1 else said[0] if said else ()
+    return (Optional(items),) if items and len(said) < len(ways) else items
+
+
+def _by_names(alternatives: Iterable[tuple[Item, ...]]) -> list[tuple[tuple[Item, ...], ...]]:
+    groups: dict[frozenset[tuple[str, bool]], dict[tuple[Item, ...], None]] = {}
+    for alternative in alternatives:
+        for way in _same_names(alternative):
+            groups.setdefault(_slots_of(way), {}).setdefault(way)
+    return [tuple(ways) for ways in groups.values()]
+
+
+def _slots_of(way: tuple[Item, ...]) -> frozenset[tuple[str, bool]]:
+    """Return the slots of an utterance, and which of them are children."""
+    children = ((child.name, True) for child in children_of(way))
+    return frozenset((*children, *((p.name, False) for p in placeholders_of(way))))
+
+
+def _with_articles(
+    items: tuple[Item, ...], article: Callable[[str], SaidWords], outer: Item | None = None
+) -> tuple[Item, ...]:
+    """Return an utterance in which no word is fitted to the value after it, as "a" and "an" are.
+
+    Args:
+        items: the utterance.
+        article: gives the category that says such a word as it stands.
+        outer: what comes after it.
+    """
+    changed: list[Item] = []
+    for item, after in zip(items, (*items[1:], outer), strict=False):
+        match item:
+            case Choice() | Optional() if is_of_words((item,)):
+                changed.append(item)  # drawn as one piece, and said as it is
+            case Choice(alternatives):
+                ways = (_with_articles(a, article, after) for a in alternatives)
+                changed.append(Choice(tuple(ways)))
+            case Optional(inner):
+                changed.append(Optional(_with_articles(inner, article, after)))
+            case QuotedWords(parts):
+                changed += _apart(parts, article, is_before=_may_begin_with_value(after))
+            case _:
+                changed.append(item)
+    return tuple(changed)
+
+
+def _may_begin_with_value(item: Item | None) -> bool:
+    match item:
+        case QuotedWords(parts):
+            return isinstance(parts[0], Placeholder)
+        case Choice() | Optional():
+            return bool(names_of((item,)))
+        case _:
+            return isinstance(item, Child)
+
+
+def _apart(
+    parts: tuple[Part, ...], article: Callable[[str], SaidWords], *, is_before: bool
+) -> Iterator[Item]:
+    """Yield quoted words with articles before values apart; a value `is_before` at their end."""
+    waiting: list[Part] = []
+    for part, following in itertools.zip_longest(parts, parts[1:]):
+        words = part.text.split() if isinstance(part, PlainWords) else []
+        is_next = isinstance(following, Placeholder) or (following is None and is_before)
+        if is_next and words and words[-1].lower() in ("a", "an"):
+            if words[:-1]:
+                waiting.append(PlainWords(" ".join(words[:-1])))
+            if waiting:
+                yield QuotedWords(tuple(waiting))
+            waiting = []
+            yield article(words[-1].lower())
+        else:
+            waiting.append(part)
+    if waiting:
+        yield QuotedWords(tuple(waiting))
+
+
+def _count_drawn(way: tuple[Item, ...]) -> int:
+    return count_utterances(with_drawn_words(way, {}, MOST_WORDS))
+
+
+def _cut(
+    items: Sequence[tuple[Item, ...]], count: Callable[[tuple[Item, ...]], int] = count_utterances
+) -> Iterator[list[tuple[Item, ...]]]:
+    """Yield the utterances, as many at a time as make a template of not too many ways."""
+    part: list[tuple[Item, ...]] = []
+    total = 0
+    for item in items:
+        ways = count(item)
+        if part and total + ways > _MOST_WAYS:
+            yield part
+            part, total = [], 0
+        part.append(item)
+        total += ways
+    yield part
+
+
+# ------------------------------------------------------------------------------------- writing
+
+
+def _template(category: str, ways: Sequence[tuple[Item, ...]], body: str) -> str:
+    """Return a template; one alternative a line where there is more than one."""
+    texts = list(dict.fromkeys(map(write_items, ways)))
+    head = f"{category} := " + " | ".join(texts)
+    if len(head) + len(body) + 5 <= 100:
+        return f"{head} -> {body};"
+    lines = "\n  | ".join(texts)
+    return f"{category} := {lines}\n  -> {body};"
+
+
+def _write_files(importer: _Importer) -> dict[str, str]:
+    sources = importer.sources
+    files = {"tools.json": _tools(importer), "words.genie": _words_file(importer)}
+    files["values.genie"] = _values_file(importer)
+    names: list[str] = []
+    for intent, commands in importer.commands.items():
+        parameters = importer.parameters[intent]
+        lines = (line for command in commands for line in command.lines(intent, parameters))
+        text = "\n".join(lines)
+        name = re.sub(r"[^\w.-]", "_", intent)
+        while f"{name}.genie".lower() in ("main.genie", *map(str.lower, files)):
+            name += "_"
+        names.append(name)
+        files[f"{name}.genie"] = f'import "values.genie";\n{text}\n'
+    imports = "\n".join(f'import "{name}.genie";' for name in names)
+    licence = f"// {sources.licence}\n" if sources.licence else ""
+    files["main.genie"] = (
+        f"// {sources.title}, read by genie-dp import.\n{licence}\n"
+        f'import "words.genie";\nimport "values.genie";\n{imports}\n'
+    )
+    return files
+
+
+def _words_file(importer: _Importer) -> str:
+    lines = [f"// {importer.sources.title}: words that mean nothing by themselves.", ""]
+    lines += [f'category {ROOT} : program root "what people say";', ""]
+    for name, (place, ways) in importer.words.items():
+        lines += [f"// {place}", f"category {name} : words;"]
+        texts = [write_items(flat) for way in ways for flat in _alternatives(way)]
+        head = f"{name} := " + " | ".join(texts) + ";"
+        if len(head) > 100:
+            head = f"{name} := " + "\n  | ".join(texts) + ";"
+        lines += [head, ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _alternatives(way: tuple[Item, ...]) -> tuple[tuple[Item, ...], ...]:
+    match way:
+        case (Choice(alternatives),):
+            return alternatives
+        case _:
+            return (way,)
+
+
+def _values_file(importer: _Importer) -> str:
+    lines = ['import "words.genie";', ""]
+    for name, category in importer.values.items():
+        lines += [f"// {category.place}", f"category {name} : value;", *category.templates, ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _tools(importer: _Importer) -> str:
+    tools = []
+    for intent, parameters in importer.parameters.items():
+        described = importer.sources.descriptions.get(intent) or {}
+        slots = described.get("slots") or {}
+        slots = {importer.slot_name(slot): about or {} for slot, about in slots.items()}
+        properties: dict[str, Json] = {}
+        for name in sorted(parameters):
+            schema = parameters[name].schema()
+            about = slots.get(name, {}).get("description", "")
+            text = importer.described.get((intent, name)) or about
+            properties[name] = {**schema, **({"description": text} if text else {})}
+        if intent in importer.contexts:
+            text = "slots that are filled by the place of the speaker"
+            values = list(dict.fromkeys(importer.contexts[intent]))
+            properties["context"] = {"enum": values, "description": text}
+        tool = {"name": intent, "description": described.get("description", "")}
+        required = [name for name in sorted(parameters) if slots.get(name, {}).get("required")]
+        shape = {"type": "object", "properties": properties}
+        tools.append({**tool, "parameters": shape | ({"required": required} if required else {})})
+    return json.dumps({"tools": tools}, indent=1, ensure_ascii=False) + "\n"

@@ -1,0 +1,217 @@
+"""Skills of OVOS and Mycroft: their `.intent`, `.entity` and `.voc` files, for `genie-dp import`.
+
+    (turn|switch) on [the] {room} light     lamp.intent: a sentence a line, as Padatious reads it
+    <cancel> the alarm                      any line of cancel.voc
+    kitchen                                 room.entity: what may stand in {room}; `##`: digits
+
+An intent file becomes a tool, an entity a parameter. What Adapt puts together in Python from `.voc`
+and `.rx` files is told by no file, so these are left out.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from genie_dp.errors import GenieError, did_you_mean
+from genie_dp.skills.imported import Note
+from genie_dp.templates.hassil import literal, read_template
+from genie_dp.templates.imports import Imported, Source
+from genie_dp.templates.intents import (
+    IntentSources,
+    SaidExample,
+    SentenceBlock,
+    chosen_locale,
+    import_intents,
+)
+from genie_dp.texts import read_text
+
+_HOMES = ("locale", "vocab", "dialog", "regex")  # of a folder for each language
+_LOCALE = re.compile(r"[a-z]{2,3}([-_][A-Za-z]{2,4})?")
+_VOCABULARY = re.compile(r"<([\w. -]+)>")
+_SLOT = re.compile(r"\{+\s*([\w.:-]+)\s*\}+")
+_MARKS = re.compile(r"[;\\~]|[.,:?!]+(?=[\s()\[\]|]|$)")
+_COMMENT = re.compile(r"#+\s+[^\W\d_]|#+[^\W\d_]|//")
+
+
+def is_skill(folder: Path) -> bool:
+    """Tell whether a folder holds intent files."""
+    return next(folder.rglob("*.intent"), None) is not None
+
+
+def import_ovos(source: Source) -> Imported:
+    """Return tools and templates that say what a skill of OVOS or Mycroft understands.
+
+    Raises:
+        GenieError: R085, nothing of that language; and, unless parts with mistakes are to be left
+            out, R086, all lines with mistakes.
+    """
+    return import_intents(read_skill(source), skip_broken=source.skip_broken)
+
+
+def read_skill(source: Source) -> IntentSources:
+    """Return what the files of a skill say in one language.
+
+    Raises:
+        GenieError: R085, there are no intent files of that language.
+    """
+    folder = Path(source.given)
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    by_locale: dict[str, list[Path]] = {}
+    for path in files:
+        by_locale.setdefault(_locale_of(path, folder, source.locale), []).append(path)
+    locales = {
+        name for name, paths in by_locale.items() if any(p.suffix == ".intent" for p in paths)
+    }
+    locale = chosen_locale(source, locales)
+    name = folder.resolve().name
+    sources = IntentSources(locale.partition("-")[0].lower(), f"The skill {name} in {locale!r}")
+    reader = _SkillReader(sources, folder)
+    reader.read(by_locale[locale])
+    if sources.locale == "en":  # what the tests of old skills are written in
+        reader.read_tests(folder / "test" / "intent")
+    return sources
+
+
+def _locale_of(path: Path, folder: Path, default: str) -> str:
+    """Return the language of a file; of files of no language's folder the one asked for."""
+    parts = (folder.resolve().parent.name, folder.resolve().name, *path.relative_to(folder).parts)
+    for home, name in zip(parts, parts[1:-1], strict=False):
+        if home in _HOMES and _LOCALE.fullmatch(name):
+            return name.replace("_", "-")
+    return default if path.suffix in (".intent", ".entity", ".voc") else ""
+
+
+class _SkillReader:
+    def __init__(self, sources: IntentSources, folder: Path):
+        self.sources, self.folder = sources, folder
+        self.slots: set[str] = set()
+
+    def read(self, paths: list[Path]) -> None:
+        vocabulary = {path.stem: path for path in paths if path.suffix == ".voc"}
+        known = {path.stem.lower() for path in paths if path.suffix == ".entity"}
+        self.used: set[str] = set()
+        for path in paths:
+            if path.suffix == ".entity":
+                self.entity(path)
+        for path in paths:
+            if path.suffix == ".intent":
+                self.intent(path, vocabulary, known)
+        for name in sorted(self.used):
+            self.vocabulary(vocabulary[name], vocabulary)
+        for path in paths:
+            place = path.relative_to(self.folder).as_posix()
+            if path.suffix == ".voc" and path.stem not in self.used:
+                self.sources.leave_out(place, "words that Adapt puts together in Python")
+            elif path.suffix not in (".intent", ".entity", ".voc"):
+                self.sources.leave_out(place, "it says nothing of what people say")
+            elif path.suffix == ".entity" and path.stem.lower() not in self.slots:
+                self.sources.leave_out(place, "no sentence has it")
+
+    def lines(self, path: Path) -> Iterator[tuple[str, str]]:
+        """Yield the lines of a file that are no comments, each with its place."""
+        place = path.relative_to(self.folder).as_posix()
+        text = self.sources.files[place] = read_text(path)
+        for number, line in enumerate(text.split("\n"), 1):
+            if line.strip() and not _COMMENT.match(line.strip()):
+                yield f"{place}:{number}", line.strip()
+
+    def intent(self, path: Path, vocabulary: dict[str, Path], known: set[str]) -> None:
+        sentences, places = [], []
+        for place, line in self.lines(path):
+            template = self.template(place, line, vocabulary)
+            if template is not None:
+                sentences.append(template)
+                places.append(place)
+        for slot in _slots_of(sentences):
+            self.slots.add(slot)
+            if slot not in known:
+                self.sources.lists.setdefault(slot, {"wildcard": True})
+        place = path.relative_to(self.folder).as_posix()
+        name = self.sources.tool_name(path.stem, place)
+        block = SentenceBlock(name, tuple(sentences), place, places=tuple(places))
+        self.sources.blocks.append(block)
+        self.sources.declared.setdefault(name, {})
+
+    def template(self, place: str, line: str, vocabulary: dict[str, Path]) -> str | None:
+        """Return a line in the syntax of hassil; None for one that is left out."""
+        if re.search(r"(?<!\S):0(?!\S)", line):
+            self.sources.leave_out(place, f"`{line}`: any one word, and no slot is filled")
+            return None
+        text = _MARKS.sub(" ", _SLOT.sub(self.slot, line))
+        for name in _VOCABULARY.findall(text):
+            if name not in vocabulary:
+                hint = did_you_mean(name, vocabulary) or "there is no such .voc file"
+                self.sources.mistake(place, line, f"there is no {name}.voc", hint)
+                return None
+            self.used.add(name)
+        try:
+            read_template(text)
+        except GenieError as error:
+            [problem] = error.problems
+            offset = problem.span.column - 1 if problem.span and text == line else None
+            self.sources.mistake(place, line, problem.message, problem.hint, offset=offset)
+            return None
+        return text
+
+    def slot(self, match: re.Match[str]) -> str:
+        """Return a slot by its lower-case name; simplematch writes types as in {level:int}."""
+        name, _, sort = match[1].lower().partition(":")
+        if sort in ("int", "float"):
+            form = "integer" if sort == "int" else "number"
+            self.sources.lists.setdefault(f"_{sort}", {"format": form})
+            return f"{{_{sort}:{name}}}"
+        return f"{{{name}}}"
+
+    def vocabulary(self, path: Path, vocabulary: dict[str, Path]) -> None:
+        ways = (self.template(place, line, vocabulary) for place, line in self.lines(path))
+        self.sources.rules[path.stem] = f"({'|'.join(way for way in ways if way is not None)})"
+        self.sources.places[path.stem] = path.relative_to(self.folder).as_posix()
+
+    def entity(self, path: Path) -> None:
+        """Add what may stand in a slot: the lines of its file, `#` in them being digits."""
+        name = path.stem.lower()
+        values: dict[str, str] = {}
+        found: dict[str, Any] = {}
+        for place, line in self.lines(path):
+            if re.fullmatch(r"#+", line):
+                most = max(10 ** len(line) - 1, found.get("range", {}).get("to", 0))
+                found["range"] = {"from": 0, "to": most}
+            elif re.fullmatch(r"#?#:##( ?\(?[ap]m.*)?", line):
+                found["format"] = "time"
+            elif "#" in line:
+                self.sources.leave_out(place, f"`{line}`: digits among words; any text may be said")
+                found["wildcard"] = True
+            elif (template := self.template(place, line, {})) is not None:
+                values.setdefault(literal(template) if template == line else template, line)
+        if values:
+            found["values"] = list(values.values())
+            text = f"{{{name}}} takes what its file lists, and nothing else"
+            self.sources.notes.append(Note(path.relative_to(self.folder).as_posix(), text))
+        self.sources.lists[name] = found or {"wildcard": True}
+        self.sources.places[name] = path.relative_to(self.folder).as_posix()
+
+    def read_tests(self, folder: Path) -> None:
+        """Add the sentences of tests: `{"utterance": .., "intent_type": .., "intent": {..}}`."""
+        for path in sorted(folder.glob("*.json")):
+            place = path.relative_to(self.folder).as_posix()
+            try:
+                given = json.loads(read_text(path))
+            except json.JSONDecodeError as error:
+                self.sources.leave_out(place, f"a test that is no JSON: {error.msg}")
+                continue
+            test = given if isinstance(given, dict) else {}
+            intent = str(test.get("intent_type", "")).rpartition(":")[2].removesuffix(".intent")
+            slots = test.get("intent", {})
+            if intent not in self.sources.tools or not isinstance(test.get("utterance"), str):
+                self.sources.leave_out(place, "a test of no intent file")
+            elif isinstance(slots, dict):
+                of = {s: (s, str(v)) for s, v in slots.items() if s in self.sources.lists}
+                name = self.sources.tools[intent]
+                self.sources.examples.append(SaidExample(name, test["utterance"], of, place))
+
+
+def _slots_of(sentences: list[str]) -> list[str]:
+    names = (re.findall(r"\{(\w[\w.-]*)(?::[\w.-]+)?\}", text) for text in sentences)
+    return list(dict.fromkeys(name for found in names for name in found))

@@ -1,0 +1,320 @@
+"""Training data of Rasa NLU: YAML files with `nlu:`, and domain.yml beside them.
+
+    - intent: book_table
+      examples: |
+        - a table for [two](people) in [Rome]{"entity": "city", "role": "to", "value": "roma"}
+
+An intent becomes a tool, an entity a parameter (with a role or group: `city_to`). An example whose
+entities are replaced by slots is a sentence template; as it stands it is a row of eval.tsv.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.skills.imported import Note
+from genie_dp.templates.hassil import literal, plain
+from genie_dp.templates.imports import Imported, Source
+from genie_dp.templates.intents import (
+    IntentSources,
+    SaidExample,
+    SentenceBlock,
+    closed_list,
+    import_intents,
+    open_list,
+)
+
+Json = Any
+
+_ANNOTATION = re.compile(
+    r"\[(?P<said>[^\[\]]+)\](?:\((?P<entity>[^()]*)\)|(?P<json>\{[^{}]*\})|\[(?P<first>\{[^{}]*\})"
+    r"[^\]]*\])"
+)
+_REFUSED = ("out_of_scope", "nlu_fallback")
+_NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)?")
+_DOMAIN = {"version", "intents", "entities", "slots", "responses"}
+
+
+def is_rasa(path: Path) -> bool:
+    """Tell whether a folder or a file has training data of Rasa NLU."""
+    return any(_has_key(source, "nlu") for _, source in _documents(path))
+
+
+def _documents(path: Path) -> Iterator[tuple[Path, Source]]:
+    """Yield the YAML files of a folder, or the file itself if it is one."""
+    paths = sorted((*path.rglob("*.yml"), *path.rglob("*.yaml"))) if path.is_dir() else [path]
+    for file in paths:
+        hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
+        if not hidden and file.suffix in (".yml", ".yaml") and file.is_file():
+            yield file, Source(str(file))
+
+
+def _has_key(source: Source, *keys: str) -> bool:
+    return re.search(rf"(?m)^(?:{'|'.join(keys)})\s*:", source.text()) is not None
+
+
+def import_rasa(source: Source) -> Imported:
+    """Return tools and templates of the training data of Rasa NLU.
+
+    Raises:
+        GenieError: R085, there is none; R081, a file that cannot be read; and, unless parts with
+            mistakes are to be left out, R086 and R087, all of these.
+    """
+    path = Path(source.given)
+    title = f"Training data of Rasa ({path.name})"
+    sources = IntentSources(source.locale, title, keeps_articles=False)
+    reader = _RasaReader(sources, path)
+    reader.read()
+    if not sources.blocks:
+        hint = "expected YAML with nlu:, as Rasa 2 and 3 write it"
+        raise GenieError(Problem("R085", f"{source.given} has no examples of intents", hint=hint))
+    return import_intents(sources, skip_broken=source.skip_broken)
+
+
+@dataclass(slots=True)
+class _Example:
+    """A sentence with entities: `parts` are words and (entity, slot, words, value or "")."""
+
+    intent: str
+    place: str
+    parts: list[str | tuple[str, str, str, str]] = field(default_factory=list)
+
+    @property
+    def entities(self) -> list[tuple[str, str, str, str]]:
+        """Return the parts that are entities."""
+        return [part for part in self.parts if not isinstance(part, str)]
+
+    @property
+    def text(self) -> str:
+        """Return the sentence."""
+        return "".join(part if isinstance(part, str) else part[2] for part in self.parts)
+
+    @property
+    def template(self) -> str:
+        """Return the sentence with slots in the place of entities, in the syntax of hassil."""
+        parts = (p if isinstance(p, tuple) else plain(p) for p in self.parts)
+        said = (p if isinstance(p, str) else f"{{{p[0]}:{p[1]}}}" for p in parts)
+        return " ".join("".join(said).split())
+
+
+class _RasaReader:
+    def __init__(self, sources: IntentSources, path: Path):
+        self.sources, self.path = sources, path
+        self.examples: list[_Example] = []
+        self.values: dict[str, dict[str, dict[str, None]]] = {}  # entity -> value -> its words
+        self.synonyms: dict[str, str] = {}
+        self.categories: dict[str, list[str]] = {}
+        self.numbers: set[str] = set()
+        self.intents: list[str] = []
+        self.declared: list[str] = []
+        self.numbers_of_lines: dict[str, dict[str, int]] = {}
+        self.questions: dict[str, str] = {}
+
+    def read(self) -> None:
+        for file, source in _documents(self.path):
+            place = file.relative_to(self.path if self.path.is_dir() else file.parent).as_posix()
+            if not _has_key(source, "nlu", *_DOMAIN - {"version"}):
+                self.sources.leave_out(place, "it has no training data of intents")
+                continue
+            self.sources.files[place] = source.text()
+            document = self.sources.mapping(source.document(), place)
+            for key in sorted(document.keys() - _DOMAIN - {"nlu"}):
+                self.sources.leave_out(f"{place}:{key}", "it says nothing of sentences")
+            self.nlu(document.get("nlu"), place)
+            self.domain(document, place)
+        for example in self.examples:
+            self.observe(example)
+        for entity in self.values:
+            self.sources.lists[entity] = self.list_of(entity)
+            if not any(part[0] == entity for e in self.examples for part in e.entities):
+                self.sources.leave_out(entity, "an entity that no example has")
+        self.add_intents()
+
+    # ------------------------------------------------------------------------------- files
+
+    def nlu(self, given: Json, file: str) -> None:
+        for place, item in self.sources.mappings(given, f"{file}:nlu"):
+            sort = next((s for s in ("intent", "synonym", "lookup", "regex") if s in item), "")
+            name = str(item.get(sort))
+            lines = [*self.lines(item.get("examples"), f"{place}.examples", file)]
+            match sort:
+                case "intent":
+                    self.intents.append(name)
+                    read = (self.example(name, line, at) for at, line in lines)
+                    self.examples += (example for example in read if example is not None)
+                case "synonym":
+                    self.synonyms |= {literal(line): name for _, line in lines}
+                    self.synonyms[literal(name)] = name
+                case "lookup":
+                    words = self.values.setdefault(name, {})
+                    for _, line in lines:
+                        words.setdefault(line, {})
+                case _:
+                    self.sources.leave_out(f"{place}.{sort}", f"{name}: no sentence is made of it")
+
+    def lines(self, given: Json, place: str, file: str) -> Iterator[tuple[str, str]]:
+        """Yield the examples of a block: lines that begin with "-", or texts in a list."""
+        if isinstance(given, list):
+            for at, item in enumerate(given):
+                text = item.get("text") if isinstance(item, Mapping) else item
+                if isinstance(text, str):
+                    yield self._line(text, file), text.strip().removeprefix("- ").strip()
+                else:
+                    message = f"expected a text at {place}.{at}"
+                    self.sources.mistake(f"{place}.{at}", "", message, code="R087")
+            return
+        if given is not None and not isinstance(given, str):
+            self.sources.mistake(place, "", f"expected lines at {place}", code="R087")
+            return
+        texts = [line.strip() for line in (given or "").split("\n")]
+        texts = [text for text in texts if text and not text.startswith("#")]
+        has_dashes = any(text.startswith("-") for text in texts)
+        for text in texts:
+            line = self._line(text, file)
+            if has_dashes and not text.startswith("-"):
+                self.sources.mistake(line, text, "expected '- ' before an example")
+            else:
+                yield line, text.removeprefix("-").strip()
+
+    def _line(self, text: str, file: str) -> str:
+        """Return the place of an example: the first line that has it."""
+        if file not in self.numbers_of_lines:
+            lines = enumerate(self.sources.files[file].split("\n"), 1)
+            known = self.numbers_of_lines[file] = {}
+            for number, line in lines:
+                known.setdefault(line.strip().removeprefix("-").strip(), number)
+        bare = text.strip().removeprefix("-").strip().split("\n")[0]
+        return f"{file}:{self.numbers_of_lines[file].get(bare, 1)}"
+
+    def example(self, intent: str, text: str, place: str) -> _Example | None:
+        """Return an example with its entities; None for one that has a mistake."""
+        example, end = _Example(intent, place), 0
+        for match in _ANNOTATION.finditer(text):
+            example.parts.append(text[end : match.start()])
+            end = match.end()
+            given = match["json"] or match["first"]
+            try:
+                about = json.loads(given) if given else dict(zip(
+                    ("entity", "value"), match["entity"].split(":", 1), strict=False
+                ))  # fmt: skip
+            except json.JSONDecodeError as error:
+                self.sources.mistake(place, match.group(), f"not JSON: {error.msg}")
+                return None
+            entity = str(about.get("entity", "")).strip()
+            if not entity:
+                self.sources.mistake(place, match.group(), "an entity without a name")
+                return None
+            if match["first"]:
+                self.sources.leave_out(place, f"{match.group()}: all entities but the first")
+            slot = "_".join((entity, *(str(about[k]) for k in ("role", "group") if about.get(k))))
+            said = match["said"]
+            example.parts.append((entity, slot, said, str(about.get("value") or "")))
+        example.parts.append(text[end:])
+        for part in example.parts:
+            if isinstance(part, str) and re.search(r"\]\s?[({]\s*[\"\w]", part):
+                hint = 'write [words](entity) or [words]{"entity": "name"}'
+                self.sources.mistake(place, part.strip(), "an entity that cannot be read", hint)
+                return None
+        return example
+
+    def domain(self, document: Mapping[str, Json], file: str) -> None:
+        self.declared += _names(document.get("intents"))
+        for name in _names(document.get("entities")):
+            self.values.setdefault(name, {})
+        slots = self.sources.mapping(document.get("slots"), f"{file}:slots")
+        for name, given in slots.items():
+            about = self.sources.mapping(given, f"{file}:slots.{name}")
+            entities = [
+                str(mapping["entity"])
+                for _, mapping in self.sources.mappings(
+                    about.get("mappings"), f"{file}:slots.{name}.mappings"
+                )
+                if mapping.get("entity")
+            ] or [name]
+            for entity in entities:
+                if about.get("type") == "categorical" and isinstance(about.get("values"), list):
+                    self.categories[entity] = [str(value) for value in about["values"]]
+                elif about.get("type") == "float":
+                    self.numbers.add(entity)
+        responses = self.sources.mapping(document.get("responses"), f"{file}:responses")
+        for name, given in responses.items():
+            texts = [v["text"] for v in given if v.get("text")] if _is_response(given) else []
+            if name.startswith("utter_ask_") and texts:
+                self.questions[name.removeprefix("utter_ask_")] = str(texts[0])
+        if responses:
+            self.sources.leave_out(f"{file}:responses", "what the assistant says")
+
+    # ----------------------------------------------------------------------------- meaning
+
+    def observe(self, example: _Example) -> None:
+        """Learn the values of entities from an example."""
+        for entity, _, said, given in example.entities:
+            value = given or self.synonyms.get(literal(said), said)
+            words = self.values.setdefault(entity, {}).setdefault(value, {})
+            if literal(said) != literal(value):
+                words.setdefault(said)
+
+    def list_of(self, entity: str) -> dict[str, Any]:
+        """Return what may stand in the slots of an entity."""
+        known = {literal(value): value for value in self.categories.get(entity, ())}
+        values: dict[str, dict[str, None]] = {value: {} for value in known.values()}
+        for value, words in self.values[entity].items():
+            values.setdefault(known.get(literal(value), value), {}).update(words)
+        for said, value in self.synonyms.items():
+            if value in values and said != literal(value):
+                values[value].setdefault(said)
+        if known:
+            return closed_list({value: values[value] for value in known.values()})
+        texts = [text for value, words in values.items() for text in (value, *words)]
+        is_number = bool(texts) and all(map(_NUMBER.fullmatch, texts))
+        if is_number or entity in self.numbers:
+            self.sources.notes.append(Note(entity, f"the entity {entity} is a number"))
+            return {"format": "number"}
+        return open_list(values)
+
+    def add_intents(self) -> None:
+        by_intent: dict[str, list[_Example]] = {name: [] for name in self.intents}
+        for example in self.examples:
+            by_intent[example.intent].append(example)
+        for intent in dict.fromkeys((*by_intent, *self.declared)):
+            if intent in _REFUSED:
+                said = (SaidExample("", e.text, {}, e.place) for e in by_intent.get(intent, ()))
+                self.sources.examples += said
+                text = "its examples are sentences to refuse, and it is no tool"
+                self.sources.notes.append(Note(intent, text, "changed"))
+            else:
+                self.add_intent(intent, by_intent.get(intent, ()))
+
+    def add_intent(self, intent: str, examples: Sequence[_Example]) -> None:
+        name = self.sources.tool_name(intent, examples[0].place if examples else intent)
+        sentences: dict[str, str] = {}
+        asked: dict[str, Any] = {}
+        for example in examples:
+            means = {
+                slot: (entity, value or said) for entity, slot, said, value in example.entities
+            }
+            if len(means) == len(example.entities):
+                row = SaidExample(name, example.text, means, example.place)
+                self.sources.examples.append(row)
+            sentences.setdefault(example.template, example.place)
+            for slot in means.keys() & self.questions.keys():
+                asked[slot] = {"description": self.questions[slot]}
+        self.sources.declared[name] = {}
+        self.sources.descriptions[name] = {"slots": asked}
+        places = tuple(sentences.values())
+        if places:
+            block = SentenceBlock(name, tuple(sentences), places[0], intent, places=places)
+            self.sources.blocks.append(block)
+
+
+def _names(given: Json) -> Iterator[str]:
+    for item in given if isinstance(given, list) else ():
+        yield from map(str, item if isinstance(item, Mapping) else [item])
+
+
+def _is_response(given: Json) -> bool:
+    return isinstance(given, list) and all(isinstance(item, Mapping) for item in given)
