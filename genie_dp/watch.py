@@ -14,8 +14,6 @@ from genie_dp.errors import GenieError, render_problem
 from genie_dp.languages import get_language
 from genie_dp.project import Project
 from genie_dp.run.stage import Result
-from genie_dp.synthesis.config import SynthesisConfig
-from genie_dp.synthesis.run import preview
 from genie_dp.synthesis.trials import KnownTrials, TemplateSample
 from genie_dp.templates.ast import Template
 from genie_dp.templates.english import surface
@@ -25,8 +23,6 @@ from genie_dp.templates.run import Checker
 _EACH = 0.2  # seconds from look to look
 _WATCHED = (".tt", ".genie", ".tsv", ".py", ".sexpr", ".json")
 _MOST_SHOWN = 8  # templates, where many change at once, as with a skill
-# Enough for a few pairs of a template. Most give some at once; a few stand around others.
-_DEPTHS = tuple(SynthesisConfig(max_depth=depth, pool_size=200) for depth in (1, 3))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +89,7 @@ class ProjectWatch:
         self._sources: Collection[str] = ()
         self._known: frozenset[Template] = frozenset()
         self._untried: Inputs | None = None
+        self._to_show: Sequence[Template] = ()
         self._checker = _checker_of(project)
         self._trials = KnownTrials()
 
@@ -100,7 +97,7 @@ class ProjectWatch:
         """Return what came of files that were saved since the last look; None if there are none.
 
         Templates are tried with children of every sort in a look of its own, after one that found
-        no mistake: the first time that takes as long as all else.
+        no mistake: the first time that takes as long as all else. It tells what they give, too.
         """
         stamps = dict(self._now())
         before, self._stamps = self._stamps, stamps
@@ -137,13 +134,9 @@ class ProjectWatch:
         self._sources = tuple(result.sources)
         shown = tuple(render_problem(problem, result.sources) for problem in result.problems)
         self._untried = None if result.mistakes else result.inputs
-        changed = self._changed(saved, result.inputs)
-        samples: tuple[TemplateSample, ...] = ()
-        if result.inputs is not None and not result.mistakes and self.count:
-            samples = self._samples(result.inputs, changed[:_MOST_SHOWN])
+        self._to_show = self._changed(saved, result.inputs)
         *_, summary = result.lines()
-        more = max(0, len(changed) - _MOST_SHOWN)
-        return Seen(saved, shown, bool(result.mistakes), samples, more, summary)
+        return Seen(saved, shown, bool(result.mistakes), summary=summary)
 
     def _changed(self, saved: tuple[Path, ...], inputs: Inputs | None) -> list[Template]:
         """Return templates that are new since the last look; else those of a class that changed."""
@@ -158,25 +151,27 @@ class ProjectWatch:
         folders = {folder for file in others for folder in (file.parent, file.parent.parent)}
         return new or [t for t in own if t.span and Path(t.span.file).parent in folders]
 
-    def _samples(self, inputs: Inputs, changed: Sequence[Template]) -> tuple[TemplateSample, ...]:
-        found: dict[str, TemplateSample] = {}
-        for config in _DEPTHS:
-            empty = {t.id for t in changed if t.id not in found or not found[t.id].pairs}
-            if empty:
-                samples = preview(config, inputs, self.count, templates=empty)
-                found |= {sample.template.id: sample for sample in samples}
-        return tuple(found.values())
-
     def _try_children(self) -> Seen | None:
-        """Return which templates meet children that do not fit, if that was not told yet."""
+        """Return which templates meet children that do not fit, and what changed ones give.
+
+        None if that was told, or nothing is to be told.
+        """
         inputs, self._untried = self._untried, None
         if inputs is None:
             return None
-        problems = self._trials.misfits(inputs.grammar, inputs.language, inputs.library)
-        if not problems:
+        begun = time.monotonic()
+        tried = self._trials.try_templates(
+            inputs.grammar, inputs.language, inputs.library, keep=self.count
+        )
+        shown = self._to_show[:_MOST_SHOWN] if self.count else ()
+        samples = tuple(TemplateSample(t, tried.samples.get(t.id, ())) for t in shown)
+        if not tried.problems and not samples:
             return None
-        shown = tuple(render_problem(problem, inputs.sources) for problem in problems)
-        return Seen((), shown, any(problem.severity == "error" for problem in problems))
+        problems = tuple(render_problem(problem, inputs.sources) for problem in tried.problems)
+        has_mistakes = any(problem.severity == "error" for problem in tried.problems)
+        more = max(0, len(self._to_show) - len(samples)) if self.count else 0
+        seconds = time.monotonic() - begun
+        return Seen((), problems, has_mistakes, samples, more, seconds=seconds)
 
 
 def _checker_of(project: Project) -> Checker:

@@ -294,6 +294,8 @@ def test_every_save_is_answered_with_mistakes_or_what_changed_gives(folder):
     templates.write_text(text + "NP := 'all letters of mine' -> @com.gmail.inbox();\n")
     seen = watched.look()
     assert [path.name for path in seen.saved] == ["templates.genie"]
+    assert not seen.has_mistakes
+    seen = watched.look()
     assert [words for s in seen.samples for words, _ in s.pairs] == ["all letters of mine"]
     assert "All letters of mine" in str(seen)
     templates.write_text(text + "NP := 'all letters of mine' -> @com.gmail.inbx();\n")
@@ -315,6 +317,7 @@ def test_a_changed_template_is_answered_within_a_second(folder):
         templates.read_text() + "NP := 'all letters of mine' -> @com.gmail.inbox();\n"
     )
     begun = time.process_time()
+    assert not watched.look().has_mistakes
     assert watched.look().samples
     assert time.process_time() - begun < 1
 

@@ -107,6 +107,7 @@ _TRIED = (1_500, 500, 200, 100, 50, 20)  # of one template
 _LEAST = _TRIED[-1]
 _PHRASES = 4  # of one without children, whose constants are alike
 _UNFIT = 5_000  # of a template that refused all it was tried with
+_SHOWN_OF = 20  # pairs, for each that is kept: those kept are from all over them
 _ALIKE = 2  # pieces kept of each sort: what guards read of words may differ
 
 
@@ -147,7 +148,7 @@ class _Trial:
         self.first_refusal = self.first_refusal or other.first_refusal
         self.error = self.error or other.error
         self.is_late |= other.is_late
-        self.texts = {**other.texts, **self.texts}
+        self.texts = self.texts or other.texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,10 +189,17 @@ def _try_all(trials: "_Trials") -> TriedTemplates:
         return TriedTemplates(list(error.problems))
     finally:
         gc.enable()
-    texts = {
-        name: tuple(trial.texts.items())[: trials.keep] for name, trial in trials.trials.items()
+    samples = {
+        name: _spread(tuple(trial.texts.items()), trials.keep)
+        for name, trial in trials.trials.items()
     }
-    return TriedTemplates(problems, texts)
+    return TriedTemplates(problems, samples)
+
+
+def _spread(pairs: tuple[tuple[str, str], ...], count: int) -> tuple[tuple[str, str], ...]:
+    """Return so many pairs, from all over."""
+    step = max(1.0, len(pairs) / max(1, count))
+    return tuple(pairs[int(step * n)] for n in range(min(count, len(pairs))))
 
 
 class KnownTrials:
@@ -209,17 +217,22 @@ class KnownTrials:
 
     def misfits(self, grammar: Grammar, language: Language, library: Library) -> list[Problem]:
         """Return what the function of this name does."""
-        if grammar.functions:  # may do something else the next time
-            return misfits(grammar, language, library)
-        known = self._known.of(_World.around(grammar, library))
-        problems = _try_all(_Trials(grammar, language, library, known=known)).problems
-        if problems and known.is_used:
-            known = _Known(known.world)
-            problems = _try_all(_Trials(grammar, language, library, known=known)).problems
-        if known.is_new and self._place is not None and not is_small(grammar.sources):
-            keep_pickled(self._place, known)
-        self._known = known
+        problems = self.try_templates(grammar, language, library).problems
+        if problems and self._known.is_used:
+            self._known = _Known()
+            problems = self.try_templates(grammar, language, library).problems
+        if self._known.is_new and self._place is not None and not is_small(grammar.sources):
+            keep_pickled(self._place, self._known)
         return problems
+
+    def try_templates(
+        self, grammar: Grammar, language: Language, library: Library, *, keep: int = 0
+    ) -> TriedTemplates:
+        """Return what the function of this name does; words of children may be those of before."""
+        if grammar.functions:  # may do something else the next time
+            return try_templates(grammar, language, library, keep=keep)
+        self._known = self._known.of(_World.around(grammar, library))
+        return _try_all(_Trials(grammar, language, library, keep=keep, known=self._known))
 
 
 @dataclass(frozen=True, slots=True)
@@ -469,7 +482,7 @@ class _Trials:
                     trial.first_refusal = trial.first_refusal or first
                 continue
             trial.built += 1
-            if len(trial.texts) < self.keep:
+            if len(trial.texts) < _SHOWN_OF * self.keep:
                 show = self.placeholders.show
                 trial.texts.setdefault(show(combined.text), show(combined.value.text))
             if cell.rule.is_leaf:
