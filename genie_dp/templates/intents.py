@@ -275,6 +275,8 @@ class SlotType:
 
     def __or__(self, other: "SlotType") -> "SlotType":
         """Return the union."""
+        if self is other or self == SlotType():
+            return other
         bounds = [t for t in (self, other) if t.least is not None]
         return SlotType(
             tuple(dict.fromkeys((*self.kinds, *other.kinds))),
@@ -468,6 +470,7 @@ class _Importer:
         self.known: dict[Any, Any] = {}
         self.parameters: dict[str, dict[str, SlotType]] = {}
         self.slots: dict[str, str] = {}
+        self.said_values: dict[str, dict[str, Json]] = {}
         self.contexts: dict[str, list[str]] = {}
         self.described: dict[tuple[str, str], str] = {}
         self.commands: dict[str, list[_Command]] = {}
@@ -578,10 +581,14 @@ class _Importer:
         """Return the value that words stand for; None if that is not known here."""
         found = self.sources.lists.get(list_name) or {}
         words = literal(said)
-        for value in found.get("values", ()):
-            given = value if isinstance(value, Mapping) else {"in": value}
-            if literal(re.sub(r"\\", "", str(given.get("in", "")))) == words:
-                return given.get("out", given["in"])
+        if list_name not in self.said_values:
+            given = (v if isinstance(v, Mapping) else {"in": v} for v in found.get("values", ()))
+            self.said_values[list_name] = {
+                literal(str(v.get("in", "")).replace("\\", "")): v.get("out", v.get("in"))
+                for v in given
+            }
+        if words in self.said_values[list_name]:
+            return self.said_values[list_name][words]
         if found.get("wildcard"):
             return words or None
         if found.get("format") in ("number", "integer") or "range" in found:
@@ -823,17 +830,21 @@ class _BlockImporter:
 
     def _open_type(self, name: str, found: Mapping[str, Json]) -> SlotType | None:
         """Return the type of what is not listed; None where nothing else may stand there."""
-        if found.get("wildcard"):
-            return SlotType(is_text=True, examples=tuple(found.get("examples", ())))
-        if "range" in found:
-            return self._range_type(name, found["range"])
-        match found.get("format"):
-            case None:
-                return None
-            case "number" | "integer" as form:
+
+        def made() -> SlotType | None:
+            if found.get("wildcard"):
+                return SlotType(is_text=True, examples=tuple(found.get("examples", ())))
+            if "range" in found:
+                return self._range_type(name, found["range"])
+            form = found.get("format")
+            if form in ("number", "integer"):
                 return SlotType((), -math.inf, math.inf, is_whole=form == "integer")
-            case form:
-                return SlotType(formats=(form,))
+            return SlotType(formats=(form,)) if form else None
+
+        type_: SlotType | None = self.importer.once(
+            ("open", self._scope(name, self.block.lists), name), made
+        )
+        return type_
 
     def _range_type(self, name: str, given: Mapping[str, Json]) -> SlotType:
         fractions = given.get("fractions")
