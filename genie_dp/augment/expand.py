@@ -40,6 +40,7 @@ from genie_dp.paraphrase.lexical import (
 )
 from genie_dp.records import Example
 from genie_dp.rng import KeyedRandom
+from genie_dp.skills.words import GLUE
 from genie_dp.templates import english_words as lists
 from genie_dp.templates.english import article
 
@@ -514,4 +515,9 @@ def _copied_words(tokens: Sequence[str], row: Example, program: str) -> frozense
     [1, 2]
     """
     copied = get_language(row.language).copied_part(program)
-    return value_positions(tokens, copied) if copied else _NOTHING
+    positions = value_positions(tokens, copied) if copied else _NOTHING
+    if GLUE not in tokens:
+        return positions
+    # What is glued together is one word, which is mistyped otherwise.
+    glued = (place for place, token in enumerate(tokens) if token == GLUE)
+    return positions.union(*((place - 1, place, place + 1) for place in glued))

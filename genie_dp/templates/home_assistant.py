@@ -517,7 +517,7 @@ class _BlockImporter:
         self.sources = importer.sources
         self.types: dict[str, SlotType] = {}  # of placeholders
         self.domains = self._domains()
-        self.writer = UtteranceWriter(self.rule, self.say_rule, self.say_list)
+        self.writer = UtteranceWriter(self.rule, self.say_rule, self.say_list, self.is_number)
 
     # --------------------------------------------------------------------------- context
 
@@ -645,6 +645,10 @@ class _BlockImporter:
                 least, most, step = match.groups()
                 return {"range": {"from": int(least), "to": int(most), "step": int(step or 1)}}
         return found
+
+    def is_number(self, reference: ListReference) -> bool:
+        """Tell whether the values of a list are numbers."""
+        return "range" in (self.list_of(reference.name) or {})
 
     def renamed(self, reference: ListReference) -> ListReference:
         """Return a list whose numbers are multiplied as a slot of its own."""
