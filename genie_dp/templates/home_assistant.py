@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -259,7 +260,8 @@ class SlotType:
 
     Attributes:
         kinds: of names that are known at run time.
-        least, most, is_whole: of numbers; None for no numbers.
+        least, most: of numbers; None for no numbers.
+        step: of numbers, what they are whole multiples of; None where there is no such.
         is_text: any words.
         constants: listed values.
     """
@@ -267,7 +269,7 @@ class SlotType:
     kinds: tuple[str, ...] = ()
     least: float | None = None
     most: float | None = None
-    is_whole: bool = True
+    step: float | None = 1
     is_text: bool = False
     constants: tuple[str | int | float | bool | tuple[Json, ...], ...] = ()
 
@@ -278,7 +280,7 @@ class SlotType:
             tuple(dict.fromkeys((*self.kinds, *other.kinds))),
             min((t.least for t in bounds if t.least is not None), default=None),
             max((t.most for t in bounds if t.most is not None), default=None),
-            self.is_whole and other.is_whole,
+            _common_step([t.step for t in bounds]),
             self.is_text or other.is_text,
             tuple(dict.fromkeys((*self.constants, *other.constants))),
         )
@@ -294,9 +296,11 @@ class SlotType:
         options: list[dict[str, Json]] = [{"type": "string", "x-entity": k} for k in self.kinds]
         if self.least is not None and self.most is not None:
             least, most = min([self.least, *numbers]), max([self.most, *numbers])
-            is_whole = self.is_whole and all(float(n).is_integer() for n in numbers)
+            step = self.step if all(_is_multiple(n, self.step) for n in numbers) else None
+            is_whole = all(float(n).is_integer() for n in (step or 0.1, *numbers))
             name = "integer" if is_whole else "number"
-            options.append({"type": name, "minimum": _plain(least), "maximum": _plain(most)})
+            found = {"type": name, "minimum": _plain(least), "maximum": _plain(most)}
+            options.append(found | ({} if step in (None, 1) else {"multipleOf": _plain(step)}))
         else:
             words += numbers
         if words:
@@ -312,6 +316,18 @@ class SlotType:
     def placeholder(self) -> str:
         """Return the name of the type of a placeholder."""
         return self.kinds[0] if self.kinds else "String" if self.is_text else "Number"
+
+
+def _common_step(steps: Sequence[float | None]) -> float | None:
+    """Return the least of some steps, of which all others are multiples; None if there is none."""
+    known = [step for step in steps if step is not None]
+    least = min(known, default=None)
+    is_common = len(known) == len(steps) and all(_is_multiple(step, least) for step in known)
+    return least if is_common else None
+
+
+def _is_multiple(number: float, step: float | None) -> bool:
+    return step is not None and Decimal(str(number)) % Decimal(str(step)) == 0
 
 
 def _hashable(value: Json) -> Json:
@@ -683,18 +699,19 @@ class _BlockImporter:
         return QuotedWords((Placeholder(slot),))
 
     def _range_type(self, name: str, given: Mapping[str, Json]) -> SlotType:
-        fractions = given.get("fractions")
-        place = self.sources.places.get(name, self.block.place)
-        if int(given.get("step", 1)) != 1 or fractions:
-            step = {"halves": "0.5", "tenths": "0.1"}.get(str(fractions), given.get("step"))
-            text = f"numbers go in steps of {step}"
+        fractions, place = given.get("fractions"), self.sources.places.get(name, self.block.place)
+        whole = int(given.get("step", 1))
+        step: float | None = {"halves": 0.5, "tenths": 0.1}.get(str(fractions), whole)
+        if int(given["from"]) % whole or (fractions and whole != 1):
+            text = f"numbers go in steps of {whole} from {given['from']}"
             self.importer.notes.append(Note(f"{place}:lists.{name}", text, "not checked"))
+            step = None if fractions else 1
         for form in ("digits", "words"):
             if given.get(form) is False:
                 text = f"numbers are not said in {form}"
                 self.importer.notes.append(Note(f"{place}:lists.{name}", text, "not checked"))
         top = float(given["to"]) + (0 if not fractions else 0.5 if fractions == "halves" else 0.9)
-        return SlotType((), float(given["from"]), top, is_whole=not fractions)
+        return SlotType((), float(given["from"]), top, step)
 
     def _say_names(self, name: str, slot: str) -> Item:
         if name != _ANY or not (self.domains or self.importer.domains):

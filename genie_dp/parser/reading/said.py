@@ -147,7 +147,11 @@ class SaidValues:
 @lru_cache(maxsize=65536)
 def _shape(words: Tokens, known: Words) -> int | None:
     """Return how many of its ends are words such as "to" that say nothing; None of no value."""
-    if '"' in words or GLUE in words or not any(character.isalnum() for word in words for character in word):
+    if (
+        '"' in words
+        or GLUE in words
+        or not any(character.isalnum() for word in words for character in word)
+    ):
         return None
     first, last = words[0], words[-1]
     empty = known.function_words
