@@ -101,7 +101,7 @@ def read_lines(folder: Path, name: str) -> tuple[str, ...]:
 def write_reader(folder: Path, reading: Reading) -> None:
     """Write what the reader learned of the skills."""
     learned = {"phrases": reading.phrases.as_dict()}
-    if reading.glued != glued.NOT_GLUED:
+    if reading.glued:
         learned["glued"] = reading.glued.as_dict()
     text = json.dumps(learned, ensure_ascii=False, indent=1)
     (folder / READER).write_text(text + "\n", encoding="utf-8")

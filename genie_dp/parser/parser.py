@@ -208,7 +208,7 @@ class Parser:
         reader, glued = None, NOT_GLUED
         if target.reads_values:
             reading = files.read_reader(path)
-            glued = reading.glued
+            glued = replace(reading.glued, linking=use.locale.words.linking)
             reader = load_reader(
                 reads, phrases=reading.phrases, units=target.units, locale=use.locale
             )
@@ -333,8 +333,8 @@ class Parser:
                 elif self._reader is not None and len(text) > MOST_CHARACTERS:
                     readings.append([])
                 else:
-                    is_glued = self._glued != NOT_GLUED  # by templates, else it is a sign
-                    typed = text.replace(f" {GLUE} ", "") if is_glued else text
+                    # Where templates glue nothing it is a sign as others.
+                    typed = text.replace(f" {GLUE} ", "") if self._glued else text
                     readings.append(self._readings(typed, self._names))
             decoded = self._decode_readings(readings)
             keep = not self.use.is_constrained

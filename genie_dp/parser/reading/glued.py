@@ -14,6 +14,7 @@ from genie_dp.skills.words import GLUE
 
 _APOSTROPHE = "'"
 _SHORTEST = 2  # letters of a name that is looked for inside of a word
+_SHORTEST_WORD = 3  # letters of a word before which others may link it to a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,23 +24,31 @@ class Glued:
     Attributes:
         before: how words begin that end in a value.
         after: how words end that begin with one.
+        linking: letters that the language may put between a value and a word behind it, as German
+            does in "küche-n-licht".
     """
 
     before: frozenset[str] = frozenset()
     after: frozenset[str] = frozenset()
+    linking: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        """Tell whether anything is glued to values."""
+        return bool(self.before or self.after)
 
     def __or__(self, other: "Glued") -> "Glued":
         """Return what either of two has."""
-        return Glued(self.before | other.before, self.after | other.after)
+        linking = self.linking | other.linking
+        return Glued(self.before | other.before, self.after | other.after, linking)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it, to be saved with a parser."""
+        """Return what rows show, as JSON has it, to be saved with a parser."""
         return {"before": sorted(self.before), "after": sorted(self.after)}
 
     def cuts(self, word: str) -> Iterator[tuple[str, str, str]]:
         """Yield what may stand before, as and behind a value inside of a word, longest first.
 
-        A hyphen between them is no part of any.
+        A hyphen, or linking letters, between them are no part of any.
 
         >>> list(Glued(frozenset({"de"}), frozenset({"s"})).cuts("de-ovens"))
         [('', 'de-oven', 's'), ('de', 'ovens', ''), ('de', 'oven', 's')]
@@ -52,8 +61,11 @@ class Glued:
                 inside = word[len(start) : len(word) - len(end)]
                 inside = inside.lstrip("-") if start else inside
                 inside = inside.rstrip("-") if end else inside
-                if (start or end) and inside:
-                    found.add((start, inside, end))
+                # Endings of the name itself are no words.
+                links = self.linking if len(end) >= _SHORTEST_WORD else ()
+                shorter = (inside.removesuffix(link) for link in links)
+                if start or end:
+                    found.update((start, stem, end) for stem in (inside, *shorter) if stem)
         yield from sorted(found, key=lambda cut: (-len(cut[1]), cut))
 
     def apart(
@@ -71,7 +83,7 @@ class Glued:
             sign: put `~` where they were glued, as templates do.
         """
         found, places = list(tokens), set[int]()
-        if not self.before and not self.after:
+        if not self:
             return tuple(found), frozenset()
         whole = {place for start, end in find(tokens) for place in range(start, end)}
         moved = 0  # tokens that were added so far

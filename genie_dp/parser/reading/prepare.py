@@ -120,6 +120,7 @@ class Preparer:
     def __post_init__(self) -> None:
         """Tell constants by what they mean."""
         self._keys = frozenset(map(self.key_of, self.fixed))
+        self.glued = replace(self.glued, linking=self.locale.words.linking)
         self._canonical = ByOutline(self.language, self._make_canonical)
 
     def key_of(self, constant: str) -> object:
@@ -211,7 +212,7 @@ class Preparer:
     def _with_words_apart(self, row: Example) -> Example:
         """Return a row whose values, if they are glued to words, are words of their own."""
         is_glued = f" {GLUE} " in row.utterance and row.source not in TYPED
-        if not is_glued and self.glued == NOT_GLUED:
+        if not is_glued and not self.glued:
             return row
         texts = texts_in(row.program, self.language)
         tokens = tuple(row.utterance.split(" "))

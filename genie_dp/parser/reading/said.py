@@ -102,7 +102,8 @@ class SaidValues:
         """Return a sentence with names that are glued to some words apart, `~` between them."""
         elided = frozenset(f"{word}'" for word in self._locale.words.elided)
         parts = frozenset(filter(str.isalpha, words)) if GLUE in words else frozenset[str]()
-        return self.names.apart(tokens, Glued(parts | elided, parts), sign=True)[0]
+        glued = Glued(parts | elided, parts, self._locale.words.linking)
+        return self.names.apart(tokens, glued, sign=True)[0]
 
     def content_words(self, words: Sequence[str]) -> Sequence[str]:
         """Return the words that say what is wanted, without values and function words."""

@@ -32,7 +32,8 @@ def names_of(*names: str) -> EntityNames:
 def test_names_in_words_are_found(case: Case, golden) -> None:
     *given_parts, sentence = case.input.split("\n")
     parts = dict(line.split(": ") for line in given_parts)
-    glued = Glued(*(frozenset(parts.get(side, "").split()) for side in ("before", "after")))
+    sides = ("before", "after", "linking")
+    glued = Glued(*(frozenset(parts.get(side, "").split()) for side in sides))
     tokens, places = names_of(*parts["names"].split(", ")).apart(tokenize(sentence), glued)
     golden(case, " ".join(f"[{x}]" if i in places else x for i, x in enumerate(tokens)))
 
