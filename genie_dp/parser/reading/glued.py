@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from genie_dp.languages.types import is_slot
-from genie_dp.skills.words import GLUE
+from genie_dp.skills.words import GLUE, tokenize
 
 _APOSTROPHE = "'"
 _SHORTEST = 2  # letters of a name that is looked for inside of a word
@@ -153,8 +153,8 @@ def as_read(tokens: Sequence[str], values: Collection[str] = ()) -> tuple[str, .
         tokens: with `~` where words are glued together.
         values: words that stand for values, beside placeholders.
 
-    >>> as_read("dim the sun ~ light or GENERIC_ENTITY_room_0 ~ light".split())
-    ('dim', 'the', 'sunlight', 'or', 'GENERIC_ENTITY_room_0', 'light')
+    >>> as_read("dim the sun ~ light or GENERIC_ENTITY_room_0 ~ light - ~ lamp".split())
+    ('dim', 'the', 'sunlight', 'or', 'GENERIC_ENTITY_room_0', 'light', '-', 'lamp')
     """
     found: list[str] = []
     is_joined = False
@@ -162,11 +162,13 @@ def as_read(tokens: Sequence[str], values: Collection[str] = ()) -> tuple[str, .
         if token == GLUE and 0 < place < len(tokens) - 1:
             sides = tokens[place - 1], tokens[place + 1]
             is_joined = not any(_is_value(side, values) for side in sides)
-        elif is_joined:
-            found[-1] += token
-            is_joined = False
+            continue
+        word = f"{found[-1]}{token}" if is_joined else ""
+        if is_joined and tokenize(word) == (word,):
+            found[-1] = word
         else:
             found.append(token)
+        is_joined = False
     return tuple(found)
 
 
