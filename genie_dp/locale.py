@@ -49,6 +49,8 @@ class Words:
         verbs: begin a command, function words among them.
         around_values: stand around values of any sort.
         name_starts: a name may begin with these although they say nothing.
+        linking: letters between the parts of a word that is made of two.
+        elided: lose their end before a vowel, and stand before a name with an apostrophe alone.
         greetings: before any sentence.
         requests: before a command; none before one that begins with `polite_starts`.
         polite_starts: say that the command is asked for politely.
@@ -97,6 +99,8 @@ class Words:
     verbs: frozenset[str] = _section("words")
     around_values: frozenset[str] = _section("words")
     name_starts: frozenset[str] = _section("words")
+    linking: frozenset[str] = _section("words")
+    elided: frozenset[str] = _section("words")
     greetings: tuple[str, ...] = _section("phrases")
     requests: tuple[str, ...] = _section("phrases")
     polite_starts: tuple[str, ...] = _section("phrases")

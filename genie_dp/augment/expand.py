@@ -5,7 +5,7 @@ of a copy depend on the seed, the row's id and the copy's number alone.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
@@ -25,9 +25,11 @@ from genie_dp.augment.noise import (
 from genie_dp.augment.values import GENERIC, ValueList, ValueSource, shipped_list, value_list
 from genie_dp.augment.words_written import draw_by_words
 from genie_dp.augment.written import ValueContext, context_of, draw_written, is_said
+from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
+from genie_dp.languages.limits import NO_LIMITS, Limits
 from genie_dp.languages.types import NUMBER, STRING, Measure, Type, unit_of
 from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.paraphrase.lexical import (
@@ -40,6 +42,7 @@ from genie_dp.paraphrase.lexical import (
 )
 from genie_dp.records import Example
 from genie_dp.rng import KeyedRandom
+from genie_dp.skills.words import GLUE
 from genie_dp.templates import english_words as lists
 from genie_dp.templates.english import article
 
@@ -58,6 +61,7 @@ _UNFIT = re.compile(
     re.MULTILINE,
 )
 _DRAWS = 12
+_MOST_PROGRAMS = 50_000  # of which limits are kept
 _STOPS = frozenset((".", "!", "?", ";", "...", ":", '"'))
 _FUNCTION_WORDS = """
     a an the and or but not no so as than then too very just to my your his her its our their me
@@ -134,43 +138,48 @@ class ValueDraws:
     source: ValueSource
     config: AugmentConfig
     empty: dict[str, None] = field(default_factory=dict)
-    _by_parameter: dict[tuple[object, str, str], Draw | None] = field(default_factory=dict)
-    _usable: dict[tuple[int, int | None], tuple[ValueList, ValueList]] = field(default_factory=dict)
+    _by_parameter: dict[tuple[object, str, str, Limits], Draw | None] = field(default_factory=dict)
+    _usable: dict[tuple[int, int | None, Limits], tuple[ValueList, ValueList]] = field(
+        default_factory=dict
+    )
 
-    def find(self, place: SlotPlace) -> Draw | None:
-        """Return how to draw words for a place; None if no value fits."""
-        key = (place.type, place.parameter, place.operator)
+    def find(self, place: SlotPlace, limits: Limits = NO_LIMITS) -> Draw | None:
+        """Return how to draw words for a place, within limits; None if no value fits."""
+        key = (place.type, place.parameter, place.operator, limits)
         if key not in self._by_parameter:
-            self._by_parameter[key] = self._make(place)
+            self._by_parameter[key] = self._make(place, limits)
             if self._by_parameter[key] is None:
                 self.empty[place.parameter or str(place.type)] = None
         return self._by_parameter[key]
 
-    def _make(self, place: SlotPlace) -> Draw | None:
+    def _make(self, place: SlotPlace, limits: Limits) -> Draw | None:
         values = self.source.values_for(place.type, place.parameter)
-        own = self._draw(values, place.operator)
+        own = self._draw(values, place.operator, limits)
         is_ours = self.config.place.words.has_grammar
         if place.type != STRING or not self.config.general or own is None or not is_ours:
             return own
-        any_text = self._draw(shipped_list(GENERIC), place.operator)
+        any_text = self._draw(shipped_list(GENERIC), place.operator, limits)
         return own if any_text is None else _mix_lists(own, any_text, self.config.general)
 
-    def _draw(self, values: ValueList, operator: str) -> Draw | None:
+    def _draw(self, values: ValueList, operator: str, limits: Limits) -> Draw | None:
         if operator in _PART | _START | _END:
-            usable = self._fit(values)
+            usable = self._fit(values, None, limits)
             return _window(usable, operator, self.config) if len(usable) else None
-        usable = self._fit(values, self.config.max_words)
+        usable = self._fit(values, self.config.max_words, limits)
         return _whole(usable) if len(usable) else None
 
-    def _fit(self, values: ValueList, most_words: int | None = None) -> ValueList:
+    def _fit(self, values: ValueList, most_words: int | None, limits: Limits) -> ValueList:
         """Return the values that can be put in, once for every list."""
         # Lists are kept by the source, so that their address names them; ours is kept beside it.
-        key = (id(values), most_words)
+        key = (id(values), most_words, limits)
         if key not in self._usable:
             short = values if most_words is None else values.within(most_words)
             # All at once, for there are hundreds of thousands and hardly one that does not fit.
-            if not is_fit_all(short.texts):
-                fitting = [i for i, text in enumerate(short.texts) if is_fit(text)]
+            if not is_fit_all(short.texts) or limits.is_of_texts:
+                fitting = [
+                    i for i, text in enumerate(short.texts)
+                    if is_fit(text) and limits.allows_text(text)
+                ]  # fmt: skip
                 weights = [short.weight(i) for i in fitting] if short.cumulative else ()
                 texts = [short.texts[i] for i in fitting]
                 short = value_list(short.name, short.kind, texts, weights)
@@ -306,7 +315,8 @@ class Expander:
     _rates: NoiseRates = field(init=False)
     _speech: Speech = field(init=False)
     _varies: bool = field(init=False)
-    _filled: dict[tuple[SlotPlace, ValueContext], Fill | None] = field(default_factory=dict)
+    _filled: dict[tuple[SlotPlace, ValueContext, Limits], Fill | None] = field(default_factory=dict)
+    _limits: dict[str, Mapping[str, Limits]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Make the rates ready for noise."""
@@ -333,18 +343,30 @@ class Expander:
             carrier_of(marked.tokens, copied, self._speech),
             marked.program,
             marked.places,
-            self._fills(marked) if marked.places else (),
+            self._fills(marked, self._limits_of(row.program)) if marked.places else (),
             copied,
             marked.is_sorted_by_values,
         )
 
-    def _fills(self, marked: MarkedRow) -> tuple[Fill, ...]:
+    def _limits_of(self, program: str) -> Mapping[str, Limits]:
+        """Return what values of placeholders may be, found once for each program."""
+        if program not in self._limits:
+            if len(self._limits) >= _MOST_PROGRAMS:
+                self._limits.clear()
+            try:
+                self._limits[program] = self.language.limits(program, self.library)
+            except GenieError:  # no program: it is told of where rows are checked
+                self._limits[program] = {}
+        return self._limits[program]
+
+    def _fills(self, marked: MarkedRow, limits: Mapping[str, Limits]) -> tuple[Fill, ...]:
         fills = []
         for place in marked.places:
-            key = (place, self._context(marked.tokens, marked.tokens.index(place.mark)))
+            around = self._context(marked.tokens, marked.tokens.index(place.mark))
+            key = (place, around, limits.get(place.token, NO_LIMITS))
             if key not in self._filled:
                 draw, stays = self._draw(*key)
-                self._filled[key] = Fill(place, stays, draw, key[1]) if draw is not None else None
+                self._filled[key] = Fill(place, stays, draw, around) if draw is not None else None
             fill = self._filled[key]
             if fill is not None:
                 fills.append(fill)
@@ -355,17 +377,19 @@ class Expander:
             return context_of(tokens, place)
         return ValueContext("", "")
 
-    def _draw(self, place: SlotPlace, where: ValueContext) -> tuple[Both | None, float]:
+    def _draw(
+        self, place: SlotPlace, where: ValueContext, limits: Limits
+    ) -> tuple[Both | None, float]:
         """Return how to fill a place, None if it always stays, and the share in which it does."""
         config = self.config
         if place.sort == "read":
             if config.written and self._can_write(place):
-                return self._as_written(place, where), 1 - config.written
+                return self._as_written(place, where, limits), 1 - config.written
             return None, 1.0
-        words = self.draws.find(place) if config.quoted < 1 else None
+        words = self.draws.find(place, limits) if config.quoted < 1 else None
         return (_in_quotes(place, words) if words is not None else None), config.quoted
 
-    def _as_written(self, place: SlotPlace, where: ValueContext) -> Both:
+    def _as_written(self, place: SlotPlace, where: ValueContext, limits: Limits) -> Both:
         units = SHIPPED if self.library is None else self.library.units
         type_ = self._declared_measure(place, units)
         words = self._speech.words
@@ -373,7 +397,7 @@ class Expander:
 
         def both(rng: Random) -> tuple[str, str] | None:
             for _ in range(_TRIES_THERE):
-                form = draw(type_, rng, parameter=place.parameter, units=units)
+                form = draw(type_, rng, parameter=place.parameter, units=units, limits=limits)
                 if form is None:
                     return None
                 if is_said(form, where):
@@ -514,4 +538,9 @@ def _copied_words(tokens: Sequence[str], row: Example, program: str) -> frozense
     [1, 2]
     """
     copied = get_language(row.language).copied_part(program)
-    return value_positions(tokens, copied) if copied else _NOTHING
+    positions = value_positions(tokens, copied) if copied else _NOTHING
+    if GLUE not in tokens:
+        return positions
+    # What is glued together is one word, which is mistyped otherwise.
+    glued = (place for place, token in enumerate(tokens) if token == GLUE)
+    return positions.union(*((place - 1, place, place + 1) for place in glued))

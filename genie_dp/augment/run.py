@@ -20,7 +20,8 @@ from genie_dp import __version__
 from genie_dp.augment.config import AugmentConfig
 from genie_dp.augment.datasets import OwnLists
 from genie_dp.augment.engine import AugmentBlock, AugmentEngine, augment, make_block
-from genie_dp.augment.values import LibraryValues, of_library
+from genie_dp.augment.made_texts import made_texts
+from genie_dp.augment.values import NO_LIST, LibraryValues, of_library
 from genie_dp.errors import GenieError, Problem, Span, render_problem
 from genie_dp.languages import get_language
 from genie_dp.languages.library import Library
@@ -502,9 +503,11 @@ def _engine(
     words: SynonymLexicon | None = None
     if config.reword or config.reword_synthetic:
         words = lexicon_named(_lexicon_of(config, lexicon))
+    known = config.place.words
+    made = NO_LIST if known.has_grammar else made_texts(known)
     return AugmentEngine(
         config,
-        LibraryValues(skills, lists, widen=widen, shipped=config.place.words.has_grammar),
+        LibraryValues(skills, lists, widen=widen, shipped=known.has_grammar, made=made),
         get_language(language),
         library,
         words,
@@ -536,7 +539,10 @@ def _notes(config: AugmentConfig, lexicon: str) -> tuple[str, ...]:
     """Return what is left out for a language of which no words are shipped."""
     if config.place.words.has_grammar:
         return ()
-    notes = [f"note: no lists of values of {config.locale!r} are shipped: --values names your own"]
+    notes = [
+        f"note: no lists of values of {config.locale!r} are shipped, so that texts are made up: "
+        "--values names your own"
+    ]
     if _lexicon_of(config, lexicon) != lexicon and (config.reword or config.reword_synthetic):
         reworded = f"of {config.locale!r} with the same meaning are shipped: --lexicon names yours"
         notes.append(f"note: no words {reworded}")

@@ -217,10 +217,10 @@ def shipped_list(kind: str) -> ValueList:
 
 
 # Warnings of `skills.check` that a list mends: an entity type, a text, a list without a file.
-_NO_LIST = value_list("none", "", (), ())
+NO_LIST = value_list("none", "", (), ())
 NO_VALUES = frozenset(("K102", "K103", "K104"))
 _MOST_SHOWN = 4  # parameters
-Origin = Literal["parameter", "entity", "tag", "shipped", "generic"]
+Origin = Literal["parameter", "entity", "tag", "shipped", "generic", "made"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +231,8 @@ class ChosenList:
         values: the list.
         origin: "parameter" (its own list), "entity" (that of its entity type), "tag" (that of
             `#[string_values=..]`), "shipped" (by the kind that its name or type tells), or
-            "generic" (nothing is known of it).
+            "generic" (nothing is known of it), or "made" (the same, in a language of which no list
+            is shipped).
         is_widened: whether a skill's list was joined with the shipped one of its kind.
     """
 
@@ -272,12 +273,14 @@ class LibraryValues:
         own: lists that the user brought, by parameter, entity type or tag; see `datasets`.
         widen: whether skills' lists are joined with shipped ones.
         shipped: whether there are any; they are of the default language alone.
+        made: texts where no other list has any.
     """
 
     library: SkillLibrary
     own: Mapping[str, ValueList] = field(default_factory=dict)
     widen: bool = True
     shipped: bool = True
+    made: ValueList = NO_LIST
     _chosen: dict[tuple[str, str], ChosenList] = field(default_factory=dict, repr=False)
 
     def values_for(self, type_: Type, parameter: str) -> ValueList:
@@ -307,7 +310,8 @@ class LibraryValues:
             return self._of_entity(type_.kind, name)
         if type_ != STRING:
             raise ValueError(f"values of {type_} are written, not listed: see augment.written")
-        return self._of_text(self._tag(parameter), name)
+        chosen = self._of_text(self._tag(parameter), name)
+        return chosen if len(chosen.values) else ChosenList(self.made, "made")
 
     def _of_entity(self, kind: str, name: str) -> ChosenList:
         for type_name in (kind, *self._parents(kind)):
@@ -340,7 +344,7 @@ class LibraryValues:
         parts = kinds()[kind].parts
         if kind not in self.own and any(part in self.own for part in parts):
             return union(kind, kind, [self._of_kind(part) for part in parts], even=True)
-        return self.own.get(kind) or (shipped_list(kind) if self.shipped else _NO_LIST)
+        return self.own.get(kind) or (shipped_list(kind) if self.shipped else NO_LIST)
 
     def _named(self, name: str, origin: Origin) -> ChosenList | None:
         """Return the user's or the skill's list of a name."""

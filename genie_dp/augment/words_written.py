@@ -9,6 +9,7 @@ from random import Random
 
 from genie_dp.augment.written import draw_written
 from genie_dp.augment.written_numbers import WrittenValue, as_written, plain_digits
+from genie_dp.languages.limits import NO_LIMITS, Limits
 from genie_dp.languages.types import Type
 from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.locale import Words
@@ -20,7 +21,13 @@ _IN_WORDS = 0.5  # share of the numbers that may be in words
 
 
 def draw_by_words(
-    words: Words, type_: Type, rng: Random, *, parameter: str = "", units: Units = SHIPPED
+    words: Words,
+    type_: Type,
+    rng: Random,
+    *,
+    parameter: str = "",
+    units: Units = SHIPPED,
+    limits: Limits = NO_LIMITS,
 ) -> WrittenValue | None:
     """Return a value of a type as people of a language write it; None where it has no words for it.
 
@@ -30,9 +37,10 @@ def draw_by_words(
         rng: where the choice comes from.
         parameter: what it fills; its name tells how large numbers are.
         units: those of the library.
+        limits: what numbers may be.
     """
     for _ in range(_TRIES):
-        drawn = draw_written(type_, rng, parameter=parameter, units=units)
+        drawn = draw_written(type_, rng, parameter=parameter, units=units, limits=limits)
         if drawn is None:
             return None
         forms = list(_forms(words, drawn.value, rng))

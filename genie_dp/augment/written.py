@@ -22,6 +22,7 @@ from genie_dp.augment.written_numbers import (
     ordinal_digits,
 )
 from genie_dp.languages import types as ty
+from genie_dp.languages.limits import NO_LIMITS, Limits
 from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.paraphrase.example_values import is_then, part_of_day
 from genie_dp.templates import english_words as lists
@@ -292,6 +293,7 @@ def draw_written(
     parameter: str = "",
     today: date = TODAY,
     units: Units = SHIPPED,
+    limits: Limits = NO_LIMITS,
 ) -> WrittenValue | None:
     """Return a value of a type in one of its written forms; None for types that are listed.
 
@@ -305,6 +307,7 @@ def draw_written(
         parameter: what it fills, as in `records.Slot`; its name tells how large numbers are.
         today: the day from which "tomorrow" and "next week" are told.
         units: those of the library.
+        limits: what numbers may be; None is returned where hardly one is allowed.
 
     >>> from genie_dp.languages.types import STRING
     >>> draw_written(ty.TIME, Random(1)), draw_written(STRING, Random(1))
@@ -316,14 +319,16 @@ def draw_written(
         case ty.Measure(unit):
             return draw_measure(rng, unit, parameter=parameter, units=units)
         case ty.Basic():
-            return _basic(type_, rng, parameter, today)
+            return _basic(type_, rng, parameter, today, limits)
         case _:
             return None
 
 
-def _basic(type_: ty.Basic, rng: Random, parameter: str, today: date) -> WrittenValue | None:
+def _basic(
+    type_: ty.Basic, rng: Random, parameter: str, today: date, limits: Limits
+) -> WrittenValue | None:
     if type_ == ty.NUMBER:
-        return draw_written_number(rng, parameter=parameter)
+        return draw_written_number(rng, parameter=parameter, limits=limits)
     if type_ == ty.CURRENCY:
         return draw_money(rng)
     if type_ == ty.DATE:

@@ -1,12 +1,13 @@
 """Numbers, measures and money as people write them: "twenty five", "1,200", "6 feet 3 inches"."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import lru_cache
 from random import Random
 from typing import TypeVar
 
+from genie_dp.languages.limits import NO_LIMITS, Limits
 from genie_dp.languages.units import SHIPPED, Unit, Units
 
 Option = TypeVar("Option")
@@ -202,6 +203,8 @@ SCALES: tuple[tuple[tuple[str, ...], Scale], ...] = (
 )  # fmt: skip
 # Of a parameter that says nothing.
 ANY = Scale(1, 1000, is_wide=True)
+_SPAN = 1000  # of numbers that have a bound on one side only, or none of use
+_TRIES = 20  # for a number within limits
 
 
 def is_named(parameter: str, parts: tuple[str, ...]) -> bool:
@@ -227,10 +230,17 @@ def scale_of(parameter: str) -> Scale:
     return ANY
 
 
-def draw_written_number(rng: Random, *, parameter: str = "") -> WrittenValue:
-    """Return a number in one of its written forms, as large as the parameter lets expect."""
+def draw_written_number(
+    rng: Random, *, parameter: str = "", limits: Limits = NO_LIMITS
+) -> WrittenValue | None:
+    """Return a number in one of its written forms, as large as the parameter lets expect.
+
+    None where none is found within the limits.
+    """
     scale = scale_of(parameter)
-    value = draw_number(rng, scale)
+    value = draw_number(rng, scale) if limits == NO_LIMITS else draw_within(rng, scale, limits)
+    if value is None:
+        return None
     return draw_form(rng, tuple(number_forms(value, is_bare=scale.is_bare)), plain_digits(value))
 
 
@@ -249,6 +259,66 @@ def draw_number(rng: Random, scale: Scale) -> Decimal:
     if scale.decimals and rng.random() < 0.4 and whole < min(scale.high, 30):
         return Decimal(whole) + Decimal(1 + int(rng.random() * 9)).scaleb(-1)
     return Decimal(whole)
+
+
+def draw_within(rng: Random, scale: Scale, limits: Limits) -> Decimal | None:
+    """Return a number of a scale within limits, or of the limits where the scale has none.
+
+    >>> draw_within(Random(1), scale_of("level"), Limits(Decimal(7), Decimal(35), is_whole=True))
+    Decimal('31')
+    >>> draw_within(Random(1), ANY, Limits(Decimal(3), Decimal(4), steps=(Decimal(5),))) is None
+    True
+    """
+    low, high, steps = _range_of(scale, limits)
+    step = steps[int(rng.random() * len(steps))]
+    first, last = _multiples(low, high, step)
+    for _ in range(_TRIES):
+        if scale.is_wide and low <= 1 < high and not limits.steps:
+            number = draw_number(rng, replace(scale, low=1, high=int(high)))
+        else:
+            number = (first + int(rng.random() * (last - first + 1))) * step
+        if scale.decimals and rng.random() < 0.4:
+            tenths = number + Decimal(1 + int(rng.random() * 9)) / 10
+            number = tenths if limits.allows_number(tenths) else number
+        if limits.allows_number(number):
+            return number
+    return None
+
+
+def _multiples(low: Decimal, high: Decimal, step: Decimal) -> tuple[int, int]:
+    """Return the least and the greatest number of steps that lie between two numbers."""
+    first = (low / step).to_integral_value(ROUND_CEILING)
+    return int(first), int((high / step).to_integral_value(ROUND_FLOOR))
+
+
+@lru_cache(maxsize=4096)
+def _range_of(scale: Scale, limits: Limits) -> tuple[Decimal, Decimal, tuple[Decimal, ...]]:
+    """Return the least and greatest number to draw, and what they are multiples of."""
+    least, most = limits.least, limits.most
+    usual_low, usual_high = Decimal(scale.low), Decimal(scale.high)
+    low = usual_low if least is None else least
+    high = usual_high if most is None else most
+    if low > high:
+        low, high = (high - _SPAN, high) if least is None else (low, low + _SPAN)
+    top, bottom = min(high, usual_high), max(low, usual_low)
+    is_usual = top - bottom >= min(high - low, (usual_high - usual_low) / 4)
+    if is_usual and (scale != ANY or high - low > _SPAN):
+        low, high = bottom, top
+    span = high - low
+    unit, known = Decimal(1), tuple(map(Decimal, scale.steps))
+    while not limits.is_whole and span and span < 3 * unit:
+        unit /= 10
+    if limits.steps:
+        known = limits.steps
+        # Halves are seldom said where whole numbers will do.
+        known += (Decimal(1),) * 2 if all(1 % step == 0 for step in known) else ()
+    elif unit < 1:
+        known = (unit,)
+    elif span > _SPAN:
+        known = (Decimal(10) ** (span.adjusted() - 1),)
+    multiples = ((step, *_multiples(low, high, step)) for step in known)
+    steps = tuple(step for step, first, last in multiples if first <= last)
+    return low, high, steps or (min(known),)
 
 
 def number_forms(value: Decimal, *, is_bare: bool = False) -> Iterator[tuple[str, float]]:

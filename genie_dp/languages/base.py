@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.library import Library
+from genie_dp.languages.limits import Limits
 from genie_dp.languages.types import Type
 
 
@@ -359,6 +360,13 @@ class Language(Protocol):
 
     def fills(self, program: Any, library: Library | None) -> Iterable[tuple[str, str, str]]:
         """Yield (placeholder, type, function:parameter) for what placeholders fill, as known."""
+
+    def limits(self, program: str, library: Library | None) -> Mapping[str, Limits]:
+        """Return placeholder -> what its values may be, of those that a library restricts.
+
+        Args:
+            program: in token form.
+        """
 
     # --------------------------------------------------------- what those who act on it take
 

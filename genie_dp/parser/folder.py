@@ -17,7 +17,7 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.locale import Locale, Words
 from genie_dp.models.calibration import Calibration
 from genie_dp.parser.evidence import SCALES, Evidence
-from genie_dp.parser.reading.phrases import from_dict
+from genie_dp.parser.reading import glued, phrases
 from genie_dp.parser.rows import Reading
 from genie_dp.run.files import hash_of_files
 
@@ -100,7 +100,10 @@ def read_lines(folder: Path, name: str) -> tuple[str, ...]:
 
 def write_reader(folder: Path, reading: Reading) -> None:
     """Write what the reader learned of the skills."""
-    text = json.dumps({"phrases": reading.phrases.as_dict()}, ensure_ascii=False, indent=1)
+    learned = {"phrases": reading.phrases.as_dict()}
+    if reading.glued:
+        learned["glued"] = reading.glued.as_dict()
+    text = json.dumps(learned, ensure_ascii=False, indent=1)
     (folder / READER).write_text(text + "\n", encoding="utf-8")
 
 
@@ -112,7 +115,8 @@ def read_reader(folder: Path) -> Reading:
     """
     try:
         data = json.loads((folder / READER).read_text(encoding="utf-8"))
-        return Reading(from_dict(data["phrases"]))
+        parts = glued.from_dict(data["glued"]) if "glued" in data else glued.NOT_GLUED
+        return Reading(phrases.from_dict(data["phrases"]), glued=parts)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise broken(folder, f"{READER}: {error}") from None
 

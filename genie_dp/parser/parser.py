@@ -2,7 +2,7 @@
 
 import math
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
@@ -34,7 +34,8 @@ from genie_dp.parser.answers import (
 )
 from genie_dp.parser.decode import LONGEST, Decoded, Decoder, log_sum
 from genie_dp.parser.evidence import Evidence, Support, signals_of
-from genie_dp.parser.reading.fill import EntityNames, Filled, fill
+from genie_dp.parser.reading.fill import EntityNames, Filled, Link, fill
+from genie_dp.parser.reading.glued import NOT_GLUED, Glued, as_read
 from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.inputs import read_input
 from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, Reading
@@ -42,7 +43,7 @@ from genie_dp.parser.rows import Style, Target, target_of
 from genie_dp.parser.scoring import Score, score
 from genie_dp.parser.validation import Checked
 from genie_dp.run.work import PARSER, put_in_place, refuse_output, work_folder_of
-from genie_dp.skills.words import tokenize
+from genie_dp.skills.words import GLUE, tokenize
 from genie_dp.templates.inputs import read_library
 
 if TYPE_CHECKING:
@@ -128,11 +129,13 @@ class Parser:
         clock: Callable[[], datetime] = datetime.now,
         folder: Path | None = None,
         is_validated: bool = True,
+        glued: Glued = NOT_GLUED,
     ):
         """Keep the parts.
 
         Args:
             reader: reads values; None where sentences are words alone (S-expressions).
+            glued: what words have beside names.
             calibration: how sure it may be.
             evidence: with which functions the rows of training say their words.
             clock: tells from when "tomorrow" is.
@@ -142,7 +145,7 @@ class Parser:
         self.is_validated = is_validated
         self._decoder, self._reader = decoder, reader
         self._calibration, self._evidence = calibration, evidence
-        self._clock, self._lock = clock, Lock()
+        self._clock, self._lock, self._glued = clock, Lock(), glued
         library = self.target.library
         self._names: EntityNames | None = None
         if library is not None and self.target.reads_values:
@@ -202,10 +205,13 @@ class Parser:
             beam=use.beam,
             longest=use.longest,
         )
-        reader = None
+        reader, glued = None, NOT_GLUED
         if target.reads_values:
-            phrases = files.read_reader(path).phrases
-            reader = load_reader(reads, phrases=phrases, units=target.units, locale=use.locale)
+            reading = files.read_reader(path)
+            glued = replace(reading.glued, linking=use.locale.words.linking)
+            reader = load_reader(
+                reads, phrases=reading.phrases, units=target.units, locale=use.locale
+            )
         return cls(
             decoder,
             reader=reader,
@@ -216,6 +222,7 @@ class Parser:
             clock=clock,
             folder=path,
             is_validated=is_validated,
+            glued=glued,
         )
 
     def __repr__(self) -> str:
@@ -320,13 +327,15 @@ class Parser:
         with self._lock:
             readings = []
             for text in utterances:
-                words = tuple(text.split())
+                words = as_read(text.split())
                 if any(map(is_slot, words)):
                     readings.append([Reading(words)])
                 elif self._reader is not None and len(text) > MOST_CHARACTERS:
                     readings.append([])
                 else:
-                    readings.append(self._readings(text, self._names))
+                    # Where templates glue nothing it is a sign as others.
+                    typed = text.replace(f" {GLUE} ", "") if self._glued else text
+                    readings.append(self._readings(typed, self._names))
             decoded = self._decode_readings(readings)
             keep = not self.use.is_constrained
             ranked = [
@@ -377,13 +386,28 @@ class Parser:
         )
         if names is None or not readings:
             return list(readings)
-        first, known = readings[0], self._decoder.vocabulary.index
+        first = readings[0]
+        tokens, places = names.apart(first.tokens, self._glued)
+        found = [first.with_names(links) for links in self._links(first.tokens, names)]
+        if places:
+            apart = replace(first, tokens=tokens)
+            inside = (
+                apart.with_names(links)
+                for links in self._links(tokens, names)
+                if any(link.start <= place < link.end for link in links for place in places)
+            )
+            found = [*inside, *found]
+        return [*readings, *found[:_MOST_LINKS]]
+
+    def _links(self, tokens: Sequence[str], names: EntityNames) -> Iterator[tuple[Link, ...]]:
+        """Yield the first sets of names that a sentence may have, of kinds that rows have."""
+        known = self._decoder.vocabulary.index
         together = (
             links
-            for links in names.names_together(first.tokens)
+            for links in names.names_together(tokens)
             if all(f"GENERIC_ENTITY_{link.kind}_0" in known for link in links)
         )
-        return [*readings, *(first.with_names(links) for links in islice(together, _MOST_LINKS))]
+        return islice(together, _MOST_LINKS)
 
     def _decode_readings(
         self, readings: Sequence[Sequence[Reading]]

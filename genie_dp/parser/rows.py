@@ -32,9 +32,17 @@ from genie_dp.languages.units import COMMON, Units
 from genie_dp.locale import Locale, locale_from
 from genie_dp.models.vocabulary import Pair
 from genie_dp.parser.config import InputFile, ParserConfig
+from genie_dp.parser.reading.glued import NOT_GLUED, Glued, glued_in
 from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
-from genie_dp.parser.reading.prepare import Left, Preparer, fixed_constants, phrases_of
+from genie_dp.parser.reading.prepare import (
+    TYPED,
+    Left,
+    Preparer,
+    fixed_constants,
+    phrases_of,
+    texts_in,
+)
 from genie_dp.parser.reading.reading import MOST_CHARACTERS
 from genie_dp.private_prior import row_weight
 from genie_dp.recipe import fits, kind_in_words
@@ -42,7 +50,7 @@ from genie_dp.records import DEFAULT_LANGUAGE, Example, PrivatePrior
 from genie_dp.rng import stream
 from genie_dp.rows import format_of, read_rows
 from genie_dp.run.workers import in_processes
-from genie_dp.skills.words import tokenize
+from genie_dp.skills.words import GLUE, tokenize
 
 
 def oldest_of(rows: Iterable[Example]) -> Mapping[int, int]:
@@ -370,10 +378,12 @@ class Reading:
     Attributes:
         phrases: what the skills say with words that are values elsewhere.
         fixed: constants that templates put into programs, in token form.
+        glued: what words have beside values.
     """
 
     phrases: Phrases = NO_PHRASES
     fixed: frozenset[str] = frozenset()
+    glued: Glued = NOT_GLUED
 
 
 @dataclass(frozen=True, slots=True)
@@ -478,36 +488,45 @@ def _read_input(input_file: InputFile, language: str = DEFAULT_LANGUAGE) -> Iter
 
 
 def learn_reading(config: ParserConfig, target: Target) -> Reading:
-    """Return phrases and constants of the templates, from a sample of the rows."""
+    """Return phrases and constants of the templates, from a sample of the rows.
+
+    What is glued to values is learned from all of them.
+    """
     if not target.reads_values or not config.prepare:
         return Reading()
-    sample = _sample(config)
+    sample, glued = _sample(config, target.language)
     plain = [row for row in sample if row.source == "synthetic"]
     place = locale(config)
     reader = load_reader(config.reader, units=target.units, locale=place)
     preparer = Preparer(reader, target.language, target.library, NOW, place)
     fixed = fixed_constants(plain, target.language) if plain else _unsaid(sample, preparer)
-    return Reading(phrases_of(plain or sample, replace(preparer, fixed=fixed)), fixed)
+    return Reading(phrases_of(plain or sample, replace(preparer, fixed=fixed)), fixed, glued)
 
 
-def _sample(config: ParserConfig) -> list[Example]:
+def _sample(config: ParserConfig, language: Language) -> tuple[list[Example], Glued]:
     """Return rows of all inputs, each as likely as another (reservoir sampling).
 
+    Beside them stands what all rows glue to values.
     They are the same for every seed: parsers that read otherwise could not answer together.
     """
     rng = stream(0, "phrases")
     examples: list[Example] = []
+    glued, elided = NOT_GLUED, locale(config).words.elided
     count = 0
     for input_file in config.inputs:
         for row in _read_input(input_file):
-            if row.source in ("private", "human") or len(row.utterance) > MOST_CHARACTERS:
+            if row.source in TYPED or len(row.utterance) > MOST_CHARACTERS:
                 continue
+            if f" {GLUE} " in row.utterance or (elided and " ' " in row.utterance):
+                texts = texts_in(row.program, language) if row.language == language.name else ()
+                values = {word for text in texts for word in text}
+                glued |= glued_in(row.utterance.split(" "), values, elided)
             count += 1
             if len(examples) < SAMPLE:
                 examples.append(row)
             elif (place := rng.randrange(count)) < SAMPLE:
                 examples[place] = row
-    return examples
+    return examples, glued
 
 
 def _unsaid(rows: Iterable[Example], preparer: Preparer) -> frozenset[str]:
@@ -675,8 +694,9 @@ class RowMaker:
                 config.reader, phrases=reading.phrases, units=target.units, locale=self.locale
             )
             self.preparer = Preparer(
-                reader, target.language, target.library, NOW, self.locale, reading.fixed
-            )
+                reader, target.language, target.library, NOW, self.locale, reading.fixed,
+                reading.glued,
+            )  # fmt: skip
         self._known = ByOutline(target.language, self._has_known_functions)
         self._forms = ByOutline(target.language, self._form_of)
 

@@ -53,14 +53,16 @@ class ParserScorer:
         self.device = device
         self._preparer: Preparer | None = None
         if self.target.reads_values:
-            phrases = files.read_reader(folder).phrases
+            reading = files.read_reader(folder)
             locale = files.locale_in(folder, facts)
             name, units = str(facts["reader"]), self.target.units
-            reader = load_reader(name, phrases=phrases, units=units, locale=locale)
+            reader = load_reader(name, phrases=reading.phrases, units=units, locale=locale)
             texts = files.read_texts(folder)
             found = (self.target.language.literals(text.split(" ")) for text in texts)
             fixed = frozenset(literal.constant for literals in found for literal in literals)
-            self._preparer = Preparer(reader, self.target.language, library, NOW, locale, fixed)
+            self._preparer = Preparer(
+                reader, self.target.language, library, NOW, locale, fixed, reading.glued
+            )
 
     def losses(self, rows: Sequence[PrivateRow]) -> list[float]:
         """Return the loss of each row's program in nats.

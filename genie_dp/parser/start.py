@@ -87,9 +87,11 @@ class Start:
 
     def reading_beside(self, own: Reading) -> Reading:
         """Return how it reads sentences, with what was learned since."""
-        phrases = files.read_reader(self.folder).phrases
+        before = files.read_reader(self.folder)
+        phrases = before.phrases
         return replace(
             own,
+            glued=before.glued | own.glued,
             phrases=Phrases(phrases.before | own.phrases.before, phrases.after | own.phrases.after),
             fixed=own.fixed | frozenset(self.facts["fixed"]),
         )

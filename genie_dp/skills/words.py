@@ -34,6 +34,10 @@ _TOKEN = re.compile(
 _KEEPS_CASE = re.compile(r"\$(?!\d)|\{|[A-Z]+[A-Z_]*(?:_\S+)?_\d+$")
 
 
+GLUE = "~"
+"""The token between two that people write as one word: "sun ~ light"."""
+
+
 def tokenize(text: str) -> tuple[str, ...]:
     """Return the tokens of a text, lower-case; placeholders keep their spelling.
 

@@ -88,6 +88,9 @@ class ValueReader(Protocol):
     def links(self, tokens: Tokens) -> Sequence[tuple[int, int, str]]:
         """Return (start, end, stem) of what may be a name that a list has, the longest first."""
 
+    def apart(self, tokens: Tokens, words: Collection[str]) -> Tokens:
+        """Return a sentence with names that are glued to some words apart, `~` between them."""
+
     def content_words(self, words: Sequence[str]) -> Sequence[str]:
         """Return the words that say what is wanted, without values and function words."""
 
@@ -158,6 +161,9 @@ class SpokenSentences:
             self._without_end_marks(_with_words(read, _unknown_values(read, stems)))
             for read in readings
         ]
+        apart = self.reader.apart(known[0].tokens, self.grammar.vocabulary)
+        if apart != known[0].tokens:
+            known.append(known[0]._replace(tokens=apart))
         variants: dict[Tokens, ReadValues] = {}
         for variant in (*known, *_with_less_values(known[0])):
             best = variants.get(variant.tokens)

@@ -5,8 +5,8 @@ r"""Sentence templates of Home Assistant (hassil), read and put into utterances 
 
 Their templates are made of letters: `light[s]` is two words. Ours are made of tokens, so what is
 glued together is spelled out: `('light' | 'lights')`. Where a value is glued to what stands before
-it, as in `de{area}`, the word `~` stands between them; a value ends a word by itself, as it does
-for hassil, so that `{area}s` and `{area} s` are one.
+it, as in `de{area}`, the word `~` stands between them. Behind a value it may be left out, for to
+hassil `{area}s` and `{area} s` are one; behind a number, of which readers know the end, it is.
 """
 
 import itertools
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from genie_dp.errors import GenieError, Problem, Span
-from genie_dp.skills.words import tokenize
+from genie_dp.skills.words import GLUE, tokenize
 from genie_dp.templates.ast import (
     Choice,
     Item,
@@ -70,9 +70,14 @@ class Permutation:
     parts: tuple["Sequence_", ...]
 
 
-Atom = Letters | Space | ListReference | RuleReference | Group | Permutation
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """Between a value and letters that are glued to it."""
+
+
+Atom = Letters | Space | ListReference | RuleReference | Group | Permutation | Joint
 Sequence_ = tuple[Atom, ...]
-SPACE = Space()
+SPACE, JOINT = Space(), Joint()
 
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _SPECIAL = frozenset("()[]{}<>|;\\")
@@ -232,7 +237,11 @@ class NeverSaidError(CannotSayError):
 
 @dataclass(frozen=True, slots=True)
 class _Edges:
-    """How what a sequence says may begin and end: with a space, a letter, an apostrophe, a list."""
+    """How what a sequence says may begin and end.
+
+    With a space, a letter (also "alphabetic", if it is no sign such as "%"), an apostrophe, a list,
+    of which "value" is the end.
+    """
 
     left: frozenset[str]
     right: frozenset[str]
@@ -250,12 +259,14 @@ class UtteranceWriter:
         say_list: gives the item that says a value.
         is_plain: whether words are those that people write, without their punctuation, and nothing
             may be glued to the end of a value; else as for hassil.
+        is_number: tells whether the values of a list are numbers.
     """
 
     rules: Callable[[str], Sequence_]
     say_rule: Callable[[RuleReference], Item | Sequence_]
     say_list: Callable[[ListReference], Item]
     is_plain: bool = False
+    is_number: Callable[[ListReference], bool] = lambda _: False
 
     def utterance(self, sequence: Sequence_) -> tuple[Item, ...]:
         """Return the items that say what a template says.
@@ -279,11 +290,14 @@ class UtteranceWriter:
         match atom:
             case Letters(text):
                 first, last = (self._edge_of(text[0]), self._edge_of(text[-1]))
-                return _Edges(frozenset({first}), frozenset({last}), False)
-            case Space():
+                may_follow = not self.is_plain and _may_follow_value(text)
+                left = {first, "alphabetic"} if may_follow else {first}
+                return _Edges(frozenset(left), frozenset({last}), False)
+            case Space() | Joint():
                 return _Edges(frozenset({"space"}), frozenset({"space"}), False)
             case ListReference():
-                return _Edges(frozenset({"list"}), frozenset({"value"}), False)
+                end = "space" if self.is_number(atom) else "value"
+                return _Edges(frozenset({"list"}), frozenset({end}), False)
             case RuleReference(name):
                 if name not in self._known:
                     self._known[name] = _Edges(frozenset(), frozenset(), False)  # of itself
@@ -308,7 +322,7 @@ class UtteranceWriter:
 
     def _runs(self, sequence: Sequence_) -> Iterator[Sequence_]:
         """Yield the parts between which there is a space whatever is chosen."""
-        atoms = _with_whole_letters(sequence)
+        atoms = self._with_joints(_with_whole_letters(sequence))
         edges = list(map(self._edges, atoms))
         run: list[Atom] = []
         for place, atom in enumerate(atoms):
@@ -329,6 +343,40 @@ class UtteranceWriter:
             raise CannotSayError("letters are glued to the end of a value")
         is_word = "letter" in before or "apostrophe" in before
         return (is_word and "letter" in after) or ("letter" in before and "list" in after)
+
+    def _with_joints(self, atoms: Sequence[Atom]) -> list[Atom]:
+        """Return atoms with a joint between each value, but a number, and letters behind it."""
+        edges = list(map(self._edges, atoms))
+        found: list[Atom] = []
+        for place, atom in enumerate(atoms):
+            before = _first((e.right, e.may_be_empty) for e in reversed(edges[:place]))
+            # What may be letters is spelled out, and comes here again.
+            if before.isdisjoint(("letter", "apostrophe")) and "value" in before:
+                after = _first((e.left, e.may_be_empty) for e in edges[place + 1 :])
+                found += self._behind_value(atom, is_glued="alphabetic" in after)
+            else:
+                found.append(atom)
+        return found
+
+    def _behind_value(self, atom: Atom, *, is_glued: bool) -> Sequence_:
+        """Return an atom with a joint before it, or before those of its choices that may have it.
+
+        Args:
+            atom: what stands behind a value.
+            is_glued: whether letters come next. Where the atom is left out, these are behind the
+                value: of `{room}[n]light` "light" and "nlight" are.
+        """
+        edges = self._edges(atom)
+        if "alphabetic" not in edges.left:
+            return (atom,)
+        if not isinstance(atom, Group) or not (edges.may_be_empty or "space" in edges.left):
+            return JOINT, atom
+        ways: list[Sequence_] = []
+        for way in atom.alternatives:
+            may_be_left_out = not way and is_glued and "letter" in edges.right
+            has_joint = may_be_left_out or "alphabetic" in self._edges_of(way).left
+            ways.append((JOINT, *way) if has_joint else way)
+        return (Group(tuple(ways)),)
 
     # ------------------------------------------------------------------------------- items
 
@@ -369,6 +417,8 @@ class UtteranceWriter:
                     yield QuotedWords((PlainWords(words),))
             case Space():
                 pass
+            case Joint():
+                yield Optional((QuotedWords((PlainWords(GLUE),)),))
             case ListReference():
                 yield self.say_list(atom)
             case RuleReference():
@@ -424,6 +474,11 @@ def _edge_of(character: str) -> str:
     if UNSPACED.match(character):
         return "space"
     return "apostrophe" if character == "'" else "letter"
+
+
+def _may_follow_value(text: str) -> bool:
+    """Tell whether letters are glued to a value before them: they begin with one of a word."""
+    return text[0].isalpha() and _edge_of(text[0]) == "letter"
 
 
 def _either(edges: Iterable[_Edges]) -> _Edges:

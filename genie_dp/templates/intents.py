@@ -14,6 +14,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -257,7 +258,8 @@ class SlotType:
 
     Attributes:
         kinds: of names that are known at run time.
-        least, most, is_whole: of numbers; None for no numbers.
+        least, most: of numbers; None for no numbers.
+        step: of numbers, what they are whole multiples of; None where there is no such.
         is_text: any words.
         constants: listed values.
         formats: of strings, as JSON Schema names them, such as "date".
@@ -267,7 +269,7 @@ class SlotType:
     kinds: tuple[str, ...] = ()
     least: float | None = None
     most: float | None = None
-    is_whole: bool = True
+    step: float | None = 1
     is_text: bool = False
     constants: tuple[str | int | float | bool | tuple[Json, ...], ...] = ()
     formats: tuple[str, ...] = ()
@@ -282,7 +284,7 @@ class SlotType:
             tuple(dict.fromkeys((*self.kinds, *other.kinds))),
             min((t.least for t in bounds if t.least is not None), default=None),
             max((t.most for t in bounds if t.most is not None), default=None),
-            self.is_whole and other.is_whole,
+            _common_step([t.step for t in bounds]),
             self.is_text or other.is_text,
             tuple(dict.fromkeys((*self.constants, *other.constants))),
             tuple(dict.fromkeys((*self.formats, *other.formats))),
@@ -301,9 +303,11 @@ class SlotType:
         options += ({"type": "string", "format": name} for name in self.formats)
         if self.least is not None and self.most is not None:
             least, most = min([self.least, *numbers]), max([self.most, *numbers])
-            is_whole = self.is_whole and all(float(n).is_integer() for n in numbers)
+            step = self.step if all(_is_multiple(n, self.step) for n in numbers) else None
+            is_whole = all(float(n).is_integer() for n in (step or 0.1, *numbers))
             bounds = {"minimum": least, "maximum": most}
             known = {name: _plain(n) for name, n in bounds.items() if math.isfinite(n)}
+            known |= {} if step in (None, 1) else {"multipleOf": _plain(step)}
             options.append({"type": "integer" if is_whole else "number", **known})
         else:
             words += numbers
@@ -323,6 +327,18 @@ class SlotType:
         if self.kinds or self.formats:
             return self.kinds[0] if self.kinds else _TYPES_OF_FORMATS[self.formats[0]]
         return "String" if self.is_text else "Number"
+
+
+def _common_step(steps: Sequence[float | None]) -> float | None:
+    """Return the least of some steps, of which all others are multiples; None if there is none."""
+    known = [step for step in steps if step is not None]
+    least = min(known, default=None)
+    is_common = len(known) == len(steps) and all(_is_multiple(step, least) for step in known)
+    return least if is_common else None
+
+
+def _is_multiple(number: float, step: float | None) -> bool:
+    return step is not None and Decimal(str(number)) % Decimal(str(step)) == 0
 
 
 def _hashable(value: Json) -> Json:
@@ -667,7 +683,11 @@ class _BlockImporter:
         self.types: dict[str, SlotType] = {}  # of placeholders
         self.domains = self._domains()
         self.writer = UtteranceWriter(
-            self.rule, self.say_rule, self.say_list, is_plain=importer.sources.is_plain
+            self.rule,
+            self.say_rule,
+            self.say_list,
+            is_plain=importer.sources.is_plain,
+            is_number=self.is_number,
         )
 
     # --------------------------------------------------------------------------- context
@@ -797,6 +817,10 @@ class _BlockImporter:
                 return {"range": {"from": int(least), "to": int(most), "step": int(step or 1)}}
         return found
 
+    def is_number(self, reference: ListReference) -> bool:
+        """Tell whether the values of a list are numbers."""
+        return "range" in (self.list_of(reference.name) or {})
+
     def renamed(self, reference: ListReference) -> ListReference:
         """Return a list whose numbers are multiplied as a slot of its own."""
         found = self.list_of(reference.name) or {}
@@ -838,7 +862,7 @@ class _BlockImporter:
                 return self._range_type(name, found["range"])
             form = found.get("format")
             if form in ("number", "integer"):
-                return SlotType((), -math.inf, math.inf, is_whole=form == "integer")
+                return SlotType((), -math.inf, math.inf, 1 if form == "integer" else None)
             return SlotType(formats=(form,)) if form else None
 
         type_: SlotType | None = self.importer.once(
@@ -847,18 +871,19 @@ class _BlockImporter:
         return type_
 
     def _range_type(self, name: str, given: Mapping[str, Json]) -> SlotType:
-        fractions = given.get("fractions")
-        place = self.sources.places.get(name, self.block.place)
-        if int(given.get("step", 1)) != 1 or fractions:
-            step = {"halves": "0.5", "tenths": "0.1"}.get(str(fractions), given.get("step"))
-            text = f"numbers go in steps of {step}"
+        fractions, place = given.get("fractions"), self.sources.places.get(name, self.block.place)
+        whole = int(given.get("step", 1))
+        step: float | None = {"halves": 0.5, "tenths": 0.1}.get(str(fractions), whole)
+        if int(given["from"]) % whole or (fractions and whole != 1):
+            text = f"numbers go in steps of {whole} from {given['from']}"
             self.importer.notes.append(Note(f"{place}:lists.{name}", text, "not checked"))
+            step = None if fractions else 1
         for form in ("digits", "words"):
             if given.get(form) is False:
                 text = f"numbers are not said in {form}"
                 self.importer.notes.append(Note(f"{place}:lists.{name}", text, "not checked"))
         top = float(given["to"]) + (0 if not fractions else 0.5 if fractions == "halves" else 0.9)
-        return SlotType((), float(given["from"]), top, is_whole=not fractions)
+        return SlotType((), float(given["from"]), top, step)
 
     def _say_names(self, name: str, slot: str) -> Item:
         if name != _ANY or not (self.domains or self.importer.domains):

@@ -1,14 +1,18 @@
 """Noise and written values in other languages, and English as it was."""
 
 import json
+import re
 from random import Random
 
 import pytest
 
 from genie_dp import cli
 from genie_dp.augment.config import AugmentConfig
+from genie_dp.augment.expand import is_fit_all
+from genie_dp.augment.made_texts import made_texts
 from genie_dp.augment.noise import NoiseRates, add_noise, carrier_of, mistype, speech_of
-from genie_dp.locale import words_of
+from genie_dp.locale import languages, sentences_of, words_of
+from genie_dp.skills.words import tokenize
 from tests.dataset.dataset_rows import read, write
 from tests.golden import cases, rewrite
 
@@ -154,3 +158,38 @@ def test_rules_of_somebodys_own_paraphrase_german(tmp_path):
     assert cli.run(words) == 0
     (made,) = [row["utterance"] for row in read(tmp_path / "made.jsonl")]
     assert made == "schalte das licht im QUOTED_STRING_0 ein"
+
+
+@pytest.mark.parametrize("language", [name for name in languages() if name != "en"])
+def test_texts_are_made_where_no_list_is_shipped(language):
+    made = made_texts(words_of(language))
+    assert len(made) > 4000
+    assert is_fit_all(made.texts)
+    assert all(text == " ".join(tokenize(text)) for text in made.texts)
+    sentences = (s for pattern in words_of(language).everyday for s in sentences_of(pattern))
+    known = {word for sentence in sentences for word in sentence.split()}
+    words = {word for text in made.texts for word in text.split()}
+    assert len(words - known) > 1200  # a parser copies what it has not seen
+    made_texts.cache_clear()
+    assert made_texts(words_of(language)) == made
+
+
+def test_texts_of_german_rows_are_words(tmp_path):
+    pytest.importorskip("unicode_rbnf")
+    tool = {"name": "say", "parameters": {"properties": {"text": {"type": "string"}}}}
+    (tmp_path / "tools.json").write_text(json.dumps([tool]))
+    row = {
+        "id": "S0", "utterance": "sag allen QUOTED_STRING_0", "language": "calls",
+        "program": "say( text= QUOTED_STRING_0 )", "functions": ["say"],
+        "slots": {"QUOTED_STRING_0": {"type": "String", "parameter": "say:text"}},
+    }  # fmt: skip
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
+    rows, made_rows = f"{tmp_path / 'rows.jsonl'}", f"{tmp_path / 'made.jsonl'}"
+    words = ["augment", rows, "--language", "calls", "--skills", f"{tmp_path / 'tools.json'}",
+             "--locale", "de", "--primitive", "20", "--output", made_rows]  # fmt: skip
+    assert cli.run(words) == 0
+    made = read(tmp_path / "made.jsonl")
+    texts = {re.fullmatch(r'say\( text= " (.*) " \)', row["program"])[1] for row in made
+             if "QUOTED" not in row["program"]}  # fmt: skip
+    assert len(texts) > 10
+    assert all(any(f" {text} " in f" {row['utterance']} " for row in made) for text in texts)

@@ -60,6 +60,7 @@ FILES = {
             "glow": {"range": {"from": 0, "to": 100}},
             "dimmer": {"range": {"from": 0, "to": 100, "multiplier": -1}},
             "warmth": {"range": {"from": 10, "to": 30, "fractions": "halves"}},
+            "tint": {"range": {"from": 100, "to": 900, "step": 50}},
             "song": {"wildcard": True},
         }
     },
@@ -115,7 +116,7 @@ FILES = {
         "data": [
             {"sentences": ["paint {name} {hue}[ at {glow}[ ]%]"], "name_domains": ["lamp"]},
             {"sentences": ["(raise by {glow}|sink by {dimmer:glow})"]},
-            {"sentences": ["{level:glow} glow", "warm to {warmth}[ ]°"]},
+            {"sentences": ["{level:glow} glow", "warm to {warmth}[ ]°", "tint of {tint}"]},
         ]
     },
     "sentences/xx/LampSet/own.yaml": {
@@ -167,6 +168,9 @@ SENTENCES = {
     "sink by 5": {("LampSet", ("glow", -5.0))},
     "lowest glow": {("LampSet", ("glow", 1.0))},
     "warm to 20.5 °": {("LampSet", ("warmth", 20.5))},
+    "warm to 20.3 °": set(),
+    "tint of 150": {("LampSet", ("tint", 150.0))},
+    "tint of 160": set(),
     "ye drab times 4": {("LampSet", ("hue", "drab"), ("glow", 4.0), ("kind", "own"))},
     "yes drab times 4 of old lamp": {
         ("LampSet", ("hue", "drab"), ("glow", 4.0), ("kind", "own"), ("name", "old lamp"))
@@ -224,7 +228,10 @@ def test_slots_become_parameters_with_their_types(project: Path) -> None:
     assert on["domain"] == {"enum": ["lamp"]}
     assert on["context"]["enum"] == ["area"]
     assert set_["glow"] == {"type": "integer", "minimum": 0, "maximum": 100}
-    assert set_["warmth"] == {"type": "number", "minimum": 10, "maximum": 30.5}
+    assert set_["warmth"] == {
+        "type": "number", "minimum": 10, "maximum": 30.5, "multipleOf": 0.5
+    }  # fmt: skip
+    assert set_["tint"] == {"type": "integer", "minimum": 100, "maximum": 900, "multipleOf": 50}
     assert set_["dimmer"]["description"].startswith("slot `glow`, of which it is -1 times")
     assert set_["hue"] == {"enum": ["red", "blue", "amber", "drab"]}
 
@@ -243,7 +250,7 @@ def test_templates_can_be_read_by_people_and_by_us(project: Path) -> None:
 def test_what_is_left_out_is_said(project: Path) -> None:
     review = (project / "REVIEW.md").read_text()
     for part in (
-        "sentences/xx/LampOn/by_name.yaml:data.2", "kindly, would you", "steps of 0.5",
+        "sentences/xx/LampOn/by_name.yaml:data.2", "kindly, would you",
         "lists/numbers.yaml:dimmer", "responses",
     ):  # fmt: skip
         assert part in review
@@ -292,6 +299,7 @@ def test_what_is_not_checked_is_said(tmp_path: Path) -> None:
     blocks = [
         {"sentences": ["dim to {5..9:glow}"], "required_keywords": ["dim"]},
         {"sentences": ["dim by {0..50:glow}"], "requires_context": {"mood": "calm"}},
+        {"sentences": ["dim to {5..95,10:haze}"]},
     ]
     merged = tmp_path / "xx.json"
     merged.write_text(json.dumps({"language": "xx", "intents": {"Dim": {"data": blocks}}}))
@@ -300,6 +308,7 @@ def test_what_is_not_checked_is_said(tmp_path: Path) -> None:
     assert found == {
         ("intents.Dim.data.0", "`glow` is 5 to 9 in these sentences alone"),
         ("intents.Dim.data.0.required_keywords", "one of these words has to be said: dim"),
+        ("lists.5..95,10", "numbers go in steps of 10 from 5"),
         ("intents.Dim.data.1.requires_context", "`mood` must be 'calm'"),
     }
 

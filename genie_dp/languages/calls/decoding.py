@@ -1,8 +1,8 @@
 """Which tokens may follow in calls: tools and their arguments, values that fit their types.
 
 Arguments come in the order of their names. Texts and names are spans of the sentence, or known
-ones; numbers are those of the sentence, or known ones, that are within bounds. `$?` may stand for
-any value, so that every prefix can be completed.
+ones; numbers are those of the sentence, or known ones. Of either only what keeps the limits of its
+type is written. `$?` may stand for any value, so that every prefix can be completed.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -60,6 +60,7 @@ _QUOTE = frozenset(('"',))
 _FLAGS = frozenset(("true", "false"))
 _OPEN_SET = frozenset((OPEN,))
 _MOST_PATHS = 40  # of references to one tool's result
+_MOST_WORDS = 24  # of a text that is restricted
 
 
 def constants_of(program: str, utterance: str = "") -> Iterator[str]:
@@ -156,6 +157,8 @@ def _cost(type_: ValueType) -> int:
             return 1 + type_.fewest_items + _cost(type_.item)
         case "union":
             return max(map(_cost, type_.options))
+        case _ if type_.limits.is_of_texts:
+            return _MOST_WORDS + 2
         case _:
             return 4  # a word, the closing quote and the kind
 
@@ -165,6 +168,7 @@ class _Known:
 
     Attributes:
         texts: the tree of texts; of names, by kind.
+        plain: texts, as they are written in programs -> what they are.
         paths: tool -> paths into its results.
     """
 
@@ -172,6 +176,7 @@ class _Known:
         self.numbers: dict[str, ast.Number] = {}
         self.moments: dict[str, ast.Moment] = {}
         self.paths: dict[str, set[str]] = {}
+        self.plain: dict[str, str] = {}
         words: dict[str, list[str]] = {}
         for text in sorted(set(texts)):
             if text.startswith("$"):
@@ -189,6 +194,8 @@ class _Known:
                     kind = said.kind if isinstance(said, ast.Name) else ""
                     inner = text.removesuffix(f" ^^{kind}")[2:-2]
                     words.setdefault(kind, []).append(inner if value else "")
+                    if not kind:
+                        self.plain[inner if value else ""] = value
                 case _:
                     pass
         self.texts: dict[str, TextNode] = {}
@@ -249,7 +256,8 @@ class _Language:
             case "text" if type_.type in (ty.DATE, ty.TIME) or isinstance(type_.type, ty.Measure):
                 yield from (t for t, m in self.known.moments.items() if _fits(m, type_))
             case "text" if takes_words(type_) or _kind_of(type_) in self.known.texts:
-                yield '"'
+                # Which texts fit the sentence tells.
+                yield from () if type_.limits.is_of_texts else _QUOTE
             case "any":
                 yield '"'
                 yield from (*_FLAGS, *self.known.numbers)
@@ -434,23 +442,28 @@ class _Value(Frame):
 
     def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
         """Return the placeholders and numbers of the sentence that fit."""
-        return NOTHING if is_closing else copies(self.type, sentence)
+        return NOTHING if is_closing else copies(self.language, self.type, sentence)
 
     def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on inside of a text, a list or an object."""
         return begin_value(self.language, self.type, self.earlier, token, sentence), None
 
 
-def copies(type_: ValueType, sentence: CopySentence) -> frozenset[str]:
-    """Return the words of a sentence that are values of a type by themselves."""
+def copies(language: _Language, type_: ValueType, sentence: CopySentence) -> frozenset[str]:
+    """Return the words of a sentence that are values of a type by themselves, or begin one."""
     key = ("values", type_)
     found: frozenset[str] | None = sentence.kept.get(key)
     if found is None:
-        found = sentence.kept[key] = frozenset(_find_copies(type_, sentence))
+        found = sentence.kept[key] = frozenset(_find_copies(language, type_, sentence))
     return found
 
 
-def _find_copies(type_: ValueType, sentence: CopySentence) -> Iterator[str]:
+def _find_copies(language: _Language, type_: ValueType, sentence: CopySentence) -> Iterator[str]:
+    if any(option.limits.is_of_texts for option in type_.options or (type_,)):
+        one = _option_of(type_, '"', language.known)
+        node = _fitting(language, one, sentence)
+        if one.limits.is_of_texts and (node.following or node.is_end):
+            yield '"'
     for word in sentence.starts:
         if is_slot(word):
             if type_.sort == "any" or _fits(ast.Slot(word), type_):
@@ -460,6 +473,26 @@ def _find_copies(type_: ValueType, sentence: CopySentence) -> Iterator[str]:
             is_written_so = number is not None and value_tokens(ast.Number(number)) == word
             if number is not None and is_written_so and _fits(ast.Number(number), type_):
                 yield word
+
+
+def _fitting(language: _Language, type_: ValueType, sentence: CopySentence) -> TextNode:
+    """Return the tree of texts of a sentence, and of known ones, that keep the limits of a type."""
+    key = ("texts", type_)
+    found: TextNode | None = sentence.kept.get(key)
+    if found is None:
+        plain, words = language.known.plain, sentence.words
+        known = (t for t in plain if t.count(" ") < _MOST_WORDS)
+        texts = [text for text in known if _fits(ast.Text(plain[text]), type_)]
+        for start in range(len(words)):
+            for end in range(start + 1, min(start + _MOST_WORDS, len(words)) + 1):
+                if not words[end - 1]:
+                    break
+                text = " ".join(words[start:end])
+                if _fits(ast.Text(text), type_):
+                    texts.append(text)
+        found = sentence.kept[key] = text_tree(filter(None, texts))
+        found.is_end = "" in texts
+    return found
 
 
 def begin_value(
@@ -481,8 +514,10 @@ def begin_value(
         return (make(_Fields, language, one.fields, 0, "}", earlier),)
     kind, kinds = _kind_of(one), _kinds_of_names(type_)
     node = language.known.texts.get(kind, _NO_TEXTS)
-    if takes_words(one):
-        start: Frame = sentence.make(_TextStart, node, bool(sentence.starts))
+    if one.limits.is_of_texts:
+        start: Frame = sentence.make(_TextMore, _fitting(language, one, sentence), ())
+    elif takes_words(one):
+        start = sentence.make(_TextStart, node, bool(sentence.starts))
     else:
         start = sentence.make(_TextMore, node, ())
     if not kind:
@@ -506,7 +541,8 @@ def _option_of(type_: ValueType, token: str, known: _Known) -> ValueType:
     sorts = {"[": ("array",), "{": ("object",), '"': ("text", "any")}[token]
     options = [option for option in type_.options or (type_,) if option.sort in sorts]
     if token == '"':
-        options = [o for o in options if takes_words(o)] + [
+        free = [o for o in options if takes_words(o)]
+        options = sorted(free, key=lambda o: o.limits.is_of_texts) + [
             o for o in options if _kind_of(o) in known.texts
         ]
     return options[0]
@@ -533,7 +569,7 @@ class _Items(Frame):
         assert self.type.item is not None
         if is_closing or OPEN not in self.fixed:
             return NOTHING
-        return copies(self.type.item, sentence)
+        return copies(self.language, self.type.item, sentence)
 
     def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on inside of the item, then with the next one."""

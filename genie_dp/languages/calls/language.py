@@ -22,6 +22,7 @@ from genie_dp.languages.calls.fragment import (
     program_value,
 )
 from genie_dp.languages.calls.library import NONE, ToolLibrary, load_tools, words_of
+from genie_dp.languages.limits import Limits
 from genie_dp.languages.text import unescape_word
 
 Piece = ProgramValue | SingleValue
@@ -186,6 +187,12 @@ class Calls:
     def fills(self, program: ast.Program, library: Any) -> Iterable[tuple[str, str, str]]:
         """Yield (placeholder, type, tool:parameter) for what placeholders fill."""
         return typecheck.slots_of(program)
+
+    def limits(self, program: str, library: Any) -> Mapping[str, Limits]:
+        """Return what values of placeholders may be, where the schemas of tools restrict them."""
+        if not isinstance(library, ToolLibrary) or not library.has_limits:
+            return {}
+        return typecheck.limits_in(self.from_tokens(program), library)
 
     # --------------------------------------------------------- what those who act on it take
 

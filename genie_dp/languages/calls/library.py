@@ -7,7 +7,7 @@ of the last as MCP and Anthropic have it, or inside of `{"type": "function", "fu
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache
@@ -19,6 +19,7 @@ from genie_dp.languages import types as ty
 from genie_dp.languages.calls import schema as js
 from genie_dp.languages.calls.schema import Field, SchemaReader, ValueType
 from genie_dp.languages.library import NameList, Parameter, Signature, Skipped
+from genie_dp.languages.limits import NO_LIMITS
 from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.texts import read_text
 
@@ -135,6 +136,11 @@ class ToolLibrary:
         return (words_of(value) or value,)
 
     @property
+    def has_limits(self) -> bool:
+        """Tell whether any parameter has values that are restricted beside their type."""
+        return _has_limits(self)
+
+    @property
     def reads_values(self) -> bool:
         """Tell whether a parameter holds numbers, dates, names or other things that are read."""
         return any(_is_read(p.type) for tool in self.tools.values() for p in tool.parameters)
@@ -157,14 +163,25 @@ _OF_TIME = replace(
 
 @lru_cache(maxsize=16)
 def _units_of(library: ToolLibrary) -> Units:
+    if any(type_.type == _DURATION for type_ in _types_of(library)):
+        return _OF_TIME
+    return _NO_UNITS if library.tools else SHIPPED
+
+
+@lru_cache(maxsize=16)
+def _has_limits(library: ToolLibrary) -> bool:
+    return any(t.limits != NO_LIMITS for t in _types_of(library))
+
+
+def _types_of(library: ToolLibrary) -> Iterator[ValueType]:
+    """Yield the types of all parameters, and of their parts."""
     waiting = [p.type for tool in library.tools.values() for p in tool.parameters]
+    waiting += [tool.others for tool in library.tools.values() if tool.others is not None]
     while waiting:
         type_ = waiting.pop()
-        if type_.type == _DURATION:
-            return _OF_TIME
+        yield type_
         waiting += [*type_.options, *(f.type for f in type_.fields)]
-        waiting += [type_.item] if type_.item is not None else []
-    return _NO_UNITS if library.tools else SHIPPED
+        waiting += [inner for inner in (type_.item, type_.others) if inner is not None]
 
 
 def _is_read(type_: ValueType) -> bool:

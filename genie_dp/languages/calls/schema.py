@@ -1,11 +1,11 @@
 """Types of values, as JSON Schema declares them.
 
-What restricts values further (`pattern`, `uniqueItems` and the like) is kept in the schema that
-tools are shown, and not checked. Each such keyword is a warning, so that nothing is lost unseen.
+What restricts values further (`uniqueItems` and the like) is kept in the schema that tools are
+shown, and not checked. Each such keyword is a warning, so that nothing is lost unseen.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal
@@ -13,6 +13,7 @@ from typing import Any, Literal
 from genie_dp.errors import did_you_mean
 from genie_dp.languages import types as ty
 from genie_dp.languages.calls import ast
+from genie_dp.languages.limits import NO_LIMITS, Limits, is_simple
 
 Path = tuple[str | int, ...]
 """Where something stands in a JSON document: keys and indices."""
@@ -45,8 +46,7 @@ class ValueType:
         sort: what they are; an "any" is anything, a "union" one of `options`.
         type: the same as all languages know it: what placeholder stands for one.
         is_nullable: whether null is one.
-        is_whole: of numbers, whether they have no fraction.
-        least, most: of numbers, the bounds; `is_open` of each whether it is not one itself.
+        limits: of numbers and texts, what restricts them.
         values: of an enum, its values.
         item: of an array, the type of its items; and how many there may be.
         fields: of an object, by name; `others` is the type of further ones, None where there are
@@ -57,11 +57,7 @@ class ValueType:
     sort: Sort
     type: ty.Type = ty.ANY
     is_nullable: bool = False
-    is_whole: bool = False
-    least: Decimal | None = None
-    most: Decimal | None = None
-    is_least_open: bool = False
-    is_most_open: bool = False
+    limits: Limits = NO_LIMITS
     values: tuple[ast.Value, ...] = ()
     item: "ValueType | None" = None
     fewest_items: int = 0
@@ -74,9 +70,9 @@ class ValueType:
     def __str__(self) -> str:
         match self.sort:
             case "text":
-                return str(self.type)
+                return str(self.type) + _length_and_form(self.limits)
             case "number":
-                return ("Integer" if self.is_whole else "Number") + self._bounds()
+                return ("Integer" if self.limits.is_whole else "Number") + _bounds(self.limits)
             case "enum":
                 return f"one of {', '.join(map(_shown, self.values[:_MOST_SHOWN]))}" + (
                     ", .." if len(self.values) > _MOST_SHOWN else ""
@@ -88,17 +84,28 @@ class ValueType:
             case _:
                 return {"boolean": "true or false", "object": "an object"}.get(self.sort, self.sort)
 
-    def _bounds(self) -> str:
-        signs = (
-            (self.least, ">" if self.is_least_open else ">="),
-            (self.most, "<" if self.is_most_open else "<="),
-        )
-        said = [f"{sign} {ast.number_text(bound)}" for bound, sign in signs if bound is not None]
-        return f" {' and '.join(said)}" if said else ""
-
     def field(self, name: str) -> Field | None:
         """Return the field of that name, or None."""
         return next((field for field in self.fields if field.name == name), None)
+
+
+def _bounds(limits: Limits) -> str:
+    signs = (
+        (limits.least, ">" if limits.is_least_open else ">="),
+        (limits.most, "<" if limits.is_most_open else "<="),
+    )
+    said = [f"{sign} {ast.number_text(bound)}" for bound, sign in signs if bound is not None]
+    steps = " and ".join(map(ast.number_text, limits.steps))
+    return (f" {' and '.join(said)}" if said else "") + (f" in steps of {steps}" if steps else "")
+
+
+def _length_and_form(limits: Limits) -> str:
+    said = ""
+    if limits.shortest or limits.longest is not None:
+        most = "" if limits.longest is None else f"at most {limits.longest}"
+        least = f"at least {limits.shortest}" if limits.shortest else ""
+        said = f" of {' and '.join(filter(None, (least, most)))} characters"
+    return said + "".join(f" like {pattern}" for pattern in limits.patterns)
 
 
 _MOST_SHOWN = 8
@@ -136,6 +143,7 @@ _KNOWN = frozenset((
     "type", "format", "enum", "const", "minimum", "maximum", "exclusiveMinimum",
     "exclusiveMaximum", "items", "minItems", "maxItems", "properties", "required",
     "additionalProperties", "anyOf", "oneOf", "allOf", "$ref", "$defs", "definitions", "default",
+    "multipleOf", "minLength", "maxLength", "pattern",
     "examples", "example", "description", "title", "nullable", "x-entity", "$schema", "$id",
     "$comment", "deprecated", "readOnly", "writeOnly", "optional", "propertyOrdering",
 ))  # fmt: skip
@@ -389,10 +397,31 @@ class SchemaReader:
         kind, form = schema.get("x-entity"), schema.get("format")
         if kind is not None:
             if isinstance(kind, str) and ENTITY.fullmatch(kind):
+                self._leave_unchecked(schema, _OF_TEXTS, path)
                 return ValueType("text", ty.Entity(kind))
             self.report("Z028", f"{kind!r} is no kind of names", (*path, "x-entity"), _ENTITY_HINT)
         type_ = _FORMATS.get(form, ty.STRING) if isinstance(form, str) else ty.STRING
-        return ValueType("text", type_, has_clock=form == "date-time")
+        if type_ != ty.STRING:
+            self._leave_unchecked(schema, _OF_TEXTS, path)
+            return ValueType("text", type_, has_clock=form == "date-time")
+        return ValueType("text", type_, limits=self._limits_of_text(schema, path))
+
+    def _leave_unchecked(self, schema: Mapping[str, Any], names: Iterable[str], path: Path) -> None:
+        for name in names:
+            if name in schema:
+                self.unchecked.setdefault(name, (*path, name))
+
+    def _limits_of_text(self, schema: Mapping[str, Any], path: Path) -> Limits:
+        shortest, longest = schema.get("minLength", 0), schema.get("maxLength")
+        if not _is_count(shortest) or not (longest is None or _is_count(longest)):
+            self.report("Z026", "expected numbers of characters", path, None)
+            shortest, longest = 0, None
+        pattern = schema.get("pattern")
+        if pattern is None or (isinstance(pattern, str) and is_simple(pattern)):
+            patterns = () if pattern is None else (pattern,)
+            return Limits(shortest=shortest, longest=longest, patterns=patterns)
+        self._leave_unchecked(schema, ("pattern",), path)
+        return Limits(shortest=shortest, longest=longest)
 
     def _number(self, schema: Mapping[str, Any], path: Path, *, is_whole: bool) -> ValueType:
         bounds: dict[str, Decimal | None] = {}
@@ -410,13 +439,19 @@ class SchemaReader:
             least, is_least_open = above, True
         if below is not None and (most is None or below <= most):
             most, is_most_open = below, True
-        found = ValueType(
-            "number", ty.NUMBER, is_whole=is_whole, least=least, most=most,
-            is_least_open=is_least_open, is_most_open=is_most_open,
-        )  # fmt: skip
+        step = schema.get("multipleOf")
+        is_number = isinstance(step, int | float | Decimal) and not isinstance(step, bool)
+        known = ast.read_number(str(step)) if is_number else None
+        if step is not None and (known is None or known <= 0):
+            self.report("Z026", "expected a number above 0", (*path, "multipleOf"), None)
+            known = None
+        limits = Limits(
+            least, most, is_least_open, is_most_open, is_whole, () if known is None else (known,)
+        )
+        found = ValueType("number", ty.NUMBER, limits=limits)
         if least is not None and most is not None and least > most:
             self.report("Z026", f"no number is {found}", path, "exchange the bounds")
-            return replace(found, least=None, most=None)
+            return replace(found, limits=replace(limits, least=None, most=None))
         return found
 
     def _array(self, schema: Mapping[str, Any], path: Path, depth: int) -> ValueType:
@@ -493,6 +528,7 @@ class SchemaReader:
         return value
 
 
+_OF_TEXTS = ("minLength", "maxLength", "pattern")
 ENTITY = re.compile(r"[\w:.\-]+")
 _ENTITY_HINT = 'write letters, digits, "_", ":", "." or "-", such as "room"'
 

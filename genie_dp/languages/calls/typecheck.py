@@ -13,6 +13,7 @@ from genie_dp.languages.calls.schema import Field, ValueType
 from genie_dp.languages.calls.text import reference_text, value_text
 from genie_dp.languages.calls.tokens import call_tokens, key_of
 from genie_dp.languages.calls.values import moment_of
+from genie_dp.languages.limits import NO_LIMITS, NOTHING, Limits
 
 _MOMENTS: dict[ty.Type, ast.MomentKind] = {
     ty.DATE: "date", ty.TIME: "time", ty.Measure("ms"): "duration",
@@ -159,9 +160,12 @@ def _misfits_of_leaf(value: ast.Value, type_: ValueType, name: str) -> Iterator[
     sharp = sharpen(value, type_)
     if not _is_of(sharp, type_):
         yield _unlike(value, type_, name)
-    elif isinstance(sharp, ast.Number) and type_.sort == "number" and not in_bounds(sharp, type_):
-        hint = f"{name!r} is {type_}"
-        yield Problem("Z034", f"{value_text(value)} is out of bounds", value.span, hint)
+    elif not keeps_limits(sharp, type_.limits):
+        is_in = isinstance(sharp, ast.Number) and type_.limits.in_bounds(sharp.value)
+        wrong = (
+            "is out of bounds" if isinstance(sharp, ast.Number) and not is_in else "does not fit"
+        )
+        yield Problem("Z034", f"{value_text(value)} {wrong}", value.span, f"{name!r} is {type_}")
 
 
 def _misfits_of_array(
@@ -226,7 +230,7 @@ def _hint(value: ast.Value, type_: ValueType) -> str | None:
                 ty.TIME: 'such as time:17:00:00, or "17:00:00"',
                 ty.Measure("ms"): 'such as duration:PT90M, or "PT90M"',
             }.get(type_.type)
-        case ast.Number(), "number" if type_.is_whole:
+        case ast.Number(), "number" if type_.limits.is_whole:
             return "give a whole number"
         case _, "array" if not isinstance(value, ast.Array):
             return f"put it between brackets: [{value_text(value)}]"
@@ -240,7 +244,7 @@ def _is_of(value: ast.Value, type_: ValueType) -> bool:
         case ast.Slot():
             return slot_fits(value, type_)
         case ast.Number(number) if type_.sort == "number":
-            return not type_.is_whole or number == number.to_integral_value()
+            return not type_.limits.is_whole or number == number.to_integral_value()
         case ast.Text():
             return type_.sort == "text" and type_.type == ty.STRING
         case ast.Name(words, kind):
@@ -280,12 +284,55 @@ def _slot_of(type_: ty.Type) -> ty.Type | None:
     return ty.slot_type(f"{stem}_0") if stem else None
 
 
-def in_bounds(value: ast.Number, type_: ValueType) -> bool:
-    """Tell whether a number is within the bounds of its type."""
-    number, least, most = value.value, type_.least, type_.most
-    if least is not None and (number < least or (type_.is_least_open and number == least)):
-        return False
-    return most is None or number < most or (number == most and not type_.is_most_open)
+def keeps_limits(value: ast.Value, limits: Limits) -> bool:
+    """Tell whether a value is one of those that are left; not known of a text with placeholders."""
+    match value:
+        case ast.Number(number):
+            return limits.allows_number(number)
+        case ast.Text(text):
+            return limits.allows_text(text) or any(map(ty.is_slot, text.split(" ")))
+        case _:
+            return True
+
+
+def limits_of(value: ast.Value, type_: ValueType | None) -> Iterator[tuple[str, Limits]]:
+    """Yield (placeholder, what its value may be) of a value of a type.
+
+    What a placeholder inside of a text may be nobody knows where the text is restricted.
+    """
+    match value:
+        case _ if type_ is None:
+            pass
+        case _ if type_.sort == "union":
+            fits = (o for o in type_.options if not any(True for _ in misfits(value, o, "")))
+            yield from limits_of(value, next(fits, None))
+        case ast.Slot(token) if type_.limits != NO_LIMITS:
+            yield token, type_.limits
+        case ast.Text(text) if type_.sort == "text" and type_.limits.is_of_texts:
+            yield from ((word, NOTHING) for word in text.split(" ") if ty.is_slot(word))
+        case ast.Array(items) if type_.sort == "array":
+            for item in items:
+                yield from limits_of(item, type_.item)
+        case ast.Record(fields) if type_.sort == "object":
+            for part in fields:
+                field = type_.field(part.name)
+                yield from limits_of(part.value, field.type if field else type_.others)
+        case _:
+            pass
+
+
+def limits_in(program: ast.Program, library: ToolLibrary) -> dict[str, Limits]:
+    """Return what values of the placeholders of a program may be, where the tools restrict them."""
+    found: dict[str, Limits] = {}
+    for call in ast.calls_of(program):
+        tool = library.tools.get(call.name)
+        if tool is None:
+            continue
+        for argument in call.arguments:
+            field = tool.parameter(argument.name)
+            for token, limits in limits_of(argument.value, field.type if field else tool.others):
+                found[token] = found.get(token, NO_LIMITS) & limits
+    return found
 
 
 def may_be(found: ValueType, type_: ValueType) -> bool:

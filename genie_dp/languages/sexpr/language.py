@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import base
 from genie_dp.languages.base import DecodingGrammar, ProgramComparison
+from genie_dp.languages.limits import Limits
 from genie_dp.languages.sexpr import canonical as forms
 from genie_dp.languages.sexpr import literals, structure
 from genie_dp.languages.sexpr.ast import Expression, SlotType, name_of, parse_type, placeholder_type
@@ -180,6 +181,10 @@ class SExpressions:
     def fills(self, program: Any, library: Any) -> Iterable[tuple[str, str, str]]:
         """Yield nothing: nodes have no parameters with types."""
         return ()
+
+    def limits(self, program: str, library: Any) -> Mapping[str, Limits]:
+        """Return nothing: declarations restrict no values."""
+        return {}
 
     # --------------------------------------------------------- what those who act on it take
 

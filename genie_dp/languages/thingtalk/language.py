@@ -10,6 +10,7 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import base
 from genie_dp.languages.base import DecodingGrammar, Literal, ProgramComparison
 from genie_dp.languages.library import Parameter, Signature, Signatures
+from genie_dp.languages.limits import Limits
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk import (
     canonical,
@@ -226,6 +227,10 @@ class ThingTalk:
         from genie_dp.languages.thingtalk.placeholders import fills
 
         return fills(library, program)
+
+    def limits(self, program: str, library: Any) -> Mapping[str, Limits]:
+        """Return nothing: skills restrict no values beside their type."""
+        return {}
 
     # --------------------------------------------------------- what those who act on it take
 

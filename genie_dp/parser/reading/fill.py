@@ -10,6 +10,7 @@ from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
 from genie_dp.languages.types import Entity, is_slot, slot_stem
+from genie_dp.parser.reading.glued import Glued
 from genie_dp.parser.reading.reading import ReadValue
 from genie_dp.skills.words import tokenize
 
@@ -119,11 +120,30 @@ class EntityNames:
             yield from islice(product(*apart), _MOST_TOGETHER)
         yield from ((link,) for link in self.links(tokens))
 
+    def apart(
+        self, tokens: Sequence[str], glued: Glued, *, sign: bool = False
+    ) -> tuple[tuple[str, ...], frozenset[int]]:
+        """Return a sentence with the names that are glued into words apart, and their places.
+
+        With `sign` there is `~` where they were glued.
+        """
+        return glued.apart(tokens, self._exact, sign=sign)
+
+    def _exact(self, tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
+        """Yield the places of names, a caller's own included, without slips."""
+        for name in {
+            tuple(tokenize(value.lower())) for values in self.own.values() for value in values
+        }:
+            for start in range(len(tokens) - len(name) + 1):
+                if name and tuple(tokens[start : start + len(name)]) == name:
+                    yield start, start + len(name)
+        yield from (place for place, _ in self._listed(tokens))
+
     def _owned(self, tokens: Sequence[str]) -> dict[tuple[int, int], list[str]]:
         """Return the places of a caller's own names, and the kinds that have them."""
         own: dict[tuple[int, int], list[str]] = {}
         for kind, values in self.own.items():
-            for name in {tuple(tokenize(value.casefold())) for value in values} - {()}:
+            for name in {tuple(tokenize(value.lower())) for value in values} - {()}:
                 for start in range(len(tokens) - len(name) + 1):
                     place = start, start + len(name)
                     kinds = own.get(place, [])
@@ -144,7 +164,7 @@ class EntityNames:
         if not self._by_first_word:
             for listed in self.library.value_lists.values():
                 for value in listed.values:
-                    if name := tuple(tokenize(value.casefold())):
+                    if name := tuple(tokenize(value.lower())):
                         lists = self._by_first_word.setdefault(name[0], {}).setdefault(name, [])
                         lists.append(listed.name)
         for start, token in enumerate(tokens):

@@ -5,7 +5,7 @@ reader does, its habits included.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
@@ -21,10 +21,11 @@ from genie_dp.languages.thingtalk.placeholders import constant
 from genie_dp.languages.types import is_slot
 from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.locale import LOCALE, Locale
+from genie_dp.parser.reading.glued import NOT_GLUED, Glued, as_read
 from genie_dp.parser.reading.phrases import Phrases, learn
 from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, Reading, ReadValue
 from genie_dp.records import Example, Slot
-from genie_dp.skills.words import tokenize
+from genie_dp.skills.words import GLUE, tokenize
 
 # With six places behind the point it has 27 of the 28 digits of a context.
 _MOST = Decimal(10) ** 21
@@ -100,6 +101,7 @@ class Preparer:
         locale: what the rows leave unsaid.
         fixed: constants, in token form, that stand in programs without being said: the 30 degrees
             of "hot". See `fixed_constants`.
+        glued: what words have beside values.
         counts: rows by what became of them.
     """
 
@@ -109,6 +111,7 @@ class Preparer:
     now: datetime
     locale: Locale = LOCALE
     fixed: frozenset[str] = frozenset()
+    glued: Glued = NOT_GLUED
     most: int = 24
     counts: Counter[str] = field(default_factory=Counter)
     _keys: frozenset[object] = field(init=False)
@@ -117,6 +120,7 @@ class Preparer:
     def __post_init__(self) -> None:
         """Tell constants by what they mean."""
         self._keys = frozenset(map(self.key_of, self.fixed))
+        self.glued = replace(self.glued, linking=self.locale.words.linking)
         self._canonical = ByOutline(self.language, self._make_canonical)
 
     def key_of(self, constant: str) -> object:
@@ -137,7 +141,8 @@ class Preparer:
             else:
                 reading, places = agreement
                 try:
-                    result = Prepared(self._make_row(row, reading, places), reading.doubt)
+                    made = self._with_words_apart(self._make_row(row, reading, places))
+                    result = Prepared(made, reading.doubt)
                 except GenieError as error:
                     result = Left(row, "not a program", error.problems[0].message)
         self.counts["prepared" if isinstance(result, Prepared) else result.reason] += 1
@@ -204,12 +209,50 @@ class Preparer:
             slots.setdefault(token, slot)
         return replace(row, utterance=utterance, program=text, slots=slots)
 
+    def _with_words_apart(self, row: Example) -> Example:
+        """Return a row whose values, if they are glued to words, are words of their own."""
+        is_glued = f" {GLUE} " in row.utterance and row.source not in TYPED
+        if not is_glued and not self.glued:
+            return row
+        texts = texts_in(row.program, self.language)
+        tokens = tuple(row.utterance.split(" "))
+        if is_glued:
+            tokens = as_read(tokens, frozenset(word for text in texts for word in text))
+        tokens, _ = self.glued.apart(tokens, lambda found: _places_of(texts, found))
+        return replace(row, utterance=" ".join(tokens))
+
     def _make_canonical(self, program: str) -> tuple[str, tuple[tuple[str, Slot], ...]]:
         """Return the canonical form, and what its placeholders fill."""
         tree = self.language.canonical(self.language.from_tokens(program), self.library)
         fills = self.language.fills(tree, self.library)
         slots = tuple((token, Slot(type_, parameter)) for token, type_, parameter in fills)
         return self.language.tokens(tree, self.library), slots
+
+
+TYPED = frozenset(("human", "private"))
+"""Sources of rows whose sentences people typed: `~` is a sign there, and joins nothing."""
+
+
+def texts_in(program: str, language: Language) -> tuple[tuple[str, ...], ...]:
+    """Return the words of texts and names of a program in token form, but for placeholders."""
+    tokens = program.split(" ")
+    found = []
+    for literal in language.literals(tokens):
+        if literal.is_text:
+            words = tokens[literal.start + 1 : literal.end]
+            words = words[: words.index('"')] if '"' in words else words
+            found.append(tuple(words))
+    return tuple(text for text in found if text and not any(map(is_slot, text)))
+
+
+def _places_of(
+    texts: Iterable[tuple[str, ...]], tokens: Sequence[str]
+) -> Iterator[tuple[int, int]]:
+    """Yield from where to where tokens are one of some texts."""
+    for text in texts:
+        for start in range(len(tokens) - len(text) + 1):
+            if tuple(tokens[start : start + len(text)]) == text:
+                yield start, start + len(text)
 
 
 def fixed_constants(rows: Iterable[Example], language: Language) -> frozenset[str]:

@@ -4,7 +4,7 @@ Numbers, dates and addresses are read by the parser's reader. Names and free tex
 lists of the skills tell which are likely.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 
@@ -14,8 +14,10 @@ from genie_dp.languages.types import Entity, slot_stem, slot_type
 from genie_dp.locale import LOCALE, Locale, Words
 from genie_dp.parser.evidence import content_words
 from genie_dp.parser.reading.fill import EntityNames, fill
+from genie_dp.parser.reading.glued import Glued
 from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, ReadValue
+from genie_dp.skills.words import GLUE
 from genie_dp.synthesis.chart import Tokens
 from genie_dp.synthesis.spoken import NameOrText, ReadValues, SaidValue
 
@@ -96,6 +98,13 @@ class SaidValues:
         links = self.names.links(tokens)
         return [(link.start, link.end, str(slot_stem(Entity(link.kind)))) for link in links]
 
+    def apart(self, tokens: Tokens, words: Collection[str]) -> Tokens:
+        """Return a sentence with names that are glued to some words apart, `~` between them."""
+        elided = frozenset(f"{word}'" for word in self._locale.words.elided)
+        parts = frozenset(filter(str.isalpha, words)) if GLUE in words else frozenset[str]()
+        glued = Glued(parts | elided, parts, self._locale.words.linking)
+        return self.names.apart(tokens, glued, sign=True)[0]
+
     def content_words(self, words: Sequence[str]) -> Sequence[str]:
         """Return the words that say what is wanted, without values and function words."""
         return content_words(words, (), self._locale.words)
@@ -139,7 +148,11 @@ class SaidValues:
 @lru_cache(maxsize=65536)
 def _shape(words: Tokens, known: Words) -> int | None:
     """Return how many of its ends are words such as "to" that say nothing; None of no value."""
-    if '"' in words or not any(character.isalnum() for word in words for character in word):
+    if (
+        '"' in words
+        or GLUE in words
+        or not any(character.isalnum() for word in words for character in word)
+    ):
         return None
     first, last = words[0], words[-1]
     empty = known.function_words

@@ -78,6 +78,9 @@ _LEAVES = [
     {"type": "string", "x-entity": "room"},
     {"type": "number", "exclusiveMinimum": 0},
     {"type": "integer", "minimum": -3, "maximum": 9},
+    {"type": "number", "multipleOf": 0.5, "exclusiveMaximum": 9},
+    {"type": "string", "minLength": 4, "maxLength": 9},
+    {"type": "string", "pattern": "^[A-Z]+( [a-z]+)?$"},
     {"type": "boolean"},
     {"enum": ["on", "very hot", "2", 3, True, "NUMBER_0"]},
     {"type": ["integer", "null"]},
@@ -146,7 +149,7 @@ def value_of(type_, rng):
         case "null":
             return ast.Flag(None)
         case "number":
-            return ast.Number(Decimal(rng.randint(1, 9)))
+            return ast.Number(Decimal(rng.randint(1, 8)))
         case _:
             return text_of(type_, rng)
 
@@ -165,6 +168,8 @@ def text_of(type_, rng):
             return rng.choice([name, ast.Slot("EMAIL_ADDRESS_0")])
         case "Entity(room)":
             return ast.Name(" ".join(rng.choices(WORDS, k=2)), "room")
+    if type_.limits.is_of_texts:
+        return ast.Text(rng.choice(["blue", "red blue"]))
     return ast.Text(" ".join(rng.choices(WORDS, k=rng.randint(1, 3))))
 
 

@@ -1,10 +1,13 @@
 """What people say for values: which words may be a name or a text, and how likely."""
 
+import json
 from datetime import datetime
 
 import pytest
 
 from genie_dp.languages import get_language
+from genie_dp.languages.calls.library import read_tools
+from genie_dp.locale import locale_from
 from genie_dp.parser.reading.said import SaidValues, said_values
 from genie_dp.skills.model import SkillLibrary, SkillValues
 from genie_dp.synthesis.spoken import SaidValue
@@ -75,3 +78,19 @@ def test_a_program_is_filled_and_placeholders_without_value_stay(said):
 
 def test_a_language_without_values_has_no_reader():
     assert said_values(get_language("sexpr"), None, now=datetime(2026, 11, 25)) is None
+
+
+def test_names_in_words_are_apart_where_templates_glue_words_together():
+    tool = {"name": "f", "parameters": {"properties": {"a": {"type": "string", "x-entity": "r"}}}}
+    library = read_tools({"tools.json": json.dumps({"tools": [tool]})})
+    said = SaidValues(
+        get_language("calls"),
+        library,
+        now=datetime(2026, 11, 25),
+        names={"r": ["Bad"]},
+        locale=locale_from("fr"),
+    )
+    words = {"~", "licht", "bitte"}
+    assert said.apart(("badlicht", "l'bad"), words) == ("bad", "~", "licht", "l", "'", "bad")
+    assert said.apart(("badlicht",), words - {"~"}) == ("badlicht",)
+    assert said.as_value("GENERIC_ENTITY_r", ("bad", "~")) is None

@@ -1,0 +1,70 @@
+"""Texts in languages of which no lists of values are shipped.
+
+A parser copies texts that it has never seen if its rows have many of them. So these are words of
+the language's file, as they stand in its everyday sentences, and words that only look like some.
+"""
+
+from collections import defaultdict
+from functools import lru_cache
+from random import Random
+
+from genie_dp.augment.values import ValueList, value_list
+from genie_dp.locale import Words, sentences_of
+from genie_dp.rng import stream
+
+_TEXTS = 6_000
+_MOST_WORDS = 6
+_SAID = 0.35  # share of texts that are words of a sentence; the others are made word by word
+_INVENTED = 0.7  # share of the words of these that no language has
+_SHORTEST, _LONGEST = 3, 12  # letters of such a word
+_ORDER = 3  # letters that tell the next one
+
+
+@lru_cache(maxsize=16)
+def made_texts(words: Words) -> ValueList:
+    """Return texts, none twice; the same for the same words.
+
+    >>> from genie_dp.locale import words_of
+    >>> texts = made_texts(words_of("de"))
+    >>> len(texts) > 4000, max(len(text.split()) for text in texts.texts)
+    (True, 6)
+    """
+    rng = stream(0, "made texts")
+    sentences = [s.split() for pattern in words.everyday for s in sentences_of(pattern)]
+    known = sorted({word for s in sentences for word in s} | words.verbs | words.function_words)
+    known = [word for word in known if word.isalpha()]
+    if not known:
+        return value_list("made", "", ())
+    following = _letters_after(known)
+    texts: list[str] = []
+    for _ in range(_TEXTS):
+        if sentences and rng.random() < _SAID:
+            sentence = sentences[int(rng.random() * len(sentences))]
+            size = 1 + int(rng.random() * min(_MOST_WORDS, len(sentence)))
+            start = int(rng.random() * (len(sentence) - size + 1))
+            texts.append(" ".join(sentence[start : start + size]))
+            continue
+        said = [
+            _invented(following, rng) if rng.random() < _INVENTED else rng.choice(known)
+            for _ in range(1 + int(rng.random() * 4))
+        ]
+        texts.append(" ".join(said))
+    return value_list("made", "", texts)
+
+
+def _letters_after(words: list[str]) -> dict[str, list[str]]:
+    """Return some letters of words -> the letters that stand behind them; "" is the end."""
+    following: dict[str, list[str]] = defaultdict(list)
+    for word in words:
+        for place in range(len(word) + 1):
+            following[word[max(0, place - _ORDER) : place]].append(word[place : place + 1])
+    return following
+
+
+def _invented(following: dict[str, list[str]], rng: Random) -> str:
+    while True:
+        word = ""
+        while len(word) < _LONGEST and (letter := rng.choice(following[word[-_ORDER:]])):
+            word += letter
+        if len(word) >= _SHORTEST:
+            return word
