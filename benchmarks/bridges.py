@@ -36,6 +36,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+import bridges_speed
+import bridges_tools
+
 import genie_dp as gd
 from genie_dp.languages import get_language
 from genie_dp.skills.words import tokenize
@@ -720,6 +723,23 @@ def main() -> None:
     asking.add_argument("--locale", default="en")
     asking.add_argument("--beside", action="append", default=[], metavar="SOURCE")
     asking.set_defaults(run=answers)
+    calling = commands.add_parser("tools")
+    calling.add_argument("--data", default=str(bridges_tools.SHARED), help="where tools/ lies")
+    calling.add_argument("--work", default="build/bridges", help="libraries and parsers")
+    calling.add_argument("--only", action="append", help="sets whose names begin so")
+    calling.add_argument("--examples", action="store_true", help="without and with examples")
+    calling.add_argument("--parts", type=int, default=2, help="libraries of each suite of BFCL")
+    calling.add_argument("--size", type=int, default=6000, help="rows that are synthesized")
+    calling.add_argument("--steps", type=int, default=800, help="of training")
+    calling.add_argument("--seed", type=int, default=1)
+    calling.add_argument("--show", type=int, default=0, help="requests not answered that are shown")
+    calling.set_defaults(run=bridges_tools.tools)
+    making = commands.add_parser("speed")
+    making.add_argument("--data", default=str(bridges_tools.SHARED), help="the shared data")
+    making.add_argument("--only", nargs=1, help="one of the libraries")
+    making.add_argument("--size", type=int, default=100_000, help="rows of Home Assistant")
+    making.add_argument("--few", type=int, default=40, help="rows of each server")
+    making.set_defaults(run=bridges_speed.speed)
     arguments = parser.parse_args()
     arguments.run(arguments)
 
