@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from measure import ROOT, cost_of
+from measure import ROOT
 from parser_runs import genie
 
 import genie_dp as gd
@@ -153,7 +153,9 @@ class ExampleTemplates:
                 if value != ""
             )
             parts.append(f"{_key(call['name'])}({arguments})")
-        body = (" => " if any("= $" in p and re.search(r"= \$\d", p) for p in parts) else " & ").join(parts)
+        body = (
+            " => " if any("= $" in p and re.search(r"= \$\d", p) for p in parts) else " & "
+        ).join(parts)
         try:
             self.language.fragment(body, {}, self.library, whole=True)
         except GenieError:
@@ -353,28 +355,39 @@ class Tally:
         """Return a row of the table."""
         of = self.counts
         total = max(1, of["requests"])
-        keys = ("names", "right", "refused", "wrong", "nearest")
+        keys = ("names", "right", "refused", "wrong", "first names", "first")
         shown = (f"{of[key]} ({100 * of[key] / total:.0f} %)" for key in keys)
         return f"| {name} | {of['functions']} | {of['requests']} | {' | '.join(shown)} |"
 
 
 HEADER = (
-    "| set | functions | requests | names | names and arguments | refused | wrong | nearest | CPU |\n"
-    "|---|---|---|---|---|---|---|---|---|"
+    "| set | functions | requests | names | names and arguments | refused | wrong "
+    "| first: names | first: all | CPU s |\n"
+    "|---|---|---|---|---|---|---|---|---|---|"
 )
 
 
 def judged(reply: Reply, row: Json, matcher: CallMatcher) -> tuple[str, ...]:
-    """Return what is to be counted of a reply: its verdict, and whether the names are right."""
+    """Return what is to be counted of a reply.
+
+    Its verdict; whether the functions are right, which a question for what is missing tells, too;
+    and whether the first program is right, be it refused or not.
+    """
     expected = Counter(call["name"] for call in row["calls"])
     first = reply.answers[0].calls if reply.answers else None
     has_names = first is not None and Counter(c["name"] for c in first) == expected
-    nearest = ("nearest",) if has_names and expected else ()
-    if reply.refused is not None:
-        is_asked = reply.refused == MISSING_INPUT
-        return ("refused", *(("names",) if is_asked and has_names else ()), *nearest)
-    is_right = first is not None and bool(expected) and matcher.is_right(first, row["calls"])
-    return ("right" if is_right else "wrong", *(("names",) if has_names else ()), *nearest)
+    is_right = first is not None and has_names and matcher.is_right(first, row["calls"])
+    is_refused = reply.refused is not None
+    is_told = has_names and reply.refused in (None, MISSING_INPUT)
+    found = {
+        "refused": is_refused,
+        "right": is_right and not is_refused,
+        "wrong": not is_right and not is_refused,
+        "names": is_told and bool(expected),
+        "first names": has_names and bool(expected),
+        "first": is_right and bool(expected),
+    }
+    return tuple(name for name, is_so in found.items() if is_so)
 
 
 def asked(
@@ -387,7 +400,7 @@ def asked(
         reply = parser(row["utterance"])
         verdicts = judged(reply, row, matcher)
         counts.update(verdicts)
-        if verdicts[0] != "right" and shown:
+        if "right" not in verdicts and shown:
             shown -= 1
             answer = reply.answers[0].code if reply.answers else "nothing"
             why = reply.refused or "wrong"
