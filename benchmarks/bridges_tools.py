@@ -137,14 +137,15 @@ class ExampleTemplates:
 
     def text(self, rows: Iterable[Json]) -> str:
         """Return the text of a file of templates; what is not well-typed is left out."""
-        lines = (self.template(row["utterance"], row["calls"]) for row in rows)
+        asked = [one for row in rows for one in ((row["utterance"], row["calls"]), *_clauses(row))]
+        lines = (self.template(said, calls) for said, calls in asked)
         return "".join(f"{line}\n" for line in dict.fromkeys(lines) if line)
 
     def template(self, utterance: str, calls: Sequence[Json]) -> str:
         """Return a template; "" where its calls are not well-typed."""
-        self.words, self.names = list(tokenize(utterance)), 0
+        self.words, self.names = list(tokenize(utterance)), dict[tuple[str, ...], str]()
         steps = {call.get("label"): number for number, call in enumerate(calls, 1)}
-        parts = []
+        parts, is_nested = [], False
         for call in calls:
             given = _chosen(call["arguments"]) if self.several else call["arguments"]
             arguments = ", ".join(
@@ -153,16 +154,15 @@ class ExampleTemplates:
                 if value != ""
             )
             parts.append(f"{_key(call['name'])}({arguments})")
-        body = (
-            " => " if any("= $" in p and re.search(r"= \$\d", p) for p in parts) else " & "
-        ).join(parts)
+            is_nested = is_nested or re.search(r"\$\d", arguments) is not None
+        body = (" => " if is_nested else " & ").join(parts)
         try:
             self.language.fragment(body, {}, self.library, whole=True)
         except GenieError:
             return ""
-        while self.words and self.words[-1] in (".", "?", "!"):
-            self.words.pop()
-        return f"COMMAND := '{' '.join(map(_quoted, self.words))}' -> {body};"
+        said = re.sub(r"(?<!\S)(['\"]) (\$v\d+) \1(?!\S)", r"\2", " ".join(self.words))
+        said = " ".join(map(_quoted, said.rstrip(" .?!").split()))
+        return f"COMMAND := '{said}' -> {body};"
 
     def value(self, value: Any, steps: Mapping[Any, int]) -> str:
         """Return a value of a body, a placeholder where the words have it."""
@@ -183,15 +183,25 @@ class ExampleTemplates:
         if isinstance(value, str):
             said = tokenize(value)
         else:
-            number = next((w for w in self.words if _number(w) == float(value)), None)
-            said = (number,) if number else ()
+            number = next((w for w in self.words if _number(w) == float(value)), str(value))
+            said = (number,)
         for place in range(len(self.words) - len(said) + 1 if said else 0):
             if tuple(self.words[place : place + len(said)]) == said:
-                self.names += 1
-                name = f"$v{self.names}"
+                self.names[said] = name = f"$v{len(self.names) + 1}"
                 self.words[place : place + len(said)] = [name]
                 return name
-        return ""
+        return self.names.get(said, "")
+
+
+def _clauses(row: Json) -> Iterator[tuple[str, list[Json]]]:
+    """Yield the parts of a request with their calls, where there are as many and none waits."""
+    parts = re.split(r"[.?!](?=\s|$)|,? (?:and )?(?:then|finally|after that)\b,?", row["utterance"])
+    parts = [re.sub(r"^\W*(?:then|finally|after that|next),? ", "", p, flags=re.I) for p in parts]
+    parts = [part for part in parts if re.search(r"\w", part)]
+    if 1 < len(parts) == len(row["calls"]):
+        for part, call in zip(parts, row["calls"], strict=True):
+            if not re.search(r"\$\w+\.", json.dumps(call)):
+                yield part, [call]
 
 
 def _chosen(arguments: Json) -> Json:
@@ -249,15 +259,27 @@ def trained(settings: Settings, one: FunctionSet, examples: Sequence[Json]) -> t
     seed = ["--seed", str(settings.seed)]
     pairs, rows = folder / "pairs.jsonl", folder / "rows.jsonl"
     skills = ["--language", "calls", "--skills", str(folder / "tools.json")]
-    for command in (
+    commands: list[list[Any]] = [
         ["synthesize", *skills, *grammar, "--size", settings.size,
          "--max-depth", 3, *seed, "--output", pairs],
         ["augment", pairs, *skills, "--general", 0.7, "--quoted", 0.02, *seed, "--output", rows],
         ["train", rows, *skills, "--steps", settings.steps, *seed, "--output", parser],
-    ):  # fmt: skip
+    ]  # fmt: skip
+    for command in commands:
         seconds += genie([*map(str, command)])
+        if command[0] == "synthesize" and examples:
+            mark_examples(pairs)
     spent.write_text(json.dumps(seconds))
     return parser, seconds
+
+
+def mark_examples(pairs: Path) -> None:
+    """Let the rows of examples be sentences of people, which get values more often."""
+    rows = read_lines(pairs)
+    for row in rows:
+        if row["derivation"][0].startswith("examples."):
+            row["source"] = "paraphrase"
+    pairs.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
 
 
 # ----------------------------------------------------------------------------------- calls
@@ -409,28 +431,41 @@ def asked(
     return Tally(counts)
 
 
+def ways_of(
+    settings: Settings, one: FunctionSet, foreign: Sequence[Json], *, examples: bool
+) -> Iterator[tuple[str, Path, Sequence[Json], float]]:
+    """Yield how a set is asked: a name, the folder of a parser, requests, CPU seconds."""
+    folder, seconds = trained(settings, one, ())
+    yield "", folder, one.rows, seconds
+    yield ", foreign", folder, foreign, seconds
+    given, others = split_examples(one.rows)
+    if given and examples:
+        yield ", the others", folder, others, seconds
+        folder, seconds = trained(settings, one, given)
+        yield f", {len(given)} examples", folder, others, seconds
+        yield f", {len(given)} examples, foreign", folder, foreign, seconds
+
+
 def tools(arguments: argparse.Namespace) -> None:
     """Print how parsers of function sets answer, set by set and in all."""
     settings = Settings(
         Path(arguments.work).resolve(), arguments.size, arguments.steps, arguments.seed
     )
     folder = Path(arguments.data) / "tools"
-    irrelevant = read_lines(folder / "bfcl.irrelevance.jsonl")
+    foreign = {
+        is_bfcl: read_lines(folder / name)
+        for is_bfcl, name in (
+            (False, "bfcl.irrelevance.jsonl"),
+            (True, "toolalpaca.simulated.jsonl"),
+        )
+    }
     totals: dict[str, Tally] = {}
     print(HEADER)
     for one in function_sets(folder, arguments.parts):
         if not any(one.name.startswith(name) for name in arguments.only or ("",)):
             continue
-        examples, others = split_examples(one.rows)
-        ways = [("", (), one.rows)]
-        if not one.several:
-            ways.append((", irrelevant", (), irrelevant))
-        if examples and arguments.examples:
-            number = f", {len(examples)} examples"
-            ways += [(", the others", (), others), (number, examples, others)]
-            ways.append((f"{number}, irrelevant", examples, irrelevant))
-        for said, given, rows in ways:
-            parser_folder, seconds = trained(settings, one, given)
+        ways = ways_of(settings, one, foreign[one.several], examples=arguments.examples)
+        for said, parser_folder, rows, seconds in ways:
             library = gd.load_library(parser_folder.parent / "tools.json")
             parser = gd.Parser.from_pretrained(parser_folder)
             found = asked(parser, one, rows, library, arguments.show)

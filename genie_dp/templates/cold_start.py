@@ -296,6 +296,8 @@ def label_of(name: str) -> str:
     found = [words.ABBREVIATIONS.get(word, word) for word in found]
     while len(found) > 1 and found[-1] in words.DROPPED_ENDS:
         found.pop()
+    while len(found) > 1 and found[0] in words.DROPPED_STARTS:
+        found = found[1:]
     joined = " ".join(found)
     return words.LABELS.get(joined, joined)
 
@@ -407,6 +409,7 @@ def first_sentence(description: str) -> list[str]:
     text = _SENTENCE.split(text, maxsplit=1)[0]
     text = _FROM_ONE.sub("", _LEADS.sub("", text.lower().strip()))
     text = re.sub(r"\b(?:a|the) (?:given )?(?:list|array) of ", "", text)
+    text = re.sub(r"\b(?:the|a) user['’]s\b", "my", text)
     found = re.findall(r"[^\s\"“”‘’]+", text)
     return [word.strip("'.,") for word in found if word.strip("'.,")]
 
@@ -596,6 +599,9 @@ def other_phrase(text: str, part: _Part) -> str:
 
     What number a unit counts follows from the description.
     """
+    label = label_of(part.path[-1])
+    if is_id(part) and not text.startswith(("from ", "to ")):
+        return f"with {label} id {part.mark}" if label != "id" else f"with id {part.mark}"
     for pattern, other in words.OTHER_PHRASES:
         changed, number = pattern.subn(other, text)
         if number:
@@ -604,6 +610,11 @@ def other_phrase(text: str, part: _Part) -> str:
     unit = _UNIT.search(part.field.description) if part.type.sort == "number" else None
     is_last = text.endswith(part.mark)
     return f"{text} {(unit[1] or unit[2]).lower()}" if unit and is_last else text
+
+
+def is_id(part: _Part) -> bool:
+    """Tell whether a part is a number or a text by which programs know something."""
+    return words_of(part.path[-1]).split()[-1:] == ["id"] and not part.is_list
 
 
 _UNIT = re.compile(rf"\bin (?:the )?({words.UNITS})\b|\((?:in )?({words.UNITS})\)", re.IGNORECASE)
@@ -825,7 +836,8 @@ class _Writer:
         """Yield the templates of a wording in another order: "find 5 italian restaurants"."""
         optional = [bundle[0] for bundle in bundles if len(bundle) == 1]
         must = [p for p in parts if p.is_required and p.name not in wording.parts]
-        first = _values_first(wording, [*must, *optional])
+        spoken = [p for p in parts if p.name in wording.parts]
+        first = _values_first(wording, [*must, *optional], spoken)
         spoken = [p for p in parts if p.name in first.parts]
         waiting = [p for p in must if p.name not in first.parts][::-1]
         group = [bundle for bundle in bundles if bundle[0].name not in first.parts]
@@ -974,14 +986,19 @@ def _openings(wording: _Wording, *, is_first: bool) -> Iterator[tuple[str, Seque
             yield "QUESTION", (f"what {be}",)
 
 
-def _values_first(wording: _Wording, parts: Sequence[_Part]) -> _Wording:
+def _values_first(wording: _Wording, parts: Sequence[_Part], spoken: Sequence[_Part]) -> _Wording:
     """Return a wording with values before its noun: "find $limit $category recipes".
 
     Args:
         wording: such as "find the recipes".
         parts: what it does not say, of which some may be missing.
+        spoken: what it says; what has an id is told by it: "the dashboard with id $id".
     """
     first = _Wording(wording.verb, list(wording.rest), wording.origin, set(wording.parts))
+    for part in spoken:
+        if is_id(part) and part.mark in first.rest:
+            place = first.rest.index(part.mark)
+            first.rest[place:place] = ["with", "id"]
     end = _until_preposition(first.rest)
     noun = [word for word in first.rest[:end] if word not in words.DETERMINERS]
     if not noun or any(word.startswith("$") for word in noun):

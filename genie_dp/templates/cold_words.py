@@ -146,7 +146,8 @@ VAGUE = _words(
     """specific specified given particular provided certain single existing multiple various
     one more simple valid supplied"""
 )
-DROPPED_ENDS = _words("id ids name path uuid guid input string absolute relative full")
+DROPPED_ENDS = _words("id ids name path uuid guid input absolute relative full")
+DROPPED_STARTS = _words("extra param arg argument intent opt p")
 # Which of these phrases are not for numbers: "with a time of 5".
 NOT_OF_NUMBERS = _words("time day date when duration period month")
 NAMING_ENDS = _words("id index code")
