@@ -277,13 +277,15 @@ class _Wording:
         verb: its verb, in the infinitive.
         rest: the words after it; parts stand there as "$name".
         parts: the names of these.
-        origin: "name" or "description"; "space" if the name alone is a verb.
+        is_spare: whether it is for want of others alone.
+        origin: "name" or "description"; of names "space" for a verb alone, "noun" for no verb.
     """
 
     verb: str
     rest: list[str]
     origin: str
     parts: set[str] = field(default_factory=set)
+    is_spare: bool = False
 
 
 def label_of(name: str) -> str:
@@ -348,11 +350,11 @@ def wording_of_name(name: str, prefix: str) -> _Wording | None:
             break
     if not rest and spaces:
         return _Wording(verb, _with_article(verb, spaces[-1].split()), "space")
-    return _Wording(verb, _with_article(verb, rest), "name")
+    return _Wording(verb or "get", _with_article(verb, rest), "name" if verb else "noun")
 
 
 def _split_name(found: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the verb and the other words of a name; "get" where it has none."""
+    """Return the verb and the other words of a name; "" where it has none."""
     *others, last = found
     ending = words.DOERS.get(last, last)
     is_sure = found[0] in words.SURE_VERBS or (verb_of(found[0]) and not others)
@@ -365,7 +367,7 @@ def _split_name(found: Sequence[str]) -> tuple[str, list[str]]:
     for place, word in enumerate(found[1:-1], 1):  # after what a whole server is called
         if word in words.SURE_VERBS and place <= 2:
             return word, list(found[place + 1 :])
-    return ("convert" if found[1:-1] == ["to"] else "get"), list(found)
+    return ("convert" if found[1:-1] == ["to"] else ""), list(found)
 
 
 def _with_article(verb: str, noun: Sequence[str]) -> list[str]:
@@ -574,7 +576,7 @@ def phrase_of(part: _Part, verb: str) -> str:
     return (
         _of_type(label, type_, value)
         or (None if is_amount else _of_label(label, value, verb))
-        or (f"with {english.plural(label)} of {value}" if part.is_number and part.is_list else None)
+        or (_of_numbers(label, value) if part.is_number and part.is_list else None)
         or (_of_number(label, value) if part.is_number and not is_name else None)
         or (f"in the {value}" if _kind(type_) in words.PLACES else None)
         or (_of_moment(label, value) if type_.sort == "text" else None)
@@ -601,7 +603,8 @@ def other_phrase(text: str, part: _Part) -> str:
     """
     label = label_of(part.path[-1])
     if is_id(part) and not text.startswith(("from ", "to ")):
-        return f"with {label} id {part.mark}" if label != "id" else f"with id {part.mark}"
+        is_bare = label == "id" or "the id" in text
+        return f"with id {part.mark}" if is_bare else f"with {label} id {part.mark}"
     for pattern, other in words.OTHER_PHRASES:
         changed, number = pattern.subn(other, text)
         if number:
@@ -656,6 +659,11 @@ def _of_label(label: str, value: str, verb: str) -> str | None:
         return f"called {value}" if verb in words.MAKING_VERBS else f"named {value}"
     pattern = words.PHRASES.get(label)
     return pattern.replace("#", value) if pattern else None
+
+
+def _of_numbers(label: str, value: str) -> str:
+    is_bare = english.singular(label) in ("number", "value")
+    return f"of {value}" if is_bare else f"with {english.plural(label)} of {value}"
 
 
 def _of_number(label: str, value: str) -> str:
@@ -755,15 +763,16 @@ class _Writer:
                        "templates", "left out")  # fmt: skip
             return []
         lines: list[str] = []
-        for number, wording in enumerate(wordings):
-            lines += self._templates(tool, wording, parts, place, with_optional=number == 0)
+        for wording in wordings:
+            if not wording.is_spare or not lines:
+                lines += self._templates(tool, wording, parts, place, with_optional=not lines)
         if not lines:
             self._note(place, (), "its words are those of another tool: write its templates",
                        "left out")  # fmt: skip
             return []
         self.said.add(tool.name)
         shown = "; ".join(" ".join([w.verb, *w.rest]).replace("${", "$").replace("}", "")
-                          for w in wordings)  # fmt: skip
+                          for w in wordings if not w.is_spare)  # fmt: skip
         self._note(place, (), f"asked for as: {shown}", "guess")
         for part in parts:
             if part.name not in wordings[0].parts:
@@ -780,11 +789,12 @@ class _Writer:
         by_name = wording_of_name(tool.name, self.prefix)
         verb = by_name.verb if by_name else "get" if tool.is_query else ""
         by_description = wording_of_description(tool, parts, verb)
+        if by_name is not None and by_description is not None:
+            is_got = by_description.verb in words.GETTING_VERBS | words.RECKONING_VERBS
+            is_needed = by_name.origin == "name" or (by_name.origin == "noun" and is_got)
+            by_name.is_spare = not is_needed or not by_name.rest or _says_little(by_name)
         if by_name is not None:
             _merge_object(by_name, parts)
-        if by_description is not None and by_name is not None:
-            is_needed = by_name.origin == "name" and not _says_little(by_name)
-            by_name = by_name if is_needed else None
         for wording in (by_description, by_name):
             if wording is not None:
                 _merge_numbered(wording, parts)
@@ -906,6 +916,8 @@ class _Writer:
         thing = [word for word in wording.rest if word not in words.DETERMINERS]
         if wording.verb in words.SETTING_VERBS and label_of(part.path[-1]) == " ".join(thing):
             text = f"to ${{{part.name}}}"
+        if is_id(part) and label_of(part.path[-1]) == " ".join(thing):
+            text = f"with the id {part.mark}"
         start = text.partition("${")[0].strip()
         is_again = start in before and f"{start} ${{" in " ".join(wording.rest)
         if start != "with" and (start in used or is_again):
@@ -1075,8 +1087,8 @@ def _merge_numbered(wording: _Wording, parts: Sequence[_Part]) -> None:
         is_count = all(part.is_number for part in waiting)
         said = ["with", *english.plural(stem).split()] if is_count else ["between"]
     for place, part in enumerate(waiting):
-        between = ["and"] if place == len(waiting) - 1 else [","]
-        said += [*(between if place else ()), part.mark]
+        left = len(waiting) - 1 - place
+        said += [f"{part.mark}," if left > 1 else part.mark, *(["and"] if left == 1 else ())]
     wording.rest += said
     wording.parts |= {part.name for part in waiting}
 

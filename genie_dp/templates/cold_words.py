@@ -35,7 +35,7 @@ VERBS = (
         verify heat cool warm cook brew water feed charge ride drive rent hire call dial whisper
         increment decrement calibrate clip blur crop invert adjust empty fill wipe
         organize aggregate indicate mix blend spin toss lookup forecast
-        standardize authenticate reverse block demote enroll confirm complete"""
+        ship deliver standardize authenticate reverse block demote enroll confirm complete"""
     )
 ) - _words("file page name light message heart ring google text mail note load stage star count")
 # Those that are verbs wherever they stand in a name.
