@@ -3,6 +3,8 @@
     python benchmarks/bridges.py exactness SOURCE --locale en --tests tests.en.jsonl
     python benchmarks/bridges.py exactness SOURCE --locale de --samples 10000 --synthesized 10000
     python benchmarks/bridges.py answers PARSER --tests tests.en.jsonl --beside SOURCE
+    python benchmarks/bridges.py tools --examples
+    python benchmarks/bridges.py speed
 
 `exactness` imports sentence templates of Home Assistant (SOURCE: a folder or a merged `en.json`),
 and compares what our templates derive with what hassil matches: on the sentences of tests, whose
@@ -16,6 +18,9 @@ has the intent and slots of the test as the project itself judges: of several al
 domain that is inferred is any of the inferred ones, the speaker's area is no slot. Beside it stands
 what hassil makes of the same sentences with the templates of some sources (of several meanings the
 right one), and what the parser answers to those that the first of them does not match.
+
+`tools` trains parsers on imported sets of functions (bridges_tools.py), `speed` measures how fast
+imports become rows (bridges_speed.py).
 """
 
 import argparse

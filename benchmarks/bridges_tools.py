@@ -1,14 +1,20 @@
 """Sets of functions as JSON schemas: parsers trained on what their schemas alone say.
 
-Run as `python benchmarks/bridges.py tools` and `python benchmarks/bridges.py speed`.
+    python benchmarks/bridges.py tools --examples
 
-A set is a library of 30 to 70 functions with requests of people: the functions of NESTFUL's two
+A set is a library of 30 to 64 functions with requests of people: the functions of NESTFUL's two
 parts, those of ToolAlpaca's ten services together, and those of each suite of BFCL in libraries of
-up to 50 functions, in the order of the file. Of each the functions are imported, rows synthesized
-and augmented, and one parser is trained, with no sentence of people. Then it is asked the requests.
+up to 50 functions, in the order of the file, of which the first two are taken. Of each the
+functions are imported, rows synthesized and augmented, and one parser is trained, with no sentence
+of people. Then it is asked the requests of the set, and foreign ones: those of BFCL's irrelevance
+suite, or for BFCL's sets those of ToolAlpaca. In the irrelevance suite itself no request is right.
 
 With --examples the first requests of each function (up to five, at most half of what there are) are
-templates beside those of the import. Both parsers are asked the other requests alone.
+templates beside those of the import, and parsers with and without them are asked the others.
+
+Columns: the functions are right, in an answer or in a question for what is missing; functions and
+arguments are right; refused; wrong, though it would have been acted on; and in how many the first
+program has the right functions, or is right, be it refused or not.
 """
 
 import argparse

@@ -220,8 +220,8 @@ def _parts_of(tool: Tool) -> tuple[list[_Part], list[tuple[tuple[str, ...], str]
         else:
             unsaid.append((path, f"{given.type} is not said in words"))
 
-    order = list((tool.schema or {}).get("properties", ()))
-    for parameter in sorted(tool.parameters, key=lambda p: order.index(p.name)):
+    order = {name: place for place, name in enumerate(tool.schema.get("properties", ()))}
+    for parameter in sorted(tool.parameters, key=lambda p: order.get(p.name, len(order))):
         look((parameter.name,), parameter, is_required=parameter.is_required)
     return parts, unsaid
 
@@ -524,6 +524,11 @@ def _pair_of(
         return ()
     first, second = waiting[:2]
     is_alike = first.type == second.type and not first.is_list and not second.is_list
+    head = english.singular(" ".join(noun)).split()[-1]
+    labels = [label_of(part.path[-1]).split() for part in (first, second)]
+    is_alike &= "two" in phrase or all(
+        label[0] in words.DIRECTIONS or label[-1] == head for label in labels
+    )
     others = [part for part in waiting[2:] if part.type == first.type]
     return () if others or not is_alike else (first, second)
 
