@@ -3,6 +3,8 @@
     python benchmarks/bridges.py exactness SOURCE --locale en --tests tests.en.jsonl
     python benchmarks/bridges.py exactness SOURCE --locale de --samples 10000 --synthesized 10000
     python benchmarks/bridges.py answers PARSER --tests tests.en.jsonl --beside SOURCE
+    python benchmarks/bridges.py tools --examples
+    python benchmarks/bridges.py speed
 
 `exactness` imports sentence templates of Home Assistant (SOURCE: a folder or a merged `en.json`),
 and compares what our templates derive with what hassil matches: on the sentences of tests, whose
@@ -16,6 +18,9 @@ has the intent and slots of the test as the project itself judges: of several al
 domain that is inferred is any of the inferred ones, the speaker's area is no slot. Beside it stands
 what hassil makes of the same sentences with the templates of some sources (of several meanings the
 right one), and what the parser answers to those that the first of them does not match.
+
+`tools` trains parsers on imported sets of functions (bridges_tools.py), `speed` measures how fast
+imports become rows (bridges_speed.py).
 """
 
 import argparse
@@ -35,6 +40,9 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
+
+import bridges_speed
+import bridges_tools
 
 import genie_dp as gd
 from genie_dp.languages import get_language
@@ -717,6 +725,23 @@ def main() -> None:
     asking.add_argument("--locale", default="en")
     asking.add_argument("--beside", action="append", default=[], metavar="SOURCE")
     asking.set_defaults(run=answers)
+    calling = commands.add_parser("tools")
+    calling.add_argument("--data", default=str(bridges_tools.SHARED), help="where tools/ lies")
+    calling.add_argument("--work", default="build/bridges", help="libraries and parsers")
+    calling.add_argument("--only", action="append", help="sets whose names begin so")
+    calling.add_argument("--examples", action="store_true", help="without and with examples")
+    calling.add_argument("--parts", type=int, default=2, help="libraries of each suite of BFCL")
+    calling.add_argument("--size", type=int, default=6000, help="rows that are synthesized")
+    calling.add_argument("--steps", type=int, default=800, help="of training")
+    calling.add_argument("--seed", type=int, default=1)
+    calling.add_argument("--show", type=int, default=0, help="requests not answered that are shown")
+    calling.set_defaults(run=bridges_tools.tools)
+    making = commands.add_parser("speed")
+    making.add_argument("--data", default=str(bridges_tools.SHARED), help="the shared data")
+    making.add_argument("--only", nargs=1, help="one of the libraries")
+    making.add_argument("--size", type=int, default=100_000, help="rows of Home Assistant")
+    making.add_argument("--few", type=int, default=40, help="rows of each server")
+    making.set_defaults(run=bridges_speed.speed)
     arguments = parser.parse_args()
     arguments.run(arguments)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count, product
+from typing import Any
 
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
@@ -23,10 +24,10 @@ from genie_dp.templates import cold_words as words
 from genie_dp.templates import english
 
 _MOST_OPTIONAL = 3  # optional parts of a template
-_MOST_WAYS = 64  # of saying a template; G026 stops at 256
 _MOST_WORDS = 9  # of what a description says
 _MOST_CHOICES = 6  # listed values that need no category
 _MOST_FIELDS = 6  # of an object that are said one by one
+_DEEPEST, _MOST_INSIDE = 3, 3  # of an object in an object: levels, and fields that it must have
 
 _HEAD = """\
 // Templates to begin with, made by `genie-dp import`: edit them. REVIEW.md lists what was guessed.
@@ -35,10 +36,13 @@ category COMMAND : program root "whole sentences";
 category VP : program "what can be asked for: set the lights";
 COMMAND := a:VP -> a;
 COMMAND := ('please' | 'can you' | 'could you' | 'i want to' | 'i would like to') a:VP -> a;
-COMMAND := a:VP 'please' -> a;
+COMMAND := ('i need to' | 'i want you to' | 'help me' | ('can' | 'could') 'you please') a:VP -> a;
+COMMAND := ('can you' | 'could you')? a:VP ('please' | 'for me')? ('.' | '?') -> a;
+COMMAND := a:VP ('please' | 'for me') -> a;
 """
 _BOTH = """\
-COMMAND := a:VP 'and' b:VP -> a & b if a.count == 1 and b.count == 1 and a.function != b.function;
+COMMAND := a:VP ('and' | ', and' | 'and then' | 'and also') b:VP
+  -> a & b if a.count == 1 and b.count == 1 and a.function != b.function;
 """
 _SHOWN = """\
 category SHOW : program "what is to be told: show me the weather";
@@ -50,7 +54,7 @@ COMMAND := a:VP 'and' b:SHOW -> a & b if a.count == 1 and b.count == 1 and a.fun
 """
 _ASKED = """\
 category QUESTION : program "questions: what is the weather";
-COMMAND := q:QUESTION -> q;
+COMMAND := q:QUESTION ('?')? -> q;
 """
 
 
@@ -129,15 +133,54 @@ class _Part:
         return self.field.type.sort == "array"
 
     @property
+    def switch(self) -> tuple[str, str] | None:
+        """Return the values for true and false, which have words of their own."""
+        if self.type.sort == "boolean":
+            return "true", "false"
+        texts = {words_of(text): text for text in map(value_text, self.type.values)}
+        is_text = texts.keys() == {"true", "false"}
+        return (texts["true"], texts["false"]) if is_text else None
+
+    @property
     def is_switch(self) -> bool:
-        """Tell whether it is true or false, which have words of their own."""
-        return self.type.sort == "boolean"
+        """Tell whether it is true or false."""
+        return self.switch is not None
+
+    @property
+    def is_number(self) -> bool:
+        """Tell whether it is a number, as such or as a text."""
+        texts = [value_text(value).strip("'") for value in self.type.values]
+        is_counted = self.type.sort == "enum" and all(map(str.isdigit, texts))
+        return self.type.sort == "number" or is_counted
 
     @property
     def is_child(self) -> bool:
         """Tell whether its values are a category of their own."""
         is_long = self.type.sort == "enum" and len(self.type.values) > _MOST_CHOICES
         return self.is_switch or is_long
+
+    def names(self, *, is_other: bool = False) -> tuple[str, ...]:
+        """Return the names of what is said of it: of a list several items.
+
+        Args:
+            is_other: in the other order, where a list has two; else it has one, of numbers three.
+        """
+        if not self.is_list or self.is_child:
+            return (self.name,)
+        listed = self.field.type
+        count = 2 if is_other else 3 if self.is_number else 1
+        count = min(max(count, listed.fewest_items), listed.most_items or count)
+        return (self.name, *(f"{self.name}_item{number}" for number in range(2, count + 1)))
+
+    def listed(self, text: str, *, is_other: bool) -> str:
+        """Return a phrase with all of these names where its mark stands."""
+        *others, last = (f"${{{name}}}" for name in self.names(is_other=is_other))
+        return text.replace(self.mark, f"{', '.join(others)} and {last}" if others else last)
+
+    @property
+    def mark(self) -> str:
+        """Return what stands for its value in words."""
+        return f"${{{self.name}}}"
 
 
 def _is_said(type_: ValueType) -> bool:
@@ -166,37 +209,47 @@ def _parts_of(tool: Tool) -> tuple[list[_Part], list[tuple[tuple[str, ...], str]
         taken.add(name)
         parts.append(_Part(path, given, name, is_required))
 
-    for parameter in tool.parameters:
-        fields = parameter.type.fields
-        if _is_said(parameter.type):
-            add((parameter.name,), parameter, is_required=parameter.is_required)
-        elif parameter.type.sort == "object" and 0 < len(fields) <= _MOST_FIELDS:
+    def look(path: tuple[str, ...], given: Field, *, is_required: bool) -> None:
+        fields = given.type.fields
+        is_few = 0 < len(fields) <= _MOST_FIELDS
+        if _is_said(given.type):
+            add(path, given, is_required=is_required)
+        elif given.type.sort == "object" and is_few and _is_reached(path, given):
             for inner in sorted(fields, key=lambda f: not f.is_required):
-                path = (parameter.name, inner.name)
-                if _is_said(inner.type):
-                    must = parameter.is_required and inner.is_required
-                    add(path, inner, is_required=must)
-                else:
-                    unsaid.append((path, f"{inner.type} is not said in words"))
+                look((*path, inner.name), inner, is_required=is_required and inner.is_required)
         else:
-            unsaid.append(((parameter.name,), f"{parameter.type} is not said in words"))
+            unsaid.append((path, f"{given.type} is not said in words"))
+
+    order = {name: place for place, name in enumerate(tool.schema.get("properties", ()))}
+    for parameter in sorted(tool.parameters, key=lambda p: order.get(p.name, len(order))):
+        look((parameter.name,), parameter, is_required=parameter.is_required)
     return parts, unsaid
 
 
-def _call_text(tool: Tool, parts: Iterable[_Part]) -> str:
+def _is_reached(path: tuple[str, ...], given: Field) -> bool:
+    """Tell whether the fields of an object are said: of one inside of another only a few."""
+    must = sum(field.is_required for field in given.type.fields)
+    return len(path) == 1 or (len(path) <= _DEEPEST and 0 < must <= _MOST_INSIDE)
+
+
+def _call_text(tool: Tool, parts: Iterable[_Part], *, is_other: bool = False) -> str:
     """Return the body of a template that says these parts."""
-    fields: dict[str, list[ast.Argument]] = {}
-    arguments: dict[str, ast.Value] = {}
+    fields: dict[str, Any] = {}
     for part in parts:
-        value: ast.Value = ast.Hole(part.name, is_placeholder=not part.is_child)
-        value = ast.Array((value,)) if part.is_list else value
-        if len(part.path) == 1:
-            arguments[part.path[0]] = value
-        else:
-            fields.setdefault(part.path[0], []).append(ast.Argument(part.path[1], value))
-    arguments |= {name: ast.Record(tuple(given)) for name, given in fields.items()}
-    given = tuple(ast.Argument(name, value) for name, value in arguments.items())
-    return render(ast.Program(((ast.Call(tool.name, given),),)))
+        names = part.names(is_other=is_other)
+        holes = tuple(ast.Hole(name, is_placeholder=not part.is_child) for name in names)
+        inside = fields
+        for name in part.path[:-1]:
+            inside = inside.setdefault(name, {})
+        inside[part.path[-1]] = ast.Array(holes) if part.is_list else holes[0]
+    return render(ast.Program(((ast.Call(tool.name, _arguments(fields)),),)))
+
+
+def _arguments(fields: Mapping[str, Any]) -> tuple[ast.Argument, ...]:
+    return tuple(
+        ast.Argument(name, ast.Record(_arguments(value)) if isinstance(value, dict) else value)
+        for name, value in fields.items()
+    )
 
 
 def _bundles(optional: Sequence[_Part]) -> list[list[_Part]]:
@@ -224,24 +277,29 @@ class _Wording:
         verb: its verb, in the infinitive.
         rest: the words after it; parts stand there as "$name".
         parts: the names of these.
-        origin: "name" or "description".
+        is_spare: whether it is for want of others alone.
+        origin: "name" or "description"; of names "space" for a verb alone, "noun" for no verb.
     """
 
     verb: str
     rest: list[str]
     origin: str
     parts: set[str] = field(default_factory=set)
+    is_spare: bool = False
 
 
 def label_of(name: str) -> str:
     """Return what people call a parameter.
 
-    >>> [label_of(name) for name in ("userId", "max_num_results", "file_path", "id", "lang")]
-    ['user', 'maximum number results', 'file', 'id', 'language']
+    >>> [label_of(name) for name in ("userId", "max_num_results", "file_path", "lang", "side2")]
+    ['user', 'maximum number results', 'file', 'language', 'side 2']
     """
-    found = [words.ABBREVIATIONS.get(word, word) for word in words_of(name).split()]
+    found = words_of(re.sub(r"(?<=[a-z]{2})(?=\d$)", "_", name)).split()
+    found = [words.ABBREVIATIONS.get(word, word) for word in found]
     while len(found) > 1 and found[-1] in words.DROPPED_ENDS:
         found.pop()
+    while len(found) > 1 and found[0] in words.DROPPED_STARTS:
+        found = found[1:]
     joined = " ".join(found)
     return words.LABELS.get(joined, joined)
 
@@ -282,6 +340,7 @@ def wording_of_name(name: str, prefix: str) -> _Wording | None:
     while len(found) > 1 and (found[0] == prefix or found[0] in words.NAME_STARTS):
         found = found[1:]
     found = [word for word in found if not word.isdigit() or len(found) > 1]
+    found = [re.sub(r"(?<=[a-z]{3})\d$", "", word) for word in found]  # "data2"
     if not found or not all(re.fullmatch(r"[a-z0-9]+", word) for word in found):
         return None
     verb, rest = _split_name(found)
@@ -290,12 +349,12 @@ def wording_of_name(name: str, prefix: str) -> _Wording | None:
             rest = rest[:place]
             break
     if not rest and spaces:
-        rest = spaces[-1].split()
-    return _Wording(verb, _with_article(verb, rest), "name")
+        return _Wording(verb, _with_article(verb, spaces[-1].split()), "space")
+    return _Wording(verb or "get", _with_article(verb, rest), "name" if verb else "noun")
 
 
 def _split_name(found: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the verb and the other words of a name; "get" where it has none."""
+    """Return the verb and the other words of a name; "" where it has none."""
     *others, last = found
     ending = words.DOERS.get(last, last)
     is_sure = found[0] in words.SURE_VERBS or (verb_of(found[0]) and not others)
@@ -308,7 +367,7 @@ def _split_name(found: Sequence[str]) -> tuple[str, list[str]]:
     for place, word in enumerate(found[1:-1], 1):  # after what a whole server is called
         if word in words.SURE_VERBS and place <= 2:
             return word, list(found[place + 1 :])
-    return ("convert" if found[1:-1] == ["to"] else "get"), list(found)
+    return ("convert" if found[1:-1] == ["to"] else ""), list(found)
 
 
 def _with_article(verb: str, noun: Sequence[str]) -> list[str]:
@@ -335,6 +394,10 @@ _LEADS = re.compile(
     r"|(?:which |that )?(?:allows?|lets?|enables?)(?: you| users?| the user)?(?: to)?\b ?"
     r"|(?:will|can|helps?(?: to)?|automatically|simply|to|easily|quickly)\b ?)+"
 )
+_FROM_ONE = re.compile(
+    r" from (?:one|a|any) (?:\w+ ){0,2}(?:in)?to (?:another|a different one)(?: \w+)?"
+    r"| between (?:two |different )?(?:units|currencies|languages|formats)(?: of \w+)?"
+)
 _SENTENCE = re.compile(r"(?<=[\w)\]'\"][\w)\]'\"])[.!?;:](?=\s|$)|\n|\s[-–—]\s|\(|\[|,")
 
 
@@ -346,7 +409,9 @@ def first_sentence(description: str) -> list[str]:
     """
     text = " ".join(description.replace("`", "").replace("*", "").split(" ")).strip()
     text = _SENTENCE.split(text, maxsplit=1)[0]
-    text = _LEADS.sub("", text.lower().strip())
+    text = _FROM_ONE.sub("", _LEADS.sub("", text.lower().strip()))
+    text = re.sub(r"\b(?:a|the) (?:given )?(?:list|array) of ", "", text)
+    text = re.sub(r"\b(?:the|a) user['’]s\b", "my", text)
     found = re.findall(r"[^\s\"“”‘’]+", text)
     return [word.strip("'.,") for word in found if word.strip("'.,")]
 
@@ -404,7 +469,8 @@ def _cut(rest: Sequence[str]) -> list[str]:
 
 
 def _begins_clause(word: str) -> bool:
-    return word in words.VERBS or word in words.DETERMINERS or word.endswith("ly")
+    is_verb = word in words.VERBS or (verb_of(word) and _is_said_of_it(word))
+    return bool(is_verb) or word in words.DETERMINERS or word.endswith("ly")
 
 
 def _until_preposition(rest: Sequence[str]) -> int:
@@ -428,12 +494,19 @@ def _fill(wording: _Wording, rest: Sequence[str], parts: Sequence[_Part]) -> Non
         noun = [word for word in noun if word not in words.VAGUE]
         if not noun or all(word in words.DETERMINERS for word in noun):
             continue
+        pair = _pair_of(phrase, noun, waiting)
+        if pair:
+            wording.parts |= {part.name for part in pair}
+            wording.rest += [*phrase[:1], pair[0].mark, "and", pair[1].mark]
+            continue
         part = next((part for part in waiting if _names(noun, part)), None)
         is_vague = len(noun) < len(phrase) - has_preposition
         if part is None and has_preposition and is_vague and len(waiting) == 1:
             part = waiting[0]
         first = phrase[:1] if has_preposition else []
-        if part is None or (has_preposition and phrase[0] == "of" and not is_vague):
+        is_one = noun[0] in words.DETERMINERS and english.number_of(" ".join(noun)) != "pl"
+        is_named = is_vague or is_one or (part is not None and part.is_list)
+        if part is None or (phrase[0] == "of" and not is_named):
             wording.rest += [*first, *_again(noun)]
             continue
         waiting.remove(part)
@@ -441,13 +514,36 @@ def _fill(wording: _Wording, rest: Sequence[str], parts: Sequence[_Part]) -> Non
         wording.rest += [*first, *_value_after(noun, part)]
 
 
+def _pair_of(
+    phrase: Sequence[str], noun: Sequence[str], waiting: Sequence[_Part]
+) -> Sequence[_Part]:
+    """Return two required parts that a phrase names together: "between two locations"."""
+    is_phrase = phrase[0] in ("of", "between", "for") and len(noun) <= 3
+    is_pair = is_phrase and (phrase[0] == "between" or "two" in phrase) and len(waiting) >= 2
+    if not is_pair or english.number_of(" ".join(noun)) != "pl":
+        return ()
+    first, second = waiting[:2]
+    is_alike = first.type == second.type and not first.is_list and not second.is_list
+    head = english.singular(" ".join(noun)).split()[-1]
+    labels = [label_of(part.path[-1]).split() for part in (first, second)]
+    is_alike &= "two" in phrase or all(
+        label[0] in words.DIRECTIONS or label[-1] == head for label in labels
+    )
+    others = [part for part in waiting[2:] if part.type == first.type]
+    return () if others or not is_alike else (first, second)
+
+
 def _names(noun: Sequence[str], part: _Part) -> bool:
     """Tell whether a noun phrase is what a part is called."""
     if "and" in noun or "or" in noun:
         return False
-    label = label_of(part.path[-1]).split()
-    head = english.singular(" ".join(noun)).split()[-1:]
-    return english.singular(" ".join(label)).split()[-1:] == head
+    label = english.singular(label_of(part.path[-1])).split()
+    given = [word for word in english.singular(" ".join(noun)).split()
+             if word not in words.DETERMINERS]  # fmt: skip
+    if part.is_number:
+        return label == given
+    is_other = len(label) > 1 and len(given) > 1 and not {*label[:-1]} & {*given[:-1]}
+    return label[-1:] == given[-1:] and not is_other
 
 
 def _again(noun: list[str]) -> list[str]:
@@ -460,7 +556,8 @@ def _again(noun: list[str]) -> list[str]:
 def _value_after(noun: list[str], part: _Part) -> list[str]:
     """Return a noun phrase with a placeholder after it: "the project $project"."""
     bare = noun[1:] if noun[0] in words.DETERMINERS else noun
-    if part.type.type in _BARE or label_of(part.path[-1]) in words.PLACES:
+    label = english.singular(label_of(part.path[-1]))
+    if part.type.type in _BARE or label in words.PLACES or label in ("number", "value"):
         return [f"${{{part.name}}}"]
     text = english.singular(" ".join(bare)) if part.is_list or noun is not bare else " ".join(bare)
     return ["the", *text.split(), f"${{{part.name}}}"]
@@ -477,18 +574,58 @@ _BARE = (
 
 def phrase_of(part: _Part, verb: str) -> str:
     """Return how a part is said after what asks for a tool: "with a level of $level"."""
-    label, type_, value = label_of(part.path[-1]), part.type, f"${{{part.name}}}"
-    label = english.singular(label) if part.is_list else label
-    is_amount = type_.sort == "number" and label in words.NOT_OF_NUMBERS
+    label, type_, value = label_of(part.path[-1]), part.type, part.mark
+    label = english.singular(label) if part.is_list and not part.is_number else label
+    is_amount = part.is_number and label in words.NOT_OF_NUMBERS
     is_name = words_of(part.path[-1]).split()[-1] in words.NAMING_ENDS
     return (
         _of_type(label, type_, value)
         or (None if is_amount else _of_label(label, value, verb))
-        or (_of_number(label, value) if type_.sort == "number" and not is_name else None)
+        or (_of_numbers(label, value) if part.is_number and part.is_list else None)
+        or (_of_number(label, value) if part.is_number and not is_name else None)
         or (f"in the {value}" if _kind(type_) in words.PLACES else None)
+        or (_of_moment(label, value) if type_.sort == "text" else None)
         or _of_end(label, value)
         or f"with the {label} {value}"
     )
+
+
+def _of_moment(label: str, value: str) -> str | None:
+    """Return how a date or a time is said whose schema calls it a text."""
+    last = label.split()[-1]
+    if last in ("date", "day"):
+        return _of_type(label, _DATE, value)
+    return _of_type(label, _TIME, value) if last == "time" else None
+
+
+_DATE, _TIME = ValueType("text", ty.DATE), ValueType("text", ty.TIME)
+
+
+def other_phrase(text: str, part: _Part) -> str:
+    """Return another way to say what a phrase says: "with base $base" for "with a base of $base".
+
+    What number a unit counts follows from the description.
+    """
+    label = label_of(part.path[-1])
+    if is_id(part) and not text.startswith(("from ", "to ")):
+        is_bare = label == "id" or "the id" in text
+        return f"with id {part.mark}" if is_bare else f"with {label} id {part.mark}"
+    for pattern, other in words.OTHER_PHRASES:
+        changed, number = pattern.subn(other, text)
+        if number:
+            text = changed
+            break
+    unit = _UNIT.search(part.field.description) if part.type.sort == "number" else None
+    is_last = text.endswith(part.mark)
+    return f"{text} {(unit[1] or unit[2]).lower()}" if unit and is_last else text
+
+
+def is_id(part: _Part) -> bool:
+    """Tell whether a part is a number or a text by which programs know something."""
+    return words_of(part.path[-1]).split()[-1:] == ["id"] and not part.is_list
+
+
+_UNIT = re.compile(rf"\bin (?:the )?({words.UNITS})\b|\((?:in )?({words.UNITS})\)", re.IGNORECASE)
 
 
 def _kind(type_: ValueType) -> str:
@@ -529,6 +666,11 @@ def _of_label(label: str, value: str, verb: str) -> str | None:
     return pattern.replace("#", value) if pattern else None
 
 
+def _of_numbers(label: str, value: str) -> str:
+    is_bare = english.singular(label) in ("number", "value")
+    return f"of {value}" if is_bare else f"with {english.plural(label)} of {value}"
+
+
 def _of_number(label: str, value: str) -> str:
     first, _, rest = label.partition(" ")
     if first in ("max", "maximum", "min", "minimum") and rest:
@@ -536,7 +678,12 @@ def _of_number(label: str, value: str) -> str:
         if english.number_of(rest) == "pl":
             return f"with {bound} {value} {rest}"
         return f"with {english.article(rest)} {rest} of {bound} {value}"
-    counted = label.removeprefix("number of ").removeprefix("number ").removesuffix(" count")
+    if len(label) == 1 or label[-1].isdigit():
+        return f"with {label} {value}"
+    thing, unit = _split_unit(label)
+    if unit:
+        return f"with {english.article(thing)} {thing} of {value} {unit}"
+    counted = re.sub(r"^n(?:umber)?(?: of)? | count$", "", label)
     if counted != label:
         return f"with {value} {english.plural(counted)}"
     if english.number_of(label) == "pl":
@@ -544,6 +691,16 @@ def _of_number(label: str, value: str) -> str:
     if label in words.ORDINALS or label.split()[-1] in ("id", "index"):
         return f"with the {label} {value}"
     return f"with {english.article(label)} {label} of {value}"
+
+
+def _split_unit(label: str) -> tuple[str, str]:
+    """Return a label without its unit, and that: "weight kg", "period in years"."""
+    *thing, last = label.split()
+    if thing and last in words.UNIT_ENDS and not thing[-1].endswith("ing"):
+        return " ".join(thing), words.UNIT_ENDS[last]
+    if len(thing) > 1 and thing[-1] == "in" and english.number_of(last) == "pl":
+        return " ".join(thing[:-1]), last
+    return label, ""
 
 
 def _of_end(label: str, value: str) -> str | None:
@@ -597,7 +754,7 @@ class _Writer:
         self.count = 0
         self.categories: set[str] = set()
         self.prefix = _common_prefix(library.tools)
-        self._utterances: dict[str, str] = {}
+        self._utterances: set[str] = set()
         self._values: dict[tuple[tuple[str, str], ...], str] = {}
 
     def tool(self, tool: Tool, place: Place) -> list[str]:
@@ -611,15 +768,16 @@ class _Writer:
                        "templates", "left out")  # fmt: skip
             return []
         lines: list[str] = []
-        for number, wording in enumerate(wordings):
-            lines += self._templates(tool, wording, parts, place, with_optional=number == 0)
+        for wording in wordings:
+            if not wording.is_spare or not lines:
+                lines += self._templates(tool, wording, parts, place, with_optional=not lines)
         if not lines:
             self._note(place, (), "its words are those of another tool: write its templates",
                        "left out")  # fmt: skip
             return []
         self.said.add(tool.name)
         shown = "; ".join(" ".join([w.verb, *w.rest]).replace("${", "$").replace("}", "")
-                          for w in wordings)  # fmt: skip
+                          for w in wordings if not w.is_spare)  # fmt: skip
         self._note(place, (), f"asked for as: {shown}", "guess")
         for part in parts:
             if part.name not in wordings[0].parts:
@@ -636,8 +794,15 @@ class _Writer:
         by_name = wording_of_name(tool.name, self.prefix)
         verb = by_name.verb if by_name else "get" if tool.is_query else ""
         by_description = wording_of_description(tool, parts, verb)
+        if by_name is not None and by_description is not None:
+            is_got = by_description.verb in words.GETTING_VERBS | words.RECKONING_VERBS
+            is_needed = by_name.origin == "name" or (by_name.origin == "noun" and is_got)
+            by_name.is_spare = not is_needed or not by_name.rest or _says_little(by_name)
         if by_name is not None:
             _merge_object(by_name, parts)
+        for wording in (by_description, by_name):
+            if wording is not None:
+                _merge_numbered(wording, parts)
         kept: dict[str, _Wording] = {}
         for wording in (by_description, by_name):
             if wording is not None and wording.rest:
@@ -667,7 +832,6 @@ class _Writer:
         for number, group in enumerate((groups or [[]])[: None if with_optional else 1]):
             others = [" ".join(self._said(p, wording, used) for p in bundle) for bundle in group]
             said = [*spoken, *waiting, *(part for bundle in group for part in bundle)]
-            body = _call_text(tool, said)
             if not self._fits(tool, [*spoken, *waiting], group):
                 continue
             items = [
@@ -675,18 +839,54 @@ class _Writer:
                 *(f"({text})?" for text in others),
             ]  # fmt: skip
             for category, verbs in _openings(wording, is_first=number == 0):
-                line = self._line(tool, category, verbs, items, said, body)
+                line = self._line(tool, category, verbs, items, said, is_other=False)
                 if line:
                     yield line
+        yield from self._in_other_words(tool, wording, parts, bundles, is_first=with_optional)
+
+    def _in_other_words(
+        self, tool: Tool, wording: _Wording, parts: Sequence[_Part],
+        bundles: Sequence[Sequence[_Part]], *, is_first: bool,
+    ) -> Iterator[str]:  # fmt: skip
+        """Yield the templates of a wording in another order: "find 5 italian restaurants"."""
+        optional = [bundle[0] for bundle in bundles if len(bundle) == 1]
+        must = [p for p in parts if p.is_required and p.name not in wording.parts]
+        spoken = [p for p in parts if p.name in wording.parts]
+        first = _values_first(wording, [*must, *optional], spoken)
+        spoken = [p for p in parts if p.name in first.parts]
+        waiting = [p for p in must if p.name not in first.parts][::-1]
+        group = [bundle for bundle in bundles if bundle[0].name not in first.parts]
+        group = group[::-1][:_MOST_OPTIONAL]
+        if not self._fits(tool, [*spoken, *waiting], group):
+            return
+        used: set[str] = set()
+        after = [self._otherwise(part, first, used) for part in waiting]
+        others = [" ".join(self._otherwise(p, first, used) for p in bundle) for bundle in group]
+        items = [
+            *([" ".join(first.rest)] if first.rest else []), *_in_a_row(after),
+            *(f"({text})?" for text in others),
+        ]  # fmt: skip
+        said = [*spoken, *waiting, *(part for bundle in group for part in bundle)]
+        for category, verbs in _openings(first, is_first=is_first):
+            line = self._line(tool, category, verbs, items, said, is_other=True)
+            if line and category != "SHOW":
+                yield line
+
+    def _otherwise(self, part: _Part, wording: _Wording, used: set[str]) -> str:
+        text = self._said(part, wording, used)
+        return text if part.is_switch else other_phrase(text, part)
 
     def _line(
         self, tool: Tool, category: str, verbs: Sequence[str], items: Sequence[str],
-        said: Sequence[_Part], body: str,
+        said: Sequence[_Part], *, is_other: bool,
     ) -> str:  # fmt: skip
-        """Return a template; "" where another tool is said so."""
-        utterance = " ".join([_choice(verbs), *(self._item(text, said) for text in items)])
-        if self._utterances.setdefault(utterance, tool.name) != tool.name:
+        """Return a template; "" where a tool is said so already."""
+        body = _call_text(tool, said, is_other=is_other)
+        shown = (self._item(text, said, is_other=is_other) for text in items)
+        utterance = " ".join([_choice(verbs), *shown])
+        if utterance in self._utterances:
             return ""
+        self._utterances.add(utterance)
         self.categories.add(category)
         self.count += 1
         line = f"{category} := {utterance} -> {body};"
@@ -700,7 +900,7 @@ class _Writer:
         try:
             for chosen in product((True, False), repeat=len(optional)):
                 gone = [b for b, is_gone in zip(optional, chosen, strict=True) if is_gone]
-                absent = [part.name for bundle in gone for part in bundle]
+                absent = [name for bundle in gone for part in bundle for name in part.names()]
                 self.language.fragment(body, holes, self.library, whole=True, absent=absent)
         except GenieError:
             return False
@@ -721,6 +921,8 @@ class _Writer:
         thing = [word for word in wording.rest if word not in words.DETERMINERS]
         if wording.verb in words.SETTING_VERBS and label_of(part.path[-1]) == " ".join(thing):
             text = f"to ${{{part.name}}}"
+        if is_id(part) and label_of(part.path[-1]) == " ".join(thing):
+            text = f"with the id {part.mark}"
         start = text.partition("${")[0].strip()
         is_again = start in before and f"{start} ${{" in " ".join(wording.rest)
         if start != "with" and (start in used or is_again):
@@ -730,18 +932,19 @@ class _Writer:
         used.add(start)
         return text
 
-    def _item(self, text: str, said: Sequence[_Part]) -> str:
+    def _item(self, text: str, said: Sequence[_Part], *, is_other: bool) -> str:
         """Return words with placeholders as an item of an utterance."""
         is_optional = text.startswith("(")
         inner = text[1:-2] if is_optional else text
         item = ""
         for part in said:
+            inner = part.listed(inner, is_other=is_other)
             if part.is_switch and inner == " / ".join(switch_phrases(label_of(part.path[-1]))):
                 item = f"{part.name}:{self._category(part)}"
         if not item:
             pieces = [inner]
-            for part in said:
-                mark = f"${{{part.name}}}"
+            for part in sorted(said, key=lambda part: inner.find(part.mark)):
+                mark = part.mark
                 if part.is_child and mark in inner:
                     before, _, after = pieces[-1].partition(mark)
                     pieces[-1:] = [
@@ -756,9 +959,9 @@ class _Writer:
     def _category(self, part: _Part) -> str:
         """Return the category of the values of a part."""
         label = label_of(part.path[-1])
-        if part.is_switch:
-            yes, no = switch_phrases(label)
-            values: tuple[tuple[str, str], ...] = ((yes, "true"), (no, "false"))
+        if part.switch is not None:
+            said = zip(switch_phrases(label), part.switch, strict=True)
+            values: tuple[tuple[str, str], ...] = tuple(said)
         else:
             named: dict[str, str] = {}
             for value in part.type.values:
@@ -786,13 +989,66 @@ def _openings(wording: _Wording, *, is_first: bool) -> Iterator[tuple[str, Seque
     """Yield the categories of a wording's templates, with what each begins with."""
     verb, rest = wording.verb, wording.rest
     yield "VP", words.SYNONYMS.get(verb, (verb,))
-    if verb in words.GETTING_VERBS and is_first and rest:
-        is_thing = rest[0] == "the" and len(rest) > 1 and not rest[1].startswith("$")
+    if not is_first or not rest:
+        return
+    is_thing = rest[0] == "the" and len(rest) > 1 and not rest[1].startswith("$")
+    if verb in words.RECKONING_VERBS and is_thing:
+        be = "are" if english.number_of(_head_of(rest)) == "pl" else "is"
+        yield "QUESTION", (f"what {be}",)
+    if verb in words.GETTING_VERBS:
         is_the = is_thing and verb in words.ASKING_VERBS
         yield "SHOW", ("show me", "give me", *(("tell me",) if is_the else ()))
         if is_the:
             be = "are" if english.number_of(_head_of(rest)) == "pl" else "is"
             yield "QUESTION", (f"what {be}",)
+
+
+def _values_first(wording: _Wording, parts: Sequence[_Part], spoken: Sequence[_Part]) -> _Wording:
+    """Return a wording with values before its noun: "find $limit $category recipes".
+
+    Args:
+        wording: such as "find the recipes".
+        parts: what it does not say, of which some may be missing.
+        spoken: what it says; what has an id is told by it: "the dashboard with id $id".
+    """
+    first = _Wording(wording.verb, list(wording.rest), wording.origin, set(wording.parts))
+    for part in spoken:
+        if is_id(part) and part.mark in first.rest:
+            place = first.rest.index(part.mark)
+            first.rest[place:place] = ["with", "id"]
+    end = _until_preposition(first.rest)
+    noun = [word for word in first.rest[:end] if word not in words.DETERMINERS]
+    if not noun or any(word.startswith("$") for word in noun):
+        return first
+    moved = _moved_value(parts) if wording.verb == "convert" else ()
+    if moved:
+        number, source, target = moved
+        first.rest = [number.mark, source.mark, "to", target.mark]
+        first.parts |= {part.name for part in moved}
+        return first
+    before: list[str] = []
+    is_many = english.number_of(" ".join(noun)) == "pl"
+    for part in parts:
+        label = label_of(part.path[-1])
+        is_count = part.is_number and label in words.COUNT_LABELS and is_many
+        is_kind = part.type.sort in ("text", "enum") and label.split()[-1] in words.KIND_LABELS
+        if (is_count or (is_kind and not part.is_switch)) and len(before) < 2:
+            before.insert(0 if is_count else len(before), part.mark)
+            first.parts.add(part.name)
+    if not before:
+        return first
+    is_counted = is_many or first.rest[0] not in words.DETERMINERS
+    article = [] if is_counted else ["a" if first.rest[0] == "an" else first.rest[0]]
+    first.rest = [*article, *before, *noun, *first.rest[end:]]
+    return first
+
+
+def _moved_value(parts: Sequence[_Part]) -> tuple[_Part, ...]:
+    """Return a number, and from what to what it is converted; nothing where they are not three."""
+    numbers = [part for part in parts if part.is_number and not part.is_list]
+    sides = {phrase_of(p, "").split()[0]: p for p in parts if not p.is_number and not p.is_switch}
+    is_whole = len(numbers) == 1 and {"from", "to"} <= sides.keys()
+    return (numbers[0], sides["from"], sides["to"]) if is_whole else ()
 
 
 def _merge_object(wording: _Wording, parts: Sequence[_Part]) -> None:
@@ -806,7 +1062,9 @@ def _merge_object(wording: _Wording, parts: Sequence[_Part]) -> None:
     if not wording.rest or wording.verb in words.MAKING_VERBS or len(wording.rest) > 4:
         return
     noun = [w for w in wording.rest if w not in words.DETERMINERS]
-    if not noun or any(word in words.PREPOSITIONS for word in noun):
+    if any(word in words.PREPOSITIONS for word in noun):
+        rest, wording.rest = wording.rest, []
+        _fill(wording, rest, parts)
         return
     for part in parts:
         is_text = part.type.sort in ("text", "any") and not part.is_switch
@@ -814,6 +1072,36 @@ def _merge_object(wording: _Wording, parts: Sequence[_Part]) -> None:
             wording.rest = _value_after(noun, part)
             wording.parts.add(part.name)
             return
+
+
+def _merge_numbered(wording: _Wording, parts: Sequence[_Part]) -> None:
+    """Say what has numbers for names in one phrase: "with sides $side1, $side2 and $side3"."""
+    waiting = [p for p in parts if p.is_required and p.name not in wording.parts]
+    waiting = [p for p in waiting if p.is_number or label_of(p.path[-1])[-1].isdigit()]
+    stems = {label_of(part.path[-1])[:-1].strip() for part in waiting}
+    ends = {label_of(part.path[-1])[-1] for part in waiting}
+    is_same = len(stems) == 1 and len(waiting) in (2, 3) and len(ends) == len(waiting)
+    if not wording.rest or not is_same or any(part.is_list for part in waiting):
+        return
+    [stem] = stems
+    if not stem and len(waiting) != 2:  # a, b and c: each has a meaning of its own
+        return
+    is_bare = stem in ("", "number", "value", "integer")
+    said = ["of"] if is_bare and "of" not in wording.rest else ["for"]
+    if not is_bare:
+        is_count = all(part.is_number for part in waiting)
+        said = ["with", *english.plural(stem).split()] if is_count else ["between"]
+    for place, part in enumerate(waiting):
+        left = len(waiting) - 1 - place
+        said += [f"{part.mark}," if left > 1 else part.mark, *(["and"] if left == 1 else ())]
+    wording.rest += said
+    wording.parts |= {part.name for part in waiting}
+
+
+def _says_little(wording: _Wording) -> bool:
+    """Tell whether a name would have people say "process the data"."""
+    thing = [word for word in wording.rest if word not in words.DETERMINERS]
+    return all(word in words.SAYING_LITTLE for word in (wording.verb, *thing))
 
 
 def _common_prefix(tools: Mapping[str, Tool]) -> str:
@@ -832,12 +1120,15 @@ def _common_prefix(tools: Mapping[str, Tool]) -> str:
 def _in_a_row(phrases: Sequence[str]) -> list[str]:
     """Return phrases one after the other: "with the title $t", "and the text $x"."""
     found: list[str] = []
-    for phrase in phrases:
-        is_again = (
-            found and found[-1].startswith(("'with ", "'and ")) and phrase.startswith("'with ")
-        )
-        found.append("'and " + phrase.removeprefix("'with ") if is_again else phrase)
+    for place, phrase in enumerate(phrases):
+        before = phrases[place - 1] if place else ""
+        is_again = _is_with(before) and _is_with(phrase)
+        found.append("and " + phrase.removeprefix("with ") if is_again else phrase)
     return found
+
+
+def _is_with(phrase: str) -> bool:
+    return phrase.startswith("with ") and " / " not in phrase  # as switches have
 
 
 def _choice(alternatives: Sequence[str]) -> str:

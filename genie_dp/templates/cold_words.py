@@ -1,5 +1,7 @@
 """The words that first templates are guessed with (cold_start.py)."""
 
+import re
+
 from genie_dp.templates import english_words as english
 
 
@@ -33,7 +35,7 @@ VERBS = (
         verify heat cool warm cook brew water feed charge ride drive rent hire call dial whisper
         increment decrement calibrate clip blur crop invert adjust empty fill wipe
         organize aggregate indicate mix blend spin toss lookup forecast
-        standardize authenticate reverse block demote enroll confirm complete"""
+        ship deliver standardize authenticate reverse block demote enroll confirm complete"""
     )
 ) - _words("file page name light message heart ring google text mail note load stage star count")
 # Those that are verbs wherever they stand in a name.
@@ -59,6 +61,8 @@ MAKING_VERBS = _words(
     """create add make generate send write insert draw schedule register post publish compose
     draft new book reserve order build plot render produce submit"""
 )
+# Of what these give one asks "what is the area of the circle".
+RECKONING_VERBS = _words("calculate compute estimate determine")
 SETTING_VERBS = _words("set change update switch adjust turn")
 SEEKING_VERBS = _words("search find look query explore discover scan browse")
 SPEAKING_VERBS = MAKING_VERBS | _words("reply respond answer comment tell say notify message")
@@ -88,8 +92,8 @@ SYNONYMS = {
     "modify": ("change", "modify"),
     "edit": ("edit", "change"),
     "set": ("set",),
-    "calculate": ("calculate", "work out", "compute"),
-    "compute": ("calculate", "work out", "compute"),
+    "calculate": ("calculate", "work out", "compute", "find"),
+    "compute": ("calculate", "work out", "compute", "find"),
     "estimate": ("estimate", "work out"),
     "check": ("check",),
     "start": ("start", "begin"),
@@ -133,11 +137,17 @@ STOPS = _words(
 # Names begin with these for programs' sake: "ACTION_SET_ALARM", "api_get_user".
 NAME_STARTS = _words("action intent api tool fn func function method op")
 NAME_ENDS = _words("by for with from using via in on")
+SAYING_LITTLE = _words(
+    """process handle run execute perform do call get set use data item items object thing value
+    values result results request response input output main info information content resource
+    function task operation action nearby closest nearest all new"""
+)
 VAGUE = _words(
     """specific specified given particular provided certain single existing multiple various
     one more simple valid supplied"""
 )
-DROPPED_ENDS = _words("id ids name path uuid guid input value string absolute relative full")
+DROPPED_ENDS = _words("id ids name path uuid guid input absolute relative full")
+DROPPED_STARTS = _words("extra param arg argument intent opt p")
 # Which of these phrases are not for numbers: "with a time of 5".
 NOT_OF_NUMBERS = _words("time day date when duration period month")
 NAMING_ENDS = _words("id index code")
@@ -154,6 +164,9 @@ ABBREVIATIONS = {
     "filename": "file", "filepath": "file", "filenames": "files", "dirname": "folder",
     "username": "user", "checkin": "check-in", "checkout": "check-out", "min": "minimum",
     "max": "maximum", "zipcode": "zip", "uri": "url", "pic": "picture", "auto": "automatic",
+    "calc": "calculate", "prob": "probability", "freq": "frequency", "loc": "location",
+    "avg": "average", "std": "standard", "dev": "deviation", "coord": "coordinate",
+    "coords": "coordinates", "amt": "amount", "vol": "volume", "len": "length",
 }  # fmt: skip
 LABELS = {
     "q": "query", "n": "number", "k": "number of results", "top k": "number of results",
@@ -210,6 +223,41 @@ PHRASES = {
     "arrival time": "arriving at #", "return date": "returning on #", "due date": "until #",
     "url": "from #", "period": "for the period #", "interval": "with the interval #",
 }  # fmt: skip
+# Another way to say a phrase; the first pattern that fits is taken.
+OTHER_PHRASES = tuple(
+    (re.compile(pattern), other)
+    for pattern, other in (
+        (r"^with (?:a|an|the) ([^$]*?)(?: of)? (\$\{\w+\})$", r"with \1 \2"),
+        (r"^with ([a-z]) (\$\{\w+\})$", r"with \1 = \2"),
+        (r"^with at most (\$\{\w+\}) results$", r"limited to \1 results"),
+        (r"^called (.*)$", r"with the name \1"),
+        (r"^named (.*)$", r"called \1"),
+        (r"^saying (.*)$", r"that says \1"),
+        (r"^in the category (.*)$", r"of the category \1"),
+        (r"^(?:for|in|with) the (?:company|symbol|ticker) (.*)$", r"of \1"),
+        (r"^about (.*)$", r"on \1"),
+    )
+)
+# Units of numbers, as descriptions say them: "the height (in cm)".
+UNITS = (
+    "meters|metres|centimeters|millimeters|kilometers|km|cm|mm|miles|feet|inches|yards|"
+    "kilograms|kg|grams|pounds|lbs|ounces|liters|litres|milliliters|gallons|"
+    "degrees|celsius|fahrenheit|kelvin|kmh|mph|m/s|watts|volts|amps|ohms|joules|pascals|newtons|"
+    "usd|dollars|euros|calories"
+)
+# At the end of a number's name: "weight_kg".
+UNIT_ENDS = {
+    "kg": "kilograms", "m": "meters", "cm": "centimeters", "km": "kilometers", "mm": "millimeters",
+    "lbs": "pounds", "inches": "inches", "feet": "feet", "meters": "meters", "miles": "miles",
+    "minutes": "minutes", "seconds": "seconds", "hours": "hours", "celsius": "degrees celsius",
+    "usd": "dollars", "eur": "euros",
+}  # fmt: skip
+# A number of that name counts the noun: "5 recipes".
+COUNT_LABELS = _words("limit count number quantity amount") | {
+    "number of results", "number results", "maximum results", "maximum number results", "page size",
+}  # fmt: skip
+# A value of that name stands before the noun: "italian restaurants".
+KIND_LABELS = _words("category type kind genre cuisine style color colour size brand topic")
 # By the first word: "from city", "target currency"; the rest names the value.
 DIRECTIONS = {
     "base": "from", "from": "from", "source": "from", "origin": "from", "start": "from",

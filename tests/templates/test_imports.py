@@ -82,7 +82,7 @@ def test_the_folder_is_a_project_that_checks_and_synthesizes(tmp_path, monkeypat
     assert cli.run(["check"]) == 0
     assert "0 errors, 0 warnings" in capsys.readouterr().out
     assert cli.run(["run", "--list"]) == 0
-    assert cli.run(["synthesize", "--size", "200", "--output", "pairs.jsonl"]) == 0
+    assert cli.run(["synthesize", "--size", "600", "--output", "pairs.jsonl"]) == 0
     rows = [json.loads(line) for line in (folder / "pairs.jsonl").read_text().splitlines()]
     said = {row["utterance"] for row in rows}
     assert "set the lights in the GENERIC_ENTITY_room_0 with slow on" in said
