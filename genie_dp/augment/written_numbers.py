@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from fractions import Fraction
 from functools import lru_cache
+from math import gcd, lcm
 from random import Random
 from typing import TypeVar
 
@@ -291,6 +293,18 @@ def _multiples(low: Decimal, high: Decimal, step: Decimal) -> tuple[int, int]:
     return int(first), int((high / step).to_integral_value(ROUND_FLOOR))
 
 
+def _common_multiple(steps: Sequence[Decimal]) -> Decimal:
+    """Return the least number that is so many of each step.
+
+    >>> _common_multiple([Decimal("0.4"), Decimal(1)])
+    Decimal('2')
+    """
+    fractions = [Fraction(step) for step in steps]
+    above = lcm(*(fraction.numerator for fraction in fractions))
+    below = gcd(*(fraction.denominator for fraction in fractions))
+    return Decimal(above) / Decimal(below)
+
+
 @lru_cache(maxsize=4096)
 def _range_of(scale: Scale, limits: Limits) -> tuple[Decimal, Decimal, tuple[Decimal, ...]]:
     """Return the least and greatest number to draw, and what they are multiples of."""
@@ -309,7 +323,7 @@ def _range_of(scale: Scale, limits: Limits) -> tuple[Decimal, Decimal, tuple[Dec
     while not limits.is_whole and span and span < 3 * unit:
         unit /= 10
     if limits.steps:
-        known = limits.steps
+        known = (_common_multiple((*limits.steps, *((Decimal(1),) if limits.is_whole else ()))),)
         # Halves are seldom said where whole numbers will do.
         known += (Decimal(1),) * 2 if all(1 % step == 0 for step in known) else ()
     elif unit < 1:
