@@ -332,7 +332,7 @@ def _range_of(scale: Scale, limits: Limits) -> tuple[Decimal, Decimal, tuple[Dec
         known = (Decimal(10) ** (span.adjusted() - 1),)
     multiples = ((step, *_multiples(low, high, step)) for step in known)
     steps = tuple(step for step, first, last in multiples if first <= last)
-    return low, high, steps or (min(known),)
+    return low, high, steps or (min(known) if limits.steps else unit,)
 
 
 def number_forms(value: Decimal, *, is_bare: bool = False) -> Iterator[tuple[str, float]]:

@@ -99,6 +99,7 @@ def test_a_number_is_found_wherever_there_are_some(given_schema, scale, seed):
     number = draw_within(Random(seed), scale, limits)
     span = (limits.most or 10**6) - (limits.least or 0)
     if number is None:
+        assert limits.steps
         assert span < 2 * max(1, *limits.steps)
     else:
         assert limits.allows_number(number)
