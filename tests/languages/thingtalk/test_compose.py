@@ -132,7 +132,7 @@ def as_program(kind: str, tree: Any) -> Any:
     """Return a piece's tree as a program that shows it."""
     match kind:
         case "query" | "source":
-            query = tree.query if isinstance(tree, ast.Projection) else tree
+            query = tree.query if isinstance(tree, ast.OutputOf) else tree
             return ast.Program((ast.Rule(None, query, ast.Notify()),))
         case "stream":
             return ast.Program((ast.Rule(tree, None, ast.Notify()),))

@@ -254,7 +254,7 @@ FRAGMENTS = st.builds(
         VALUES.filter(lambda value: not isinstance(value, ast.BooleanValue | ast.VarRef)),
         PROGRAMS,
         POLICIES,
-        st.builds(ast.Projection, QUERIES, NAMES),
+        st.builds(ast.OutputOf, QUERIES, NAMES),
     ),
 )
 
@@ -304,7 +304,7 @@ def _places_of_names(node: Any) -> list[Span]:
         case ast.Monitor():
             assert len(node.on_new_spans) == len(node.on_new)
             return list(node.on_new_spans)
-        case ast.Projection():
+        case ast.OutputOf():
             return [node.output_span]
         case _:
             return []
