@@ -203,14 +203,14 @@ def clauses(
 
 
 def _comparison(node: tt.Comparison, negated: bool) -> list[Clause]:
-    left = canonical_computed(node.left)
-    match left, node.operator, node.value:
+    node = _one_way(replace(node, left=canonical_computed(node.left)))
+    match node.left, node.operator, node.value:
         # A computed truth is a comparison of its own.
         case tt.Computed(operator, (tt.VarRef(name), value)), "==", tt.BooleanValue(truth) if (
             operator not in tt.COMPUTATIONS
         ):
             return _literal(tt.Atom(name, operator, value, span=node.span), negated == truth)
-    return _literal(tt.Comparison(left, node.operator, node.value, span=node.span), negated)
+    return _literal(node, negated)
 
 
 def _literal(atom: tt.Atom | tt.Comparison, negated: bool) -> list[Clause]:
