@@ -81,11 +81,11 @@ def converted(library, program, utterance="x"):
         (f"[title] of {S}.orders();", f"now => [title] of ({S}.orders()) => notify"),
         (
             f"sort(amount desc of {S}.orders())[1];",
-            f"now => (sort(amount desc of ({S}.orders())))[1] => notify",
+            f"now => sort(amount desc of ({S}.orders()))[1] => notify",
         ),
         (
             f"[ * , count ( labels ) ] of sort ( amount asc of {S} . orders ( ) ) [ 2 : 3 ] ;",
-            f"now => [*, count(labels)] of ((sort(amount asc of ({S}.orders())))[2 : 4]) => notify",
+            f"now => [*, count(labels)] of (sort(amount asc of ({S}.orders()))[2 : 4]) => notify",
         ),
         (
             f"{S}.orders() filter distance(where_, $location.home) <= 5km;",
@@ -142,10 +142,6 @@ def converted(library, program, utterance="x"):
         ),
         (
             f"{S}.orders() => {S}.buy(title=title);",
-            f"now => {S}.orders() => {S}.buy(title = title)",
-        ),
-        (
-            f"[title] of {S}.orders() => {S}.buy(title=title);",
             f"now => {S}.orders() => {S}.buy(title = title)",
         ),
         (

@@ -230,7 +230,8 @@ def _query(query: ast.Query) -> str:
             return f"sort({_value(key)} {direction} of ({_query(inner)}))"
         case ast.Slice(inner, start, end):
             last = "" if end is None else f" : {_value(end)}"
-            return f"({_query(inner)})[{_value(start)}{last}]"
+            taken = _query(inner) if isinstance(inner, ast.Sort) else f"({_query(inner)})"
+            return f"{taken}[{_value(start)}{last}]"
         case ast.Hole():
             return _hole(query)
         case _:
