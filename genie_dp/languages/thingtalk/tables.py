@@ -34,7 +34,8 @@ def read_tables(path: Path, library: Any) -> Tables:
     """Return the tables of a JSON file: function -> rows of name -> value.
 
     Texts, names of entities and values of enums are plain text; numbers and booleans are those of
-    JSON, and a record is an object; other values are in token form, such as "5 unit:GB", "date:2027-03-14", "time:8:00:00".
+    JSON, and a record is an object; other values are in token form, such as "5 unit:GB",
+    "date:2027-03-14", "time:8:00:00".
 
     Raises:
         GenieError: N040, all that fits no function of the library; N041, it is no such JSON.
