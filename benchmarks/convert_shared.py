@@ -59,9 +59,7 @@ def class_text(told):
         modifiers = "monitorable " * bool(function.get("monitorable"))
         modifiers += "list " * bool(function.get("list"))
         parents = f" extends {', '.join(function['extends'])}" if function.get("extends") else ""
-        params = ", ".join(
-            f"{p['dir']} {p['name']} : {p['type']}" for p in function["params"] if known(p["type"])
-        )
+        params = ", ".join(filter(None, map(param_text, function["params"])))
         kind = function["kind"]
         if kind == "action":
             modifiers = ""
@@ -69,8 +67,16 @@ def class_text(told):
     return "\n".join([*lines, "}", ""])
 
 
+def param_text(param):
+    """Return a parameter as it is declared, "" if its type is none of our language."""
+    if param.get("fields"):
+        fields = [f"{f['name']} : {f['type']}" for f in param["fields"] if known(f["type"])]
+        return f"out {param['name']} : {{ {', '.join(fields)} }}" if fields else ""
+    return f"{param['dir']} {param['name']} : {param['type']}" if known(param["type"]) else ""
+
+
 def known(type_):
-    """Tell whether our language has a type: records and recurring times it has not."""
+    """Tell whether our language has a type: recurring times and the like it has not."""
     try:
         get_language("thingtalk").parse_type(type_)
     except GenieError:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from genie_dp.languages.library import Parameter, Signature
-from genie_dp.languages.types import DATE, Array, Entity, Type
+from genie_dp.languages.types import DATE, LOCATION, Array, Entity, Type
 from genie_dp.skills.model import Phrases, SkillLibrary
 
 # Words after which no head noun of a phrase stands: "number of likes" is singular.
@@ -68,9 +68,25 @@ def _phrases(
                 derived_phrase = _derive_phrase(part, words, parameter)
                 if derived_phrase is not None:
                     yield ParameterPhrase(signature, parameter, *derived_phrase, number)
+                for superlative in superlatives(part, words):
+                    yield ParameterPhrase(signature, parameter, *superlative, number)
         if parameter.unique or _is_picture(parameter):
             # "send my latest email to bob" passes the email itself: no word for it.
             yield ParameterPhrase(signature, parameter, "self", "", "sg")
+    yield from _unsaid(signature)
+
+
+def _unsaid(signature: Signature) -> Iterator[ParameterPhrase]:
+    """Yield what "the newest" and "the nearest" speak of: a date and the first place.
+
+    Of several dates it is the one called so, or else the first that has it in its name.
+    """
+    for part, type_ in (("dated", DATE), ("placed", LOCATION)):
+        fitting = [p for p in signature.outputs if p.type == type_]
+        if fitting:
+            # The first of those that are alike.
+            parameter = min(fitting, key=lambda p: (p.name != "date", "date" not in p.name))
+            yield ParameterPhrase(signature, parameter, part, "", "sg")
 
 
 def _phrases_of_dates(parameter: Parameter, phrases: Phrases) -> Phrases:
@@ -121,6 +137,41 @@ def _derive_phrase(part: str, words: str, parameter: Parameter) -> tuple[str, st
     plural, rest = match[1], words[match.end() :]
     denied = f"{{is/are}} not {rest}" if plural == "are" else f"{{does/do}} not {plural} {rest}"
     return "verb_false", denied.strip()
+
+
+_OF_ADJECTIVE = re.compile(r"([a-z]+)er (?:away )?than #(?: [a-z]+)?")
+_OF_LONG_ADJECTIVE = re.compile(r"more ([a-z]+) than #")
+_OF_COUNT = re.compile(r"with (more|fewer|less) than # ([a-z]+(?: [a-z]+)?)")
+_OF_AMOUNT = re.compile(r"with an? ([a-z]+(?: [a-z]+)?) (above|over|below|under) #(?: percent)?")
+
+
+def superlatives(part: str, words: str) -> Iterator[tuple[str, str]]:
+    """Yield what follows from a comparison: (part of speech, words).
+
+    `most` and `least` stand before the noun, `with_most` and `with_least` after it, and `counted`
+    is what there are so many of.
+
+    >>> list(superlatives("more", "larger than #")), list(superlatives("less", "cheaper than #"))
+    ([('most', 'largest')], [('least', 'cheapest')])
+    >>> list(superlatives("more", "with more than # likes"))
+    [('with_most', 'with the most likes'), ('counted', 'likes')]
+    >>> list(superlatives("less", "with a rating below #"))
+    [('with_least', 'with the lowest rating')]
+    """
+    most = {"more": "most", "less": "least"}.get(part)
+    if most is None:
+        return
+    if match := _OF_ADJECTIVE.fullmatch(words):
+        yield most, f"{match[1]}est"
+    elif match := _OF_LONG_ADJECTIVE.fullmatch(words):
+        yield most, f"most {match[1]}"
+    elif match := _OF_COUNT.fullmatch(words):
+        amount = "most" if part == "more" else "fewest"
+        yield f"with_{most}", f"with the {amount} {match[2]}"
+        if part == "more":
+            yield "counted", match[2]
+    elif match := _OF_AMOUNT.fullmatch(words):
+        yield f"with_{most}", f"with the {'highest' if part == 'more' else 'lowest'} {match[1]}"
 
 
 def types_in_use(library: SkillLibrary) -> tuple[Type, ...]:

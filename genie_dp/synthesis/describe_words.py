@@ -18,6 +18,7 @@ from genie_dp.errors import GenieError
 from genie_dp.languages import types as ty
 from genie_dp.languages.base import Language
 from genie_dp.languages.thingtalk import ast
+from genie_dp.languages.thingtalk.operators import computed_type
 from genie_dp.languages.thingtalk.placeholders import constant
 from genie_dp.languages.thingtalk.predicates import is_stable
 from genie_dp.languages.thingtalk.tokens import number_token, value_tokens
@@ -478,6 +479,7 @@ _NAMES: Mapping[str, Form] = {
     "prefix_of": ("{value} starts with {field}", "{value} does not start with {field}"),
     "suffix_of": ("{value} ends with {field}", "{value} does not end with {field}"),
     "in_array": ("{field} {is} one of {value}", "{field} {is} none of {value}"),
+    "in_array~": ("{field} contain{s} one of {value}", "{field} contain{s} none of {value}"),
 }
 _FEW: Mapping[str, Form] = {name: _NUMBERS[name] for name in ("==", "in_array")}
 
@@ -511,6 +513,7 @@ FORMS: Mapping[str, Mapping[str, Form]] = {
                      "{field} {is} none of the lists {value}"),
         "==": ("{field} {is} exactly {value}", "{field} {is} not exactly {value}"),
         "contains": ("{value} is among {field}", "{value} is not among {field}"),
+        "contains~": ("one of {field} contains {value}", "none of {field} contains {value}"),
     },
 }  # fmt: skip
 """Sort of value -> operator -> how the comparison is said, and its negation."""
@@ -519,6 +522,8 @@ _AMOUNTS = {"count": "number", "sum": "total", "avg": "average", "max": "largest
             "min": "smallest value"}  # fmt: skip
 _OF_A_LIST = {"sum": "the total", "avg": "the average", "max": "the largest",
               "min": "the smallest"}  # fmt: skip
+# Sort of value -> what stands first in an order: ascending, descending.
+_FIRST = {"date": ("earliest", "latest"), "time": ("earliest", "latest"), "string": ("a", "z")}
 BEGIN_WHEN = ("when ", "whenever ", "every ", "each ", "once ", "if ", "as soon as ", "any time ")
 _FLAGS = {"is": "is not", "has": "has no", "can": "cannot"}
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
@@ -551,6 +556,7 @@ class NamedParameter:
         owner: what has it, "" for inputs and numbers over a list.
         of: the owner where a reader could take it for another one's; "" otherwise.
         thing: what is said to be so and so of a flag: "it", or what has it.
+        words: what a computed value is called.
     """
 
     name: str
@@ -559,6 +565,7 @@ class NamedParameter:
     owner: str = ""
     of: str = ""
     thing: str = "it"
+    words: str = ""
 
 
 Names = Mapping[str, NamedParameter]
@@ -668,6 +675,8 @@ class OwnWords:
 
     def _each(self, query: ast.Query, noun: str) -> str:
         first = query
+        if isinstance(query, ast.Projection | ast.Sort | ast.Slice):
+            return f"each result of {noun}" if self._is_list(query) else noun
         while isinstance(first, ast.Join | ast.Filter):
             first = first.left if isinstance(first, ast.Join) else first.query
         if not self._is_list(first):
@@ -779,10 +788,76 @@ class OwnWords:
                 outputs = self._query_names(inner)
                 words = self._words_of(outputs.get(output or "", _unknown_parameter(output or "")))
                 return self._note(f"{_OF_A_LIST[operator]} {words} of {noun}")
+            case ast.Projection() | ast.Sort() | ast.Slice():
+                return self._wrapped(query, names, passed)
             case ast.Hole():
                 raise TypeError(query)
             case _:
                 assert_never(query)
+
+    def _wrapped(
+        self,
+        query: ast.Projection | ast.Sort | ast.Slice,
+        names: Names,
+        passed: Mapping[str, str] | None,
+    ) -> str:
+        """Return what is kept of results, in which order they stand, or which of them are meant."""
+        noun = self.query(query.query, names, passed)
+        is_plain = ", " not in noun or isinstance(query.query, ast.Call)
+        noun = noun if is_plain else f"({noun})"
+        seen = {**names, **self._query_names(query.query)}
+        match query:
+            case ast.Projection(_, values, keeps_all):
+                kept = [self._output_words(value, seen) for value in values]
+                outputs = _list_in_words([f"the {words}" for words in kept], "and")
+                each = f"{noun}, each together with {outputs}"
+                return self._note(each if keeps_all else f"{outputs} of {noun}")
+            case ast.Sort(_, key, direction):
+                is_last = direction == "desc"
+                first = _FIRST.get(sort_of_value(self._type(key, seen)), ("smallest", "largest"))
+                words = self._output_words(key, seen)
+                return self._note(f"{noun} in the order of the {words}, {first[is_last]} first")
+            case ast.Slice(_, start, end):
+                return self._note(f"{self._places(start, end, seen)} of {noun}")
+            case _:
+                assert_never(query)
+
+    def _places(self, start: ast.Value, end: ast.Value | None, names: Names) -> str:
+        is_first = isinstance(start, ast.NumberValue) and start.value == 1
+        first = self.value(start, names)
+        if end is None:
+            return "the first" if is_first else f"number {first}"
+        last = self.value(end, names)
+        return f"the first {last}" if is_first else f"numbers {first} to {last}"
+
+    def _output_words(self, value: ast.Value, names: Names) -> str:
+        """Return an output, or a value computed of one, without an article."""
+        return self.value(value, names).removeprefix("the ")
+
+    def _computed(self, value: ast.Computed | ast.ListFilter, names: Names) -> str:
+        if isinstance(value, ast.ListFilter):
+            return self._of_list(value, names)
+        first, *others = value.arguments
+        words = self._output_words(first, names)
+        match value.operator, others:
+            case "count", []:
+                return f"the number of {words}"
+            case "distance", [place]:
+                return f"the distance of {words} from {self.value(place, names)}"
+            case operator, []:
+                return f"{_OF_A_LIST[operator]} of {words}"
+            case operator, [other]:
+                return f'the answer to "{words} {operator} {self.value(other, names)}"'
+            case _:
+                return literal(value)
+
+    def _of_list(self, listed: ast.ListFilter, names: Names) -> str:
+        """Return the values of a list for which a condition holds."""
+        parameter = names.get(listed.name, _unknown_parameter(listed.name))
+        element = parameter.type.element if isinstance(parameter.type, ty.Array) else ty.ANY
+        item = NamedParameter("value", element, "", words="value")
+        condition = self._in_parentheses(listed.predicate, {**names, "value": item})
+        return f"{self._name(parameter)} where {condition}"
 
     def _join(self, join: ast.Join, names: Names, passed: Mapping[str, str]) -> str:
         to_left = {name: words for name, words in passed.items() if self._takes(join.left, name)}
@@ -839,8 +914,10 @@ class OwnWords:
             case ast.Call():
                 signature = self.library.function(query.selector.class_name, query.function)
                 return signature is None or signature.is_list
-            case ast.Filter(inner):
+            case ast.Filter(inner) | ast.Projection(inner) | ast.Sort(inner):
                 return self._is_list(inner)
+            case ast.Slice(_, start, end):
+                return end is not None and end != start
             case ast.Join(left, right):
                 return self._is_list(left) or self._is_list(right)
             case ast.Aggregate():
@@ -1017,6 +1094,11 @@ class OwnWords:
                 return self.predicate(operand, names, negated=not negated)
             case ast.Atom():
                 return self._atom(predicate, names, negated=negated)
+            case ast.Comparison(left, operator, value):
+                words = self._output_words(left, names)
+                computed = NamedParameter("", self._type(left, names), "", words=words)
+                atom = ast.Atom("", operator, value)
+                return self._atom(atom, {**names, "": computed}, negated=negated)
             case ast.GetPredicate():
                 return self._exists(predicate, names, negated=negated)
             case ast.And() | ast.Or() if negated:
@@ -1048,7 +1130,7 @@ class OwnWords:
             sort, subject = "time", f"the time of day of {subject}"
         number = english.number_of(subject.removeprefix("the ").partition(" of ")[0])
         value_words = self.value(value, names, parameter)
-        if operator == "==" and isinstance(value, ast.VarRef):
+        if operator == "==" and isinstance(value, ast.VarRef | ast.Computed):
             value_words = f"the same as {value_words}"
         if sort == "array" and value == ast.ArrayValue(()):
             sort, value_words = "number", "empty"
@@ -1113,6 +1195,8 @@ class OwnWords:
         match value:
             case ast.VarRef(name):
                 return self._name(names.get(name, _unknown_parameter(name)))
+            case ast.Computed() | ast.ListFilter():
+                return self._computed(value, names)
             case ast.Undefined():
                 return "a value still to be asked for"
             case ast.EventValue():
@@ -1124,10 +1208,7 @@ class OwnWords:
                     return name.replace("_", " ")
                 return self.library.enum_phrase(parameter.function, parameter.name, name)
             case ast.ArrayValue(items):
-                items_in_words = [self.value(item, names, parameter) for item in items]
-                if any(isinstance(item, ast.ArrayValue) for item in items):
-                    items_in_words = [f"({words})" for words in items_in_words]
-                return _list_in_words(items_in_words, "and") if items_in_words else "an empty list"
+                return self._listed(items, names, parameter)
             case ast.DateOffset(base, sign, ast.MeasureValue() as duration) if _refers_to_results(
                 base
             ):
@@ -1140,6 +1221,14 @@ class OwnWords:
                 return f"{often} {'before' if sign == '-' else 'after'} {self.value(base, names)}"
             case _:
                 return say_value(value, self.library.units)
+
+    def _listed(
+        self, items: Sequence[ast.Value], names: Names, parameter: NamedParameter | None
+    ) -> str:
+        items_in_words = [self.value(item, names, parameter) for item in items]
+        if any(isinstance(item, ast.ArrayValue) for item in items):
+            items_in_words = [f"({words})" for words in items_in_words]
+        return _list_in_words(items_in_words, "and") if items_in_words else "an empty list"
 
     def _passed_value(
         self, value: ast.Value, names: Names, filled: NamedParameter | None = None
@@ -1161,8 +1250,13 @@ class OwnWords:
 
     def _type(self, value: ast.Value, names: Names) -> ty.Type:
         match value:
-            case ast.VarRef(name):
+            case ast.VarRef(name) | ast.ListFilter(name):
                 return names.get(name, _unknown_parameter(name)).type
+            case ast.Computed(operator, arguments):
+                types = [self._type(argument, names) for argument in arguments]
+                return computed_type(operator, types) or ty.ANY
+            case ast.ContextValue(("location", _)) | ast.LocationValue():
+                return ty.LOCATION
             case ast.TimeValue():
                 return ty.TIME
             case ast.DateNow() | ast.DateEdge() | ast.DateOffset() | ast.DateValue():
@@ -1223,11 +1317,14 @@ class OwnWords:
 
     def _words_of(self, parameter: NamedParameter) -> str:
         """Return what people call a parameter; its name where that is another one's, too."""
+        if parameter.words:
+            return parameter.words
         if not parameter.function:
             return {"source": "person who asks"}.get(
                 parameter.name, _AMOUNTS.get(parameter.name, parameter.name.replace("_", " "))
             )
-        return self._phrase_of(parameter) or parameter.name.replace("_", " ")
+        own = parameter.name.rpartition(".")[2]  # a field of a record
+        return self._phrase_of(parameter) or own.replace("_", " ")
 
     def _phrase_of(self, parameter: NamedParameter) -> str:
         """Return the phrase of a parameter; "" where it has none of its own."""
@@ -1253,8 +1350,10 @@ class OwnWords:
                     for p in (signature.outputs if signature else ())
                     if signature
                 }  # fmt: skip
-            case ast.Filter(inner):
+            case ast.Filter(inner) | ast.Sort(inner) | ast.Slice(inner):
                 return self._query_names(inner)
+            case ast.Projection(inner, values, keeps_all):
+                return self._projected_names(self._query_names(inner), values, keeps_all)
             case ast.Join(left, right):
                 return {**self._query_names(left), **self._query_names(right)}
             case ast.Aggregate(operator, output, inner):
@@ -1267,6 +1366,16 @@ class OwnWords:
                 return {}
             case _:
                 assert_never(query)
+
+    def _projected_names(self, inner: Names, values: Iterable[ast.Value], keeps_all: bool) -> Names:
+        names = dict(inner) if keeps_all else {}
+        for value in values:
+            name = ast.computed_name(value)
+            computed = NamedParameter(
+                name, self._type(value, inner), "", words=self._output_words(value, inner)
+            )
+            names[name] = inner.get(name, computed)
+        return names
 
     def _stream_names(self, stream: ast.Stream) -> Names:
         match stream:
@@ -1444,6 +1553,8 @@ def _without(node: Any, dropped: frozenset[int]) -> Any:
             under = _without(inner, dropped)
             return ast.StreamFilter(under, _conjunction(kept_parts)) if kept_parts else under
         case ast.Monitor(query) | ast.Aggregate(query=query):
+            return replace(node, query=_without(query, dropped))
+        case ast.Projection(query) | ast.Sort(query) | ast.Slice(query):
             return replace(node, query=_without(query, dropped))
         case ast.Edge(stream):
             return replace(node, stream=_without(stream, dropped))

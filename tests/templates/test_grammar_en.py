@@ -26,6 +26,8 @@ GRAMMAR = Path(str(data_folder("grammars"))) / "en"
 FOLDER = "grammar_en"
 # Read for real data sets only, which hold commands among their noun phrases.
 ONLY_REAL = "real_phrases.genie"
+# What needs the extension for questions: who wants it names it in place of main.genie.
+ANSWERS = "answers.genie"
 
 
 @cache
@@ -85,7 +87,8 @@ def test_every_file_is_imported_and_begins_with_what_it_holds():
     files = sorted(path for path in GRAMMAR.glob("*.genie") if path.name != "main.genie")
     assert len(files) > 15
     for path in files:
-        assert (f'import "{path.name}";' in main) == (path.name != ONLY_REAL)
+        is_aside = path.name in (ONLY_REAL, ANSWERS)
+        assert (f'import "{path.name}";' in main) != is_aside
         assert path.read_text(encoding="utf-8").startswith("// ")
 
 
@@ -181,3 +184,52 @@ def test_sentences_do_not_pile_up():
     assert len(words) > 300
     assert words[len(words) // 2] <= 20
     assert words[int(len(words) * 0.99)] <= 40
+
+
+# ------------------------------------------------------------------------- answers to questions
+
+
+@cache
+def with_answers() -> Inputs:
+    """Return the invented skills, and one more, with the grammar of answers."""
+    skills = DATA / FOLDER / "skills", DATA / FOLDER / "more_skills"
+    return load_inputs("thingtalk", skills, (GRAMMAR / ANSWERS,), skip_broken=False)
+
+
+@pytest.fixture(scope="module")
+def answering() -> Explainer:
+    """An explainer of the invented skills and of answers."""
+    return Explainer(compile_inputs(with_answers(), ("answers",)))
+
+
+def answers() -> list[Template]:
+    """Return the templates of answers."""
+    return [
+        t for t in with_answers().grammar.templates if t.span and Path(t.span.file).name == ANSWERS
+    ]
+
+
+@pytest.mark.parametrize("case", cases(f"{FOLDER}/answers.txt"), ids=str)
+def test_every_answer_derives_its_question(case: Case, answering: Explainer, golden: Golden):
+    explanation = answering.explain(case.input)
+    golden(case, "\n".join(explanation.programs))
+    used = set[str]().union(
+        *(templates_of(tree) for reading in explanation.readings for tree in reading.trees)
+    )
+    assert case.name in used
+
+
+def test_every_answer_has_a_question_an_example_and_a_line_of_the_page():
+    page = (GRAMMAR.parent.parent / "docs" / "grammar.md").read_text(encoding="utf-8")
+    named = [case.name for case in cases(f"{FOLDER}/answers.txt")]
+    assert named == [template.id for template in answers()]
+    for template in answers():
+        lines = Path(template.span.file).read_text(encoding="utf-8").splitlines()
+        comment = lines[template.span.line - 2].removeprefix("// ")
+        assert f"| `{template.id}` | {template.category} | {comment} |" in page
+
+
+def test_the_check_finds_nothing_in_the_grammar_of_answers():
+    inputs = with_answers()
+    problems = check_grammar(inputs.grammar, inputs.language, inputs.library)
+    assert [p for p in problems if p.span and Path(p.span.file).name == ANSWERS] == []

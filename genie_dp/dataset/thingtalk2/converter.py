@@ -177,6 +177,10 @@ def _slots(node: Any, library: SkillLibrary | None, source: str = "") -> Iterato
         case ast.Atom(name, _, value):
             yield from _slots_of(name, value, source)
             return
+        case ast.Comparison(left, _, value):
+            yield from _slots(left, library, source)
+            yield from _slots_of(ast.computed_name(left), value, source)
+            return
         case ast.SlotValue(token):
             yield token, Slot(str(slot_type(token)), source)
             return

@@ -5,7 +5,7 @@ What our language cannot say raises NoEqual.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache, reduce
 from importlib.resources import files
@@ -26,8 +26,7 @@ from genie_dp.run.cache import load_lark
 # ruff: noqa: D102 - one method per rule of grammar.lark, which says what it reads
 
 
-SORT = "sort, index or slice"
-PROJECTION = "projection"
+INDICES = "several indices"
 COMPUTED = "computed value"
 DIALOGUE = "act of a dialogue"
 TIMER = "timer of another sort"
@@ -37,14 +36,6 @@ UNIT = "unit"
 SUBQUERY = "subquery of another sort"
 UNREADABLE = "cannot be read"
 UNKNOWN_KIND = "query or action unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class ProjectedQuery:
-    """`[a, b] of query`: only some outputs."""
-
-    names: tuple[str, ...]
-    query: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +65,7 @@ class NewPlaceholder:
 
 
 class ThingTalk2Reader(ValueReader):
-    """Turns the tree of a program into statements: lists of nodes, Projection and Chain.
+    """Turns the tree of a program into statements: lists of nodes and Chain.
 
     Attributes:
         new_placeholders: those that the sentence must get.
@@ -111,8 +102,10 @@ class ThingTalk2Reader(ValueReader):
 
     # -------------------------------------------------------------------------- expressions
 
-    def projection(self, _meta: Meta, children: list[Any]) -> ProjectedQuery:
-        return ProjectedQuery(tuple(map(str, children[:-1])), children[-1])
+    def projection(self, _meta: Meta, children: list[Any]) -> ast.Projection:
+        *values, query = children
+        outputs = tuple(value for value in values if value is not None)
+        return ast.Projection(query_of(query), outputs, len(outputs) < len(values))
 
     def filter(self, _meta: Meta, children: list[Any]) -> Any:
         inner, predicate = children
@@ -123,31 +116,56 @@ class ThingTalk2Reader(ValueReader):
                 return ast.StreamFilter(inner, predicate)
         return ast.Filter(query_of(inner), predicate)
 
-    def index(self, _meta: Meta, children: list[Any]) -> Any:
-        raise NoEqual(SORT, "index or slice")
+    def index(self, _meta: Meta, children: list[Any]) -> ast.Slice:
+        query, start, *others = children
+        match start, others:
+            case _, []:
+                return ast.Slice(query_of(query), start)
+            case ast.NumberValue(first), [limit] if first == 1:
+                return ast.Slice(query_of(query), start, limit)
+            case ast.NumberValue(first), [ast.NumberValue(limit)]:  # from there on, so many
+                return ast.Slice(query_of(query), start, ast.NumberValue(first + limit - 1))
+        raise NoEqual(INDICES, "a slice from a place that the sentence says")
 
-    def sort(self, _meta: Meta, children: list[Any]) -> Any:
-        raise NoEqual(SORT, "sort")
+    def indices(self, _meta: Meta, children: list[Any]) -> Any:
+        raise NoEqual(INDICES, str(len(children) - 1))
 
-    def sort_key(self, _meta: Meta, children: list[Any]) -> Any:
-        return children[0]
+    def sort(self, _meta: Meta, children: list[Any]) -> ast.Sort:
+        key, *direction, query = children
+        return ast.Sort(query_of(query), key, str(direction[0]) if direction else "asc")
+
+    def sort_key(self, meta: Meta, children: list[Any]) -> Any:
+        return self.projected(meta, children)
 
     def projected(self, _meta: Meta, children: list[Any]) -> Any:
-        return children[0]
+        """Return an output or computed value; None for `*`."""
+        (child,) = children
+        if not isinstance(child, Token):
+            return child
+        return None if child.type == "STAR" else ast.VarRef(str(child))
 
-    def path(self, _meta: Meta, children: list[Token]) -> str:
-        return ".".join(children)
+    def computed(self, _meta: Meta, children: list[Any]) -> ast.Computed:
+        operator, *arguments = children
+        if operator not in ast.COMPUTATIONS or not isinstance(arguments[0], ast.VarRef):
+            raise NoEqual(COMPUTED, str(operator))
+        return ast.Computed(str(operator), tuple(arguments))
 
-    def computed(self, _meta: Meta, children: list[Any]) -> Any:
-        raise NoEqual(COMPUTED, str(children[0]))
+    def computed_of_list(self, _meta: Meta, children: list[Any]) -> ast.Computed:
+        operator, name, predicate = children
+        if operator not in ast.COMPUTATIONS:
+            raise NoEqual(COMPUTED, str(operator))
+        return ast.Computed(str(operator), (ast.ListFilter(str(name), predicate),))
 
     def fields(self, _meta: Meta, children: list[Token]) -> tuple[str, ...]:
         return tuple(map(str, children))
 
     def monitor(self, _meta: Meta, children: list[Any]) -> ast.Monitor:
         inner, names = children[-1], children[0] if len(children) > 1 else ()
-        if isinstance(inner, ProjectedQuery):  # `[a] of` inside of a monitor says what to watch
-            inner, names = inner.query, inner.names
+        match inner:  # `[a] of` inside of a monitor says what to watch
+            case ast.Projection(query, values, False) if all(
+                isinstance(value, ast.VarRef) for value in values
+            ):
+                inner, names = query, tuple(map(ast.computed_name, values))
         return ast.Monitor(query_of(inner), tuple(names))
 
     def monitor_chain(self, _meta: Meta, children: list[Any]) -> ast.Monitor:
@@ -214,15 +232,16 @@ class ThingTalk2Reader(ValueReader):
 
     def function_atom(self, _meta: Meta, children: list[Any]) -> ast.Predicate:
         operator, name, value = children
-        if operator.endswith("~"):
+        if operator not in ast.OPERATORS and operator not in ast.SOFT_OPERATORS:
             raise NoEqual(OPERATOR, str(operator))
         return ast.Atom(str(name), str(operator), value)
 
-    def field_atom(self, _meta: Meta, children: list[Any]) -> Any:
-        raise NoEqual(COMPUTED, "field of a record")
+    def field_atom(self, _meta: Meta, children: list[Any]) -> ast.Predicate:
+        *names, operator, value = children
+        return ast.Atom(".".join(names), str(operator), value)
 
-    def computed_atom(self, _meta: Meta, children: list[Any]) -> Any:
-        raise NoEqual(COMPUTED, "computed value in a condition")
+    def computed_atom(self, _meta: Meta, children: list[Any]) -> ast.Predicate:
+        return ast.Comparison(children[0], str(children[1]), children[2])
 
     def get_predicate(self, _meta: Meta, children: list[Any]) -> ast.Predicate:
         return ast.GetPredicate(*children)
@@ -284,11 +303,13 @@ class ThingTalk2Reader(ValueReader):
         name = str(children[0])
         return ast.SlotValue(name) if is_slot(name) else ast.VarRef(name)
 
-    def field_value(self, meta: Meta, children: list[Token]) -> Any:
-        raise NoEqual(COMPUTED, "field of a record")
+    def field_value(self, meta: Meta, children: list[Token]) -> ast.Value:
+        return ast.VarRef(".".join(children))
 
-    def computed_value(self, meta: Meta, children: list[Any]) -> Any:
-        raise NoEqual(COMPUTED, str(children[0]))
+    def computed_value(self, meta: Meta, children: list[Any]) -> ast.Value:
+        if len(children) == 1:
+            raise NoEqual(COMPUTED, str(children[0]))
+        return self.computed(meta, children)
 
     def any_value(self, meta: Meta, children: list[Any]) -> Any:
         raise NoEqual(SUBQUERY, "any")
@@ -312,6 +333,8 @@ class ThingTalk2Reader(ValueReader):
                 return self._new_placeholder(place, "LOCATION")
             case "Date", [ast.EnumValue()]:
                 raise NoEqual(VALUE, "day of the week")
+            case "Date", [ast.NumberValue(year)] if year < 10_000:  # its beginning
+                args = [ast.NumberValue(year), *(ast.NumberValue(Decimal(1)) for _ in "md")]
         value = self._construct(name, args, self.span(meta))
         if value is None:
             raise NoEqual(VALUE, f"new {name}")
@@ -325,10 +348,8 @@ class ThingTalk2Reader(ValueReader):
 
 
 def query_of(node: Any) -> Any:
-    """Return what stands where a query must; projections there say nothing that we could."""
+    """Return what stands where a query must."""
     match node:
-        case ProjectedQuery():
-            raise NoEqual(PROJECTION, "inside of another query")
         case Chain(queries):
             return reduce(join, map(query_of, queries))
         case ast.Monitor() | ast.Timer() | ast.AtTimer() | ast.Edge() | ast.StreamFilter():
@@ -350,6 +371,8 @@ def join(left: Any, right: Any) -> ast.Join:
                 return ast.Filter(without(inner), predicate)
             case ast.Aggregate(operator, name, inner):
                 return ast.Aggregate(operator, name, without(inner))
+            case ast.Projection(inner) | ast.Sort(inner) | ast.Slice(inner):
+                return replace(query, query=without(inner))
         return query
 
     bare = without(right)
@@ -392,7 +415,6 @@ def read_statements(text: str) -> tuple[list[list[Any]], tuple[NewPlaceholder, .
 # ------------------------------------------------------------------------- statements as rules
 
 _STREAMS = (ast.Monitor, ast.Timer, ast.AtTimer, ast.Edge, ast.StreamFilter)
-_QUERIES = (ast.Filter, ast.Aggregate, ast.Join, Chain, ProjectedQuery)
 
 IsAction = Callable[[str], bool | None]
 """Takes a function as `@class.name`; None where that is not known."""
@@ -423,7 +445,7 @@ def _rule(elements: list[Any], is_action: IsAction) -> ast.Rule:
     if any(isinstance(element, (*_STREAMS, Now)) for element in rest):
         raise NoEqual(UNREADABLE, "a stream behind the beginning")
     action = _action(rest, is_action)
-    queries = [_source(element, is_last=isinstance(action, ast.Notify)) for element in rest]
+    queries = [_passed_on(query_of(element), action) for element in rest]
     if not queries and isinstance(action, ast.Notify) and stream is None:
         raise NoEqual(UNREADABLE, "an empty statement")
     rule = ast.Rule(stream, reduce(join, queries) if queries else None, action)
@@ -453,14 +475,14 @@ def _action(rest: list[Any], is_action: IsAction) -> ast.Action:
     return ast.Notify()
 
 
-def _source(element: Any, *, is_last: bool) -> Any:
-    match element:
-        case ProjectedQuery(_, query) if not is_last:
-            # Only names may be passed on, and a projection takes none of those away.
-            return query_of(query)
-        case ProjectedQuery():
-            raise NoEqual(PROJECTION, ", ".join(element.names))
-    return query_of(element)
+def _passed_on(query: Any, action: ast.Action) -> Any:
+    """Return a query without a projection that takes away nothing of what an action may use."""
+    match action, query:
+        case ast.Call(), ast.Projection(inner, values) if all(
+            isinstance(value, ast.VarRef) for value in values
+        ):
+            return inner
+    return query
 
 
 def queries_in(statements: Iterable[list[Any]]) -> Iterator[str]:
@@ -481,8 +503,6 @@ def queries_in(statements: Iterable[list[Any]]) -> Iterator[str]:
 
 def _calls_in(element: Any) -> Iterator[ast.Call]:
     match element:
-        case ProjectedQuery(_, query):
-            yield from _calls_in(query)
         case Chain(queries):
             for query in queries:
                 yield from _calls_in(query)

@@ -1,7 +1,9 @@
 """The abstract syntax of ThingTalk: data without behaviour.
 
 Programs follow Fig. 5 of the Genie paper, policies its Fig. 10, and aggregation its section 6.3;
-classes are in declarations.py. Every node carries the span it was read from; spans take no part in
+classes are in declarations.py. What questions need besides is one extension: Projection, Sort,
+Slice, Comparison, Computed, ListFilter, operators that end in `~`, and outputs whose name has a dot
+(the field of a record). Every node carries the span it was read from; spans take no part in
 equality.
 """
 
@@ -184,6 +186,30 @@ class VarRef:
     span: Span | None = SPAN
 
 
+@dataclass(frozen=True, slots=True)
+class ListFilter:
+    """`labels filter value =~ "x"`: those of a list that fulfil a condition, in a computed value.
+
+    The condition speaks of each of them as `value`.
+    """
+
+    name: str
+    predicate: "Predicate"
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """`count(labels)`, `distance(geo, $context.location.home)`; operators as in COMPUTATIONS.
+
+    The first argument is the VarRef of an output, or a ListFilter of one.
+    """
+
+    operator: str
+    arguments: tuple["Value", ...]
+    span: Span | None = SPAN
+
+
 Value = (
     StringValue
     | NumberValue
@@ -204,6 +230,8 @@ Value = (
     | EventValue
     | SlotValue
     | VarRef
+    | ListFilter
+    | Computed
 )
 
 
@@ -287,6 +315,16 @@ class Atom:
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """`left operator value`, where the left side is a computed value: `count(labels) > 2`."""
+
+    left: Computed
+    operator: str
+    value: Value
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
 class GetPredicate:
     """`@f(..) { p }`: some result of the query satisfies p."""
 
@@ -295,13 +333,17 @@ class GetPredicate:
     span: Span | None = SPAN
 
 
-Predicate = TrueP | FalseP | Not | And | Or | Atom | GetPredicate
+Predicate = TrueP | FalseP | Not | And | Or | Atom | Comparison | GetPredicate
 
 # Printed spelling of every operator; `=` is read as `==`, `substr` as `=~`.
 OPERATORS = (
     "==", ">=", "<=", ">", "<", "=~", "~=", "contains", "in_array",
     "starts_with", "ends_with", "prefix_of", "suffix_of",
 )  # fmt: skip
+# Those of the extension for questions: some text of a list has this in it, one of these is in it.
+SOFT_OPERATORS = ("contains~", "in_array~")
+# What is computed of an output: of a list how many, the most, .. of its values; of places how far.
+COMPUTATIONS = ("avg", "count", "distance", "max", "min", "sum")
 
 
 # ------------------------------------------------------------------------- queries, streams
@@ -335,6 +377,43 @@ class Aggregate:
     query: "Query"
     span: Span | None = SPAN
     field_span: Span | None = FIELD_SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """`[a, count(b)] of (query)`: only those outputs, each a VarRef or Computed.
+
+    With `keeps_all`, written `[*, count(b)]`, all outputs of the query and the values computed. The
+    name of a computed output is `computed_name`.
+    """
+
+    query: "Query"
+    values: tuple[Value, ...]
+    keeps_all: bool = False
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """`sort(key direction of query)`: the key is a VarRef or Computed, direction asc or desc."""
+
+    query: "Query"
+    key: Value
+    direction: str
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """`query[2]`, `query[1:3]`: the result at a place counted from 1, or those from one to another.
+
+    An `end` of None is an index.
+    """
+
+    query: "Query"
+    start: Value
+    end: Value | None = None
+    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,7 +486,7 @@ class Hole:
     span: Span | None = SPAN
 
 
-Query = Call | Filter | Join | Aggregate | Hole
+Query = Call | Filter | Join | Aggregate | Projection | Sort | Slice | Hole
 Stream = AtTimer | Timer | Monitor | Edge | StreamFilter | StreamJoin | Hole
 
 
@@ -469,7 +548,7 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
-class Projection:
+class OutputOf:
     """`query.output`: one output of a query, as a template body of kind source."""
 
     query: "Query"
@@ -486,6 +565,22 @@ class Lambda:
     """
 
     parameters: tuple[tuple[str, Type], ...]
-    body: "Query | Stream | Action | Predicate | Projection | Value | Program | Policy"
+    body: "Query | Stream | Action | Predicate | OutputOf | Value | Program | Policy"
     untyped: tuple[str, ...] = ()
     span: Span | None = SPAN
+
+
+def computed_name(value: Value) -> str:
+    """Return the name of a projected output: that of the output, or of what is computed of it.
+
+    >>> computed_name(VarRef("a")), computed_name(Computed("count", (VarRef("a"),)))
+    ('a', 'count.a')
+    """
+    match value:
+        case VarRef(name) | ListFilter(name):
+            return name
+        case Computed(operator, arguments):
+            names = (a.name for a in arguments if isinstance(a, VarRef | ListFilter))
+            return ".".join([operator, *list(names)[:1]])
+        case _:
+            raise TypeError(f"no output: {value!r}")

@@ -21,8 +21,10 @@ from genie_dp.languages.thingtalk.lift import Lifter
 from genie_dp.languages.thingtalk.operators import is_numeric
 from genie_dp.languages.thingtalk.placeholders import fills as found_fills
 from genie_dp.languages.thingtalk.placeholders import qualify
+from genie_dp.languages.thingtalk.predicates import canonical_value, value_text
+from genie_dp.languages.thingtalk.scope import EMPTY
 from genie_dp.languages.thingtalk.traverse import functions_used, rewrite, walk
-from genie_dp.languages.thingtalk.typecheck import check
+from genie_dp.languages.thingtalk.typecheck import check, check_outputs
 from genie_dp.languages.types import Basic, Entity, Measure, Type, slot_stem
 
 Children = Mapping[str, Any]
@@ -107,7 +109,9 @@ def _kind(node: Any, lifter: Lifter) -> str:
             return lifter.signature(qualify(node), node).kind
         case ast.Filter() | ast.Join() | ast.Aggregate():
             return "query"
-        case ast.Projection():
+        case ast.Projection() | ast.Sort() | ast.Slice():
+            return "query"
+        case ast.OutputOf():
             return "source"
         case ast.Program() | ast.Rule():
             return "program"
@@ -115,7 +119,7 @@ def _kind(node: Any, lifter: Lifter) -> str:
             return "policy"
         case ast.TrueP() | ast.FalseP() | ast.Not() | ast.And() | ast.Or() | ast.Atom():
             return "predicate"
-        case ast.GetPredicate():
+        case ast.GetPredicate() | ast.Comparison():
             return "predicate"
         case ast.AtTimer() | ast.Timer() | ast.Monitor() | ast.Edge():
             return "stream"
@@ -156,8 +160,14 @@ class _BodyCompiler:
                 return self._join(node)
             case ast.Aggregate():
                 return self._aggregate(node)
+            case ast.OutputOf():
+                return self._output_of(node)
             case ast.Projection():
                 return self._projection(node)
+            case ast.Sort():
+                return self._sort(node)
+            case ast.Slice():
+                return self._slice(node)
             case ast.Monitor():
                 return self._monitor(node)
             case ast.Edge(stream, predicate):
@@ -471,6 +481,118 @@ class _BodyCompiler:
         return Problem("T017", message, node.span, hint)
 
     def _projection(self, node: ast.Projection) -> Build:
+        inner, write = self._query(node.query), self._outputs(node, node.values)
+
+        def build(pieces: Children) -> values.QueryValue | None:
+            value = inner(pieces)
+            written = None if value is None else write(pieces, value)
+            if value is None or written is None:
+                return None
+            outputs = tuple(text for _, text in sorted(written))
+            if not node.keeps_all and self._says_all(value, outputs):
+                outputs = ()
+            return values.project_query(value, outputs, keeps_all=node.keeps_all)
+
+        return build
+
+    def _says_all(self, value: values.QueryValue, outputs: tuple[str, ...]) -> bool:
+        """Tell whether a projection names all outputs there are."""
+        function = value.state.function
+        return not value.left and len(outputs) == len(self.lifter.output_types(function)) == sum(
+            text.startswith("param:") for text in outputs
+        )
+
+    def _sort(self, node: ast.Sort) -> Build:
+        inner, write = self._query(node.query), self._outputs(node, (node.key,))
+
+        def build(pieces: Children) -> values.QueryValue | None:
+            value = inner(pieces)
+            written = None if value is None else write(pieces, value)
+            if value is None or written is None:
+                return None
+            return values.sort_query(value, written[0][1], node.direction)
+
+        return build
+
+    def _outputs(
+        self, node: ast.Projection | ast.Sort, outputs: tuple[ast.Value, ...]
+    ) -> Callable[[Children, values.QueryValue], tuple[tuple[str, str], ...] | None]:
+        """Compile outputs, and values computed of them, to (what they sort by, tokens)."""
+        names = tuple(sorted({n for o in outputs for n in _names(o)} & set(self.holes)))
+        built: dict[tuple[str, ...], tuple[tuple[str, str], ...] | Problem] = {}
+
+        def write(pieces: Children, value: values.QueryValue) -> tuple[tuple[str, str], ...] | None:
+            function = value.state.function
+            key = (function, value.left, *[_name_of(pieces[name]) for name in names])
+            if key not in built:
+                named = {name: pieces[name] for name in names}
+                built[key] = self._write_outputs(node, outputs, named, value)
+            written = built[key]
+            if isinstance(written, Problem):
+                self._refuse(written)
+                return None
+            return written
+
+        return write
+
+    def _write_outputs(
+        self,
+        node: ast.Projection | ast.Sort,
+        outputs: tuple[ast.Value, ...],
+        named: Children,
+        value: values.QueryValue,
+    ) -> tuple[tuple[str, str], ...] | Problem:
+        """Return outputs as (what they sort by, tokens), or the type mistake that they are."""
+        near = _hole_name(node.query)
+        for name, piece in named.items():
+            if self.children.get(name) in _OUTPUTS and (
+                self.lifter.owner(value, piece.state.name) != piece.state.function
+            ):
+                return _of_another(node, name, piece, value.state.function, near)
+        trees = [rewrite(o, lambda n: _substitute(n, named, self._as_token)) for o in outputs]
+        scope = EMPTY
+        for tree in trees:
+            scope = scope.under(self.lifter.scope(value, tree))
+        if problems := check_outputs(node, trees, scope, self.lifter.library, self.types):
+            hint = _guard_on([*named, near], "function") if len(named) else problems[0].hint
+            return replace(problems[0], hint=hint or problems[0].hint)
+        written = {}
+        for output in outputs:
+            tree = canonical_value(rewrite(output, lambda n: _substitute(n, named)))
+            written[value_text(tree)] = self.lifter.write(tree, scope)
+        return tuple(written.items())
+
+    def _slice(self, node: ast.Slice) -> Build:
+        inner, places = self._query(node.query), (node.start, node.end)
+        if isinstance(node.query, ast.Join):
+            message = "an index of a join of children depends on their order: say it of a child"
+            raise GenieError(Problem("G030", message, node.span))
+
+        def write(place: ast.Value | None, pieces: Children) -> str:
+            if place is None:
+                return ""
+            return self.lifter.write(rewrite(place, lambda n: _substitute(n, pieces)), EMPTY)
+
+        def build(pieces: Children) -> values.QueryValue | None:
+            value = inner(pieces)
+            if value is None or not all(self._is_place(place, pieces) for place in places):
+                return None
+            return values.slice_query(value, *(write(place, pieces) for place in places))
+
+        return build
+
+    def _is_place(self, place: ast.Value | None, pieces: Children) -> bool:
+        """Tell whether a child may number results; refuse it otherwise."""
+        piece = pieces.get(place.name) if isinstance(place, ast.VarRef) else None
+        if piece is None or piece.state.type == "Number":
+            return True
+        assert isinstance(place, ast.VarRef)
+        message = f"expected Number for 'index', got '{place.name}' of type {piece.state.type}"
+        hint = f"a guard leaves them out: if {place.name}.type == 'Number'"
+        self._refuse(Problem("T002", message, place.span, hint))
+        return False
+
+    def _output_of(self, node: ast.OutputOf) -> Build:
         inner, output = self._query(node.query), node.output
 
         def build(pieces: Children) -> values.SourceValue | None:
@@ -668,7 +790,8 @@ class _BodyCompiler:
             if isinstance(value, values.SourceValue):
                 value = value.query
             if value.gap or (
-                isinstance(value, values.QueryValue) and (value.left or value.state.is_aggregate)
+                isinstance(value, values.QueryValue)
+                and (value.left or value.is_wrapped or value.state.is_aggregate)
             ):
                 return None
             call = value.call if isinstance(value, values.QueryValue) else value.text

@@ -12,17 +12,20 @@ A rule goes through RULES, small functions from rule to rule; `joins` puts queri
   monitor inside would take a result for new that the one outside has seen. Other clauses stay.
 - *Edges*: what the stream ensures is left out of the condition, `edge (edge s on true) on true` is
   one edge, and an edge on false is a filter that is false.
+- *Projections* of what is passed to an action fall away, as no name is hidden that it uses.
 - *A false filter* stays, as the single predicate `false` on the left-most function: a program that
   never does anything is still a program.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import assert_never
 
 from genie_dp.languages.library import Signatures
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk import predicates as cnf
 from genie_dp.languages.thingtalk.joins import (
+    arrange,
     canonical_query,
     flatten,
     lasting_facts,
@@ -30,6 +33,7 @@ from genie_dp.languages.thingtalk.joins import (
     resolve,
     settle,
 )
+from genie_dp.languages.thingtalk.traverse import walk
 
 RulePass = Callable[[tt.Rule, Signatures | None], tt.Rule]
 
@@ -130,9 +134,21 @@ def stream_in_one_form(rule: tt.Rule, signatures: Signatures | None) -> tt.Rule:
     return form if apart.query is form.query else stream_in_one_form(apart, signatures)
 
 
+def query_arranged(rule: tt.Rule, signatures: Signatures | None) -> tt.Rule:
+    """Return the rule with the projections and sorts of its query outside."""
+    if rule.query is None or isinstance(rule.query, tt.Call):
+        return rule
+    return replace(rule, query=arrange(rule.query, signatures, is_shown=True))
+
+
 def outer_filters_to_stream(rule: tt.Rule, signatures: Signatures | None) -> tt.Rule:
     """Return the rule with the query's clauses that speak of the stream alone on the stream."""
     stream, query = rule.stream, rule.query
+    if stream is not None and isinstance(query, tt.Projection | tt.Sort):
+        inner = outer_filters_to_stream(replace(rule, query=query.query), signatures)
+        if inner.query is None:
+            raise AssertionError("a rule keeps its query")
+        return replace(inner, query=replace(query, query=inner.query))
     if stream is None or not isinstance(query, tt.Filter | tt.Join):
         return rule
     links, conditions = flatten(query, signatures)
@@ -173,8 +189,24 @@ def query_in_one_form(rule: tt.Rule, signatures: Signatures | None) -> tt.Rule:
     """Return the rule with its query in canonical form."""
     if rule.query is None:
         return rule
-    query = canonical_query(rule.query, signatures)
+    query = canonical_query(rule.query, signatures, is_shown=True)
     return tt.Rule(rule.stream, query, rule.action, span=rule.span)
+
+
+def projection_before_action(rule: tt.Rule, signatures: Signatures | None) -> tt.Rule:
+    """Return the rule without a projection that hides nothing of what its action uses."""
+    query, action = rule.query, rule.action
+    if not isinstance(query, tt.Projection) or not isinstance(action, tt.Call):
+        return rule
+    args = (*action.selector.attributes, *action.args)
+    if any(isinstance(part, tt.EventValue) for arg in args for part in walk(arg)):
+        return rule
+    used = {name for arg in args for name in cnf.value_names(arg.value)}
+    hidden, kept = outputs_of(query.query, signatures), outputs_of(query, signatures)
+    computed = {tt.computed_name(v) for v in query.values if isinstance(v, tt.Computed)}
+    if hidden is None or kept is None or used & (computed | (hidden - kept)):
+        return rule
+    return query_in_one_form(replace(rule, query=query.query), signatures)
 
 
 def action_in_one_form(rule: tt.Rule, signatures: Signatures | None) -> tt.Rule:
@@ -188,9 +220,11 @@ def action_in_one_form(rule: tt.Rule, signatures: Signatures | None) -> tt.Rule:
 RULES: tuple[RulePass, ...] = (
     stream_joins_to_query,
     stream_in_one_form,
+    query_arranged,
     outer_filters_to_stream,
     free_filters_to_query,
     query_in_one_form,
+    projection_before_action,
     action_in_one_form,
 )
 
@@ -209,7 +243,7 @@ def _without(query: tt.Query, moved: list[cnf.Clause], signatures: Signatures | 
         case tt.Join(left, right, passing):
             left, right = (_without(q, moved, signatures) for q in (left, right))
             return tt.Join(left, right, passing, span=query.span)
-        case tt.Call() | tt.Aggregate() | tt.Hole():
+        case tt.Call() | tt.Aggregate() | tt.Projection() | tt.Sort() | tt.Slice() | tt.Hole():
             return query
         case _:
             assert_never(query)
@@ -394,7 +428,7 @@ def _about_people(predicate: tt.Predicate) -> tt.Predicate:
             return tt.Or(tuple(map(_about_people, operands)), span=predicate.span)
         case tt.Not(operand):
             return tt.Not(_about_people(operand), span=predicate.span)
-        case tt.Atom() | tt.TrueP() | tt.FalseP() | tt.GetPredicate():
+        case tt.Atom() | tt.Comparison() | tt.TrueP() | tt.FalseP() | tt.GetPredicate():
             return predicate
         case _:
             assert_never(predicate)

@@ -29,6 +29,7 @@ from genie_dp.languages.types import BASICS, NUMBER, is_slot, slot_type
 from genie_dp.languages.units import UNIT_ALIASES
 
 _NAME = r"[A-Za-z_]\w*"
+_PATH = rf"{_NAME}(?:\.{_NAME})*"
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _BASIC = "|".join(sorted(BASICS))
 _TYPE = re.compile(
@@ -38,12 +39,15 @@ _TYPE = re.compile(
 _CALL = re.compile(r"@((?:[A-Za-z_][\w-]*\.)*[A-Za-z_][\w-]*)\.([A-Za-z_]\w*)")
 _CLASS = re.compile(r"(?:[A-Za-z_][\w-]*\.)*[A-Za-z_][\w-]*")
 _PLAIN_NAME = re.compile(_NAME)
+_OUTPUT_NAME = re.compile(_PATH)
 _IS_NUMBER = re.compile(_NUMBER)
 _KIND = re.compile(r"\^\^([\w.-]+:\w+)")
 _PLACE = re.compile(rf"({_NUMBER}):({_NUMBER})")
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d):([0-5]\d)")
 _MONEY = re.compile(rf"({_NUMBER}):({_NAME})")
 _EDGES = ("start_of", "end_of")
+_COMPUTED = frozenset((*tt.COMPUTATIONS, *tt.OPERATORS, *tt.SOFT_OPERATORS))
+_OPERATORS = frozenset((*tt.OPERATORS, *tt.SOFT_OPERATORS))
 
 
 @lru_cache(maxsize=65536)
@@ -55,7 +59,7 @@ def typed_name(token: str, prefix: str, types: bool) -> str | None:
     """
     head, _, rest = token.partition(":")
     name, colon, type_ = rest.partition(":")
-    if head != prefix or _PLAIN_NAME.fullmatch(name) is None or bool(colon) != types:
+    if head != prefix or _OUTPUT_NAME.fullmatch(name) is None or bool(colon) != types:
         return None
     return name if not types or is_type(type_) else None
 
@@ -331,7 +335,29 @@ class TokenReader:
         if word in _EDGES:
             self.advance()
             return tt.DateEdge(word, self.unit())
+        if self.is_computed():
+            return self.computed()
         raise self.error("a value", _HINTS.get(word.partition(":")[0]))
+
+    def is_computed(self) -> bool:
+        """Tell whether a computed value comes next."""
+        return self.word in _COMPUTED and self.words[self.at + 1 : self.at + 2] == ["("]
+
+    def computed(self) -> tt.Computed:
+        """Read `count ( v )`, or `distance ( v , v )`."""
+        operator = self.word
+        self.advance()
+        self.take("(")
+        arguments = [self.argument()]
+        while self.word == ",":
+            self.advance()
+            arguments.append(self.argument())
+        self.take(")")
+        return tt.Computed(operator, tuple(arguments))
+
+    def argument(self) -> tt.Value:
+        """Read what a value is computed of."""
+        return self.value()
 
     def read_unit(self, value: tt.Value) -> tt.Value:
         """Read the unit after a number, or after a placeholder of one."""
@@ -432,6 +458,11 @@ class TokenReader:
         return tt.EntityValue(text, match[1])
 
 
+# What stands before its query in the surface form -> how tokens have it.
+_PREFIXED = {
+    "[": "a projection stands after its query: ( q ) select [ .. ]",
+    "sort": "an order stands after its query: ( q ) sort param:a:T desc",
+}
 _SHOW = ("notify", "return")
 _AGGREGATES = ("max", "min", "sum", "avg", "count")
 _TRUE, _FALSE, _NOTIFY = tt.TrueP(), tt.FalseP(), tt.Notify()
@@ -535,8 +566,7 @@ class _ProgramTokenReader(TokenReader):
         if self.word != "=>":
             if isinstance(query, tt.Call) and start != "(":
                 return tt.Rule(stream, None, query)
-            hint = UNREAD["index"] if self.word == "[" else None
-            raise self.error("'=>' and an action", hint)
+            raise self.error("'=>' and an action")
         self.advance()
         if stream is not None and passing:
             return tt.Rule(tt.StreamJoin(stream, query, passing), None, self.action())
@@ -657,8 +687,7 @@ class _ProgramTokenReader(TokenReader):
         if self.word == "aggregate":
             return self.aggregate()
         if not self.word.startswith("@"):
-            hint = UNREAD["projection"] if self.word == "[" else None
-            raise self.error("a query or an action", hint)
+            raise self.error("a query or an action", _PREFIXED.get(self.word))
         return self.call()
 
     def group(self) -> tt.Query:
@@ -675,7 +704,58 @@ class _ProgramTokenReader(TokenReader):
             self.advance()
             right = self.group()
             return tt.Join(query, right, self.passing())
+        if self.word == "select":
+            return self.projection(query)
+        if self.word == "sort":
+            self.advance()
+            return tt.Sort(query, self.output(), self.direction())
+        if self.word == "[":
+            return self.slice(query)
         return query
+
+    def projection(self, query: tt.Query) -> tt.Projection:
+        self.advance()
+        self.take("[")
+        keeps_all = self.word == "*"
+        values: list[tt.Value] = []
+        if keeps_all:
+            self.advance()
+        else:
+            values.append(self.output())
+        while self.word == ",":
+            self.advance()
+            values.append(self.output())
+        self.take("]")
+        return tt.Projection(query, tuple(values), keeps_all)
+
+    def output(self) -> tt.Value:
+        """Read the name of an output, or a value computed of one."""
+        if not self.word.startswith("param:") and not self.is_computed():
+            raise self.error("an output, or a value computed of one")
+        return self.simple_value()
+
+    def direction(self) -> str:
+        direction = self.word
+        if direction not in ("asc", "desc"):
+            raise self.error("'asc' or 'desc'")
+        self.advance()
+        return direction
+
+    def slice(self, query: tt.Query) -> tt.Slice:
+        self.advance()
+        start, end = self.value(), None
+        if self.word == ":":
+            self.advance()
+            end = self.value()
+        self.take("]")
+        return tt.Slice(query, start, end)
+
+    def argument(self) -> tt.Value:
+        value = self.value()
+        if self.word != "filter" or not isinstance(value, tt.VarRef):
+            return value
+        self.advance()
+        return tt.ListFilter(value.name, self.predicate(), span=value.span)
 
     def passing(self) -> tuple[tt.Arg, ...]:
         args: list[tt.Arg] = []
@@ -723,11 +803,9 @@ class _ProgramTokenReader(TokenReader):
         word = self.word
         if word.startswith("param:"):
             name = self.name()
-            operator = self.word
-            if operator not in tt.OPERATORS:
-                raise self.error("an operator", did_you_mean(operator, tt.OPERATORS))
-            self.advance()
-            return tt.Atom(name, operator, self.value())
+            return tt.Atom(name, self.operator(), self.value())
+        if self.is_computed():
+            return tt.Comparison(self.computed(), self.operator(), self.value())
         if word.startswith("@"):
             call = self.call()
             self.take("{")
@@ -736,13 +814,20 @@ class _ProgramTokenReader(TokenReader):
             return tt.GetPredicate(call, predicate)
         if word == "not":
             self.advance()
-            if not self.word.startswith(("param:", "@")):
+            if not self.word.startswith(("param:", "@")) and not self.is_computed():
                 raise self.error("a comparison after 'not'")
             return tt.Not(self.atom())
         if word not in ("true", "false"):
             raise self.error("a predicate")
         self.advance()
         return _TRUE if word == "true" else _FALSE
+
+    def operator(self) -> str:
+        operator = self.word
+        if operator not in _OPERATORS:
+            raise self.error("an operator", did_you_mean(operator, tt.OPERATORS))
+        self.advance()
+        return operator
 
 
 # ---------------------------------------------------------------------------------- places
@@ -814,6 +899,6 @@ def _with_place(name: str) -> Callable[..., Any]:
 
 for _name in (
     "rule", "action", "policy", "policy_function", "stream", "query", "call", "constant",
-    "read_passing", "predicate", "clause", "atom", "value", "simple_value",
+    "read_passing", "predicate", "clause", "atom", "value", "simple_value", "computed", "argument",
 ):  # fmt: skip
     setattr(_PlacedReader, _name, _with_place(_name))

@@ -10,22 +10,30 @@ What may move follows from that alone:
 - a clause stands after the last of the items that it speaks of, and before any later item that
   outputs one of its names.
 
+What an index or a slice takes depends on the order of results, so inside of it (`keeps_order`)
+joins stay as they are. Elsewhere a sort orders what is shown, and nothing else: inside of a join,
+an aggregation or a monitor it falls away. Projections and sorts go outwards, as far as names still
+mean the same there (`arrange`): a filter of a sort is a sort of a filter, an index of a projection
+is a projection of an index.
+
 Without signatures nothing is known of the outputs of a function, so items keep their order and
 clauses stay to the right of the last call that they could speak of. Where a parameter is passed
 into one of several calls on the right (`a join (b join c) on x = y`), that side is kept as it is
 unless signatures tell which call takes it.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import assert_never
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, assert_never
 
+from genie_dp.errors import Span
 from genie_dp.languages.library import Signatures
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.predicates import (
     Clause,
     Key,
     canonical_call,
+    canonical_value,
     clauses,
     compared_names,
     conjunction,
@@ -33,8 +41,9 @@ from genie_dp.languages.thingtalk.predicates import (
     simplify,
     sorted_args,
     value_names,
+    value_text,
 )
-from genie_dp.languages.thingtalk.traverse import rewrite, source_calls
+from genie_dp.languages.thingtalk.traverse import rewrite, source_calls, walk
 
 Names = frozenset[str]
 _NOTHING: Names = frozenset()
@@ -78,8 +87,20 @@ class Resolved:
         return frozenset(index for _, owners in self.owners for index in owners)
 
 
-def canonical_query(query: tt.Query, signatures: Signatures | None = None) -> tt.Query:
+def canonical_query(
+    query: tt.Query,
+    signatures: Signatures | None = None,
+    *,
+    is_shown: bool = False,
+    keeps_order: bool = False,
+) -> tt.Query:
     """Return the one query that stands for all with this meaning (Genie, section 2.4).
+
+    Args:
+        query: the query.
+        signatures: what is known of functions.
+        is_shown: whether it is the query of a rule, whose results are shown in the order of a sort.
+        keeps_order: whether the places of all results matter.
 
     >>> from genie_dp.languages.thingtalk.ast import Atom, BooleanValue, Selector
     >>> mail, a, b = tt.Call(Selector("c"), "f"), *(Atom(n, "==", BooleanValue(True)) for n in "ab")
@@ -89,25 +110,193 @@ def canonical_query(query: tt.Query, signatures: Signatures | None = None) -> tt
     """
     if isinstance(query, tt.Call):
         return canonical_call(query, signatures)
-    links, conditions = flatten(query, signatures)
+    query = arrange(query, signatures, is_shown=is_shown, keeps_order=keeps_order)
+    return _form(query, signatures, is_shown=is_shown, keeps_order=keeps_order)
+
+
+def _form(
+    query: tt.Query, signatures: Signatures | None, *, is_shown: bool, keeps_order: bool
+) -> tt.Query:
+    """Return the canonical form of an arranged query."""
+    match query:
+        case tt.Projection(inner, values, keeps_all):
+            form = _form(inner, signatures, is_shown=is_shown, keeps_order=keeps_order)
+            return _projection(form, values, keeps_all, signatures, query.span)
+        case tt.Sort(inner, key, direction):
+            form = _form(inner, signatures, is_shown=is_shown, keeps_order=keeps_order)
+            return tt.Sort(form, canonical_value(key), direction, span=query.span)
+        case tt.Slice(inner, start, end):
+            form = _form(inner, signatures, is_shown=False, keeps_order=True)
+            last = None if end == start else end
+            return tt.Slice(form, start, last, span=query.span)
+    links, conditions = flatten(query, signatures, keeps_order=keeps_order)
     if len(links) == 1:
         return _filter_query(links[0].query, simplify([c.clause for c in conditions]))
     outputs = [outputs_of(link.query, signatures) for link in links]
     resolved = _simplify_resolved(resolve(conditions, outputs, signatures))
-    order = _order(links, outputs, resolved, signatures)
-    return _build(links, outputs, resolved, order, signatures)
+    order = list(range(len(links)))
+    if not keeps_order:
+        order = _order(links, outputs, resolved, signatures)
+    return _build(links, outputs, resolved, order, signatures, keeps_order=keeps_order)
+
+
+def _projection(
+    query: tt.Query,
+    values: tuple[tt.Value, ...],
+    keeps_all: bool,
+    signatures: Signatures | None,
+    span: Span | None,
+) -> tt.Query:
+    """Return a projection whose values are sorted, each once; the query where it says no more."""
+    by_text = {value_text(v): v for v in map(canonical_value, values)}
+    listed = tuple(by_text[text] for text in sorted(by_text))
+    if keeps_all:
+        listed = tuple(value for value in listed if not isinstance(value, tt.VarRef))
+    outputs = outputs_of(query, signatures)
+    is_whole = all(isinstance(value, tt.VarRef) for value in listed)
+    if is_whole and (keeps_all or frozenset(map(tt.computed_name, listed)) == outputs):
+        return query
+    return tt.Projection(query, listed, keeps_all, span=span)
+
+
+# ---------------------------------------------------------------------- projections and sorts
+
+
+def arrange(
+    query: tt.Query,
+    signatures: Signatures | None = None,
+    *,
+    is_shown: bool = False,
+    keeps_order: bool = False,
+) -> tt.Query:
+    """Return the query with its projections and sorts as far outside as they may be.
+
+    A sort that orders nothing is left out, and so is a projection that is counted.
+    """
+    match query:
+        case tt.Filter(inner, predicate):
+            inner = arrange(inner, signatures, is_shown=is_shown, keeps_order=keeps_order)
+            return _arranged_filter(inner, predicate, query.span, signatures)
+        case tt.Join(left, right, passing):
+            left, right = (arrange(q, signatures, keeps_order=keeps_order) for q in (left, right))
+            return tt.Join(left, right, passing, span=query.span)
+        case tt.Aggregate(operator, field, inner):
+            inner = arrange(inner, signatures)
+            if isinstance(inner, tt.Projection) and _is_plain(field, inner):
+                inner = inner.query
+            return tt.Aggregate(operator, field, inner, span=query.span)
+        case tt.Projection(inner, values, keeps_all):
+            inner = arrange(inner, signatures, is_shown=is_shown, keeps_order=keeps_order)
+            return _arranged_projection(inner, values, keeps_all, query.span, signatures)
+        case tt.Sort(inner, key):
+            inner = arrange(inner, signatures, is_shown=is_shown, keeps_order=keeps_order)
+            if not (is_shown or keeps_order):
+                return inner
+            moved = _inside(key, inner, signatures)
+            if isinstance(inner, tt.Projection) and moved is not None:
+                return replace(inner, query=replace(query, query=inner.query, key=moved))
+            return replace(query, query=inner)
+        case tt.Slice(inner):
+            inner = arrange(inner, signatures, keeps_order=True)
+            if isinstance(inner, tt.Projection):
+                return replace(inner, query=replace(query, query=inner.query))
+            return replace(query, query=inner)
+        case tt.Call() | tt.Hole():
+            return query
+        case _:
+            assert_never(query)
+
+
+def _arranged_filter(
+    inner: tt.Query, predicate: tt.Predicate, span: Span | None, signatures: Signatures | None
+) -> tt.Query:
+    match inner:
+        case tt.Sort():
+            filtered = _arranged_filter(inner.query, predicate, span, signatures)
+            return replace(inner, query=filtered)
+        case tt.Projection():
+            moved = _inside(predicate, inner, signatures)
+            if moved is not None:
+                filtered = _arranged_filter(inner.query, moved, span, signatures)
+                return replace(inner, query=filtered)
+    return tt.Filter(inner, predicate, span=span)
+
+
+def _arranged_projection(
+    inner: tt.Query,
+    values: tuple[tt.Value, ...],
+    keeps_all: bool,
+    span: Span | None,
+    signatures: Signatures | None,
+) -> tt.Query:
+    if isinstance(inner, tt.Projection):
+        moved = [_inside(value, inner, signatures) for value in values]
+        known = tuple(value for value in moved if value is not None)
+        if len(known) == len(values):
+            names = set(map(tt.computed_name, known))
+            others = (v for v in inner.values if tt.computed_name(v) not in names)
+            all_values = (*others, *known) if keeps_all else known
+            return tt.Projection(inner.query, all_values, keeps_all and inner.keeps_all, span=span)
+    return tt.Projection(inner, values, keeps_all, span=span)
+
+
+def _is_plain(field: str | None, projection: tt.Projection) -> bool:
+    """Tell whether what is aggregated of a projection is nothing that it computes."""
+    computed = (v for v in projection.values if isinstance(v, tt.Computed))
+    return all(tt.computed_name(value) != field for value in computed)
+
+
+N = TypeVar("N", bound=tt.Predicate | tt.Value)
+
+
+def _inside(node: N, projection: tt.Query, signatures: Signatures | None) -> N | None:
+    """Return a condition on the outputs of a projection as one on those of its query.
+
+    None where a name would mean something else there, or cannot be said.
+    """
+    if not isinstance(projection, tt.Projection):
+        return None
+    used = _names_in(node, signatures)
+    shown = {tt.computed_name(value) for value in projection.values}
+    if not projection.keeps_all and used - shown:
+        hidden = outputs_of(projection.query, signatures)
+        if hidden is None or used & (hidden - shown):
+            return None
+    computed = {tt.computed_name(v): v for v in projection.values if isinstance(v, tt.Computed)}
+    if not used & computed.keys():
+        return node
+    if any(isinstance(part, tt.GetPredicate | tt.ListFilter) for part in walk(node)):
+        return None
+    moved: N = rewrite(node, lambda part: _with_computed(part, computed))
+    return moved
+
+
+def _names_in(node: Any, signatures: Signatures | None) -> Names:
+    if isinstance(node, tt.Predicate):
+        return frozenset((*compared_names(node), *passed_names(node, signatures)))
+    return frozenset(value_names(node))
+
+
+def _with_computed(node: Any, computed: Mapping[str, tt.Computed]) -> Any:
+    match node:
+        case tt.VarRef(name) if name in computed:
+            return computed[name]
+        case tt.Atom(name, operator, value) if name in computed:
+            return tt.Comparison(computed[name], operator, value, span=node.span)
+        case _:
+            return node
 
 
 # ------------------------------------------------------------------------------- take apart
 
 
 def flatten(
-    query: tt.Query, signatures: Signatures | None = None
+    query: tt.Query, signatures: Signatures | None = None, *, keeps_order: bool = False
 ) -> tuple[list[Link], list[Condition]]:
     """Return the links of a query from left to right, and the clauses of its filters."""
     links: list[Link] = []
     conditions: list[Condition] = []
-    _flatten(query, signatures, links, conditions)
+    _flatten(query, signatures, links, conditions, keeps_order)
     return links, conditions
 
 
@@ -116,25 +305,32 @@ def _flatten(
     signatures: Signatures | None,
     links: list[Link],
     conditions: list[Condition],
+    keeps_order: bool,
 ) -> None:
     match query:
         case tt.Call():
             links.append(Link(canonical_call(query, signatures)))
         case tt.Filter(inner, predicate):
             start = len(links)
-            _flatten(inner, signatures, links, conditions)
+            _flatten(inner, signatures, links, conditions, keeps_order)
             end = len(links) - 1
             conditions.extend(Condition(c, start, end) for c in clauses(predicate, signatures))
         case tt.Join(left, right, passing):
-            _flatten(left, signatures, links, conditions)
+            _flatten(left, signatures, links, conditions, keeps_order)
             form, passing = settle(right, passing, signatures)
             if passing:
                 links.append(Link(form, passing))
             else:
-                _flatten(form, signatures, links, conditions)
+                _flatten(form, signatures, links, conditions, keeps_order)
         case tt.Aggregate(operator, field, inner):
             form = canonical_query(inner, signatures)
             links.append(Link(tt.Aggregate(operator, field, form, span=query.span)))
+        case tt.Projection() | tt.Sort() | tt.Slice():
+            form = canonical_query(query, signatures, keeps_order=keeps_order)
+            if isinstance(form, tt.Filter | tt.Join):  # it said nothing
+                _flatten(form, signatures, links, conditions, keeps_order)
+            else:
+                links.append(Link(form))
         case tt.Hole():
             links.append(Link(query))
         case _:
@@ -189,6 +385,11 @@ def push(
                 return None
             pushed = push(inner, passing, signatures)
             return pushed and tt.Aggregate(operator, field, pushed, span=query.span)
+        case tt.Projection(inner) | tt.Sort(inner) | tt.Slice(inner):
+            if len(list(source_calls(inner))) > 1:
+                return None
+            pushed = push(inner, passing, signatures)
+            return pushed and replace(query, query=pushed)
         case tt.Join():
             return _push_into_join(query, passing, signatures)
         case tt.Hole():
@@ -230,6 +431,8 @@ def takes(query: tt.Query, name: str, signatures: Signatures | None) -> bool | N
             return parameter is not None and parameter.is_input and not has_value
         case tt.Filter(inner) | tt.Aggregate(query=inner):
             return takes(inner, name, signatures)
+        case tt.Projection(inner) | tt.Sort(inner) | tt.Slice(inner):
+            return takes(inner, name, signatures)
         case tt.Join(left, right, passing):
             here = takes(left, name, signatures)
             if here is not False or any(a.name == name for a in passing):
@@ -252,8 +455,12 @@ def outputs_of(query: tt.Query, signatures: Signatures | None) -> Names | None:
             if not signature:
                 return None
             return frozenset([p.name for p in signature.parameters if p.direction == "out"])
-        case tt.Filter(inner):
+        case tt.Filter(inner) | tt.Sort(inner) | tt.Slice(inner):
             return outputs_of(inner, signatures)
+        case tt.Projection(inner, values, keeps_all):
+            names = frozenset(map(tt.computed_name, values))
+            all_names = outputs_of(inner, signatures) if keeps_all else _NOTHING
+            return None if all_names is None else all_names | names
         case tt.Join(left, right):
             ours, theirs = outputs_of(left, signatures), outputs_of(right, signatures)
             return None if ours is None or theirs is None else ours | theirs
@@ -282,10 +489,24 @@ def free_names(query: tt.Query, signatures: Signatures | None = None) -> Names:
             return free_names(left, signatures) | used
         case tt.Aggregate(_, _, inner):
             return free_names(inner, signatures)
+        case tt.Projection(inner) | tt.Sort(inner) | tt.Slice(inner):
+            used = {n for v in _values_of(query) for n in value_names(v)}
+            used -= outputs_of(inner, signatures) or _NOTHING
+            return free_names(inner, signatures) | used
         case tt.Hole():
             return _NOTHING
         case _:
             assert_never(query)
+
+
+def _values_of(query: tt.Projection | tt.Sort | tt.Slice) -> tuple[tt.Value, ...]:
+    match query:
+        case tt.Projection(_, values):
+            return values
+        case tt.Sort(_, key):
+            return (key,)
+        case tt.Slice(_, start, end):
+            return (start,) if end is None else (start, end)
 
 
 def resolve(
@@ -419,6 +640,8 @@ def _build(
     found: list[Resolved],
     order: list[int],
     signatures: Signatures | None,
+    *,
+    keeps_order: bool = False,
 ) -> tt.Query:
     place = {link: number for number, link in enumerate(order)}
     alone: dict[int, list[Clause]] = {}
@@ -433,6 +656,8 @@ def _build(
         if result is not None and not passing:
             query, passing = _lift(query, earlier, signatures)
         query = _filter_query(query, alone.get(number, ()))
+        if isinstance(query, tt.Filter) and isinstance(query.query, tt.Projection | tt.Sort):
+            query = canonical_query(query, signatures, keeps_order=keeps_order)
         if links[index].passing:  # a join itself: the clauses have a place inside
             query, passing = settle(query, passing, signatures)
         result = query if result is None else tt.Join(result, query, sorted_args(passing))
@@ -471,6 +696,9 @@ def _lift(
             form, passed = _lift(inner, earlier, signatures)
             form = canonical_query(form, signatures) if passed else form
             return tt.Aggregate(operator, field, form, span=query.span), passed
+        case tt.Projection(inner) | tt.Sort(inner) | tt.Slice(inner):
+            form, passed = _lift(inner, earlier, signatures)
+            return replace(query, query=form), passed
         case tt.Join(left, right, passing):
             first, passed = _lift(left, earlier, signatures)
             second, others = _lift(right, earlier, signatures)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, assert_never
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
@@ -12,7 +13,11 @@ from genie_dp.languages.thingtalk.canonical import canonical
 from genie_dp.languages.thingtalk.from_tokens import piece_from_tokens
 from genie_dp.languages.thingtalk.operators import CONTACT
 from genie_dp.languages.thingtalk.placeholders import fills, qualify
-from genie_dp.languages.thingtalk.predicates import canonical_predicate
+from genie_dp.languages.thingtalk.predicates import (
+    canonical_predicate,
+    left_text,
+    value_names,
+)
 from genie_dp.languages.thingtalk.scope import EMPTY, Scope, scope_of
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenWriter, tokens
 from genie_dp.languages.thingtalk.traverse import functions_used, source_calls
@@ -130,7 +135,11 @@ class Lifter:
         `on_new` holds typed names, in any order.
         """
         names = tuple(sorted(set(on_new)))
-        if not query.left and len(names) == len(self._outputs_of((query.state.function,))):
+        if (
+            not query.left
+            and not query.is_wrapped
+            and len(names) == len(self._outputs_of((query.state.function,)))
+        ):
             names = ()
         return values.monitor(query, names)
 
@@ -158,12 +167,17 @@ class Lifter:
         Of those with an output of that name it is the right-most one.
         """
         last = value.state.function
-        if not last or self.has_output(last, name):
+        if not last or (self.has_output(last, name) and not value.state.is_projected):
             return last
         # Functions of conditions are among those of the piece, and have no outputs here.
         node: Any = piece_from_tokens(_PRIVATE.sub("NUMBER_0", value.text), value.kind)
         while isinstance(node, ast.Monitor | ast.Edge):
             node = node.query if isinstance(node, ast.Monitor) else node.stream
+        if isinstance(node, ast.Projection) and not node.keeps_all:
+            shown = {ast.computed_name(output) for output in node.values}
+            node = node.query if name in shown else None
+        if node is None:
+            return ""
         calls = [qualify(call) for call in source_calls(node)]
         return next((f for f in reversed(calls) if self.has_output(f, name)), "")
 
@@ -197,7 +211,15 @@ class Lifter:
             case ast.Call() if self.signature(qualify(node), node).kind == "action":
                 action = _only_rule(canonical(_as_program(action=node), self.library)).action
                 return self._action(action if isinstance(action, ast.Call) else node, opened)
-            case ast.Call() | ast.Filter() | ast.Join() | ast.Aggregate():
+            case (
+                ast.Call()
+                | ast.Filter()
+                | ast.Join()
+                | ast.Aggregate()
+                | ast.Projection()
+                | ast.Sort()
+                | ast.Slice()
+            ):
                 rule = _only_rule(canonical(_as_program(query=node), self.library))
                 return None if rule.query is None else self.query(rule.query, opened)
             case (
@@ -210,7 +232,7 @@ class Lifter:
             ):
                 rule = _only_rule(canonical(_as_program(stream=node), self.library))
                 return None if rule.stream is None else self.stream(rule.stream)
-            case ast.Projection(query, output):
+            case ast.OutputOf(query, output):
                 value = self.lift(query, opened)
                 return None if value is None else self.source(value, output, node)
             case (
@@ -220,6 +242,7 @@ class Lifter:
                 | ast.And()
                 | ast.Or()
                 | ast.Atom()
+                | ast.Comparison()
                 | ast.GetPredicate()
             ):
                 return self.predicate(node, function)
@@ -231,7 +254,7 @@ class Lifter:
     ) -> values.SourceValue | None:
         """Return an output of a query, or None where it cannot be passed on."""
         function = query.state.function
-        if query.gap or not function:
+        if query.gap or not function or query.state.is_projected:
             return None
         typed = self.type_parameter(function, output, node)
         parameter = self.signature(function).parameter(output)
@@ -293,10 +316,48 @@ class Lifter:
                     return None
                 field = self.type_parameter(value.state.function, name, node) if name else ""
                 return values.aggregate(value, operator, field)
+            case ast.Projection() | ast.Sort() | ast.Slice():
+                return self._wrapped(node, opened)
             case ast.Hole():
                 raise TypeError("a hole is no whole tree")
             case _:
                 assert_never(node)
+
+    def _wrapped(
+        self, node: ast.Projection | ast.Sort | ast.Slice, opened: Open
+    ) -> values.QueryValue | None:
+        value = self.query(node.query, opened)
+        if value is None:
+            return None
+        match node:
+            case ast.Projection(_, outputs, keeps_all):
+                written = [self.write(output, self.scope(value, output)) for output in outputs]
+                wrapped = values.project_query(value, written, keeps_all=keeps_all)
+            case ast.Sort(_, key, direction):
+                key_text = self.write(key, self.scope(value, key))
+                wrapped = values.sort_query(value, key_text, direction)
+            case ast.Slice(_, start, end):
+                last = "" if end is None else self.write(end, EMPTY)
+                wrapped = values.slice_query(value, self.write(start, EMPTY), last)
+            case _:
+                assert_never(node)
+        if wrapped is not None:
+            own = replace(node, query=ast.Hole("", "query"))
+            wrapped.slots = (*value.slots, *fills(self.library, own, value.state.function))
+        return wrapped
+
+    def scope(self, query: values.QueryValue, node: Any) -> Scope:
+        """Return the types of the outputs of a query that a value speaks of."""
+        types: dict[str, ty.Type] = {}
+        for name in value_names(node):
+            owner = self.owner(query, name)
+            if owner:
+                types[name] = self.output_types(owner)[name]
+        return Scope(types)
+
+    def write(self, node: ast.Value, scope: Scope) -> str:
+        """Return a value in token form."""
+        return TokenWriter(self.library, STYLE).value(node, scope)
 
     def _join(
         self, left: ast.Query, right: ast.Query, passing: tuple[ast.Arg, ...], opened: Open
@@ -433,6 +494,8 @@ class Lifter:
         match inner:
             case ast.Atom(name, operator, value):
                 return (rank, name, operator, writer.value(value, fields), text)
+            case ast.Comparison(_, operator, value):
+                return (rank, left_text(inner), operator, writer.value(value, fields), text)
             case ast.GetPredicate(call):
                 return (0 if rank == 2 else 1, qualify(call), "", text, text)
             case _:

@@ -1,8 +1,10 @@
 """Which values fit where, and what comparisons of them mean: units, dates, text, arrays."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from math import asin, cos, radians, sin, sqrt
 from typing import Any, assert_never
 
 from genie_dp.errors import GenieError, Problem
@@ -59,8 +61,132 @@ def evaluate(value: tt.Value, scope: Mapping[str, tt.Value], moment: Moment) -> 
             return _date(_move(start, length if sign == "+" else -length, value))
         case tt.ArrayValue(items):
             return tt.ArrayValue(tuple(evaluate(item, scope, moment) for item in items))
+        case tt.ListFilter(name, predicate):
+            listed = _items(lookup(name, scope, value))
+            kept = (i for i in listed if satisfies(predicate, {**scope, ITEM: i}, moment))
+            return tt.ArrayValue(tuple(kept))
+        case tt.Computed(operator, arguments):
+            return compute(operator, tuple(evaluate(a, scope, moment) for a in arguments))
         case _:
             return value
+
+
+def satisfies(
+    predicate: tt.Predicate,
+    scope: Mapping[str, tt.Value],
+    moment: Moment,
+    ask: Callable[[tt.GetPredicate], bool] | None = None,
+) -> bool:
+    """Tell whether a predicate holds of the values in scope.
+
+    Args:
+        predicate: the predicate.
+        scope: the values by name.
+        moment: when.
+        ask: tells whether a get predicate holds; None where none may stand.
+    """
+    match predicate:
+        case tt.TrueP():
+            return True
+        case tt.FalseP():
+            return False
+        case tt.Not(operand):
+            return not satisfies(operand, scope, moment, ask)
+        case tt.And(operands):
+            return all(satisfies(p, scope, moment, ask) for p in operands)
+        case tt.Or(operands):
+            return any(satisfies(p, scope, moment, ask) for p in operands)
+        case tt.Atom(name, operator, value):
+            left = lookup(name, scope, predicate)
+            return compare(left, operator, evaluate(value, scope, moment))
+        case tt.Comparison(computed, operator, value):
+            left = evaluate(computed, scope, moment)
+            return compare(left, operator, evaluate(value, scope, moment))
+        case tt.GetPredicate():
+            if ask is None:
+                message = "expected a condition on the values of a list, got a query"
+                raise GenieError(Problem("C004", message, predicate.span))
+            return ask(predicate)
+        case _:
+            assert_never(predicate)
+
+
+ITEM = "value"
+"""What the condition of a ListFilter calls each of the list."""
+_EARTH_RADIUS = 6_371_000  # metres; the mean one of the IUGG
+
+
+def compute(operator: str, arguments: tuple[tt.Value, ...]) -> tt.Value:
+    """Return a computed value of constants.
+
+    A list without values has no greatest, no least and no average one.
+
+    Raises:
+        GenieError: C004 for what it is not computed of.
+
+    >>> compute("count", (tt.ArrayValue((tt.StringValue("a"),)),))
+    NumberValue(value=Decimal('1'))
+    >>> rome, naples = (tt.LocationValue(Decimal(n), Decimal("12.5")) for n in (42, 41))
+    >>> compute("distance", (rome, naples))
+    MeasureValue(parts=((Decimal('111195'), 'm'),))
+    """
+    if operator == "distance":
+        return tt.MeasureValue(((_metres(*arguments), "m"),))
+    if operator not in tt.COMPUTATIONS:
+        return tt.BooleanValue(compare(arguments[0], operator, arguments[1]))
+    listed = _items(arguments[0])
+    if operator == "count":
+        return tt.NumberValue(Decimal(len(listed)))
+    if not listed:
+        message = f"expected a list with values for '{operator}', got none"
+        hint = "leave out results without: filter count(..) >= 1"
+        raise GenieError(Problem("C004", message, arguments[0].span, hint))
+    return total(operator, list(listed))
+
+
+def _metres(here: tt.Value, there: tt.Value) -> Decimal:
+    places = [comparable(place) for place in (here, there)]
+    if any(kind != "location" for kind, _ in places):
+        raise _incomparable("a place", here if places[0][0] != "location" else there)
+    (a, b), (c, d) = ([radians(degrees) for degrees in place] for _, place in places)
+    # The haversine formula.
+    half = sin((c - a) / 2) ** 2 + cos(a) * cos(c) * sin((d - b) / 2) ** 2
+    return Decimal(round(2 * _EARTH_RADIUS * asin(sqrt(half))))
+
+
+def total(operator: str, values: list[tt.Value]) -> tt.Value:
+    """Return the max, min, sum or avg of some amounts, in the unit that all of them have.
+
+    Measures are in their base unit.
+
+    >>> total("avg", [tt.NumberValue(Decimal(1)), tt.NumberValue(Decimal(2))])
+    NumberValue(value=Decimal('1.5'))
+    """
+    amounts = [comparable(value)[1] for value in values]
+    if operator in ("max", "min"):
+        number = max(amounts) if operator == "max" else min(amounts)
+    else:
+        number = sum(amounts, start=Decimal(0)) / (len(amounts) if operator == "avg" else 1)
+    kind, *others = sorted({comparable(value)[0] for value in values})
+    match values[0]:
+        case tt.NumberValue() if not others:
+            return tt.NumberValue(number)
+        case tt.MeasureValue() if not others:
+            return tt.MeasureValue(((number, kind),))
+        case tt.CurrencyValue() if not others:
+            return tt.CurrencyValue(number, kind)
+        case first:
+            message = f"expected numbers of one unit to aggregate, got {', '.join((kind, *others))}"
+            raise GenieError(Problem("C004", message, first.span, "aggregate each unit by itself"))
+
+
+def order(left: tt.Value, right: tt.Value) -> int:
+    """Return -1, 0 or 1 where one constant is less, as much, or more than another.
+
+    >>> order(tt.NumberValue(Decimal(1)), tt.NumberValue(Decimal(2)))
+    -1
+    """
+    return _order(left, right)
 
 
 def attach_unit(value: tt.Value, unit: str) -> tt.Value:
@@ -219,7 +345,7 @@ def comparable(value: tt.Value, units: Units = SHIPPED) -> tuple[str, Any]:
             return "array", items
         case (
             tt.VarRef() | tt.EventValue() | tt.SlotValue() | tt.ContextValue() | tt.Undefined()
-            | tt.DateNow() | tt.DateEdge() | tt.DateOffset()
+            | tt.DateNow() | tt.DateEdge() | tt.DateOffset() | tt.ListFilter() | tt.Computed()
         ):  # fmt: skip
             raise _incomparable("a constant", value)
         case _:
@@ -367,6 +493,8 @@ _TESTS: dict[str, Callable[[tt.Value, tt.Value], bool]] = {
     "ends_with": lambda a, b: _fold(a).endswith(_fold(b)),
     "prefix_of": lambda a, b: _fold(b).startswith(_fold(a)),
     "suffix_of": lambda a, b: _fold(b).endswith(_fold(a)),
+    "contains~": lambda a, b: any(_fold(b) in _fold(item) for item in _items(a)),
+    "in_array~": lambda a, b: any(_fold(item) in _fold(a) for item in _items(b)),
 }
 
 
@@ -484,16 +612,22 @@ def is_ordered(type_: ty.Type) -> bool:
 def operand_type(operator: str, left: ty.Type) -> ty.Type | None:
     """Return the type wanted on the right of an operator, or None where it has no overload.
 
+    `contains~` and `in_array~` take text where a list holds texts or what has a name.
+
     >>> str(operand_type("contains", ty.Array(ty.STRING)))
     'String'
     >>> operand_type("=~", ty.TIME) is None
     True
     """
-    if operator not in tt.OPERATORS:
+    if operator not in tt.OPERATORS and operator not in tt.SOFT_OPERATORS:
         return None
     if left == ty.ANY:
         return ty.ANY
     match operator:
+        case "contains~":
+            return ty.STRING if isinstance(left, ty.Array) and _is_text(left.element) else None
+        case "in_array~":
+            return ty.Array(ty.STRING) if _is_text(left) else None
         case "==":
             return left
         case "contains":
@@ -501,9 +635,34 @@ def operand_type(operator: str, left: ty.Type) -> ty.Type | None:
         case "in_array":
             return ty.Array(left)
         case _ if operator in _TEXT_OPERATORS:
-            return ty.STRING if left == ty.STRING or isinstance(left, ty.Entity) else None
+            return ty.STRING if _is_text(left) else None
         case _:
             return left if is_ordered(left) else None
+
+
+def _is_text(type_: ty.Type) -> bool:
+    return type_ == ty.STRING or isinstance(type_, ty.Entity)
+
+
+def computed_type(operator: str, types: Sequence[ty.Type]) -> ty.Type | None:
+    """Return the type of a computed value, or None where there is none of such arguments.
+
+    >>> str(computed_type("count", [ty.Array(ty.STRING)])), computed_type("count", [ty.STRING])
+    ('Number', None)
+    >>> str(computed_type("max", [ty.Array(ty.Measure("kg"))]))
+    'Measure(kg)'
+    """
+    match operator, types:
+        case "distance", [here, there]:
+            return ty.Measure("m") if {here, there} <= {ty.LOCATION, ty.ANY} else None
+        case "count", [ty.Array() | ty.ANY]:
+            return ty.NUMBER
+        case "max" | "min" | "sum" | "avg", [ty.Array(element)] if is_numeric(element):
+            return element
+        case "max" | "min" | "sum" | "avg", [ty.ANY]:
+            return ty.ANY
+        case _:
+            return None
 
 
 def is_identifier(name: str, left: ty.Type, operator: str) -> bool:

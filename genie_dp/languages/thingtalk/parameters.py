@@ -118,7 +118,7 @@ class _Parts:
                 return frozenset((name,))
             case tt.Hole(name, _, argument, inputs):
                 return frozenset((name, argument or name, *(arg.name for arg in inputs)))
-            case tt.Atom(name) | tt.Projection(_, name) | tt.Aggregate(_, str() as name):
+            case tt.Atom(name) | tt.OutputOf(_, name) | tt.Aggregate(_, str() as name):
                 return self.holes & {name}  # else it is the name of an output
             case tt.Monitor(_, on_new):
                 return self.holes & {*on_new}

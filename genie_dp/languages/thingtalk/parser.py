@@ -26,6 +26,7 @@ from genie_dp.languages.thingtalk.transform import (
     LibraryReader,
     ProgramReader,
     has_half_character,
+    is_computed,
     is_constructor,
 )
 from genie_dp.languages.types import Type
@@ -43,13 +44,13 @@ _GROUPS: tuple[tuple[str, frozenset[str], frozenset[str]], ...] = (
         _STREAM | _CONDITION | _VALUE | {"_AGG"},
         _STREAM | _CONDITION | _VALUE | {
             "_AGG", "ATNAME", "NOTIFY", "NOW", "LPAR", "LSQB", "LBRACE", "_ENUM", "_NEW", "NULL",
-            "CURRENCY", "SLOT", "TRUE", "FALSE", "_LAMBDA",
+            "CURRENCY", "SLOT", "TRUE", "FALSE", "_LAMBDA", "_SORT",
         },
     ),
     (
         "a program",
         _STREAM | _CONDITION,
-        _STREAM | _CONDITION | {"NOW", "LPAR", "LBRACE", "ATNAME", "TRUE", "FALSE"},
+        _STREAM | _CONDITION | {"NOW", "LPAR", "LBRACE", "ATNAME", "TRUE", "FALSE", "_NEW"},
     ),
     (
         "a value",
@@ -61,9 +62,14 @@ _GROUPS: tuple[tuple[str, frozenset[str], frozenset[str]], ...] = (
     ),
     ("a rule", _STREAM | {"NOW"}, _STREAM | {"NOW", "LPAR"}),
     ("a stream", _STREAM, _STREAM | {"LPAR"}),
-    ("a condition", _CONDITION, _CONDITION | {"TRUE", "FALSE", "LPAR", "ATNAME"}),
-    ("a query or an action", frozenset({"ATNAME", "_AGG", "NOTIFY"}), frozenset({"LPAR"})),
-    ("a query", frozenset({"ATNAME", "_AGG"}), frozenset({"LPAR"})),
+    ("a condition", _CONDITION, _CONDITION | {"TRUE", "FALSE", "LPAR", "ATNAME", "_NEW"}),
+    (
+        "a query or an action",
+        frozenset({"ATNAME", "_AGG", "NOTIFY"}),
+        frozenset({"LPAR", "LSQB", "_SORT"}),
+    ),
+    ("a query", frozenset({"ATNAME", "_AGG"}), frozenset({"LPAR", "LSQB", "_SORT"})),
+    ("a query", frozenset({"ATNAME", "_SORT"}), frozenset({"LPAR"})),
     ("an action", frozenset({"ATNAME", "NOTIFY"}), frozenset()),
     ("an annotation", frozenset({"_ANNOTATION", "NATURAL_ANNOTATION"}), frozenset()),
     ("a filter", frozenset({"FILTER", "COMMA"}), frozenset()),
@@ -90,6 +96,7 @@ _READABLE: dict[str, tuple[str, ...]] = {
     "MODIFIER": ("'monitorable'", "'list'"),
     "NAME": ("a name",),
     "NOTIFY": ("'notify'",),
+    "ORDER": ("'asc'", "'desc'"),
     "NUMBER": ("a number",),
     "OPERATOR": ("an operator such as ==",),
     "SIGN": ("'+'", "'-'"),
@@ -102,9 +109,10 @@ _READABLE: dict[str, tuple[str, ...]] = {
     "_LAMBDA": ("'\\'",),
     "_ON_NEW": ("'on new'",),
     "_OR": ("'||'",),
+    "_SORT": ("'sort'",),
 }
 # What may stand almost anywhere, and is not what was forgotten: ".f" after "@c", "^^t" after "..".
-_SELDOM_MEANT = frozenset({"DOT", "ENTITY"})
+_SELDOM_MEANT = frozenset({"DOT", "ENTITY", "LSQB"})
 # Words that terminals spell by a regular expression, for the hints about misspelt keywords.
 _WORDS = {
     "NOTIFY": ("notify",),
@@ -113,6 +121,8 @@ _WORDS = {
     "_TIMER": ("timer",),
     "_ATTIMER": ("attimer",),
     "_AGG": ("agg", "aggregate"),
+    "_SORT": ("sort",),
+    "ORDER": ("asc", "desc"),
     "AGG_OPERATOR": ("max", "min", "sum", "avg", "count"),
     "KIND": ("query", "action"),
     "EXAMPLE_KIND": ("query", "stream", "action", "program"),
@@ -136,10 +146,10 @@ _UNREAD = {
         ("count", r"\bagg(?:regate)?\s+count", r"\w"),
         ("expiration_date", r"\battimer\b.*", r",?\s*expiration_date\b"),
         ("frequency", r"\btimer\b.*", r",?\s*frequency\b"),
-        ("part", r"\b(?:make|new\s+)Date\s*\((?:\s*\d+\s*,|\s*,)*", ","),
-        ("projection", r"=>|\(|^", r"\["),
-        ("index", r"[)\w]", r"\["),
+        ("group_member", r"\bgroup_member\s*\([^()]*\)", ":"),
+        ("ontimer", r"\bontimer\s*\(\s*date", "="),
         ("sort", "", r"sort\b"),
+        ("part", r"\b(?:make|new\s+)Date\s*\((?:\s*\d+\s*,|\s*,)*", ","),
     )
 }
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
@@ -239,6 +249,8 @@ def describe(names: Iterable[str], terminals: Mapping[str, TerminalDef]) -> list
     """
     accepted = {name for name in names if not name.startswith("HOLE_")}
     meanings = accepted - _SELDOM_MEANT or accepted
+    if "OPERATOR" in meanings:  # "(" would make the name before it that of a computed value
+        meanings -= {"LPAR"}
     descriptions = []
     for label, needed, covered in _GROUPS:
         if needed <= meanings:
@@ -303,7 +315,7 @@ def _misspelt_before(failure: Failure) -> Problem | None:
     if previous is None or previous.type != "NAME" or "OPERATOR" not in failure.accepted:
         return None
     word = str(previous)
-    unread_hint = UNREAD[word] if word in ("group_member", "let", "ontimer") else None
+    unread_hint = UNREAD[word] if word == "let" else None
     hint = unread_hint or did_you_mean(word, _STATEMENTS)
     if hint is None or word in _STATEMENTS:
         return None
@@ -601,7 +613,9 @@ class _Holes(PostLex):
         hole = _HOLES.get(self.kinds.get(str(token), ""))
         if hole is not None or not self.text:
             return hole or "NAME"
-        is_call = _BRACKET.match(self.text, token.end_pos or 0) and not is_constructor(token)
+        after = self.text[token.end_pos or 0 :]
+        is_value = is_constructor(token) or is_computed(token, after)
+        is_call = _BRACKET.match(after) and not is_value
         return "HOLE_CALL" if is_call else "NAME"
 
 

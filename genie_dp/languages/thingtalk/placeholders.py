@@ -37,21 +37,46 @@ def fills(library: Signatures, node: Any, function: str = "") -> Iterator[Fill]:
             yield from fills(library, predicate, _last_function(inner) or function)
         case ast.Atom(name, _, value):
             yield from _of_value(library, value, function, name)
+        case ast.Comparison(left, _, value):
+            yield from _of_computed(library, left, function)
+            yield from _of_value(library, value, function, ast.computed_name(left))
+        case ast.Projection(query) | ast.Sort(query) | ast.Slice(query):
+            yield from fills(library, query, function)
+            yield from _of_wrapper(library, node, _last_function(query) or function)
         case ast.GetPredicate(call, predicate):
             yield from fills(library, call)
             yield from fills(library, predicate, qualify(call))
         case ast.PolicyFunction(_, _, predicate):
             yield from fills(library, predicate, qualify(node))
-        case ast.Policy(source, _, _):
-            yield from fills(library, source, "policy")
-            for part in children(node):
-                if part is not source:
-                    yield from fills(library, part)
+        case ast.Policy():
+            yield from _of_policy(library, node)
         case ast.AtTimer() | ast.Timer():
             yield from _of_timer(library, node)
         case _:
             for child in children(node):
                 yield from fills(library, child, function)
+
+
+def _of_policy(library: Signatures, policy: ast.Policy) -> Iterator[Fill]:
+    yield from fills(library, policy.source, "policy")
+    for part in (policy.query, policy.action):
+        if part is not None:
+            yield from fills(library, part)
+
+
+def _of_wrapper(
+    library: Signatures, node: ast.Projection | ast.Sort | ast.Slice, function: str
+) -> Iterator[Fill]:
+    match node:
+        case ast.Projection(_, values):
+            for value in values:
+                yield from _of_computed(library, value, function)
+        case ast.Sort(_, key):
+            yield from _of_computed(library, key, function)
+        case ast.Slice(_, start, end):
+            for place in (start, end):
+                if place is not None:
+                    yield from _of_value(library, place, "slice", "place")
 
 
 def _of_timer(library: Signatures, node: ast.AtTimer | ast.Timer) -> Iterator[Fill]:
@@ -60,6 +85,21 @@ def _of_timer(library: Signatures, node: ast.AtTimer | ast.Timer) -> Iterator[Fi
     else:
         yield from _of_value(library, node.base, "timer", "base")
         yield from _of_value(library, node.interval, "timer", "interval")
+
+
+def _of_computed(library: Signatures, value: Any, function: str) -> Iterator[Fill]:
+    """Yield what is filled in a computed value: places, and conditions on the values of a list."""
+    if not isinstance(value, ast.Computed):
+        return
+    first = ast.computed_name(value.arguments[0])
+    for child in value.arguments:
+        match child:
+            case ast.ListFilter(name, predicate):
+                for token, type_, _ in fills(library, predicate, function):
+                    listed = _type_of(library, function, name)
+                    yield token, type_ if type_ == str(NUMBER) else listed, f"{function}:{name}"
+            case _:
+                yield from _of_value(library, child, function, first)
 
 
 def _of_value(library: Signatures, value: Any, function: str, name: str) -> Iterator[Fill]:
@@ -71,12 +111,18 @@ def _of_value(library: Signatures, value: Any, function: str, name: str) -> Iter
         yield from _of_value(library, child, function, name)
 
 
+_AMOUNTS = ("max", "min", "sum", "avg")
 _OTHERS = {
     ("attimer", "time"): "Time",
     ("timer", "base"): "Date",
     ("timer", "interval"): "Measure(ms)",
     ("policy", "source"): str(CONTACT),
+    ("slice", "place"): str(NUMBER),
 }
+
+
+# What is computed -> its type; "" for that of the values of the list.
+_COMPUTED = {"count": "Number", "distance": "Measure(m)", **dict.fromkeys(_AMOUNTS, "")}
 
 
 def _type_of(library: Signatures, function: str, name: str) -> str:
@@ -85,6 +131,9 @@ def _type_of(library: Signatures, function: str, name: str) -> str:
     class_name, _, local = function.removeprefix("@").rpartition(".")
     signature = library.function(class_name, local)
     parameter = signature.parameter(name) if signature else None
+    computed, _, of = name.partition(".")
+    if parameter is None and computed in _COMPUTED:
+        return _COMPUTED[computed] or _type_of(library, function, of)
     type_ = STRING if parameter is None else parameter.type
     return str(type_.element if isinstance(type_, Array) else type_)
 
@@ -108,6 +157,8 @@ def _last_function(node: Any) -> str:
         case ast.Call():
             return qualify(node)
         case ast.Filter(query) | ast.Monitor(query):
+            return _last_function(query)
+        case ast.Projection(query) | ast.Sort(query) | ast.Slice(query):
             return _last_function(query)
         case ast.Join(_, right):
             return _last_function(right)

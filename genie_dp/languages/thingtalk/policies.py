@@ -8,13 +8,13 @@ would tell what that query answers.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from genie_dp.errors import GenieError
 from genie_dp.languages.library import Signatures
 from genie_dp.languages.thingtalk import ast as tt
-from genie_dp.languages.thingtalk.operators import Moment, compare, evaluate
+from genie_dp.languages.thingtalk.operators import Moment, compare, evaluate, satisfies
 from genie_dp.languages.thingtalk.predicates import (
     canonical_predicate,
     passed_names,
@@ -156,6 +156,8 @@ def _specialize(
         match node:
             case tt.Atom():
                 return _atom(node, inputs, outputs, moment)
+            case tt.Comparison():
+                return _comparison(node, inputs, outputs, moment)
             case tt.And(operands):
                 return tt.And(tuple(map(visit, operands)), span=node.span)
             case tt.Or(operands):
@@ -182,12 +184,31 @@ def _atom(
     right = _resolve_input(atom.value, inputs, outputs)
     if isinstance(left, tt.VarRef):
         return tt.Atom(left.name, atom.operator, right, span=atom.span)
+    if isinstance(right, tt.VarRef) and atom.operator not in _FLIPPED:
+        raise _Undecided
     if isinstance(right, tt.VarRef):
         return tt.Atom(right.name, _FLIPPED[atom.operator], left, span=atom.span)
     try:
         left, right = evaluate(left, {}, moment), evaluate(right, {}, moment)
         return tt.TrueP() if compare(left, atom.operator, right) else tt.FalseP()
     except GenieError as error:  # an event, a placeholder, money of another country
+        if any(problem.code not in _UNKNOWN for problem in error.problems):
+            raise
+        raise _Undecided from None
+
+
+def _comparison(
+    node: tt.Comparison, inputs: Mapping[str, tt.Value], outputs: frozenset[str], moment: Moment
+) -> tt.Predicate:
+    """Return a comparison of a computed value, decided where it is one of inputs alone."""
+    names = {*value_names(node.left), *value_names(node.value)}
+    if outputs.issuperset(names):
+        return node
+    if not names <= inputs.keys() - outputs:
+        raise _Undecided
+    try:
+        return tt.TrueP() if satisfies(node, inputs, moment) else tt.FalseP()
+    except GenieError as error:
         if any(problem.code not in _UNKNOWN for problem in error.problems):
             raise
         raise _Undecided from None
@@ -233,6 +254,8 @@ def _filtered_query(query: tt.Query, condition: tt.Predicate) -> tt.Query:
         case tt.Aggregate(operator, field, inner):
             form = _filtered_query(inner, condition)
             return tt.Aggregate(operator, field, form, span=query.span)
+        case tt.Projection(inner) | tt.Sort(inner) | tt.Slice(inner):
+            return replace(query, query=_filtered_query(inner, condition))
         case tt.Join() | tt.Hole():
             raise _Undecided
         case _:

@@ -8,14 +8,16 @@ an opposite is never negated.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from operator import attrgetter, itemgetter
-from typing import Any, assert_never
+from typing import Any, TypeVar, assert_never
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.library import Signatures
 from genie_dp.languages.thingtalk import ast as tt
+from genie_dp.languages.thingtalk.operators import ITEM
 from genie_dp.languages.thingtalk.tokens import value_tokens
 from genie_dp.languages.types import is_slot
 from genie_dp.languages.units import SHIPPED, UNIT_SYNONYMS
@@ -115,8 +117,29 @@ def canonical_value(value: tt.Value) -> tt.Value:
             canonical_items = tuple(map(canonical_value, items))
             is_unchanged = all(a is b for a, b in zip(canonical_items, items, strict=True))
             return value if is_unchanged else tt.ArrayValue(canonical_items, span=value.span)
+        case tt.Computed():
+            return canonical_computed(value)
+        case tt.ListFilter(name, predicate):
+            form = canonical_predicate(predicate)
+            if isinstance(form, tt.TrueP):
+                return tt.VarRef(name, span=value.span)
+            return tt.ListFilter(name, form, span=value.span)
         case _:
             return value
+
+
+def canonical_computed(value: tt.Computed) -> tt.Computed:
+    """Return a computed value with its parts in one form; the order of two places says nothing.
+
+    >>> here, there = tt.VarRef("geo"), tt.ContextValue(("location", "home"))
+    >>> canonical_computed(tt.Computed("distance", (there, here))).arguments[0]
+    VarRef(name='geo')
+    """
+    arguments = tuple(map(canonical_value, value.arguments))
+    if value.operator == "distance":
+        by_text = sorted(arguments, key=lambda a: (not isinstance(a, tt.VarRef), value_text(a)))
+        arguments = tuple(by_text)
+    return tt.Computed(value.operator, arguments, span=value.span)
 
 
 def _spell_time(iso: str) -> str:
@@ -159,7 +182,7 @@ def clauses(
     """Return the predicate, or its negation, in conjunctive normal form."""
     match predicate:
         case tt.Atom():
-            return _atom(predicate, negated)
+            return _literal(predicate, negated)
         case tt.And(operands) | tt.Or(operands):
             parts = [clauses(o, signatures, negated=negated) for o in operands]
             if isinstance(predicate, tt.And) != negated:
@@ -171,13 +194,26 @@ def clauses(
             return [()] if negated else []
         case tt.FalseP():
             return [] if negated else [()]
+        case tt.Comparison():
+            return _comparison(predicate, negated)
         case tt.GetPredicate():
             return _get_predicate(predicate, signatures, negated)
         case _:
             assert_never(predicate)
 
 
-def _atom(atom: tt.Atom, negated: bool) -> list[Clause]:
+def _comparison(node: tt.Comparison, negated: bool) -> list[Clause]:
+    node = _one_way(replace(node, left=canonical_computed(node.left)))
+    match node.left, node.operator, node.value:
+        # A computed truth is a comparison of its own.
+        case tt.Computed(operator, (tt.VarRef(name), value)), "==", tt.BooleanValue(truth) if (
+            operator not in tt.COMPUTATIONS
+        ):
+            return _literal(tt.Atom(name, operator, value, span=node.span), negated == truth)
+    return _literal(node, negated)
+
+
+def _literal(atom: tt.Atom | tt.Comparison, negated: bool) -> list[Clause]:
     atom = _one_way(atom)
     truth = _constant(atom)
     if truth is not None:
@@ -185,14 +221,26 @@ def _atom(atom: tt.Atom, negated: bool) -> list[Clause]:
     opposite = _opposite(atom) if negated else None
     if opposite is not None:
         atom, negated = opposite, False
-    name, operator, value = atom.name, atom.operator, atom.value
+    name, operator, value = left_text(atom), atom.operator, atom.value
     if negated:
         node = tt.Not(atom, span=atom.span)
         return [(((_NOT, name, operator, value_text(value)), node),)]
     return [(((_PLAIN, name, operator, value_text(value)), atom),)]
 
 
-def _one_way(atom: tt.Atom) -> tt.Atom:
+def left_text(atom: tt.Atom | tt.Comparison) -> str:
+    """Return what a comparison compares, as canonical form sorts by it.
+
+    >>> left_text(tt.Comparison(tt.Computed("count", (tt.VarRef("a"),)), "==", tt.VarRef("b")))
+    'count ( param:a )'
+    """
+    return atom.name if isinstance(atom, tt.Atom) else value_text(atom.left)
+
+
+A = TypeVar("A", bound=tt.Atom | tt.Comparison)
+
+
+def _one_way(atom: A) -> A:
     """Return the comparison said in one way: `x in_array [a]` is `x == a`, order does not count."""
     operator, value = atom.operator, canonical_value(atom.value)
     if operator == "in_array" and isinstance(value, tt.ArrayValue):
@@ -203,7 +251,7 @@ def _one_way(atom: tt.Atom) -> tt.Atom:
             value = tt.ArrayValue(items, span=value.span)
     if value is atom.value:
         return atom
-    return tt.Atom(atom.name, operator, value, span=atom.span)
+    return replace(atom, operator=operator, value=value)
 
 
 def listed_once(items: Iterable[tt.Value]) -> tuple[tt.Value, ...]:
@@ -232,24 +280,24 @@ def _rank(value: tt.Value) -> tuple[str, Decimal, str]:
             return text, Decimal(0), text
 
 
-def _opposite(atom: tt.Atom) -> tt.Atom | None:
+def _opposite(atom: A) -> A | None:
     """Return the comparison that holds where this one does not, if an operator says so."""
     if isinstance(atom.value, tt.BooleanValue) and atom.operator == "==":
-        value = tt.BooleanValue(not atom.value.value, span=atom.value.span)
-        return tt.Atom(atom.name, atom.operator, value, span=atom.span)
+        return replace(atom, value=replace(atom.value, value=not atom.value.value))
     operator = OPPOSITES.get(atom.operator)
-    return None if operator is None else tt.Atom(atom.name, operator, atom.value, span=atom.span)
+    return None if operator is None else replace(atom, operator=operator)
 
 
-def _constant(atom: tt.Atom) -> bool | None:
+def _constant(atom: tt.Atom | tt.Comparison) -> bool | None:
     """Return the truth value of an atom that has one whatever the results are, else None."""
+    left = tt.VarRef(atom.name) if isinstance(atom, tt.Atom) else atom.left
     match atom.value:
-        case tt.VarRef(name) if name == atom.name:
+        case value if value == left:
             if atom.operator in _TRUE_OF_ITSELF:
                 return True
             return False if atom.operator in _FALSE_OF_ITSELF else None
         case tt.ArrayValue(items) if atom.operator == "in_array":
-            if any(isinstance(item, tt.VarRef) and item.name == atom.name for item in items):
+            if left in items:
                 return True
             both = {item.value for item in items if isinstance(item, tt.BooleanValue)}
             return True if len(both) == 2 else None if items else False
@@ -392,7 +440,7 @@ def value_text(value: tt.Value) -> str:
         unit = f" unit:{value.unit}" if value.unit else ""
         return _slot_text(value.token) + unit
     text = value_tokens(value, "param:{}".format)
-    if isinstance(value, tt.ArrayValue | tt.DateOffset):
+    if isinstance(value, tt.ArrayValue | tt.DateOffset | tt.Computed | tt.ListFilter):
         return " ".join(_slot_text(token) if is_slot(token) else token for token in text.split(" "))
     return text
 
@@ -413,6 +461,12 @@ def value_names(value: tt.Value) -> Iterator[str]:
         case tt.ArrayValue(items):
             for item in items:
                 yield from value_names(item)
+        case tt.Computed(_, arguments):
+            for argument in arguments:
+                yield from value_names(argument)
+        case tt.ListFilter(name, predicate):
+            yield name
+            yield from (n for n in passed_names(predicate) if n != ITEM)
         case _:
             return
 
@@ -427,7 +481,9 @@ def compared_names(predicate: tt.Predicate) -> Iterator[str]:
                 yield from compared_names(operand)
         case tt.Not(operand):
             yield from compared_names(operand)
-        case tt.TrueP() | tt.FalseP() | tt.GetPredicate():
+        case tt.Comparison(tt.Computed(_, (first, *_))):
+            yield from list(value_names(first))[:1]
+        case tt.TrueP() | tt.FalseP() | tt.GetPredicate() | tt.Comparison():
             return
         case _:
             assert_never(predicate)
@@ -437,6 +493,9 @@ def passed_names(predicate: tt.Predicate, signatures: Signatures | None = None) 
     """Yield the names that a predicate uses as values, of its own query or of one before it."""
     match predicate:
         case tt.Atom(_, _, value):
+            yield from value_names(value)
+        case tt.Comparison(left, _, value):
+            yield from list(value_names(left))[1:]
             yield from value_names(value)
         case tt.And(operands) | tt.Or(operands):
             for operand in operands:
@@ -463,6 +522,8 @@ def is_stable(predicate: tt.Predicate) -> bool:
     match predicate:
         case tt.Atom(_, _, value):
             return _is_stable_value(value)
+        case tt.Comparison(left, _, value):
+            return _is_stable_value(left) and _is_stable_value(value)
         case tt.And(operands) | tt.Or(operands):
             return all(map(is_stable, operands))
         case tt.Not(operand):
@@ -481,7 +542,9 @@ def _is_stable_value(value: tt.Value) -> bool:
             return False
         case tt.DateOffset(base, _, duration):
             return _is_stable_value(base) and _is_stable_value(duration)
-        case tt.ArrayValue(items):
+        case tt.ArrayValue(items) | tt.Computed(_, items):
             return all(map(_is_stable_value, items))
+        case tt.ListFilter(_, predicate):
+            return is_stable(predicate)
         case _:
             return True

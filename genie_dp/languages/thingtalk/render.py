@@ -23,7 +23,7 @@ Node = (
     | ast.Value
     | ast.Arg
     | ast.Selector
-    | ast.Projection
+    | ast.OutputOf
     | ast.Lambda
     | decl.ClassDef
     | decl.Dataset
@@ -53,8 +53,8 @@ def render(node: Node) -> str:
             return _arg(node)
         case ast.Selector():
             return _selector(node)
-        case ast.Projection():
-            return _projection(node)
+        case ast.OutputOf():
+            return _output_of(node)
         case ast.Lambda():
             return _lambda(node)
         case decl.ClassDef() | decl.Dataset() | decl.DatasetExample():
@@ -68,6 +68,8 @@ def render(node: Node) -> str:
 def _part(node: ast.Query | ast.Stream | ast.Predicate | ast.Value) -> str:
     match node:
         case ast.Call() | ast.Filter() | ast.Join() | ast.Aggregate() | ast.Hole():
+            return _query(node)
+        case ast.Projection() | ast.Sort() | ast.Slice():
             return _query(node)
         case (
             ast.AtTimer()
@@ -85,6 +87,7 @@ def _part(node: ast.Query | ast.Stream | ast.Predicate | ast.Value) -> str:
             | ast.And()
             | ast.Or()
             | ast.Atom()
+            | ast.Comparison()
             | ast.GetPredicate()
         ):
             return _predicate(node)
@@ -110,11 +113,11 @@ def quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _projection(projection: ast.Projection) -> str:
-    match projection:
-        case ast.Projection(ast.Hole(name, "query", None), output):
+def _output_of(output_of: ast.OutputOf) -> str:
+    match output_of:
+        case ast.OutputOf(ast.Hole(name, "query", None), output):
             return f"{name}.{output}"
-        case ast.Projection(query, output):
+        case ast.OutputOf(query, output):
             return f"({_query(query)}).{output}"
 
 
@@ -220,6 +223,15 @@ def _query(query: ast.Query) -> str:
             return f"agg {operator} of ({_query(inner)})"
         case ast.Aggregate(operator, field, inner):
             return f"agg {operator} {field} of ({_query(inner)})"
+        case ast.Projection(inner, values, keeps_all):
+            names = ["*"] * keeps_all + [_value(value) for value in values]
+            return f"[{', '.join(names)}] of ({_query(inner)})"
+        case ast.Sort(inner, key, direction):
+            return f"sort({_value(key)} {direction} of ({_query(inner)}))"
+        case ast.Slice(inner, start, end):
+            last = "" if end is None else f" : {_value(end)}"
+            taken = _query(inner) if isinstance(inner, ast.Sort) else f"({_query(inner)})"
+            return f"{taken}[{_value(start)}{last}]"
         case ast.Hole():
             return _hole(query)
         case _:
@@ -258,7 +270,7 @@ def _predicate(predicate: ast.Predicate | ast.Hole) -> str:
             return "true"
         case ast.FalseP():
             return "false"
-        case ast.Not(ast.Atom() | ast.And() | ast.Or() as operand):
+        case ast.Not(ast.Atom() | ast.Comparison() | ast.And() | ast.Or() as operand):
             return f"!({_predicate(operand)})"
         case ast.Not(operand):
             return f"!{_predicate(operand)}"
@@ -268,6 +280,8 @@ def _predicate(predicate: ast.Predicate | ast.Hole) -> str:
             return " || ".join(_operand(o, (ast.Or,)) for o in operands)
         case ast.Atom(name, operator, value):
             return f"{name} {operator} {_value(value)}"
+        case ast.Comparison(left, operator, value):
+            return f"{_value(left)} {operator} {_value(value)}"
         case ast.GetPredicate(call, inner):
             return f"{_call(call)} {{ {_predicate(inner)} }}"
         case ast.Hole():
@@ -302,13 +316,25 @@ def _value(value: ast.Value) -> str:
             display_text = "" if display is None else f"({quote(display)})"
             return f"{'null' if text is None else quote(text)}^^{kind}{display_text}"
         case ast.ArrayValue(items):
-            return f"[{', '.join(_value(item) for item in items)}]"
+            return f"[{', '.join(map(_value, items))}]"
         case ast.SlotValue(token, unit):
             return token + unit
         case ast.VarRef(name):
             return name
+        case ast.Computed() | ast.ListFilter():
+            return _computed(value)
         case _:
             return _situation(value)
+
+
+def _computed(value: ast.Computed | ast.ListFilter) -> str:
+    match value:
+        case ast.Computed(operator, arguments):
+            return f"{operator}({', '.join(map(_value, arguments))})"
+        case ast.ListFilter(name, predicate):
+            return f"{name} filter {_predicate(predicate)}"
+        case _:
+            assert_never(value)
 
 
 def _situation(

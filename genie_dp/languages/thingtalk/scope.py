@@ -4,7 +4,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from genie_dp.languages.library import Parameter
-from genie_dp.languages.types import ANY, NUMBER, Type
+from genie_dp.languages.thingtalk.ast import (
+    COMPUTATIONS,
+    Computed,
+    ListFilter,
+    Value,
+    VarRef,
+    computed_name,
+)
+from genie_dp.languages.thingtalk.operators import computed_type
+from genie_dp.languages.types import ANY, BOOLEAN, NUMBER, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +58,26 @@ def aggregate_scope(operator: str, field: Type | None) -> Scope:
     {'count': Basic(name='Number')}
     """
     return Scope({operator: NUMBER if operator == "count" else field or ANY})
+
+
+def projected_scope(values: Iterable[Value], scope: Scope) -> Scope:
+    """Return the outputs of a projection of well-typed values.
+
+    >>> from genie_dp.languages.types import STRING, Array
+    >>> labels = Scope({"labels": Array(STRING)})
+    >>> projected_scope([Computed("count", (VarRef("labels"),))], labels).types
+    {'count.labels': Basic(name='Number')}
+    """
+    return Scope({computed_name(value): value_type(value, scope) for value in values})
+
+
+def value_type(value: Value, scope: Scope) -> Type:
+    """Return the type of an output or of a value computed of one, Any where it is not known."""
+    match value:
+        case VarRef(name) | ListFilter(name):
+            return scope.get(name) or ANY
+        case Computed(operator, arguments):
+            type_ = computed_type(operator, [value_type(a, scope) for a in arguments])
+            return type_ or (ANY if operator in COMPUTATIONS else BOOLEAN)
+        case _:
+            return ANY

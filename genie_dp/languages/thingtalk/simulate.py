@@ -16,12 +16,17 @@ written to be read, not to be fast.
 - `now` runs once, at the first step. `$?` is an input that is left out.
 - `$event` is the text of the result that a stream brings; after `now`, of the query's result.
 - A result has a value for each output of its functions.
+- A projection keeps some values of each result. The results of a sort stand in its order; those of
+  one place, as they stood before. An index or a slice takes results by their place: of a call they
+  stand as its table has them, of a join by those of the left side first.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import cmp_to_key
+from operator import itemgetter
 from typing import assert_never
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
@@ -176,10 +181,38 @@ def _rows(query: tt.Query, world: World, step: int, scope: Row, passed: Row) -> 
             rows = _rows(inner, world, step, scope, passed)
             values = [] if name is None else [operators.lookup(name, row, query) for row in rows]
             return _aggregate(operator, values, len(rows))
+        case tt.Projection(inner):
+            rows, now = _rows(inner, world, step, scope, passed), world.moments[step]
+            return [_projected(query, r, {**scope, **r}, now) for r in rows]
+        case tt.Sort():
+            return _sorted(
+                query, _rows(query.query, world, step, scope, passed), scope, world, step
+            )
+        case tt.Slice(inner, start, end):
+            first = _place(start, scope, world, step)
+            last = first if end is None else _place(end, scope, world, step)
+            return _rows(inner, world, step, scope, passed)[first - 1 : last]
         case tt.Hole():
             raise _no_hole(query)
         case _:
             assert_never(query)
+
+
+def _sorted(query: tt.Sort, rows: Rows, scope: Row, world: World, step: int) -> Rows:
+    moment = world.moments[step]
+    keys = [operators.evaluate(query.key, {**scope, **row}, moment) for row in rows]
+    by_key = cmp_to_key(operators.order)
+    pairs = zip(map(by_key, keys), rows, strict=True)
+    pairs_in_order = sorted(pairs, key=itemgetter(0), reverse=query.direction == "desc")
+    return [row for _, row in pairs_in_order]
+
+
+def _place(value: tt.Value, scope: Row, world: World, step: int) -> int:
+    number = operators.evaluate(value, scope, world.moments[step])
+    if not isinstance(number, tt.NumberValue) or number.value < 1 or number.value % 1:
+        message = f"expected a place counted from 1, got {number}"
+        raise GenieError(Problem("C004", message, value.span, "the first result is [1]"))
+    return int(number.value)
 
 
 def _answer(call: tt.Call, world: World, step: int, scope: Row, passed: Row) -> Rows:
@@ -224,6 +257,8 @@ def _takes(query: tt.Query, name: str, world: World) -> bool:
             return table is not None and name in table.inputs and not has_value
         case tt.Filter(inner) | tt.Aggregate(query=inner):
             return _takes(inner, name, world)
+        case tt.Projection(inner) | tt.Sort(inner) | tt.Slice(inner):
+            return _takes(inner, name, world)
         case tt.Join(left, right, passing):
             here = _takes(left, name, world)
             passed = any(a.name == name for a in passing)
@@ -237,53 +272,26 @@ def _takes(query: tt.Query, name: str, world: World) -> bool:
 def _aggregate(operator: str, values: list[tt.Value], count: int) -> Rows:
     if operator == "count":
         return [{operator: tt.NumberValue(Decimal(count))}]
-    if not values:
-        return []
-    amounts = [operators.comparable(value)[1] for value in values]
-    if operator in ("max", "min"):
-        number = max(amounts) if operator == "max" else min(amounts)
-    else:
-        number = sum(amounts, start=Decimal(0)) / (len(amounts) if operator == "avg" else 1)
-    return [{operator: _amount(number, values)}]
+    return [{operator: operators.total(operator, values)}] if values else []
 
 
-def _amount(number: Decimal, values: list[tt.Value]) -> tt.Value:
-    """Return a number in the unit that all values have; measures in their base unit."""
-    kinds = {operators.comparable(value)[0] for value in values}
-    kind, *others = sorted(kinds)
-    match values[0]:
-        case tt.NumberValue() if not others:
-            return tt.NumberValue(number)
-        case tt.MeasureValue() if not others:
-            return tt.MeasureValue(((number, kind),))
-        case tt.CurrencyValue() if not others:
-            return tt.CurrencyValue(number, kind)
-        case first:
-            message = f"expected numbers of one unit to aggregate, got {', '.join(sorted(kinds))}"
-            raise GenieError(Problem("C004", message, first.span, "aggregate each unit by itself"))
+def _projected(
+    projection: tt.Projection, row: Row, scope: Row, moment: operators.Moment
+) -> dict[str, tt.Value]:
+    kept = dict(row) if projection.keeps_all else {}
+    for value in projection.values:
+        kept[tt.computed_name(value)] = operators.evaluate(value, scope, moment)
+    return kept
 
 
 def holds(predicate: tt.Predicate, scope: Row, world: World, step: int) -> bool:
     """Tell whether a predicate holds of the values in scope at a step."""
-    match predicate:
-        case tt.TrueP():
-            return True
-        case tt.FalseP():
-            return False
-        case tt.Not(operand):
-            return not holds(operand, scope, world, step)
-        case tt.And(operands):
-            return all(holds(p, scope, world, step) for p in operands)
-        case tt.Or(operands):
-            return any(holds(p, scope, world, step) for p in operands)
-        case tt.Atom(name, operator, value):
-            right = operators.evaluate(value, scope, world.moments[step])
-            return operators.compare(operators.lookup(name, scope, predicate), operator, right)
-        case tt.GetPredicate(call, inner):
-            rows = _answer(call, world, step, scope, {})
-            return any(holds(inner, {**scope, **row}, world, step) for row in rows)
-        case _:
-            assert_never(predicate)
+
+    def ask(asked: tt.GetPredicate) -> bool:
+        rows = _answer(asked.call, world, step, scope, {})
+        return any(holds(asked.predicate, {**scope, **row}, world, step) for row in rows)
+
+    return operators.satisfies(predicate, scope, world.moments[step], ask)
 
 
 # ---------------------------------------------------------------------------------- streams

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from genie_dp.languages.base import Literal
 from genie_dp.languages.programs import without_text
+from genie_dp.languages.thingtalk.ast import COMPUTATIONS, OPERATORS, SOFT_OPERATORS
 
 _FUNCTION = re.compile(r"(?<!\S)@[\w.*-]+")
 _NAME = re.compile(r"@[\w.-]+\.\w+")
@@ -28,8 +29,10 @@ def functions_in(program: str) -> tuple[str, ...]:
 
 
 _OPERATORS = frozenset(
-    ("monitor", "edge", "timer", "attimer", "join", "new", "not", "or", "source")
-)
+    ("monitor", "edge", "timer", "attimer", "join", "new", "not", "or", "source", "select", "desc",
+     "asc")
+)  # fmt: skip
+_COMPUTED = frozenset((*COMPUTATIONS, *OPERATORS, *SOFT_OPERATORS))
 
 
 def parts_in(program: Sequence[str]) -> frozenset[str]:
@@ -54,6 +57,10 @@ def parts_in(program: Sequence[str]) -> frozenset[str]:
                 parts.append(f"{name} {second}")
         elif token == "aggregate":
             parts.append(f"aggregate {second}")
+        elif second == "(" and token in _COMPUTED:
+            parts.append(f"{token} of")
+        elif token == ")" and second == "[":
+            parts.append("index")
         elif token in _OPERATORS:
             parts.append(token)
     return frozenset(parts)

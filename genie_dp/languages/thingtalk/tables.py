@@ -34,7 +34,8 @@ def read_tables(path: Path, library: Any) -> Tables:
     """Return the tables of a JSON file: function -> rows of name -> value.
 
     Texts, names of entities and values of enums are plain text; numbers and booleans are those of
-    JSON; other values are in token form, such as "5 unit:GB", "date:2027-03-14", "time:8:00:00".
+    JSON, and a record is an object; other values are in token form, such as "5 unit:GB",
+    "date:2027-03-14", "time:8:00:00".
 
     Raises:
         GenieError: N040, all that fits no function of the library; N041, it is no such JSON.
@@ -75,7 +76,7 @@ def _row(row: Any, signature: Signature, problems: list[Problem]) -> dict[str, t
         problems.append(Problem("N040", f"{signature.qualified}: no row: {row!r}", hint=_HINT))
         return {}
     values: dict[str, tt.Value] = {}
-    for name, cell in row.items():
+    for name, cell in _cells(row, signature):
         parameter = signature.parameter(name)
         if parameter is None:
             hint = did_you_mean(name, [p.name for p in signature.parameters])
@@ -87,6 +88,16 @@ def _row(row: Any, signature: Signature, problems: list[Problem]) -> dict[str, t
         else:
             values[name] = value
     return values
+
+
+def _cells(row: dict[str, Any], signature: Signature) -> Iterator[tuple[str, Any]]:
+    """Yield names and cells; an object stands for a record, whose fields have names with a dot."""
+    for name, cell in row.items():
+        is_record = any(p.name.startswith(f"{name}.") for p in signature.parameters)
+        if isinstance(cell, dict) and is_record:
+            yield from ((f"{name}.{field}", value) for field, value in cell.items())
+        else:
+            yield name, cell
 
 
 def _value(told: Any, type_: Type) -> tt.Value | None:

@@ -7,6 +7,8 @@ r"""The token form of programs: tokens separated by one space, as a neural model
 - A query inside of another, of a monitor or an aggregation stands in `( )`, and nothing else does:
   `( q ) filter P`, `( q ) join ( q ) on param:x:T = param:y:T`, `aggregate sum param:f:T of ( q )`,
   `aggregate count of ( q )`, `monitor ( q ) on new [ param:a:T , param:b:T ]`.
+- What questions need: `( q ) select [ param:a:T , count ( param:b:T ) ]`, with `*` first where all
+  outputs stay, `( q ) sort param:a:T desc`, `( q ) [ 1 ]`, `( q ) [ 1 : 3 ]`.
 - Streams: `edge ( s ) on P`, `( s ) filter P`, `attimer time = v`, `timer base = v , interval = v`,
   and, as the stream of a rule or inside another one, `( s => q )` or `( s => ( q ) on .. )`.
 - Predicates are in conjunctive normal form; `and` is looser than `or`, `not` stands before atoms
@@ -26,6 +28,8 @@ Values:
   `time:8:30:00`, `location:37.4:-122.1`, with a name `" palo alto " at:37.4:-122.1`,
   `location:home`, other values of the context `context:a.b`, `now`, `start_of unit:week`,
   `start_of unit:week - 1 unit:day`, `undefined`, `event`, `[ v , v ]`, and placeholders.
+- computed: `count ( param:a:T )`, `distance ( param:a:T , location:home )`, with a condition on the
+  values of a list `count ( param:a:T filter param:value:U =~ " x " )`.
 
 The positional style writes all inputs of a call in the order of its signature, passed ones among
 them and `_` for those absent; parts of a measure are then joined by `plus` so that two arguments
@@ -43,10 +47,17 @@ from typing import assert_never
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.library import Signature, Signatures
 from genie_dp.languages.thingtalk import ast as tt
-from genie_dp.languages.thingtalk.operators import CONTACT
-from genie_dp.languages.thingtalk.scope import EMPTY, OPEN, Scope, aggregate_scope, scope_of
+from genie_dp.languages.thingtalk.operators import CONTACT, ITEM
+from genie_dp.languages.thingtalk.scope import (
+    EMPTY,
+    OPEN,
+    Scope,
+    aggregate_scope,
+    projected_scope,
+    scope_of,
+)
 from genie_dp.languages.thingtalk.traverse import source_calls
-from genie_dp.languages.types import ANY, BOOLEAN, STRING, Entity, Type, slot_type
+from genie_dp.languages.types import ANY, BOOLEAN, STRING, Array, Entity, Type, slot_type
 
 MOST_DIGITS = 100  # of a number: more take a page to write
 EARTH = "latitudes are from -90 to 90, longitudes from -180 to 180"
@@ -137,7 +148,8 @@ def value_tokens(value: tt.Value, variable: Callable[[str], str], *, glue: str =
 
     Args:
         value: the value.
-        variable: gives the token of a name in scope.
+        variable: gives the token of a name in scope; those in a condition on the values of a list
+            are written without types.
         glue: what stands between the parts of a measure.
     """
     match value:
@@ -151,6 +163,13 @@ def value_tokens(value: tt.Value, variable: Callable[[str], str], *, glue: str =
             return f"{start} {sign} {value_tokens(duration, variable, glue=glue)}"
         case tt.MeasureValue(parts):
             return glue.join(f"{number_token(number)} unit:{unit}" for number, unit in parts)
+        case tt.Computed(operator, arguments):
+            inner = " , ".join(value_tokens(argument, variable) for argument in arguments)
+            return f"{operator} ( {inner} )"
+        case tt.ListFilter(name, predicate):
+            writer = TokenWriter(None, TokenStyle(types=False))
+            writer.predicate(predicate, EMPTY, EMPTY)
+            return f"{variable(name)} filter {' '.join(writer.out)}"
         case _:
             return literal_tokens(value)
 
@@ -445,10 +464,30 @@ class TokenWriter:
                 return left_scope.under(right_scope)
             case tt.Aggregate():
                 return self.aggregate(query, outer)
+            case tt.Projection():
+                return self.projection(query, outer)
+            case tt.Sort(inner, key, direction):
+                scope = self.group(inner, outer)
+                self.out.append(f"sort {self.value(key, outer.under(scope))} {direction}")
+                return scope
+            case tt.Slice(inner, start, end):
+                scope = self.group(inner, outer)
+                last = "" if end is None else f" : {self.value(end, outer)}"
+                self.out.append(f"[ {self.value(start, outer)}{last} ]")
+                return scope
             case tt.Hole():
                 raise _no_hole(query)
             case _:
                 assert_never(query)
+
+    def projection(self, query: tt.Projection, outer: Scope) -> Scope:
+        """Write `( q ) select [ .. ]`; return its outputs."""
+        scope = self.group(query.query, outer)
+        seen = outer.under(scope)
+        words = ["*"] * query.keeps_all + [self.value(value, seen) for value in query.values]
+        self.out.append(f"select [ {' , '.join(words)} ]")
+        projected = projected_scope(query.values, scope)
+        return scope.under(projected) if query.keeps_all else projected
 
     def group(self, query: tt.Query, outer: Scope) -> Scope:
         """Write `( q )`; return its outputs."""
@@ -563,11 +602,14 @@ class TokenWriter:
             case tt.Atom(name, operator, value):
                 left_name = self.name(name, fields, atom.span)
                 self.out.append(f"{left_name} {operator} {self.value(value, scope)}")
+            case tt.Comparison(left, operator, value):
+                left_value = self.value(left, scope)
+                self.out.append(f"{left_value} {operator} {self.value(value, scope)}")
             case tt.TrueP():
                 self.out.append("true")
             case tt.FalseP():
                 self.out.append("false")
-            case tt.Not(tt.Atom() | tt.GetPredicate() as operand):
+            case tt.Not(tt.Atom() | tt.Comparison() | tt.GetPredicate() as operand):
                 self.out.append("not")
                 self.atom(operand, fields, scope)
             case tt.GetPredicate(call, predicate):
@@ -585,6 +627,16 @@ class TokenWriter:
     def value(self, value: tt.Value, scope: Scope) -> str:
         """Return a value in token form."""
         glue = " " if self.style.keywords else " plus "
+        match value:
+            case tt.Computed(operator, arguments):
+                inner = " , ".join(self.value(argument, scope) for argument in arguments)
+                return f"{operator} ( {inner} )"
+            case tt.ListFilter(name, predicate):
+                type_ = scope.get(name)
+                item = type_.element if isinstance(type_, Array) else ANY
+                writer = TokenWriter(self.signatures, self.style)
+                writer.predicate(predicate, Scope({ITEM: item}), scope)
+                return f"{self.name(name, scope, value.span)} filter {' '.join(writer.out)}"
         return value_tokens(value, lambda name: self.name(name, scope, value.span), glue=glue)
 
     def name(self, name: str, scope: Scope, span: Span | None = None) -> str:

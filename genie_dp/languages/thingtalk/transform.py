@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -26,12 +26,10 @@ UNREAD: dict[str, str] = {
     "expiration_date": "'expiration_date' is not read: timers go on",
     "frequency": "'frequency' is not read, give the time in between: 2 a day is interval = 12h",
     "group_member": "groups are not read, name the people: source in_array [..]",
-    "index": "an index or slice of results is not read",
     "let": "declarations are not read: write what the name stands for",
     "ontimer": "'ontimer', which fires once at a date, is not read",
     "part": "year, month and day of a date are all needed: makeDate(2019, 12, 31)",
-    "projection": "a projection is not read: queries give all of their outputs",
-    "sort": "an order of results is not read",
+    "sort": "an order stands before its query, in brackets: sort(x desc of ..)",
     "weekday": "a day of the week is not read as a date",
 }
 
@@ -43,6 +41,7 @@ _HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _HALF = re.compile("[\ud800-\udfff]")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _MEASURE = re.compile(r"(-?[\d.]+(?:[eE][-+]?\d+)?)([A-Za-z_]\w*)")
+_INPUTS = re.compile(r"\s*\(\s*(?:\)|[A-Za-z_]\w*\s*=[^=~])")
 _EDGE = re.compile(r"(start_of|end_of)_(\w+)")
 _TIME_UNITS = tuple(unit.name for unit in SHIPPED.of_base("ms"))
 _COUNTED = re.compile(r"(NUMBER_\d+)([A-Za-z]\w*)")
@@ -61,6 +60,7 @@ _DATES = (
     ast.DateValue, ast.DateNow, ast.DateEdge, ast.DateOffset, ast.Undefined, ast.SlotValue,
     ast.VarRef, ast.ContextValue,
 )  # fmt: skip
+_COMPUTED = (*ast.COMPUTATIONS, *ast.OPERATORS, *ast.SOFT_OPERATORS)
 _SPECIAL_ALONE = frozenset(("$?", "$undefined", "$event", "$now"))
 _DURATIONS = (ast.MeasureValue, ast.SlotValue, ast.VarRef, ast.Undefined)
 
@@ -102,6 +102,17 @@ def is_constructor(name: str) -> bool:
     (True, False)
     """
     return name.removeprefix("make") in _FORMS
+
+
+def is_computed(name: str, after: str) -> bool:
+    """Tell whether a name with a bracket after it is a value computed of an output.
+
+    A function of that name takes none or its inputs by their names.
+
+    >>> is_computed("count", "(labels) > 2"), is_computed("count", "(of = 2)")
+    (True, False)
+    """
+    return name in ast.COMPUTATIONS and _INPUTS.match(after) is None
 
 
 def unit_hint(name: str, known: Sequence[str]) -> str:
@@ -242,6 +253,13 @@ class ValueReader(Transformer[Token, Any]):
         name, span = str(children[0]), self.span(meta)
         return named_value(name, span) or ast.VarRef(name, span=span)
 
+    def path(self, _meta: Meta, children: list[Token]) -> Token:
+        """Return the name of a field of a record as one token."""
+        first, last = children[0], children[-1]
+        name = Token.new_borrow_pos("NAME", ".".join(children), first)
+        name.end_line, name.end_column = last.end_line, last.end_column
+        return name
+
     # ----------------------------------------------------------------------------- measures
 
     def measure(self, meta: Meta, children: list[Token]) -> ast.Value:
@@ -321,6 +339,8 @@ class ValueReader(Transformer[Token, Any]):
     def constructor(self, meta: Meta, children: list[Any]) -> ast.Value:
         span = self.span(meta)
         name, args = str(children[0]), children[1:]
+        if name in _COMPUTED and args:
+            return ast.Computed(name, tuple(args), span=span)
         value = self._construct(name.removeprefix("make"), args, span)
         if value is not None:
             return value
@@ -336,6 +356,16 @@ class ValueReader(Transformer[Token, Any]):
                 "S004", f"expected a value of the form {form}", span, _part_hint(name, args)
             )
         return ast.Undefined(span=span)
+
+    def of_list(self, meta: Meta, children: list[Any]) -> ast.Value:
+        operator, name, predicate = children
+        span = self.span(meta)
+        if operator not in ast.COMPUTATIONS:
+            hint = did_you_mean(operator, ast.COMPUTATIONS)
+            hint = hint or f"known are {', '.join(ast.COMPUTATIONS)}"
+            self.problem("S004", f"unknown value {operator}(..)", span, hint)
+        items = ast.ListFilter(str(name), predicate, span=span)
+        return ast.Computed(str(operator), (items,), span=span)
 
     def _construct(self, name: str, args: list[ast.Value], span: Span) -> ast.Value | None:
         match name, args:
@@ -610,6 +640,29 @@ class ProgramReader(ValueReader):
     def filter(self, meta: Meta, children: list[Any]) -> ast.Query:
         return ast.Filter(children[0], children[1], span=self.span(meta))
 
+    def projection(self, meta: Meta, children: list[Any]) -> ast.Query:
+        *values, query = children
+        keeps_all = isinstance(values[0], Token)
+        outputs = tuple(values[keeps_all:])
+        for value in outputs:
+            self._check_output(value, "a projection")
+        return ast.Projection(query, outputs, keeps_all, span=self.span(meta))
+
+    def _check_output(self, value: ast.Value, where: str) -> None:
+        if not isinstance(value, ast.VarRef | ast.Computed):
+            message = f"expected an output in {where}, or a value computed of one"
+            hint = "write the name of an output, count(..) or distance(.., ..)"
+            self.problem("S004", message, value.span or Span(self.file, 1, 1, 1, 1), hint)
+
+    def sort(self, meta: Meta, children: list[Any]) -> ast.Query:
+        key, direction, query = children
+        self._check_output(key, "an order")
+        return ast.Sort(query, key, str(direction), span=self.span(meta))
+
+    def slice(self, meta: Meta, children: list[Any]) -> ast.Query:
+        query, start, *ends = children
+        return ast.Slice(query, start, ends[0] if ends else None, span=self.span(meta))
+
     def aggregate(self, meta: Meta, children: list[Any]) -> ast.Query:
         *names, query = children
         if not names:
@@ -681,6 +734,15 @@ class ProgramReader(ValueReader):
         name, operator, value = children
         operator = _SPELLINGS.get(operator, str(operator))
         return ast.Atom(str(name), operator, value, span=self.span(meta))
+
+    def comparison(self, meta: Meta, children: list[Any]) -> ast.Predicate:
+        left, operator, value = children
+        if not isinstance(left, ast.Computed):
+            message = "expected an output, or a value computed of one, on the left"
+            self.problem("S004", message, left.span or self.span(meta), "turn the comparison round")
+            return ast.TrueP(span=self.span(meta))
+        operator = _SPELLINGS.get(operator, str(operator))
+        return ast.Comparison(left, operator, value, span=self.span(meta))
 
     def function_atom(self, meta: Meta, children: list[Any]) -> ast.Predicate:
         operator, name, value = children
@@ -757,13 +819,13 @@ class ProgramReader(ValueReader):
     def hole_inputs(self, _meta: Meta, children: list[ast.Arg]) -> tuple[ast.Arg, ...]:
         return tuple(children)
 
-    def hole_projection(self, meta: Meta, children: list[Token]) -> ast.Projection:
+    def output_of_hole(self, meta: Meta, children: list[Token]) -> ast.OutputOf:
         hole = ast.Hole(str(children[0]), "query", span=self.span(children[0]))
-        return self.projection(meta, [hole, children[1]])
+        return self.output_of(meta, [hole, children[1]])
 
-    def projection(self, meta: Meta, children: list[Any]) -> ast.Projection:
+    def output_of(self, meta: Meta, children: list[Any]) -> ast.OutputOf:
         query, name = children
-        return ast.Projection(query, str(name), span=self.span(meta), output_span=self.span(name))
+        return ast.OutputOf(query, str(name), span=self.span(meta), output_span=self.span(name))
 
 
 def as_action(action: ast.Action | Passed) -> ast.Action:
@@ -793,7 +855,9 @@ def _policy_function(action: Any) -> Any:
 
 
 _BODIES: dict[str, tuple[type, ...]] = {
-    "query": (ast.Call, ast.Filter, ast.Join, ast.Aggregate),
+    "query": (
+        ast.Call, ast.Filter, ast.Join, ast.Aggregate, ast.Projection, ast.Sort, ast.Slice,
+    ),
     "stream": (
         ast.AtTimer, ast.Timer, ast.Monitor, ast.Edge, ast.StreamFilter, ast.StreamJoin,
     ),
@@ -880,8 +944,30 @@ class LibraryReader(ProgramReader):
     def function_parents(self, _meta: Meta, children: list[Token]) -> tuple[str, ...]:
         return tuple(str(child) for child in children)
 
-    def params(self, _meta: Meta, children: list[decl.ParamDecl]) -> list[decl.ParamDecl]:
-        return children
+    def params(self, _meta: Meta, children: list[Any]) -> list[decl.ParamDecl]:
+        found: list[decl.ParamDecl] = []
+        for child in children:
+            found += [child] if isinstance(child, decl.ParamDecl) else child
+        return found
+
+    def record_param(self, meta: Meta, children: list[Any]) -> list[decl.ParamDecl]:
+        """Return the fields of a record as parameters: nothing is said of the record itself."""
+        direction, name, *rest = children
+        if direction != "out":
+            hint = "declare each of its fields as an input"
+            self.problem("S005", "expected no record as an input", self.span(meta), hint)
+        return [
+            replace(field, name=f"{name}.{field.name}")
+            for field in _fields_of(child for child in rest if not _is_annotation(child))
+        ]
+
+    def record_field(self, meta: Meta, children: list[Any]) -> list[decl.ParamDecl]:
+        name, *rest = children
+        if not isinstance(rest[0], TypeName):
+            fields = _fields_of(child for child in rest if not _is_annotation(child))
+            return [replace(field, name=f"{name}.{field.name}") for field in fields]
+        type_, annotations = self.resolve(rest[0]), _annotations(rest)
+        return [decl.ParamDecl(str(name), "out", type_, annotations, span=self.span(meta))]
 
     def param(self, meta: Meta, children: list[Any]) -> decl.ParamDecl:
         direction, name, written, *annotations = children
@@ -967,6 +1053,14 @@ class LibraryReader(ProgramReader):
             "S006", "expected a list of sentences in utterances", utterances[0].span or span
         )
         return ()
+
+
+def _is_annotation(child: Any) -> bool:
+    return isinstance(child, decl.Annotation)
+
+
+def _fields_of(records: Iterable[list[decl.ParamDecl]]) -> list[decl.ParamDecl]:
+    return [field for record in records for field in record]
 
 
 def _annotations(children: list[Any]) -> tuple[decl.Annotation, ...]:

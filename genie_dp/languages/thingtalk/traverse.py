@@ -74,7 +74,7 @@ def source_calls(query: tt.Query) -> Iterator[tt.Call]:
     match query:
         case tt.Call():
             yield query
-        case tt.Filter() | tt.Aggregate():
+        case tt.Filter() | tt.Aggregate() | tt.Projection() | tt.Sort() | tt.Slice():
             yield from source_calls(query.query)
         case tt.Join():
             yield from source_calls(query.left)

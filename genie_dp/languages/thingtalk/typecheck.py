@@ -25,6 +25,11 @@ seen without the rest of the library (T022, too):
 And those of programs again:
 
 | T043 unknown attribute of a device | T044 one that is no constant | T045 interval of nothing |
+
+What questions need:
+
+| T046 order by what has none | T047 index that is no place | T048 nothing to compute this of |
+| T049 computed value where none may stand | T050 two values of one name in a projection |
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -165,6 +170,7 @@ _FIXED: dict[type, ty.Type] = {
     tt.TimeValue: ty.TIME,
     tt.LocationValue: ty.LOCATION,
     tt.Undefined: ty.ANY,
+    tt.ListFilter: ty.ANY,  # of a computed value, which looks into it
 }
 CONTEXT: dict[tuple[str, ...], ty.Type] = {
     ("location", "home"): ty.LOCATION,
@@ -285,14 +291,20 @@ def type_of(value: tt.Value, scope: Scope, report: Report, expected: ty.Type = t
             element = expected.element if isinstance(expected, ty.Array) else ty.ANY
             return _array(value, scope, report, element)
         case tt.EventValue():
-            if not report.has_event:
-                hint = "it is text of what a stream brings, or in an action of a query's result"
-                report.add("T020", "expected a stream or a query before $event", value.span, hint)
-            return ty.STRING
+            return _event(value, report)
         case tt.SlotValue():
             return _slot(value, report)
+        case tt.Computed():
+            return _computed(value, scope, scope, report)
         case _:
             return _fixed_type(value)
+
+
+def _event(value: tt.EventValue, report: Report) -> ty.Type:
+    if not report.has_event:
+        hint = "it is text of what a stream brings, or in an action of a query's result"
+        report.add("T020", "expected a stream or a query before $event", value.span, hint)
+    return ty.STRING
 
 
 _FixedValue = (
@@ -305,6 +317,7 @@ _FixedValue = (
     | tt.TimeValue
     | tt.LocationValue
     | tt.Undefined
+    | tt.ListFilter
 )
 
 
@@ -449,6 +462,85 @@ def _slot(value: tt.SlotValue, report: Report) -> ty.Type:
         units = report.signatures.units
         report.problems.append(unknown_unit(type_.unit, value.span, units, where))
         return ty.ANY
+    return type_
+
+
+def _computed(value: tt.Computed, fields: Scope, scope: Scope, report: Report) -> ty.Type:
+    """Return the type of a value computed of one of the fields; what else it takes is in scope."""
+    first, *others = value.arguments
+    before = len(report.problems)
+    match first:
+        case tt.VarRef() if first.name not in report.parameters:
+            types = [_field_type(first.name, fields, first.span, report)]
+        case tt.ListFilter():
+            types = [_listed(first, fields, scope, report)]
+        case _:
+            types = [type_of(first, fields, report)]
+    operator = value.operator
+    if operator not in tt.COMPUTATIONS and len(others) == 1:
+        wanted = operators.operand_type(operator, types[0])
+        if wanted is not None:
+            expect(others[0], wanted, operator, scope, report, is_compared=True)
+            return ty.BOOLEAN
+    types += [_argument_type(other, operator, scope, report) for other in others]
+    type_ = operators.computed_type(operator, types)
+    if type_ is not None:
+        return type_
+    if len(report.problems) == before:
+        got = " and ".join(map(str, types))
+        message = f"expected {_COMPUTED_OF.get(operator, 'what it takes')} for '{operator}'"
+        report.add("T048", f"{message}, got {got}", value.span, _computed_hint(value, types[0]))
+    return ty.ANY
+
+
+_COMPUTED_OF = {
+    "count": "a list",
+    "distance": "two places",
+    **dict.fromkeys(("max", "min", "sum", "avg"), "a list of numbers"),
+}
+
+
+def _argument_type(value: tt.Value, operator: str, scope: Scope, report: Report) -> ty.Type:
+    """Return the type of a further argument; a placeholder of a template is of the type wanted."""
+    if isinstance(value, tt.VarRef) and value.name in report.wanted and operator == "distance":
+        report.wanted[value.name].append((ty.LOCATION, value.span))
+        return ty.LOCATION
+    return type_of(value, scope, report)
+
+
+def _computed_hint(value: tt.Computed, first: ty.Type) -> str | None:
+    if value.operator in ("max", "min", "sum", "avg") and operators.is_numeric(first):
+        return f"of all results: agg {value.operator} {tt.computed_name(value.arguments[0])} of .."
+    if value.operator == "count":
+        return "results are counted by: agg count of .."
+    return None
+
+
+def _field_type(name: str, fields: Scope, span: Span | None, report: Report) -> ty.Type:
+    type_ = fields.get(name)
+    if type_ is None:
+        hint = _record_hint(name, fields) or name_hint(name, sorted(fields.types), "outputs")
+        report.add("T011", f"expected an output of the query, got '{name}'", span, hint)
+        return ty.ANY
+    return type_
+
+
+def _record_hint(name: str, fields: Scope) -> str | None:
+    """Return the fields of a record that is named as a whole."""
+    inside = sorted(field for field in fields.types if field.startswith(f"{name}."))
+    return f"its fields are {list_names(inside)}" if inside else None
+
+
+def _listed(value: tt.ListFilter, fields: Scope, scope: Scope, report: Report) -> ty.Type:
+    """Return the type of some values of a list."""
+    type_ = _field_type(value.name, fields, value.span, report)
+    element = type_.element if isinstance(type_, ty.Array) else ty.ANY
+    if any(isinstance(part, tt.GetPredicate) for part in traverse.walk(value.predicate)):
+        message = "expected a condition on the values of a list, got a query"
+        report.add("T048", message, value.span, "ask the query in the filter of the results")
+    items = Scope({operators.ITEM: element})
+    what = f"'{operators.ITEM}', each of the list"
+    check_predicate(value.predicate, items, scope, report, what=what)
     return type_
 
 
@@ -638,6 +730,10 @@ def arguments(
         takers = [i for i, s in enumerate(signatures) if _input(s, arg.name) is not None]
         free = [i for i in takers if (i, arg.name) not in taken]
         parameter = _input(signatures[free[0]], arg.name) if free else None
+        if isinstance(arg.value, tt.Computed):
+            message = f"expected a constant or an output for '{arg.name}', got a computed value"
+            hint = f"pass the output of a projection: [{arg.value.operator}(..)] of .."
+            report.add("T049", message, arg.value.span, hint)
         if parameter is not None:
             taken.add((free[0], arg.name))
             expect(arg.value, parameter.type, arg.name, scope, report)
@@ -708,6 +804,8 @@ def check_predicate(
                 check_predicate(operand, fields, outer, report, what=what)
         case tt.Atom():
             _atom(predicate, fields, outer.under(fields), report, what)
+        case tt.Comparison():
+            _comparison(predicate, fields, outer.under(fields), report)
         case tt.GetPredicate(call, inner):
             _get_predicate(call, inner, outer.under(fields), report)
         case _:
@@ -721,7 +819,8 @@ def _atom(atom: tt.Atom, fields: Scope, scope: Scope, report: Report, text: str)
             "T011",
             f"expected {text}, got '{atom.name}'",
             atom.span,
-            name_hint(atom.name, sorted(fields.types), "known here"),
+            _record_hint(atom.name, fields)
+            or name_hint(atom.name, sorted(fields.types), "known here"),
         )
         type_of(atom.value, scope, report)
         return
@@ -732,18 +831,31 @@ def _atom(atom: tt.Atom, fields: Scope, scope: Scope, report: Report, text: str)
         expect(atom.value, right, text, scope, report, lenient=lenient, is_compared=True)
         return
     type_of(atom.value, scope, report)
-    if atom.operator not in tt.OPERATORS:
-        hint = name_hint(atom.operator, tt.OPERATORS, "operators")
-    elif atom.operator == "contains" and left_type == ty.STRING:
-        hint = f"text holds text: {atom.name} =~ .."
+    _wrong_operator(atom.name, atom.operator, left_type, atom.span, report)
+
+
+def _wrong_operator(
+    name: str, operator: str, left_type: ty.Type, span: Span | None, report: Report
+) -> None:
+    if operator not in tt.OPERATORS and operator not in tt.SOFT_OPERATORS:
+        hint = name_hint(operator, tt.OPERATORS, "operators")
+    elif operator in ("contains", "contains~") and left_type == ty.STRING:
+        hint = f"text holds text: {name} =~ .."
     else:
         hint = f"operators on {left_type}: {list_names(operators.operators_of(left_type))}"
-    report.add(
-        "T012",
-        f"expected an operator on {left_type} for '{atom.name}', got '{atom.operator}'",
-        atom.span,
-        hint,
-    )
+    message = f"expected an operator on {left_type} for '{name}', got '{operator}'"
+    report.add("T012", message, span, hint)
+
+
+def _comparison(node: tt.Comparison, fields: Scope, scope: Scope, report: Report) -> None:
+    left_type = _computed(node.left, fields, scope, report)
+    right = operators.operand_type(node.operator, left_type)
+    name = node.left.operator
+    if right is not None:
+        expect(node.value, right, f"{name} {node.operator}", scope, report, is_compared=True)
+        return
+    type_of(node.value, scope, report)
+    _wrong_operator(name, node.operator, left_type, node.span, report)
 
 
 def _get_predicate(call: tt.Call, inner: tt.Predicate, scope: Scope, report: Report) -> None:
@@ -773,7 +885,7 @@ Checkable = (
     | tt.Stream
     | tt.Action
     | tt.Predicate
-    | tt.Projection
+    | tt.OutputOf
     | tt.Value
 )
 
@@ -819,6 +931,33 @@ def check(
     return report.problems
 
 
+def check_outputs(
+    node: tt.Projection | tt.Sort,
+    outputs: Iterable[tt.Value],
+    fields: Scope,
+    signatures: Signatures,
+    parameters: Mapping[str, ty.Type],
+) -> list[Problem]:
+    """Return the mistakes of what a projection keeps, or a sort orders by.
+
+    Args:
+        node: which of them it is.
+        outputs: the outputs, and the values computed of outputs.
+        fields: the outputs of the query.
+        signatures: the skill library.
+        parameters: names that are in scope everywhere, such as those of a lambda.
+    """
+    report = Report(signatures)
+    report.parameters.update(parameters)
+    scope = Scope(dict(parameters)).under(fields)
+    for output in outputs:
+        if isinstance(node, tt.Sort):
+            _sort_key(output, fields, scope, report)
+        else:
+            _output_type(output, fields, scope, report)
+    return report.problems
+
+
 def wanted_types(
     program: Checkable, signatures: Signatures, names: Iterable[str]
 ) -> dict[str, list[tuple[ty.Type, Span | None]]]:
@@ -859,7 +998,7 @@ def _any(node: Checkable, outer: Scope, report: Report) -> None:
 
 
 def _piece(
-    node: tt.Query | tt.Stream | tt.Action | tt.Predicate | tt.Projection | tt.Value,
+    node: tt.Query | tt.Stream | tt.Action | tt.Predicate | tt.OutputOf | tt.Value,
     outer: Scope,
     report: Report,
 ) -> None:
@@ -870,6 +1009,8 @@ def _piece(
             check_call(node, signature.kind if signature else "query", outer, report)
         case tt.Filter() | tt.Join() | tt.Aggregate():
             _query(node, outer, report)
+        case tt.Projection() | tt.Sort() | tt.Slice():
+            _query(node, outer, report)
         case (
             tt.AtTimer()
             | tt.Timer()
@@ -879,7 +1020,7 @@ def _piece(
             | tt.StreamJoin()
         ):
             _stream(node, outer, report)
-        case tt.Projection():
+        case tt.OutputOf():
             scope = _query(node.query, outer, report)
             if scope.get(node.output) is None:
                 message = f"expected an output of the query after '.', got '{node.output}'"
@@ -889,7 +1030,8 @@ def _piece(
             return
         case (
             tt.TrueP() | tt.FalseP() | tt.Not() | tt.And() | tt.Or() | tt.Atom() | tt.GetPredicate()
-        ):
+            | tt.Comparison()
+        ):  # fmt: skip
             check_predicate(node, OPEN, outer, report)
         case _:
             type_of(node, outer, report)
@@ -930,7 +1072,7 @@ def _source(predicate: tt.Predicate, outer: Scope, report: Report) -> None:
                 _source(operand, outer, report)
         case tt.Atom():
             _source_atom(predicate, outer, report)
-        case tt.TrueP() | tt.FalseP() | tt.GetPredicate():
+        case tt.TrueP() | tt.FalseP() | tt.GetPredicate() | tt.Comparison():
             check_predicate(predicate, EMPTY, outer, report)
         case _:
             assert_never(predicate)
@@ -1076,10 +1218,64 @@ def _query(query: tt.Query, outer: Scope, report: Report) -> Scope:
             return left_scope.under(right_scope)
         case tt.Aggregate():
             return _aggregate(query, outer, report)
+        case tt.Projection():
+            return _projection(query, outer, report)
+        case tt.Sort(inner, key):
+            scope = _query(inner, outer, report)
+            _sort_key(key, scope, outer.under(scope), report)
+            return scope
+        case tt.Slice(inner, start, end):
+            scope = _query(inner, outer, report)
+            _places(start, end, outer, report)
+            return scope
         case tt.Hole():
             return OPEN
         case _:
             assert_never(query)
+
+
+def _projection(query: tt.Projection, outer: Scope, report: Report) -> Scope:
+    scope = _query(query.query, outer, report)
+    types: dict[str, ty.Type] = {}
+    for value in query.values:
+        type_ = _output_type(value, scope, outer.under(scope), report)
+        name = tt.computed_name(value)
+        if name in types:
+            message = f"expected one value of the name '{name}' in a projection, got another"
+            report.add("T050", message, value.span, "keep one of them")
+        types[name] = type_
+    if query.keeps_all:
+        return scope.under(Scope(types))
+    return Scope(types)
+
+
+def _output_type(value: tt.Value, fields: Scope, scope: Scope, report: Report) -> ty.Type:
+    """Return the type of an output, or of what is computed of one."""
+    if isinstance(value, tt.Computed):
+        return _computed(value, fields, scope, report)
+    return _field_type(tt.computed_name(value), fields, value.span, report)
+
+
+def _sort_key(key: tt.Value, fields: Scope, scope: Scope, report: Report) -> None:
+    type_ = _output_type(key, fields, scope, report)
+    if type_ != ty.ANY and not operators.is_ordered(type_):
+        named = sorted(n for n, other in fields.types.items() if operators.is_ordered(other))
+        message = f"expected an output that is more or less, got '{tt.computed_name(key)}' of "
+        report.add("T046", f"{message}type {type_}", key.span, f"these are: {list_names(named)}")
+
+
+def _places(start: tt.Value, end: tt.Value | None, scope: Scope, report: Report) -> None:
+    """Check an index or slice: whole numbers from 1 on, the second not before the first."""
+    for value in (start, end):
+        if value is not None:
+            expect(value, ty.NUMBER, "index", scope, report)
+        if isinstance(value, tt.NumberValue) and (value.value < 1 or value.value % 1):
+            message = f"expected a place counted from 1, got {number_token(value.value)}"
+            report.add("T047", message, value.span, "the first result is [1]")
+    match start, end:
+        case tt.NumberValue(first), tt.NumberValue(last) if last < first:
+            message = f"expected a place from {number_token(first)} on, got {number_token(last)}"
+            report.add("T047", message, end.span, "write the first place, then the last one")
 
 
 def _passing(passing: tuple[tt.Arg, ...], right: tt.Query, left: Scope, report: Report) -> None:
@@ -1102,7 +1298,7 @@ def _given_inputs(calls: Sequence[tt.Call], query: tt.Query) -> set[tuple[int, s
     What such a join passes counts as given in all calls of its right side.
     """
     given_inputs = {(i, arg.name) for i, call in enumerate(calls) for arg in call.args}
-    while isinstance(query, tt.Filter | tt.Aggregate):
+    while isinstance(query, tt.Filter | tt.Aggregate | tt.Projection | tt.Sort | tt.Slice):
         query = query.query
     if isinstance(query, tt.Join):
         first = len(list(source_calls(query.left)))

@@ -10,7 +10,7 @@ The classes are slotted and not frozen: freezing triples the cost of making one.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import astuple, dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any
 
@@ -73,7 +73,8 @@ class QueryState:
     before some date, so that there are none. `inner` names those outputs of the function that
     may be said of a noun inside of the phrase as well (inner.py): nothing without a join. `inputs`
     are the inputs of the function that are set, of those with phrases; `attached` counts those that
-    a template set that took the query as a child.
+    a template set that took the query as a child. `is_sorted`, `is_sliced` and `is_projected` tell
+    what was done to its results.
     """
 
     function: str
@@ -89,6 +90,9 @@ class QueryState:
     inner: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
     attached: int = 0
+    is_sorted: bool = False
+    is_sliced: bool = False
+    is_projected: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +122,7 @@ class StreamState:
     function: str
     is_timer: bool = False
     is_edge: bool = False
+    is_projected: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +206,8 @@ class QueryValue:
     """A query: `left` join ( ( `call` ) filter `clauses` ) `tail`; left "" without a join.
 
     `passed` holds arguments passed from a stream or join into `call`. With an aggregate, `call` is
-    the whole finished text. `gap_text` is the typed name of the input left open.
+    the whole finished text, and so it is with a sort, a slice or a projection (`is_wrapped`): these
+    stand outside of all filters. `gap_text` is the typed name of the input left open.
     """
 
     call: str
@@ -214,6 +220,7 @@ class QueryValue:
     gap_text: str = ""
     slots: Slots = ()
     kind: str = "query"
+    is_wrapped: bool = False
     _text: str = ""
 
     @property
@@ -242,6 +249,7 @@ class QueryValue:
             self.gap,
             self.gap_text,
             self.slots,
+            is_wrapped=self.is_wrapped,
         )
 
 
@@ -420,8 +428,12 @@ MOST_CLAUSES = 8  # a person does not say more; keeps disjunction over conjuncti
 
 
 def filter_query(query: QueryValue, predicate: PredicateValue) -> QueryValue | None:
-    """Return `query filter predicate`; None if a name is filtered twice the same way."""
-    if predicate.state.function not in (query.state.function, ""):
+    """Return `query filter predicate`.
+
+    None if a name is filtered twice the same way, and for a query with a sort, a slice or a
+    projection: people say conditions first.
+    """
+    if query.is_wrapped or predicate.state.function not in (query.state.function, ""):
         return None
     if query.left and any(operand[0] == 0 for clause in predicate.clauses for operand in clause):
         return None  # a get-predicate would move to the first function of the join
@@ -502,7 +514,7 @@ def negation(operand: PredicateValue) -> PredicateValue | None:
     opposite_operator = OPPOSITES.get(operator, operator)
     truth = TRUTHS.get(value, value) if operator == "==" else value
     if (opposite_operator, truth) != (operator, value):
-        typed, _, _ = text.partition(" ")
+        typed = text.removesuffix(f" {operator} {value}")
         opposite: Operand = (
             rank,
             name,
@@ -510,7 +522,7 @@ def negation(operand: PredicateValue) -> PredicateValue | None:
             truth,
             f"{typed} {opposite_operator} {truth}",
         )
-        state = predicate_state(operand.state.function, name, opposite_operator)
+        state = predicate_state(operand.state.function, operand.state.name, opposite_operator)
         return PredicateValue(((opposite,),), operand.functions, state)
     negated: Operand = (1, name, operator, value, f"not {text}")
     return PredicateValue(((negated,),), operand.functions, operand.state)
@@ -533,6 +545,10 @@ def join_queries(
     nothing fills.
     """
     if right.left or left.gap or left.state.is_aggregate or right.state.is_aggregate:
+        return None
+    if right.is_wrapped or (left.is_wrapped and not (key and left.state.is_sliced)):
+        return None
+    if left.state.is_projected:
         return None
     if right.gap != key or set(left.functions) & set(right.functions):
         return None
@@ -566,24 +582,79 @@ def aggregate(query: QueryValue, operator: str, typed_field: str) -> QueryValue 
     """Return `agg operator field of (query)`; the field is "" for count."""
     if not query.state.is_list or query.state.is_aggregate or query.gap:
         return None
+    if query.state.is_projected or (query.is_wrapped and not query.state.is_sliced):
+        return None
     field = f" {typed_field}" if typed_field else ""
     state = query_state("", query.state.class_name, False, query.state.is_monitorable, False, True)
     text = f"aggregate {operator}{field} of ( {query.text} )"
     return QueryValue(text, query.functions, state)
 
 
+def sort_query(query: QueryValue, key: str, direction: str) -> QueryValue | None:
+    """Return `sort(key direction of query)`; the key is in token form.
+
+    None for what is no list, or sorted, sliced or projected already.
+    """
+    if not query.state.is_list or query.is_wrapped or query.gap or query.state.is_aggregate:
+        return None
+    return _wrapped(query, f"( {query.text} ) sort {key} {direction}", is_sorted=True)
+
+
+def slice_query(query: QueryValue, start: str, end: str = "") -> QueryValue | None:
+    """Return `query[start]`, or `query[start : end]`; an index leaves one result.
+
+    None for what is no list, or sliced or projected already.
+    """
+    state = query.state
+    if not state.is_list or state.is_sliced or state.is_projected or query.gap:
+        return None
+    if state.is_aggregate:
+        return None
+    places = f"{start} : {end}" if end and end != start else start
+    is_list = bool(end) and end != start
+    return _wrapped(query, f"( {query.text} ) [ {places} ]", is_sliced=True, is_list=is_list)
+
+
+def project_query(
+    query: QueryValue, outputs: Sequence[str], *, keeps_all: bool = False
+) -> QueryValue | None:
+    """Return `[outputs] of query`; these are in token form and in canonical order.
+
+    None for what is projected already, or an aggregation. Without outputs the projection says
+    nothing, and is not written.
+    """
+    if query.state.is_projected or query.state.is_aggregate or query.gap:
+        return None
+    text = query.text
+    if outputs:
+        words = " , ".join(["*"] * keeps_all + list(outputs))
+        text = f"( {text} ) select [ {words} ]"
+    return _wrapped(query, text, is_projected=True)
+
+
+def _wrapped(query: QueryValue, text: str, **flags: Any) -> QueryValue:
+    state = query_state(*astuple(replace(query.state, **flags)))
+    return QueryValue(text, query.functions, state, slots=query.slots, is_wrapped=True)
+
+
 def monitor(query: QueryValue, on_new: tuple[str, ...] = ()) -> StreamValue | None:
     """Return `monitor (query) on new [names]`; names are typed and sorted."""
-    if not query.state.is_monitorable or query.gap:
+    state = query.state
+    if not state.is_monitorable or query.gap:
+        return None
+    is_sort = state.is_sorted and not state.is_sliced
+    if is_sort or (state.is_projected and on_new):
         return None
     fields = f" on new [ {' , '.join(on_new)} ]" if on_new else ""
-    state = stream_state(query.state.function)
-    return StreamValue(f"monitor ( {query.text} ){fields}", query.functions, state)
+    stream = stream_state(state.function, is_projected=state.is_projected)
+    return StreamValue(f"monitor ( {query.text} ){fields}", query.functions, stream)
 
 
 def edge(stream: StreamValue, predicate: PredicateValue) -> StreamValue | None:
     """Return `edge (stream) on predicate`."""
     if stream.state.function != predicate.state.function or stream.state.is_edge:
+        return None
+    if stream.state.is_projected:  # it may hide what the condition speaks of
         return None
     text = f"edge ( {stream.text} ) on {predicate.text}"
     functions = stream.functions + predicate.functions
@@ -623,6 +694,8 @@ def set_inputs(
     >>> set_inputs(call, [("b", "param:b:Number = 1")]) is None
     True
     """
+    if isinstance(value, QueryValue) and value.is_wrapped:
+        return None
     names = [name for name, _ in arguments]
     state: Any = replace(
         value.state,
@@ -659,6 +732,8 @@ def rule(
 ) -> ProgramValue | None:
     """Return `stream => query => action`; no stream is `now`, no action is `notify`."""
     if (query is not None and query.gap) or (action is not None and action.gap):
+        return None
+    if action is not None and query is not None and query.state.is_projected:
         return None
     if action is None and query is None and (stream is None or stream.state.is_timer):
         return None

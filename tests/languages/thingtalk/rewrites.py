@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from genie_dp.languages.thingtalk import ast as tt
-from genie_dp.languages.thingtalk.traverse import rewrite, source_calls
+from genie_dp.languages.thingtalk.traverse import rewrite, source_calls, walk
 from tests.languages.thingtalk.strategies import TestLibrary
 
 _OTHERWISE = {">": "<=", "<=": ">", "<": ">=", ">=": "<"}
@@ -18,9 +18,11 @@ def respelled(
 ) -> tuple[tt.Program, frozenset[str]]:
     """Return the program in another spelling, and which changes were made."""
     changes: set[str] = set()
+    # Which results an index takes depends on the order of joins.
+    is_free = not any(isinstance(node, tt.Slice) for node in walk(program))
 
     def change(node: Any) -> Any:
-        if rng.random() < 0.5:
+        if rng.random() < 0.5 or (isinstance(node, tt.Join) and not (is_free or node.passing)):
             return node
         other, name = _respell(node, library, rng)
         if name:
@@ -36,14 +38,11 @@ def _respell(node: Any, library: TestLibrary, rng: Random) -> tuple[Any, str]:
             args = _shuffled((*args, *_undefined(node, library)), rng)
             selector = tt.Selector(class_name, _shuffled(attributes, rng))
             return tt.Call(selector, function, args), "arguments shuffled"
-        case tt.And(operands):
-            return _connective(tt.And, tt.Or, operands, rng)
-        case tt.Or(operands):
-            return _connective(tt.Or, tt.And, operands, rng)
-        case tt.Filter(query, predicate):
-            return _filter(tt.Filter, query, predicate, rng)
-        case tt.StreamFilter(stream, predicate):
-            return _filter(tt.StreamFilter, stream, predicate, rng)
+        case tt.And(operands) | tt.Or(operands):
+            dual = tt.Or if isinstance(node, tt.And) else tt.And
+            return _connective(type(node), dual, operands, rng)
+        case tt.Filter(inner, predicate) | tt.StreamFilter(inner, predicate):
+            return _filter(type(node), inner, predicate, rng)
         case tt.Monitor(query, on_new):
             return tt.Monitor(query, _shuffled(on_new, rng)), "on new shuffled"
         case tt.Join(left, right, ()) if _commutes(left, right, library):
@@ -52,12 +51,55 @@ def _respell(node: Any, library: TestLibrary, rng: Random) -> tuple[Any, str]:
             return tt.Join(a, tt.Join(b, c), passing), "join nested" if not passing else ""
         case tt.Not():
             return tt.Not(tt.Not(node)), "negated twice"
+        case tt.Projection() | tt.Sort() | tt.Slice():
+            return _wrapper(node, rng)
+        case tt.Computed() | tt.Comparison():
+            return _computed(node)
         case tt.Atom():
             return _atom(node, rng)
         case tt.MeasureValue() | tt.DateValue():
             return _value(node)
         case _:
             return node, ""
+
+
+def _computed(node: tt.Computed | tt.Comparison) -> tuple[Any, str]:
+    match node:
+        case tt.Computed("distance", (here, there)):
+            return tt.Computed("distance", (there, here)), "places swapped"
+        case tt.Computed(operator, (tt.VarRef(name),)):
+            every = tt.ListFilter(name, tt.TrueP())
+            return tt.Computed(operator, (every,)), "all of a list"
+        case tt.Comparison(left, ">" | "<" | ">=" | "<=" as operator, value):
+            other = tt.Comparison(left, _OTHERWISE[operator], value)
+            return tt.Not(other), "the other comparison negated"
+        case _:
+            return node, ""
+
+
+def _wrapper(node: tt.Projection | tt.Sort | tt.Slice, rng: Random) -> tuple[Any, str]:
+    match node:
+        case tt.Projection(query, values, False) if rng.random() < 0.3:
+            wider = tuple(v for v in values if isinstance(v, tt.VarRef))
+            names = tuple(tt.VarRef(n) for n in _names_of(values))
+            inner = tt.Projection(query, _shuffled((*values, *wider), rng), False)
+            return tt.Projection(inner, names, False), "projected twice"
+        case tt.Projection(query, values, keeps_all):
+            return tt.Projection(query, _shuffled(values, rng), keeps_all), "outputs shuffled"
+        case tt.Sort(tt.Filter(query, predicate), key, direction):
+            sorted_query = tt.Sort(query, key, direction)
+            return tt.Filter(sorted_query, predicate), "filter after a sort"
+        case tt.Slice(tt.Projection(query, values, keeps_all), start, end):
+            inner_slice = tt.Slice(query, start, end)
+            return tt.Projection(inner_slice, values, keeps_all), "index inside"
+        case tt.Slice(query, start, None):
+            return tt.Slice(query, start, start), "slice of one"
+        case _:
+            return node, ""
+
+
+def _names_of(values: tuple[tt.Value, ...]) -> list[str]:
+    return list(dict.fromkeys(map(tt.computed_name, values)))
 
 
 def _value(node: tt.MeasureValue | tt.DateValue) -> tuple[Any, str]:

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from genie_dp.languages import types as ty
 from genie_dp.languages.library import Parameter, Signature
 from genie_dp.languages.thingtalk import ast as tt
-from genie_dp.languages.thingtalk.operators import operators_of
+from genie_dp.languages.thingtalk.operators import is_ordered, operators_of
+from genie_dp.languages.thingtalk.scope import Scope as Types
+from genie_dp.languages.thingtalk.scope import projected_scope
 from genie_dp.languages.thingtalk.simulate import Table
 from genie_dp.languages.units import SHIPPED, Units
 
@@ -33,6 +35,18 @@ OUTPUTS: dict[str, ty.Type] = {
     "owner": ty.Entity("tt:contact"),
     "text": ty.STRING,
     "url": ty.STRING,
+}
+# Those of questions: lists, places, and fields of a record.
+QUESTION_OUTPUTS: dict[str, ty.Type] = {
+    "alpha": ty.NUMBER,
+    "day": ty.DATE,
+    "geo": ty.LOCATION,
+    "label": ty.Array(ty.STRING),
+    "owner": ty.Entity("tt:contact"),
+    "rating.count": ty.NUMBER,
+    "rating.value": ty.NUMBER,
+    "sizes": ty.Array(ty.NUMBER),
+    "text": ty.STRING,
 }
 INPUTS: dict[str, ty.Type] = {
     "many": ty.NUMBER,
@@ -106,12 +120,19 @@ def part_of(rng: Random, functions: Sequence[Signature]) -> TestLibrary:
     return TestLibrary({s.name: s for s in chosen})
 
 
-def _signature(rng: Random, name: str, kind: str, most: int = 10) -> Signature:
+def _signature(
+    rng: Random,
+    name: str,
+    kind: str,
+    most: int = 10,
+    pool: Mapping[str, ty.Type] = OUTPUTS,
+    least: int = 1,
+) -> Signature:
     inputs = rng.sample(sorted(INPUTS), rng.randint(0, 2))
     parameters = [Parameter(i, rng.choice(("in req", "in opt")), INPUTS[i]) for i in inputs]
     if kind == "query":
-        outputs = rng.sample(sorted(OUTPUTS)[:most], rng.randint(1, 3))
-        parameters += [Parameter(o, "out", OUTPUTS[o]) for o in outputs]
+        outputs = rng.sample(sorted(pool)[:most], rng.randint(least, least + 2))
+        parameters += [Parameter(o, "out", pool[o]) for o in outputs]
     return Signature(CLASS, name, kind, tuple(parameters), is_monitorable=True, is_list=True)
 
 
@@ -320,11 +341,101 @@ def calls(
             return [(found, given | {a.name for a in args})]
         case tt.Filter(inner) | tt.Aggregate(query=inner):
             return calls(inner, given)
+        case tt.Projection(inner) | tt.Sort(inner) | tt.Slice(inner):
+            return calls(inner, given)
         case tt.Join(left, right, passing):
             names = frozenset(a.name for a in passing)
             return [*calls(left, given), *calls(right, given | names)]
         case _:
             raise AssertionError(found)
+
+
+def computed(rng: Random, scope: Scope, outer: Scope) -> tt.Value | None:
+    """Return a value computed of some output, None where there is nothing to compute it of."""
+    lists = sorted(name for name, type_ in scope.items() if isinstance(type_, ty.Array))
+    places = sorted(name for name, type_ in scope.items() if type_ == ty.LOCATION)
+    found: list[tt.Value] = []
+    for name in lists:
+        type_ = scope[name]
+        assert isinstance(type_, ty.Array)
+        condition = atom(rng, {"value": type_.element}, outer)
+        if rng.random() < 0.3:
+            condition = tt.Or((tt.Not(condition), atom(rng, {"value": type_.element}, outer)))
+        found.append(tt.Computed("count", (tt.ListFilter(name, condition),)))
+        found.append(tt.Computed("count", (tt.VarRef(name),)))
+    for name in places:
+        here: tt.Value = rng.choice((tt.ContextValue(("location", "home")), tt.VarRef(name)))
+        found.append(tt.Computed("distance", (tt.VarRef(name), here)))
+    return rng.choice(found) if found else None
+
+
+def comparison(rng: Random, scope: Scope, outer: Scope) -> tt.Predicate:
+    """Return a comparison of a computed value, or of an output where there is none."""
+    left = computed(rng, scope, outer)
+    if not isinstance(left, tt.Computed):
+        return atom(rng, scope, outer) if scope else tt.TrueP()
+    right: tt.Value = tt.NumberValue(Decimal(rng.choice((0, 1, 2))))
+    if left.operator == "distance":
+        right = tt.MeasureValue(((Decimal(rng.choice((0, 5, 900))), "km"),))
+    other = computed(rng, scope, outer)
+    if isinstance(other, tt.Computed) and other.operator == left.operator and rng.random() < 0.2:
+        right = other
+    test = tt.Comparison(left, rng.choice(("==", ">", "<=", "in_array")), right)
+    if test.operator == "in_array":
+        test = tt.Comparison(left, "in_array", tt.ArrayValue((right, right)))
+    return tt.Not(test) if rng.random() < 0.3 else test
+
+
+def question(rng: Random, lib: TestLibrary, outer: Scope) -> tuple[tt.Query, Scope]:
+    """Return a query with projections, sorts, slices and filters around each other."""
+    result, scope = query(rng, lib, outer, rng.choice((0, 0, 1, 2)))
+    for _ in range(rng.randint(1, 4)):
+        kinds = ("filter", "projection", "projection", "sort", "sort", "slice", "slice", "join")
+        match rng.choice(kinds):
+            case "filter":
+                some = comparison(rng, scope, outer)
+                either = tt.Or((some, comparison(rng, scope, outer)))
+                condition = rng.choice((some, either, predicate(rng, lib, scope, outer, 1)))
+                result = tt.Filter(result, condition)
+            case "projection" if scope:
+                result, scope = projection(rng, result, scope, outer)
+            case "sort":
+                result = sort(rng, result, scope, outer)
+            case "slice":
+                first = rng.choice((1, 1, 2))
+                last = rng.choice((None, first, first + 1))
+                end = None if last is None else tt.NumberValue(Decimal(last))
+                result = tt.Slice(result, tt.NumberValue(Decimal(first)), end)
+            case "join" if rng.random() < 0.5:
+                result, scope = join(rng, lib, result, scope, outer, 0)
+            case _:
+                pass
+        if rng.random() < 0.1:
+            result, scope = aggregate(rng, result, scope)
+    return result, scope
+
+
+def projection(rng: Random, inner: tt.Query, scope: Scope, outer: Scope) -> tuple[tt.Query, Scope]:
+    """Return a projection of some outputs and computed values of a query."""
+    values: list[tt.Value] = [tt.VarRef(n) for n in rng.sample(sorted(scope), 1)]
+    values += [tt.VarRef(n) for n in sorted(scope) if rng.random() < 0.5]
+    one = computed(rng, scope, outer)
+    if one is not None and rng.random() < 0.5:
+        values.append(one)
+    rng.shuffle(values)
+    keeps_all = rng.random() < 0.3
+    named = {tt.computed_name(value): value for value in values}
+    kept = projected_scope(named.values(), Types(scope)).types
+    form = tt.Projection(inner, tuple(named.values()), keeps_all)
+    return form, {**scope, **kept} if keeps_all else kept
+
+
+def sort(rng: Random, inner: tt.Query, scope: Scope, outer: Scope) -> tt.Query:
+    """Return a query in an order, as it is where nothing of it has one."""
+    keys: list[tt.Value] = [tt.VarRef(n) for n, t in sorted(scope.items()) if is_ordered(t)]
+    one = computed(rng, scope, outer)
+    keys += [one] * (one is not None and rng.random() < 0.5)
+    return tt.Sort(inner, rng.choice(keys), rng.choice(("asc", "desc"))) if keys else inner
 
 
 def stream(rng: Random, lib: TestLibrary, depth: int = 2) -> tuple[tt.Stream, Scope]:
@@ -449,9 +560,17 @@ def tables(rng: Random, lib: TestLibrary) -> dict[str, Table]:
     return {s.qualified: _table(rng, s) for s in lib.queries}
 
 
+HOME = tt.LocationValue(Decimal("45.76"), Decimal("4.84"), "lyon")
+
+
+def _cell(rng: Random, type_: ty.Type) -> tt.Value:
+    found = constant(rng, type_)
+    return HOME if isinstance(found, tt.ContextValue) else found
+
+
 def _table(rng: Random, signature: Signature) -> Table:
     names = {p.name: p.type for p in signature.parameters}
-    rows = [{n: constant(rng, t) for n, t in names.items()} for _ in range(rng.randint(2, 6))]
+    rows = [{n: _cell(rng, t) for n, t in names.items()} for _ in range(rng.randint(2, 6))]
     snapshots = tuple(tuple(row for row in rows if rng.random() < 0.7) for _ in range(len(STEPS)))
     return Table(snapshots, tuple(p.name for p in signature.inputs))
 
@@ -469,6 +588,39 @@ def sample(rng: Random) -> Sample:
     """Return a program with its library and tables."""
     lib = library(rng)
     return Sample(lib, program(rng, lib), tables(rng, lib))
+
+
+def question_sample(rng: Random) -> Sample:
+    """Return a program about projections, sorts and slices; places of tables are looked up."""
+    names = rng.sample("abcdefgh", 4)
+    functions = {n: _signature(rng, n, "query", 9, QUESTION_OUTPUTS, 2) for n in names[:-1]}
+    functions[names[-1]] = _signature(rng, names[-1], "action")
+    lib = TestLibrary(functions)
+    begin: tt.Stream | None = None
+    scope: Scope = {}
+    if rng.random() < 0.3:
+        watched, scope = question(rng, lib, {})
+        begin, scope = tt.Monitor(watched), {**scope, EVENT: ty.STRING}
+        if rng.random() < 0.5:
+            begin = tt.StreamFilter(begin, comparison(rng, watched_scope(scope), {}))
+    body, added = (None, {}) if begin and rng.random() < 0.5 else question(rng, lib, scope)
+    action: tt.Action = tt.Notify()
+    if rng.random() < 0.3:
+        signature = lib.actions[0]
+        args = arguments(rng, signature, {**scope, **added, EVENT: ty.STRING})
+        action = tt.Call(tt.Selector(CLASS), signature.name, args)
+    program = tt.Program((tt.Rule(begin, body, action),))
+    return Sample(lib, program, {s.qualified: _table(rng, s) for s in lib.queries})
+
+
+def watched_scope(scope: Scope) -> Scope:
+    """Return the outputs of a stream."""
+    return {name: type_ for name, type_ in scope.items() if name != EVENT}
+
+
+def questions() -> st.SearchStrategy[Sample]:
+    """Return programs about questions that hypothesis chooses and shrinks."""
+    return st.randoms(use_true_random=False).map(question_sample)
 
 
 def chain_sample(rng: Random) -> Sample:

@@ -19,7 +19,7 @@ from tests.conftest import Golden
 from tests.golden import DATA, Case, cases
 from tests.languages.thingtalk.thingtalk_library import Classes, library_of
 
-TOPICS = ("arguments", "predicates", "joins", "clauses", "streams", "policies")
+TOPICS = ("arguments", "predicates", "questions", "joins", "clauses", "streams", "policies")
 RULES = [case for topic in TOPICS for case in cases(f"canonical/{topic}.txt")]
 
 

@@ -22,7 +22,7 @@ from genie_dp.languages.thingtalk import canonical as forms
 from genie_dp.languages.thingtalk import joins, predicates
 from genie_dp.languages.thingtalk.canonical import canonical
 from genie_dp.languages.thingtalk.from_tokens import from_tokens
-from genie_dp.languages.thingtalk.operators import Moment
+from genie_dp.languages.thingtalk.operators import Moment, comparable
 from genie_dp.languages.thingtalk.parser import parse
 from genie_dp.languages.thingtalk.policies import allowed
 from genie_dp.languages.thingtalk.predicates import MAX_CLAUSES
@@ -34,15 +34,19 @@ from genie_dp.languages.thingtalk.typecheck import check
 from tests.languages.thingtalk import strategies
 from tests.languages.thingtalk.rewrites import respelled
 from tests.languages.thingtalk.strategies import (
+    HOME,
     STEPS,
     Sample,
     chain_sample,
     chains,
+    question_sample,
+    questions,
     sample,
     samples,
 )
 
 settings.register_profile("laws", suppress_health_check=list(HealthCheck), deadline=None)
+CONTEXT = {("location", "home"): HOME}
 LAWS = settings(settings.get_profile("laws"), max_examples=150)
 
 
@@ -58,7 +62,11 @@ def form_of(found: Sample, *, known: bool = True) -> tt.Program:
 
 
 def meaning(program: tt.Program, found: Sample) -> Counter[Effect]:
-    return Counter(simulate(program, found.tables, steps=STEPS))
+    return Counter(effects(program, found))
+
+
+def effects(program: tt.Program, found: Sample) -> tuple[Effect, ...]:
+    return simulate(program, found.tables, steps=STEPS, context=CONTEXT)
 
 
 def nodes(node: Any) -> Iterator[Any]:
@@ -71,7 +79,7 @@ def nodes(node: Any) -> Iterator[Any]:
 
 
 @LAWS
-@given(st.one_of(samples(), chains()), st.booleans())
+@given(st.one_of(samples(), chains(), questions()), st.booleans())
 def test_canonical_form_keeps_the_meaning(found: Sample, known: bool) -> None:
     form = form_of(found, known=known)
     before = meaning(found.program, found)
@@ -82,14 +90,14 @@ def test_canonical_form_keeps_the_meaning(found: Sample, known: bool) -> None:
 
 
 @LAWS
-@given(st.one_of(samples(), chains()), st.booleans())
+@given(st.one_of(samples(), chains(), questions()), st.booleans())
 def test_canonical_form_is_its_own_canonical_form(found: Sample, known: bool) -> None:
     form = form_of(found, known=known)
     assert canonical(form, found.library if known else None) == form
 
 
 @LAWS
-@given(st.one_of(samples(), chains()), st.randoms(use_true_random=False))
+@given(st.one_of(samples(), chains(), questions()), st.randoms(use_true_random=False))
 def test_programs_that_differ_in_spelling_have_one_canonical_form(
     found: Sample, rng: Random
 ) -> None:
@@ -107,14 +115,14 @@ def test_programs_that_differ_in_spelling_have_one_canonical_form(
 
 
 @LAWS
-@given(samples())
+@given(st.one_of(samples(), questions()))
 def test_canonical_form_is_read_back_from_its_text(found: Sample) -> None:
     form = form_of(found)
     assert parse(render(form)) == form
 
 
 @LAWS
-@given(samples())
+@given(st.one_of(samples(), questions()))
 def test_canonical_form_of_a_well_typed_program_is_well_typed(found: Sample) -> None:
     assume(not check(found.program, found.library))
     assume(
@@ -124,13 +132,35 @@ def test_canonical_form_of_a_well_typed_program_is_well_typed(found: Sample) -> 
 
 
 @LAWS
-@given(samples())
+@given(st.one_of(samples(), questions()))
 def test_canonical_form_is_read_back_from_its_tokens(found: Sample) -> None:
     form = form_of(found)
     assume(not check(form, found.library))
     text = tokens(form, found.library)
     assert canonical(from_tokens(text), found.library) == form
     assert tokens(canonical(from_tokens(text), found.library), found.library) == text
+
+
+@LAWS
+@given(questions())
+def test_canonical_form_keeps_the_order_of_what_is_shown(found: Sample) -> None:
+    form = form_of(found)
+    query = form.rules[0].query
+    while isinstance(query, tt.Projection):
+        query = query.query
+    assume(isinstance(query, tt.Sort) and isinstance(query.key, tt.VarRef))
+    assert isinstance(query, tt.Sort)
+    name, steps = tt.computed_name(query.key), (STEPS[0],)
+    before, after = (
+        [
+            comparable(value)
+            for effect in simulate(p, found.tables, steps=steps, context=CONTEXT)
+            for other, value in effect.arguments
+            if other == name
+        ]
+        for p in (found.program, form)
+    )
+    assert before == after
 
 
 @LAWS
@@ -382,6 +412,36 @@ def calls(found: list[Any]) -> list[str]:
     return [n.function for n in found if isinstance(n, tt.Call)]
 
 
+QUESTIONS: dict[str, tuple[Callable[[Change], bool], float]] = {
+    "projection": (lambda c: c.keeps(tt.Projection), 0.20),
+    "projection that says nothing": (
+        lambda c: c.has(tt.Projection) and not c.keeps(tt.Projection),
+        0.05,
+    ),
+    "sort": (lambda c: c.keeps(tt.Sort), 0.15),
+    "sort that orders nothing": (lambda c: c.has(tt.Sort) and not c.keeps(tt.Sort), 0.05),
+    "index or slice": (lambda c: c.keeps(tt.Slice), 0.25),
+    "index of a join": (
+        lambda c: any(isinstance(n, tt.Slice) and is_joined(n.query) for n in c.after),
+        0.05,
+    ),
+    "filter after an index": (
+        lambda c: any(isinstance(n, tt.Filter) and isinstance(n.query, tt.Slice) for n in c.after),
+        0.02,
+    ),
+    "filter of a projection": (
+        lambda c: c.has(tt.Filter, lambda n: isinstance(n.query, tt.Projection)),
+        0.05,
+    ),
+    "computed value that is compared": (lambda c: c.keeps(tt.Comparison), 0.05),
+    "condition on a list": (lambda c: c.keeps(tt.ListFilter), 0.10),
+    "field of a record": (
+        lambda c: any(isinstance(n, tt.Atom | tt.VarRef) and "." in n.name for n in c.after),
+        0.10,
+    ),
+}
+
+
 @cache
 def drawn() -> tuple[tuple[Sample, tt.Program], ...]:
     found = [sample(Random(seed)) for seed in range(1000)]
@@ -391,6 +451,18 @@ def drawn() -> tuple[tuple[Sample, tt.Program], ...]:
 def test_random_programs_are_examples_of_every_rule() -> None:
     counts = Counter(f for found, form in drawn() for f in set(features(found, form)))
     rare = [name for name, (_, least) in RULES.items() if counts[name] < least * 1000]
+    assert not rare, f"too rare: {rare}, of all {dict(counts)}"
+
+
+def test_random_questions_are_examples_of_every_rule() -> None:
+    counts: Counter[str] = Counter()
+    for seed in range(500):
+        found = question_sample(Random(seed))
+        form = canonical(found.program, found.library)
+        assert isinstance(form, tt.Program)
+        change = Change(found, form, list(nodes(found.program)), list(nodes(form)))
+        counts.update(name for name, (fires, _) in QUESTIONS.items() if fires(change))
+    rare = [name for name, (_, least) in QUESTIONS.items() if counts[name] < least * 500]
     assert not rare, f"too rare: {rare}, of all {dict(counts)}"
 
 
@@ -416,6 +488,8 @@ WRONG = [
     pytest.param(predicates, "TRUTHS", {"true": "true"}, id="what is true is false"),
     pytest.param(predicates, "is_stable", lambda *_: True, id="what depends on time moves inside"),
     pytest.param(forms, "_may_move_into", lambda *_: True, id="on new does not matter"),
+    pytest.param(joins, "_inside", lambda node, *_: node, id="projections compute nothing"),
+    pytest.param(joins, "canonical_value", lambda _: tt.VarRef("text"), id="orders are alike"),
     pytest.param(forms, "_facts", lambda *_: {frozenset()}, id="streams ensure all"),
 ]
 
@@ -435,7 +509,8 @@ def test_a_canonical_form_that_is_wrong_is_noticed(
     monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str, wrong: Any
 ) -> None:
     monkeypatch.setattr(module, name, wrong)
-    drawing = (draw(Random(seed)) for seed in range(2000) for draw in (sample, chain_sample))
+    draws = (sample, chain_sample, question_sample)
+    drawing = (draw(Random(seed)) for seed in range(2000) for draw in draws)
     assert any(differs(found) for found in drawing)
 
 

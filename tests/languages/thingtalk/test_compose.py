@@ -14,13 +14,19 @@ from genie_dp.languages.thingtalk.lift import Lifter
 from genie_dp.languages.thingtalk.parser import parse_fragment
 from genie_dp.languages.thingtalk.tokens import tokens
 from genie_dp.languages.thingtalk.traverse import rewrite
-from genie_dp.languages.thingtalk.values import ConstantValue, SourceValue, negation
+from genie_dp.languages.thingtalk.values import (
+    ConstantValue,
+    ParameterValue,
+    SourceValue,
+    negation,
+)
 from genie_dp.languages.types import slot_type
 from genie_dp.synthesis.cells import cells
 from genie_dp.synthesis.engine import SynthesisEngine
 from genie_dp.synthesis.pieces import Placeholders
 from genie_dp.synthesis.rules import GrammarRule
 from tests.synthesis.synthesis_setup import engine, shipped
+from tests.templates.test_grammar_en import with_answers
 
 PER_TEMPLATE = 12
 
@@ -53,6 +59,8 @@ def whole_tree(body: Body, children: dict[str, Any]) -> Any:
             case ast.Monitor(_, on_new) if on_new:
                 names = tuple(children[n].state.name if n in children else n for n in on_new)
                 return replace(node, on_new=names)
+            case ast.VarRef(name) if isinstance(children.get(name), ParameterValue | SourceValue):
+                return ast.VarRef(children[name].state.name)
             case ast.VarRef(name) if name in children:
                 return as_tree(children[name])
             case _:
@@ -132,7 +140,7 @@ def as_program(kind: str, tree: Any) -> Any:
     """Return a piece's tree as a program that shows it."""
     match kind:
         case "query" | "source":
-            query = tree.query if isinstance(tree, ast.Projection) else tree
+            query = tree.query if isinstance(tree, ast.OutputOf) else tree
             return ast.Program((ast.Rule(None, query, ast.Notify()),))
         case "stream":
             return ast.Program((ast.Rule(tree, None, ast.Notify()),))
@@ -156,8 +164,24 @@ def made() -> SynthesisEngine:
 
 
 def test_every_construct_template_composes_what_its_tree_says(made: SynthesisEngine) -> None:
-    library, draw, seen = shipped().library, random.Random(7), 0
-    for rule in construct_rules(made):
+    assert compared(made, construct_rules(made), shipped().library) > 150
+
+
+def test_what_questions_ask_composes_what_its_tree_says() -> None:
+    inputs = with_answers()
+    asked = engine(inputs, size=100, pool_size=100, max_depth=4, subsets=("answers",))
+    rules = [
+        rule
+        for rule in construct_rules(asked)
+        if rule.template.span and rule.template.span.file.endswith("answers.genie")
+    ]
+    assert compared(asked, rules, inputs.library) > 150
+
+
+def compared(made: SynthesisEngine, rules: list[GrammarRule], library: Any) -> int:
+    """Compare pieces with trees; return how many were compared."""
+    draw, seen = random.Random(7), 0
+    for rule in rules:
         for _, pieces, combined in programs(made, rule, draw):
             chosen = renumbered(made.compiled.placeholders, pieces)
             if chosen is None:
@@ -172,7 +196,7 @@ def test_every_construct_template_composes_what_its_tree_says(made: SynthesisEng
                 text = text.replace(character, token)
             assert ordered(expected) == ordered(text), rule.template.id
             seen += 1
-    assert seen > 150
+    return seen
 
 
 def renumbered(placeholders: Placeholders, pieces: Any) -> list[Any] | None:

@@ -126,7 +126,7 @@ def _compared(name: str, other: str) -> ast.Atom:
 
 
 def test_a_projection_names_an_output_of_a_query() -> None:
-    assert parse_fragment("q.size", HOLES).body == ast.Projection(ast.Hole("q", "query"), "size")
+    assert parse_fragment("q.size", HOLES).body == ast.OutputOf(ast.Hole("q", "query"), "size")
 
 
 def test_the_lambda_gives_types_to_placeholders() -> None:

@@ -100,11 +100,31 @@ def several(kind: Any, inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.lists(inner, min_size=2, max_size=3).map(lambda items: kind(tuple(items)))
 
 
+# Only now, true, false and null are never the names of outputs that are passed.
+FIELDS = NAMES | st.lists(NAMES, min_size=2, max_size=3).map(".".join)
+OUTPUTS = FIELDS.map(ast.VarRef)
+COMPUTED = st.one_of(
+    st.builds(ast.Computed, st.sampled_from(ast.COMPUTATIONS), st.tuples(OUTPUTS)),
+    st.builds(ast.Computed, st.just("distance"), st.tuples(OUTPUTS, DATES | OUTPUTS)),
+    st.builds(
+        ast.Computed,
+        st.just("count"),
+        st.tuples(
+            st.builds(
+                ast.ListFilter,
+                FIELDS,
+                st.builds(ast.Atom, st.just("value"), st.just("=~"), SCALARS),
+            )
+        ),
+    ),
+)
+ALL_OPERATORS = st.sampled_from((*ast.OPERATORS, *ast.SOFT_OPERATORS))
 PREDICATES = st.recursive(
     st.one_of(
         st.builds(ast.TrueP),
         st.builds(ast.FalseP),
-        st.builds(ast.Atom, NAMES, st.sampled_from(ast.OPERATORS), VALUES),
+        st.builds(ast.Atom, FIELDS, ALL_OPERATORS, VALUES | COMPUTED),
+        st.builds(ast.Comparison, COMPUTED, ALL_OPERATORS, VALUES | COMPUTED),
     ),
     lambda inner: st.one_of(
         st.builds(ast.Not, inner),
@@ -114,6 +134,7 @@ PREDICATES = st.recursive(
     ),
     max_leaves=4,
 )
+PLACES = st.integers(1, 9).map(lambda n: ast.NumberValue(Decimal(n))) | SLOTS.map(ast.SlotValue)
 QUERIES = st.recursive(
     CALLS,
     lambda inner: st.one_of(
@@ -121,6 +142,14 @@ QUERIES = st.recursive(
         st.builds(ast.Join, inner, inner, PASSING),
         st.builds(ast.Aggregate, st.sampled_from(["max", "min", "sum", "avg"]), NAMES, inner),
         st.builds(ast.Aggregate, st.just("count"), st.none(), inner),
+        st.builds(
+            ast.Projection,
+            inner,
+            st.lists(OUTPUTS | COMPUTED, min_size=1, max_size=3).map(tuple),
+            st.booleans(),
+        ),
+        st.builds(ast.Sort, inner, OUTPUTS | COMPUTED, st.sampled_from(["asc", "desc"])),
+        st.builds(ast.Slice, inner, PLACES, st.none() | PLACES),
     ),
     max_leaves=3,
 )
@@ -186,7 +215,7 @@ FUNCTIONS = st.builds(
     params=st.lists(
         st.builds(
             decl.ParamDecl,
-            NAMES,
+            FIELDS,
             st.sampled_from(["in req", "in opt", "out"]),
             TYPES,
             ANNOTATIONS,
@@ -254,7 +283,7 @@ FRAGMENTS = st.builds(
         VALUES.filter(lambda value: not isinstance(value, ast.BooleanValue | ast.VarRef)),
         PROGRAMS,
         POLICIES,
-        st.builds(ast.Projection, QUERIES, NAMES),
+        st.builds(ast.OutputOf, QUERIES, FIELDS),
     ),
 )
 
@@ -304,7 +333,7 @@ def _places_of_names(node: Any) -> list[Span]:
         case ast.Monitor():
             assert len(node.on_new_spans) == len(node.on_new)
             return list(node.on_new_spans)
-        case ast.Projection():
+        case ast.OutputOf():
             return [node.output_span]
         case _:
             return []

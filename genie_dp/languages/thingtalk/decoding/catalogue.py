@@ -1,6 +1,6 @@
 """What the frames of the automaton ask of a library: functions, names in scope, types that fit."""
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from functools import lru_cache
@@ -72,7 +72,8 @@ _KEYS: dict[type, str] = {
 }
 
 
-_MARKS = ("id:", "^^", "unit:")
+_CONSTRUCT = "construct:"
+_MARKS = ("id:", "^^", "unit:", _CONSTRUCT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +86,16 @@ class Constants:
         kinds: kinds of entities.
         texts: the tree of free texts.
         longest_text: how many words the longest of them has.
+        constructs: what programs have of the extension for questions: "select", "sort", "[" (an
+            index or slice), operators that end in "~", "count(" and the like (a computed value),
+            "filter" (a condition on a list). A grammar has no others.
     """
 
     tokens: dict[str, frozenset[str]]
     kinds: frozenset[str]
     texts: TextNode
     longest_text: int
+    constructs: frozenset[str] = frozenset()
 
     def find(self, key: str) -> frozenset[str]:
         """Return the constants of a key."""
@@ -121,9 +126,10 @@ def read_constants(texts: Iterable[str]) -> Constants:
         elif text.strip():
             words.append(" ".join(map(escape_word, text.split(" "))))
     kinds = frozenset(token[2:] for token in tokens.pop("^^", ()))
+    constructs = frozenset(t.removeprefix(_CONSTRUCT) for t in tokens.pop(_CONSTRUCT, ()))
     longest = max((text.count(" ") + 1 for text in words), default=0)
     frozen = {key: frozenset(texts) for key, texts in tokens.items()}
-    return Constants(frozen, kinds, text_tree(words), longest)
+    return Constants(frozen, kinds, text_tree(words), longest, constructs)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -141,6 +147,8 @@ def _single(text: str) -> str | None:
 def constants_of(utterance: str, tokens: str) -> list[str]:
     """Return the constants of a program that cannot be copied from its sentence.
 
+    What it has of the extension for questions comes last, such as `construct:sort`.
+
     >>> constants_of("the news of today", 'now => ( @a.b ) filter param:x:Date > date:2026-11-20 '
     ...     'and param:y:String == " news " and param:z:String == " sport " => notify')
     ['date:2026-11-20', '" sport "']
@@ -157,7 +165,36 @@ def constants_of(utterance: str, tokens: str) -> list[str]:
                 constants.append(f'" {text} "')
         elif _single(token) is not None and token not in words and not _is_classic(token):
             constants.append(token)
+    if not _BEGINNINGS.isdisjoint(tokens.split(" ")):
+        constants += sorted(_CONSTRUCT + name for name in set(_constructs_of(tokens)))
     return constants
+
+
+_BEFORE_BRACKET = frozenset((*tt.COMPUTATIONS, *tt.OPERATORS, *tt.SOFT_OPERATORS))
+_BEGINNINGS = frozenset(("select", "sort", "[", *tt.SOFT_OPERATORS, *tt.COMPUTATIONS))
+
+
+def _constructs_of(tokens: str) -> Iterator[str]:
+    """Yield what a program has of the extension for questions."""
+    last, depth, is_text = "", 0, False  # brackets inside of a computed value
+    for token in tokens.split(" "):
+        is_text = is_text != (token == '"')
+        if is_text:
+            continue
+        if token == "(" and last in _BEFORE_BRACKET:
+            yield f"{last}("
+            depth += 1
+        elif depth and token in ("(", ")"):
+            depth += 1 if token == "(" else -1
+        elif _begins(token, last, depth):
+            yield token
+        last = token
+
+
+def _begins(token: str, last: str, depth: int) -> bool:
+    if token == "filter":
+        return depth > 0
+    return token in tt.SOFT_OPERATORS or (last == ")" and token in ("select", "sort", "["))
 
 
 def _is_classic(token: str) -> bool:

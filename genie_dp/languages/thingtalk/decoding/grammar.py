@@ -9,10 +9,11 @@ from genie_dp.languages.library import Signatures
 from genie_dp.languages.thingtalk.ast import OPERATORS
 from genie_dp.languages.thingtalk.decoding import statements, values
 from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, GrammarLimits, read_constants
+from genie_dp.languages.thingtalk.decoding.conditions import computable, computed_of
 from genie_dp.languages.thingtalk.decoding.rules import Start
-from genie_dp.languages.thingtalk.operators import ATTRIBUTES, CONTACT
+from genie_dp.languages.thingtalk.operators import ATTRIBUTES, CONTACT, ITEM
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenStyle, escape_word
-from genie_dp.languages.types import NUMBER, Enum
+from genie_dp.languages.types import NUMBER, Array, Enum
 
 _WORDS = frozenset((
     "now", "=>", "notify", ";", "policy", ":", "*", "monitor", "edge", "attimer", "timer", "time",
@@ -27,7 +28,9 @@ class ThingTalkGrammar:
 
     Every prefix can be completed; a complete one is read by `from_tokens` and `check` finds
     nothing in it. Arguments come in canonical order; conditions may come in any. Not covered:
-    device attributes but `all`, `id` and `name`, and what goes beyond the limits.
+    device attributes but `all`, `id` and `name`, what goes beyond the limits, and of the extension
+    for questions what no program of `texts` has, totals of computed values, and computed values
+    that are compared with.
     """
 
     def __init__(
@@ -87,7 +90,24 @@ class ThingTalkGrammar:
                 yield from (f"enum:{value}" for value in type_.values if value != "*")
         for tokens in catalogue.constants.tokens.values():
             yield from tokens
+        if catalogue.constants.constructs:
+            yield from self._question_tokens(catalogue.constants.constructs)
         yield from _text_words(catalogue.constants.texts)
+
+    def _question_tokens(self, constructs: frozenset[str]) -> Iterator[str]:
+        """Yield what programs have of the extension for questions."""
+        catalogue = self._catalogue
+        yield from (construct.removesuffix("(") for construct in constructs)
+        yield from ("asc", "desc") if "sort" in constructs else ()
+        yield from ("1",) if "[" in constructs else ()
+        outputs = {pair for f in catalogue.queries for pair in f.outputs.types.items()}
+        for name, type_ in outputs:
+            if isinstance(type_, Array) and "filter" in constructs:
+                yield catalogue.token("param", ITEM, type_.element)
+            field = catalogue.scope({name: type_})
+            for operator in computable(catalogue, field):
+                for result in computed_of(field, operator).values():
+                    yield catalogue.token("param", f"{operator}.{name}", result)
 
     def begin(self, sentence: Sequence[str]) -> AutomatonState:
         """Return the empty prefix for a sentence; its tokens are what may be copied.

@@ -2,15 +2,17 @@
 
 from genie_dp.languages.automaton import NOTHING, CopySentence, Frame, Move, Wait
 from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, QueryFacts, ScopeNames
-from genie_dp.languages.thingtalk.decoding.statements import (
+from genie_dp.languages.thingtalk.decoding.conditions import (
     Arguments,
     ConditionScope,
+    condition,
+    predicate,
+)
+from genie_dp.languages.thingtalk.decoding.statements import (
     Flow,
     QueryFrame,
     QueryPlace,
     StreamFrame,
-    condition,
-    predicate,
 )
 from genie_dp.languages.thingtalk.operators import CONTACT
 

@@ -1,298 +1,28 @@
-"""Calls, predicates, queries and streams, each with the outputs that it has."""
+"""Queries and streams, each with the outputs that it has."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from genie_dp.languages.automaton import NOTHING, CopySentence, Frame, Move, Wait
-from genie_dp.languages.thingtalk.ast import OPERATORS
 from genie_dp.languages.thingtalk.decoding.catalogue import (
     Catalogue,
-    Fit,
     Function,
     Need,
     QueryFacts,
     ScopeNames,
 )
-from genie_dp.languages.thingtalk.decoding.values import Times, ValueFrame
-from genie_dp.languages.thingtalk.operators import (
-    ATTRIBUTES,
-    is_identifier,
-    is_numeric,
-    operand_type,
-    operators_of,
+from genie_dp.languages.thingtalk.decoding.conditions import (
+    Arguments,
+    ConditionScope,
+    condition,
+    find_passable,
+    predicate,
 )
+from genie_dp.languages.thingtalk.decoding.questions import Kept, first_place, may_select, sort_key
+from genie_dp.languages.thingtalk.decoding.values import Times, ValueFrame
+from genie_dp.languages.thingtalk.operators import is_numeric
 from genie_dp.languages.thingtalk.typecheck import DURATION
-from genie_dp.languages.types import ANY, DATE, NUMBER, TIME, Array, Type
-
-
-class Arguments(Frame):
-    """What may still be given to a function; leaves Found for it.
-
-    Attributes:
-        function: the function.
-        scope: names that may be passed.
-        has_event: whether `event` means something here.
-        given: its inputs that have a value.
-        last: the last attribute, constant or passed name so far, which the next one must follow
-            in the canonical order; stages come in the order of STAGES.
-    """
-
-    __slots__ = ("catalogue", "function", "given", "has_event", "last", "scope", "stage", "starts")
-
-    def __init__(
-        self,
-        catalogue: Catalogue,
-        function: Function,
-        scope: ScopeNames,
-        has_event: bool,
-        given: frozenset[str] = frozenset(),
-        stage: int = 0,
-        last: str = "",
-    ):
-        """Allow names that are free and come next."""
-        self.catalogue, self.function, self.scope = catalogue, function, scope
-        self.has_event, self.given, self.stage, self.last = has_event, given, stage, last
-        self.starts = self._attributes() | self._constants()
-        fixed = frozenset(self.starts)
-        if self.passable():
-            fixed |= {"on"}
-        result = catalogue.describe_query(function.outputs, ((function, given),))
-        super().__init__(fixed, closing=NOTHING, skips=True, result=result)
-
-    def _attributes(self) -> dict[str, tuple[str, Type]]:
-        """Return token -> name and type of the attributes that may come."""
-        if self.stage > _ATTRIBUTE:
-            return {}
-        token = self.catalogue.token
-        return {
-            token("attribute", name, type_): (name, type_)
-            for name, type_ in ATTRIBUTES.items()
-            if name > self.last
-        }
-
-    def _constants(self) -> dict[str, tuple[str, Type]]:
-        """Return token -> name and type of the inputs that may get a constant."""
-        inputs = self.function.inputs
-        if self.catalogue.style.canonical and self.stage > _CONSTANT:
-            return {}
-        last = self.last if self._is_sorted(_CONSTANT) else ""
-        names = (name for name in self.function.order if name > last and name not in self.given)
-        return {inputs.tokens[name]: (name, inputs.types[name]) for name in names}
-
-    def _is_sorted(self, stage: int) -> bool:
-        return self.catalogue.style.canonical and self.stage == stage
-
-    def passable(self) -> dict[str, tuple[str, Type]]:
-        """Return token -> name and type of the inputs that something in scope may be passed to."""
-        last = self.last if self._is_sorted(_PASSED) else ""
-        inputs, inputs_by_token = self.function.inputs, {}
-        for name in self.function.order:
-            type_ = inputs.types[name]
-            if (
-                name > last
-                and name not in self.given
-                and find_passable(self.catalogue, self.scope, type_)
-            ):
-                inputs_by_token[inputs.tokens[name]] = (name, type_)
-        return inputs_by_token
-
-    def after(self, stage: int, name: str) -> "Arguments":
-        """Return what may come after a name of a stage."""
-        given_names = self.given if stage == _ATTRIBUTE else self.given | {name}
-        return self.catalogue.automaton.make(
-            Arguments,
-            self.catalogue,
-            self.function,
-            self.scope,
-            self.has_event,
-            given_names,
-            stage,
-            name,
-        )
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with a value."""
-        make, catalogue = self.catalogue.automaton.make, self.catalogue
-        if token == "on":
-            return (make(PassedName, self),), None
-        name, type_ = self.starts[token]
-        fit, equals = catalogue.fit(type_), catalogue.automaton.token("=")
-        if token.startswith("attribute:"):  # which device is meant is known beforehand
-            value = make(ValueFrame, catalogue, fit, catalogue.empty, False, False)
-            return (equals, value, self.after(_ATTRIBUTE, name)), None
-        value = make(ValueFrame, catalogue, fit, self.scope, self.has_event, True)
-        return (equals, value, self.after(_CONSTANT, name)), None
-
-
-_ATTRIBUTE, _CONSTANT, _PASSED = range(3)
-
-
-def find_passable(catalogue: Catalogue, scope: ScopeNames, type_: Type) -> frozenset[str]:
-    """Return the tokens of the names in scope that fit an input."""
-    fit: Fit = catalogue.fit(type_)
-    return frozenset(
-        scope.tokens[name] for name, output_type in scope.types.items() if fit.takes(output_type)
-    )
-
-
-class PassedName(Frame):
-    """The input that something is passed to, after `on`."""
-
-    __slots__ = ("call", "names")
-
-    def __init__(self, call: Arguments):
-        """Allow inputs that something fits."""
-        self.call = call
-        self.names = call.passable()
-        super().__init__(frozenset(self.names))
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with what is passed."""
-        name, type_ = self.names[token]
-        catalogue = self.call.catalogue
-        output = catalogue.automaton.make(ScopeOutput, catalogue, self.call.scope, type_)
-        return (catalogue.automaton.token("="), output, self.call.after(_PASSED, name)), None
-
-
-class ScopeOutput(Frame):
-    """An output in scope that fits an input."""
-
-    __slots__ = ()
-
-    def __init__(self, catalogue: Catalogue, scope: ScopeNames, type_: Type):
-        """Allow the names that fit."""
-        super().__init__(find_passable(catalogue, scope, type_))
-
-
-@dataclass(frozen=True, slots=True)
-class ConditionScope:
-    """What a predicate may speak of.
-
-    Attributes:
-        fields: names that are compared.
-        scope: names that values may refer to.
-        calls: names that may be passed to get predicates.
-        has_event: whether `event` means something here.
-        nesting: brackets around it.
-    """
-
-    catalogue: Catalogue
-    fields: ScopeNames
-    scope: ScopeNames
-    calls: ScopeNames
-    has_event: bool
-    nesting: int
-
-
-def condition(
-    catalogue: Catalogue, fields: ScopeNames, outer: ScopeNames, has_event: bool, nesting: int
-) -> ConditionScope:
-    """Return the condition of a filter; its values may also use names of `outer`."""
-    scope = catalogue.under(outer, fields)
-    return ConditionScope(catalogue, fields, scope, scope, has_event, nesting)
-
-
-def predicate(of: ConditionScope) -> tuple[Frame, ...]:
-    """Return the frames of a predicate."""
-    make = of.catalogue.automaton.make
-    return make(AtomFrame, of, False), make(More, of, 1, 1)
-
-
-class AtomFrame(Frame):
-    """A comparison, a get predicate, `true`, `false`, or `not` and one of the first two."""
-
-    __slots__ = ("is_negated", "of")
-
-    def __init__(self, of: ConditionScope, is_negated: bool):
-        """Allow fields, queries and words."""
-        self.of, self.is_negated = of, is_negated
-        catalogue = of.catalogue
-        is_deep = of.nesting >= catalogue.limits.nesting
-        queries = () if is_deep else catalogue.queries
-        names = frozenset(of.fields.names) | {f.token for f in queries}
-        if is_negated:
-            super().__init__(names, closing=frozenset(of.fields.names) or names)
-            return
-        words = {"true", "false", "not"} if names else {"true", "false"}
-        super().__init__(names | words, closing=frozenset(("true",)))
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on after a name, a query or `not`."""
-        of = self.of
-        make = of.catalogue.automaton.make
-        if token == "not":
-            return (make(AtomFrame, of, True),), None
-        if token in ("true", "false"):
-            return (), None
-        if token in of.fields.names:
-            return (make(Operator, of, of.fields.names[token]),), None
-        function = of.catalogue.by_token[token]
-        call = make(Arguments, of.catalogue, function, of.calls, of.has_event)
-        return (call, make(Inside, of)), None
-
-
-class Operator(Frame):
-    """An operator that takes the type of the name on its left."""
-
-    __slots__ = ("name", "of", "type_")
-
-    def __init__(self, of: ConditionScope, name: str):
-        """Allow the operators of the type."""
-        self.of, self.name, self.type_ = of, name, of.fields.types[name]
-        super().__init__(frozenset(OPERATORS if self.type_ == ANY else operators_of(self.type_)))
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with a value of the type that the operator wants."""
-        operand = operand_type(token, self.type_)
-        assert operand is not None
-        of = self.of
-        lenient = not is_identifier(self.name, self.type_, token)
-        fit = of.catalogue.fit(operand, is_compared=True, lenient=lenient)
-        make = of.catalogue.automaton.make
-        return (make(ValueFrame, of.catalogue, fit, of.scope, of.has_event, False),), None
-
-
-class Inside(Wait):
-    """The condition of a get predicate, on the outputs of its call."""
-
-    __slots__ = ("of",)
-
-    def __init__(self, of: ConditionScope):
-        """Keep what is around it."""
-        super().__init__()
-        self.of = of
-
-    def resume(self, result: QueryFacts) -> Move:
-        """Go on with a predicate in braces."""
-        of, token = self.of, self.of.catalogue.automaton.token
-        outer = of.calls
-        scope = of.catalogue.under(outer, result.scope)
-        inner = replace(of, fields=result.scope, scope=scope, calls=scope, nesting=of.nesting + 1)
-        return (token("{"), *predicate(inner), token("}")), None
-
-
-class More(Frame):
-    """Another comparison after `or`, another clause after `and`, or the end."""
-
-    __slots__ = ("clauses", "of", "operands")
-
-    def __init__(self, of: ConditionScope, clauses: int, operands: int):
-        """Allow words up to the limits."""
-        self.of, self.clauses, self.operands = of, clauses, operands
-        limits = of.catalogue.limits
-        words = {"and"} if clauses < limits.clauses else set()
-        if operands < limits.alternatives:
-            words.add("or")
-        super().__init__(frozenset(words), closing=NOTHING, skips=True)
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with a comparison."""
-        is_or = token == "or"
-        clauses = self.clauses + (not is_or)
-        make = self.of.catalogue.automaton.make
-        more = make(More, self.of, clauses, self.operands + 1 if is_or else 1)
-        return (make(AtomFrame, self.of, False), more), None
-
+from genie_dp.languages.types import DATE, NUMBER, TIME, Array, Type
 
 _OF_FIELDS = ("max", "min", "sum", "avg")
 
@@ -400,7 +130,26 @@ class AfterGroup(Frame):
             words.add("join")
         if passes is not None and Passing(place, query, passes, query).fixed:
             words.add("on")
+        words |= self._question_words()
         super().__init__(frozenset(words), closing=frozenset(words & {"filter"} or words))
+
+    def _question_words(self) -> set[str]:
+        """Return what begins a projection, a sort or an index of the group."""
+        constructs = self.place.catalogue.constants.constructs
+        words = set(constructs & {"select", "sort", "["})
+        if not words or not self.place.is_met(self.query.scope):
+            return set()
+        if not may_select(self._condition_scope(), self.place.need):
+            words.discard("select")
+        if not sort_key(self._condition_scope()).fixed:
+            words.discard("sort")
+        return words
+
+    def _condition_scope(self) -> ConditionScope:
+        place = self.place
+        return condition(
+            place.catalogue, self.query.scope, place.outer, place.has_event, place.nesting
+        )
 
     def _right(self) -> QueryPlace:
         """Return the place of the query on the right of a join."""
@@ -415,8 +164,15 @@ class AfterGroup(Frame):
         place, catalogue = self.place, self.place.catalogue
         automaton = catalogue.automaton
         if token == "filter":
-            of = condition(catalogue, self.query.scope, place.outer, place.has_event, place.nesting)
-            return (*predicate(of), automaton.make(Give, self.query)), None
+            return (*predicate(self._condition_scope()), automaton.make(Give, self.query)), None
+        if token == "sort":
+            frames = (sort_key(self._condition_scope()), automaton.token("asc", "desc"))
+            return (*frames, automaton.make(Give, self.query)), None
+        if token == "[":
+            return (first_place(catalogue), automaton.make(Give, self.query)), None
+        if token == "select":
+            kept = automaton.make(Kept, self._condition_scope(), self.query, place.need)
+            return (automaton.token("["), kept), None
         if token == "on":
             assert self.passes is not None
             passing = automaton.make(Passing, place, self.query, self.passes, self.query)

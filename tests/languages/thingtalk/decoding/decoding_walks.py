@@ -7,6 +7,7 @@ from genie_dp.languages.base import DecodingGrammar, Prefix
 
 # What makes programs deep and long; a walk chooses a sort of token first, then one of the sort.
 WEIGHTS = {"(": 8, "join": 8, "aggregate": 3, "edge": 3, "not": 3, "and": 4, "or": 3, "on": 8}
+WEIGHTS |= {"select": 4, "sort": 4, "*": 3, "filter": 3}
 WEIGHTS |= {"[": 5, '"': 3, "+": 3, "-": 3, ",": 3}
 
 

@@ -2,19 +2,22 @@
 
 from functools import cache
 from random import Random
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from genie_dp.errors import GenieError
 from genie_dp.languages import automaton, get_language
+from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.canonical import canonical
 from genie_dp.languages.thingtalk.decoding.catalogue import GrammarLimits, constants_of
 from genie_dp.languages.thingtalk.decoding.grammar import ThingTalkGrammar
 from genie_dp.languages.thingtalk.from_tokens import from_tokens
 from genie_dp.languages.thingtalk.language import ThingTalk
 from genie_dp.languages.thingtalk.tokens import TokenStyle, tokens
+from genie_dp.languages.thingtalk.traverse import walk
 from genie_dp.languages.thingtalk.typecheck import check
 from genie_dp.languages.types import is_slot
 from genie_dp.resources import data_folder
@@ -105,6 +108,63 @@ def test_every_walk_ends_within_the_limit_in_a_well_typed_program(rng, deep):
         found = ThingTalkGrammar(lib, texts=TEXTS, limits=limits)
         text = " ".join(random_program(found, SENTENCE, rng, most=limits.tokens, deep=deep))
         assert not check(from_tokens(text), lib), text
+
+
+QUESTIONS = [
+    f"construct:{name}"
+    for name in ("select", "sort", "[", "contains~", "count(", "distance(", "max(", "contains(",
+                 "filter")
+]  # fmt: skip
+COMPUTED = tuple(f"{operator}." for operator in tt.COMPUTATIONS)
+
+
+def is_beyond(program: Any) -> bool:
+    """Tell whether a program totals computed values, or compares something with one."""
+    return any(
+        (
+            isinstance(node, tt.Atom | tt.Comparison)
+            and any(isinstance(part, tt.Computed) for part in walk(node.value))
+        )
+        or (isinstance(node, tt.Aggregate) and (node.field or "").startswith(COMPUTED))
+        for node in walk(program)
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.randoms(use_true_random=False), st.sampled_from(STYLES))
+def test_a_canonical_question_is_accepted_by_the_grammar_of_its_constructs(rng, style):
+    found = strategies.question_sample(rng)
+    program = canonical(found.program, found.library)
+    assume(not check(program, found.library) and not is_beyond(program))
+    text = tokens(program, found.library, style)
+    made = ThingTalkGrammar(found.library, texts=constants_of("", text), style=style)
+    assert is_accepted(made, [], text), text
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.randoms(use_true_random=False), st.booleans())
+def test_every_walk_through_questions_ends_in_a_well_typed_program(rng, deep):
+    limits = GrammarLimits(tokens=200, nesting=5)
+    lib, texts = strategies.question_sample(rng).library, [*TEXTS, *QUESTIONS]
+    found = ThingTalkGrammar(lib, texts=texts, limits=limits)
+    text = " ".join(random_program(found, SENTENCE, rng, most=limits.tokens, deep=deep))
+    assert not check(from_tokens(text), lib), text
+    begun = rng.randint(0, 60)
+    made = ThingTalkGrammar(lib, texts=texts)
+    most = begun + GrammarLimits().reserve(max(len(text.split()) for text in TEXTS))
+    words = random_program(made, SENTENCE, rng, most=most, deep=True, closing=begun)
+    assert not check(from_tokens(" ".join(words)), lib), words
+
+
+def test_a_grammar_has_no_construct_of_questions_that_no_program_has():
+    plain, sorting = "now => @com.example.a.b => notify", "now => ( @a.b ) sort param:c:Number asc"
+    assert constants_of("", plain) == []
+    assert constants_of("", f"{sorting} => notify") == ["construct:sort"]
+    asked = ThingTalkGrammar(shipped(), texts=["construct:sort"])
+    before = along(grammar(), [], "now => ( @com.dropbox.list_folder )").allowed.fixed
+    after = along(asked, [], "now => ( @com.dropbox.list_folder )").allowed.fixed
+    assert after - before == {"sort"}
+    assert asked.vocabulary - grammar().vocabulary == {"sort", "asc", "desc"}
 
 
 @settings(max_examples=60, deadline=None)
