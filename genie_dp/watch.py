@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from genie_dp.augment.values import without_listed
-from genie_dp.errors import GenieError, Problem, render_problem
+from genie_dp.errors import GenieError, render_problem
 from genie_dp.languages import get_language
 from genie_dp.project import Project
 from genie_dp.run.stage import Result
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.run import preview
-from genie_dp.synthesis.trials import TemplateSample, misfits
+from genie_dp.synthesis.trials import KnownTrials, TemplateSample
 from genie_dp.templates.ast import Template
 from genie_dp.templates.english import surface
 from genie_dp.templates.inputs import Inputs, language_of, shipped_or
@@ -94,12 +94,13 @@ class ProjectWatch:
         self._known: frozenset[Template] = frozenset()
         self._untried: Inputs | None = None
         self._checker = _checker_of(project)
+        self._trials = KnownTrials()
 
     def look(self) -> Seen | None:
         """Return what came of files that were saved since the last look; None if there are none.
 
         Templates are tried with children of every sort in a look of its own, after one that found
-        no mistake: that takes as long as all else.
+        no mistake: the first time that takes as long as all else.
         """
         stamps = dict(self._now())
         before, self._stamps = self._stamps, stamps
@@ -171,7 +172,7 @@ class ProjectWatch:
         inputs, self._untried = self._untried, None
         if inputs is None:
             return None
-        problems: list[Problem] = misfits(inputs.grammar, inputs.language, inputs.library)
+        problems = self._trials.misfits(inputs.grammar, inputs.language, inputs.library)
         if not problems:
             return None
         shown = tuple(render_problem(problem, inputs.sources) for problem in problems)

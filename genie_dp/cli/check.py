@@ -66,13 +66,13 @@ def _check(
         return known
     from genie_dp.augment.values import without_listed
     from genie_dp.languages import get_language
-    from genie_dp.synthesis.trials import misfits
-    from genie_dp.templates.run import run
+    from genie_dp.synthesis.trials import KnownTrials
+    from genie_dp.templates.run import Checker
 
-    result = run(
-        get_language(language), skills, grammar,
-        skip_broken=skip_broken, trial=misfits, lists=without_listed,
-    )  # fmt: skip
+    checker = Checker.recall(get_language(language), skills, grammar)
+    trials = KnownTrials(checker.place and checker.place.with_suffix(".tried"))
+    result = checker.run(skip_broken=skip_broken, trial=trials.misfits, lists=without_listed)
+    checker.keep()
     # What is amiss may depend on files that are not there yet, and Python functions on anything.
     if not result.mistakes and result.inputs and not result.inputs.grammar.functions:
         result.inputs = None

@@ -40,10 +40,39 @@ def project(name: str, folder: Path) -> None:
 @command.command("skill")
 @click.argument("name")
 @_folder_option("thingpedia", "Folder of skills")
-def skill(name: str, folder: Path) -> None:
-    """Write a skill: its class, templates and values; NAME is that of the class."""
-    from genie_dp.templates.skeletons import new_skill
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Tables that become queries: SQLite, CSV, TSV, Parquet, a JSON sample, or schema.org's"
+    " JSON-LD with --table TYPE.",
+)
+@click.option(
+    "--table", "tables", multiple=True, metavar="NAME", help="Only this table. May be repeated."
+)
+@click.option(
+    "--values",
+    multiple=True,
+    metavar="COLUMN|all|none",
+    help="Columns whose values are copied to lists [names and short texts]. May be repeated.",
+)
+def skill(
+    name: str, folder: Path, source: Path | None, tables: tuple[str, ...], values: tuple[str, ...]
+) -> None:
+    """Write a skill: its class, templates and values; NAME is that of the class.
 
+    \b
+    genie-dp new skill com.example.lamp
+    genie-dp new skill com.example.clinic --from clinic.sqlite --table patients
+    """
+    from genie_dp.templates.skeletons import new_skill, new_table_skill
+
+    if source is not None:
+        click.echo(new_table_skill(name, source, folder, tables=tables, values=values))
+        return
+    if tables or values:
+        raise click.UsageError("--table and --values are about the tables of --from FILE.")
     click.echo(new_skill(name, folder))
 
 

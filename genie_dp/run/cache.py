@@ -95,12 +95,17 @@ class Parsed:
 
         `with_listed` it is kept until any file of the skills changes, be it among the texts or not.
         """
-        if self.path is None or sum(map(len, sources.values())) < _SMALLEST:
+        if self.path is None or is_small(sources):
             return None
         hashes = {name: _hash(name) for name in self.listed} if with_listed else {}
         hashes |= {name: _hash_of(text) for name, text in sources.items()}
         keep_pickled(self.path, ((self.listed, hashes), result))
         return self.path
+
+
+def is_small(sources: Mapping[str, str]) -> bool:
+    """Tell whether texts (file -> text) are so few that keeping what was read saves no time."""
+    return sum(map(len, sources.values())) < _SMALLEST
 
 
 def load_lark(grammar: str, **options: Any) -> "Lark":

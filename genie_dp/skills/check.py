@@ -52,12 +52,11 @@ from genie_dp.texts import ReadSource, read_source
 
 ANNOTATIONS = frozenset(
     (
-        "accepts", "additive", "canonical", "confirm", "confirmation", "confirmation_remote",
-        "default", "description", "doc", "enum", "filterable", "formatted", "json_key", "label",
-        "license",
-        "max_number", "min_number", "name", "poll_interval", "prompt", "string_values",
-        "subcategory", "symbol", "thingpedia_description", "thingpedia_name", "unique", "url",
-        "website",
+        "accepts", "additive", "canonical", "column", "confirm", "confirmation",
+        "confirmation_remote", "default", "description", "doc", "enum", "filterable", "formatted",
+        "json_key", "label", "license", "max_number", "min_number", "name", "poll_interval",
+        "prompt", "stored", "string_values", "subcategory", "symbol", "table",
+        "thingpedia_description", "thingpedia_name", "unique", "url", "website",
     )
 )  # fmt: skip
 _BOOLEAN_PARTS = frozenset(

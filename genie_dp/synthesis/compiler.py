@@ -229,7 +229,7 @@ def compile_grammar(
     Raises:
         GenieError: all templates whose body cannot be compiled, with their places.
     """
-    return _GrammarCompiler(grammar, language, library, config, lexicon).compile()
+    return GrammarCompiler(grammar, language, library, config, lexicon).compile()
 
 
 def compile_inputs(
@@ -280,15 +280,22 @@ _BodyParts = tuple[Fragment, Mapping[str, Sequence[Piece]], Mapping[str, Sequenc
 """A body, the constants of its placeholders, and the gaps that these may leave."""
 
 
-class _GrammarCompiler:
+class GrammarCompiler:
+    """Makes the rules of a grammar: all of them, or those of single templates.
+
+    Attributes:
+        placeholders: the stems in use so far.
+    """
+
     def __init__(
         self,
         grammar: Grammar,
         language: Language,
         library: Library,
         config: SynthesisConfig,
-        lexicon: GrammarLeaves | None,
+        lexicon: GrammarLeaves | None = None,
     ):
+        """Start with the stems of a known `lexicon`; see `compile_grammar`."""
         self.grammar, self.language, self.library = grammar, language, library
         self.config = config
         self.placeholders = Placeholders()
@@ -303,20 +310,31 @@ class _GrammarCompiler:
         self.with_families = {t.category for t in grammar.templates if t.id in self.families}
 
     def compile(self) -> CompiledGrammar:
+        """Return the rules of all templates, with the leaves that they are about."""
         rules: dict[str, list[GrammarRule]] = {}
         for template in self.grammar.templates:
             if template.category in self.left_out:
                 continue
             try:
-                template_rules = list(self._rules(template))
+                rules.setdefault(template.category, []).extend(self.rules_of(template))
             except GenieError as error:
-                self.problems.extend(place_in_file(p, template) for p in error.problems)
-                continue
-            _share_reads(template_rules)
-            rules.setdefault(template.category, []).extend(template_rules)
+                self.problems.extend(error.problems)
         if self.problems:
             raise GenieError(self.problems, sources=self.grammar.sources)
-        return CompiledGrammar(self.language, rules, self._leaves(), self.roots, self.placeholders)
+        return CompiledGrammar(self.language, rules, self.leaves(), self.roots, self.placeholders)
+
+    def rules_of(self, template: Template) -> list[GrammarRule]:
+        """Return the rules of a template.
+
+        Raises:
+            GenieError: its body cannot be compiled, with the place in its file.
+        """
+        try:
+            rules = list(self._rules(template))
+        except GenieError as error:
+            raise GenieError(place_in_file(p, template) for p in error.problems) from None
+        _share_reads(rules)
+        return rules
 
     # --------------------------------------------------------------------------- templates
 
@@ -429,7 +447,8 @@ class _GrammarCompiler:
 
     # ------------------------------------------------------------------------------ leaves
 
-    def _leaves(self) -> dict[str, Sequence[Piece]]:
+    def leaves(self) -> dict[str, Sequence[Piece]]:
+        """Return the pieces of built-in categories, tables and words alone, by pool."""
         leaves: dict[str, Sequence[Piece]] = dict.fromkeys(BUILT_IN, ())
         if isinstance(self.library, SkillLibrary):
             from genie_dp.skills import vocabulary

@@ -188,12 +188,21 @@ class DrawPlan:
         ):
             yield place, *self._draw(n, rest)
 
+    def cell_draws(self) -> Iterator[tuple[Cell, tuple[Piece, ...]]]:
+        """Yield all draws, cell by cell: what comes of one depends on no other."""
+        cell, index = self._at(np.arange(self.total, dtype=np.uint64))
+        for number, rest in zip(cell.tolist(), index.tolist(), strict=True):
+            yield self._draw(number, rest)
+
     def _locate(self, first: int, count: int) -> tuple[npt.NDArray[np.int64], U64]:
         """Return which cell, and which combination of it, stands at each of some places."""
         count = max(0, min(count, self.total - first))
         places = np.arange(first, first + count, dtype=np.uint64)
         seeds = np.full(count, self.seed, np.uint64)
-        places = permute(places, np.full(count, self.total, np.uint64), seeds)
+        return self._at(permute(places, np.full(count, self.total, np.uint64), seeds))
+
+    def _at(self, places: U64) -> tuple[npt.NDArray[np.int64], U64]:
+        """Return the same for places in the order of the cells."""
         cell = np.searchsorted(self.ends, places, side="right")
         begins = np.where(cell > 0, self.ends[cell - 1], np.uint64(0))
         return cell, permute(places - begins, self.sizes[cell], self.keys[cell])
@@ -214,19 +223,31 @@ class DrawPlan:
 
 
 def plan_draws(
-    cells: Sequence[Cell], quotas: npt.NDArray[np.int64], seed: int, *names: object
+    cells: Sequence[Cell],
+    quotas: npt.NDArray[np.int64],
+    seed: int,
+    *names: object,
+    keys: U64 | None = None,
 ) -> DrawPlan:
-    """Return the plan of the cells that have a quota; `names` name its random stream."""
+    """Return the plan of the cells that have a quota; `names` name its random stream.
+
+    `keys` choose the combinations of each cell, shape (cells,), where they are not to depend on
+    the other cells.
+    """
     places = np.flatnonzero(quotas)
     base = child_seed(seed, *names)
-    keys = (np.arange(len(places), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(
-        base
-    )
+    keys = cell_keys(len(places), base) if keys is None else keys[places]
     ends = np.cumsum(quotas[places]).astype(np.uint64)
     sizes = combination_counts(cells)[places]
     return DrawPlan(
         cells, places.tolist(), ends, sizes, keys, int(ends[-1]) if len(ends) else 0, base
     )
+
+
+def cell_keys(count: int, seed: int) -> U64:
+    """Return different keys for the cells of one stream, shape (count,)."""
+    numbers = np.arange(count, dtype=np.uint64)
+    return (numbers * np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(seed)
 
 
 def combination_counts(cells: Sequence[Cell]) -> U64:

@@ -43,7 +43,7 @@ reading the files. Warnings are of what can be read, yet is hardly what was mean
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean, with_article
@@ -79,6 +79,7 @@ from genie_dp.templates.grammar import (
     compile_body,
     functions_of,
     has_lambda,
+    holes_of,
     names_in_body,
 )
 from genie_dp.templates.guard import compared_with
@@ -143,7 +144,8 @@ class _Checked:
     Attributes:
         template: the object that was looked at.
         problems: the mistakes in it.
-        fragments: its body, for each way to say it that compiles.
+        fragments: its body, for each way to say it that compiles; None where another process
+            compiled it.
         names: its category, and those of its children.
         has_gap: whether a placeholder of it may stay open.
         gaps: the children that it asks for a gap, and where.
@@ -153,11 +155,12 @@ class _Checked:
         instances: (words, program) for each way to say it, where it has no children.
         shapes: for each way to say it, what others have that say the same, and its words; none
             where it calls no function or a guard tells it apart.
+        tree: the body parsed; None until somebody asks.
     """
 
     template: Template
     problems: tuple[Problem, ...]
-    fragments: Fragments
+    fragments: Fragments | None
     names: frozenset[str]
     has_gap: bool
     gaps: tuple[tuple[Child, Span | None], ...]
@@ -166,6 +169,12 @@ class _Checked:
     needed: frozenset[frozenset[str]] = frozenset()
     instances: tuple[tuple[str, str], ...] = ()
     shapes: tuple[tuple[Hashable, str], ...] = ()
+    tree: Any = None
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """Return all but compiled bodies, which are functions of this process."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return None, values | {"fragments": None}
 
 
 class GrammarChecker:
@@ -173,13 +182,26 @@ class GrammarChecker:
 
     A template that is the object that it was is not looked at again, unless something changed that
     its text names: a category, a function, a table. `forget` is told what changed in the library.
+    It can be pickled; the language is to be given to it anew.
+
+    Attributes:
+        last: the grammar that was looked at last.
     """
 
     def __init__(self, language: Language):
         """Start with nothing known."""
         self.language = language
         self._known: dict[int, _Checked] = {}
-        self._last = Grammar()
+        self.last = Grammar()
+
+    def __getstate__(self) -> tuple[list[_Checked], Grammar]:
+        """Return what is known of the last grammar."""
+        return [*self._known.values()], self.last
+
+    def __setstate__(self, state: tuple[list[_Checked], Grammar]) -> None:
+        """Take what was known of it in another process."""
+        known, self.last = state
+        self._known = {id(each.template): each for each in known}
 
     def check(self, grammar: Grammar, library: Library) -> list[Problem]:
         """Return every error and warning, in the order of the files."""
@@ -192,9 +214,10 @@ class GrammarChecker:
             if known.warnings is not None
             or count_utterances(known.template.utterance) <= MOST_ALTERNATIVES
         ]
+        viewer = _TemplateChecker(grammar, self.language, library)
         for known in short:
             if known.warnings is None:
-                self._look_closer(known, grammar, library)
+                self._look_closer(known, viewer)
         problems += find_warnings(grammar, short)
         return in_order(problems, grammar)
 
@@ -202,6 +225,26 @@ class GrammarChecker:
         """Return every error, in the order of the files; that is quicker than with the warnings."""
         problems = self._errors(grammar, library, self._look(grammar, library))
         return in_order([problem for problem in problems if problem.severity == "error"], grammar)
+
+    def with_trees(self, grammar: Grammar) -> Grammar:
+        """Return the grammar that was looked at last, of no mistakes, with its bodies parsed.
+
+        So none is parsed again when it is compiled.
+        """
+
+        def parsed(template: Template) -> Template:
+            if template.python is not None or template.tree is not None:
+                return template
+            known = self._known[id(template)]
+            if known.tree is None:
+                known.tree = self.language.body(
+                    template.body_text,
+                    holes_of(template, grammar),
+                    class_name=template.class_name,
+                )
+            return replace(template, tree=known.tree)
+
+        return replace(grammar, templates=tuple(map(parsed, grammar.templates)))
 
     def forget(self, is_changed: Callable[[Template], bool]) -> None:
         """Forget templates whose functions, tables, .. are not what they were.
@@ -216,7 +259,7 @@ class GrammarChecker:
 
     def _look(self, grammar: Grammar, library: Library) -> list[_Checked]:
         """Return what is known of each template, once those that are new were looked at."""
-        last, self._last = self._last, grammar
+        last, self.last = self.last, grammar
         names = last.categories.keys() | grammar.categories.keys()
         changed = {n for n in names if last.categories.get(n) != grammar.categories.get(n)}
         if last.tables != grammar.tables:
@@ -240,26 +283,31 @@ class GrammarChecker:
         """Return what is known of templates that are not there any more, and have no problems."""
         here = set(map(id, grammar.templates))
         return {
-            _meaning_of(known.template): known
+            meaning_of(known.template): known
             for number, known in self._known.items()
             if number not in here and not known.problems and known.warnings == ()
         }
 
-    def _look_closer(self, known: _Checked, grammar: Grammar, library: Library) -> None:
+    def _look_closer(self, known: _Checked, viewer: "_TemplateChecker") -> None:
         """Find out what only warnings ask for."""
         template, plain = known.template, tuple(plain_utterances(known.template.utterance))
+        fragments = known.fragments
+        if fragments is None:
+            fragments = viewer.fragments_of(template)
         ways = [frozenset(child.category for child in children_of(items)) for items in plain]
         known.needed = frozenset(ways)
         known.units = tuple(child for items in plain if (child := _only_child(items)) is not None)
         known.warnings = (
-            *_unused_parts(template, known.fragments.get(WHOLE)),
-            *_english(template, grammar),
+            *_unused_parts(template, fragments.get(WHOLE)),
+            *_english(template, viewer.grammar),
             *_quoted(template),
         )
         known.shapes = tuple(_shapes(template, plain))
-        if known.fragments and not _has_parts(template):
-            said = ((i, known.fragments.get(absent_names(template, i))) for i in plain)
-            instances = (_instance(i, f, self.language, library) for i, f in said if f is not None)
+        if fragments and not _has_parts(template):
+            said = ((i, fragments.get(absent_names(template, i))) for i in plain)
+            instances = (
+                _instance(i, f, self.language, viewer.library) for i, f in said if f is not None
+            )
             known.instances = tuple(instance for instance in instances if instance is not None)
 
     # ------------------------------------------------------------- the grammar as a whole
@@ -310,7 +358,7 @@ def _has_parts(template: Template) -> bool:
     return any(isinstance(part, Child | SaidWords | WordChoice) for part in parts)
 
 
-def _meaning_of(template: Template) -> Hashable:
+def meaning_of(template: Template) -> Hashable:
     """Return that of a template on which it depends what is wrong with it, but for its place."""
     return (
         template.category,
@@ -325,7 +373,7 @@ def _meaning_of(template: Template) -> Hashable:
 
 def _moved_to(template: Template, lost: Mapping[Hashable, _Checked]) -> _Checked | None:
     """Return what is known of a template that has a new place or id; None if it is new."""
-    known = lost.get(_meaning_of(template))
+    known = lost.get(meaning_of(template))
     if known is None:
         return None
     return replace(known, template=template, gaps=tuple(_asked_gaps(template)))
@@ -393,6 +441,13 @@ class _TemplateChecker:
         self.grammar, self.language, self.library = grammar, language, library
         self.fragments: Fragments = {}
         self.unknown_classes = {c.name for c in grammar.classes} - _class_names(grammar, library)
+
+    def fragments_of(self, template: Template) -> Fragments:
+        """Return the body, compiled, for each way to say the template."""
+        self.fragments = {}
+        for _ in self._problems(template):
+            pass
+        return self.fragments
 
     def look(self, template: Template) -> _Checked:
         """Return what is known of a template."""

@@ -211,19 +211,6 @@ def compile_body(
         raise GenieError(problems, sources=grammar.sources) from None
 
 
-def with_trees(grammar: Grammar, language: Language) -> Grammar:
-    """Return a grammar without mistakes with its bodies parsed, so that none is parsed again."""
-
-    def parse_body(template: Template) -> Template:
-        if template.python is not None or template.tree is not None:
-            return template
-        holes = holes_of(template, grammar)
-        tree = language.body(template.body_text, holes, class_name=template.class_name)
-        return replace(template, tree=tree)
-
-    return replace(grammar, templates=tuple(map(parse_body, grammar.templates)))
-
-
 def place_in_file(problem: Problem, template: Template) -> Problem:
     """Return a problem of a body with its place in the template's file.
 

@@ -17,7 +17,7 @@ from genie_dp.records import DEFAULT_LANGUAGE
 from genie_dp.resources import data_folder
 from genie_dp.run.cache import Parsed
 from genie_dp.skills.model import SkillLibrary
-from genie_dp.templates.grammar import Grammar, with_trees
+from genie_dp.templates.grammar import Grammar
 from genie_dp.texts import Paths, paths_of
 
 SHIPPED = "shipped"
@@ -73,16 +73,18 @@ def load_library(
     """
     if not get_language(language).has_skills:
         return read_library(language, skills, skip_broken=skip_broken)
-    parsed = Parsed.from_skills(
-        files_of_library(language, skills), (), language, skip_broken, "library"
-    )
-    library: Library | None = parsed.load()
+    library: Library | None = _place_of_library(language, skills, skip_broken).load()
     if library is not None:
         return library
     library = read_library(language, files_of_library(language, skills), skip_broken=skip_broken)
     if not library.skipped:  # else it is to be told again
-        parsed.keep(library, library.sources)
+        _place_of_library(language, skills, skip_broken).keep(library, library.sources)
     return library
+
+
+def _place_of_library(language: str, skills: Sequence[Path], skip_broken: bool) -> Parsed:
+    paths = files_of_library(language, skills)
+    return Parsed.from_skills(paths, (), language, skip_broken, "library")
 
 
 def library_from(
@@ -145,15 +147,20 @@ def load_inputs(
     if cached is not None:
         library, read, sources = cached
         return Inputs(get_language(language), library, read, sources, *places, kept=parsed.path)
-    library = load_library(language, skills, skip_broken=skip_broken)
-    inputs = _put_together(
-        library, tuple(files), language=language, skills=tuple(skills), skip_broken=skip_broken
-    )
+    from genie_dp.templates.run import Checker
+
+    checker = Checker.recall(get_language(language), skills, files)
+    try:
+        inputs = checker.read_inputs(skip_broken=skip_broken)
+    finally:
+        checker.keep()
     # Python functions do not travel; what was skipped is to be told again.
     if not inputs.grammar.functions and not inputs.library.skipped:
-        grammar_read = with_trees(inputs.grammar, inputs.language)
-        place = parsed.keep((inputs.library, grammar_read, inputs.sources), inputs.sources)
-        return replace(inputs, kept=place)
+        _place_of_library(language, skills, skip_broken).keep(
+            inputs.library, inputs.library.sources
+        )
+        read = inputs.library, inputs.grammar, inputs.sources
+        return replace(inputs, kept=parsed.keep(read, inputs.sources))
     return inputs
 
 
@@ -166,7 +173,7 @@ def inputs_of(library: Library, grammar: Sequence[Path] = ()) -> Inputs:
     if library.paths:
         skip_broken = bool(library.skipped)
         return load_inputs(library.language, library.paths, grammar, skip_broken=skip_broken)
-    return _put_together(library, tuple(grammar_files(grammar)), skip_broken=False)
+    return _put_together(library, tuple(grammar_files(grammar)))
 
 
 def library_fingerprint(library: Library | None) -> str:
@@ -208,34 +215,37 @@ def read_library(language: str, skills: Sequence[Path], *, skip_broken: bool) ->
     return load.load_library(list(skills), skip_broken=skip_broken)
 
 
-def _put_together(
-    library: Library,
-    files: tuple[Path, ...],
-    *,
-    skip_broken: bool,
-    language: str = "",
-    skills: tuple[Path, ...] = (),
-) -> Inputs:
+def files_of_templates(library: Library, files: Sequence[Path], *, has_real: bool) -> list[Path]:
+    """Return the template files of a grammar, and those that are read beside it with a library.
+
+    Args:
+        has_real: skills have templates of Thingpedia data sets.
+    """
+    if not isinstance(library, SkillLibrary):
+        return list(files)
+    beside = (file.parent / REAL for file in files) if has_real else ()
+    real = [file for file in beside if file.is_file()]
+    own = [skill.templates for skill in library.skills if skill.templates is not None]
+    return [*files, *real, *own]
+
+
+def _put_together(library: Library, files: tuple[Path, ...]) -> Inputs:
     # Not needed where all of it is kept from before.
     from genie_dp.templates.check import errors_of
     from genie_dp.templates.load import read_grammar
 
-    target = get_language(language or library.language)
+    target = get_language(library.language)
     extra: Sequence[Any] = ()
-    sources = dict(library.sources)
-    all_files = list(files)
     if isinstance(library, SkillLibrary):
         from genie_dp.skills.thingpedia import convert
 
         extra = convert(library).templates
-        if extra:
-            all_files += [path for file in files if (path := file.parent / REAL).is_file()]
-        all_files += [skill.templates for skill in library.skills if skill.templates is not None]
+    all_files = files_of_templates(library, files, has_real=bool(extra))
     read, problems = read_grammar(all_files, target, extra=extra)
     problems += errors_of(read, target, library)
     if problems:
         raise GenieError(problems, sources=read.sources)
-    return Inputs(target, library, read, {**sources, **read.sources}, skills, files, skip_broken)
+    return Inputs(target, library, read, {**library.sources, **read.sources}, (), files)
 
 
 def _main_of(path: Path) -> Path:

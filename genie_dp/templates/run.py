@@ -2,15 +2,16 @@
 
 import os.path
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.languages.base import Language
+from genie_dp.languages.base import Language, get_language
 from genie_dp.languages.library import Library
 from genie_dp.resources import data_folder
+from genie_dp.run.cache import Parsed, is_small, keep_pickled, load_pickled
 from genie_dp.run.stage import Result
 from genie_dp.skills.check import Known, SentenceChecker, check_library
 from genie_dp.skills.load import TEMPLATES_FILE, FolderReader
@@ -19,7 +20,13 @@ from genie_dp.skills.model import SkillLibrary
 from genie_dp.skills.thingpedia import ConvertedDatasets, convert
 from genie_dp.templates.check import GrammarChecker, in_order
 from genie_dp.templates.grammar import Grammar, functions_in_bodies, inputs_in_bodies
-from genie_dp.templates.inputs import Inputs, grammar_files, load_library, skills_or_shipped
+from genie_dp.templates.inputs import (
+    Inputs,
+    files_of_library,
+    files_of_templates,
+    grammar_files,
+    load_library,
+)
 from genie_dp.templates.load import Functions, Reading, read_grammar, run_functions
 from genie_dp.templates.syntax import FileParser
 from genie_dp.texts import ReadSource, read_source
@@ -101,12 +108,14 @@ def run(
 
 
 class Checker:
-    """Checks skills and templates, again and again where it is kept.
+    """Reads and checks skills and templates, again and again where it is kept.
 
-    What is as before is not read again, and not looked at again.
+    What is as before is not read again, and not looked at again: a template that changed costs
+    what it costs. `recall` gives one that knows what the last process knew.
 
     Attributes:
         extra: template files that are read with the grammar, though nothing imports them.
+        place: the file of the cache for what is known; None where nothing is kept.
     """
 
     def __init__(
@@ -135,6 +144,76 @@ class Checker:
         self._converted = ConvertedDatasets()
         self._gaps: tuple[object, list[Problem]] | None = None  # by what templates say
         self._classes: Known = {}
+        self.place: Path | None = None
+        self._known: dict[str, str] = {}  # file -> the text that was read
+        self._knows_warnings = self._is_kept = False
+
+    @classmethod
+    def recall(
+        cls, language: Language, skills: Sequence[Path] = (), grammar: Sequence[Path] = ()
+    ) -> "Checker":
+        """Return a checker that knows what was kept of these files, if anything was.
+
+        Raises:
+            GenieError: there is no such grammar (R021).
+        """
+        new = cls(language, skills, grammar)
+        paths = files_of_library(language.name, skills)
+        files = new._files_of_grammar()
+        place = Parsed.from_skills(paths, files, "known", language.name).path
+        checker: Checker = load_pickled(place) or new
+        checker.place = place
+        return checker
+
+    def keep(self) -> None:
+        """Keep what is known for the next process, where it is more than what was kept.
+
+        Python functions do not travel.
+        """
+        if self.place is None or self._is_kept or is_small(self._known):
+            return
+        if not self._templates.last.functions:
+            self._is_kept = True
+            keep_pickled(self.place, self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all but the language, of which there is one in each process."""
+        return vars(self) | {"language": self.language.name}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what another process knew."""
+        vars(self).update(state)
+        self.language = self._templates.language = get_language(state["language"])
+
+    def read_inputs(self, *, skip_broken: bool = False) -> Inputs:
+        """Return library and grammar, as they are now, put together.
+
+        Raises:
+            GenieError: mistakes in any of the files.
+        """
+        library: Library
+        if self.language.has_skills:
+            paths = files_of_library(self.language.name, self.skills)
+            library = read_skills(paths, skip_broken=skip_broken, reader=self.folders)
+        else:
+            library = load_library(self.language.name, self.skills, skip_broken=skip_broken)
+        self._take(library)
+        files = self._files_of_grammar()
+        grammar, problems = read_grammar(
+            files_of_templates(library, files, has_real=bool(self._converted.templates)),
+            self.language,
+            extra=self._converted.templates,
+            reading=self._reading,
+        )
+        problems += self._templates.errors(grammar, library)
+        sources = {**library.sources, **grammar.sources}
+        self._note(sources)
+        if problems:
+            raise GenieError(problems, sources=grammar.sources)
+        return Inputs(
+            self.language, library, self._templates.with_trees(grammar), sources,
+            tuple(self.skills), tuple(files), skip_broken,
+        )  # fmt: skip
 
     def run(
         self,
@@ -156,13 +235,12 @@ class Checker:
         result = CheckResult()
         files = self._files_of_grammar()
         library = self._read_library(result, skip_broken=skip_broken)
+        files = files_of_templates(library, files, has_real=bool(self._converted.templates))
         broken: list[Path] = []
-        if isinstance(library, SkillLibrary):
-            files += [skill.templates for skill in library.skills if skill.templates is not None]
-            if not skip_broken:
-                places = (skipped.path / TEMPLATES_FILE for skipped in library.skipped)
-                broken = [path for path in places if path.is_file()]
-                files += broken
+        if isinstance(library, SkillLibrary) and not skip_broken:
+            places = (skipped.path / TEMPLATES_FILE for skipped in library.skipped)
+            broken = [path for path in places if path.is_file()]
+            files += broken
         grammar, problems = read_grammar(
             files, self.language, extra=self._converted.templates, reading=self._reading
         )
@@ -185,6 +263,7 @@ class Checker:
         if self.skills and not self.grammar:
             result.problems = [p for p in result.problems if not _is_gap_of_shipped(p)]
         result.looked_at.append(_count_of(len(grammar.templates), "template"))
+        self._note(result.sources, warnings=True)
         result.inputs = Inputs(
             self.language, library, grammar, result.sources,
             tuple(self.skills), tuple(files), skip_broken,
@@ -203,24 +282,35 @@ class Checker:
     def _read_library(self, result: CheckResult, *, skip_broken: bool) -> Library:
         """Return the library as it is now; the mistakes in it go to the result."""
         library: Library
-        last = self._library
         if not self.language.has_skills:
             library = load_library(self.language.name, self.skills, skip_broken=skip_broken)
             result.sources |= library.sources
             result.problems += library.warnings
             broken = (problem for skipped in library.skipped for problem in skipped.problems)
             result.problems += [replace(problem, severity="warning") for problem in broken]
-            if last is None or last.sources != library.sources:
-                self._templates.forget(lambda _: True)
         else:
-            paths = skills_or_shipped(self.skills)
+            paths = files_of_library(self.language.name, self.skills)
             library = _read_skills(paths, result, self.folders, skip_broken=skip_broken)
+        self._take(library)
+        result.problems += self._converted.warnings
+        return library
+
+    def _take(self, library: Library) -> None:
+        """Forget what is not so any more with this library."""
+        last, self._library = self._library, library
+        if isinstance(library, SkillLibrary):
             if not isinstance(last, SkillLibrary) or last.classes is not library.classes:
                 self._converted, self._gaps = convert(library), None
                 self._forget_callers(last, library)
-            result.problems += self._converted.warnings
-        self._library = library
-        return library
+        elif last is None or last.sources != library.sources:
+            self._templates.forget(lambda _: True)
+
+    def _note(self, sources: Mapping[str, str], *, warnings: bool = False) -> None:
+        """Note what was read, and whether warnings were looked for."""
+        is_known = self._known == sources and self._knows_warnings >= warnings
+        self._is_kept &= is_known
+        self._knows_warnings = warnings or (self._knows_warnings and is_known)
+        self._known = dict(sources)
 
     def _forget_callers(self, last: Library | None, library: SkillLibrary) -> None:
         """Forget templates and sentences that call what changed in the skills."""

@@ -5,9 +5,9 @@ In their texts @NAME@ and @WORDS@ stand for the new thing.
 
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem
@@ -196,13 +196,18 @@ _README = """\
 
 @dataclass(frozen=True, slots=True)
 class Skeleton(Result):
-    """A folder that was written, and the commands to go on with."""
+    """A folder that was written, the commands to go on with, and notes of what was guessed."""
 
     folder: Path
     commands: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
         """Yield what to tell a person."""
+        if self.notes:
+            copied = [note for note in self.notes if "copied" in note]
+            yield from copied
+            yield f"read {self.folder / 'REVIEW.md'}: {len(self.notes)} notes of what was guessed"
         yield f"wrote {self.folder}; go on with"
         for command in self.commands:
             yield f"  {command}"
@@ -240,6 +245,38 @@ def new_skill(name: str, parent: Path = Path("thingpedia")) -> Skeleton:
     target = parent / _checked_name(name, "skill", dots=True)
     write_files(target, skill_files(name, last_name(name)))
     return _checked_by(target, f"--skills {target}")
+
+
+def new_table_skill(
+    name: str,
+    source: Path,
+    parent: Path = Path("thingpedia"),
+    *,
+    tables: Sequence[str] = (),
+    values: Sequence[str] = (),
+) -> Skeleton:
+    """Write a skill whose queries are tables of data, with REVIEW.md for what was guessed.
+
+    Args:
+        name: of the class, and the skill's folder.
+        source: a file of `data_tables.read_tables`.
+        parent: the folder of skills to put it in.
+        tables: those of the source that are taken; empty for all.
+        values: columns whose values are copied to lists, "all" or "none"; empty for names and
+            short texts.
+
+    Raises:
+        GenieError: the name will not do (R031), the folder exists (R032), or of the source (R090
+            to R093).
+    """
+    from genie_dp.templates.data_tables import read_tables
+    from genie_dp.templates.table_skill import skill_of_tables
+
+    target = parent / _checked_name(name, "skill", dots=True)
+    made = skill_of_tables(name, read_tables(source, tables), source, values)
+    write_files(target, made.files)
+    skeleton = _checked_by(target, f"--skills {target}")
+    return replace(skeleton, notes=tuple(made.notes))
 
 
 def new_grammar(name: str, parent: Path = Path("grammars")) -> Skeleton:

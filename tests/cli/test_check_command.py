@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from genie_dp.cli import run
-from genie_dp.templates import run as templates_run
+from genie_dp.templates.run import Checker
 
 ROOT = Path(__file__).parents[2]
 
@@ -65,9 +65,9 @@ def checks(monkeypatch, tmp_path_factory) -> list[object]:
     monkeypatch.setenv("GENIE_DP_CACHE", str(tmp_path_factory.mktemp("cache")))
     monkeypatch.setattr("genie_dp.run.cache._SMALLEST", 0)
     done: list[object] = []
-    made = templates_run.run
+    made = Checker.run
     monkeypatch.setattr(
-        templates_run, "run", lambda *given, **rest: done.append(given) or made(*given, **rest)
+        Checker, "run", lambda *given, **rest: done.append(given) or made(*given, **rest)
     )
     return done
 

@@ -2,13 +2,17 @@
 
 import random
 import re
+from pathlib import Path
 
 import pytest
 
 from genie_dp.languages import get_language
 from genie_dp.languages.thingtalk.parser import parse
+from genie_dp.run import cache
 from genie_dp.skills import check
 from genie_dp.skills.load import FolderReader, load_library
+from genie_dp.synthesis import trials
+from genie_dp.synthesis.trials import KnownTrials, misfits
 from genie_dp.templates.run import Checker
 from genie_dp.templates.syntax import FileParser, parse_file
 from genie_dp.texts import read_source
@@ -128,6 +132,56 @@ def test_a_kept_checker_finds_what_a_new_one_does(texts, tmp_path, seed):
         assert problems == checker(tmp_path, texts).run().problems
         found.update(problem.code for problem in problems)
     assert len(found) >= 4
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_what_is_kept_for_the_next_process_changes_no_answer(texts, tmp_path, monkeypatch, seed):
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setattr(cache, "_SMALLEST", 0)
+    language = get_language("thingtalk")
+    paths = [tmp_path / "skills"], [tmp_path / "grammars" / "en"]
+    rng, original = random.Random(seed), dict(texts)
+    found, known = set(), 0
+    for number in range(14):
+        if rng.random() < 0.5:
+            texts.update(original)
+        if number:
+            name = rng.choice(sorted(texts))
+            texts[name] = edit(texts[name], rng)
+        for name, text in texts.items():
+            Path(name).write_text(text)
+        recalled = Checker.recall(language, *paths)
+        tried = KnownTrials(recalled.place.with_suffix(".tried"))
+        known += bool(tried._known.used)
+        problems = recalled.run(trial=tried.misfits).problems
+        recalled.keep()
+        assert problems == Checker(language, *paths).run(trial=misfits).problems
+        found.update(problem.code for problem in problems)
+    assert known >= 8
+    assert len(found) >= 4
+
+
+def test_only_templates_that_changed_are_tried_again(texts, tmp_path, monkeypatch):
+    tried = []
+    draw = trials._Trials._try_anew
+    monkeypatch.setattr(
+        trials._Trials,
+        "_try_anew",
+        lambda self, templates, *args: (
+            tried.extend(t.body_text for t in templates) or draw(self, templates, *args)
+        ),
+    )
+    kept, known = checker(tmp_path, texts), KnownTrials()
+    kept.run(trial=known.misfits)
+    assert len(tried) >= 22
+    tried.clear()
+    kept.run(trial=known.misfits)
+    assert tried == []
+    lamp = str(tmp_path / "skills/org.lamp/templates.genie")
+    for said in ("my lamp", "new lamp"):  # other words, of the same sorts
+        texts[lamp] = texts[lamp].replace(f"{said} things", f"{said} objects")
+    kept.run(trial=known.misfits)
+    assert tried == ["@org.lamp.things()", "@org.lamp.things() filter is_new == true"]
 
 
 def test_what_did_not_change_is_the_same_object(texts, tmp_path):

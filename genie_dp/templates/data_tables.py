@@ -1,0 +1,469 @@
+"""Tables of data as a skill speaks of them: SQLite, CSV, Parquet, JSON, types of schema.org.
+
+A table has columns with guessed types. Types follow from the values, the declared type and the
+name: "weight_kg" is a Measure(kg), "price" a Currency, few different words are an Enum.
+"""
+
+import csv
+import json
+import re
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.languages.units import SHIPPED
+from genie_dp.skills.words import tokenize
+from genie_dp.templates import english
+from genie_dp.texts import read_text
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(text.split())
+
+
+MOST_ROWS = 20_000  # of a table that are looked at
+_MOST_WORDS_OF_ENUM = 12  # different values
+_FEW = 6  # words of a name; more are a text
+_SQLITE = b"SQLite format 3\0"
+
+
+@dataclass(slots=True)
+class Column:
+    """A column, with the type that its values seem to have.
+
+    Attributes:
+        name: identifier in programs.
+        source: what the table calls it; parts of nested objects are joined by dots.
+        words: its name in words, without its unit.
+        type: of ThingTalk, as written; "ID" of the table's own thing, "ID TABLE" of another's; ""
+            where it is left out.
+        why: the reason, where it is left out or a guess.
+        texts: its different values, the most frequent first; those of lists one by one.
+        is_list: its values are lists.
+    """
+
+    name: str
+    source: str
+    words: str
+    type: str = ""
+    why: str = ""
+    texts: Sequence[str] = ()
+    is_list: bool = False
+
+
+@dataclass(slots=True)
+class DataTable:
+    """A table: what one row is called is `name`, an identifier.
+
+    Attributes:
+        source: what the data calls the table.
+        rows: how many were looked at.
+        doc: what it holds, where the source says so.
+    """
+
+    name: str
+    source: str
+    columns: list[Column]
+    rows: int = 0
+    doc: str = ""
+
+    @property
+    def key(self) -> Column | None:
+        """Return the column by which a row is called."""
+        return next((column for column in self.columns if column.type == "ID"), None)
+
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass(slots=True)
+class _Raw:
+    """A table as it is read.
+
+    Attributes:
+        declared: column -> its declared type in upper case, where the source has one.
+        unsaid: columns that only join tables, with the reason.
+    """
+
+    name: str
+    rows: Rows
+    columns: list[str]
+    declared: dict[str, str] = field(default_factory=dict)
+    unsaid: dict[str, str] = field(default_factory=dict)
+
+
+def read_tables(path: Path, only: Sequence[str] = ()) -> list[DataTable]:
+    """Return the tables of a file: SQLite, CSV, TSV, Parquet, JSON, JSONL, schema.org's JSON-LD.
+
+    Args:
+        path: the file.
+        only: tables to read, or types of schema.org; empty for all tables.
+
+    Raises:
+        GenieError: R090 it is none of these, R091 nothing is in it, R092 there is no such table.
+    """
+    raw = list(_reader_of(path)(path, only))
+    names = [table.name for table in raw]
+    for name in only:
+        if name not in names:
+            hint = did_you_mean(name, names) or f"its tables are {', '.join(names) or 'none'}"
+            raise GenieError(Problem("R092", f"{path} has no table {name!r}", hint=hint))
+    found = [table for table in raw if not only or table.name in only]
+    tables = [_described(table) for table in found if table.columns]
+    _find_things(tables)
+    if not tables:
+        hint = "a table has named columns and at least one row"
+        raise GenieError(Problem("R091", f"{path} has no table", hint=hint))
+    return tables
+
+
+def _reader_of(path: Path) -> Callable[[Path, Sequence[str]], Iterable[_Raw]]:
+    suffix = path.suffix.lower()
+    try:
+        with open(path, "rb") as file:
+            begin = file.read(len(_SQLITE))
+    except OSError as error:
+        problem = Problem("R090", f"cannot read {path}: {error.strerror}")
+        raise GenieError(problem) from None
+    if begin == _SQLITE:
+        return _sqlite_tables
+    readers: Mapping[str, Callable[[Path, Sequence[str]], Iterable[_Raw]]] = {
+        ".csv": _csv_tables, ".tsv": _csv_tables, ".parquet": _parquet_tables,
+        ".json": _json_tables, ".jsonl": _json_tables, ".jsonld": _json_tables,
+    }  # fmt: skip
+    if suffix not in readers:
+        hint = f"it may be an SQLite file, or end in {', '.join(readers)}"
+        raise GenieError(Problem("R090", f"{path} is no table that can be read", hint=hint))
+    return readers[suffix]
+
+
+# -------------------------------------------------------------------------------- sources
+
+
+def _sqlite_tables(path: Path, only: Sequence[str]) -> Iterator[_Raw]:
+    uri = f"{path.resolve().as_uri()}?mode=ro"
+    with closing(sqlite3.connect(uri, uri=True)) as database:
+        database.text_factory = lambda data: data.decode("utf-8", "replace")
+        names = database.execute(
+            "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
+            " AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY rowid"
+        ).fetchall()
+        for (name,) in names:
+            quoted = '"' + name.replace('"', '""') + '"'
+            info = database.execute(f"PRAGMA table_info({quoted})").fetchall()
+            columns = [row[1] for row in info]
+            declared = {row[1]: str(row[2]).upper() for row in info}
+            joined = database.execute(f"PRAGMA foreign_key_list({quoted})").fetchall()
+            unsaid = {row[3]: f"it points to the table {row[2]!r}" for row in joined}
+            rows = database.execute(f"SELECT * FROM {quoted} LIMIT {MOST_ROWS}").fetchall()
+            named = [dict(zip(columns, row, strict=True)) for row in rows]
+            yield _Raw(name, named, columns, declared, unsaid)
+
+
+def _csv_tables(path: Path, only: Sequence[str]) -> Iterator[_Raw]:
+    lines = read_text(path).splitlines()
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else _delimiter(lines[:1])
+    reader = csv.DictReader(lines, delimiter=delimiter)
+    columns = [name for name in reader.fieldnames or () if name]
+    rows = [{name: row.get(name) for name in columns} for row in islice(reader, MOST_ROWS)]
+    yield _Raw(path.stem, rows, columns if rows else [])
+
+
+def _delimiter(header: Sequence[str]) -> str:
+    return max(",;\t|", key=lambda sign: "".join(header).count(sign))
+
+
+def _parquet_tables(path: Path, only: Sequence[str]) -> Iterator[_Raw]:
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        hint = "pip install 'genie_dp[parquet]'"
+        raise GenieError(Problem("R090", f"{path} needs pyarrow", hint=hint)) from None
+    batch = next(parquet.ParquetFile(path).iter_batches(MOST_ROWS), None)
+    rows = batch.to_pylist() if batch is not None else []
+    yield _of_objects(path.stem, rows)
+
+
+def _json_tables(path: Path, only: Sequence[str]) -> Iterator[_Raw]:
+    text = read_text(path)
+    try:
+        if path.suffix.lower() == ".jsonl":
+            document: Any = [json.loads(line) for line in text.splitlines() if line.strip()]
+        else:
+            document = json.loads(text)
+    except ValueError as error:
+        raise GenieError(Problem("R090", f"{path} is not JSON: {error}")) from None
+    if isinstance(document, Mapping) and "@graph" in document:
+        yield from _schema_tables(document["@graph"], only)
+        return
+    lists = document.items() if isinstance(document, Mapping) else [(path.stem, document)]
+    for name, rows in lists:
+        if isinstance(rows, list) and rows and all(isinstance(row, Mapping) for row in rows):
+            yield _of_objects(name, rows[:MOST_ROWS])
+
+
+def _of_objects(name: str, objects: Sequence[Mapping[str, Any]]) -> _Raw:
+    """Return a table of objects; the fields of objects inside of them are columns, too."""
+    rows = [dict(_flat(row)) for row in objects]
+    return _Raw(name, rows, list(dict.fromkeys(key for row in rows for key in row)))
+
+
+def _flat(row: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in row.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{before}{key}.")
+        else:
+            yield f"{before}{key}", value
+
+
+_DATA_TYPES = {
+    "Text": "TEXT", "Number": "NUMBER", "Integer": "NUMBER", "Float": "NUMBER",
+    "Boolean": "BOOLEAN", "Date": "DATE", "DateTime": "DATE", "Time": "TIME", "URL": "URL",
+    "Duration": "DURATION", "MonetaryAmount": "MONEY", "PriceSpecification": "MONEY",
+    "Distance": "DISTANCE", "Mass": "MASS", "Energy": "ENERGY",
+}  # fmt: skip
+
+
+def _schema_tables(graph: Sequence[Mapping[str, Any]], only: Sequence[str]) -> Iterator[_Raw]:
+    """Yield a table for each type of schema.org that is asked for, with what it inherits."""
+    parents = {_last(node["@id"]): [*_ids(node, "rdfs:subClassOf")] for node in graph}
+    properties = [node for node in graph if "rdf:Property" in _list(node.get("@type"))]
+    for name in only:
+        if name not in parents:
+            continue
+        kinds, waiting = [], [name]
+        while waiting:
+            kinds.append(waiting.pop(0))
+            waiting += [kind for kind in parents.get(kinds[-1], ()) if kind not in kinds]
+        declared: dict[str, str] = {}
+        unsaid: dict[str, str] = {}
+        for kind in kinds:
+            for node in properties:
+                column = _last(node["@id"])
+                if kind in _ids(node, "schema:domainIncludes") and column not in declared:
+                    ranges = [*_ids(node, "schema:rangeIncludes")]
+                    known = next((_DATA_TYPES[r] for r in ranges if r in _DATA_TYPES), None)
+                    declared[column] = known or "TEXT"
+                    if _ids(node, "schema:supersededBy") or kind == "Thing" and column != "name":
+                        unsaid[column] = "another says the same, or all things have it"
+        yield _Raw(name, [], list(declared), declared, unsaid)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _ids(node: Mapping[str, Any], key: str) -> list[str]:
+    return [_last(each["@id"]) for each in _list(node.get(key))]
+
+
+def _last(identifier: str) -> str:
+    return re.split(r"[:/#]", identifier)[-1]
+
+
+# ---------------------------------------------------------------------------- descriptions
+
+_RESERVED = words_of(
+    """true false not now null as in and or of on new edge monitor filter sort count sum avg min max
+    it self end_of_day start_of_day currentlocation enum join notify return agg compute any argmin
+    argmax class query action out let policy"""
+)
+
+
+def identifier_of(name: str) -> str:
+    """Return a name as programs write it.
+
+    >>> identifier_of("Weight (kg)"), identifier_of("birthDate"), identifier_of("2nd owner")
+    ('weight_kg', 'birth_date', 'n2nd_owner')
+    """
+    text = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+    text = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "column"
+    text = text if text[0].isalpha() else f"n{text}"
+    return f"{text}_of_it" if text in _RESERVED else text
+
+
+def _described(raw: _Raw) -> DataTable:
+    name = english.singular(identifier_of(raw.name).replace("_", " ")).replace(" ", "_")
+    table = DataTable(name, raw.name, [], len(raw.rows))
+    taken: list[str] = []
+    lasts = [column.rsplit(".", 1)[-1] for column in raw.columns]
+    for source, last in zip(raw.columns, lasts, strict=True):
+        said = last if lasts.count(last) == 1 else source
+        name, unit = _without_unit(identifier_of(said))
+        words = name.removesuffix("_name") if "." in said else name  # "worksFor.name"
+        column = Column(_unique(words, taken), source, words.replace("_", " "))
+        taken.append(column.name)
+        values = [row[source] for row in raw.rows if row.get(source) not in (None, "", [])]
+        column.is_list = bool(values) and all(isinstance(value, list) for value in values)
+        if column.is_list:
+            values = [item for value in values for item in value if item is not None]
+        declared = raw.declared.get(source, "")
+        if source in raw.unsaid:
+            column.why = raw.unsaid[source]
+        elif raw.rows and not values:
+            column.why = "it is empty"
+        else:
+            _guess_type(column, values, declared, unit)
+        table.columns.append(column)
+    _find_key(table, raw.rows)
+    return table
+
+
+def _unique(name: str, taken: Iterable[str]) -> str:
+    number, found = 2, name
+    while found in taken:
+        found, number = f"{name}_{number}", number + 1
+    return found
+
+
+_UNITS = {
+    "kg": "kg", "g": "g", "mg": "mg", "lb": "lb", "lbs": "lb", "oz": "oz", "km": "km", "m": "m",
+    "cm": "cm", "mm": "mm", "mi": "mi", "miles": "mi", "ft": "ft", "feet": "ft", "inch": "in",
+    "inches": "in", "h": "h", "hours": "h", "hrs": "h", "min": "min", "mins": "min",
+    "minutes": "min", "s": "s", "sec": "s", "secs": "s", "seconds": "s", "ms": "ms",
+    "days": "day", "weeks": "week", "months": "mon", "years": "year", "celsius": "C",
+    "fahrenheit": "F", "bytes": "byte", "kb": "KB", "mb": "MB", "gb": "GB", "kwh": "kWh",
+    "kmh": "kmph", "mph": "mph", "ml": "ml", "l": "l", "w": "W", "v": "V", "bpm": "bpm",
+    "kcal": "kcal", "calories": "kcal",
+}  # fmt: skip
+_MONEY = {"usd": "usd", "eur": "eur", "gbp": "gbp", "dollars": "usd", "euros": "eur"}
+_PRICES = words_of("price cost fee salary revenue budget fare rent wage")
+
+
+def _without_unit(name: str) -> tuple[str, str]:
+    """Return a name without the unit at its end, and the unit or "money"; "" without one.
+
+    >>> _without_unit("weight_kg"), _without_unit("duration_in_minutes"), _without_unit("m")
+    (('weight', 'kg'), ('duration', 'min'), ('m', ''))
+    """
+    rest, _, last = name.rpartition("_")
+    rest = rest.removesuffix("_in")
+    if not rest or rest in ("number", "num", "count", "n"):
+        return name, ""
+    if last in _MONEY:
+        return rest, "money"
+    unit = _UNITS.get(last, "")
+    return (rest, unit) if unit in SHIPPED else (name, "")
+
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
+_TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
+_PATTERNS = (
+    (re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+"), "Entity(tt:email_address)"),
+    (re.compile(r"https?://\S+"), "Entity(tt:url)"),
+    (re.compile(r"\+?\d[\d\s()/-]{6,}\d"), "Entity(tt:phone_number)"),
+)
+_TRUTH = words_of("true false yes no y n t f 0 1")
+_DECLARED = {
+    "BOOLEAN": "Boolean", "BOOL": "Boolean", "DATE": "Date", "DATETIME": "Date",
+    "TIMESTAMP": "Date", "TIME": "Time", "NUMBER": "Number", "URL": "Entity(tt:url)",
+    "DURATION": "Measure(ms)", "MONEY": "Currency", "DISTANCE": "Measure(m)",
+    "MASS": "Measure(kg)", "ENERGY": "Measure(kcal)",
+}  # fmt: skip
+
+
+def _guess_type(column: Column, values: Sequence[Any], declared: str, unit: str) -> None:
+    """Say which type a column has, or why it has none."""
+    texts = [_text(value) for value in values]
+    counts: dict[str, int] = {}
+    for text in texts:
+        counts[text] = counts.get(text, 0) + 1
+    column.texts = sorted(counts, key=lambda text: -counts[text])
+    parts = column.name.split("_")
+    if any(isinstance(value, Mapping | list | bytes) for value in values):
+        column.why = "its values are no texts and no numbers"
+    elif parts[-1] in ("id", "uuid", "guid", "key", "hash"):
+        column.why = "nobody says it"
+    elif parts[-1] in ("latitude", "longitude", "lat", "lon", "lng"):
+        column.why = "a place is said by its name"
+    elif values and (all(isinstance(v, bool) for v in values) or _asks(column.name, counts)):
+        column.type = "Boolean"
+    elif declared in _DECLARED and (not texts or declared != "NUMBER"):
+        column.type = _DECLARED[declared]
+    elif all(map(_NUMBER.fullmatch, texts)) and texts:
+        column.type = _type_of_numbers(column, unit)
+    else:
+        column.type = _type_of_texts(column, counts, len(texts))
+
+
+def _asks(name: str, texts: Iterable[str]) -> bool:
+    return name.startswith(("is_", "has_")) and {text.lower() for text in texts} <= _TRUTH
+
+
+def _type_of_numbers(column: Column, unit: str) -> str:
+    if unit == "money" or _PRICES & {*column.name.split("_")}:
+        column.why = "its currency is not said: amounts are compared as they are"
+        return "Currency"
+    if unit:
+        return f"Measure({unit})"
+    is_long = any(len(text) >= 9 and text.isdigit() for text in column.texts[:20])
+    if "phone" in column.name and is_long:
+        return "Entity(tt:phone_number)"
+    return "Number"
+
+
+def _type_of_texts(column: Column, counts: Mapping[str, int], total: int) -> str:
+    texts = column.texts
+    if not texts:
+        return "String"
+    if {text.lower() for text in texts} <= _TRUTH - {"0", "1"}:
+        return "Boolean"
+    if all(map(_DATE.fullmatch, texts)):
+        return "Date"
+    if all(map(_TIME.fullmatch, texts)):
+        return "Time"
+    for pattern, type_ in _PATTERNS:
+        if all(map(pattern.fullmatch, texts)):
+            return type_
+    are_few = len(texts) <= _MOST_WORDS_OF_ENUM and total >= 3 * len(texts) > 3
+    are_words = all(len(tokenize(text)) <= 3 and not text[0].isdigit() for text in texts)
+    names = {identifier_of(text) for text in texts}
+    if are_few and are_words and len(names) == len(texts):
+        return f"Enum({', '.join(sorted(names))})"
+    return "String"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return " ".join(str(value).split())
+
+
+_KEYS = ("name", "title", "label", "full_name", "headline", "subject")
+
+
+def _find_key(table: DataTable, rows: Rows) -> None:
+    """Mark the column by which people call a row: short texts, hardly any of them twice."""
+    texts = [c for c in table.columns if c.type == "String" and not c.is_list]
+
+    def names_rows(column: Column) -> bool:
+        filled = sum(row.get(column.source) not in (None, "") for row in rows)
+        short = all(len(tokenize(text)) <= _FEW for text in column.texts[:200])
+        return short and (not rows or len(column.texts) >= 0.9 * max(1, filled))
+
+    by_name = [
+        c for c in texts if c.name in (*_KEYS, table.name) or c.name.endswith(("_name", "_title"))
+    ]
+    for column in sorted(by_name, key=lambda c: c.name not in _KEYS):
+        if names_rows(column):
+            column.type = "ID"
+            return
+
+
+def _find_things(tables: Sequence[DataTable]) -> None:
+    """Give columns whose texts are names of another table's rows the type of these."""
+    for table in tables:
+        others = [(each.name, each.key) for each in tables if each is not table]
+        named = [(name, {*key.texts}) for name, key in others if key is not None]
+        for column in table.columns:
+            if column.type == "String" or column.type.startswith("Enum"):
+                thing = next((name for name, texts in named if texts >= {*column.texts}), None)
+                if thing is not None and len(column.texts) > 1:
+                    column.type = f"ID {thing}"

@@ -1,0 +1,381 @@
+"""A skill whose queries are tables of data (`genie-dp new skill --from`).
+
+Phrases by part of speech are guessed from names of columns and their types: a weight is "heavier
+than #", a birth date "born on #", an author "written by #". Every guess is listed for review.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.skills.model import last_name
+from genie_dp.skills.words import tokenize
+from genie_dp.templates import english
+from genie_dp.templates.data_tables import Column, DataTable, identifier_of, words_of
+
+MOST_VALUES = 2_000  # of a list
+_SHORT = 6  # words
+
+
+@dataclass(frozen=True, slots=True)
+class TableSkill:
+    """A skill that was made of tables.
+
+    Attributes:
+        files: name -> text, in the skill's folder.
+        notes: what was guessed, left out and copied, as lines.
+    """
+
+    files: Mapping[str, str]
+    notes: Sequence[str]
+
+
+def skill_of_tables(
+    name: str, tables: Sequence[DataTable], source: Path, copied: Collection[str] = ()
+) -> TableSkill:
+    """Return the files of a skill with a query for each table.
+
+    Args:
+        name: of the class.
+        tables: what the queries are.
+        source: where they come from.
+        copied: columns whose values become lists, "all" or "none"; empty for names and short texts.
+
+    Raises:
+        GenieError: R093, no column has that name.
+    """
+    _check_copied(tables, copied)
+    return _Writer(name, tables, source, frozenset(copied)).skill()
+
+
+def _check_copied(tables: Sequence[DataTable], copied: Collection[str]) -> None:
+    known = {column.name for table in tables for column in table.columns if column.type}
+    for name in sorted({*copied} - known - {"all", "none"}):
+        hint = did_you_mean(name, known) or f"there are {', '.join(sorted(known))}"
+        raise GenieError(Problem("R093", f"no column is called {name!r}", hint=hint))
+
+
+Phrases = dict[str, list[str]]
+
+# Of an amount: more, less, and a verb with it.
+_COMPARED: Mapping[str, tuple[str, str, str]] = {
+    "weight": ("heavier than #", "lighter than #", "{weighs/weigh} #"),
+    "height": ("taller than #", "shorter than #", ""),
+    "length": ("longer than #", "shorter than #", ""),
+    "width": ("wider than #", "narrower than #", ""),
+    "depth": ("deeper than #", "shallower than #", ""),
+    "age": ("older than #", "younger than #", ""),
+    "price": ("more expensive than #", "cheaper than #", "{costs/cost} #"),
+    "cost": ("more expensive than #", "cheaper than #", "{costs/cost} #"),
+    "size": ("larger than #", "smaller than #", ""),
+    "area": ("larger than #", "smaller than #", ""),
+    "speed": ("faster than #", "slower than #", ""),
+    "distance": ("farther than #", "nearer than #", ""),
+    "duration": ("longer than #", "shorter than #", "{lasts/last} #"),
+    "temperature": ("warmer than #", "colder than #", ""),
+    "rating": ("rated higher than #", "rated lower than #", ""),
+    "score": ("scored higher than #", "scored lower than #", ""),
+}
+# Who did something, or where it is: what a passive says of it.
+_PASSIVE: Mapping[str, str] = {
+    "author": "written by #", "writer": "written by #", "owner": "owned by #",
+    "director": "directed by #", "artist": "performed by #", "composer": "composed by #",
+    "publisher": "published by #", "manager": "managed by #", "maker": "made by #",
+    "brand": "made by #", "manufacturer": "made by #", "creator": "created by #",
+    "designer": "designed by #", "builder": "built by #", "teacher": "taught by #",
+    "instructor": "taught by #", "chef": "run by #", "editor": "edited by #",
+    "city": "in #", "town": "in #", "country": "in #", "location": "in #", "region": "in #",
+    "state": "in #", "place": "in #", "room": "in #", "neighborhood": "in #", "venue": "at #",
+    "department": "in the # department", "team": "on the # team", "language": "in #",
+    "sender": "from #", "vendor": "sold by #", "seller": "sold by #", "employer": "employed by #",
+}  # fmt: skip
+_DONE = words_of("built sold made bought sent held written taken shown found born seen paid")
+_AFTER_VERBS = words_of("for in at on to with")
+_SAID_OF_ROWS = words_of("know own serve speak use offer include contain like teach sell produce")
+# Said before the noun: "italian restaurants".
+_BEFORE_NOUN = words_of(
+    """kind type category genre cuisine color colour breed species status priority brand style
+    material gender nationality diet season level"""
+)
+_NOUNS = {
+    "phone": "phone number", "tel": "phone number", "email": "email address", "qty": "quantity",
+    "dob": "birth date", "url": "link", "desc": "description",
+}  # fmt: skip
+_PARTICIPLES = {"birth": "born", "birthday": "born", "dob": "born", "due": "due", "death": "died",
+                "start": "starting", "end": "ending", "launch": "launched"}  # fmt: skip
+
+
+def phrases_of(column: Column) -> Phrases:
+    """Return part of speech -> phrases of a column.
+
+    >>> phrases_of(Column("weight", "weight_kg", "weight", "Measure(kg)"))["more"]
+    ['heavier than #']
+    >>> phrases_of(Column("birth_date", "dob", "birth date", "Date"))["passive_verb"]
+    ['born on #']
+    """
+    words = column.words
+    if column.type == "Boolean":
+        return _of_truth(words)
+    verb = _verb_in(words)
+    if verb:
+        return {"base": [words], "verb": [verb]}
+    if column.is_list:
+        one = english.singular(words)
+        return {"base": [one], "plural": [english.plural(one)], "property": [f"{one} #"]}
+    words = _NOUNS.get(words, words)
+    phrases: Phrases = {"base": [words], "plural": [english.plural(words)]}
+    if column.type == "ID":
+        phrases = {"base": [words.split()[-1]], "plural": [english.plural(words.split()[-1])]}
+        phrases["passive_verb"] = ["called #", "named #"]
+    elif column.type == "Date":
+        _add_date(phrases, words)
+    elif column.type in ("Number", "Currency") or column.type.startswith("Measure"):
+        _add_amount(phrases, words, is_count=_is_count(column))
+    elif not column.type.startswith("Entity(tt:") and column.type != "Time":
+        _add_text(phrases, column)
+    return {part: said for part, said in phrases.items() if said}
+
+
+def _verb_in(words: str) -> str:
+    """Return a name that is a verb with what it is about; "" for others.
+
+    >>> _verb_in("works for"), _verb_in("knows"), _verb_in("notes")
+    ('{works/work} for #', '{knows/know} #', '')
+    """
+    first, _, rest = words.partition(" ")
+    stem = english.singular(first)
+    is_verb = first != stem and english.third_person(stem) == first
+    if not is_verb or not (
+        rest in ("for", "in", "at", "on", "to", "with") or stem in _SAID_OF_ROWS
+    ):
+        return ""
+    return " ".join(part for part in (f"{{{first}/{stem}}}", rest, "#") if part)
+
+
+def _of_truth(words: str) -> Phrases:
+    verb, _, rest = words.partition(" ")
+    if verb == "has" and rest:
+        return {
+            "base": [rest],
+            "predicate_true": [f"{{has/have}} {rest}"],
+            "predicate_false": [f"{{has/have}} no {rest}"],
+        }
+    said = rest if verb == "is" and rest else words
+    return {
+        "base": [said],
+        **({} if " " in said else {"adjective_true": [said]}),
+        "predicate_true": [f"{{is/are}} {said}"],
+        "predicate_false": [f"{{is/are}} not {said}"],
+    }
+
+
+def _add_date(phrases: Phrases, words: str) -> None:
+    first, _, last = words.rpartition(" ")
+    stem = first if last in ("at", "on", "date", "time", "day") and first else words
+    verb = _PARTICIPLES.get(stem.split()[-1])
+    if verb is None and (stem.endswith("ed") or stem in _DONE):
+        verb = stem
+    if verb is None and last in ("at", "on") and stem.endswith("s"):
+        stem = english.singular(stem)  # "starts at"
+        verb = english.gerund(stem)
+    if verb is None:
+        article = english.article(words)
+        phrases["after"] = [f"with {article} {words} after #"]
+        phrases["before"] = [f"with {article} {words} before #"]
+        return
+    if words != stem:  # "created at" is no noun
+        noun = "date" if last in ("at", "on") else last
+        phrases["base"] = [f"date {stem}"] if stem == verb else [f"{stem} {noun}"]
+        phrases["plural"] = [] if stem == verb else [f"{stem} {noun}s"]
+    phrases["passive_verb"] = [f"{verb} on #"]
+    phrases["after"] = [f"{verb} after #", f"{verb} since #"]
+    phrases["before"] = [f"{verb} before #"]
+
+
+def _is_count(column: Column) -> bool:
+    parts = column.name.split("_")
+    is_said = parts[-1] == "count" or parts[0] in ("num", "number", "count", "n")
+    return is_said or (column.type == "Number" and english.number_of(column.words) == "pl")
+
+
+def _add_amount(phrases: Phrases, words: str, *, is_count: bool) -> None:
+    if is_count:
+        kept = [w for w in words.split() if w not in ("count", "num", "number", "of", "n")]
+        things = english.plural(" ".join(kept)) if kept else "things"
+        phrases["base"], phrases["plural"] = [f"number of {things}"], [f"numbers of {things}"]
+        phrases["property"] = [f"# {things}"]
+        phrases["more"] = [f"with more than # {things}"]
+        phrases["less"] = [f"with fewer than # {things}"]
+        return
+    compared = _COMPARED.get(words.split()[-1])
+    if compared is not None and len(words.split()) == 1:
+        phrases["more"], phrases["less"] = [compared[0]], [compared[1]]
+        phrases["verb"] = [compared[2]] if compared[2] else []
+    else:
+        article = english.article(words)
+        phrases["more"] = [f"with {article} {words} over #", f"with {article} {words} above #"]
+        phrases["less"] = [f"with {article} {words} under #", f"with {article} {words} below #"]
+    phrases["property"] = [f"{english.article(words)} {words} of #"]
+
+
+def _add_text(phrases: Phrases, column: Column) -> None:
+    words, last = column.words, column.words.split()[-1]
+    if column.type == "String" and _is_long(column):
+        phrases["verb"] = ["{mentions/mention} #", "{is/are} about #"]
+        return
+    phrases["property"] = [f"{words} #"]
+    if last in _PASSIVE:
+        phrases["passive_verb"] = [_PASSIVE[last]]
+    if last in _BEFORE_NOUN:
+        phrases["adjective"] = ["#"]
+
+
+def _is_long(column: Column) -> bool:
+    texts = column.texts[:200]
+    return bool(texts) and sum(len(tokenize(t)) for t in texts) > _SHORT * len(texts)
+
+
+class _Writer:
+    """Writes the files of one skill."""
+
+    def __init__(
+        self, name: str, tables: Sequence[DataTable], source: Path, copied: frozenset[str]
+    ):
+        self.name, self.tables, self.source, self.copied = name, tables, source, copied
+        self.notes: list[str] = []
+        self.lists: dict[str, str] = {}
+
+    def skill(self) -> TableSkill:
+        queries = [self._query(table) for table in self.tables]
+        words = last_name(self.name)
+        entities = [f'  entity {t.name} #_[canonical="{_one(t)}"];' for t in self.tables if t.key]
+        blocks = ["\n".join(entities)] if entities else []
+        body = "\n\n".join([*blocks, *queries])
+        head = f'class @{self.name}\n  #_[canonical="{words}"]\n  #[doc="What is in {words}."] {{'
+        templates = "\n\n".join(self._templates(table) for table in self.tables)
+        files = {
+            "skill.tt": f"// Made of {self.source.name}; REVIEW.md lists what was guessed.\n"
+            f"{head}\n\n{body}\n}}\n",
+            "templates.genie": f"// How people speak of the tables.\n\n"
+            f"for @{self.name};\n\n{templates}\n",
+            **{f"values/{name}.tsv": text for name, text in self.lists.items()},
+        }
+        files["REVIEW.md"] = "\n".join(
+            [f"# To be reviewed: {self.source.name}", "", *(f"- {note}" for note in self.notes), ""]
+        )
+        return TableSkill(files, self.notes)
+
+    # --------------------------------------------------------------------------- class file
+
+    def _query(self, table: DataTable) -> str:
+        outputs = [self._output(table, column) for column in table.columns if column.type]
+        for column in table.columns:
+            if not column.type:
+                self.notes.append(f"`{table.source}.{column.source}` is left out: {column.why}")
+        if table.key is None:
+            text = "no column names a row, so that none is asked for by its name"
+            self.notes.append(f"`{table.source}`: {text}")
+        said = (
+            f'#_[canonical="{_one(table)}"]',
+            f'#_[confirmation="the {_several(table)}"]',
+            f'#[table="{_escaped(table.source)}"]',
+            f'#[doc="Lists the {_several(table)}."]',
+        )
+        marks = "".join(f"\n    {mark}" for mark in said)
+        return f"  list query {_several(table, '_')}(\n" + ",\n".join(outputs) + f"){marks};"
+
+    def _output(self, table: DataTable, column: Column) -> str:
+        kind, _, thing = column.type.partition(" ")
+        type_ = f"Entity({self.name}:{thing or table.name})" if kind == "ID" else column.type
+        marks = ["#[unique=true]"] if column.type == "ID" else []
+        if column.type == "String":
+            listed = self._list(table, column, identifier_of(column.name))
+            marks.append(f'#[string_values="{listed}"]')
+        elif column.type == "ID":
+            self._list(table, column, table.name)
+        elif column.type.startswith("Enum"):
+            marks.extend(self._enum_words(column))
+            self.notes.append(
+                f"`{table.source}.{column.source}`: its {len(column.texts)} values stand in the "
+                "type, copied from the data"
+            )
+        if column.is_list:
+            type_ = f"Array({type_})"
+        if column.source != column.name:
+            marks.append(f'#[column="{_escaped(column.source)}"]')
+        said = "".join(f"\n      {mark}" for mark in marks)
+        phrases = phrases_of(column)
+        parts = ", ".join(f"{p}=[{', '.join(map(_quoted, s))}]" for p, s in phrases.items())
+        guess = f"; {column.why}" if column.why else ""
+        self.notes.append(f"`{table.source}.{column.source}` is {type_}{guess}")
+        return f"    out {column.name} : {type_}{said}\n      #_[canonical={{{parts}}}]"
+
+    def _enum_words(self, column: Column) -> Iterator[str]:
+        odd = {
+            identifier_of(text): " ".join(tokenize(text))
+            for text in column.texts
+            if identifier_of(text).replace("_", " ") != " ".join(tokenize(text))
+        }
+        if odd:
+            yield f"#_[enum={{{', '.join(f'{n}={_quoted(w)}' for n, w in sorted(odd.items()))}}}]"
+        stored = {identifier_of(text): text for text in column.texts if identifier_of(text) != text}
+        if stored:
+            told = ", ".join(f"{n}={_quoted(text)}" for n, text in sorted(stored.items()))
+            yield f"#[stored={{{told}}}]"
+
+    def _list(self, table: DataTable, column: Column, name: str) -> str:
+        """Write the list of a column's values, if they are to be copied; return its tag."""
+        is_chosen = bool(self.copied & {column.name, "all"})
+        if column.type == "String" and _is_long(column) and not is_chosen:
+            return "tt:long_text"
+        is_chosen |= not self.copied
+        if not is_chosen or "none" in self.copied or not column.texts:
+            self.notes.append(f"`{table.source}.{column.source}`: none of its values were copied")
+            return "tt:short_text" if column.type == "String" else name
+        texts = dict.fromkeys(" ".join(tokenize(text)) for text in column.texts)
+        kept = [text for text in texts if text][:MOST_VALUES]
+        self.lists[name] = "value\tweight\n" + "".join(f"{text}\t1\n" for text in kept)
+        self.notes.append(
+            f"`{table.source}.{column.source}`: {len(kept):,} of its values were copied to "
+            f"values/{name}.tsv"
+        )
+        return f"{self.name}:{name}"
+
+    # --------------------------------------------------------------------------- templates
+
+    def _templates(self, table: DataTable) -> str:
+        query, one, several = _several(table, "_"), _one(table), _several(table)
+        lines = [
+            f"// {several}",
+            f"NP := ('the' | 'all')? '{several}' -> {query}();",
+            f"NP := 'all of the {several}' -> {query}();",
+            f"QVP := ('list' | 'look through' | 'go through') 'the {several}' -> {query}();",
+        ]
+        if table.key is not None:
+            a = english.article(one)
+            by_name = f"-> {query}() filter {table.key.name} == $x;"
+            lines += [
+                f"NP[num=sg] := 'the {one} ${{x:const}}' {by_name}",
+                f"NP[num=sg] := '${{x:const}}' {by_name}",
+                f"NP[num=sg] := ('{a}' | 'the') '{one}' ('called' | 'named') '${{x:const}}' "
+                f"{by_name}",
+                f"QVP := ('look up' | 'find') '${{x:const}}' {by_name}",
+            ]
+        return "\n".join(lines)
+
+
+def _one(table: DataTable) -> str:
+    return table.name.replace("_", " ")
+
+
+def _several(table: DataTable, between: str = " ") -> str:
+    return english.plural(_one(table)).replace(" ", between)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _quoted(text: str) -> str:
+    return f'"{_escaped(text)}"'

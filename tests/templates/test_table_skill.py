@@ -1,0 +1,203 @@
+"""Skills that are made of tables: types and phrases are guessed, and what is made checks."""
+
+import json
+import random
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from genie_dp.augment.values import without_listed
+from genie_dp.errors import GenieError
+from genie_dp.languages import get_language
+from genie_dp.templates.data_tables import read_tables
+from genie_dp.templates.run import run as check
+from genie_dp.templates.skeletons import new_table_skill
+from genie_dp.templates.table_skill import phrases_of
+
+BOATS = ("otter", "heron", "puffin", "marlin", "orca", "gannet", "tern", "skua", "auk", "eider")
+
+
+@pytest.fixture
+def harbour(tmp_path):
+    path = tmp_path / "harbour.db"
+    with closing(sqlite3.connect(path)) as data:
+        data.execute("CREATE TABLE skippers (id INTEGER PRIMARY KEY, full_name TEXT, email TEXT)")
+        data.execute(
+            "CREATE TABLE boats (id INTEGER, name TEXT, length_m REAL, skipper TEXT,"
+            " skipper_id INTEGER REFERENCES skippers (id), built DATE, is_wooden INTEGER,"
+            " kind TEXT, berth_fee REAL, crew_count INTEGER, story TEXT, lat REAL, photo BLOB)"
+        )
+        people = ("Nora Quay", "Ole Sund", "Pia Holm")
+        for number, person in enumerate(people):
+            mail = f"{person.split()[0].lower()}@example.org"
+            data.execute("INSERT INTO skippers VALUES (?, ?, ?)", (number, person, mail))
+        for number, boat in enumerate(BOATS):
+            data.execute(
+                "INSERT INTO boats VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    number, boat.title(), 4.5 + number, people[number % 3], number % 3,
+                    f"19{60 + number}-05-1{number}", number % 2, ("Sloop", "Yawl", "House boat")[
+                        number % 3], 10.0 * number, number,
+                    f"it was found on a beach in winter {number} and mended by its first owner",
+                    59.1, b"\x00",
+                ),
+            )  # fmt: skip
+        data.commit()
+    return path
+
+
+def types(path, *only):
+    return {
+        f"{table.name}.{column.name}": column.type
+        for table in read_tables(path, only)
+        for column in table.columns
+        if column.type
+    }
+
+
+def test_types_follow_from_values_declarations_and_names(harbour):
+    assert types(harbour) == {
+        "skipper.full_name": "ID",
+        "skipper.email": "Entity(tt:email_address)",
+        "boat.name": "ID",
+        "boat.length": "Measure(m)",
+        "boat.skipper": "ID skipper",
+        "boat.built": "Date",
+        "boat.is_wooden": "Boolean",
+        "boat.kind": "Enum(house_boat, sloop, yawl)",
+        "boat.berth_fee": "Currency",
+        "boat.crew_count": "Number",
+        "boat.story": "String",
+    }
+    left_out = [c.source for t in read_tables(harbour) for c in t.columns if not c.type]
+    assert left_out == ["id", "id", "skipper_id", "lat", "photo"]
+
+
+def test_other_kinds_of_files(tmp_path):
+    rows = tmp_path / "tracks.csv"
+    rows.write_text("Title;Playtime (min);Instrumental\nGrey Sea;3.5;no\nLow Tide;4;yes\n")
+    assert types(rows) == {
+        "track.title": "ID",
+        "track.playtime": "Measure(min)",
+        "track.instrumental": "Boolean",
+    }
+    sample = tmp_path / "cafes.json"
+    cafe = {"name": "Quay", "openSince": "2001-03-04", "dishes": ["soup", "pie"]}
+    sample.write_text(json.dumps([{**cafe, "address": {"city": "Lowtown"}, "seats": 12}]))
+    assert types(sample) == {
+        "cafe.name": "ID",
+        "cafe.open_since": "Date",
+        "cafe.dishes": "String",
+        "cafe.city": "String",
+        "cafe.seats": "Number",
+    }
+    [table] = read_tables(sample)
+    assert [(c.source, c.is_list) for c in table.columns[2:4]] == [
+        ("dishes", True),
+        ("address.city", False),
+    ]
+
+
+def test_types_of_schema_org(tmp_path):
+    def node(name, kind, **more):
+        return {"@id": f"schema:{name}", "@type": kind, **more}
+
+    def about(name, of, is_a):
+        ends = {"schema:domainIncludes": {"@id": f"schema:{of}"}}
+        ends["schema:rangeIncludes"] = [{"@id": f"schema:{is_a}"}]
+        return node(name, "rdf:Property", **ends)
+
+    path = tmp_path / "vocabulary.jsonld"
+    graph = [
+        node("Thing", "rdfs:Class"),
+        node("Boat", "rdfs:Class", **{"rdfs:subClassOf": {"@id": "schema:Thing"}}),
+        about("name", "Thing", "Text"),
+        about("sameAs", "Thing", "URL"),
+        about("launchDate", "Boat", "Date"),
+        about("crewSize", "Boat", "Integer"),
+        about("price", "Shop", "Number"),
+    ]
+    path.write_text(json.dumps({"@graph": graph}))
+    found = types(path, "Boat")
+    assert found == {"boat.name": "ID", "boat.launch_date": "Date", "boat.crew_size": "Number"}
+
+
+def texts_in(folder):
+    return [path.read_text() for path in folder.rglob("*") if path.is_file()]
+
+
+def problems_of(folder):
+    return check(get_language("thingtalk"), [folder], lists=without_listed).problems
+
+
+def test_what_is_made_checks_and_says_what_it_copied(harbour, tmp_path):
+    skeleton = new_table_skill("org.example.harbour", harbour, tmp_path / "skills")
+    assert problems_of(tmp_path / "skills") == []
+    lists = {path.stem: path.read_text() for path in skeleton.folder.glob("values/*.tsv")}
+    assert lists.keys() == {"boat", "skipper"}
+    assert "nora quay" in lists["skipper"]
+    said = "\n".join(skeleton.lines())
+    assert "10 of its values were copied to values/boat.tsv" in said
+    assert "REVIEW.md" in said
+    written = "".join(texts_in(skeleton.folder))
+    assert "example.org" not in written
+    assert "found on a beach" not in written
+
+
+def test_nothing_is_copied_where_nothing_is_to_be(harbour, tmp_path):
+    folder = tmp_path / "skills"
+    new_table_skill("org.example.harbour", harbour, folder, tables=["skippers"], values=["none"])
+    assert not list(folder.rglob("values/*"))
+    assert "nora" not in "".join(texts_in(folder)).lower()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_columns_are_called_the_skill_can_be_read(tmp_path, seed):
+    rng = random.Random(seed)
+    words = "null Name size is has Größe 2nd price at date of kg works for count status ? true"
+    columns = {" ".join(rng.choices(words.split(), k=rng.randint(1, 3))): None for _ in range(9)}
+    makers = (
+        lambda n: n, lambda n: n / 3, lambda n: f"20{n:02}-01-02", lambda n: "ab"[n % 2],
+        lambda n: None, lambda n: f'a "quoted" \\ {n}', lambda n: [n, "x"], lambda n: n % 2 == 0,
+        lambda n: f"{n}:30", lambda n: "many words in a row that nobody would call a name " * 2,
+    )  # fmt: skip
+    chosen = {column: rng.choice(makers) for column in columns}
+    rows = [{column: make(number) for column, make in chosen.items()} for number in range(1, 20)]
+    (tmp_path / "things.json").write_text(json.dumps(rows))
+    new_table_skill("org.example.any", tmp_path / "things.json", tmp_path / "skills")
+    assert [p for p in problems_of(tmp_path / "skills") if p.severity == "error"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "code"),
+    [
+        ("a.txt", "a,b\n1,2\n", "R090"),
+        ("a.json", "{", "R090"),
+        ("a.json", '{"a": 1}', "R091"),
+        ("a.csv", "", "R091"),
+    ],
+)
+def test_what_is_no_table_is_told(tmp_path, name, text, code):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(GenieError) as error:
+        read_tables(tmp_path / name)
+    assert error.value.problems[0].code == code
+
+
+def test_misspelt_tables_and_columns_are_told(harbour, tmp_path):
+    with pytest.raises(GenieError, match="boats"):
+        read_tables(harbour, ["boots"])
+    with pytest.raises(GenieError) as error:
+        new_table_skill("org.example.h", harbour, tmp_path, values=["nmae"])
+    assert [(p.code, p.hint) for p in error.value.problems] == [("R093", "did you mean 'name'?")]
+
+
+def test_phrases_are_english(harbour):
+    said = {c.name: phrases_of(c) for t in read_tables(harbour) for c in t.columns if c.type}
+    assert said["length"]["more"] == ["longer than #"]
+    assert said["built"]["passive_verb"] == ["built on #"]
+    assert said["crew_count"]["property"] == ["# crews"]
+    assert said["is_wooden"]["adjective_true"] == ["wooden"]
+    assert said["kind"]["adjective"] == ["#"]
+    assert said["full_name"]["base"] == ["name"]
