@@ -319,10 +319,6 @@ class _Writer:
         }
         if odd:
             yield f"#_[enum={{{', '.join(f'{n}={_quoted(w)}' for n, w in sorted(odd.items()))}}}]"
-        stored = {identifier_of(text): text for text in column.texts if identifier_of(text) != text}
-        if stored:
-            told = ", ".join(f"{n}={_quoted(text)}" for n, text in sorted(stored.items()))
-            yield f"#[stored={{{told}}}]"
 
     def _list(self, table: DataTable, column: Column, name: str) -> str:
         """Write the list of a column's values, if they are to be copied; return its tag."""
