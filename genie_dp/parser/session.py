@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from genie_dp.errors import GenieError, Problem, Span, problem_at
+from genie_dp.languages.library import Library
 from genie_dp.languages.thingtalk.sql import Database, Place
 from genie_dp.languages.thingtalk.tables import Tables, read_tables
 from genie_dp.located import read_located
@@ -192,7 +193,7 @@ class ParseSession:
         return tables.effects(answer.code, self.parser.target.language, now=datetime.now())
 
 
-def open_tables(path: Path, library: Any) -> Tables | Database:
+def open_tables(path: Path, library: Library) -> Tables | Database:
     """Return what queries answer: JSON rows by function, else the data that skills were made of.
 
     Raises:

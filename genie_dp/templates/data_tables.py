@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.languages.library import Library
 from genie_dp.languages.units import SHIPPED
 from genie_dp.skills.annotations import text_of
 from genie_dp.skills.model import SkillLibrary
@@ -148,14 +149,15 @@ def connect(path: Path) -> sqlite3.Connection:
     return database
 
 
-def data_places(library: SkillLibrary) -> dict[str, tuple[str, dict[str, str]]]:
+def data_places(library: Library) -> dict[str, tuple[str, dict[str, str]]]:
     """Return where data has what queries answer: function -> (table, parameter -> column).
 
     Classes say so by `#[table="patients"]`, and `#[column="weight_kg"]` where a column has another
     name than its parameter.
     """
     places: dict[str, tuple[str, dict[str, str]]] = {}
-    for declared in (each for skill in library.skills for each in skill.classes):
+    skills = library.skills if isinstance(library, SkillLibrary) else ()
+    for declared in (each for skill in skills for each in skill.classes):
         for function in declared.functions:
             table = text_of(function.annotations, "table")
             if table is not None:
