@@ -21,6 +21,7 @@ from genie_dp.parser.forms import TEXT_FORMS, in_form
 from genie_dp.parser.parser import Parser
 from genie_dp.run.collector import leave_to_the_end
 from genie_dp.run.stage import Result
+from genie_dp.skills.model import SkillLibrary
 from genie_dp.synthesis.describe import Describer
 from genie_dp.templates.data_tables import connect, data_places
 from genie_dp.templates.inputs import Inputs
@@ -203,7 +204,7 @@ def open_tables(path: Path, library: Library) -> Tables | Database:
     if path.suffix == ".json" and not _is_data(path):
         return read_tables(path, library)
     places = {name: Place(*place) for name, place in data_places(library).items()}
-    if not places:
+    if not places or not isinstance(library, SkillLibrary):
         message = f"no skill says where {path} has what its queries answer"
         hint = 'write #[table="patients"] on a query, or make a skill with new skill --from'
         raise GenieError(Problem("N044", message, hint=hint))
