@@ -142,6 +142,8 @@ def test_what_is_made_checks_and_says_what_it_copied(harbour, tmp_path):
     assert lists.keys() == {"boat", "skipper"}
     assert "nora quay" in lists["skipper"]
     said = "\n".join(skeleton.lines())
+    templates = (skeleton.folder / "templates.genie").read_text()
+    assert "'yawls' -> boats() filter kind == enum(yawl);" in templates
     assert "10 of its values were copied to values/boat.tsv" in said
     assert "REVIEW.md" in said
     written = "".join(texts_in(skeleton.folder))
