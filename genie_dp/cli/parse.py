@@ -47,7 +47,8 @@ _PROMPT = "> "
               help="Do not say in English what a program does: two seconds less.")  # fmt: skip
 @click.option(
     "--tables", type=_FILE, metavar="FILE",
-    help="Rows that queries answer, as JSON; show what a program would do with them.",
+    help="Rows that queries answer, as JSON, or data that skills were made of (SQLite, CSV, "
+    "Parquet); show what a program would do with them, or finds.",
 )  # fmt: skip
 @click.option(
     "--names", type=_FILE, metavar="FILE",

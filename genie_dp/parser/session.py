@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from genie_dp.errors import GenieError, Problem, Span, problem_at
-from genie_dp.languages.thingtalk.tables import Tables, effects, read_tables
+from genie_dp.languages.library import Library
+from genie_dp.languages.thingtalk.sql import Database, Place
+from genie_dp.languages.thingtalk.tables import Tables, read_tables
 from genie_dp.located import read_located
 from genie_dp.parser import folder as files
 from genie_dp.parser.answers import Answer, Reply
@@ -19,8 +21,11 @@ from genie_dp.parser.forms import TEXT_FORMS, in_form
 from genie_dp.parser.parser import Parser
 from genie_dp.run.collector import leave_to_the_end
 from genie_dp.run.stage import Result
+from genie_dp.skills.model import SkillLibrary
 from genie_dp.synthesis.describe import Describer
+from genie_dp.templates.data_tables import connect, data_places
 from genie_dp.templates.inputs import Inputs
+from genie_dp.texts import read_text
 
 LoadInputs = Callable[[str, Sequence[Path]], Inputs]
 """Reads the templates that describe programs: of a language, with these skills."""
@@ -77,7 +82,7 @@ class ParseSession:
     parser: Parser
     count: int = 1
     english: English | None = None
-    tables: Tables | None = None
+    tables: Tables | Database | None = None
     names: Mapping[str, Sequence[str]] | None = None
 
     @classmethod
@@ -115,7 +120,7 @@ class ParseSession:
                     f"--tables are for programs of thingtalk, this parser writes {language.name}"
                 )
                 raise GenieError(Problem("N042", message, hint="leave --tables out"))
-            rows = read_tables(tables, library)
+            rows = open_tables(tables, library)
         english = None
         if config.english and language.has_skills:
             english = English(load_inputs(language.name, parser.skills))
@@ -185,8 +190,35 @@ class ParseSession:
     def _english(self, answer: Answer) -> str:
         return "" if self.english is None else self.english.confirm(answer.code)
 
-    def _effects(self, answer: Answer, tables: Tables) -> Iterator[str]:
-        return effects(answer.code, self.parser.target.language, tables, now=datetime.now())
+    def _effects(self, answer: Answer, tables: Tables | Database) -> Iterator[str]:
+        return tables.effects(answer.code, self.parser.target.language, now=datetime.now())
+
+
+def open_tables(path: Path, library: Library) -> Tables | Database:
+    """Return what queries answer: JSON rows by function, else the data that skills were made of.
+
+    Raises:
+        GenieError: of JSON (N040, N041); no such data (R090), or not that of the skills (N043),
+            or of none of them (N044).
+    """
+    if path.suffix == ".json" and not _is_data(path):
+        return read_tables(path, library)
+    places = {name: Place(*place) for name, place in data_places(library).items()}
+    if not places or not isinstance(library, SkillLibrary):
+        message = f"no skill says where {path} has what its queries answer"
+        hint = 'write #[table="patients"] on a query, or make a skill with new skill --from'
+        raise GenieError(Problem("N044", message, hint=hint))
+    return Database(connect(path), places, library)
+
+
+def _is_data(path: Path) -> bool:
+    """Tell whether JSON holds rows by other names than those of functions."""
+    try:
+        document = json.loads(read_text(path))
+    except (ValueError, RecursionError):
+        return False
+    names = document if isinstance(document, dict) else ()
+    return bool(document) and not any(name.startswith("@") for name in names)
 
 
 def read_names(path: Path) -> Mapping[str, Sequence[str]]:

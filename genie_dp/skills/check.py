@@ -55,7 +55,7 @@ ANNOTATIONS = frozenset(
         "accepts", "additive", "canonical", "column", "confirm", "confirmation",
         "confirmation_remote", "default", "description", "doc", "enum", "filterable", "formatted",
         "json_key", "label", "license", "max_number", "min_number", "name", "poll_interval",
-        "prompt", "stored", "string_values", "subcategory", "symbol", "table",
+        "prompt", "string_values", "subcategory", "symbol", "table",
         "thingpedia_description", "thingpedia_name", "unique", "url", "website",
     )
 )  # fmt: skip

@@ -16,7 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.languages.library import Library
 from genie_dp.languages.units import SHIPPED
+from genie_dp.skills.annotations import text_of
+from genie_dp.skills.model import SkillLibrary
 from genie_dp.skills.words import tokenize
 from genie_dp.templates import english
 from genie_dp.texts import read_text
@@ -98,6 +101,10 @@ class _Raw:
     unsaid: dict[str, str] = field(default_factory=dict)
 
 
+_Reader = Callable[[Path, Sequence[str], int | None], Iterable[_Raw]]
+"""Reads the tables of a file, of schema.org the types named; so many rows, or all for None."""
+
+
 def read_tables(path: Path, only: Sequence[str] = ()) -> list[DataTable]:
     """Return the tables of a file: SQLite, CSV, TSV, Parquet, JSON, JSONL, schema.org's JSON-LD.
 
@@ -108,7 +115,7 @@ def read_tables(path: Path, only: Sequence[str] = ()) -> list[DataTable]:
     Raises:
         GenieError: R090 it is none of these, R091 nothing is in it, R092 there is no such table.
     """
-    raw = list(_reader_of(path)(path, only))
+    raw = list(_reader_of(path)(path, only, MOST_ROWS))
     names = [table.name for table in raw]
     for name in only:
         if name not in names:
@@ -123,7 +130,57 @@ def read_tables(path: Path, only: Sequence[str] = ()) -> list[DataTable]:
     return tables
 
 
-def _reader_of(path: Path) -> Callable[[Path, Sequence[str]], Iterable[_Raw]]:
+def connect(path: Path) -> sqlite3.Connection:
+    """Return a database of the tables of a file: SQLite's own, to be read only, else one in memory.
+
+    Raises:
+        GenieError: R090, it is no file of `read_tables`.
+    """
+    reader = _reader_of(path)
+    if reader is _sqlite_tables:
+        return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    database = sqlite3.connect(":memory:")
+    for table in reader(path, (), None):
+        names = ", ".join(_sql_name(column) for column in table.columns)
+        marks = ", ".join("?" * len(table.columns))
+        database.execute(f"CREATE TABLE {_sql_name(table.name)} ({names})")
+        rows = ([_cell(row.get(column)) for column in table.columns] for row in table.rows)
+        database.executemany(f"INSERT INTO {_sql_name(table.name)} VALUES ({marks})", rows)
+    return database
+
+
+def data_places(library: Library) -> dict[str, tuple[str, dict[str, str]]]:
+    """Return where data has what queries answer: function -> (table, parameter -> column).
+
+    Classes say so by `#[table="patients"]`, and `#[column="weight_kg"]` where a column has another
+    name than its parameter.
+    """
+    places: dict[str, tuple[str, dict[str, str]]] = {}
+    skills = library.skills if isinstance(library, SkillLibrary) else ()
+    for declared in (each for skill in skills for each in skill.classes):
+        for function in declared.functions:
+            table = text_of(function.annotations, "table")
+            if table is not None:
+                told = ((p.name, text_of(p.annotations, "column")) for p in function.params)
+                columns = {name: column or name for name, column in told}
+                places[f"@{declared.name}.{function.name}"] = table, columns
+    return places
+
+
+def _sql_name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _cell(value: Any) -> Any:
+    """Return a value as SQLite keeps it: lists as JSON, dates as ISO text, "" as nothing."""
+    if isinstance(value, list | Mapping):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, bool | int | float | bytes | None):
+        return value
+    return str(value) or None
+
+
+def _reader_of(path: Path) -> _Reader:
     suffix = path.suffix.lower()
     try:
         with open(path, "rb") as file:
@@ -133,7 +190,7 @@ def _reader_of(path: Path) -> Callable[[Path, Sequence[str]], Iterable[_Raw]]:
         raise GenieError(problem) from None
     if begin == _SQLITE:
         return _sqlite_tables
-    readers: Mapping[str, Callable[[Path, Sequence[str]], Iterable[_Raw]]] = {
+    readers: Mapping[str, _Reader] = {
         ".csv": _csv_tables, ".tsv": _csv_tables, ".parquet": _parquet_tables,
         ".json": _json_tables, ".jsonl": _json_tables, ".jsonld": _json_tables,
     }  # fmt: skip
@@ -146,7 +203,7 @@ def _reader_of(path: Path) -> Callable[[Path, Sequence[str]], Iterable[_Raw]]:
 # -------------------------------------------------------------------------------- sources
 
 
-def _sqlite_tables(path: Path, only: Sequence[str]) -> Iterator[_Raw]:
+def _sqlite_tables(path: Path, only: Sequence[str], most: int | None) -> Iterator[_Raw]:
     uri = f"{path.resolve().as_uri()}?mode=ro"
     with closing(sqlite3.connect(uri, uri=True)) as database:
         database.text_factory = lambda data: data.decode("utf-8", "replace")
@@ -155,23 +212,25 @@ def _sqlite_tables(path: Path, only: Sequence[str]) -> Iterator[_Raw]:
             " AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY rowid"
         ).fetchall()
         for (name,) in names:
-            quoted = '"' + name.replace('"', '""') + '"'
+            quoted = _sql_name(name)
             info = database.execute(f"PRAGMA table_info({quoted})").fetchall()
             columns = [row[1] for row in info]
             declared = {row[1]: str(row[2]).upper() for row in info}
             joined = database.execute(f"PRAGMA foreign_key_list({quoted})").fetchall()
             unsaid = {row[3]: f"it points to the table {row[2]!r}" for row in joined}
-            rows = database.execute(f"SELECT * FROM {quoted} LIMIT {MOST_ROWS}").fetchall()
+            rows = database.execute(
+                f"SELECT * FROM {quoted} LIMIT {-1 if most is None else most}"
+            ).fetchall()
             named = [dict(zip(columns, row, strict=True)) for row in rows]
             yield _Raw(name, named, columns, declared, unsaid)
 
 
-def _csv_tables(path: Path, only: Sequence[str]) -> Iterator[_Raw]:
+def _csv_tables(path: Path, only: Sequence[str], most: int | None) -> Iterator[_Raw]:
     lines = read_text(path).splitlines()
     delimiter = "\t" if path.suffix.lower() == ".tsv" else _delimiter(lines[:1])
     reader = csv.DictReader(lines, delimiter=delimiter)
     columns = [name for name in reader.fieldnames or () if name]
-    rows = [{name: row.get(name) for name in columns} for row in islice(reader, MOST_ROWS)]
+    rows = [{name: row.get(name) for name in columns} for row in islice(reader, most)]
     yield _Raw(path.stem, rows, columns if rows else [])
 
 
@@ -179,18 +238,18 @@ def _delimiter(header: Sequence[str]) -> str:
     return max(",;\t|", key=lambda sign: "".join(header).count(sign))
 
 
-def _parquet_tables(path: Path, only: Sequence[str]) -> Iterator[_Raw]:
+def _parquet_tables(path: Path, only: Sequence[str], most: int | None) -> Iterator[_Raw]:
     try:
         from pyarrow import parquet
     except ImportError:
         hint = "pip install 'genie_dp[parquet]'"
         raise GenieError(Problem("R090", f"{path} needs pyarrow", hint=hint)) from None
-    batch = next(parquet.ParquetFile(path).iter_batches(MOST_ROWS), None)
-    rows = batch.to_pylist() if batch is not None else []
-    yield _of_objects(path.stem, rows)
+    batches = parquet.ParquetFile(path).iter_batches()
+    rows = islice((row for batch in batches for row in batch.to_pylist()), most)
+    yield _of_objects(path.stem, list(rows))
 
 
-def _json_tables(path: Path, only: Sequence[str]) -> Iterator[_Raw]:
+def _json_tables(path: Path, only: Sequence[str], most: int | None) -> Iterator[_Raw]:
     text = read_text(path)
     try:
         if path.suffix.lower() == ".jsonl":
@@ -205,7 +264,7 @@ def _json_tables(path: Path, only: Sequence[str]) -> Iterator[_Raw]:
     lists = document.items() if isinstance(document, Mapping) else [(path.stem, document)]
     for name, rows in lists:
         if isinstance(rows, list) and rows and all(isinstance(row, Mapping) for row in rows):
-            yield _of_objects(name, rows[:MOST_ROWS])
+            yield _of_objects(name, rows[:most])
 
 
 def _of_objects(name: str, objects: Sequence[Mapping[str, Any]]) -> _Raw:

@@ -93,6 +93,8 @@ _PASSIVE: Mapping[str, str] = {
 _DONE = words_of("built sold made bought sent held written taken shown found born seen paid")
 _AFTER_VERBS = words_of("for in at on to with")
 _SAID_OF_ROWS = words_of("know own serve speak use offer include contain like teach sell produce")
+# Whose values are nouns: "dogs" are patients of that species.
+_SORTS = words_of("kind type category species breed sort")
 # Said before the noun: "italian restaurants".
 _BEFORE_NOUN = words_of(
     """kind type category genre cuisine color colour breed species status priority brand style
@@ -319,10 +321,6 @@ class _Writer:
         }
         if odd:
             yield f"#_[enum={{{', '.join(f'{n}={_quoted(w)}' for n, w in sorted(odd.items()))}}}]"
-        stored = {identifier_of(text): text for text in column.texts if identifier_of(text) != text}
-        if stored:
-            told = ", ".join(f"{n}={_quoted(text)}" for n, text in sorted(stored.items()))
-            yield f"#[stored={{{told}}}]"
 
     def _list(self, table: DataTable, column: Column, name: str) -> str:
         """Write the list of a column's values, if they are to be copied; return its tag."""
@@ -362,7 +360,25 @@ class _Writer:
                 f"{by_name}",
                 f"QVP := ('look up' | 'find') '${{x:const}}' {by_name}",
             ]
+        lines += self._sorts(table)
         return "\n".join(lines)
+
+    def _sorts(self, table: DataTable) -> Iterator[str]:
+        """Yield templates for what is called by its sort: "dogs" for patients that are dogs."""
+        for column in table.columns:
+            if column.type.startswith("Enum") and column.words.split()[-1] in _SORTS:
+                for text in column.texts:
+                    said = " ".join(tokenize(text))
+                    if said.isalpha() and english.plural(said) != said:
+                        call = f"{_several(table, '_')}() filter {column.name}"
+                        yield (
+                            f"NP := ('the' | 'all')? '{english.plural(said)}' "
+                            f"-> {call} == enum({identifier_of(text)});"
+                        )
+                self.notes.append(
+                    f"`{table.source}.{column.source}`: its values are said as nouns, such as "
+                    f"{english.plural(' '.join(tokenize(column.texts[0])))!r}"
+                )
 
 
 def _one(table: DataTable) -> str:

@@ -1,16 +1,20 @@
 """Skills that are made of tables: types and phrases are guessed, and what is made checks."""
 
+import csv
 import json
 import random
 import sqlite3
 from contextlib import closing
+from datetime import datetime
 
 import pytest
 
 from genie_dp.augment.values import without_listed
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
+from genie_dp.parser.session import open_tables
 from genie_dp.templates.data_tables import read_tables
+from genie_dp.templates.inputs import load_library
 from genie_dp.templates.run import run as check
 from genie_dp.templates.skeletons import new_table_skill
 from genie_dp.templates.table_skill import phrases_of
@@ -138,6 +142,8 @@ def test_what_is_made_checks_and_says_what_it_copied(harbour, tmp_path):
     assert lists.keys() == {"boat", "skipper"}
     assert "nora quay" in lists["skipper"]
     said = "\n".join(skeleton.lines())
+    templates = (skeleton.folder / "templates.genie").read_text()
+    assert "'yawls' -> boats() filter kind == enum(yawl);" in templates
     assert "10 of its values were copied to values/boat.tsv" in said
     assert "REVIEW.md" in said
     written = "".join(texts_in(skeleton.folder))
@@ -201,3 +207,45 @@ def test_phrases_are_english(harbour):
     assert said["is_wooden"]["adjective_true"] == ["wooden"]
     assert said["kind"]["adjective"] == ["#"]
     assert said["full_name"]["base"] == ["name"]
+
+
+@pytest.mark.parametrize("as_csv", [False, True])
+def test_the_data_answers_questions_about_itself(harbour, tmp_path, as_csv):
+    source = harbour
+    if as_csv:
+        source = tmp_path / "boats.csv"
+        with closing(sqlite3.connect(harbour)) as data, open(source, "w", newline="") as file:
+            found = data.execute("SELECT name, length_m, kind, is_wooden, built FROM boats")
+            writer = csv.writer(file)
+            writer.writerow([column[0] for column in found.description])
+            writer.writerows(found)
+    new_table_skill("org.example.harbour", source, tmp_path / "skills")
+    library = load_library("thingtalk", [tmp_path / "skills"])
+    tables = open_tables(source, library)
+
+    def lines(question):
+        code = f"now => {question.format(boats='@org.example.harbour.boats()')} => notify;"
+        return list(tables.effects(code, get_language("thingtalk"), now=datetime(2026, 11, 20)))
+
+    assert lines("agg count of ({boats} filter length > 10m)") == ["count = 4"]
+    assert lines("[name] of (sort(length desc of ({boats}))[1:2])") == [
+        "name = Eider",
+        "name = Auk",
+    ]
+    assert lines("[name] of ({boats} filter kind == enum(house_boat) && is_wooden == true)") == [
+        "name = Gannet"
+    ]
+    assert lines('{boats} filter built < new Date("1950-01-01T00:00:00")') == ["nothing is found"]
+
+
+def test_data_of_other_skills_is_told(harbour, tmp_path):
+    new_table_skill("org.example.harbour", harbour, tmp_path / "skills")
+    library = load_library("thingtalk", [tmp_path / "skills"])
+    other = tmp_path / "other.csv"
+    other.write_text("name,age\nann,3\n")
+    with pytest.raises(GenieError) as error:
+        open_tables(other, library)
+    assert {p.code for p in error.value.problems} == {"N043"}
+    with pytest.raises(GenieError) as error:
+        open_tables(other, load_library("thingtalk"))
+    assert {p.code for p in error.value.problems} == {"N044"}

@@ -19,7 +19,7 @@ from genie_dp.languages.thingtalk.tokens import value_tokens
 from genie_dp.languages.types import BOOLEAN, NUMBER, STRING, Array, Entity, Enum, Type
 from genie_dp.texts import read_text
 
-_MOST = 5  # effects that are shown
+MOST_SHOWN = 5  # effects, or results
 _HINT = '{"@com.gmail.inbox": [{"sender": "bob", "subject": "lunch", "is_important": true}]}'
 
 
@@ -28,6 +28,34 @@ class Tables:
     """What queries answer, by function."""
 
     by_function: Mapping[str, Table]
+
+    def effects(self, code: str, language: Language, *, now: datetime) -> Iterator[str]:
+        """Yield what a program would do with tables, in lines for people."""
+        program = language.parse(code)
+        if isinstance(program, tt.Policy):
+            yield "a policy does nothing by itself"
+            return
+        calls = (rule.action for rule in program.rules)
+        actions = {qualify(call) for call in calls if isinstance(call, tt.Call)}
+        missing = sorted(set(language.functions(program)) - set(self.by_function) - actions)
+        if missing:
+            yield f"no data for {', '.join(missing)}"
+            return
+        try:
+            done = simulate(program, self.by_function, steps=[now])
+        except GenieError as error:
+            problem = error.problems[0]
+            if problem.code == "C003":  # well-typed: so the name is an output, which a row lacks
+                name = problem.message.rpartition(" ")[2]
+                yield f"no data for {name}: a row of the tables lacks it"
+            else:
+                yield f"cannot be shown: {problem.message}"
+            return
+        yield from map(_effect_text, done[:MOST_SHOWN])
+        if len(done) > MOST_SHOWN:
+            yield f"and {len(done) - MOST_SHOWN:,} more"
+        if not done:
+            yield "nothing happens now"
 
 
 def read_tables(path: Path, library: Any) -> Tables:
@@ -127,35 +155,6 @@ def _from_tokens(text: str) -> tt.Value | None:
         return None
     value: tt.Value = parsed_value
     return value
-
-
-def effects(code: str, language: Language, tables: Tables, *, now: datetime) -> Iterator[str]:
-    """Yield what a program would do with tables, in lines for people."""
-    program = language.parse(code)
-    if isinstance(program, tt.Policy):
-        yield "a policy does nothing by itself"
-        return
-    calls = (rule.action for rule in program.rules)
-    actions = {qualify(call) for call in calls if isinstance(call, tt.Call)}
-    missing = sorted(set(language.functions(program)) - set(tables.by_function) - actions)
-    if missing:
-        yield f"no data for {', '.join(missing)}"
-        return
-    try:
-        done = simulate(program, tables.by_function, steps=[now])
-    except GenieError as error:
-        problem = error.problems[0]
-        if problem.code == "C003":  # well-typed: so the name is an output, which a row lacks
-            name = problem.message.rpartition(" ")[2]
-            yield f"no data for {name}: a row of the tables lacks it"
-        else:
-            yield f"cannot be shown: {problem.message}"
-        return
-    yield from map(_effect_text, done[:_MOST])
-    if len(done) > _MOST:
-        yield f"and {len(done) - _MOST:,} more"
-    if not done:
-        yield "nothing happens now"
 
 
 def _effect_text(effect: Effect) -> str:
