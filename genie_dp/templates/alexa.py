@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import did_you_mean
+from genie_dp.locale import DEFAULT
 from genie_dp.skills.imported import Note
 from genie_dp.templates.hassil import plain
 from genie_dp.templates.imports import Imported, Source
@@ -37,7 +38,7 @@ _TYPES: dict[str, dict[str, Any]] = {
     "FOUR_DIGIT_NUMBER": {"range": {"from": 0, "to": 9999}},
     "PhoneNumber": {"format": "phone"},
 }
-# Ways to say Alexa's own intents, which models leave to Alexa.
+# Ways to say Alexa's own intents in English, which models leave to Alexa.
 _BUILT_IN = {
     "CancelIntent": ("cancel", "cancel that", "never mind", "forget it"),
     "HelpIntent": ("help", "help me", "can you help me", "what can you do"),
@@ -163,7 +164,8 @@ class _ModelReader:
             self.sources.examples += said
             return
         self.sources.declared[name] = slots
-        phrases = _BUILT_IN.get(name.removeprefix("AMAZON."), ())
+        known = _BUILT_IN if self.sources.locale == DEFAULT else {}
+        phrases = known.get(name.removeprefix("AMAZON."), ())
         if name.startswith("AMAZON.") and phrases:
             text = f"{name} is said as: {', '.join(phrases)}"
             self.sources.notes.append(Note(place, text, "guess"))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, did_you_mean
+from genie_dp.locale import DEFAULT
 from genie_dp.skills.imported import Note
 from genie_dp.templates.hassil import literal, read_template
 from genie_dp.templates.imports import Imported, Source
@@ -69,7 +70,7 @@ def read_skill(source: Source) -> IntentSources:
     sources = IntentSources(locale.partition("-")[0].lower(), f"The skill {name} in {locale!r}")
     reader = _SkillReader(sources, folder)
     reader.read(by_locale[locale])
-    if sources.locale == "en":  # what the tests of old skills are written in
+    if sources.locale == DEFAULT:  # what the tests of old skills are written in
         reader.read_tests(folder / "test" / "intent")
     return sources
 

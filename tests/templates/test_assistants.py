@@ -119,6 +119,18 @@ def test_a_language_is_chosen_or_told(tmp_path: Path) -> None:
         import_source(Source(str(folder), "de-ch"))
 
 
+def test_words_of_ours_are_english_alone(tmp_path: Path) -> None:
+    model = {"intents": [{"name": "AMAZON.HelpIntent", "samples": []}]}
+    for name in ("en-US", "de-DE"):
+        (tmp_path / f"{name}.json").write_text(json.dumps({"languageModel": model}))
+    english, german = (
+        import_source(Source(str(tmp_path / f"{name}.json"))) for name in ("en-US", "de-DE")
+    )
+    assert "AMAZON.HelpIntent.genie" in english.files
+    assert "AMAZON.HelpIntent.genie" not in german.files
+    assert german.notes[0].text == "no sentence says it: write templates"
+
+
 # ------------------------------------------------------------------------------ what is derived
 
 
