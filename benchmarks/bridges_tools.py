@@ -149,7 +149,8 @@ class ExampleTemplates:
 
     def template(self, utterance: str, calls: Sequence[Json]) -> str:
         """Return a template; "" where its calls are not well-typed."""
-        self.words, self.names = list(tokenize(utterance)), dict[tuple[str, ...], str]()
+        self.words, self.count = list(tokenize(utterance)), 0
+        self.names: dict[tuple[str, ...], str] = {}
         steps = {call.get("label"): number for number, call in enumerate(calls, 1)}
         parts, is_nested = [], False
         for call in calls:
@@ -193,7 +194,8 @@ class ExampleTemplates:
             said = (number,)
         for place in range(len(self.words) - len(said) + 1 if said else 0):
             if tuple(self.words[place : place + len(said)]) == said:
-                self.names[said] = name = f"$v{len(self.names) + 1}"
+                self.count += 1
+                self.names[said] = name = f"$v{self.count}"
                 self.words[place : place + len(said)] = [name]
                 return name
         return self.names.get(said, "")

@@ -45,6 +45,7 @@ def options_of(command):
 OPTIONS = {option for place, _ in COMMANDS.values() for option in options_of(load_command(place))}
 OF_OTHERS = {
     "--beside",
+    "--examples",
     "--tests",  # benchmarks/bridges.py
     "--index-url",
     "--only-binary",
