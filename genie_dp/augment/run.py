@@ -7,7 +7,7 @@ import time
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -19,11 +19,12 @@ import xxhash
 from genie_dp import __version__
 from genie_dp.augment.config import AugmentConfig
 from genie_dp.augment.datasets import OwnLists
-from genie_dp.augment.engine import AugmentBlock, AugmentEngine, augment, make_block
+from genie_dp.augment.engine import AugmentBlock, AugmentEngine, augment, count_made, make_block
 from genie_dp.augment.values import LibraryValues, of_library
 from genie_dp.errors import GenieError, Problem, Span, render_problem
 from genie_dp.languages import get_language
 from genie_dp.languages.library import Library
+from genie_dp.locale import Words, sentences_of
 from genie_dp.paraphrase.lexical import SynonymLexicon
 from genie_dp.paraphrase.lexicons import lexicon_named
 from genie_dp.private_prior import PriorFile, priors_of, refuse_twice, weigh_row
@@ -168,6 +169,11 @@ def blocks_of(
                     yield place, rows()
                     number = next(numbers_left, None)
         first += file.blocks
+
+
+def _rows_of(inputs: Sequence[AugmentFile]) -> Iterator[Example]:
+    for _, block in blocks_of(inputs, block_numbers(inputs)):
+        yield from (row for row, _ in block)
 
 
 def weigh_blocks(
@@ -443,6 +449,8 @@ def run(
         **({"prior": prior.manifest_fields()} if prior else {}),
     }
     engine = _engine(config, library, language, own, lexicon, widen=widen, on_error=on_error)
+    if config.least:
+        engine = replace(engine, made=count_made(_rows_of(scanned), engine))
     plain = json.loads(json.dumps(settings))
     job = _AugmentRun(scanned, engine, plain, prior, output, format, private or {}, jobs, progress)
     with collector_off():
@@ -477,9 +485,10 @@ def preview(
     scanned = scan_files(inputs)
     own = values or OwnLists()
     engine = _engine(config, library, language, own, lexicon, widen=widen, on_error=on_error)
+    if config.least:
+        engine = replace(engine, made=count_made(_rows_of(scanned), engine))
     expander = engine.expander()
-    read = blocks_of(scanned, block_numbers(scanned))
-    for row, _ in islice((pair for _, block in read for pair in block), count):
+    for row in islice(_rows_of(scanned), count):
         yield row, tuple(augment([row], engine, expander=expander))
 
 
@@ -504,7 +513,13 @@ def _engine(
         words = lexicon_named(_lexicon_of(config, lexicon))
     return AugmentEngine(
         config,
-        LibraryValues(skills, lists, widen=widen, shipped=config.place.words.has_grammar),
+        LibraryValues(
+            skills,
+            lists,
+            widen=widen,
+            shipped=config.place.words.has_grammar,
+            everyday=_everyday(config.place.words),
+        ),
         get_language(language),
         library,
         words,
@@ -532,11 +547,20 @@ def _lexicon_of(config: AugmentConfig, name: str) -> str:
     return "none" if name == "shipped" and not config.place.words.has_grammar else name
 
 
+def _everyday(words: Words) -> tuple[str, ...]:
+    """Return everyday sentences of a language of which no lists are shipped."""
+    patterns = () if words.has_grammar else words.everyday
+    return tuple(sentence for pattern in patterns for sentence in sentences_of(pattern))
+
+
 def _notes(config: AugmentConfig, lexicon: str) -> tuple[str, ...]:
     """Return what is left out for a language of which no words are shipped."""
     if config.place.words.has_grammar:
         return ()
-    notes = [f"note: no lists of values of {config.locale!r} are shipped: --values names your own"]
+    notes = [
+        f"note: no lists of values of {config.locale!r} are shipped, and texts are everyday words: "
+        "--values names your own"
+    ]
     if _lexicon_of(config, lexicon) != lexicon and (config.reword or config.reword_synthetic):
         reworded = f"of {config.locale!r} with the same meaning are shipped: --lexicon names yours"
         notes.append(f"note: no words {reworded}")

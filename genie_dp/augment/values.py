@@ -216,6 +216,25 @@ def shipped_list(kind: str) -> ValueList:
     return value_list(kind, kind, [r.value for r in rows], [r.weight for r in rows])
 
 
+_LAST_WORDS = 3  # of a sentence, which are texts by themselves, too
+
+
+@cache
+def everyday_texts(sentences: tuple[str, ...]) -> ValueList:
+    """Return sentences, and what they end with, as texts.
+
+    >>> everyday_texts(("wie geht es dir",)).texts
+    ('wie geht es dir', 'dir', 'es dir', 'geht es dir')
+    """
+    texts: dict[str, None] = {}
+    for sentence in sentences:
+        words = join_tokens(sentence).split(" ")
+        texts[" ".join(words)] = None
+        ends = range(1, min(_LAST_WORDS, len(words) - 1) + 1)
+        texts |= dict.fromkeys(" ".join(words[-count:]) for count in ends)
+    return value_list("everyday", GENERIC, texts)
+
+
 # Warnings of `skills.check` that a list mends: an entity type, a text, a list without a file.
 _NO_LIST = value_list("none", "", (), ())
 NO_VALUES = frozenset(("K102", "K103", "K104"))
@@ -264,6 +283,9 @@ class LibraryValues:
        then the shipped one;
     5. the free text, `own["free_text"]` or the shipped one.
 
+    Of a language without shipped lists texts are everyday sentences, and ends of them: a parser
+    has to see that any words may stand there.
+
     A skill's list (not the user's own) is joined with the list of its kind: skills list
     some dozens of values, to be read; a parser that is to copy values needs to see many.
 
@@ -272,12 +294,14 @@ class LibraryValues:
         own: lists that the user brought, by parameter, entity type or tag; see `datasets`.
         widen: whether skills' lists are joined with shipped ones.
         shipped: whether there are any; they are of the default language alone.
+        everyday: sentences of another language.
     """
 
     library: SkillLibrary
     own: Mapping[str, ValueList] = field(default_factory=dict)
     widen: bool = True
     shipped: bool = True
+    everyday: tuple[str, ...] = ()
     _chosen: dict[tuple[str, str], ChosenList] = field(default_factory=dict, repr=False)
 
     def values_for(self, type_: Type, parameter: str) -> ValueList:
@@ -320,9 +344,12 @@ class LibraryValues:
     def _of_text(self, tag: str | None, name: str) -> ChosenList:
         if tag is not None:
             chosen = self._named(tag, "tag") or self._by_kind(tag, tag.rpartition(":")[2])
-            if chosen is not None:
+            if chosen is not None and (len(chosen.values) or not self.everyday):
                 return chosen
-        return self._by_kind(name) or self._generic()
+        chosen = self._by_kind(name) or self._generic()
+        if len(chosen.values) or not self.everyday:
+            return chosen
+        return ChosenList(everyday_texts(self.everyday), "generic")
 
     def _by_kind(self, *uses: str) -> ChosenList | None:
         """Return the list of the first use that some kind serves."""

@@ -2,7 +2,7 @@
 
 import math
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
@@ -34,7 +34,7 @@ from genie_dp.parser.answers import (
 )
 from genie_dp.parser.decode import LONGEST, Decoded, Decoder, log_sum
 from genie_dp.parser.evidence import Evidence, Support, signals_of
-from genie_dp.parser.reading.fill import EntityNames, Filled, fill
+from genie_dp.parser.reading.fill import EntityNames, Filled, Link, fill
 from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.inputs import read_input
 from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, Reading
@@ -377,13 +377,27 @@ class Parser:
         )
         if names is None or not readings:
             return list(readings)
-        first, known = readings[0], self._decoder.vocabulary.index
-        together = (
-            links
-            for links in names.names_together(first.tokens)
+        return [*self._with_names(readings, names)]
+
+    def _with_names(self, readings: Sequence[Reading], names: EntityNames) -> Iterator[Reading]:
+        """Yield readings, then those in which names are linked.
+
+        A caller's name that is left out is a doubt. It is looked for where another reading has a
+        value in its place, too.
+        """
+        known = self._decoder.vocabulary.index
+        owned = [names.owned_apart(reading.tokens) for reading in readings]
+        most = max(map(len, owned))
+        yield from (replace(reading, doubt=reading.doubt + most) for reading in readings)
+        linked = (
+            (reading, links, most - sum(map(any, _overlaps(links, own))))
+            for number, (reading, own) in enumerate(zip(readings, owned, strict=True))
+            if not number or len(own) > len(owned[0])
+            for links in names.names_together(reading.tokens)
             if all(f"GENERIC_ENTITY_{link.kind}_0" in known for link in links)
         )
-        return [*readings, *(first.with_names(links) for links in islice(together, _MOST_LINKS))]
+        for reading, links, left_out in islice(linked, _MOST_LINKS):
+            yield replace(reading.with_names(links), doubt=reading.doubt + left_out)
 
     def _decode_readings(
         self, readings: Sequence[Sequence[Reading]]
@@ -612,6 +626,12 @@ class Parser:
             return None
         problems = language.check(filled.program, library)
         return None if any(p.severity == "error" for p in problems) else filled
+
+
+def _overlaps(links: Sequence[Link], own: Sequence[Sequence[Link]]) -> Iterator[list[bool]]:
+    """Yield for each of a caller's names which of the links have words of it."""
+    for first, *_ in own:
+        yield [link.start < first.end and first.start < link.end for link in links]
 
 
 def _check_arguments(sentences: Sequence[str], count: int) -> None:

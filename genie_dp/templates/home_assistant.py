@@ -66,6 +66,7 @@ class SentenceBlock:
         slots: those that it sets by itself.
         requires, excludes: what the context is to be, or not to be.
         lists, rules: its own ones.
+        example: a sentence, as a person says it.
     """
 
     intent: str
@@ -77,6 +78,7 @@ class SentenceBlock:
     excludes: Mapping[str, Json] = field(default_factory=dict)
     lists: Mapping[str, Json] = field(default_factory=dict)
     rules: Mapping[str, str] = field(default_factory=dict)
+    example: str = ""
 
 
 @dataclass(slots=True)
@@ -246,6 +248,7 @@ def _add_block(
         data.get("excludes_context") or {},
         data.get("lists") or {},
         data.get("expansion_rules") or {},
+        str(data.get("example", "")),
     )
     sources.blocks.append(block)
 
@@ -442,7 +445,7 @@ class _Importer:
 
     def _always(self) -> Iterator[Note]:
         """Yield what is so whatever the sentences are."""
-        text = "responses, metadata and examples: they say nothing of sentences"
+        text = "responses and metadata: they say nothing of sentences"
         yield Note("responses", text, "left out")
         text = "numbers in words are read by the parser, and not by templates"
         yield Note("lists", text, "left out")
@@ -1036,8 +1039,13 @@ def _values_file(importer: _Importer) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+_COMMAND = "command"  # the end of the name of a slot whose text is a command
+
+
 def _tools(importer: _Importer) -> str:
     tools = []
+    # A text that is a command is said as commands are.
+    said = [*dict.fromkeys(block.example for block in importer.sources.blocks if block.example)]
     for intent, parameters in importer.parameters.items():
         described = importer.sources.descriptions.get(intent) or {}
         slots = described.get("slots") or {}
@@ -1048,6 +1056,8 @@ def _tools(importer: _Importer) -> str:
                 "description", ""
             )
             properties[name] = {**schema, **({"description": text} if text else {})}
+            if parameters[name].is_text and name.endswith(_COMMAND) and said:
+                properties[name]["examples"] = said
         if intent in importer.contexts:
             text = "slots that are filled by the place of the speaker"
             values = list(dict.fromkeys(importer.contexts[intent]))

@@ -8,7 +8,7 @@ import pytest
 from genie_dp import cli
 from genie_dp.augment.config import AugmentConfig
 from genie_dp.augment.noise import NoiseRates, add_noise, carrier_of, mistype, speech_of
-from genie_dp.locale import words_of
+from genie_dp.locale import sentences_of, words_of
 from tests.dataset.dataset_rows import read, write
 from tests.golden import cases, rewrite
 
@@ -118,6 +118,29 @@ def test_the_command_writes_german(tmp_path, capsys):
     assert len(made) > 20
     assert any(word in said for word in ("zehn", "hundert", "zwanzig", "dreißig", "fünf"))
     assert not [word for word in ("please", "thanks", "twenty", "hundred") if word in said.split()]
+
+
+def test_texts_of_german_are_everyday_words(tmp_path):
+    schema = {"name": "note", "parameters": {"properties": {"text": {"type": "string"}}}}
+    (tmp_path / "tools.json").write_text(json.dumps({"tools": [schema]}))
+    row = {
+        "id": "S0", "utterance": "schreib QUOTED_STRING_0 auf", "language": "calls",
+        "program": "note( text= QUOTED_STRING_0 )", "functions": ["note"],
+        "slots": {"QUOTED_STRING_0": {"type": "String", "parameter": "note:text"}},
+    }  # fmt: skip
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
+    words = ["augment", f"{tmp_path / 'rows.jsonl'}", "--language", "calls", "--skills",
+             f"{tmp_path / 'tools.json'}", "--locale", "de", "--no-noise", "--quoted", "0",
+             "--primitive", "20", "--output", f"{tmp_path / 'made.jsonl'}"]  # fmt: skip
+    assert cli.run(words) == 0
+    texts = [row["utterance"].removeprefix("schreib ").removesuffix(" auf")
+             for row in read(tmp_path / "made.jsonl")]  # fmt: skip
+    everyday = {
+        sentence for pattern in words_of("de").everyday for sentence in sentences_of(pattern)
+    }
+    assert len(texts) == 20
+    assert all(any(sentence.endswith(text) for sentence in everyday) for text in texts)
+    assert {len(text.split()) for text in texts} >= {1, 2, 3}
 
 
 def test_automatic_paraphrases_have_no_rules_of_german(tmp_path, capsys):
