@@ -603,12 +603,13 @@ class Parser:
     def _set_support(self, candidate: "_Candidate") -> None:
         words, program = candidate.reading.tokens, candidate.decoded.split()
         language, parts = self.target.language, frozenset[str]()
+        values = language.values_in(program)
         try:
             candidate.functions = language.functions_in(candidate.decoded)
             parts = language.parts_in(program)
         except GenieError:  # without a grammar it may be no program
             candidate.functions = ()
-        candidate.support = self._evidence.support(words, program, candidate.functions, parts)
+        candidate.support = self._evidence.support(words, values, candidate.functions, parts)
 
     def _fill(self, program: str, reading: Reading, names: EntityNames | None) -> Filled | None:
         """Return a program with its values; None if values make it one that cannot be."""
