@@ -5,6 +5,7 @@
     python benchmarks/bridges.py answers PARSER --tests tests.en.jsonl --beside SOURCE
     python benchmarks/bridges.py tools --examples
     python benchmarks/bridges.py speed
+    python benchmarks/bridges.py people PARSER --rows slurp/devel.jsonl --beside SOURCE
 
 `exactness` imports sentence templates of Home Assistant (SOURCE: a folder or a merged `en.json`),
 and compares what our templates derive with what hassil matches: on the sentences of tests, whose
@@ -21,6 +22,14 @@ right one), and what the parser answers to those that the first of them does not
 
 `tools` trains parsers on imported sets of functions (bridges_tools.py), `speed` measures how fast
 imports become rows (bridges_speed.py).
+right one), and what the parser answers to those that the first of them does not match. `--beside
+gazetteer` is the matcher written for Home Assistant in English (`pip install gazetteer-matcher`),
+which is given all that the test says of its home.
+
+`people` asks the same of commands that people made up for a home assistant, in no template's words:
+rows of SLURP. What is right follows from their gold by rules (`wanted`): an intent with its slots,
+or that nothing of what the library can do was asked for. Rows of other scenarios than `iot` are
+judged by the intent alone.
 """
 
 import argparse
@@ -34,7 +43,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -666,6 +675,12 @@ def answers(arguments: argparse.Namespace) -> None:
     taken = 1000 * (time.process_time() - start) / len(asked)
     lines = [_verdicts("parser", asked, found)]
     for number, given in enumerate(arguments.beside):
+        if given == "gazetteer":
+            gazetteer = Gazetteer()
+            matched = [gazetteer.meaning(row["utterance"], *gazetteer_home(row)) for row in asked]
+            lines.append(_verdicts("gazetteer", asked, matched))
+            lines += _wrong_ones(asked, matched)
+            continue
         sources = read_sources(Source(given, arguments.locale, skip_broken=True))
         matcher = HassilMatcher(sources)
         matched = [_best(row, matcher, sources.skip_words) for row in asked]
@@ -676,9 +691,16 @@ def answers(arguments: argparse.Namespace) -> None:
         lines.append(_verdicts(f"hassil, {given}", asked, matched))
     print(*lines, sep="\n")
     print(f"parser: {size / 1e6:.1f} MB, {taken:.1f} CPU ms a sentence on one core")
+    print(*_wrong_ones(asked, found), sep="\n")
+
+
+def _wrong_ones(
+    asked: Sequence[Mapping[str, Any]], found: Sequence[Meaning | None]
+) -> Iterator[str]:
+    """Yield what to print of answers that are wrong."""
     for row, meaning in zip(asked, found, strict=True):
         if meaning is not None and not is_right(row, meaning):
-            print(f"  {row['utterance']!r}: {shown({meaning})} not {row['intent']}{row['slots']}")
+            yield f"  {row['utterance']!r}: {shown({meaning})} not {row['intent']}{row['slots']}"
 
 
 def _best(
@@ -701,6 +723,244 @@ def _verdicts(
     return f"{name}: {len(asked):,} sentences, " + ", ".join(
         f"{word} {share}" for word, share in zip(words, shares, strict=True)
     )
+
+
+# ----------------------------------------------------------------------------------- gazetteer
+
+
+class Gazetteer:
+    """What gazetteer-matcher makes of sentences: English, written by hand for Home Assistant."""
+
+    def __init__(self) -> None:
+        """Import it."""
+        try:
+            from gazetteer_matcher import GazetteerMatcher
+        except ImportError:
+            sys.exit("gazetteer-matcher is not installed: pip install gazetteer-matcher")
+        self.matcher = GazetteerMatcher()
+
+    def meaning(self, text: str, home: Mapping[str, Any], area: str | None) -> Meaning | None:
+        """Return what a sentence means; several commands are one that is no test's."""
+        self.matcher.set_home(home)
+        found = self.matcher.interpret(text, context_area=area)
+        if not found.accepted:
+            return None
+        slots = {
+            name: plain(self.matcher.display_name(name, value) if name in _NAMED else value)
+            for frame in found.frames
+            for name, value in frame.slots.items()
+        }
+        return " + ".join(frame.intent for frame in found.frames), frozenset(slots.items())
+
+
+_NAMED = ("name", "area", "floor")
+
+
+def gazetteer_home(row: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
+    """Return the home of a test in the form of gazetteer-matcher, and the place of its speaker."""
+    place = home_of(row).area
+    areas = {_name(area): area if isinstance(area, Mapping) else {} for area in row["areas"]}
+    floors = {_name(floor) for floor in row["floors"]}
+    floors.update(area["floor"] for area in areas.values() if "floor" in area)
+    places = {entity["area"] for entity in row["entities"] if "area" in entity}
+    entities = {
+        str(number): {
+            "name": entity["name"],
+            "domain": entity.get("domain") or entity.get("id", "").split(".")[0],
+            "area": entity.get("area"),
+            "device_class": (entity.get("attributes") or {}).get("device_class"),
+        }
+        for number, entity in enumerate(row["entities"])
+    }
+    home = {
+        "areas": {
+            name: {"name": name, "floor": areas.get(name, {}).get("floor")}
+            for name in [*areas, *sorted(places | {place} - {None} - {*areas})]
+        },
+        "floors": {name: {"name": name} for name in sorted(floors)},
+        "entities": entities,
+    }
+    return home, place
+
+
+# -------------------------------------------------------------------------------------- people
+
+_SPEAKER = "Living Room"
+# Names of one thing; what is named or given as a place by the rows is there, and not more than
+# typical things beside them.
+_ROOMS = (
+    ("Living Room",), ("Kitchen",), ("Bathroom",), ("Bedroom", "Bed Room"), ("Master Bedroom",),
+    ("Hall",), ("Drawing Hall",), ("Office",),
+)  # fmt: skip
+_DEVICES = {
+    "light": (("Bedside Lamp",), ("Desk Lamp",), ("Desk Lamp One",), ("Closet Light",),
+              ("Disco Lights",), ("Outdoor Lights",), ("Ceiling Light",)),
+    "switch": (("Wemo Plug Socket", "Wemo"), ("Smart Plug", "Smart Plug Socket", "Smart Socket"),
+               ("TV Socket",), ("Coffee Maker", "Coffee Machine")),
+    "vacuum": (("Roomba", "Robot Vacuum", "Robot Vacuum Cleaner", "Vacuum Cleaner", "Vacuum"),),
+    "fan": (("Ceiling Fan",),),
+    "media_player": (("Speaker",),),
+}  # fmt: skip
+_COLORS = {
+    "white", "black", "red", "orange", "yellow", "green", "blue", "purple", "brown", "pink",
+    "turquoise",
+}  # fmt: skip
+# What people mean in other scenarios, by the intent alone; and what a row may name.
+_INTENTS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
+    f"{scenario} {action}": (frozenset(f"Hass{name}" for name in names.split()), frozenset(of))
+    for scenario, action, names, of in (
+        ("audio", "volume_up", "SetVolumeRelative SetVolume", ("change_amount", "media_type")),
+        ("audio", "volume_down", "SetVolumeRelative SetVolume", ("change_amount", "media_type")),
+        ("audio", "volume_mute", "MediaPlayerMute", ("media_type", "device_type")),
+        ("datetime", "query", "GetCurrentTime GetCurrentDate", ()),
+        ("weather", "query", "GetWeather", ()),
+        ("lists", "createoradd", "ListAddItem ShoppingListAddItem", ("list_name",)),
+        ("lists", "remove", "ListRemoveItem ListCompleteItem ShoppingListCompleteItem",
+         ("list_name",)),
+        ("play", "music", "MediaSearchAndPlay",
+         ("song_name", "artist_name", "music_genre", "music_album", "playlist_name")),
+        ("play", "radio", "MediaSearchAndPlay", ("radio_name",)),
+        ("play", "podcasts", "MediaSearchAndPlay", ("podcast_name",)),
+        ("play", "audiobook", "MediaSearchAndPlay", ("media_type", "artist_name")),
+        ("music", "settings", "MediaNext MediaPrevious MediaPause MediaUnpause", ("song_name",)),
+    )
+}  # fmt: skip
+_TIMES = {"time", "date", "general_frequency", "timeofday"}
+
+
+def wanted(
+    row: Mapping[str, Any], numbers: Mapping[str, float]
+) -> list[tuple[str, dict[str, Any]]]:
+    """Return what is right for a row of the scenario `iot`; none where it must be refused.
+
+    The library can do nothing later, under a condition or again, with no part of the home that has
+    no name, and it changes brightness only to a level. The place is that of the speaker where none
+    is said; the thing is the longest name in the sentence; a number is percent.
+    """
+    text, action = row["utterance"], row["action"]
+    said = {entity["type"]: entity["text"] for entity in row["entities"]}
+    if said.keys() & _TIMES or re.search(r"\bwhen\b", text):
+        return []
+    kind, device = _named(text, _DEVICES)
+    _, area = _named(text, {"area": _ROOMS})
+    whole = re.search(r"\b(?:house|home|flat|apartment|interior)\b", text)
+    if not (area or device) and (whole or said.get("house_place", "room") != "room"):
+        return []
+    place = {"area": area or _SPEAKER}
+    target = {"name": device} if device else place
+    if action in ("hue_lightup", "hue_lightdim"):
+        level = re.search(r"\b(?:to|level) (\w+)$|\b(minimize|maximize)\b", text)
+        value = level and {"minimize": 1, "maximize": 100, **numbers}.get(level[1] or level[2])
+        return [("HassLightSet", {**target, "brightness": value})] if value is not None else []
+    if action == "hue_lightchange":
+        colors = [e["text"] for e in row["entities"] if e["text"] in _COLORS]
+        return [("HassLightSet", {**target, "color": color}) for color in colors[-1:]]
+    intent = "HassTurnOff" if action.endswith("off") else "HassTurnOn"
+    if action == "cleaning":
+        if area and kind in ("vacuum", None):
+            return [("HassVacuumCleanArea", target | place)]
+        return [(name, target) for name in ("HassVacuumStart", intent) if kind == "vacuum"]
+    if device:
+        return [(intent, target), *([(intent, target | place)] if area else [])]
+    domains = {"hue_lighton": "light", "hue_lightoff": "light"}
+    domain = domains.get(action) or ("fan" if re.search(r"\bfan\b", text) else None)
+    return [(intent, place | {"domain": domain})] if domain else []
+
+
+def _named(
+    text: str, things: Mapping[str, Iterable[Sequence[str]]]
+) -> tuple[str, str] | tuple[None, None]:
+    """Return kind and first name of what has the longest name of those in a sentence."""
+    found = [
+        (len(name), kind, names[0])
+        for kind, all_names in things.items()
+        for names in all_names
+        for name in names
+        if re.search(rf"\b{name.lower()}\b", text)
+    ]
+    return max(found)[1:] if found else (None, None)
+
+
+def _is_wanted(meaning: Meaning | None, allowed: Iterable[tuple[str, dict[str, Any]]]) -> bool:
+    if meaning is None:
+        return False
+    first = {plain(name): names[0] for of in (*_DEVICES.values(), _ROOMS)
+             for names in of for name in names}  # fmt: skip
+    slots = {name: plain(first.get(value, value)) for name, value in meaning[1]}
+    return any(
+        meaning[0] == intent
+        and all(slots.get(name) == plain(value) for name, value in right.items())
+        and slots.keys() - right.keys() <= {"domain"}
+        for intent, right in allowed
+    )
+
+
+def people(arguments: argparse.Namespace) -> None:
+    """Print how commands of people are answered, and each wrong answer."""
+    rows, numbers = read_rows(Path(arguments.rows)), number_words("en")
+    names = {kind: tuple(name for of in things for name in of) for kind, things in _DEVICES.items()}
+    home = Home({"area": tuple(name for of in _ROOMS for name in of), **names}, _SPEAKER)
+    for name, answer in _answering(arguments, home):
+        counts: Counter[tuple[str, str]] = Counter()
+        for row in rows:
+            judged = [(*_judged(row, meaning, numbers), meaning)
+                      for meaning in answer(row["utterance"]) or (None,)]  # fmt: skip
+            group, is_fine, meaning = max(judged, key=lambda found: found[1])
+            verdict = "refused" if meaning is None else "right" if is_fine else "wrong"
+            counts[group, verdict] += 1
+            if meaning and not is_fine and (row["scenario"] == "iot" or arguments.others):
+                print(f"  {name}: {row['action']}: {row['utterance']!r}: {shown({meaning})}")
+        for group in sorted({group for group, _ in counts}):
+            verdicts = {v: counts[group, v] for v in ("right", "refused", "wrong")}
+            print(f"{name}: {group}: {sum(verdicts.values()):,} sentences, {verdicts}", flush=True)
+
+
+def _judged(
+    row: Mapping[str, Any], meaning: Meaning | None, numbers: Mapping[str, float]
+) -> tuple[str, bool]:
+    """Return the group of a row, and whether an answer to it is right."""
+    if row["scenario"] == "iot":
+        allowed = wanted(row, numbers)
+        group = "iot, can be done" if allowed else "iot, nothing of the kind"
+        return group, _is_wanted(meaning, allowed)
+    intents, of = _INTENTS.get(f"{row['scenario']} {row['action']}", (frozenset(), frozenset()))
+    named = {e["type"] for e in row["entities"] if e["text"] not in ("today", "now", "current")}
+    if not intents or not named <= of:
+        return "others, nothing of the kind", False
+    return "others, can be done", meaning is not None and meaning[0] in intents
+
+
+def _answering(
+    arguments: argparse.Namespace, home: Home
+) -> Iterator[tuple[str, Callable[[str], Collection[Meaning]]]]:
+    """Yield what is asked: parsers, hassil with some templates, and gazetteer-matcher."""
+    for folder in arguments.parsers:
+        parser = ParserAnswers(Path(folder))
+        yield folder, lambda text, parser=parser: {parser.meaning(text, home)} - {None}
+    for given in arguments.beside:
+        if given == "gazetteer":
+            yield given, _gazetteer_answers(home)
+            continue
+        sources = read_sources(Source(given, "en", skip_broken=True))
+        matcher = HassilMatcher(sources)
+        yield (
+            f"hassil, {given}",
+            lambda text, matcher=matcher, skipped=sources.skip_words: matcher.meanings(
+                text, home, readings(text, (), skipped)[0]
+            ),
+        )
+
+
+def _gazetteer_answers(home: Home) -> Callable[[str], Collection[Meaning]]:
+    gazetteer = Gazetteer()
+    rooms = {names[0]: {"name": names[0], "aliases": list(names[1:])} for names in _ROOMS}
+    things = {
+        f"{kind}.{names[0]}": {"name": names[0], "aliases": list(names[1:]), "domain": kind}
+        for kind, of in _DEVICES.items()
+        for names in of
+    }
+    given = {"areas": rooms, "floors": {}, "entities": things}
+    return lambda text: {gazetteer.meaning(text, given, home.area)} - {None}
 
 
 def main() -> None:
@@ -742,6 +1002,12 @@ def main() -> None:
     making.add_argument("--size", type=int, default=100_000, help="rows of Home Assistant")
     making.add_argument("--few", type=int, default=40, help="rows of each server")
     making.set_defaults(run=bridges_speed.speed)
+    commands_of_people = commands.add_parser("people")
+    commands_of_people.add_argument("parsers", nargs="+")
+    commands_of_people.add_argument("--rows", required=True)
+    commands_of_people.add_argument("--beside", action="append", default=[], metavar="SOURCE")
+    commands_of_people.add_argument("--others", action="store_true", help="show those, too")
+    commands_of_people.set_defaults(run=people)
     arguments = parser.parse_args()
     arguments.run(arguments)
 

@@ -30,6 +30,13 @@ class AugmentConfig:
         4, "Rows made of a synthesized sentence with one function.", least=0, metavar="N"
     )
     compound: int = setting(1, "Rows made of another synthesized sentence.", least=0, metavar="N")
+    least: int = setting(
+        0,
+        "Rows made of the sentences of each root template, at least, as far as 30 of each give so "
+        "many: of templates that say little, more.",
+        least=0,
+        metavar="N",
+    )
     quoted: float = _share(
         0.1, "Share of texts and names that stay placeholders, as if typed in quotes."
     )

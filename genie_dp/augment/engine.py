@@ -2,12 +2,12 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from json.encoder import encode_basestring
 
 from genie_dp.augment.config import AugmentConfig
-from genie_dp.augment.expand import Copy, Expander, RowTemplate, ValueDraws
+from genie_dp.augment.expand import Copy, Expander, RowTemplate, ValueDraws, root_of
 from genie_dp.augment.values import ValueSource
 from genie_dp.errors import GenieError, Problem, Span, problem_at
 from genie_dp.languages.base import Language
@@ -105,6 +105,7 @@ class AugmentEngine:
         language, library: what programs are in.
         lexicon: words of the same meaning, or None.
         skip_broken: whether rows that cannot be worked on are left out and counted.
+        made: root template -> rows made of its sentences, where `config.least` asks for it.
     """
 
     config: AugmentConfig
@@ -113,11 +114,12 @@ class AugmentEngine:
     library: Library | None = None
     lexicon: SynonymLexicon | None = None
     skip_broken: bool = False
+    made: Mapping[str, int] = field(default_factory=dict)
 
     def expander(self) -> Expander:
         """Return what makes copies, with tables of its own."""
         draws = ValueDraws(self.values, self.config)
-        return Expander(self.config, draws, self.language, self.library, self.lexicon)
+        return Expander(self.config, draws, self.language, self.library, self.lexicon, self.made)
 
 
 def augment(
@@ -137,6 +139,20 @@ def augment(
     for row in rows:
         template = _template(engine, expander, row)
         yield from examples(template, expander.copies(template))
+
+
+def count_made(rows: Iterable[Example], engine: AugmentEngine) -> dict[str, int]:
+    """Return how many rows are made of the sentences of each root template, more of none."""
+    counts: Counter[str] = Counter()
+    expander = engine.expander()
+    for row in rows:
+        try:
+            template = _template(engine, expander, row)
+        except GenieError:
+            continue  # it is told, or left out, when rows are made of it
+        counts[root_of(row)] += expander.usual_factor(template)
+    del counts[""]
+    return dict(counts)
 
 
 def make_block(

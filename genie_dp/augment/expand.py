@@ -231,6 +231,10 @@ _TRIES = 10  # draws for a value that is not in the sentence yet
 _TRIES_THERE = 50  # draws for one that reads well there: of 24 hours, 5 are of the afternoon
 
 
+# Rows made of one where its root template has few; so many are made of paraphrases with texts.
+MOST_OF_RARE = 30
+
+
 Both = Callable[[Random], tuple[str, str] | None]
 """Draws a value: its words in the sentence and what stands for it in the program."""
 
@@ -295,6 +299,11 @@ class RowTemplate:
     names: dict[int, dict[str, str]] = field(default_factory=dict)
 
 
+def root_of(row: Example) -> str:
+    """Return the outermost template of a row, or "" where nothing tells it."""
+    return row.derivation[0] if row.derivation else ""
+
+
 @dataclass(slots=True)
 class Expander:
     """Makes copies of rows.
@@ -304,6 +313,7 @@ class Expander:
         draws: where the words of values come from.
         language, library: what programs are in; to bring them into canonical form.
         lexicon: words of the same meaning, or None to leave words as they are.
+        made: root template -> rows made of its sentences, if nothing is done for rare ones.
     """
 
     config: AugmentConfig
@@ -311,6 +321,7 @@ class Expander:
     language: Language
     library: Library | None
     lexicon: SynonymLexicon | None = None
+    made: Mapping[str, int] = field(default_factory=dict)
     _rng: KeyedRandom = field(default_factory=KeyedRandom)
     _rates: NoiseRates = field(init=False)
     _speech: Speech = field(init=False)
@@ -325,6 +336,14 @@ class Expander:
         self._varies = self.lexicon is not None or any(getattr(self.config, n) for n in NOISE)
 
     def factor(self, template: RowTemplate) -> int:
+        """Return how many rows are to be made of a row: more where its root template has few."""
+        usual = self.usual_factor(template)
+        made = self.made.get(root_of(template.row), 0)
+        if not 0 < made < self.config.least:
+            return usual
+        return max(usual, min(MOST_OF_RARE, -(-usual * self.config.least // made)))
+
+    def usual_factor(self, template: RowTemplate) -> int:
         """Return how many rows are to be made of a row (Genie, section 5.2)."""
         config, row = self.config, template.row
         if row.source in NATURAL:

@@ -7,7 +7,7 @@ import time
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -19,7 +19,7 @@ import xxhash
 from genie_dp import __version__
 from genie_dp.augment.config import AugmentConfig
 from genie_dp.augment.datasets import OwnLists
-from genie_dp.augment.engine import AugmentBlock, AugmentEngine, augment, make_block
+from genie_dp.augment.engine import AugmentBlock, AugmentEngine, augment, count_made, make_block
 from genie_dp.augment.made_texts import made_texts
 from genie_dp.augment.values import NO_LIST, LibraryValues, of_library
 from genie_dp.errors import GenieError, Problem, Span, render_problem
@@ -169,6 +169,11 @@ def blocks_of(
                     yield place, rows()
                     number = next(numbers_left, None)
         first += file.blocks
+
+
+def _rows_of(inputs: Sequence[AugmentFile]) -> Iterator[Example]:
+    for _, block in blocks_of(inputs, block_numbers(inputs)):
+        yield from (row for row, _ in block)
 
 
 def weigh_blocks(
@@ -444,6 +449,8 @@ def run(
         **({"prior": prior.manifest_fields()} if prior else {}),
     }
     engine = _engine(config, library, language, own, lexicon, widen=widen, on_error=on_error)
+    if config.least:
+        engine = replace(engine, made=count_made(_rows_of(scanned), engine))
     plain = json.loads(json.dumps(settings))
     job = _AugmentRun(scanned, engine, plain, prior, output, format, private or {}, jobs, progress)
     with collector_off():
@@ -478,9 +485,10 @@ def preview(
     scanned = scan_files(inputs)
     own = values or OwnLists()
     engine = _engine(config, library, language, own, lexicon, widen=widen, on_error=on_error)
+    if config.least:
+        engine = replace(engine, made=count_made(_rows_of(scanned), engine))
     expander = engine.expander()
-    read = blocks_of(scanned, block_numbers(scanned))
-    for row, _ in islice((pair for _, block in read for pair in block), count):
+    for row in islice(_rows_of(scanned), count):
         yield row, tuple(augment([row], engine, expander=expander))
 
 

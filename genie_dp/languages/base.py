@@ -441,6 +441,12 @@ class Language(Protocol):
     def parts_in(self, program: Sequence[str]) -> frozenset[str]:
         """Return what a token form has beside its functions, without copied values."""
 
+    def values_in(self, program: Sequence[str]) -> Sequence[str]:
+        """Return the tokens of a token form that may be words of a sentence as they are.
+
+        Words of its own that say what is meant, such as the values of a list, are none.
+        """
+
     def inputs_in(self, program: Sequence[str]) -> Sequence[tuple[str, frozenset[str]]]:
         """Return the functions of a token form, each with the inputs that it is given.
 

@@ -248,7 +248,7 @@ class Evidence:
 
         Args:
             sentence: as it was read, with placeholders.
-            program: tokens of the token form, with these placeholders.
+            program: tokens of the token form, with these placeholders: its `Language.values_in`.
             functions: those of the program.
             parts: what it has beside them, as `Language.parts_in` names it.
         """
@@ -363,18 +363,20 @@ class _Said:
         """Count the rows of a store, one of so many."""
         # Functions are of an outline, for texts have none, and there are fewer.
         functions_in, parts_in = cache(language.functions_in), cache(language.parts_in)
-        inputs_in = cache(language.inputs_in)
+        inputs_in, values_in = cache(language.inputs_in), cache(language.values_in)
         start, end, value = map(self._number, (_START, _END, _VALUE))
         bare = self._number(_BARE) << 32
         numbers = [self._number(_name_of(name)) for name in store.names]
         is_slot_ = list(map(is_slot, store.names))
         is_telling = [_is_telling(name, self._empty) for name in store.names]
         is_plain = [name in self._empty for name in store.names]
+        places = {name: place for place, name in enumerate(store.names)}
         rows = zip(store.programs(), store.numbered(), strict=True)
-        for text, (sentence, program) in islice(rows, 0, None, step):
+        for text, (sentence, _) in islice(rows, 0, None, step):
             if text == OUT_OF_SCOPE:
                 continue
-            tokens = set(program)
+            form = tuple(text.split(" "))
+            tokens = {places[token] for token in values_in(form)}
             values = {token for token in tokens.intersection(sentence) if not is_plain[token]}
             words = [
                 value if word in values and not is_slot_[word] else numbers[word]
@@ -385,8 +387,8 @@ class _Said:
             terms.update([first << 32 | second for first, second in pairs])
             if not values and not any([is_telling[x] and x not in tokens for x in sentence]):
                 terms.add(bare)
-            parts = parts_in(tuple(text.split(" ")))
-            for function, inputs in inputs_in(tuple(text.split(" "))):
+            parts = parts_in(form)
+            for function, inputs in inputs_in(form):
                 self._given[function].add(inputs)
             part_numbers = [self._parts.setdefault(part, len(self._parts)) for part in parts]
             for function in set(functions_in(language.outline(text)[0])):

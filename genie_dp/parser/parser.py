@@ -386,28 +386,38 @@ class Parser:
         )
         if names is None or not readings:
             return list(readings)
+        return [*self._with_names(readings, names)]
+
+    def _with_names(self, readings: Sequence[Reading], names: EntityNames) -> Iterator[Reading]:
+        """Yield readings, then those in which names are linked, first those inside of words.
+
+        A caller's name that is left out is a doubt. It is looked for where another reading has a
+        value in its place, too.
+        """
         first = readings[0]
         tokens, places = names.apart(first.tokens, self._glued)
-        found = [first.with_names(links) for links in self._links(first.tokens, names)]
-        if places:
-            apart = replace(first, tokens=tokens)
-            inside = (
-                apart.with_names(links)
-                for links in self._links(tokens, names)
-                if any(link.start <= place < link.end for link in links for place in places)
-            )
-            found = [*inside, *found]
-        return [*readings, *found[:_MOST_LINKS]]
+        inside = [replace(first, tokens=tokens)] if places else []
+        owned = [names.owned_apart(reading.tokens) for reading in (*inside, *readings)]
+        most = max(map(len, owned))
+        yield from (replace(reading, doubt=reading.doubt + most) for reading in readings)
+        least = len(owned[len(inside)])  # of the first reading
+        linked = (
+            (reading, links, most - sum(map(any, _overlaps(links, own))))
+            for reading, own in zip((*inside, *readings), owned, strict=True)
+            if reading is first or len(own) > least or reading in inside
+            for links in self._links(reading.tokens, names)
+            if reading not in inside
+            or any(link.start <= place < link.end for link in links for place in places)
+        )
+        for reading, links, left_out in islice(linked, _MOST_LINKS):
+            yield replace(reading.with_names(links), doubt=reading.doubt + left_out)
 
     def _links(self, tokens: Sequence[str], names: EntityNames) -> Iterator[tuple[Link, ...]]:
-        """Yield the first sets of names that a sentence may have, of kinds that rows have."""
+        """Yield the sets of names that a sentence may have, of kinds that rows have."""
         known = self._decoder.vocabulary.index
-        together = (
-            links
-            for links in names.names_together(tokens)
-            if all(f"GENERIC_ENTITY_{link.kind}_0" in known for link in links)
-        )
-        return islice(together, _MOST_LINKS)
+        for links in names.names_together(tokens):
+            if all(f"GENERIC_ENTITY_{link.kind}_0" in known for link in links):
+                yield links
 
     def _decode_readings(
         self, readings: Sequence[Sequence[Reading]]
@@ -613,12 +623,13 @@ class Parser:
     def _set_support(self, candidate: "_Candidate") -> None:
         words, program = candidate.reading.tokens, candidate.decoded.split()
         language, parts = self.target.language, frozenset[str]()
+        values = language.values_in(program)
         try:
             candidate.functions = language.functions_in(candidate.decoded)
             parts = language.parts_in(program)
         except GenieError:  # without a grammar it may be no program
             candidate.functions = ()
-        candidate.support = self._evidence.support(words, program, candidate.functions, parts)
+        candidate.support = self._evidence.support(words, values, candidate.functions, parts)
 
     def _fill(self, program: str, reading: Reading, names: EntityNames | None) -> Filled | None:
         """Return a program with its values; None if values make it one that cannot be."""
@@ -636,6 +647,12 @@ class Parser:
             return None
         problems = language.check(filled.program, library)
         return None if any(p.severity == "error" for p in problems) else filled
+
+
+def _overlaps(links: Sequence[Link], own: Sequence[Sequence[Link]]) -> Iterator[list[bool]]:
+    """Yield for each of a caller's names which of the links have words of it."""
+    for first, *_ in own:
+        yield [link.start < first.end and first.start < link.end for link in links]
 
 
 def _check_arguments(sentences: Sequence[str], count: int) -> None:

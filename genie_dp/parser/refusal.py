@@ -88,7 +88,8 @@ class Lexicon:
         if pair.program == (OUT_OF_SCOPE,):
             return
         functions = language.functions_in(" ".join(pair.program))
-        for word in content_words(pair.sentence, pair.program, self.words):
+        values = language.values_in(pair.program)
+        for word in content_words(pair.sentence, values, self.words):
             self.functions[word].update(functions)
         if len(functions) == 1:
             self.simple.append(pair)

@@ -95,7 +95,7 @@ def _rank(
     for program in meant:
         tokens = program.program.split()
         functions, parts = language.functions_in(program.program), language.parts_in(tokens)
-        support = evidence.support(sentence, tokens, functions, parts)
+        support = evidence.support(sentence, language.values_in(tokens), functions, parts)
         ranked.append((program.log_probability + support.weight, program, support))
     ranked.sort(key=lambda x: (-x[0], x[1].program))
     rank, best, support = ranked[0]

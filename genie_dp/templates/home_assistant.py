@@ -63,7 +63,7 @@ def read_sources(source: Source) -> IntentSources:
         message = f"{source.given} has no sentences in {source.locale!r}"
         raise GenieError(Problem("R085", message, hint=hint))
     sources.title = f"Sentences of Home Assistant in {sources.locale!r}"
-    sources.leave_out("responses", "responses, metadata, examples: they say nothing of sentences")
+    sources.leave_out("responses", "responses and metadata: they say nothing of sentences")
     sources.leave_out("lists", "numbers in words are read by the parser, and not by templates")
     if sources.skip_words:
         words = ", ".join(sources.skip_words)
@@ -173,4 +173,6 @@ def _add_block(
         lists=data.get("lists") or {},
         rules=data.get("expansion_rules") or {},
     )
+    if data.get("example"):
+        sources.commands.append(str(data["example"]))
     sources.blocks.append(block)

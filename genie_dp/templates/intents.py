@@ -119,6 +119,7 @@ class IntentSources:
         descriptions: intent -> `description` and `slots`: what it says of each, and `required`.
         skip_words: those that are left out of sentences before they are matched.
         examples: for eval.tsv, and for refused.tsv.
+        commands: sentences as people say them, for texts that are commands.
         notes: what is not taken over, each with its place.
         problems: parts with mistakes, which have notes, too.
         places: name of a rule or list -> its file.
@@ -140,6 +141,7 @@ class IntentSources:
     descriptions: dict[str, Json] = field(default_factory=dict)
     skip_words: list[str] = field(default_factory=list)
     examples: list[SaidExample] = field(default_factory=list)
+    commands: list[str] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     places: dict[str, str] = field(default_factory=dict)
@@ -1267,8 +1269,12 @@ def _values_file(importer: _Importer) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+_COMMAND = "command"  # the end of the name of a slot whose text is a command
+
+
 def _tools(importer: _Importer) -> str:
     tools = []
+    commands = [*dict.fromkeys(importer.sources.commands)]
     for intent, parameters in importer.parameters.items():
         described = importer.sources.descriptions.get(intent) or {}
         slots = described.get("slots") or {}
@@ -1279,6 +1285,8 @@ def _tools(importer: _Importer) -> str:
             about = slots.get(name, {}).get("description", "")
             text = importer.described.get((intent, name)) or about
             properties[name] = {**schema, **({"description": text} if text else {})}
+            if parameters[name].is_text and name.endswith(_COMMAND) and commands:
+                properties[name]["examples"] = commands
         if intent in importer.contexts:
             text = "slots that are filled by the place of the speaker"
             values = list(dict.fromkeys(importer.contexts[intent]))

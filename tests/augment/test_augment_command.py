@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -413,6 +414,27 @@ def test_every_code_of_augment_is_explained():
     page = (root.parent / "docs" / "augment.md").read_text(encoding="utf-8")
     assert raised == set(re.findall(r"^\| (A\d{3}) \|", page, re.MULTILINE))
     assert len(raised) == 7
+
+
+def test_a_template_that_says_little_gets_more_rows_where_that_is_asked(tmp_path):
+    rows = [replace(ROWS[0], id=f"S{n}", derivation=("often",)) for n in range(30)]
+    rows += [replace(ROWS[1], id="rare", derivation=("rare", "often")),
+             replace(ROWS[2], id="bare", derivation=())]  # fmt: skip
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(to_json(row) + "\n" for row in rows))
+    made = {}
+    for least in (0, 20, 1000):
+        output = tmp_path / f"{least}.jsonl"
+        assert augment(path, "--primitive", 4, "--least", least, "--output", output) == 0
+        made[least] = Counter(row.parent for row in read_rows(str(output)))
+    assert made[0]["rare"] == made[0]["bare"] == 4
+    assert (made[20]["rare"], made[20]["S0"], made[20]["bare"]) == (20, 4, 4)
+    assert (made[1000]["rare"], made[1000]["bare"]) == (30, 4)
+    assert made[1000]["S0"] == 30
+    again = tmp_path / "again.jsonl"
+    words = (path, "--primitive", 4, "--least", 20, "--jobs", 2, "--output", again)
+    assert augment(*words) == 0
+    assert again.read_bytes() == (tmp_path / "20.jsonl").read_bytes()
 
 
 def test_the_page_names_every_option():

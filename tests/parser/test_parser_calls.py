@@ -239,3 +239,25 @@ def test_words_of_a_value_are_words_only_side_by_side():
     assert not evidence.says(("for", "1", "of"), ("wait",))
     assert evidence.says(("them", ""), ("wait",))
     assert not evidence.says(("", "1"), ("wait",))
+
+
+def test_listed_values_are_words_that_tell_them_and_texts_are_values():
+    paint = [f"paint( color= {color} name= GENERIC_ENTITY_lamp_0 )" for color in ("red", "blue")]
+    rows = [
+        pair(f"{verb} the GENERIC_ENTITY_lamp_0 {color} {end}", program)
+        for color, program in zip(("red", "blue"), paint, strict=True)
+        for verb in ("turn", "make", "paint", "change")
+        for end in ("please", "now")
+    ]
+    evidence = Evidence.from_rows([rows], LANGUAGE, LOCALE.words)
+    said = ("turn", "the", "GENERIC_ENTITY_lamp_0", "red")
+    told = []
+    for program in paint:
+        tokens = program.split()
+        values, parts = LANGUAGE.values_in(tokens), LANGUAGE.parts_in(tokens)
+        told.append(evidence.support(said, values, ["paint"], parts))
+    assert [(x.explained, x.unexplained) for x in told] == [(2, ())] * 2
+    assert [x.left_out for x in told] == [0, 1]
+    assert told[0].weight - told[1].weight > 2
+    text = ("note(", "text=", '"', "red", "paint", '"', ")")
+    assert list(LANGUAGE.values_in(text)) == ["red", "paint"]

@@ -186,6 +186,34 @@ def test_names_of_a_caller_come_first_and_may_be_misspelt(library):
     assert EntityNames(library).find("tt:room", "carpot").how == "unknown"
 
 
+def test_a_short_word_is_no_slip_of_a_name(library):
+    assert not [said for said, _ in links(library, "turn all lights on", room=["Hall"])
+                if said == "all"]  # fmt: skip
+    assert ("halls", "tt:room") in links(library, "turn the halls lights on", room=["Hall"])
+
+
+SLOT = "GENERIC_ENTITY_tt:contact_0"
+
+
+def readings_with(parser, sentence, *contacts):
+    """Return the doubts of the readings of a sentence, for a network that knows contacts."""
+    parser._decoder.vocabulary.index.setdefault(SLOT, 0)
+    names = parser._names.with_own({"contact": contacts})
+    return {reading.utterance: reading.doubt for reading in parser._readings(sentence, names)}
+
+
+def test_a_name_of_a_caller_that_is_left_out_is_a_doubt(parser):
+    found = readings_with(parser, "send zork den a mail", "Zork Den", "Bob")
+    assert found == {"send zork den a mail": 1, f"send {SLOT} a mail": 0}
+    assert readings_with(parser, "send den a mail", "Zork Den") == {"send den a mail": 0}
+
+
+def test_a_name_of_a_caller_is_found_where_a_place_is_read(parser):
+    found = readings_with(parser, "show mail about lunch in paris", "Paris")
+    assert found["show mail about lunch in LOCATION_0"] == 1
+    assert f"show mail about lunch in {SLOT}" in found
+
+
 def test_a_name_of_a_caller_that_stands_for_nothing_is_mentioned(library):
     names = EntityNames(library).with_own({"room": ["Zork Den"], "contact": ["Ann"]})
     tokens = ["pause", "the", "music", "in", "the", "zork", "den", "for", "ann"]

@@ -326,3 +326,24 @@ def test_hassil_finds_the_same(
     found = bridges.compare("invented", said, matcher, theirs, sources.skip_words)
     assert found.examples == []
     assert found.counts["both"] > 300
+
+
+def test_a_text_that_is_a_command_has_commands_as_examples(tmp_path: Path) -> None:
+    blocks = {
+        "Later": [{"sentences": ["{what:late_command} later"], "example": "lamp on later"}],
+        "LampOn": [{"sentences": ["lamp on"], "example": "lamp on"}],
+        "Sing": [{"sentences": ["sing {what:song}"]}],
+    }
+    document = {
+        "language": "xx",
+        "intents": {name: {"data": data} for name, data in blocks.items()},
+        "lists": {"what": {"wildcard": True}},
+    }
+    path = tmp_path / "xx.json"
+    path.write_text(json.dumps(document))
+    tools = json.loads(import_home_assistant(Source(str(path), "xx")).files["tools.json"])["tools"]
+    inputs = {
+        name: part for tool in tools for name, part in tool["parameters"]["properties"].items()
+    }
+    assert inputs["late_command"]["examples"] == ["lamp on later", "lamp on"]
+    assert "examples" not in inputs["song"]

@@ -278,6 +278,16 @@ class Calls:
             forms.from_tokens(text_)
         return tuple(found)
 
+    def values_in(self, program: Sequence[str]) -> Sequence[str]:
+        """Return placeholders and the words of texts; listed values are told by other words."""
+        found, is_text = [], False
+        for token in program:
+            if token == '"':
+                is_text = not is_text
+            elif is_text or ty.is_slot(token):
+                found.append(token)
+        return found
+
     def parts_in(self, program: Sequence[str]) -> frozenset[str]:
         """Return each argument with its tool, and with what is listed or a sign beside it."""
         found, is_text, tool, argument = set(), False, "", ""

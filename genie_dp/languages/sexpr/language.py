@@ -249,6 +249,10 @@ class SExpressions:
         """Return each label and symbol of a token form, with the label of its node."""
         return parts_in(program)
 
+    def values_in(self, program: Sequence[str]) -> Sequence[str]:
+        """Return all of it."""
+        return program
+
     def inputs_in(self, program: Sequence[str]) -> tuple[()]:
         """Return nothing: what a node may hold is no input with a name."""
         return ()

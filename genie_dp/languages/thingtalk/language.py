@@ -307,6 +307,10 @@ class ThingTalk:
         """Return inputs, conditions, what is passed and operators of a token form."""
         return skim.parts_in(program)
 
+    def values_in(self, program: Sequence[str]) -> Sequence[str]:
+        """Return all of it."""
+        return program
+
     def inputs_in(self, program: Sequence[str]) -> tuple[()]:
         """Return nothing: skills say which inputs are required."""
         return ()

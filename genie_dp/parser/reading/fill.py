@@ -18,6 +18,8 @@ How = Literal["exact", "normalised", "nearest", "unknown", "unlisted"]
 # Of 100, in rapidfuzz's ratio: "beetles" is 85.7 to "beatles", "beatls" 92.3.
 THRESHOLD = 85.0
 _MARGIN = 3.0
+# A slip in fewer letters is mostly another word: "all" is no hall.
+_LETTERS_OF_SLIPS = 4
 _MOST_TOGETHER = 2  # sets of names that stand in a sentence side by side
 _ARTICLES = frozenset(("the", "a", "an", "my", "our"))
 
@@ -109,6 +111,16 @@ class EntityNames:
 
         Then one name alone, as `links` has them.
         """
+        apart = self.owned_apart(tokens)
+        if len(apart) > 1:
+            yield from islice(product(*apart), _MOST_TOGETHER)
+        yield from ((link,) for link in self.links(tokens))
+
+    def owned_apart(self, tokens: Sequence[str]) -> list[list[Link]]:
+        """Return the caller's names in a sentence, the longest of those that overlap.
+
+        Each with all kinds that it may be.
+        """
         apart: list[list[Link]] = []
         taken: set[int] = set()
         owned = self._owned(tokens)
@@ -116,9 +128,7 @@ class EntityNames:
             if taken.isdisjoint(range(start, end)):
                 taken.update(range(start, end))
                 apart.append([Link(start, end, kind) for kind in owned[start, end]])
-        if len(apart) > 1:
-            yield from islice(product(*apart), _MOST_TOGETHER)
-        yield from ((link,) for link in self.links(tokens))
+        return apart
 
     def apart(
         self, tokens: Sequence[str], glued: Glued, *, sign: bool = False
@@ -156,7 +166,9 @@ class EntityNames:
 
         one, other = " ".join(name), " ".join(said)
         return one == other or (
-            not any(map(is_slot, said)) and fuzz.ratio(one, other) >= self.threshold
+            len(other) >= _LETTERS_OF_SLIPS
+            and not any(map(is_slot, said))
+            and fuzz.ratio(one, other) >= self.threshold
         )
 
     def _listed(self, tokens: Sequence[str]) -> Iterator[tuple[tuple[int, int], list[str]]]:

@@ -12,7 +12,7 @@ from genie_dp.parser.reading.beginnings import are_shipped, begins_in, tokens_wi
 from genie_dp.parser.reading.dates import days, moments, times
 from genie_dp.parser.reading.marks import marks
 from genie_dp.parser.reading.measures import measures, money
-from genie_dp.parser.reading.numbers import number_at, numbers
+from genie_dp.parser.reading.numbers import number_at, numbers, wholes
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
 from genie_dp.parser.reading.places import places
 from genie_dp.parser.reading.ranges import ranges, with_scales
@@ -108,6 +108,8 @@ def _options(candidate: Candidate, candidates: Sequence[Candidate]) -> Options:
             options.append(tuple(parts))
     options += [(c,) for c in sorted(equal, key=rank)]
     options += [(c,) for c in smaller if c.stem != candidate.stem and candidate.stem == "DATE"]
+    if candidate.stem == "NUMBER":
+        options += [(c,) for c in smaller if c.is_weak and c.start == candidate.start]
     if candidate.is_soft:
         options.append(())
     return tuple(dict.fromkeys(options))
@@ -140,15 +142,17 @@ class GrammarReader:
         """Yield all that may be a value."""
         yield from marks(s)
         if begins := begins_in(s):
-            yield from _measured(replace(s, begins=begins), now)
+            yield from _measured(replace(s, begins=begins), now, self.phrases)
         yield from places(s)
 
 
-def _measured(s: TextTokens, now: datetime) -> Iterator[Candidate]:
+def _measured(s: TextTokens, now: datetime, phrases: Phrases) -> Iterator[Candidate]:
     """Yield numbers, and what has one or stands for one: measures, money, times and dates."""
     begun = {place: number_at(s, place) for place in s.begins}
     token_numbers = with_scales(s, tuple(map(begun.get, range(len(s.words)))))
     yield from numbers(s, token_numbers)
+    if phrases.says_halves:
+        yield from wholes(s, token_numbers)
     yield from measures(s, token_numbers)
     yield from money(s, token_numbers)
     yield from ranges(s, token_numbers, now.date())  # first, for of equal ones the first counts

@@ -28,6 +28,8 @@ _NAMES = frozenset(("401k", "403b", "4b"))  # of pension plans, not so many thou
 _HALVES = {"half": Decimal("0.5"), "quarter": Decimal("0.25"), "third": Decimal(1) / 3}
 _FRACTIONS = {"½": Decimal("0.5"), "¼": Decimal("0.25"), "¾": Decimal("0.75")}
 _FRACTION = re.compile(r"(\d{0,6})([½¼¾])")
+# How rows say halves beside a number.
+WITH_HALF = re.compile(r"NUMBER_\d+ and a (?:half|quarter)\b")
 # Before "one" it is a pronoun: "the one", "no one"; after it, too: "one of them".
 _BEFORE_ONE = words_of(
     """
@@ -246,6 +248,18 @@ def numbers(s: TextTokens, token_numbers: Numbers) -> Iterator[Candidate]:
                 yield s.candidate(i, i + 1, "NUMBER", plain_digits(share), after="percent")
         else:
             yield from _ordinal(s, i)
+
+
+def wholes(s: TextTokens, token_numbers: Numbers) -> Iterator[Candidate]:
+    """Yield the "2" of "2 and a half hours", for templates that say the half by themselves."""
+    for i in s.begins:
+        number = token_numbers[i]
+        half = _HALVES.get(s.word(number.end - 1)) if number is not None else None
+        if number is None or half is None or not s.has(number.end - 3, "and", "a"):
+            continue
+        whole = number.value - half
+        if whole == whole.to_integral_value():
+            yield s.candidate(i, number.end - 3, "NUMBER", plain_digits(whole), weak=True)
 
 
 _PEOPLE = frozenset(("us", "them", "you", "these", "those"))

@@ -24,10 +24,12 @@ class Phrases:
     Attributes:
         before: (word before, words).
         after: (words, word after).
+        says_halves: "and a half" is said after numbers, which have their place without it.
     """
 
     before: frozenset[Pair] = frozenset()
     after: frozenset[Pair] = frozenset()
+    says_halves: bool = False
 
     def weaken(self, candidates: Sequence[Candidate], s: TextTokens) -> list[Candidate]:
         """Return the candidates; those of a known phrase only for callers who ask for more."""
@@ -48,7 +50,11 @@ class Phrases:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the phrases as JSON has them, to be saved with a parser."""
-        return {"before": sorted(map(list, self.before)), "after": sorted(map(list, self.after))}
+        return {
+            "before": sorted(map(list, self.before)),
+            "after": sorted(map(list, self.after)),
+            "says_halves": self.says_halves,
+        }
 
 
 NO_PHRASES = Phrases()
@@ -62,7 +68,8 @@ def from_dict(data: dict[str, Any]) -> Phrases:
     True
     """
     before = frozenset((first, second) for first, second in data["before"])
-    return Phrases(before, frozenset((first, second) for first, second in data["after"]))
+    after = frozenset((first, second) for first, second in data["after"])
+    return Phrases(before, after, bool(data.get("says_halves", False)))
 
 
 def learn(rows: Iterable[tuple[str, Reading, Reading]], words: Words, *, least: int = 2) -> Phrases:

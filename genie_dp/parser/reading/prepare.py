@@ -22,6 +22,7 @@ from genie_dp.languages.types import is_slot
 from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.locale import LOCALE, Locale
 from genie_dp.parser.reading.glued import NOT_GLUED, Glued, as_read
+from genie_dp.parser.reading.numbers import WITH_HALF
 from genie_dp.parser.reading.phrases import Phrases, learn
 from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, Reading, ReadValue
 from genie_dp.records import Example, Slot
@@ -340,11 +341,15 @@ def phrases_of(rows: Iterable[Example], preparer: Preparer) -> Phrases:
         preparer: its reader should have no phrases yet.
     """
 
+    halves = 0
+
     def readings() -> Iterator[tuple[str, Reading, Reading]]:
+        nonlocal halves
         for row in rows:
+            halves += WITH_HALF.search(row.utterance) is not None
             first = preparer.reader.read(row.utterance, now=preparer.now, locale=preparer.locale)
             right = preparer.right_reading(row) if first.values else None
             if right is not None:
                 yield row.utterance, first, right
 
-    return learn(readings(), preparer.locale.words)
+    return replace(learn(readings(), preparer.locale.words), says_halves=halves > 1)

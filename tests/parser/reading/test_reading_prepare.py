@@ -248,3 +248,18 @@ def test_phrases_survive_json():
     reader = preparer().reader
     assert isinstance(reader, GrammarReader)
     assert from_dict(reader.phrases.as_dict()) == reader.phrases
+
+
+def test_a_half_beside_a_number_stays_words_where_rows_say_it():
+    own = preparer()
+    rows = [row(f"{verb} NUMBER_0 and a half spoons", POST) for verb in ("stir", "add", "take")]
+    phrases = phrases_of(rows, replace(own, reader=GrammarReader()))
+    assert phrases.says_halves
+    assert from_dict(phrases.as_dict()).says_halves
+    sentence = "stir two and a half spoons"
+    readings = GrammarReader(phrases).readings(sentence, now=NOW, most=2)
+    assert [reading.utterance for reading in readings] == [
+        "stir NUMBER_0 spoons", "stir NUMBER_0 and a half spoons",
+    ]  # fmt: skip
+    assert [read.value for reading in readings for read in reading.values.values()] == ["2.5", "2"]
+    assert len(GrammarReader().readings(sentence, now=NOW, most=2)) == 1
