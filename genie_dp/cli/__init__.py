@@ -17,7 +17,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "new": ("genie_dp.cli.new:command", "Write the skeleton of a project, a skill or a grammar."),
     "import": (
         "genie_dp.cli.import_:command",
-        "Make a project of tools that are described elsewhere.",
+        "Make a project of tools or intents that are described elsewhere.",
     ),
     "run": ("genie_dp.cli.project:command", "Make the stages of a project: only what changed."),
     "check": ("genie_dp.cli.check:command", "Find the mistakes in skills and template files."),
