@@ -424,7 +424,7 @@ class _Fields(Frame):
         if token == self.end:
             return (), None
         make, language, place = self.language.automaton.make, self.language, self.by_head[token]
-        value = make(_Value, language, self.fields[place].type, self.earlier)
+        value = _value(language, self.fields[place].type, self.earlier, sentence)
         rest = make(_Fields, language, self.fields, place + 1, self.end, self.earlier)
         return (value, rest), None
 
@@ -434,36 +434,43 @@ class _Value(Frame):
 
     __slots__ = ("earlier", "language", "type")
 
-    def __init__(self, language: _Language, type_: ValueType, earlier: tuple[str, ...]):
+    def __init__(
+        self,
+        language: _Language,
+        type_: ValueType,
+        earlier: tuple[str, ...],
+        quote: frozenset[str] = NOTHING,
+    ):
         self.language, self.type, self.earlier = language, type_, earlier
-        super().__init__(
-            language.fixed(type_) | language.references(earlier, type_), closing=_OPEN_SET
-        )
+        fixed = language.fixed(type_) | language.references(earlier, type_)
+        super().__init__(fixed | quote, closing=_OPEN_SET)
 
     def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
         """Return the placeholders and numbers of the sentence that fit."""
-        return NOTHING if is_closing else copies(self.language, self.type, sentence)
+        return NOTHING if is_closing else copies(self.type, sentence)
 
     def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on inside of a text, a list or an object."""
         return begin_value(self.language, self.type, self.earlier, token, sentence), None
 
 
-def copies(language: _Language, type_: ValueType, sentence: CopySentence) -> frozenset[str]:
-    """Return the words of a sentence that are values of a type by themselves, or begin one."""
+class _ValueOfSentence(_Value):
+    """A value that may be a text of the sentence, if some keeps the limits of its type."""
+
+    __slots__ = ()
+    is_bound = True
+
+
+def copies(type_: ValueType, sentence: CopySentence) -> frozenset[str]:
+    """Return the words of a sentence that are values of a type by themselves."""
     key = ("values", type_)
     found: frozenset[str] | None = sentence.kept.get(key)
     if found is None:
-        found = sentence.kept[key] = frozenset(_find_copies(language, type_, sentence))
+        found = sentence.kept[key] = frozenset(_find_copies(type_, sentence))
     return found
 
 
-def _find_copies(language: _Language, type_: ValueType, sentence: CopySentence) -> Iterator[str]:
-    if any(option.limits.is_of_texts for option in type_.options or (type_,)):
-        one = _option_of(type_, '"', language.known)
-        node = _fitting(language, one, sentence)
-        if one.limits.is_of_texts and (node.following or node.is_end):
-            yield '"'
+def _find_copies(type_: ValueType, sentence: CopySentence) -> Iterator[str]:
     for word in sentence.starts:
         if is_slot(word):
             if type_.sort == "any" or _fits(ast.Slot(word), type_):
@@ -473,6 +480,40 @@ def _find_copies(language: _Language, type_: ValueType, sentence: CopySentence) 
             is_written_so = number is not None and value_tokens(ast.Number(number)) == word
             if number is not None and is_written_so and _fits(ast.Number(number), type_):
                 yield word
+
+
+def _quote(
+    language: _Language, type_: ValueType | None, sentence: CopySentence
+) -> frozenset[str] | None:
+    """Return whether a text may begin, where the sentence tells; None where it does not."""
+    if type_ is None or '"' in language.fixed(type_):
+        return None
+    if not any(option.limits.is_of_texts for option in type_.options or (type_,)):
+        return None
+    node = _fitting(language, _option_of(type_, '"', language.known), sentence)
+    return _QUOTE if node.following or node.is_end else NOTHING
+
+
+def _value(
+    language: _Language, type_: ValueType, earlier: tuple[str, ...], sentence: CopySentence
+) -> Frame:
+    quote = _quote(language, type_, sentence)
+    if quote is None:
+        return language.automaton.make(_Value, language, type_, earlier)
+    return sentence.make(_ValueOfSentence, language, type_, earlier, quote)
+
+
+def _items(
+    language: _Language,
+    type_: ValueType,
+    count: int,
+    earlier: tuple[str, ...],
+    sentence: CopySentence,
+) -> Frame:
+    quote = _quote(language, type_.item, sentence)
+    if quote is None:
+        return language.automaton.make(_Items, language, type_, count, earlier)
+    return sentence.make(_ItemsOfSentence, language, type_, count, earlier, quote)
 
 
 def _fitting(language: _Language, type_: ValueType, sentence: CopySentence) -> TextNode:
@@ -509,13 +550,15 @@ def begin_value(
     make = language.automaton.make
     if token == "[":
         assert one.item is not None
-        return (make(_Items, language, one, 0, earlier),)
+        return (_items(language, one, 0, earlier, sentence),)
     if token == "{":
         return (make(_Fields, language, one.fields, 0, "}", earlier),)
     kind, kinds = _kind_of(one), _kinds_of_names(type_)
     node = language.known.texts.get(kind, _NO_TEXTS)
     if one.limits.is_of_texts:
-        start: Frame = sentence.make(_TextMore, _fitting(language, one, sentence), ())
+        start: Frame = sentence.make(
+            _FittingText, _fitting(language, one, sentence), sentence.starts
+        )
     elif takes_words(one):
         start = sentence.make(_TextStart, node, bool(sentence.starts))
     else:
@@ -553,7 +596,14 @@ class _Items(Frame):
 
     __slots__ = ("count", "earlier", "language", "type")
 
-    def __init__(self, language: _Language, type_: ValueType, count: int, earlier: tuple[str, ...]):
+    def __init__(
+        self,
+        language: _Language,
+        type_: ValueType,
+        count: int,
+        earlier: tuple[str, ...],
+        quote: frozenset[str] = NOTHING,
+    ):
         self.language, self.type, self.count, self.earlier = language, type_, count, earlier
         assert type_.item is not None
         most = language.limits.items if type_.most_items is None else type_.most_items
@@ -561,7 +611,7 @@ class _Items(Frame):
         ending = frozenset(("]",)) if has_enough else NOTHING
         items = NOTHING
         if count < max(most, type_.fewest_items) or not has_enough:
-            items = language.fixed(type_.item) | language.references(earlier, type_.item)
+            items = language.fixed(type_.item) | language.references(earlier, type_.item) | quote
         super().__init__(items | ending, closing=ending or _OPEN_SET)
 
     def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
@@ -569,7 +619,7 @@ class _Items(Frame):
         assert self.type.item is not None
         if is_closing or OPEN not in self.fixed:
             return NOTHING
-        return copies(self.language, self.type.item, sentence)
+        return copies(self.type.item, sentence)
 
     def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on inside of the item, then with the next one."""
@@ -578,8 +628,39 @@ class _Items(Frame):
         item, language = self.type.item, self.language
         assert item is not None
         inside = begin_value(language, item, self.earlier, token, sentence)
-        rest = language.automaton.make(_Items, language, self.type, self.count + 1, self.earlier)
+        rest = _items(language, self.type, self.count + 1, self.earlier, sentence)
         return (*inside, rest), None
+
+
+class _ItemsOfSentence(_Items):
+    """Items that may be texts of the sentence, if some keep the limits of their type."""
+
+    __slots__ = ()
+    is_bound = True
+
+
+class _FittingText(Frame):
+    """The next word of a text that keeps the limits of its type, or the closing quote."""
+
+    __slots__ = ("node",)
+    is_bound = True
+
+    def __init__(self, node: TextNode, said: frozenset[str]):
+        self.node = node
+        known, quote = node.words - said, _QUOTE if node.is_end else NOTHING
+        super().__init__(known | quote, closing=quote or known)
+
+    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
+        """Return the words of the sentence that go on with it."""
+        if is_closing and self.node.is_end:
+            return NOTHING
+        return self.node.words & sentence.starts
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on after the word."""
+        if token == '"':
+            return (), None
+        return (sentence.make(_FittingText, self.node.following[token], sentence.starts),), None
 
 
 class _TextStart(Frame):

@@ -26,6 +26,22 @@ def grammar(library, texts=TEXTS):
     return CallsGrammar(library, texts=texts, limits=CallsLimits(tokens=60, calls=4))
 
 
+@given(tools, st.randoms(use_true_random=False))
+@settings(max_examples=40)
+def test_only_words_of_the_sentence_are_copied_and_others_are_known(given_tools, rng):
+    found = grammar(library_of(given_tools))
+    state, sentence = found.begin(SENTENCE), set(SENTENCE)
+    for step in range(40):
+        state = state.closing() if step == 25 else state
+        allowed = state.allowed
+        assert allowed.copied <= sentence
+        assert allowed.fixed <= found.vocabulary
+        choices = sorted(allowed.fixed | allowed.copied)
+        if not choices:
+            break
+        state = state.then(rng.choice(choices))
+
+
 @given(tools, st.integers(0, 10**6), st.booleans())
 @settings(max_examples=60)
 def test_every_canonical_program_is_accepted_with_its_constants(given_tools, seed, is_said):
