@@ -207,6 +207,8 @@ SCALES: tuple[tuple[tuple[str, ...], Scale], ...] = (
 ANY = Scale(1, 1000, is_wide=True)
 _SPAN = 1000  # of numbers that have a bound on one side only, or none of use
 _TRIES = 20  # for a number within limits
+# How many results a slice takes, "the 3 newest": one of them would be an index.
+_SLICE = Scale(2, 20)
 
 
 def is_named(parameter: str, parts: tuple[str, ...]) -> bool:
@@ -226,6 +228,8 @@ def scale_of(parameter: str) -> Scale:
     >>> scale_of("@com.spotify.set_volume:volume").high, scale_of("").high
     (100, 1000)
     """
+    if parameter == "slice:place":
+        return _SLICE
     for parts, scale in SCALES:
         if is_named(parameter, parts):
             return scale

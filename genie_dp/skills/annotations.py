@@ -16,13 +16,12 @@ PARTS = (
 # What is said of inputs, after the verb phrase or the noun phrase: "in the #", "on shuffle".
 ADVERBS = frozenset(("adverb", "adverb_true", "adverb_false"))
 # Made from those: the output that is the thing itself, a verb denied ("{does/do} not mention #"),
-# and what is said of dates without the date ("modified", "{starts/start}"). Of questions: what
-# follows from comparisons ("largest", "with the most likes", "likes"), and without words the date
-# and the place by which things are newest and nearest.
-DERIVED_PARTS = (
-    "self", "verb_false", "during", "verb_during",
-    "most", "least", "with_most", "with_least", "counted", "dated", "placed",
-)  # fmt: skip
+# and what is said of dates without the date ("modified", "{starts/start}").
+_OF_STATEMENTS = ("self", "verb_false", "during", "verb_during")
+# Made for the grammars that ask for them: what follows from comparisons ("largest", "with the most
+# likes", "likes"), and without words the date and the place by which things are newest and nearest.
+QUESTION_PARTS = ("most", "least", "with_most", "with_least", "counted", "dated", "placed")
+DERIVED_PARTS = (*_OF_STATEMENTS, *QUESTION_PARTS)
 # Parts of speech whose phrase has a place for the value, written "#".
 WITH_VALUE = frozenset(
     ("property", "verb", "passive_verb", "adjective", "more", "less", "after", "before", "adverb")

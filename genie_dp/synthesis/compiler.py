@@ -102,6 +102,17 @@ def parameter_pieces(
             yield Piece(f"{phrase.words} {GAP}", replace(value, gap="#"), phrase_features)
 
 
+def parts_asked(grammar: Grammar) -> frozenset[str]:
+    """Return the parts of speech that templates ask their children for."""
+    return frozenset(
+        part
+        for template in grammar.templates
+        for child in children_of(template.utterance)
+        if (request := child.request("pos")) is not None
+        for part in request.values
+    )
+
+
 def with_plurals(
     phrases: Iterable[vocabulary.ParameterPhrase],
 ) -> Iterator[vocabulary.ParameterPhrase]:
@@ -452,14 +463,18 @@ class GrammarCompiler:
         leaves: dict[str, Sequence[Piece]] = dict.fromkeys(BUILT_IN, ())
         if isinstance(self.library, SkillLibrary):
             from genie_dp.skills import vocabulary
+            from genie_dp.skills.annotations import QUESTION_PARTS
 
             spoken = {
                 s.qualified
                 for s in spoken_functions(self.grammar, self.library)
                 if takes_part((s.qualified,), self.config)
             }
+            unasked = frozenset(QUESTION_PARTS) - parts_asked(self.grammar)
             outputs = with_plurals(
-                p for p in vocabulary.outputs(self.library) if p.function in spoken
+                p
+                for p in vocabulary.outputs(self.library)
+                if p.function in spoken and p.part not in unasked
             )
             inputs = [p for p in vocabulary.inputs(self.library) if p.function in spoken]
             leaves["OUTPUT"] = tuple(parameter_pieces(outputs, self.language, self.library))
