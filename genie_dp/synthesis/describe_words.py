@@ -843,7 +843,8 @@ class OwnWords:
             case "count", []:
                 return f"the number of {words}"
             case "distance", [place]:
-                return f"the distance of {words} from {self.value(place, names)}"
+                here = self.value(first, names)
+                return f"the distance of {here} from {self.value(place, names)}"
             case operator, []:
                 return f"{_OF_A_LIST[operator]} of {words}"
             case operator, [other]:
