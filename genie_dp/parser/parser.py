@@ -569,7 +569,7 @@ class Parser:
                 # Its words are taken for a name: a program that makes no use of that is none of it.
                 if not set(reading.links) <= set(program.program.split()):
                     continue
-                if not self._gives_enough(program.program):
+                if not self._gives_enough(program.program) or _is_in_two(program.program):
                     continue
                 filled: Filled | None = Filled(None, OUT_OF_SCOPE)
                 if program.program != OUT_OF_SCOPE:
@@ -647,6 +647,22 @@ class Parser:
             return None
         problems = language.check(filled.program, library)
         return None if any(p.severity == "error" for p in problems) else filled
+
+
+def _is_in_two(program: str) -> bool:
+    """Tell whether a value that was said once is part of a text and a value by itself, too.
+
+    >>> _is_in_two('timer( minutes= NUMBER_0 say= " lights on in NUMBER_0 " )')
+    True
+    """
+    places: tuple[set[str], set[str]] = (set(), set())
+    is_text = False
+    for token in program.split(" "):
+        if token == '"':
+            is_text = not is_text
+        elif is_slot(token):
+            places[is_text].add(token)
+    return not places[0].isdisjoint(places[1])
 
 
 def _overlaps(links: Sequence[Link], own: Sequence[Sequence[Link]]) -> Iterator[list[bool]]:
