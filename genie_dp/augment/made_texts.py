@@ -16,6 +16,7 @@ _TEXTS = 6_000
 _MOST_WORDS = 6
 _SAID = 0.35  # share of texts that are words of a sentence; the others are made word by word
 _INVENTED = 0.7  # share of the words of these that no language has
+_ARTICLE = 0.25  # share of these that begin with one, which people leave out of no text
 _SHORTEST, _LONGEST = 3, 12  # letters of such a word
 _ORDER = 3  # letters that tell the next one
 
@@ -32,7 +33,7 @@ def made_texts(words: Words) -> ValueList:
     rng = stream(0, "made texts")
     sentences = [s.split() for pattern in words.everyday for s in sentences_of(pattern)]
     known = sorted({word for s in sentences for word in s} | words.verbs | words.function_words)
-    known = [word for word in known if word.isalpha()]
+    known, articles = [word for word in known if word.isalpha()], sorted(words.articles)
     if not known:
         return value_list("made", "", ())
     following = _letters_after(known)
@@ -48,6 +49,8 @@ def made_texts(words: Words) -> ValueList:
             _invented(following, rng) if rng.random() < _INVENTED else rng.choice(known)
             for _ in range(1 + int(rng.random() * 4))
         ]
+        if articles and rng.random() < _ARTICLE:
+            said.insert(0, rng.choice(articles))
         texts.append(" ".join(said))
     return value_list("made", "", texts)
 
