@@ -491,6 +491,8 @@ class _Importer:
         self.said_values: dict[str, dict[str, Json]] = {}
         self.contexts: dict[str, list[str]] = {}
         self.described: dict[tuple[str, str], str] = {}
+        # (intent, slot) that is said as another parameter, too.
+        self.said_otherwise: set[tuple[str, str]] = set()
         self.commands: dict[str, list[_Command]] = {}
         self.notes = sources.notes
         self.domains = sources.domains()
@@ -831,6 +833,8 @@ class _BlockImporter:
             return reference
         text = f"slot `{reference.slot}`, of which it is {factor:g} times the number"
         self.importer.described[self.block.intent, reference.name] = text
+        said = self.block.intent, self.importer.slot_name(reference.slot)
+        self.importer.said_otherwise.add(said)
         place = f"{self.sources.places.get(reference.name, self.block.place)}:{reference.name}"
         self.importer.notes.append(Note(place, f"a parameter of its own: {text}", "changed"))
         return ListReference(reference.name, reference.name)
@@ -1292,7 +1296,14 @@ def _tools(importer: _Importer) -> str:
             values = list(dict.fromkeys(importer.contexts[intent]))
             properties["context"] = {"enum": values, "description": text}
         tool = {"name": intent, "description": described.get("description", "")}
-        required = [name for name in sorted(parameters) if slots.get(name, {}).get("required")]
+        otherwise = {name for tool, name in importer.said_otherwise if tool == intent}
+        for asked in importer.contexts.get(intent, ()):
+            otherwise.update(asked.split("+"))
+        required = [
+            name
+            for name in sorted(parameters)
+            if slots.get(name, {}).get("required") and name not in otherwise
+        ]
         shape = {"type": "object", "properties": properties}
         tools.append({**tool, "parameters": shape | ({"required": required} if required else {})})
     return json.dumps({"tools": tools}, indent=1, ensure_ascii=False) + "\n"

@@ -313,6 +313,37 @@ def test_what_is_not_checked_is_said(tmp_path: Path) -> None:
     }
 
 
+def test_what_is_said_otherwise_is_not_asked_for(tmp_path: Path) -> None:
+    asked = {"required": True}
+    written = {
+        "intents.yaml": {
+            "Dim": {"slots": {"glow": asked, "lamp": asked}},
+            "Sweep": {
+                "slots": {"area": asked},
+                "slot_combinations": {"here": {"slots": [], "context_area": True}},
+            },
+        },
+        "lists/all.yaml": {
+            "lists": {
+                "glow": {"range": {"from": 0, "to": 100}},
+                "dimmer": {"range": {"from": 0, "to": 100, "multiplier": -1}},
+                "lamp": {"values": ["desk", "floor"]},
+            }
+        },
+        "sentences/xx/Dim/any.yaml": {
+            "data": [{"sentences": ["{lamp} up {glow}", "{lamp} down {dimmer:glow}"]}]
+        },
+        "sentences/xx/Sweep/here.yaml": {"data": [{"sentences": ["sweep here"]}]},
+        "sentences/xx/Sweep/there.yaml": {"data": [{"sentences": ["sweep {area}"]}]},
+    }
+    for name, content in written.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(yaml.safe_dump(content), encoding="utf-8")
+    tools = json.loads(import_home_assistant(Source(str(tmp_path), "xx")).files["tools.json"])
+    required = {t["name"]: t["parameters"].get("required", []) for t in tools["tools"]}
+    assert required == {"Dim": ["lamp"], "Sweep": []}
+
+
 def test_hassil_finds_the_same(
     folder: Path, matcher: bridges.TemplateMatcher, capsys: pytest.CaptureFixture[str]
 ) -> None:
