@@ -15,10 +15,11 @@ from genie_dp.locale import DEFAULT, locale_from
 from genie_dp.private_prior import PriorFile, load_prior
 from genie_dp.recipe import Setting, check_names, config_of, frozen_settings
 from genie_dp.records import Example, Spent
+from genie_dp.resources import SHIPPED
 from genie_dp.rows import Rows, format_of, rows_of
 from genie_dp.run.stage import Output, Result
 from genie_dp.templates import inputs as files
-from genie_dp.templates.inputs import SHIPPED, Inputs
+from genie_dp.templates.inputs import Inputs
 from genie_dp.texts import Paths
 
 if TYPE_CHECKING:

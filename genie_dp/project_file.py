@@ -38,10 +38,10 @@ from genie_dp.recipe import (
     schema_of,
     schema_of_kind,
 )
+from genie_dp.resources import SHIPPED
 
 FILE = "genie.yaml"
 VARIABLE = "GENIE_DP_PROJECT"
-SHIPPED = "shipped"
 # What a file says beside its stages: in words, and as a schema.
 _TEXTS = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 _KEYS: Mapping[str, Mapping[str, Any]] = {
@@ -513,4 +513,7 @@ def _paths(value: Any, folder: Path) -> str | list[Path]:
     if value in (None, SHIPPED):
         return SHIPPED
     is_ours = not (folder / SHIPPED).exists()
-    return [Path(one) if one == SHIPPED and is_ours else folder / one for one in texts_of(value)]
+    return [
+        Path(one) if is_ours and Path(one).parts[:1] == (SHIPPED,) else folder / one
+        for one in texts_of(value)
+    ]

@@ -17,3 +17,22 @@ def data_folder(name: str) -> Path:
     if beside.is_dir():
         return beside
     raise FileNotFoundError(f"the package has no {name!r} folder: reinstall genie_dp")
+
+
+SHIPPED = "shipped"
+
+
+def shipped_path(path: Path | str, *folders: str) -> Path | None:
+    """Return what "shipped" or "shipped/.." names of our data; None where it names anything else.
+
+    Something of the user's that is so named comes first.
+
+    Args:
+        path: as it is given.
+        folders: those of our data that "shipped" stands for, from the outside in.
+    """
+    first, *rest = Path(path).parts or ("",)
+    if first != SHIPPED or Path(SHIPPED).exists():
+        return None
+    outer, *inner = folders
+    return data_folder(outer).joinpath(*inner, *rest)

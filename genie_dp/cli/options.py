@@ -16,11 +16,10 @@ from genie_dp.languages import language_names
 from genie_dp.locale import DEFAULT, languages
 from genie_dp.recipe import Setting, settings_of
 from genie_dp.records import DEFAULT_LANGUAGE
-from genie_dp.resources import data_folder
+from genie_dp.resources import shipped_path
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator = Callable[[Any], Any]
-SHIPPED = "shipped"
 
 
 # ------------------------------------------------------------------------------- kinds of values
@@ -43,7 +42,7 @@ POSITIVE = Finite(0, min_open=True)
 
 
 class ShippedPath(click.Path):
-    """A file or folder that is there; "shipped" is a folder of our data, if nothing is so named."""
+    """A file or folder that is there; "shipped" is a folder of our data, "shipped/.." in it."""
 
     def __init__(self, *folders: str) -> None:
         """Take the names of the folders, from the outside in."""
@@ -52,10 +51,8 @@ class ShippedPath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Return the path."""
-        if str(value) == SHIPPED and not Path(SHIPPED).exists():
-            outer, *inner = self.folders
-            return data_folder(outer).joinpath(*inner)
-        return Path(str(super().convert(value, param, ctx)))
+        found = shipped_path(value, *self.folders) or value
+        return Path(str(super().convert(found, param, ctx)))
 
 
 SKILLS = ShippedPath("thingpedia")

@@ -22,10 +22,11 @@ from genie_dp.private.prior.run import PriorResult
 from genie_dp.private.prior.run import run as run_prior
 from genie_dp.recipe import check_names, config_of
 from genie_dp.records import DEFAULT_LANGUAGE, Spent
+from genie_dp.resources import SHIPPED
 from genie_dp.rows import Rows
 from genie_dp.run.manifest import ledger_of
 from genie_dp.run.stage import Output
-from genie_dp.templates.inputs import SHIPPED, Inputs, library_from, shipped_or
+from genie_dp.templates.inputs import Inputs, library_from, shipped_or
 from genie_dp.texts import Paths, paths_of
 
 if TYPE_CHECKING:

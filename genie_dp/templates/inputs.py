@@ -14,13 +14,12 @@ from genie_dp.languages import Language, get_language
 from genie_dp.languages.base import language_of_files
 from genie_dp.languages.library import Library
 from genie_dp.records import DEFAULT_LANGUAGE
-from genie_dp.resources import data_folder
+from genie_dp.resources import data_folder, shipped_path
 from genie_dp.run.cache import Parsed
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.templates.grammar import Grammar
 from genie_dp.texts import Paths, paths_of
 
-SHIPPED = "shipped"
 MAIN = "main.genie"
 REAL = "real_phrases.genie"  # beside it: for skills with templates of a Thingpedia data set
 
@@ -114,14 +113,8 @@ def language_of(given: Library | Paths) -> str:
 
 
 def shipped_or(source: Paths, *shipped: str) -> list[Path]:
-    """Return the paths of a source; "shipped" is our own, unless something here is so named."""
-    outer, *inner = shipped
-    return [
-        data_folder(outer).joinpath(*inner)
-        if str(path) == SHIPPED and not Path(SHIPPED).exists()
-        else Path(path)
-        for path in paths_of(source)
-    ]
+    """Return the paths of a source; "shipped" and "shipped/.." name our own (`resources`)."""
+    return [shipped_path(path, *shipped) or Path(path) for path in paths_of(source)]
 
 
 def load_inputs(

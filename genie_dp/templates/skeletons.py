@@ -7,7 +7,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem
@@ -275,8 +275,9 @@ def new_table_skill(
     target = parent / _checked_name(name, "skill", dots=True)
     made = skill_of_tables(name, read_tables(source, tables), source, values)
     write_files(target, made.files)
-    skeleton = _checked_by(target, f"--skills {target}")
-    return replace(skeleton, notes=tuple(made.notes))
+    options = f"--skills {target} --grammar shipped/answers.genie"
+    shown = f"genie-dp synthesize {options} --subset answers --preview 2"
+    return Skeleton(target, (f"genie-dp check {options}", shown), tuple(made.notes))
 
 
 def new_grammar(name: str, parent: Path = Path("grammars")) -> Skeleton:

@@ -369,7 +369,7 @@ class _Writer:
             if column.type.startswith("Enum") and column.words.split()[-1] in _SORTS:
                 for text in column.texts:
                     said = " ".join(tokenize(text))
-                    if said.isalpha() and english.plural(said) != said:
+                    if said.isalpha() and not said.endswith("ed") and english.plural(said) != said:
                         call = f"{_several(table, '_')}() filter {column.name}"
                         yield (
                             f"NP := ('the' | 'all')? '{english.plural(said)}' "

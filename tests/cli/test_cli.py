@@ -67,6 +67,12 @@ def test_shipped_is_what_comes_with_the_package_unless_a_file_is_so_named(tmp_pa
     monkeypatch.chdir(tmp_path)
     assert SKILLS.convert("shipped", None, None) == data_folder("thingpedia")
     assert (GRAMMAR.convert("shipped", None, None) / "main.genie").is_file()
+    assert GRAMMAR.convert("shipped/answers.genie", None, None).is_file()
+    assert (
+        SKILLS.convert("shipped/com.gmail", None, None) == data_folder("thingpedia") / "com.gmail"
+    )
+    with pytest.raises(click.UsageError):
+        GRAMMAR.convert("shipped/nothing.genie", None, None)
     Path("shipped").mkdir()
     assert SKILLS.convert("shipped", None, None) == Path("shipped")
     with pytest.raises(click.BadParameter, match="does not exist"):
