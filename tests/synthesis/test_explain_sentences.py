@@ -73,8 +73,9 @@ def test_every_file_of_the_grammar_is_used():
             for reading in explainer().explain(utterance).readings:
                 used.update(set(templates_of(reading.trees[0])))
     folder = data_folder("grammars") / "en"
-    # Commands that stand among the noun phrases of real skills are in no shipped one.
-    without = {"main.genie", "categories.genie", "real_phrases.genie"}
+    # Commands that stand among the noun phrases of real skills are in no shipped one, and the
+    # questions of answers.genie are a grammar of their own.
+    without = {"main.genie", "categories.genie", "real_phrases.genie", "answers.genie"}
     files = {file for file in folder.glob("*.genie") if file.name not in without}
     assert len(files) >= 18
     assert {file.name for file in files} - {file.name for file, _ in used} == set()
