@@ -260,7 +260,7 @@ class Checker:
         result.problems += problems
         if not is_whole:
             result.problems = [p for p in result.problems if p.code not in _MISSING]
-        if self.skills:
+        if self.skills and not self.grammar:
             result.problems = [p for p in result.problems if not _is_gap_of_shipped(p)]
         result.looked_at.append(_count_of(len(grammar.templates), "template"))
         self._note(result.sources, warnings=True)
