@@ -396,17 +396,17 @@ class Parser:
         """
         first = readings[0]
         tokens, places = names.apart(first.tokens, self._glued)
-        inside = [replace(first, tokens=tokens)] if places else []
-        owned = [names.owned_apart(reading.tokens) for reading in (*inside, *readings)]
-        most = max(map(len, owned))
+        apart = replace(first, tokens=tokens) if places else None
+        sources = [apart, *readings] if apart is not None else [*readings]
+        owned = [names.owned_apart(reading.tokens) for reading in sources]
+        most, least = max(map(len, owned)), len(owned[sources.index(first)])
         yield from (replace(reading, doubt=reading.doubt + most) for reading in readings)
-        least = len(owned[len(inside)])  # of the first reading
         linked = (
             (reading, links, most - sum(map(any, _overlaps(links, own))))
-            for reading, own in zip((*inside, *readings), owned, strict=True)
-            if reading is first or len(own) > least or reading in inside
+            for reading, own in zip(sources, owned, strict=True)
+            if reading is first or reading is apart or len(own) > least
             for links in self._links(reading.tokens, names)
-            if reading not in inside
+            if reading is not apart
             or any(link.start <= place < link.end for link in links for place in places)
         )
         for reading, links, left_out in islice(linked, _MOST_LINKS):

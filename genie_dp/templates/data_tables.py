@@ -17,18 +17,13 @@ from typing import Any
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.library import Library
+from genie_dp.languages.thingtalk.sql import enum_name
 from genie_dp.languages.units import SHIPPED
 from genie_dp.skills.annotations import text_of
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.skills.words import tokenize
 from genie_dp.templates import english
 from genie_dp.texts import read_text
-
-
-def words_of(text: str) -> frozenset[str]:
-    """Return the words of a text."""
-    return frozenset(text.split())
-
 
 MOST_ROWS = 20_000  # of a table that are looked at
 _MOST_WORDS_OF_ENUM = 12  # different values
@@ -328,7 +323,13 @@ def _last(identifier: str) -> str:
 
 # ---------------------------------------------------------------------------- descriptions
 
-_RESERVED = words_of(
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(text.split())
+
+
+_RESERVED = word_set(
     """true false not now null as in and or of on new edge monitor filter sort count sum avg min max
     it self end_of_day start_of_day currentlocation enum join notify return agg compute any argmin
     argmax class query action out let policy"""
@@ -341,8 +342,7 @@ def identifier_of(name: str) -> str:
     >>> identifier_of("Weight (kg)"), identifier_of("birthDate"), identifier_of("2nd owner")
     ('weight_kg', 'birth_date', 'n2nd_owner')
     """
-    text = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
-    text = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "column"
+    text = enum_name(name) or "column"
     text = text if text[0].isalpha() else f"n{text}"
     return f"{text}_of_it" if text in _RESERVED else text
 
@@ -392,7 +392,7 @@ _UNITS = {
     "kcal": "kcal", "calories": "kcal",
 }  # fmt: skip
 _MONEY = {"usd": "usd", "eur": "eur", "gbp": "gbp", "dollars": "usd", "euros": "eur"}
-_PRICES = words_of("price cost fee salary revenue budget fare rent wage")
+_PRICES = word_set("price cost fee salary revenue budget fare rent wage")
 
 
 def _without_unit(name: str) -> tuple[str, str]:
@@ -419,7 +419,7 @@ _PATTERNS = (
     (re.compile(r"https?://\S+"), "Entity(tt:url)"),
     (re.compile(r"\+?\d[\d\s()/-]{6,}\d"), "Entity(tt:phone_number)"),
 )
-_TRUTH = words_of("true false yes no y n t f 0 1")
+_TRUTH = word_set("true false yes no y n t f 0 1")
 _DECLARED = {
     "BOOLEAN": "Boolean", "BOOL": "Boolean", "DATE": "Date", "DATETIME": "Date",
     "TIMESTAMP": "Date", "TIME": "Time", "NUMBER": "Number", "URL": "Entity(tt:url)",
@@ -483,7 +483,7 @@ def _type_of_texts(column: Column, counts: Mapping[str, int], total: int) -> str
             return type_
     are_few = len(texts) <= _MOST_WORDS_OF_ENUM and total >= 3 * len(texts) > 3
     are_words = all(len(tokenize(text)) <= 3 and not text[0].isdigit() for text in texts)
-    names = {identifier_of(text) for text in texts}
+    names = {enum_name(text) for text in texts} - {""}
     if are_few and are_words and len(names) == len(texts):
         return f"Enum({', '.join(sorted(names))})"
     return "String"

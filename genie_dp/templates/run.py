@@ -38,7 +38,7 @@ _UNUSED = frozenset(("G102", "G109"))
 _UNSAID = frozenset(("K100", "K122", "K123"))
 
 Trial = Callable[[Grammar, Language, Any], list[Problem]]
-"""Returns the templates whose children make no program together (`synthesis.fits.misfits`)."""
+"""Returns the templates whose children make no program together (`synthesis.trials.misfits`)."""
 
 Lists = Callable[[list[Problem], Any], tuple[list[Problem], list[str]]]
 """Returns the problems of parameters that no list serves, and a line for each list that serves
@@ -162,7 +162,8 @@ class Checker:
         files = new._files_of_grammar()
         place = Parsed.from_skills(paths, files, "known", language.name).path
         checker: Checker = load_pickled(place) or new
-        checker.place = place
+        # Who kept it may have named the same files in another way, which decides what is told.
+        checker.skills, checker.grammar, checker.place = skills, grammar, place
         return checker
 
     def keep(self) -> None:

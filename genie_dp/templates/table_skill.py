@@ -4,15 +4,16 @@ Phrases by part of speech are guessed from names of columns and their types: a w
 than #", a birth date "born on #", an author "written by #". Every guess is listed for review.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.languages.thingtalk.sql import enum_name
 from genie_dp.skills.model import last_name
 from genie_dp.skills.words import tokenize
 from genie_dp.templates import english
-from genie_dp.templates.data_tables import Column, DataTable, identifier_of, words_of
+from genie_dp.templates.data_tables import Column, DataTable, identifier_of, word_set
 
 MOST_VALUES = 2_000  # of a list
 _SHORT = 6  # words
@@ -90,13 +91,13 @@ _PASSIVE: Mapping[str, str] = {
     "department": "in the # department", "team": "on the # team", "language": "in #",
     "sender": "from #", "vendor": "sold by #", "seller": "sold by #", "employer": "employed by #",
 }  # fmt: skip
-_DONE = words_of("built sold made bought sent held written taken shown found born seen paid")
-_AFTER_VERBS = words_of("for in at on to with")
-_SAID_OF_ROWS = words_of("know own serve speak use offer include contain like teach sell produce")
+_DONE = word_set("built sold made bought sent held written taken shown found born seen paid")
+_AFTER_VERBS = word_set("for in at on to with")
+_SAID_OF_ROWS = word_set("know own serve speak use offer include contain like teach sell produce")
 # Whose values are nouns: "dogs" are patients of that species.
-_SORTS = words_of("kind type category species breed sort")
+_SORTS = word_set("kind type category species breed sort")
 # Said before the noun: "italian restaurants".
-_BEFORE_NOUN = words_of(
+_BEFORE_NOUN = word_set(
     """kind type category genre cuisine color colour breed species status priority brand style
     material gender nationality diet season level"""
 )
@@ -246,9 +247,12 @@ class _Writer:
     ):
         self.name, self.tables, self.source, self.copied = name, tables, source, copied
         self.notes: list[str] = []
-        self.lists: dict[str, str] = {}
+        self.lists: dict[str, dict[str, None]] = {}
 
     def skill(self) -> TableSkill:
+        for column in (each for table in self.tables for each in table.columns):
+            if column.type.startswith("Enum") and not self._is_copied(column):
+                column.type = "String"  # its values would stand in the type
         queries = [self._query(table) for table in self.tables]
         words = last_name(self.name)
         entities = [f'  entity {t.name} #_[canonical="{_one(t)}"];' for t in self.tables if t.key]
@@ -261,7 +265,7 @@ class _Writer:
             f"{head}\n\n{body}\n}}\n",
             "templates.genie": f"// How people speak of the tables.\n\n"
             f"for @{self.name};\n\n{templates}\n",
-            **{f"values/{name}.tsv": text for name, text in self.lists.items()},
+            **{f"values/{name}.tsv": _list_text(texts) for name, texts in self.lists.items()},
         }
         files["REVIEW.md"] = "\n".join(
             [f"# To be reviewed: {self.source.name}", "", *(f"- {note}" for note in self.notes), ""]
@@ -315,30 +319,35 @@ class _Writer:
 
     def _enum_words(self, column: Column) -> Iterator[str]:
         odd = {
-            identifier_of(text): " ".join(tokenize(text))
+            enum_name(text): " ".join(tokenize(text))
             for text in column.texts
-            if identifier_of(text).replace("_", " ") != " ".join(tokenize(text))
+            if enum_name(text).replace("_", " ") != " ".join(tokenize(text))
         }
         if odd:
             yield f"#_[enum={{{', '.join(f'{n}={_quoted(w)}' for n, w in sorted(odd.items()))}}}]"
 
     def _list(self, table: DataTable, column: Column, name: str) -> str:
         """Write the list of a column's values, if they are to be copied; return its tag."""
-        is_chosen = bool(self.copied & {column.name, "all"})
-        if column.type == "String" and _is_long(column) and not is_chosen:
+        is_text = column.type == "String"
+        if is_text and _is_long(column) and not self.copied & {column.name, "all"}:
             return "tt:long_text"
-        is_chosen |= not self.copied
-        if not is_chosen or "none" in self.copied or not column.texts:
+        if not self._is_copied(column) or not column.texts:
             self.notes.append(f"`{table.source}.{column.source}`: none of its values were copied")
-            return "tt:short_text" if column.type == "String" else name
+            return "tt:short_text" if is_text else name
+        if is_text and any(name == each.name for each in self.tables if each.key):
+            name = f"{table.name}_{name}"  # that list is of things
         texts = dict.fromkeys(" ".join(tokenize(text)) for text in column.texts)
         kept = [text for text in texts if text][:MOST_VALUES]
-        self.lists[name] = "value\tweight\n" + "".join(f"{text}\t1\n" for text in kept)
+        self.lists.setdefault(name, {}).update(dict.fromkeys(kept))
         self.notes.append(
             f"`{table.source}.{column.source}`: {len(kept):,} of its values were copied to "
             f"values/{name}.tsv"
         )
         return f"{self.name}:{name}"
+
+    def _is_copied(self, column: Column) -> bool:
+        """Tell whether values of a column may stand in the skill."""
+        return not self.copied or bool(self.copied & {column.name, "all"})
 
     # --------------------------------------------------------------------------- templates
 
@@ -373,12 +382,16 @@ class _Writer:
                         call = f"{_several(table, '_')}() filter {column.name}"
                         yield (
                             f"NP := ('the' | 'all')? '{english.plural(said)}' "
-                            f"-> {call} == enum({identifier_of(text)});"
+                            f"-> {call} == enum({enum_name(text)});"
                         )
                 self.notes.append(
                     f"`{table.source}.{column.source}`: its values are said as nouns, such as "
                     f"{english.plural(' '.join(tokenize(column.texts[0])))!r}"
                 )
+
+
+def _list_text(texts: Iterable[str]) -> str:
+    return "value\tweight\n" + "".join(f"{text}\t1\n" for text in texts)
 
 
 def _one(table: DataTable) -> str:

@@ -2,17 +2,20 @@
 
 import random
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 from genie_dp.languages import get_language
 from genie_dp.languages.thingtalk.parser import parse
+from genie_dp.resources import data_folder
 from genie_dp.run import cache
 from genie_dp.skills import check
 from genie_dp.skills.load import FolderReader, load_library
 from genie_dp.synthesis import trials
 from genie_dp.synthesis.trials import KnownTrials, misfits
+from genie_dp.templates.inputs import load_inputs
 from genie_dp.templates.run import Checker
 from genie_dp.templates.syntax import FileParser, parse_file
 from genie_dp.texts import read_source
@@ -159,6 +162,21 @@ def test_what_is_kept_for_the_next_process_changes_no_answer(texts, tmp_path, mo
         found.update(problem.code for problem in problems)
     assert known >= 8
     assert len(found) >= 4
+
+
+def test_a_command_that_named_the_files_otherwise_changes_no_answer(texts, tmp_path, monkeypatch):
+    """What the shipped grammar has and these skills have not is only told where it is named."""
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
+    language, skills = get_language("thingtalk"), [tmp_path / "skills"]
+    skill, templates = (tmp_path / "skills/org.lamp" / n for n in ("skill.tt", "templates.genie"))
+    skill.write_text(skill.read_text().replace("boxful", "lampful"))
+    templates.write_text("NP := 'my lamp things' -> @org.lamp.things();\n")
+    shutil.rmtree(tmp_path / "skills/org.box")
+    load_inputs("thingtalk", skills)  # names the file of the shipped grammar
+    fresh = Checker(language, skills).run().problems
+    assert Checker.recall(language, skills).run().problems == fresh
+    named = [data_folder("grammars") / "en"]
+    assert len(Checker.recall(language, skills, named).run().problems) > len(fresh)
 
 
 def test_only_templates_that_changed_are_tried_again(texts, tmp_path, monkeypatch):

@@ -153,9 +153,31 @@ def test_what_is_made_checks_and_says_what_it_copied(harbour, tmp_path):
 
 def test_nothing_is_copied_where_nothing_is_to_be(harbour, tmp_path):
     folder = tmp_path / "skills"
-    new_table_skill("org.example.harbour", harbour, folder, tables=["skippers"], values=["none"])
+    new_table_skill("org.example.harbour", harbour, folder, values=["none"])
     assert not list(folder.rglob("values/*"))
-    assert "nora" not in "".join(texts_in(folder)).lower()
+    written = "".join(texts_in(folder)).lower()
+    said = ("nora", "otter", "yawl", "house_boat", "example.org")
+    assert not [value for value in said if value in written]
+
+
+def test_only_what_is_named_is_copied(harbour, tmp_path):
+    folder = tmp_path / "skills"
+    new_table_skill("org.example.harbour", harbour, folder, values=["kind"])
+    written = "".join(texts_in(folder)).lower()
+    assert "yawl" in written
+    assert "otter" not in written
+
+
+def test_columns_of_one_name_share_their_list(tmp_path):
+    towns = {"shops": ("Rye", "Ely"), "farms": ("Ely", "Bude")}
+    tables = {
+        name: [{"name": f"{name} {town}", "town": town} for town in found]
+        for name, found in towns.items()
+    }
+    (tmp_path / "places.json").write_text(json.dumps(tables))
+    skeleton = new_table_skill("org.example.places", tmp_path / "places.json", tmp_path / "skills")
+    listed = (skeleton.folder / "values" / "town.tsv").read_text()
+    assert listed == "value\tweight\nrye\t1\nely\t1\nbude\t1\n"
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -249,3 +271,14 @@ def test_data_of_other_skills_is_told(harbour, tmp_path):
     with pytest.raises(GenieError) as error:
         open_tables(other, load_library("thingtalk"))
     assert {p.code for p in error.value.problems} == {"N044"}
+
+
+def test_words_of_the_language_may_be_values(tmp_path):
+    rows = [{"name": f"thing {n}", "state": ("new", "Used", "true")[n % 3]} for n in range(12)]
+    (tmp_path / "things.json").write_text(json.dumps(rows))
+    new_table_skill("org.example.things", tmp_path / "things.json", tmp_path / "skills")
+    library = load_library("thingtalk", [tmp_path / "skills"])
+    tables = open_tables(tmp_path / "things.json", library)
+    code = "now => agg count of (@org.example.things.things() filter state == enum(new)) => notify;"
+    language = get_language("thingtalk")
+    assert [*tables.effects(code, language, now=datetime(2026, 11, 20))] == ["count = 4"]

@@ -99,7 +99,10 @@ class Database:
         names = [name for name in select.columns if not name.startswith((_INPUT, ORDER))]
         shown = ", ".join(map(_quoted, names))
         text = f"SELECT {shown} FROM ({select.text}) ORDER BY {_quoted(ORDER)}"
-        rows = self.connection.execute(text, select.values).fetchall()
+        try:
+            rows = self.connection.execute(text, select.values).fetchall()
+        except sqlite3.Error as error:  # locked, or a list that is no JSON
+            raise GenieError(Problem("C007", f"the database does not answer: {error}")) from None
         types = tuple(select.columns[name] for name in names)
         return Found(tuple(names), tuple(map(tuple, rows)), types)
 
