@@ -20,11 +20,11 @@ domain that is inferred is any of the inferred ones, the speaker's area is no sl
 what hassil makes of the same sentences with the templates of some sources (of several meanings the
 right one), and what the parser answers to those that the first of them does not match.
 
+`--beside gazetteer` is the matcher written for Home Assistant in English (`pip install
+gazetteer-matcher`), which is given all that the test says of its home.
+
 `tools` trains parsers on imported sets of functions (bridges_tools.py), `speed` measures how fast
 imports become rows (bridges_speed.py).
-right one), and what the parser answers to those that the first of them does not match. `--beside
-gazetteer` is the matcher written for Home Assistant in English (`pip install gazetteer-matcher`),
-which is given all that the test says of its home.
 
 `people` asks the same of commands that people made up for a home assistant, in no template's words:
 rows of SLURP. What is right follows from their gold by rules (`wanted`): an intent with its slots,

@@ -328,6 +328,8 @@ _ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _DOTTED = re.compile(r"(\d{1,2})[.-](\d{1,2})[.-](\d{4}|\d{2})")
 _DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
 _YEAR = re.compile(r"(?:1[789]|2[01])\d{2}")
+_BEFORE_YEAR = frozenset(("before", "since", "until", "till", "by", "from", "between"))
+_COMPARED = {"later": "after", "newer": "after", "earlier": "before", "older": "before"}
 _UNITS = {"day": 1, "week": 7}
 _PRONOUNS = words_of("i you we they he she it who that which this people one")
 _BEFORE_DAY = frozenset(("on", "by", "until", "till", "before", "after", "since", "from", "for"))
@@ -497,6 +499,7 @@ def _coming_day(s: TextTokens, at: int, numbers: Numbers, today: date) -> Day | 
         or _count_days(s, at, numbers, today)
         or _relative(s, at, today)
         or _holiday(s, at, today)
+        or _bare_year(s, at)
     )
 
 
@@ -765,6 +768,23 @@ def _holiday(s: TextTokens, at: int, today: date) -> Day | None:
         is_told = s.word(at - 1) in (*_BEFORE_DAY, "this", "next") or length > 2
         return Day(next_day(day, month, today), end, soft=not is_told)
     return None
+
+
+def _bare_year(s: TextTokens, at: int) -> Day | None:
+    """Return "2012" behind "before", "since", "between" as a day, for who asks for other readings.
+
+    It is the first one of the year, but the last one where all of the year is over ("after 2012")
+    or still meant ("between 2010 and 2012").
+    """
+    if not _YEAR.fullmatch(s.word(at)):
+        return None
+    year, before = int(s.word(at)), s.word(at - 1)
+    if before == "than":
+        before = _COMPARED.get(s.word(at - 2), "")
+    is_second = before in (*_LINKS, "and") and _YEAR.fullmatch(s.word(at - 2))
+    if is_second and s.word(at - 3) in ("between", "from") or before == "after":
+        return Day(date(year, 12, 31), at + 1, weak=True)
+    return Day(date(year, 1, 1), at + 1, weak=True) if before in _BEFORE_YEAR else None
 
 
 _SECONDS = {"s": 1, "min": 60, "h": 3600}

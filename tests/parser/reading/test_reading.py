@@ -166,6 +166,30 @@ def test_today_may_be_a_word():
     assert {"what is on DATE_0", "what is on today"} <= found
 
 
+@pytest.mark.parametrize(
+    ("sentence", "days"),
+    [
+        ("born before 2012", ("2012-01-01",)),
+        ("born after 2012", ("2012-12-31",)),
+        ("born later than 1999", ("1999-12-31",)),
+        ("files since 2020", ("2020-01-01",)),
+        ("between 2010 and 2012", ("2010-01-01", "2012-12-31")),
+        ("from 2010 to 2012", ("2010-01-01", "2012-12-31")),
+        ("more than 2012", ()),
+        ("room 2012", ()),
+    ],
+)
+def test_a_bare_year_is_a_number_first_and_then_a_day(sentence: str, days: tuple[str, ...]):
+    first, *others = GRAMMAR.readings(sentence, now=NOW)
+    assert {value.type for value in first.values.values()} == {"Number"}
+    dates = max(
+        (tuple(v for v in said(one) if v.startswith("date:")) for one in others),
+        key=len,
+        default=(),
+    )
+    assert dates == tuple(f"date:{day}" for day in days)
+
+
 def test_a_date_with_its_time_as_machines_write_it_is_one_value():
     found = GRAMMAR.read("from 2027-05-06T10:00 to 2027-05-06T11:30:15", now=NOW)
     assert found.utterance == "from DATE_0 to DATE_1"
