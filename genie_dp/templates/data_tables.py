@@ -499,13 +499,18 @@ _KEYS = ("name", "title", "label", "full_name", "headline", "subject")
 
 
 def _find_key(table: DataTable, rows: Rows) -> None:
-    """Mark the column by which people call a row: short texts, hardly any of them twice."""
+    """Mark the column by which people call a row: short texts, hardly any of them twice.
+
+    Of what is called a name by its own column, two rows may have the same: models of cars.
+    """
     texts = [c for c in table.columns if c.type == "String" and not c.is_list]
 
     def names_rows(column: Column) -> bool:
         filled = sum(row.get(column.source) not in (None, "") for row in rows)
-        short = all(len(tokenize(text)) <= _FEW for text in column.texts[:200])
-        return short and (not rows or len(column.texts) >= 0.9 * max(1, filled))
+        some = column.texts[:200]
+        short = sum(len(tokenize(text)) <= _FEW for text in some) >= 0.95 * len(some)
+        least = 0.5 if column.name in (*_KEYS, table.name) else 0.9
+        return short and (not rows or len(column.texts) >= least * max(1, filled))
 
     by_name = [
         c for c in texts if c.name in (*_KEYS, table.name) or c.name.endswith(("_name", "_title"))

@@ -88,9 +88,16 @@ _PASSIVE: Mapping[str, str] = {
     "instructor": "taught by #", "chef": "run by #", "editor": "edited by #",
     "city": "in #", "town": "in #", "country": "in #", "location": "in #", "region": "in #",
     "state": "in #", "place": "in #", "room": "in #", "neighborhood": "in #", "venue": "at #",
-    "department": "in the # department", "team": "on the # team", "language": "in #",
+    "origin": "from #", "department": "in the # department", "team": "on the # team",
+    "language": "in #",
     "sender": "from #", "vendor": "sold by #", "seller": "sold by #", "employer": "employed by #",
 }  # fmt: skip
+# Of a column that is called "year".
+_OF_A_YEAR = {
+    "after": ["from after #", "newer than #"],
+    "before": ["from before #", "older than #"],
+}
+_OF_A_YEAR_AS_NUMBER = {"more": _OF_A_YEAR["after"], "less": _OF_A_YEAR["before"]}
 _DONE = word_set("built sold made bought sent held written taken shown found born seen paid")
 _AFTER_VERBS = word_set("for in at on to with")
 _SAID_OF_ROWS = word_set("know own serve speak use offer include contain like teach sell produce")
@@ -106,7 +113,10 @@ _NOUNS = {
     "dob": "birth date", "url": "link", "desc": "description",
 }  # fmt: skip
 _PARTICIPLES = {"birth": "born", "birthday": "born", "dob": "born", "due": "due", "death": "died",
-                "start": "starting", "end": "ending", "launch": "launched"}  # fmt: skip
+                "start": "starting", "end": "ending", "launch": "launched",
+                "release": "released", "publication": "published", "founding": "founded",
+                "construction": "built", "production": "made", "model": "made",
+                "purchase": "bought", "order": "ordered", "hire": "hired"}  # fmt: skip
 
 
 def phrases_of(column: Column) -> Phrases:
@@ -175,7 +185,10 @@ def _of_truth(words: str) -> Phrases:
 
 def _add_date(phrases: Phrases, words: str) -> None:
     first, _, last = words.rpartition(" ")
-    stem = first if last in ("at", "on", "date", "time", "day") and first else words
+    if words == "year":
+        phrases |= _OF_A_YEAR
+        return
+    stem = first if last in ("at", "on", "date", "time", "day", "year") and first else words
     verb = _PARTICIPLES.get(stem.split()[-1])
     if verb is None and (stem.endswith("ed") or stem in _DONE):
         verb = stem
@@ -202,7 +215,26 @@ def _is_count(column: Column) -> bool:
     return is_said or (column.type == "Number" and english.number_of(column.words) == "pl")
 
 
+def _add_year(phrases: Phrases, words: str) -> None:
+    """Add what is said of a year that is a number: "from 1999", "released before 1999"."""
+    first, _, _ = words.rpartition(" ")
+    verb = _PARTICIPLES.get(first, first if first.endswith("ed") or first in _DONE else "")
+    if not first:
+        phrases |= {"passive_verb": ["from #"], **_OF_A_YEAR_AS_NUMBER}
+    elif verb:
+        phrases["passive_verb"] = [f"{verb} in #"]
+        phrases["more"], phrases["less"] = [f"{verb} after #"], [f"{verb} before #"]
+    else:
+        article = english.article(words)
+        phrases["property"] = [f"{words} #"]
+        phrases["more"] = [f"with {article} {words} after #"]
+        phrases["less"] = [f"with {article} {words} before #"]
+
+
 def _add_amount(phrases: Phrases, words: str, *, is_count: bool) -> None:
+    if words.split()[-1] == "year":
+        _add_year(phrases, words)
+        return
     if is_count:
         kept = [w for w in words.split() if w not in ("count", "num", "number", "of", "n")]
         things = english.plural(" ".join(kept)) if kept else "things"

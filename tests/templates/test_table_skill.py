@@ -13,7 +13,7 @@ from genie_dp.augment.values import without_listed
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.parser.session import open_tables
-from genie_dp.templates.data_tables import read_tables
+from genie_dp.templates.data_tables import Column, read_tables
 from genie_dp.templates.inputs import load_library
 from genie_dp.templates.run import run as check
 from genie_dp.templates.skeletons import new_table_skill
@@ -282,3 +282,33 @@ def test_words_of_the_language_may_be_values(tmp_path):
     code = "now => agg count of (@org.example.things.things() filter state == enum(new)) => notify;"
     language = get_language("thingtalk")
     assert [*tables.effects(code, language, now=datetime(2026, 11, 20))] == ["count = 4"]
+
+
+def test_what_is_called_a_name_names_a_row_although_some_share_it(tmp_path):
+    def kinds(column, names):
+        path = tmp_path / "tractors.json"
+        path.write_text(json.dumps([{column: name, "seats": 1} for name in names]))
+        return next(iter(types(path).values()))
+
+    shared = ["gray fox", "red fox", "gray fox", "mud king", "hill mule the second, long and wide"]
+    assert kinds("name", shared) == "String"  # one of four is a text
+    assert kinds("name", [*shared[:4], "hill mule"]) == "ID"
+    assert kinds("nick_name", [*shared[:4], "hill mule"]) != "ID"
+    assert kinds("name", ["gray fox"] * 3 + ["red fox"] * 3) != "ID"
+
+
+@pytest.mark.parametrize(
+    ("name", "type_", "part", "said"),
+    [
+        ("year", "Date", "after", "newer than #"),
+        ("year", "Number", "passive_verb", "from #"),
+        ("year", "Number", "less", "older than #"),
+        ("release year", "Number", "more", "released after #"),
+        ("release year", "Date", "before", "released before #"),
+        ("built year", "Number", "passive_verb", "built in #"),
+        ("contract year", "Number", "more", "with a contract year after #"),
+        ("origin", "Enum(here, there)", "passive_verb", "from #"),
+    ],
+)
+def test_what_is_said_of_years_and_origins(name, type_, part, said):
+    assert said in phrases_of(Column(name.replace(" ", "_"), name, name, type_))[part]
