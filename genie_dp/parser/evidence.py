@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
+from genie_dp.errors import GenieError
 from genie_dp.languages.base import Language
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.types import is_slot
@@ -272,6 +273,54 @@ class Evidence:
             left_out=len(told - own),
         )
 
+    def free_texts(self, program: str, sentence: Sequence[str], language: Language) -> str:
+        """Return a token form whose texts have no words that alone tell its other parts.
+
+        What tells that an artist is wanted is no part of the artist's name: in "play the artist
+        moon" it is "moon". A text ends before such words, or begins behind them; one that has
+        nothing else stays.
+
+        Args:
+            program: in token form.
+            sentence: as it was read, with placeholders.
+            language: of the program.
+        """
+        if '"' not in program:
+            return program
+        tokens = program.split(" ")
+        try:
+            functions, parts = set(language.functions_in(program)), language.parts_in(tokens)
+        except GenieError:  # without a grammar it may be no program
+            return program
+        for place in _places_of_texts(tokens):
+            text = tokens[place]
+            told = self._told_inside(text, sentence, functions, parts)
+            if told and (kept := text[told[-1] + 1 :] or text[: told[0]]):
+                tokens[place] = kept
+        return " ".join(tokens)
+
+    def _told_inside(
+        self,
+        text: Sequence[str],
+        sentence: Sequence[str],
+        functions: set[str],
+        parts: Iterable[str],
+    ) -> list[int]:
+        """Return the places of words of a text that tell parts which no other words tell."""
+        own = {_hash(part) >> 32 for part in parts}
+        others = [*sentence]
+        for start in range(len(sentence) - len(text), -1, -1):
+            if [*sentence[start : start + len(text)]] == [*text]:
+                others[start : start + len(text)] = [_VALUE]
+                break
+        own -= self._tell(list(_terms(others, (), self.words)), functions)
+        empty = self.words.function_words
+        return [
+            place
+            for place, word in enumerate(text)
+            if _is_telling(word, empty) and own & self._tell([(word,)], functions)
+        ]
+
     def _tell(self, terms: Sequence[tuple[str, ...]], functions: Iterable[str]) -> set[int]:
         """Return the hashes of the parts that terms tell of functions."""
         keys = np.array([_hash(f, *term) >> 32 for f in functions for term in terms], np.uint32)
@@ -441,6 +490,18 @@ def _terms(
     names.append(_END)
     yield from ((name,) for name in names[1:-1])
     yield from zip(names, names[1:], strict=False)
+
+
+def _places_of_texts(program: Sequence[str]) -> Iterator[slice]:
+    """Yield where the words of each text are that is no name of a thing, the last one first.
+
+    >>> list(_places_of_texts('say( text= " hi there " to= " bob " ^^contact )'.split()))
+    [slice(3, 5, None)]
+    """
+    quotes = [i for i, token in enumerate(program) if token == '"']
+    for first, last in reversed(list(zip(quotes[::2], quotes[1::2], strict=False))):
+        if not (program[last + 1 : last + 2] or [""])[0].startswith("^^"):
+            yield slice(first + 1, last)
 
 
 def _is_bare(sentence: Sequence[str], program: Sequence[str], words: Words) -> bool:

@@ -571,17 +571,20 @@ class Parser:
                     continue
                 if not self._gives_enough(program.program) or _is_in_two(program.program):
                     continue
+                written = self._evidence.free_texts(
+                    program.program, reading.tokens, self.target.language
+                )
                 filled: Filled | None = Filled(None, OUT_OF_SCOPE)
-                if program.program != OUT_OF_SCOPE:
-                    filled = self._fill(program.program, reading, names)
+                if written != OUT_OF_SCOPE:
+                    filled = self._fill(written, reading, names)
                 if filled is None and keep:
-                    filled = Filled(None, program.program)
+                    filled = Filled(None, written)
                 if filled is None:
                     continue
                 score = program.log_probability - _DOUBT * reading.doubt
                 earlier = candidates.get(filled.tokens)
                 if earlier is None:
-                    candidates[filled.tokens] = _Candidate(filled, program.program, reading, score)
+                    candidates[filled.tokens] = _Candidate(filled, written, reading, score)
                 else:
                     earlier.score = log_sum(earlier.score, score)
         return self._rank(tuple(candidates.values()))

@@ -261,3 +261,29 @@ def test_listed_values_are_words_that_tell_them_and_texts_are_values():
     assert told[0].weight - told[1].weight > 2
     text = ("note(", "text=", '"', "red", "paint", '"', ")")
     assert list(LANGUAGE.values_in(text)) == ["red", "paint"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "text", "kept"),
+    [
+        ("play the artist moon", "the artist moon", "moon"),
+        ("play the artist moon", "moon", "moon"),
+        ("play moon the artist", "moon the artist", "moon the"),
+        ("play the artist", "the artist", "the"),
+        ("play artist", "artist", "artist"),
+        ("play the artist called the artist moon", "the artist moon", "the artist moon"),
+        ("play the artist moon rock", "the artist moon rock", "moon rock"),
+    ],
+)
+def test_words_that_tell_a_part_are_no_part_of_a_text(sentence, text, kept):
+    rows = [
+        pair(f"{verb} the {kind} {words}", f'play( kind= {kind} title= " {words} " )')
+        for verb in ("play", "start", "put on")
+        for kind in ("artist", "album")
+        for words in ("moon", "gray sea", "the owls", "seven")
+    ]
+    evidence = Evidence.from_rows([rows], LANGUAGE, LOCALE.words)
+    whole, right = (f'play( kind= artist title= " {words} " )' for words in (text, kept))
+    assert evidence.free_texts(whole, sentence.split(), LANGUAGE) == right
+    other = f'play( kind= album title= " {text} " )'  # no word of it tells of an album
+    assert evidence.free_texts(other, sentence.split(), LANGUAGE) == other

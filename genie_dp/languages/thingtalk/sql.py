@@ -137,6 +137,8 @@ def _line(found: Found, row: Sequence[Any]) -> str:
 
     >>> _line(Found(("name", "weight"), (), (ty.STRING, ty.Measure("kg"))), ("Bella", 8.0))
     'name = Bella, weight = 8 kg'
+    >>> _line(Found(("weight",), (), (ty.Measure("kg"),)), (None,))
+    'weight: not known'
     """
     parts = []
     for name, value, type_ in zip(found.names, row, found.types, strict=True):
@@ -147,7 +149,7 @@ def _line(found: Found, row: Sequence[Any]) -> str:
             text = "yes" if _truth(value) else "no"
         unit = f" {type_.unit}" if isinstance(type_, ty.Measure) else ""
         parts.append(f"{name} = {text}{unit}")
-    return ", ".join(parts)
+    return ", ".join(parts) or f"{' and '.join(found.names)}: not known"
 
 
 @dataclass(frozen=True, slots=True)
