@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,7 @@ class _Raw:
     Attributes:
         declared: column -> its declared type in upper case, where the source has one.
         unsaid: columns that only join tables, with the reason.
+        formats: columns with dates in another form than ISO's -> this form.
     """
 
     name: str
@@ -94,6 +96,7 @@ class _Raw:
     columns: list[str]
     declared: dict[str, str] = field(default_factory=dict)
     unsaid: dict[str, str] = field(default_factory=dict)
+    formats: dict[str, str] = field(default_factory=dict)
 
 
 _Reader = Callable[[Path, Sequence[str], int | None], Iterable[_Raw]]
@@ -110,7 +113,7 @@ def read_tables(path: Path, only: Sequence[str] = ()) -> list[DataTable]:
     Raises:
         GenieError: R090 it is none of these, R091 nothing is in it, R092 there is no such table.
     """
-    raw = list(_reader_of(path)(path, only, MOST_ROWS))
+    raw = list(_read(path, only, MOST_ROWS))
     names = [table.name for table in raw]
     for name in only:
         if name not in names:
@@ -131,11 +134,10 @@ def connect(path: Path) -> sqlite3.Connection:
     Raises:
         GenieError: R090, it is no file of `read_tables`.
     """
-    reader = _reader_of(path)
-    if reader is _sqlite_tables:
+    if _reader_of(path) is _sqlite_tables:
         return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
     database = sqlite3.connect(":memory:")
-    for table in reader(path, (), None):
+    for table in _read(path, (), None):
         names = ", ".join(_sql_name(column) for column in table.columns)
         marks = ", ".join("?" * len(table.columns))
         database.execute(f"CREATE TABLE {_sql_name(table.name)} ({names})")
@@ -173,6 +175,50 @@ def _cell(value: Any) -> Any:
     if isinstance(value, bool | int | float | bytes | None):
         return value
     return str(value) or None
+
+
+def _read(path: Path, only: Sequence[str], most: int | None) -> Iterator[_Raw]:
+    """Yield the tables of a file; dates are ISO text, but in SQLite, which is asked as it is."""
+    reader = _reader_of(path)
+    for table in reader(path, only, most):
+        if reader is not _sqlite_tables:
+            for column in table.columns:
+                _write_dates(table, column)
+        yield table
+
+
+_DATE_FORMATS = (
+    "%Y/%m/%d", "%Y.%m.%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y", "%b %d %Y",
+    "%b %d, %Y", "%B %d %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%b %Y", "%B %Y",
+)  # fmt: skip
+_TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+
+
+def _write_dates(table: _Raw, column: str) -> None:
+    """Write the dates of a column as ISO text, if by one format all of it are dates."""
+    values = [row[column] for row in table.rows[:MOST_ROWS] if row.get(column) not in (None, "")]
+    if not values or not all(isinstance(value, str) and len(value) <= 30 for value in values):
+        return
+    texts = set(values)
+    for format_ in (f"{day}{time}" for day in _DATE_FORMATS for time in _TIMES):
+        if all(_date_of(text, format_) for text in texts):
+            break
+    else:
+        return
+    table.formats[column] = format_
+    for row in table.rows:
+        text = row.get(column)
+        moment = _date_of(text, format_) if isinstance(text, str) else None
+        if moment is not None:
+            is_day = "%H" not in format_ and "%I" not in format_
+            row[column] = moment.date().isoformat() if is_day else moment.isoformat()
+
+
+def _date_of(text: str, format_: str) -> datetime | None:
+    try:
+        return datetime.strptime(text.strip(), format_)
+    except ValueError:
+        return None
 
 
 def _reader_of(path: Path) -> _Reader:
@@ -354,9 +400,9 @@ def _described(raw: _Raw) -> DataTable:
     lasts = [column.rsplit(".", 1)[-1] for column in raw.columns]
     for source, last in zip(raw.columns, lasts, strict=True):
         said = last if lasts.count(last) == 1 else source
-        name, unit = _without_unit(identifier_of(said))
+        name, unit = _without_unit(identifier_of(said), map(identifier_of, lasts))
         words = name.removesuffix("_name") if "." in said else name  # "worksFor.name"
-        column = Column(_unique(words, taken), source, words.replace("_", " "))
+        column = Column(_unique(words, taken), source, _words_of(words))
         taken.append(column.name)
         values = [row[source] for row in raw.rows if row.get(source) not in (None, "", [])]
         column.is_list = bool(values) and all(isinstance(value, list) for value in values)
@@ -369,9 +415,33 @@ def _described(raw: _Raw) -> DataTable:
             column.why = "it is empty"
         else:
             _guess_type(column, values, declared, unit)
+            if source in raw.formats:
+                column.why = f"its dates are written as {raw.formats[source]}"
         table.columns.append(column)
     _find_key(table, raw.rows)
     return table
+
+
+# What names of columns have in short.
+_IN_FULL = {
+    "temp": "temperature", "max": "maximum", "min": "minimum", "avg": "average",
+    "pct": "percentage", "amt": "amount", "qty": "quantity", "addr": "address",
+    "dept": "department", "desc": "description", "tel": "phone number", "phone": "phone number",
+    "email": "email address", "dob": "birth date", "url": "link",
+}  # fmt: skip
+_EXTREMES = ("maximum", "minimum", "average", "total")
+
+
+def _words_of(name: str) -> str:
+    """Return the words of a name.
+
+    >>> _words_of("temp_max"), _words_of("birth_date"), _words_of("min")
+    ('maximum temperature', 'birth date', 'minimum')
+    """
+    words = [_IN_FULL.get(word, word) for word in name.split("_")]
+    if words[-1] in _EXTREMES:
+        words = [words[-1], *words[:-1]]
+    return " ".join(words)
 
 
 def _unique(name: str, taken: Iterable[str]) -> str:
@@ -395,13 +465,17 @@ _MONEY = {"usd": "usd", "eur": "eur", "gbp": "gbp", "dollars": "usd", "euros": "
 _PRICES = word_set("price cost fee salary revenue budget fare rent wage")
 
 
-def _without_unit(name: str) -> tuple[str, str]:
+def _without_unit(name: str, others: Iterable[str] = ()) -> tuple[str, str]:
     """Return a name without the unit at its end, and the unit or "money"; "" without one.
 
     >>> _without_unit("weight_kg"), _without_unit("duration_in_minutes"), _without_unit("m")
     (('weight', 'kg'), ('duration', 'min'), ('m', ''))
+    >>> _without_unit("wait_min"), _without_unit("wait_min", ["wait_max"])
+    (('wait', 'min'), ('wait_min', ''))
     """
     rest, _, last = name.rpartition("_")
+    if last == "min" and f"{rest}_max" in others:
+        return name, ""
     rest = rest.removesuffix("_in")
     if not rest or rest in ("number", "num", "count", "n"):
         return name, ""
@@ -417,8 +491,9 @@ _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 _PATTERNS = (
     (re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+"), "Entity(tt:email_address)"),
     (re.compile(r"https?://\S+"), "Entity(tt:url)"),
-    (re.compile(r"\+?\d[\d\s()/-]{6,}\d"), "Entity(tt:phone_number)"),
 )
+_PHONE = re.compile(r"[+(]?\d[\d\s()/.-]{6,}\d")
+_PHONES = word_set("phone tel telephone mobile cell fax")
 _TRUTH = word_set("true false yes no y n t f 0 1")
 _DECLARED = {
     "BOOLEAN": "Boolean", "BOOL": "Boolean", "DATE": "Date", "DATETIME": "Date",
@@ -481,6 +556,9 @@ def _type_of_texts(column: Column, counts: Mapping[str, int], total: int) -> str
     for pattern, type_ in _PATTERNS:
         if all(map(pattern.fullmatch, texts)):
             return type_
+    is_phone = not _PHONES.isdisjoint(column.name.split("_")) or all(t[0] == "+" for t in texts)
+    if is_phone and all(map(_PHONE.fullmatch, texts)):
+        return "Entity(tt:phone_number)"
     are_few = len(texts) <= _MOST_WORDS_OF_ENUM and total >= 3 * len(texts) > 3
     are_words = all(len(tokenize(text)) <= 3 and not text[0].isdigit() for text in texts)
     names = {enum_name(text) for text in texts} - {""}
@@ -495,6 +573,9 @@ def _text(value: Any) -> str:
     return " ".join(str(value).split())
 
 
+_PARTS_OF_NAMES = word_set(
+    "first_name last_name middle_name given_name family_name surname forename"
+)
 _KEYS = ("name", "title", "label", "full_name", "headline", "subject")
 
 
@@ -512,6 +593,8 @@ def _find_key(table: DataTable, rows: Rows) -> None:
         least = 0.5 if column.name in (*_KEYS, table.name) else 0.9
         return short and (not rows or len(column.texts) >= least * max(1, filled))
 
+    if sum(c.name in _PARTS_OF_NAMES for c in texts) > 1:
+        texts = [c for c in texts if c.name not in _PARTS_OF_NAMES]
     by_name = [
         c for c in texts if c.name in (*_KEYS, table.name) or c.name.endswith(("_name", "_title"))
     ]

@@ -92,7 +92,8 @@ _PASSIVE: Mapping[str, str] = {
     "language": "in #",
     "sender": "from #", "vendor": "sold by #", "seller": "sold by #", "employer": "employed by #",
 }  # fmt: skip
-# Of a column that is called "year".
+# Of columns that are called "date" and "year".
+_OF_A_DATE = {"passive_verb": ["from #"], "after": ["after #", "since #"], "before": ["before #"]}
 _OF_A_YEAR = {
     "after": ["from after #", "newer than #"],
     "before": ["from before #", "older than #"],
@@ -108,10 +109,6 @@ _BEFORE_NOUN = word_set(
     """kind type category genre cuisine color colour breed species status priority brand style
     material gender nationality diet season level"""
 )
-_NOUNS = {
-    "phone": "phone number", "tel": "phone number", "email": "email address", "qty": "quantity",
-    "dob": "birth date", "url": "link", "desc": "description",
-}  # fmt: skip
 _PARTICIPLES = {"birth": "born", "birthday": "born", "dob": "born", "due": "due", "death": "died",
                 "start": "starting", "end": "ending", "launch": "launched",
                 "release": "released", "publication": "published", "founding": "founded",
@@ -136,7 +133,6 @@ def phrases_of(column: Column) -> Phrases:
     if column.is_list:
         one = english.singular(words)
         return {"base": [one], "plural": [english.plural(one)], "property": [f"{one} #"]}
-    words = _NOUNS.get(words, words)
     phrases: Phrases = {"base": [words], "plural": [english.plural(words)]}
     if column.type == "ID":
         phrases = {"base": [words.split()[-1]], "plural": [english.plural(words.split()[-1])]}
@@ -185,8 +181,8 @@ def _of_truth(words: str) -> Phrases:
 
 def _add_date(phrases: Phrases, words: str) -> None:
     first, _, last = words.rpartition(" ")
-    if words == "year":
-        phrases |= _OF_A_YEAR
+    if words in ("year", "date"):
+        phrases |= _OF_A_YEAR if words == "year" else _OF_A_DATE
         return
     stem = first if last in ("at", "on", "date", "time", "day", "year") and first else words
     verb = _PARTICIPLES.get(stem.split()[-1])
@@ -243,15 +239,16 @@ def _add_amount(phrases: Phrases, words: str, *, is_count: bool) -> None:
         phrases["more"] = [f"with more than # {things}"]
         phrases["less"] = [f"with fewer than # {things}"]
         return
+    is_mass = english.plural(words) == words
+    one = words if is_mass else f"{english.article(words)} {words}"
     compared = _COMPARED.get(words.split()[-1])
     if compared is not None and len(words.split()) == 1:
         phrases["more"], phrases["less"] = [compared[0]], [compared[1]]
         phrases["verb"] = [compared[2]] if compared[2] else []
     else:
-        article = english.article(words)
-        phrases["more"] = [f"with {article} {words} over #", f"with {article} {words} above #"]
-        phrases["less"] = [f"with {article} {words} under #", f"with {article} {words} below #"]
-    phrases["property"] = [f"{english.article(words)} {words} of #"]
+        phrases["more"] = [f"with {one} over #", f"with {one} above #"]
+        phrases["less"] = [f"with {one} under #", f"with {one} below #"]
+    phrases["property"] = [f"{one} of #"]
 
 
 def _add_text(phrases: Phrases, column: Column) -> None:

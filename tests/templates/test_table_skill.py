@@ -13,7 +13,7 @@ from genie_dp.augment.values import without_listed
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.parser.session import open_tables
-from genie_dp.templates.data_tables import Column, read_tables
+from genie_dp.templates.data_tables import Column, connect, read_tables
 from genie_dp.templates.inputs import load_library
 from genie_dp.templates.run import run as check
 from genie_dp.templates.skeletons import new_table_skill
@@ -312,3 +312,54 @@ def test_what_is_called_a_name_names_a_row_although_some_share_it(tmp_path):
 )
 def test_what_is_said_of_years_and_origins(name, type_, part, said):
     assert said in phrases_of(Column(name.replace(" ", "_"), name, name, type_))[part]
+
+
+def test_dates_of_other_forms_are_dates_in_the_skill_and_in_its_answers(tmp_path):
+    path = tmp_path / "swims.csv"
+    days = ("Jan 3 2021", "Feb 14 2021", "Mar 1 2022")
+    lines = [f"{day},{40 + n},{n},9 {n}" for n, day in enumerate(days)]
+    path.write_text("\n".join(["date,temp_max,temp_min,code", *lines]))
+    [table] = read_tables(path)
+    assert [(c.name, c.type, c.words) for c in table.columns[:3]] == [
+        ("date", "Date", "date"),
+        ("temp_max", "Number", "maximum temperature"),
+        ("temp_min", "Number", "minimum temperature"),
+    ]
+    assert table.columns[0].why == "its dates are written as %b %d %Y"
+    with closing(connect(path)) as database:
+        found = database.execute("SELECT date FROM swims ORDER BY 1").fetchall()
+    assert found == [("2021-01-03",), ("2021-02-14",), ("2022-03-01",)]
+
+
+@pytest.mark.parametrize(
+    ("texts", "type_"),
+    [
+        (["2021/01/31", "2021/02/01"], "Date"),
+        (["1/31/2021", "2/1/2021"], "Date"),
+        (["31/1/2021", "1/2/2021"], "Date"),
+        (["2021/01/31 10:30:00"], "Date"),
+        (["2021/01/31", "soon"], "String"),
+        (["2021/13/31"], "String"),
+        (["555 01 23 45"], "String"),
+    ],
+)
+def test_texts_that_are_dates(tmp_path, texts, type_):
+    path = tmp_path / "visits.json"
+    path.write_text(json.dumps([{"day": text} for text in texts]))
+    assert types(path) == {"visit.day": type_}
+
+
+def test_a_phone_number_is_called_one_or_begins_with_its_country(tmp_path):
+    path = tmp_path / "calls.json"
+    rows = [{"phone": f"555 01 23 {n}", "line": f"+44 20 7946 0{n}"} for n in range(10, 14)]
+    path.write_text(json.dumps(rows))
+    assert set(types(path).values()) == {"Entity(tt:phone_number)"}
+
+
+def test_a_first_name_beside_a_last_name_names_no_row(tmp_path):
+    path = tmp_path / "divers.json"
+    people = (("Ada", "Quay"), ("Bo", "Sund"), ("Cy", "Holm"))
+    path.write_text(json.dumps([{"first_name": a, "last_name": b} for a, b in people]))
+    assert "ID" not in types(path).values()
+    path.write_text(json.dumps([{"first_name": a, "fins": 2} for a, b in people]))
+    assert types(path)["diver.first_name"] == "ID"
