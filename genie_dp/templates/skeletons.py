@@ -276,7 +276,7 @@ def new_table_skill(
     made = skill_of_tables(name, read_tables(source, tables), source, values)
     write_files(target, made.files)
     options = f"--skills {target} --grammar shipped/answers.genie"
-    shown = f"genie-dp synthesize {options} --subset answers --preview 2"
+    shown = f"genie-dp synthesize {options} --subset tables --preview 2"
     return Skeleton(target, (f"genie-dp check {options}", shown), tuple(made.notes))
 
 
