@@ -511,7 +511,7 @@ def _with_whole_letters(sequence: Sequence_) -> list[Atom]:
             atoms.append(atom)
     for place, (atom, after) in enumerate(itertools.pairwise(atoms)):
         if isinstance(atom, Letters) and isinstance(after, ListReference):
-            is_open = _edge_of(atom.text[-1]) == "letter" and not atom.text.endswith("~")
+            is_open = _edge_of(atom.text[-1]) == "letter" and atom.text[-1] not in "~-"
             atoms[place] = Letters(f"{atom.text}~") if is_open else atom
     return atoms
 
@@ -527,6 +527,8 @@ def _orders(permutation: Permutation) -> list[Sequence_]:
 
 def _words(text: str) -> str:
     """Return letters as words, those of scripts without spaces apart."""
+    if set(text) == {"-"}:
+        return ""  # between two words it says nothing
     bare = text.removesuffix("~")
     is_closed = bare[:1] in _PUNCTUATION or (bare[-1:] in _PUNCTUATION and bare[-1:] != "")
     if bare and is_closed and not _DOTTED.fullmatch(bare):
