@@ -77,11 +77,14 @@ def command(
     from genie_dp.locale import DEFAULT
     from genie_dp.private.gaps.run import run
     from genie_dp.private.ledger.book import Ledger
-    from genie_dp.private.ledger.guard import ledger_to_spend, refuse_learned
+    from genie_dp.private.ledger.guard import ledger_to_spend, refuse_learned, refuse_private
     from genie_dp.run.stage import Output
 
     config = GapConfig(epsilon=epsilon, **settings)
     book = Ledger.open(ledger_to_spend(private, ledger))
+    named = [*skills, *grammar, *([names] if names else [])]
+    # Before they are read: a mistake in a file is told with its line.
+    refuse_private(named, private, code="F021")
     refuse_learned(parser, private, code="F021")
     inputs = load_inputs(language, skills, grammar, skip_broken=skip_broken)
     listener = open_listener(
@@ -90,7 +93,7 @@ def command(
     result = run(
         config, private, book, listener,
         Output(str(report), resume=resume, overwrite=overwrite),
-        language=language, public=[*skills, *inputs.grammar_files, *([names] if names else [])],
+        language=language, public=[*named, *inputs.grammar_files],
     )  # fmt: skip
     *lines, written = result.lines()
     for line in lines:

@@ -30,10 +30,10 @@ class GapConfig:
         2, "Words that no template says, of a unit, at most.", least=1, metavar="N"
     )
     pairs: int = setting(
-        4, "Pairs of words that no template says, of a unit, at most.", least=1, metavar="N"
+        3, "Pairs of words that no template says, of a unit, at most.", least=1, metavar="N"
     )
     sentences: int = setting(
-        2, "Sentences that a unit counts for, at most: those it says most.", least=1, metavar="N"
+        1, "Sentences that a unit counts for, at most: those it says most.", least=1, metavar="N"
     )
     threshold_delta: float | None = setting(
         None,

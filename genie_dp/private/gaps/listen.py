@@ -1,6 +1,6 @@
 """What a gap report asks of a later stage, which callers pass in: parsers and templates."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
@@ -41,6 +41,10 @@ class Listener(Protocol):
     @property
     def said(self) -> SaidByTemplates:
         """Return what is public about words."""
+
+    @property
+    def unsaid(self) -> Collection[str]:
+        """Return the functions of the library that no template says."""
 
     @property
     def facts(self) -> Mapping[str, Any]:

@@ -18,14 +18,14 @@ from genie_dp.run.page import page_environment
 SCHEMA = "genie-dp gaps 1"
 GAPS = "gaps.json"
 PROMISED = (
-    "Whatever this page shows would have come out almost as likely if any one {unit}'s rows had "
-    "not been there, or had been added: the odds that anybody can work out of it, whatever else "
-    "they know, change by a factor of e^epsilon at most, but with a chance of delta.",
-    "Each {unit} counts for a few words, pairs of words and sentences at most, however many it "
-    "said: one who says the same a million times counts once.",
-    "Nothing is shown that fewer than {least} {unit}s said. What is shown was said by {shown} or "
-    "more, as far as noise can tell.",
-    "The ledger had this spend before a row was counted, and refuses what is past the budget.",
+    "Whoever sees this page, and gaps.json and the templates beside it, and knows whatever else, "
+    "learns next to nothing of whether any one {unit}'s rows were read: the odds of it are "
+    "multiplied by e^epsilon at most; the chance that this fails is delta at most.",
+    "Each {unit} adds 1 to a few counts at most (words: {words}, pairs of words: {pairs}, "
+    "sentences: {sentences}), however many it said: who says the same a million times counts once.",
+    "Nothing is shown that fewer than {least} {unit}s said, whatever the noise was; and what is "
+    "shown was counted, with noise, for at least {shown}.",
+    "The ledger had this spend before anything was counted. It refuses what is past the budget.",
 )
 
 
@@ -175,9 +175,11 @@ class GapReport:
     @property
     def promised(self) -> tuple[str, ...]:
         """Return what the guarantee says, in plain words."""
-        shown = self.release["levels"]["words"]["shown_from"]
-        of = {"unit": self.spent.unit, "least": self.release["least"], "shown": f"{shown:,}"}
-        return tuple(line.format(**of) for line in PROMISED)
+        levels = self.release["levels"]
+        shown = min(levels[level]["shown_from"] for level in LEVELS)
+        of = {level: levels[level]["most_of_a_unit"] for level in LEVELS}
+        words = {"unit": self.spent.unit, "least": self.release["least"], "shown": f"{shown:,}"}
+        return tuple(line.format(**words, **of) for line in PROMISED)
 
     def lines(self, *, most: int) -> Iterator[str]:
         """Yield what to tell a person; so many of each sort."""
@@ -187,26 +189,27 @@ class GapReport:
             f"({spent.accountant}) for each {unit}, {spent.relation}"
         )
         yield (
-            f"about {self.units.units:,} {unit}s; {self.lacking.units:,} said what "
-            f"{self.facts['heard']['by']} did not understand"
-            f" ({self.lacking.low:,} to {self.lacking.high:,})"
+            f"about {self.units.units:,} {unit}s; of {self.lacking.units:,} something was not "
+            f"understood by {self.facts['heard']['by']} "
+            f"({self.lacking.low:,} to {self.lacking.high:,})"
         )
         levels = self.release["levels"]
         shown = ", ".join(f"{name} from {levels[name]['shown_from']:,} on" for name in LEVELS)
         yield f"shown are {shown}; nothing that fewer than {self.release['least']:,} {unit}s said"
         sorts = (
+            ("functions that they seem to want", [one for one in self.functions if one.is_seen]),
+            ("why they were not understood", [one for one in self.reasons if one.is_seen]),
             ("sentences", self.of("sentences")),
             ("other pairs of words", self.other_pairs),
             ("words that no template says", self.of("words")),
-            ("functions that are nearest", [one for one in self.functions if one.is_seen]),
-            ("why", [one for one in self.reasons if one.is_seen]),
         )
         for name, found in sorts:
             if found:
                 yield f"\n{name}, {unit}s:"
             for one in found[:most]:
                 text = one.text if isinstance(one, Gap) else one.name
-                yield f"  {one.units:>7,}  {text}  ({one.low:,} to {one.high:,})"
+                unsaid = ": no template says it" if text in self.facts["unsaid"] else ""
+                yield f"  {one.units:>7,}  {text}{unsaid}  ({one.low:,} to {one.high:,})"
             if len(found) > most:
                 yield f"  and {len(found) - most:,} more"
         yield ""

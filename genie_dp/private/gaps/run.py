@@ -111,6 +111,9 @@ def run(
         return source.units.each(lambda rows: tuple(listener.hear(row.utterance for row in rows)))
 
     refuse_output(folder, output.work, FOLDER, resume=output.resume, overwrite=output.overwrite)
+    if not output.work.exists():
+        # Told before sentences are listened to, which takes long; one that goes on may have paid.
+        ledger.check_fits(plan.mechanisms)
     with begin_work(output.work, settings, resume=output.resume) as work:
         released, total, name = released_once(output.work, plan, units, Payer(ledger, PURPOSE))
         work.keep()
@@ -128,6 +131,7 @@ def run(
                 "budget": ledger.budget.as_dict(),
                 "ledger": _place_in(Ledger.open(ledger.path), name),
                 "heard": dict(listener.facts),
+                "unsaid": sorted(listener.unsaid),
             },
         )
         _write_folder(output.work / "made", report)

@@ -4,7 +4,7 @@ Four noisy releases, one after the other. The first is a histogram over public b
 others shows what was met in private rows, if enough units have it: words that no template says;
 pairs of words, each of which templates say or was shown before; sentences, cut where their pairs
 were not shown. What a unit adds depends on the unit, on what is public, and on what was shown
-before, and on nothing else.
+before, and on nothing else; of things that it says equally often, chance decides which count.
 
 A thresholded release is (epsilon, delta)-DP by its noise and the chance that something of one unit
 alone is shown (Korolova et al., WWW 2009; Wilkins et al., 2024, for Gaussian noise). That phrases
@@ -15,7 +15,6 @@ The floor under the threshold is pre-thresholding (google/differential-privacy, 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from itertools import pairwise
 from math import sqrt
 from random import Random
@@ -88,8 +87,8 @@ class GapLimits:
     """How much of each level a unit adds 1 to, at most."""
 
     words: int = 2
-    pairs: int = 4
-    sentences: int = 2
+    pairs: int = 3
+    sentences: int = 1
 
     def of(self, level: str) -> int:
         """Return how many bins of a level a unit moves."""
@@ -184,29 +183,30 @@ def number_values(tokens: Sequence[str]) -> Tokens:
 # --------------------------------------------------------------------------------- what a unit adds
 
 
-def totals_of(unit: Unit, said: SaidByTemplates) -> Iterator[tuple[str, str]]:
+def totals_of(unit: Unit, said: SaidByTemplates, rng: Random) -> Iterator[tuple[str, str]]:
     """Yield the public bins that a unit adds 1 to: four at most."""
     yield "units", ""
     lacking = [heard for heard in unit if heard.reason]
     if lacking:
         yield "lacking", ""
-        yield from (("reasons", one) for one in _most_said((h.reason for h in lacking), 1))
+        yield from (("reasons", one) for one in _most_said((h.reason for h in lacking), 1, rng))
     functions = (heard.function for heard in lacking if heard.function in said.functions)
-    yield from (("functions", one) for one in _most_said(functions, 1))
+    yield from (("functions", one) for one in _most_said(functions, 1, rng))
 
 
-def words_of(unit: Unit, said: SaidByTemplates, limit: int) -> list[str]:
+def words_of(unit: Unit, said: SaidByTemplates, limit: int, rng: Random) -> list[str]:
     """Return the words of a unit that no template says, at most so many.
 
     >>> said = SaidByTemplates(frozenset(["the"]), frozenset(), (), {})
-    >>> words_of([Heard(("mow", "the", "lawn"))] * 2, said, 1)
+    >>> words_of([Heard(("mow", "the", "lawn")), Heard(("mow", "it"))], said, 1, Random(0))
     ['mow']
     """
-    return _most_said((word for h in unit for word in h.tokens if not said.has(word)), limit)
+    new = (word for heard in unit for word in heard.tokens if not said.has(word))
+    return _most_said(new, limit, rng)
 
 
 def pairs_of(
-    unit: Unit, said: SaidByTemplates, shown: Mapping[str, int], limit: int
+    unit: Unit, said: SaidByTemplates, words: Mapping[str, int], limit: int, rng: Random
 ) -> list[tuple[str, str]]:
     """Return the pairs of a unit that no template says, of words that are public or were shown.
 
@@ -214,17 +214,18 @@ def pairs_of(
     tell most.
 
     >>> said = SaidByTemplates(frozenset(["the", "on"]), frozenset([("on", "the")]), (), {})
-    >>> pairs_of([Heard(("on", "the", "lawn", "on"))], said, {"lawn": 90}, 9)
-    [('the', 'lawn'), ('lawn', 'on')]
+    >>> sorted(pairs_of([Heard(("on", "the", "lawn", "on"))], said, {"lawn": 90}, 9, Random(0)))
+    [('lawn', 'on'), ('the', 'lawn')]
     """
     pairs: dict[tuple[str, str], None] = {}
-    for tokens in _most_said((heard.tokens for heard in unit), len(unit)):
+    for tokens in _most_said((heard.tokens for heard in unit), len(unit), rng):
         of_sentence = [
             pair
             for pair in pairwise(tokens)
-            if pair not in said.pairs and all(said.has(t) or t in shown for t in pair)
+            if pair not in said.pairs and all(said.has(t) or t in words for t in pair)
         ]
-        of_sentence.sort(key=lambda pair: shown.keys().isdisjoint(pair))
+        rng.shuffle(of_sentence)
+        of_sentence.sort(key=lambda pair: words.keys().isdisjoint(pair))
         pairs.update(dict.fromkeys(of_sentence))
     return list(pairs)[:limit]
 
@@ -235,16 +236,17 @@ def sentences_of(
     words: Mapping[str, int],
     pairs: Mapping[str, int],
     limit: int,
+    rng: Random,
 ) -> list[Tokens]:
     """Return the sentences of a unit, at most so many, cut where too few people say their pairs.
 
     >>> said = SaidByTemplates(frozenset(["on", "the"]), frozenset([("on", "the")]), (), {})
     >>> unit = [Heard(("bob", "on", "the", "lawn", "now")), Heard(("on", "the", "mat"))]
-    >>> sentences_of(unit, said, {"lawn": 90}, {"the lawn": 90}, 9)
+    >>> sentences_of(unit, said, {"lawn": 90}, {"the lawn": 90}, 9, Random(0))
     [('..', 'on', 'the', 'lawn', '..')]
     """
     cut = (cut_sentence(heard.tokens, said, words, pairs) for heard in unit)
-    return _most_said((tokens for tokens in cut if tokens), limit)
+    return _most_said((tokens for tokens in cut if tokens), limit, rng)
 
 
 def cut_sentence(
@@ -269,9 +271,16 @@ def cut_sentence(
     return tuple(kept) if any(is_new) or (tokens and all(holds)) else ()
 
 
-def _most_said(items: Iterable[Item], limit: int) -> list[Item]:
-    """Return the most frequent of a unit's items; of equally frequent ones, those met first."""
-    return [item for item, _ in Counter(items).most_common(limit)]
+def _most_said(items: Iterable[Item], limit: int, rng: Random) -> list[Item]:
+    """Return the most frequent of a unit's items; of equally frequent ones any.
+
+    Were it the first ones, nobody who says two new words would ever count for the second.
+    """
+    counts = list(Counter(items).items())
+    if len(counts) > 1:
+        rng.shuffle(counts)
+        counts.sort(key=lambda pair: -pair[1])
+    return [item for item, _ in counts[:limit]]
 
 
 # ---------------------------------------------------------------------------------------- releases
@@ -287,8 +296,8 @@ def release_gaps(units: Sequence[Unit], plan: GapPlan, noise: Callable[[str], Ra
     """
     said, limits = plan.said, plan.limits
     known = [unit if plan.reads_all else [h for h in unit if h.reason] for unit in units]
-    totals = Counter(name for unit in units for name in totals_of(unit, said))
     rng, wide = noise("totals"), plan.noise("totals")
+    totals = Counter(name for unit in units for name in totals_of(unit, said, rng))
 
     def noisy(sort: str, names: Iterable[str]) -> dict[str, int]:
         return {name: round(totals[sort, name] + wide.draw(rng)) for name in names}
@@ -300,17 +309,16 @@ def release_gaps(units: Sequence[Unit], plan: GapPlan, noise: Callable[[str], Ra
         noisy("functions", said.functions),
     )
 
-    def shown(level: str, of_unit: Callable[[Unit], Sequence[Any]]) -> dict[str, int]:
-        counts = Counter(item for unit in known for item in of_unit(unit))
+    def shown(level: str, of_unit: Callable[..., Sequence[Any]], **before: Any) -> dict[str, int]:
+        rng, limit = noise(level), limits.of(level)
+        of_units = (of_unit(unit, said, **before, limit=limit, rng=rng) for unit in known)
+        counts = Counter(item for items in of_units for item in items)
         exact = {" ".join(item) if level != "words" else item: n for item, n in counts.items()}
-        return select_shown(exact, plan, level, noise(level))
+        return select_shown(exact, plan, level, rng)
 
-    words = shown("words", partial(words_of, said=said, limit=limits.words))
-    pairs = shown("pairs", partial(pairs_of, said=said, shown=words, limit=limits.pairs))
-    sentences = shown(
-        "sentences",
-        partial(sentences_of, said=said, words=words, pairs=pairs, limit=limits.sentences),
-    )
+    words = shown("words", words_of)
+    pairs = shown("pairs", pairs_of, words=words)
+    sentences = shown("sentences", sentences_of, words=words, pairs=pairs)
     return NoisyGaps(*public, words, pairs, sentences)
 
 
