@@ -6,7 +6,7 @@ values are taken out as coverage does; what was shown is judged by coverage agai
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from string import ascii_uppercase
@@ -44,7 +44,6 @@ REASONS: Mapping[str, str] = {
     EMPTY: REFUSALS[EMPTY],
 }
 _DRAWN = 50_000  # sentences of the templates, in which pairs of words are looked for
-_MOST_REMEMBERED = 200_000  # sentences: people say the same again
 _MOST_PARTS = _MOST_NEAREST = 3
 _END_MARKS = frozenset((".", "?", "!"))
 
@@ -70,7 +69,6 @@ class GapListener:
     facts: Mapping[str, Any]
     parser: Parser | None = None
     names: Mapping[str, Sequence[str]] | None = None
-    _heard: dict[str, Heard] = field(default_factory=dict, repr=False)
 
     @classmethod
     def from_inputs(
@@ -113,7 +111,7 @@ class GapListener:
             tuple(sorted(library.names())),
             {**REASONS} if parser is None else {**REFUSALS},
         )
-        by = "the templates" if parser is None else f"the parser {parser.folder}"
+        by = "the templates" if parser is None else f"the parser {Path(parser.folder or '').name}"
         return cls(
             inputs, config, reader, words, unsaid, said,
             {"by": by, **(facts or {})}, parser, names,
@@ -123,13 +121,7 @@ class GapListener:
 
     def hear(self, utterances: Iterable[str]) -> Iterator[Heard]:
         """Yield what becomes of sentences; nothing of a long one but that it is too long."""
-        for utterance in utterances:
-            heard = self._heard.get(utterance)
-            if heard is None:
-                heard = self._hear(utterance)
-                if len(self._heard) < _MOST_REMEMBERED:
-                    self._heard[utterance] = heard
-            yield heard
+        return map(self._hear, utterances)
 
     def _hear(self, utterance: str) -> Heard:
         if len(utterance) > MOST_CHARACTERS:

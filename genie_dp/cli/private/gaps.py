@@ -9,6 +9,7 @@ import click
 from genie_dp.cli.options import (
     POSITIVE,
     grammar_option,
+    jobs_option,
     library_options,
     locale_option,
     paid_resume_options,
@@ -43,6 +44,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--names", type=_FILE, metavar="FILE",
     help="Names that no list has, in YAML: kind of entity and a list of names. Nothing private.",
 )  # fmt: skip
+@jobs_option
 @paid_resume_options
 def command(
     *,
@@ -58,6 +60,7 @@ def command(
     settings: Mapping[str, Any],
     parser: Path | None,
     names: Path | None,
+    jobs: int,
     resume: bool,
     overwrite: bool,
 ) -> None:
@@ -93,7 +96,7 @@ def command(
     result = run(
         config, private, book, listener,
         Output(str(report), resume=resume, overwrite=overwrite),
-        language=language, public=[*named, *inputs.grammar_files],
+        language=language, public=[*named, *inputs.grammar_files], jobs=jobs,
     )  # fmt: skip
     *lines, written = result.lines()
     for line in lines:

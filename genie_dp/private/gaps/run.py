@@ -19,6 +19,7 @@ from genie_dp.private.gaps.select import (
     HOLE,
     RELEASES,
     GapPlan,
+    Heard,
     NoisyGaps,
     Unit,
     release_gaps,
@@ -36,6 +37,7 @@ from genie_dp.rows import to_json
 from genie_dp.run.files import refuse_overlap
 from genie_dp.run.stage import Output, Result
 from genie_dp.run.work import FolderKind, begin_work, put_in_place, refuse_output
+from genie_dp.run.workers import in_processes
 
 PURPOSE = "gaps of templates"
 Spend = Callable[[Sequence[Mechanism], str], Spent]
@@ -74,6 +76,7 @@ def run(
     *,
     language: str,
     public: Sequence[str | Path] = (),
+    jobs: int = 1,
 ) -> GapResult:
     """Count with noise what private rows ask for that is not understood, and write a report.
 
@@ -87,6 +90,7 @@ def run(
         output: the folder of the report.
         language: of the programs.
         public: the files that the listener is made of.
+        jobs: processes that listen; the result does not depend on it.
 
     Raises:
         GenieError: past the budget (B023), the ledger is another's (B030, B031), what is said to be
@@ -108,7 +112,8 @@ def run(
 
     def units() -> Units[Unit]:
         source = PrivateSource.promised(private, ledger.budget, language=language)
-        return source.units.each(lambda rows: tuple(listener.hear(row.utterance for row in rows)))
+        heard = _hear_each(source, listener, jobs)
+        return source.units.each(lambda rows: tuple(heard[row.utterance] for row in rows))
 
     refuse_output(folder, output.work, FOLDER, resume=output.resume, overwrite=output.overwrite)
     if not output.work.exists():
@@ -180,6 +185,18 @@ def _sorted(plan: GapPlan) -> tuple[object, ...]:
     """Return what templates say, in an order that is the same in every process."""
     said = plan.said
     return sorted(said.words), sorted(said.pairs), said.functions, dict(said.reasons)
+
+
+def _hear_each(source: PrivateSource, listener: Listener, jobs: int) -> dict[str, Heard]:
+    """Return what becomes of each sentence of private rows: people say the same again."""
+    sentences = list(dict.fromkeys(row.utterance for rows in source.units for row in rows))
+
+    def hear(numbers: Sequence[int]) -> Iterator[Heard]:
+        return listener.hear(sentences[number] for number in numbers)
+
+    numbers = range(len(sentences))
+    heard = in_processes(hear, numbers, jobs) if jobs > 1 else hear(numbers)
+    return dict(zip(sentences, heard, strict=True))
 
 
 def released_once(
