@@ -216,8 +216,10 @@ class GapListener:
             found = None
             if function not in self.unsaid:
                 found = templates.align(judged.utterance, function)
-            # Templates that are put together have no words of their own to begin with.
-            found = found or self._call(function, tokens)
+            values = {token for token in tokens if token[:1] in ascii_uppercase}
+            if found is None or not values.issubset(found.program.split(" ")):
+                # Templates that are put together have no words of their own to begin with.
+                found = self._call(function, tokens)
             if found is not None:
                 return found
         return None

@@ -210,8 +210,7 @@ def pairs_of(
 ) -> list[tuple[str, str]]:
     """Return the pairs of a unit that no template says, of words that are public or were shown.
 
-    Those of its most frequent sentence come first, and of these the ones with a shown word, which
-    tell most.
+    Those of its most frequent sentence come first, of which any: so each part of it has a chance.
 
     >>> said = SaidByTemplates(frozenset(["the", "on"]), frozenset([("on", "the")]), (), {})
     >>> sorted(pairs_of([Heard(("on", "the", "lawn", "on"))], said, {"lawn": 90}, 9, Random(0)))
@@ -225,7 +224,6 @@ def pairs_of(
             if pair not in said.pairs and all(said.has(t) or t in words for t in pair)
         ]
         rng.shuffle(of_sentence)
-        of_sentence.sort(key=lambda pair: words.keys().isdisjoint(pair))
         pairs.update(dict.fromkeys(of_sentence))
     return list(pairs)[:limit]
 
