@@ -370,3 +370,5 @@ def _lacks(near: Miss) -> Iterator[str]:
     yield from (f"derived is {sentence!r}" for sentence in near.edits[:_MOST_PARTS])
     for part in near.parts[:_MOST_PARTS]:
         yield f"derived is the part {part.words!r} ({', '.join(part.categories)})"
+    if not (near.unknown or near.edits or near.parts):
+        yield "its words are said, not in this way"

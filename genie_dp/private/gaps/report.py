@@ -3,6 +3,7 @@
 All of it follows from noisy counts, which are released, and from public things.
 """
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -18,9 +19,9 @@ from genie_dp.run.page import page_environment
 SCHEMA = "genie-dp gaps 1"
 GAPS = "gaps.json"
 PROMISED = (
-    "Whoever sees this page, and gaps.json and the templates beside it, and knows whatever else, "
-    "learns next to nothing of whether any one {unit}'s rows were read: the odds of it are "
-    "multiplied by e^epsilon at most; the chance that this fails is delta at most.",
+    "Whoever sees this page, and gaps.json and the templates beside it, learns little of whether "
+    "any one {unit}'s rows were read, whatever else they know: the odds of it are multiplied by "
+    "e^epsilon = {odds} at most; the chance that this fails is delta at most.",
     "Each {unit} adds 1 to a few counts at most (words: {words}, pairs of words: {pairs}, "
     "sentences: {sentences}), however many it said: who says the same a million times counts once.",
     "Nothing is shown that fewer than {least} {unit}s said, whatever the noise was; and what is "
@@ -178,7 +179,12 @@ class GapReport:
         levels = self.release["levels"]
         shown = min(levels[level]["shown_from"] for level in LEVELS)
         of = {level: levels[level]["most_of_a_unit"] for level in LEVELS}
-        words = {"unit": self.spent.unit, "least": self.release["least"], "shown": f"{shown:,}"}
+        words = {
+            "unit": self.spent.unit,
+            "least": self.release["least"],
+            "shown": f"{shown:,}",
+            "odds": f"{math.exp(min(self.facts['epsilon'], 700.0)):,.3g}",
+        }
         return tuple(line.format(**words, **of) for line in PROMISED)
 
     def lines(self, *, most: int) -> Iterator[str]:
