@@ -35,11 +35,12 @@ from genie_dp.synthesis.spoken import MOST_TOKENS, ReadValues, stem_of
 from genie_dp.synthesis.wording import FunctionWords
 from genie_dp.templates.inputs import Inputs
 
-WORD, NOT_DERIVED = "word not said", "not derived"
+WORD, NOT_DERIVED, NOT_LISTED = "word not said", "not derived", "name not listed"
 # Those of templates; a parser's are its refusals.
 REASONS: Mapping[str, str] = {
     WORD: "no template says some of the words",
     NOT_DERIVED: "the words are said, and no template derives them so",
+    NOT_LISTED: "a template derives it with a name that is none of those given for its kind",
     TOO_LONG: REFUSALS[TOO_LONG],
     EMPTY: REFUSALS[EMPTY],
 }
@@ -135,10 +136,24 @@ class GapListener:
                 return Heard(tokens)
             return Heard(tokens, reply.refused, self._function_of(reply) or self._first(tokens))
         found = self.reader.spoken.find(utterance)
-        if any(not reading.is_unlikely for reading in found.readings):
+        likely = [reading for reading in found.readings if not reading.is_unlikely]
+        if any(map(self._has_known_names, likely)):
             return Heard(tokens)
         is_said = all(map(self.said.has, tokens))
-        return Heard(tokens, NOT_DERIVED if is_said else WORD, self._first(tokens))
+        reason = NOT_LISTED if likely else NOT_DERIVED if is_said else WORD
+        return Heard(tokens, reason, self._first(tokens))
+
+    def _has_known_names(self, reading: ReadValues) -> bool:
+        """Tell whether no word of a reading is taken for a name of a kind whose names are given.
+
+        Whoever gives the rooms of a house has no room "kitchen fan speed".
+        """
+        kinds = self.names or {}
+        for placeholder, value in reading.values.items():
+            kind = placeholder.rpartition("_")[0].removeprefix("GENERIC_ENTITY_")
+            if value.how == "unlisted name" and (kind in kinds or kind.split(":")[-1] in kinds):
+                return False
+        return True
 
     def _take_values_out(self, utterance: str) -> Tokens:
         """Return a sentence with stems for its values, those of which the grammar has none, too.

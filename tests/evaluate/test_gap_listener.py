@@ -62,11 +62,12 @@ def test_values_of_every_sort_are_taken_out(listener):
 
 
 def test_a_sentence_is_understood_where_a_template_derives_it(listener):
-    derived, said, new, long, nothing = hear(
+    derived, said, new, other, long, nothing = hear(
         listener,
         "set the lamp in the attic to 5",
         "set the lamp down",
         "dim the lamp in the attic",
+        "set the lamp in the cellar to 5",
         " ".join(["lamp"] * 61),
         "",
     )
@@ -75,7 +76,17 @@ def test_a_sentence_is_understood_where_a_template_derives_it(listener):
     assert (new.reason, new.function) == ("word not said", "lamp.shift")
     assert long == Heard((), "too_long")
     assert nothing == Heard((), "empty")
-    assert {said.reason, new.reason, long.reason, nothing.reason} == {*listener.said.reasons}
+    reasons = {said.reason, new.reason, other.reason, long.reason, nothing.reason}
+    assert reasons == {*listener.said.reasons}
+
+
+def test_a_name_that_is_none_of_those_given_is_not_understood(inputs, listener):
+    sentence = "set the lamp in the cellar to 5"
+    [heard] = hear(listener, sentence)
+    assert (heard.reason, heard.function) == ("name not listed", "lamp.shift")
+    assert "cellar" in heard.tokens
+    without_names = GapListener.from_inputs(inputs, CoverageConfig())
+    assert hear(without_names, sentence)[0].reason == ""
 
 
 def test_pairs_of_the_templates_are_public(listener):
