@@ -19,6 +19,7 @@ from genie_dp.evaluate.coverage_stubs import AlignedSentence, NearestPrograms, S
 from genie_dp.languages.calls.library import words_of
 from genie_dp.languages.library import Library, Signature
 from genie_dp.languages.types import Enum, slot_stem
+from genie_dp.locale import locale_from
 from genie_dp.parser.answers import EMPTY, REFUSALS, TOO_LONG, Reply
 from genie_dp.parser.parser import Parser
 from genie_dp.parser.reading.reading import MOST_CHARACTERS
@@ -38,8 +39,8 @@ from genie_dp.templates.inputs import Inputs
 WORD, NOT_DERIVED, NOT_LISTED = "word not said", "not derived", "name not listed"
 # Those of templates; a parser's are its refusals.
 REASONS: Mapping[str, str] = {
-    WORD: "no template says some of the words",
-    NOT_DERIVED: "the words are said, and no template derives them so",
+    WORD: "no template says some of the words that tell something",
+    NOT_DERIVED: "such words are said, and no template derives them so",
     NOT_LISTED: "a template derives it with a name that is none of those given for its kind",
     TOO_LONG: REFUSALS[TOO_LONG],
     EMPTY: REFUSALS[EMPTY],
@@ -106,8 +107,10 @@ class GapListener:
         compiled, spoken = reader.explainer.compiled, reader.spoken
         pairs, drawn = _draw(compiled)
         words, unsaid = _all_words(spoken.function_words, drawn, library)
+        # "We" and "too" are no gap, and need not count as one.
+        public = locale_from(config.locale).words.function_words
         said = SaidByTemplates(
-            spoken.grammar.vocabulary | frozenset(compiled.placeholders.stems),
+            spoken.grammar.vocabulary | public | frozenset(compiled.placeholders.stems),
             pairs,
             tuple(sorted(library.names())),
             {**REASONS} if parser is None else {**REFUSALS},

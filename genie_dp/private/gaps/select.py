@@ -61,7 +61,7 @@ class SaidByTemplates:
     """What is public about words, settled before private rows are read.
 
     Attributes:
-        words: words that some template says, and stems of placeholders.
+        words: words that some template says, words that tell nothing, and stems of placeholders.
         pairs: pairs of these that stand side by side in sentences of the templates.
         functions: of the library.
         reasons: code -> why a sentence is not understood.
@@ -73,13 +73,14 @@ class SaidByTemplates:
     reasons: Mapping[str, str]
 
     def has(self, token: str) -> bool:
-        """Tell whether a token is a word of templates, or stands for a value, as no word does.
+        """Tell whether a token is a word of templates, a sign, or stands for a value.
 
         >>> said = SaidByTemplates(frozenset(["the"]), frozenset(), (), {})
-        >>> said.has("the"), said.has("NUMBER"), said.has("lawn")
-        (True, True, False)
+        >>> said.has("the"), said.has("NUMBER"), said.has("?"), said.has("lawn")
+        (True, True, True, False)
         """
-        return token in self.words or token[:1] in ascii_uppercase
+        is_sign = not any(map(str.isalnum, token))
+        return token in self.words or token[:1] in ascii_uppercase or is_sign
 
 
 @dataclass(frozen=True, slots=True)
