@@ -283,7 +283,7 @@ def slurp(arguments: argparse.Namespace) -> None:
     )
     crowd = [[sentence] for sentence in sentences]
     if arguments.people:
-        rng = random.Random(f"slurp {arguments.seed}")
+        rng = random.Random("slurp")
         counts = [1 + place for place in by_zipf(rng, CAP, arguments.people)]
         crowd = [rng.choices(sentences, k=count) for count in counts]
     for epsilon in arguments.epsilon:
@@ -329,7 +329,6 @@ def main() -> None:
     part.add_argument("--people", type=int, default=0)
     part.add_argument("--epsilon", type=float, nargs="+", default=[1.0, 3.0, 8.0])
     part.add_argument("--most", type=int, default=None, help="rows that are read")
-    part.add_argument("--seed", type=int, default=0)
     part.add_argument("--show", type=int, default=40)
     part.set_defaults(run=slurp)
     arguments = parser.parse_args()
