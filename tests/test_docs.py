@@ -65,6 +65,7 @@ OF_OTHERS = {
     "--nproc-per-node",
     "--no-python",
     "--only",
+    "--people",
     "--read-back",
     "--seeds",
     "--together",

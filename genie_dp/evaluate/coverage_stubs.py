@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import ascii_lowercase
 
-from genie_dp.languages.base import Literal
+from genie_dp.errors import GenieError
+from genie_dp.languages.base import Language, Literal
 from genie_dp.languages.types import Entity, slot_stem, slot_type
 from genie_dp.parser.reading.prepare import key_of
 from genie_dp.skills.words import tokenize
@@ -31,6 +32,7 @@ from genie_dp.templates.syntax import parse_file
 
 _TEXT = re.compile(r'" (.+) "(?: \^\^(\S+).*)?')
 _ESCAPED = re.compile(r"(['$\\{}])")
+_ENTITY = re.compile(r"Entity\((.+)\)")
 _FILE = "stub {}.genie"
 
 
@@ -128,10 +130,23 @@ def write_stub(sentence: AlignedSentence, category: str, inputs: Inputs) -> str:
     body = language.render(tree).strip().removesuffix(";")
     for name in sorted(names, key=len, reverse=True):
         body = re.sub(rf"{re.escape(name)}(?!\d)", names[name], body)
-    parameters = ", ".join(f"{letter} : {types[name]}" for name, letter in names.items())
+    written = {name: _type_in_templates(types[name], language) for name in names}
+    parameters = ", ".join(f"{letter} : {written[name]}" for name, letter in names.items())
     return f"{category} := '{words}'\n  -> " + (
         f"\\({parameters})\n  -> {body};" if names else f"{body};"
     )
+
+
+def _type_in_templates(text: str, language: Language) -> str:
+    """Return a type as templates of a language write it: some name a kind of entity alone."""
+    entity = _ENTITY.fullmatch(text)
+    if entity is None:
+        return text
+    try:
+        language.parse_type(text)
+    except GenieError:
+        return entity[1]
+    return text
 
 
 @dataclass(frozen=True, slots=True)

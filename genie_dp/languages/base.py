@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
-from genie_dp.languages.library import Library
+from genie_dp.languages.library import Library, Signature
 from genie_dp.languages.limits import Limits
 from genie_dp.languages.types import Type
 
@@ -391,6 +391,14 @@ class Language(Protocol):
 
         Args:
             constant: as in `Literal`, or "enum:NAME" of a listed value, "true", "false".
+        """
+
+    def call(self, function: Signature, constants: Mapping[str, str]) -> Any:
+        """Return the program that calls one function; None in a language without calls.
+
+        Args:
+            function: of the library.
+            constants: input -> its value: a placeholder, or "enum:NAME" of a listed value.
         """
 
     def cut_input(self, program: Any, words: str) -> Any:

@@ -204,6 +204,9 @@ class Library(Protocol):
     def enum_phrases(self, qualified: str, parameter: str, value: str) -> tuple[str, ...]:
         """Return the ways to say a listed value of a parameter, the usual one first."""
 
+    def called(self, qualified: str) -> tuple[str, ...]:
+        """Return what its author says of a function in words; nothing where that is its name."""
+
 
 def declared_units(signatures: Iterable[Signature]) -> frozenset[str]:
     """Return the units in which parameters are declared, those of lists included.

@@ -204,6 +204,11 @@ class SkillLibrary:
         written = function.enum_phrases.get((parameter, value), ()) if function else ()
         return written or (value.replace("_", " ").strip().lower(),)
 
+    def called(self, qualified: str) -> tuple[str, ...]:
+        """Return the phrases that name a function."""
+        function = self.find(qualified)
+        return function.phrases if function else ()
+
     def enum_phrase(self, qualified: str, parameter: str, value: str) -> str:
         """Return the usual way to say an enum value: its annotation, or its name in words."""
         return self.enum_phrases(qualified, parameter, value)[0]

@@ -24,6 +24,10 @@ STEPS: Mapping[str, tuple[str, str]] = {
         "genie_dp.cli.private.prior:command",
         "Count which functions people ask for, with noise, and write a prior.",
     ),
+    "gaps": (
+        "genie_dp.cli.private.gaps:command",
+        "Tell what people ask for that is not understood, with noise, and templates for it.",
+    ),
     "table": (
         "genie_dp.cli.private.table:group",
         "Count metadata of private rows together, with noise, and draw records from the counts.",

@@ -22,8 +22,10 @@ from genie_dp.languages.calls.fragment import (
     program_value,
 )
 from genie_dp.languages.calls.library import NONE, ToolLibrary, load_tools, words_of
+from genie_dp.languages.library import Signature
 from genie_dp.languages.limits import Limits
 from genie_dp.languages.text import unescape_word
+from genie_dp.languages.types import is_slot
 
 Piece = ProgramValue | SingleValue
 
@@ -214,6 +216,14 @@ class Calls:
         """Return a program with a value for an argument that a call lacks."""
         value = values.value_of(constant)
         return typecheck.give_input(program, missing, value, library or NONE)
+
+    def call(self, function: Signature, constants: Mapping[str, str]) -> ast.Program:
+        """Return the call of a tool with placeholders and listed values."""
+        arguments = (
+            ast.Argument(name, ast.Slot(text) if is_slot(text) else values.value_of(text))
+            for name, text in constants.items()
+        )
+        return ast.Program(((ast.Call(function.qualified, tuple(arguments)),),))
 
     def cut_input(self, program: ast.Program, words: str) -> ast.Program | None:
         """Return a single call without the argument that has a value."""

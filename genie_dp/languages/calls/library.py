@@ -135,6 +135,11 @@ class ToolLibrary:
         """Return a listed value in words."""
         return (words_of(value) or value,)
 
+    def called(self, qualified: str) -> tuple[str, ...]:
+        """Return what the description says of a tool."""
+        tool = self.tools.get(qualified)
+        return (tool.description,) if tool and tool.description else ()
+
     @property
     def has_limits(self) -> bool:
         """Tell whether any parameter has values that are restricted beside their type."""

@@ -110,6 +110,10 @@ class Declarations:
         """Return the value: there are no parameters to speak of."""
         return (value,)
 
+    def called(self, qualified: str) -> tuple[()]:
+        """Return nothing: a label says all."""
+        return ()
+
     def __repr__(self) -> str:
         """Return what they hold in one line."""
         return f"Declarations({', '.join(sorted({*self.orders, *self.signatures})) or 'none'})"

@@ -206,6 +206,10 @@ class SExpressions:
         """Raise TypeError: nothing is missing."""
         raise TypeError("an S-expression lacks no input")
 
+    def call(self, function: Any, constants: Mapping[str, str]) -> None:
+        """Return None: nodes have no inputs."""
+        return
+
     def cut_input(self, program: Any, words: str) -> None:
         """Return None: nodes have no inputs."""
 

@@ -257,6 +257,13 @@ class ThingTalk:
             value = tt.ArrayValue((value,))
         return structure.give_input(program, missing, value)
 
+    def call(self, function: Signature, constants: Mapping[str, str]) -> Any:
+        """Return the command that does an action, or shows what a query gives."""
+        types = {parameter.name: parameter.type for parameter in function.parameters}
+        inputs = (f"param:{name}:{types[name]} = {text}" for name, text in constants.items())
+        shown = () if function.kind == "action" else ("=> notify",)
+        return self.from_tokens(" ".join(("now =>", function.qualified, *inputs, *shown)))
+
     def cut_input(self, program: Any, words: str) -> Any:
         """Return a command of one action without the input that has a value."""
         return structure.cut_input(program, words)

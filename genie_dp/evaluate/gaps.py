@@ -1,0 +1,392 @@
+"""What listens for a gap report: templates, or a parser, and what they lack of a sentence.
+
+A sentence is understood by templates that derive it, or by a parser that does not refuse it. Its
+values are taken out as coverage does; what was shown is judged by coverage again.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.evaluate.config import CoverageConfig
+from genie_dp.evaluate.coverage import CoverageReader, CoveredSentence
+from genie_dp.evaluate.coverage_stubs import AlignedSentence, NearestPrograms, Stub, working_stubs
+from genie_dp.languages.calls.library import words_of
+from genie_dp.languages.library import Library, Signature
+from genie_dp.languages.types import Enum, slot_stem
+from genie_dp.locale import locale_from
+from genie_dp.parser.answers import EMPTY, REFUSALS, TOO_LONG, Reply
+from genie_dp.parser.parser import Parser
+from genie_dp.parser.reading.reading import MOST_CHARACTERS
+from genie_dp.parser.session import read_names
+from genie_dp.private.gaps.listen import Advice
+from genie_dp.private.gaps.select import Heard, SaidByTemplates, Tokens, number_values
+from genie_dp.records import Example
+from genie_dp.skills.words import tokenize
+from genie_dp.synthesis.compiler import CompiledGrammar
+from genie_dp.synthesis.config import SynthesisConfig
+from genie_dp.synthesis.engine import build_engine
+from genie_dp.synthesis.explain import Miss
+from genie_dp.synthesis.spoken import MOST_TOKENS, ReadValues, stem_of
+from genie_dp.synthesis.wording import FunctionWords
+from genie_dp.templates.inputs import Inputs
+
+WORD, NOT_DERIVED, NOT_LISTED = "word not said", "not derived", "name not listed"
+# Those of templates; a parser's are its refusals.
+REASONS: Mapping[str, str] = {
+    WORD: "no template says some of the words that tell something",
+    NOT_DERIVED: "such words are said, and no template derives them so",
+    NOT_LISTED: "a template derives it with a name that is none of those given for its kind",
+    TOO_LONG: REFUSALS[TOO_LONG],
+    EMPTY: REFUSALS[EMPTY],
+}
+_DRAWN = 50_000  # sentences of the templates, in which pairs of words are looked for
+_MOST_PARTS = _MOST_NEAREST = 3
+_END_MARKS = frozenset((".", "?", "!"))
+
+
+@dataclass(slots=True)
+class GapListener:
+    """Understands sentences by one grammar, or by a parser of the same skills.
+
+    Attributes:
+        words: of the functions.
+        unsaid: functions that no template says.
+        parser: None where the templates decide alone.
+        names: kind of entity -> names that belong to who speaks.
+        facts: what is used, for people and resumed runs.
+    """
+
+    inputs: Inputs
+    config: CoverageConfig
+    reader: CoverageReader
+    words: FunctionWords
+    unsaid: frozenset[str]
+    said: SaidByTemplates
+    facts: Mapping[str, Any]
+    parser: Parser | None = None
+    names: Mapping[str, Sequence[str]] | None = None
+
+    @classmethod
+    def from_inputs(
+        cls,
+        inputs: Inputs,
+        config: CoverageConfig,
+        *,
+        parser: Parser | None = None,
+        names: Mapping[str, Sequence[str]] | None = None,
+        facts: Mapping[str, Any] | None = None,
+    ) -> "GapListener":
+        """Return the listener of a grammar; indexing it, and drawing sentences, takes some seconds.
+
+        Args:
+            inputs: skills and templates.
+            config: which templates, and how deep.
+            parser: what understands sentences, where not the templates do.
+            names: kind of entity -> names that belong to who speaks.
+            facts: what else a report says of what is used.
+
+        Raises:
+            GenieError: V023, sentences of the language hold no values; F024, the parser is of
+                another language.
+        """
+        language, library = inputs.language, inputs.library
+        if not language.reads_values(library):
+            message = f"sentences of {language.name} hold no values that could be taken out"
+            raise GenieError(Problem("V023", message, hint="name skills with --skills"))
+        if parser is not None and parser.target.language.name != language.name:
+            message = f"the parser writes {parser.target.language.name}, not {language.name}"
+            hint = f"add --language {parser.target.language.name}, with its skills and templates"
+            raise GenieError(Problem("F024", message, hint=hint))
+        reader = CoverageReader.from_inputs(inputs, config, names)
+        compiled, spoken = reader.explainer.compiled, reader.spoken
+        pairs, drawn = _draw(compiled)
+        words, unsaid = _all_words(spoken.function_words, drawn, library)
+        # "We" and "too" are no gap, and need not count as one.
+        public = locale_from(config.locale).words.function_words
+        said = SaidByTemplates(
+            spoken.grammar.vocabulary | public | frozenset(compiled.placeholders.stems),
+            pairs,
+            tuple(sorted(library.names())),
+            {**REASONS} if parser is None else {**REFUSALS},
+        )
+        by = "the templates" if parser is None else f"the parser {Path(parser.folder or '').name}"
+        return cls(
+            inputs, config, reader, words, unsaid, said,
+            {"by": by, **(facts or {})}, parser, names,
+        )  # fmt: skip
+
+    # ------------------------------------------------------------------------------ listening
+
+    def hear(self, utterances: Iterable[str]) -> Iterator[Heard]:
+        """Yield what becomes of sentences; nothing of a long one but that it is too long."""
+        return map(self._hear, utterances)
+
+    def _hear(self, utterance: str) -> Heard:
+        if len(utterance) > MOST_CHARACTERS:
+            return Heard((), TOO_LONG)
+        tokens = self._take_values_out(utterance)
+        if not tokens or len(tokens) > MOST_TOKENS:
+            return Heard((), TOO_LONG if tokens else EMPTY)
+        if self.parser is not None:
+            reply = self.parser(utterance, names=self.names)
+            if reply.refused is None:
+                return Heard(tokens)
+            return Heard(tokens, reply.refused, self._function_of(reply) or self._first(tokens))
+        found = self.reader.spoken.find(utterance)
+        likely = [reading for reading in found.readings if not reading.is_unlikely]
+        if any(map(self._has_known_names, likely)):
+            return Heard(tokens)
+        is_said = all(map(self.said.has, tokens))
+        reason = NOT_LISTED if likely else NOT_DERIVED if is_said else WORD
+        return Heard(tokens, reason, self._first(tokens))
+
+    def _has_known_names(self, reading: ReadValues) -> bool:
+        """Tell whether no word of a reading is taken for a name of a kind whose names are given.
+
+        Whoever gives the rooms of a house has no room "kitchen fan speed".
+        """
+        kinds = self.names or {}
+        for placeholder, value in reading.values.items():
+            kind = placeholder.rpartition("_")[0].removeprefix("GENERIC_ENTITY_")
+            if value.how == "unlisted name" and (kind in kinds or kind.split(":")[-1] in kinds):
+                return False
+        return True
+
+    def _take_values_out(self, utterance: str) -> Tokens:
+        """Return a sentence with stems for its values, those of which the grammar has none, too.
+
+        Listed names are such where no template says their words.
+        """
+        values, vocabulary = self.reader.values, self.reader.spoken.grammar.vocabulary
+        read = values.read(utterance)[0]
+        tokens = [t.rpartition("_")[0] if t in read.values else t for t in read.tokens]
+        while tokens and tokens[-1] in _END_MARKS - vocabulary:
+            tokens.pop()
+        spans: dict[int, tuple[int, str]] = {}
+        used: set[int] = set()
+        for start, end, stem in values.links(tuple(tokens)):
+            places = range(start, end)
+            if not vocabulary.issuperset(tokens[start:end]) and used.isdisjoint(places):
+                used.update(places)
+                spans[start] = end, stem
+        for start in sorted(spans, reverse=True):
+            end, stem = spans[start]
+            tokens[start:end] = [stem]
+        return tuple(tokens)
+
+    def _function_of(self, reply: Reply) -> str:
+        """Return the function of the nearest that a parser can do, "" of none."""
+        functions = self.inputs.language.functions_in(reply.program) if reply.program else ()
+        return next(iter(functions), "")
+
+    def _telling(self, tokens: Sequence[str]) -> Sequence[str]:
+        """Return the words that say what is wanted."""
+        return self.reader.values.content_words([t for t in tokens if t[:1] not in ascii_uppercase])
+
+    def _nearest(self, tokens: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
+        """Return the functions that half of the telling words are said with, with these words.
+
+        Those that no template says come first: the others have templates, none of which fits.
+        """
+        telling = self._telling(tokens)
+        near = self.words.nearest(telling, most=len(self.words.words))
+        near = [(name, shared) for name, shared in near if 2 * len(shared) >= len(telling)]
+        near.sort(key=lambda pair: pair[0] not in self.unsaid)
+        return near[:_MOST_NEAREST]
+
+    def _first(self, tokens: Sequence[str]) -> str:
+        return next((name for name, _ in self._nearest(tokens)), "")
+
+    # ------------------------------------------------------------------------------- advising
+
+    def advise(self, sentences: Sequence[Tokens]) -> list[Advice]:
+        """Return what each sentence lacks, and a template for it; reads nothing private."""
+        numbered = [number_values(tokens) for tokens in sentences]
+        language = self.inputs.language.name
+        judged = [
+            self.reader.judge(Example(str(place), " ".join(tokens), "", language, "human"))
+            for place, tokens in enumerate(numbered)
+        ]
+        templates = NearestPrograms(self.reader.explainer, self.reader.spoken)
+        stubs = {
+            one.id: Stub.from_sentence(found, self.inputs)
+            for one, tokens in zip(judged, numbered, strict=True)
+            if one.missed is not None
+            if (found := self._sentence_for(one, tokens, templates)) is not None
+        }
+        config = self.config
+        working = working_stubs(
+            stubs, self.inputs, subsets=config.subsets, max_depth=config.max_depth
+        )
+        return [self._advice(one, stubs.get(one.id), working.get(one.id, "")) for one in judged]
+
+    def _sentence_for(
+        self, judged: CoveredSentence, tokens: Tokens, templates: NearestPrograms
+    ) -> AlignedSentence | None:
+        """Return a sentence with the plainest program of a function that its words tell of."""
+        for function, _ in self._nearest(tokens):
+            found = None
+            if function not in self.unsaid:
+                found = templates.align(judged.utterance, function)
+            values = {token for token in tokens if token[:1] in ascii_uppercase}
+            if found is None or not values.issubset(found.program.split(" ")):
+                # Templates that are put together have no words of their own to begin with.
+                found = self._call(function, tokens)
+            if found is not None:
+                return found
+        return None
+
+    def _call(self, name: str, tokens: Tokens) -> AlignedSentence | None:
+        """Return a sentence as a call of a function that no template says.
+
+        Values and listed words of the sentence become its inputs; None where some are left over, or
+        a required one is missing.
+        """
+        language, library = self.inputs.language, self.inputs.library
+        signature = library.signature(name)
+        if signature is None:
+            return None
+        constants = dict(_constants(signature, tokens))
+        program = language.call(signature, constants)
+        is_missing = any(p.is_required and p.name not in constants for p in signature.inputs)
+        values = {token for token in tokens if token[:1] in ascii_uppercase}
+        if program is None or is_missing or not values.issubset(constants.values()):
+            return None
+        tree = language.canonical(program, library)
+        return AlignedSentence(ReadValues(tokens, {}), language.tokens(tree, library))
+
+    def _advice(self, judged: CoveredSentence, stub: Stub | None, text: str) -> Advice:
+        if judged.missed is None:
+            return Advice(True, (), ())
+        row = None
+        if text and stub is not None:
+            words, program = " ".join(stub.sentence.read.tokens), stub.sentence.program
+            language = self.inputs.language
+            functions = tuple(language.functions_in(program))
+            row = Example(
+                f"gap {judged.id}", words, program, language.name, "private", functions=functions
+            )
+        nearest = tuple(self._nearest(judged.utterance.split(" ")))
+        return Advice(False, nearest, tuple(_lacks(judged.missed.near)), text, row)
+
+
+def open_listener(
+    inputs: Inputs,
+    config: CoverageConfig,
+    *,
+    parser: Path | None = None,
+    names: Path | None = None,
+) -> GapListener:
+    """Return the listener of a grammar, with the parser of a folder and a file of names.
+
+    Raises:
+        GenieError: those of `GapListener.from_inputs`, `Parser.from_pretrained`, `read_names`.
+    """
+    return GapListener.from_inputs(
+        inputs,
+        config,
+        parser=None if parser is None else Parser.from_pretrained(parser, threads=1),
+        names=None if names is None else read_names(names),
+        facts={
+            "grammar": [Path(file).name for file in inputs.grammar_files],
+            "names": names.name if names else None,
+            "locale": config.locale,
+        },
+    )
+
+
+def _draw(compiled: CompiledGrammar) -> tuple[frozenset[tuple[str, str]], dict[str, set[str]]]:
+    """Return what is in sentences drawn of the templates: pairs of tokens, and words by function.
+
+    Values are stems. Drawn are many, and always the same ones; a rare pair may not be among them.
+    """
+    plan = build_engine(compiled, SynthesisConfig(size=_DRAWN, seed=0)).plan
+    pairs: set[tuple[str, str]] = set()
+    words: dict[str, set[str]] = {}
+    for cell, pieces in plan.draws(0, plan.total):
+        combined = cell.wording.assemble(*pieces)
+        if combined is None:
+            continue
+        text = compiled.placeholders.show(combined.text)
+        tokens = [stem_of(t, compiled.placeholders) or t for t in text.split(" ")]
+        pairs.update(pairwise(tokens))
+        functions = set(combined.value.functions)
+        if len(functions) == 1:
+            words.setdefault(functions.pop(), set()).update(tokens)
+    return frozenset(pairs), words
+
+
+def _all_words(
+    known: FunctionWords, drawn: Mapping[str, set[str]], library: Library
+) -> tuple[FunctionWords, frozenset[str]]:
+    """Return the words of all functions, and the functions that no template says.
+
+    Of these they are what their authors call them; of those whose templates are put together, what
+    stands in sentences with them.
+    """
+    own = dict(known.words)
+    own.update((name, frozenset(words)) for name, words in drawn.items() if name not in own)
+    unsaid = [signature for signature in library.functions() if signature.qualified not in own]
+    for signature in unsaid:
+        called = library.called(signature.qualified)
+        own[signature.qualified] = frozenset(_words_of_signature(signature, called))
+    uses = Counter(word for of_function in own.values() for word in of_function)
+    names = frozenset(signature.qualified for signature in unsaid)
+    return FunctionWords(own, uses, known.templates), names
+
+
+def _words_of_signature(signature: Signature, called: Iterable[str]) -> Iterator[str]:
+    """Yield the words of name, inputs and listed values, and those that "skips" has without "s"."""
+    names = [signature.name, *(parameter.name for parameter in signature.inputs)]
+    for parameter in signature.inputs:
+        if isinstance(parameter.type, Enum):
+            names += parameter.type.values
+    yield from (word for name in names for word in words_of(name).split())
+    for text in called:
+        for word in tokenize(text.casefold()):
+            yield from (word, word.removesuffix("s"))
+
+
+def _constants(signature: Signature, tokens: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield (input, constant) of what a sentence says: listed words, and its values.
+
+    A value goes to an input of its sort, if there are several to one whose name stands beside it.
+    """
+    free = {name: p for p in signature.inputs if (name := p.name) and not isinstance(p.type, Enum)}
+    for parameter in signature.inputs:
+        if isinstance(parameter.type, Enum):
+            value = next((value for value in parameter.type.values if value in tokens), None)
+            if value is not None:
+                yield parameter.name, f"enum:{value}"
+    for place, token in enumerate(tokens):
+        if token[:1] not in ascii_uppercase:
+            continue
+        stem, beside = token.rpartition("_")[0], {*tokens[max(0, place - 1) : place + 2]}
+        fitting = [name for name, p in free.items() if slot_stem(p.type) == stem]
+        fitting.sort(key=lambda name: (beside.isdisjoint(_forms(name)), not free[name].is_required))
+        if fitting:
+            del free[fitting[0]]
+            yield fitting[0], token
+
+
+def _forms(name: str) -> set[str]:
+    """Return the words of a name, with and without an "s"."""
+    words = set(words_of(name).split())
+    return words | {f"{word}s" for word in words} | {word.removesuffix("s") for word in words}
+
+
+def _lacks(near: Miss) -> Iterator[str]:
+    """Yield what a sentence lacks."""
+    for word, nearest in near.unknown:
+        yield f"no template says {word!r}" + (f": did you mean {nearest[0]!r}?" if nearest else "")
+    yield from (f"derived is {sentence!r}" for sentence in near.edits[:_MOST_PARTS])
+    for part in near.parts[:_MOST_PARTS]:
+        yield f"derived is the part {part.words!r} ({', '.join(part.categories)})"
+    if not (near.unknown or near.edits or near.parts):
+        yield "its words are said, not in this way"

@@ -1,0 +1,270 @@
+"""What a gap report says: lines for a terminal, JSON, and a page of HTML that loads nothing.
+
+All of it follows from noisy counts, which are released, and from public things.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from genie_dp import __version__
+from genie_dp.private.gaps.listen import Advice
+from genie_dp.private.gaps.select import HOLE, LEVELS, GapPlan, NoisyGaps, number_values
+from genie_dp.private.ledger.mechanisms import describe_mechanism
+from genie_dp.records import Example, Spent
+from genie_dp.run.page import page_environment
+
+SCHEMA = "genie-dp gaps 1"
+GAPS = "gaps.json"
+PROMISED = (
+    "Whoever sees this page, and gaps.json and the templates beside it, learns little of whether "
+    "any one {unit}'s rows were read, whatever else they know: the odds of it are multiplied by "
+    "e^epsilon = {odds} at most; the chance that this fails is delta at most.",
+    "Each {unit} adds 1 to a few counts at most (words: {words}, pairs of words: {pairs}, "
+    "sentences: {sentences}), however many it said: who says the same a million times counts once.",
+    "Nothing is shown that fewer than {least} {unit}s said, whatever the noise was; and what is "
+    "shown was counted, with noise, for at least {shown}.",
+    "The ledger had this spend before anything was counted. It refuses what is past the budget.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Something that enough units said.
+
+    Attributes:
+        level: one of LEVELS.
+        text: tokens with spaces, with placeholders for values and holes for what too few say.
+        units: noisy count of those that said it, of those that could count for it.
+        low, high: 95 % interval of the noise.
+        advice: what it lacks; of whole sentences alone.
+    """
+
+    level: str
+    text: str
+    units: int
+    low: int
+    high: int
+    advice: Advice | None = None
+
+    @property
+    def has_hole(self) -> bool:
+        """Tell whether too few people say some of the words there."""
+        return HOLE in self.text.split(" ")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {**asdict(self), "advice": self.advice.as_dict() if self.advice else None}
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A public name with its noisy count of units, and the 95 % interval of the noise."""
+
+    name: str
+    units: int
+    low: int
+    high: int
+
+    @property
+    def is_seen(self) -> bool:
+        """Tell whether it is more than noise."""
+        return self.low > 0
+
+
+@dataclass(frozen=True, slots=True)
+class GapReport:
+    """The gaps that were released.
+
+    Attributes:
+        spent: the guarantee of all that the ledger released, this report included.
+        gaps: whole sentences, sentences with holes, pairs, words; each by count.
+        reasons, functions: public names by count.
+        release: how the counts were made: settings of the noise, nothing exact.
+        facts: what was read, with what, and where it is recorded.
+    """
+
+    spent: Spent
+    gaps: tuple[Gap, ...]
+    units: Counted
+    lacking: Counted
+    reasons: tuple[Counted, ...]
+    functions: tuple[Counted, ...]
+    release: Mapping[str, Any]
+    facts: Mapping[str, Any]
+
+    @classmethod
+    def from_release(
+        cls,
+        released: NoisyGaps,
+        plan: GapPlan,
+        spent: Spent,
+        advice: Mapping[str, Advice],
+        facts: Mapping[str, Any],
+    ) -> "GapReport":
+        """Return the report of noisy counts."""
+        gaps = [
+            Gap(
+                level,
+                " ".join(number_values(text.split(" "))),
+                count,
+                *_interval(plan, level, count, plan.least),
+                advice.get(text) if level == "sentences" else None,
+            )
+            for level in reversed(LEVELS)
+            for text, count in getattr(released, level).items()
+        ]
+        gaps.sort(key=lambda gap: gap.has_hole and gap.level == LEVELS[-1])  # behind the whole ones
+        gaps.sort(key=lambda gap: -LEVELS.index(gap.level))
+
+        def counted(name: str, count: int) -> Counted:
+            return Counted(name, max(0, count), *_interval(plan, "totals", count, 0))
+
+        def ranked(counts: Mapping[str, int]) -> tuple[Counted, ...]:
+            found = (counted(name, count) for name, count in counts.items())
+            return tuple(sorted(found, key=lambda one: (-one.units, one.name)))
+
+        release = {
+            "mechanism": plan.kind,
+            "noise_multiplier": plan.multiplier,
+            "threshold_delta": plan.threshold_delta,
+            "least": plan.least,
+            "reads_all": plan.reads_all,
+            "mechanisms": [one.as_dict() for one in plan.mechanisms],
+            "levels": {
+                level: {
+                    "most_of_a_unit": plan.limits.of(level),
+                    "deviation": round(plan.noise(level).deviation, 3),
+                    "shown_from": plan.threshold(level),
+                }
+                for level in LEVELS
+            },
+        }
+        described = [describe_mechanism(one) for one in plan.mechanisms]
+        return cls(
+            spent,
+            tuple(gaps),
+            counted("units", released.units),
+            counted("lacking", released.lacking),
+            ranked(released.reasons),
+            ranked(released.functions),
+            release,
+            {**facts, "why": dict(plan.said.reasons), "described": described},
+        )
+
+    @property
+    def title(self) -> str:
+        """Return what the page is called."""
+        return str(self.facts["title"])
+
+    def of(self, level: str) -> tuple[Gap, ...]:
+        """Return the gaps of a level."""
+        return tuple(gap for gap in self.gaps if gap.level == level)
+
+    @property
+    def other_pairs(self) -> tuple[Gap, ...]:
+        """Return the pairs that no shown sentence says."""
+        whole = [f" {_without_numbers(gap.text)} " for gap in self.of("sentences")]
+        return tuple(
+            pair
+            for pair in self.of("pairs")
+            if not any(f" {_without_numbers(pair.text)} " in text for text in whole)
+        )
+
+    @property
+    def promised(self) -> tuple[str, ...]:
+        """Return what the guarantee says, in plain words."""
+        levels = self.release["levels"]
+        shown = min(levels[level]["shown_from"] for level in LEVELS)
+        of = {level: levels[level]["most_of_a_unit"] for level in LEVELS}
+        words = {
+            "unit": self.spent.unit,
+            "least": self.release["least"],
+            "shown": f"{shown:,}",
+            "odds": f"{math.exp(min(self.facts['epsilon'], 700.0)):,.3g}",
+        }
+        return tuple(line.format(**words, **of) for line in PROMISED)
+
+    def lines(self, *, most: int) -> Iterator[str]:
+        """Yield what to tell a person; so many of each sort."""
+        spent, unit = self.spent, self.spent.unit
+        yield (
+            f"private gaps: epsilon {self.facts['epsilon']:g} at delta {spent.delta:g} "
+            f"({spent.accountant}) for each {unit}, {spent.relation}"
+        )
+        yield (
+            f"about {self.units.units:,} {unit}s; of {self.lacking.units:,} something was not "
+            f"understood by {self.facts['heard']['by']} "
+            f"({self.lacking.low:,} to {self.lacking.high:,})"
+        )
+        levels = self.release["levels"]
+        shown = ", ".join(f"{name} from {levels[name]['shown_from']:,} on" for name in LEVELS)
+        yield f"shown are {shown}; nothing that fewer than {self.release['least']:,} {unit}s said"
+        sorts = (
+            ("functions that they seem to want", [one for one in self.functions if one.is_seen]),
+            ("why they were not understood", [one for one in self.reasons if one.is_seen]),
+            ("sentences", self.of("sentences")),
+            ("other pairs of words", self.other_pairs),
+            ("words that no template says", self.of("words")),
+        )
+        for name, found in sorts:
+            if found:
+                yield f"\n{name}, {unit}s:"
+            for one in found[:most]:
+                text = one.text if isinstance(one, Gap) else one.name
+                unsaid = ": no template says it" if text in self.facts["unsaid"] else ""
+                yield f"  {one.units:>7,}  {text}{unsaid}  ({one.low:,} to {one.high:,})"
+            if len(found) > most:
+                yield f"  and {len(found) - most:,} more"
+        yield ""
+
+    def stubs(self) -> str:
+        """Return a file of templates, one for each gap that has one."""
+        parts = [
+            "// Templates for what people ask for, to be made more general: genie-dp coverage.\n"
+        ]
+        for gap in self.gaps:
+            if gap.advice is not None and gap.advice.stub:
+                parts.append(f"// {gap.units:,} {self.spent.unit}s\n{gap.advice.stub}\n")
+        return "\n".join(parts)
+
+    def rows(self) -> Iterator[Example]:
+        """Yield the rows that the templates would add."""
+        for gap in self.gaps:
+            if gap.advice is not None and gap.advice.row is not None:
+                yield gap.advice.row
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it as plain data."""
+        return {
+            "schema": SCHEMA,
+            "version": __version__,
+            "facts": dict(self.facts),
+            "spent": asdict(self.spent),
+            "promised": list(self.promised),
+            "release": dict(self.release),
+            "units": asdict(self.units),
+            "lacking": asdict(self.lacking),
+            "reasons": [asdict(one) for one in self.reasons],
+            "functions": [asdict(one) for one in self.functions],
+            "gaps": [gap.as_dict() for gap in self.gaps],
+        }
+
+
+def report_page(report: GapReport) -> str:
+    """Return the page of a report."""
+    environment = page_environment("genie_dp.private.gaps")
+    text: str = environment.get_template("gaps.html.jinja").render(report=report)
+    return text
+
+
+def _without_numbers(text: str) -> str:
+    return re.sub(r"(?<=[A-Za-z])_\d+(?= |$)", "", text)
+
+
+def _interval(plan: GapPlan, level: str, count: int, least: int) -> tuple[int, int]:
+    """Return the 95 % interval of the noise around a count; below `least` nothing is shown."""
+    wide = plan.noise(level).quantile(0.025)
+    return max(least, round(count - wide)), max(least, round(count + wide))

@@ -1,0 +1,345 @@
+"""Which words, pairs of words and sentences enough people say: partition selection, level by level.
+
+Four noisy releases, one after the other. The first is a histogram over public bins. Each of the
+others shows what was met in private rows, if enough units have it: words that no template says;
+pairs of words, each of which templates say or was shown before; sentences, cut where their pairs
+were not shown. What a unit adds depends on the unit, on what is public, and on what was shown
+before, and on nothing else; of things that it says equally often, chance decides which count.
+
+A thresholded release is (epsilon, delta)-DP by its noise and the chance that something of one unit
+alone is shown (Korolova et al., WWW 2009; Wilkins et al., 2024, for Gaussian noise). That phrases
+grow out of shown ones is of Kim et al., "Differentially Private n-gram Extraction" (NeurIPS 2021).
+The floor under the threshold is pre-thresholding (google/differential-privacy, common_docs).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from math import sqrt
+from random import Random
+from string import ascii_uppercase
+from typing import Any, TypeVar
+
+from genie_dp.private.ledger.mechanisms import Gaussian, Laplace, Mechanism, Threshold
+from genie_dp.private.prior.histogram import Kind, Noise, norm_of, threshold
+
+Tokens = tuple[str, ...]
+Item = TypeVar("Item", bound=Hashable)
+HOLE = ".."
+"""Stands in a sentence for words that too few people said there."""
+LEVELS = ("words", "pairs", "sentences")
+"""Of what is met in private rows, in the order of the releases."""
+RELEASES = 1 + len(LEVELS)
+_BINS = 4  # all units, those that were not understood, one reason, one function
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Heard:
+    """What was made of one private sentence; it never shows what it holds.
+
+    Attributes:
+        tokens: words in small letters, and stems of placeholders for values, such as NUMBER.
+        reason: why it was not understood, a public code; "" where it was.
+        function: of the library that its words tell most of, "" of none.
+    """
+
+    tokens: Tokens
+    reason: str = ""
+    function: str = ""
+
+    def __repr__(self) -> str:
+        return "Heard(..)"
+
+
+Unit = Sequence[Heard]
+"""The sentences of one unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class SaidByTemplates:
+    """What is public about words, settled before private rows are read.
+
+    Attributes:
+        words: words that some template says, words that tell nothing, and stems of placeholders.
+        pairs: pairs of these that stand side by side in sentences of the templates.
+        functions: of the library.
+        reasons: code -> why a sentence is not understood.
+    """
+
+    words: frozenset[str]
+    pairs: frozenset[tuple[str, str]]
+    functions: tuple[str, ...]
+    reasons: Mapping[str, str]
+
+    def has(self, token: str) -> bool:
+        """Tell whether a token is a word of templates, a sign, or stands for a value.
+
+        >>> said = SaidByTemplates(frozenset(["the"]), frozenset(), (), {})
+        >>> said.has("the"), said.has("NUMBER"), said.has("?"), said.has("lawn")
+        (True, True, True, False)
+        """
+        is_sign = not any(map(str.isalnum, token))
+        return token in self.words or token[:1] in ascii_uppercase or is_sign
+
+
+@dataclass(frozen=True, slots=True)
+class GapLimits:
+    """How much of each level a unit adds 1 to, at most."""
+
+    words: int = 2
+    pairs: int = 3
+    sentences: int = 1
+
+    def of(self, level: str) -> int:
+        """Return how many bins of a level a unit moves."""
+        limit: int = _BINS if level == "totals" else getattr(self, level)
+        return limit
+
+
+@dataclass(frozen=True, slots=True)
+class GapPlan:
+    """All that is public about a release.
+
+    Attributes:
+        said: what templates say.
+        limits: what a unit adds to, at most.
+        kind: of the noise.
+        multiplier: its scale in each release, relative to what a unit moves there.
+        threshold_delta: chance that anything of one unit alone is shown, of all levels together.
+        least: units that have what is shown, whatever the noise is.
+        reads_all: whether sentences count that are understood.
+    """
+
+    said: SaidByTemplates
+    limits: GapLimits
+    kind: Kind
+    multiplier: float
+    threshold_delta: float
+    least: int = 1
+    reads_all: bool = False
+
+    def noise(self, level: str) -> Noise:
+        """Return what is added to each count of a level."""
+        bins = self.limits.of(level)
+        moved = float(bins) if norm_of(self.kind) == 1 else sqrt(bins)
+        return Noise(self.kind, self.multiplier * moved)
+
+    def threshold(self, level: str) -> int:
+        """Return the noisy count from which on something is shown.
+
+        Below `least` nothing has a chance, so that the least that has one is where 1 is otherwise.
+        """
+        delta = self.threshold_delta / len(LEVELS)
+        return threshold(self.noise(level), self.limits.of(level), delta) + self.least - 1
+
+    @property
+    def mechanisms(self) -> tuple[Mechanism, ...]:
+        """Return what the four releases are for a ledger, one entry together."""
+        of_kind = Gaussian if self.kind == "gaussian" else Laplace
+        return of_kind(self.multiplier, count=RELEASES), Threshold(self.threshold_delta)
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyGaps:
+    """Noisy counts of units: nothing exact.
+
+    Attributes:
+        units: all.
+        lacking: those with a sentence that was not understood.
+        reasons, functions: public name -> those whose sentences mostly have it.
+        words, pairs, sentences: what was met and shown -> those that said it; tokens with spaces.
+    """
+
+    units: int
+    lacking: int
+    reasons: Mapping[str, int]
+    functions: Mapping[str, int]
+    words: Mapping[str, int] = field(default_factory=dict)
+    pairs: Mapping[str, int] = field(default_factory=dict)
+    sentences: Mapping[str, int] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the counts for JSON."""
+        return asdict(self)
+
+
+def number_values(tokens: Sequence[str]) -> Tokens:
+    """Return tokens with numbered placeholders, as rows have them.
+
+    >>> number_values(["from", "NUMBER", "to", "NUMBER"])
+    ('from', 'NUMBER_0', 'to', 'NUMBER_1')
+    """
+    counts = Counter[str]()
+    numbered = []
+    for token in tokens:
+        if token[:1] in ascii_uppercase:
+            numbered.append(f"{token}_{counts[token]}")
+            counts[token] += 1
+        else:
+            numbered.append(token)
+    return tuple(numbered)
+
+
+# --------------------------------------------------------------------------------- what a unit adds
+
+
+def totals_of(unit: Unit, said: SaidByTemplates, rng: Random) -> Iterator[tuple[str, str]]:
+    """Yield the public bins that a unit adds 1 to: four at most."""
+    yield "units", ""
+    lacking = [heard for heard in unit if heard.reason]
+    if lacking:
+        yield "lacking", ""
+        yield from (("reasons", one) for one in _most_said((h.reason for h in lacking), 1, rng))
+    functions = (heard.function for heard in lacking if heard.function in said.functions)
+    yield from (("functions", one) for one in _most_said(functions, 1, rng))
+
+
+def words_of(unit: Unit, said: SaidByTemplates, limit: int, rng: Random) -> list[str]:
+    """Return the words of a unit that no template says, at most so many.
+
+    >>> said = SaidByTemplates(frozenset(["the"]), frozenset(), (), {})
+    >>> words_of([Heard(("mow", "the", "lawn")), Heard(("mow", "it"))], said, 1, Random(0))
+    ['mow']
+    """
+    new = (word for heard in unit for word in heard.tokens if not said.has(word))
+    return _most_said(new, limit, rng)
+
+
+def pairs_of(
+    unit: Unit, said: SaidByTemplates, words: Mapping[str, int], limit: int, rng: Random
+) -> list[tuple[str, str]]:
+    """Return the pairs of a unit that no template says, of words that are public or were shown.
+
+    Those of its most frequent sentence come first, of which any: so each part of it has a chance.
+
+    >>> said = SaidByTemplates(frozenset(["the", "on"]), frozenset([("on", "the")]), (), {})
+    >>> sorted(pairs_of([Heard(("on", "the", "lawn", "on"))], said, {"lawn": 90}, 9, Random(0)))
+    [('lawn', 'on'), ('the', 'lawn')]
+    """
+    pairs: dict[tuple[str, str], None] = {}
+    for tokens in _most_said((heard.tokens for heard in unit), len(unit), rng):
+        of_sentence = [
+            pair
+            for pair in pairwise(tokens)
+            if pair not in said.pairs and all(said.has(t) or t in words for t in pair)
+        ]
+        rng.shuffle(of_sentence)
+        pairs.update(dict.fromkeys(of_sentence))
+    return list(pairs)[:limit]
+
+
+def sentences_of(
+    unit: Unit,
+    said: SaidByTemplates,
+    words: Mapping[str, int],
+    pairs: Mapping[str, int],
+    limit: int,
+    rng: Random,
+) -> list[Tokens]:
+    """Return the sentences of a unit, at most so many, cut where too few people say their pairs.
+
+    >>> said = SaidByTemplates(frozenset(["on", "the"]), frozenset([("on", "the")]), (), {})
+    >>> unit = [Heard(("bob", "on", "the", "lawn", "now")), Heard(("on", "the", "mat"))]
+    >>> sentences_of(unit, said, {"lawn": 90}, {"the lawn": 90}, 9, Random(0))
+    [('..', 'on', 'the', 'lawn', '..')]
+    """
+    cut = (cut_sentence(heard.tokens, said, words, pairs) for heard in unit)
+    return _most_said((tokens for tokens in cut if tokens), limit, rng)
+
+
+def cut_sentence(
+    tokens: Tokens, said: SaidByTemplates, words: Mapping[str, int], pairs: Mapping[str, int]
+) -> Tokens:
+    """Return a sentence with a hole for what no shown pair, and no pair of the templates, holds.
+
+    Empty where what is left says nothing new: no shown pair, and not the whole sentence.
+    """
+    if len(tokens) == 1:
+        return tokens if said.has(tokens[0]) or tokens[0] in words else ()
+    is_new = [" ".join(pair) in pairs for pair in pairwise(tokens)]
+    holds = [new or pair in said.pairs for new, pair in zip(is_new, pairwise(tokens), strict=True)]
+    kept: list[str] = []
+    for place, token in enumerate(tokens):
+        is_joined = place > 0 and holds[place - 1]
+        is_held = is_joined or (place < len(holds) and holds[place])
+        if not is_joined and place and kept[-1] != HOLE:
+            kept.append(HOLE)
+        if is_held or not kept or kept[-1] != HOLE:
+            kept.append(token if is_held else HOLE)
+    return tuple(kept) if any(is_new) or (tokens and all(holds)) else ()
+
+
+def _most_said(items: Iterable[Item], limit: int, rng: Random) -> list[Item]:
+    """Return the most frequent of a unit's items; of equally frequent ones any.
+
+    Were it the first ones, nobody who says two new words would ever count for the second.
+    """
+    counts = list(Counter(items).items())
+    if len(counts) > 1:
+        rng.shuffle(counts)
+        counts.sort(key=lambda pair: -pair[1])
+    return [item for item, _ in counts[:limit]]
+
+
+# ---------------------------------------------------------------------------------------- releases
+
+
+def release_gaps(units: Sequence[Unit], plan: GapPlan, noise: Callable[[str], Random]) -> NoisyGaps:
+    """Return the noisy counts of units; what they cost must have been recorded before.
+
+    Args:
+        units: private units.
+        plan: what is public.
+        noise: level -> generator of its noise, the system's; another one only in tests.
+    """
+    said, limits = plan.said, plan.limits
+    known = [unit if plan.reads_all else [h for h in unit if h.reason] for unit in units]
+    rng, wide = noise("totals"), plan.noise("totals")
+    totals = Counter(name for unit in units for name in totals_of(unit, said, rng))
+
+    def noisy(sort: str, names: Iterable[str]) -> dict[str, int]:
+        return {name: round(totals[sort, name] + wide.draw(rng)) for name in names}
+
+    public = (
+        noisy("units", [""])[""],
+        noisy("lacking", [""])[""],
+        noisy("reasons", said.reasons),
+        noisy("functions", said.functions),
+    )
+
+    def shown(level: str, of_unit: Callable[..., Sequence[Any]], **before: Any) -> dict[str, int]:
+        rng, limit = noise(level), limits.of(level)
+        of_units = (of_unit(unit, said, **before, limit=limit, rng=rng) for unit in known)
+        counts = Counter(item for items in of_units for item in items)
+        exact = {" ".join(item) if level != "words" else item: n for item, n in counts.items()}
+        return select_shown(exact, plan, level, rng)
+
+    words = shown("words", words_of)
+    pairs = shown("pairs", pairs_of, words=words)
+    sentences = shown("sentences", sentences_of, words=words, pairs=pairs)
+    return NoisyGaps(*public, words, pairs, sentences)
+
+
+def select_shown(
+    counts: Mapping[str, int], plan: GapPlan, level: str, rng: Random
+) -> dict[str, int]:
+    """Return what enough units have, with noisy counts, the most frequent first.
+
+    Counts are rounded to whole numbers, so that low bits of the noise tell nothing (Mironov, CCS
+    2012).
+
+    Args:
+        counts: how many units have something, exact.
+        plan: what is public.
+        level: one of LEVELS.
+        rng: the system's generator; another one only in tests.
+    """
+    wide, least = plan.noise(level), plan.threshold(level)
+    noisy = {
+        name: round(counts[name] + wide.draw(rng))
+        for name in sorted(counts)
+        if counts[name] >= plan.least
+    }
+    shown = {name: count for name, count in noisy.items() if count >= least}
+    return dict(sorted(shown.items(), key=lambda pair: (-pair[1], pair[0])))
