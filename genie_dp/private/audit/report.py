@@ -9,7 +9,7 @@ from typing import Any
 
 from genie_dp.run.page import page_environment
 
-SCHEMA = "genie-dp.audit/2"
+SCHEMA = "genie-dp.audit/3"
 STATEMENT = (
     "The figures are not differentially private: computed from rows that a model was trained on, "
     "they must be kept like these. An attack that finds nothing proves nothing: a better one may."
@@ -39,6 +39,8 @@ def audit_lines(result: Mapping[str, Any]) -> Iterator[str]:
         yield from _membership_lines(result)
     if result["canaries"]:
         yield from _canary_lines(result["canaries"])
+    if result["guesses"]:
+        yield from _guess_lines(result["guesses"])
     if result["extraction"]:
         yield from _extraction_lines(result["extraction"])
     yield from _bound_lines(result)
@@ -69,6 +71,16 @@ def _canary_lines(figures: Mapping[str, Any]) -> Iterator[str]:
     fit = figures["extrapolated"]
     yield f"  by rank        highest {figures['highest']:6.2f}, mean {around(figures['mean'], 2)}"
     yield f"  extrapolated   highest {fit['highest']:6.2f}, mean {around(fit['mean'], 2)}"
+
+
+def _guess_lines(figures: Mapping[str, Any]) -> Iterator[str]:
+    by = ", ".join(figures["calibrated by"]) or "nothing: give --reference"
+    yield (
+        f"canaries: {figures['put in']:,} of {figures['canaries']:,} were put in by coins; "
+        f"calibrated by {by}; AUC {around(figures['auc'])}"
+    )
+    shares = (f"{one['right']:,} of {one['guesses']:,}" for one in figures["shares"])
+    yield f"  right guesses of the surest: {', '.join(shares)}"
 
 
 def _extraction_lines(figures: Mapping[str, Any]) -> Iterator[str]:

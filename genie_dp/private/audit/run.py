@@ -25,7 +25,7 @@ from genie_dp.private.audit.models import (
     open_scorer,
 )
 from genie_dp.private.audit.report import SCHEMA, STATEMENT, audit_lines, audit_page
-from genie_dp.private.audit.statistics import Floats
+from genie_dp.private.audit.statistics import Floats, bootstrap, guess
 from genie_dp.private.audit.verdict import (
     Claim,
     ProvenBound,
@@ -232,7 +232,7 @@ class Audit:
             "seed": config.seed,
             "level": config.level,
             "claim": self.claim.as_dict() if self.claim else None,
-            "rows": None, "membership": [], "canaries": None, "extraction": None,
+            "rows": None, "membership": [], "canaries": None, "guesses": None, "extraction": None,
         }  # fmt: skip
         copies = 1
         if inputs.members is not None and inputs.others is not None:
@@ -247,10 +247,22 @@ class Audit:
         if inputs.canaries is not None:
             canaries = load_canaries(inputs.canaries)
             copies = canaries.repeats
-            model.exposures, figures["canaries"] = self.expose(canaries, self.scorer, "candidates")
-            if inputs.unprotected is not None:
-                scorer = self._open(inputs.unprotected)
-                unprotected.exposures, _ = self.expose(canaries, scorer, "unprotected")
+            if canaries.coins is not None:
+                attack, *beside = self.guess_canaries(canaries)
+                model.attacks.append(attack)
+                unprotected.attacks += beside
+                figures["guesses"] = self.describe_guesses(attack)
+            else:
+                if inputs.references and inputs.members is None:
+                    message = "canaries without coins are ranked by the model alone: no reference"
+                    hint = "leave --reference out, or toss coins: genie-dp private canaries --coin"
+                    raise GenieError(Problem("N061", message, hint=hint))
+                model.exposures, figures["canaries"] = self.expose(
+                    canaries, self.scorer, "candidates"
+                )
+                if inputs.unprotected is not None:
+                    scorer = self._open(inputs.unprotected)
+                    unprotected.exposures, _ = self.expose(canaries, scorer, "unprotected")
         if config.samples:
             figures["extraction"], pieces = self.extract(sides)
         bounds = prove_bounds(
@@ -319,13 +331,17 @@ class Audit:
         words = [count_words(row, with_program=self.scorer.needs_programs) for row in rows]
         shadow_attacks = []
         if self.inputs.shadows:
-            scores, is_online = membership.score_by_shadows(
-                (losses / np.array(words)).tolist(),
-                beside[len(references) :] / np.array(words),
-                learned,
+            a_word = losses / np.array(words)
+            of_shadows = beside[len(references) :] / np.array(words)
+            scores, is_online = membership.score_by_shadows(a_word.tolist(), of_shadows, learned)
+            ratios = membership.score_by_ratios(
+                a_word.tolist(), of_shadows, learned, len(rows) - members
             )
-            name = "shadows" if is_online else "shadows without the rows"
-            shadow_attacks.append(Attack(name, scores[:members], scores[members:]))
+            suffix = "" if is_online else " without the rows"
+            shadow_attacks += [
+                Attack(f"{name}{suffix}", found[:members], found[members:])
+                for name, found in (("shadows", scores), ("ratios", ratios))
+            ]
 
         def part(values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
             return list(values[:members]), list(values[members:])
@@ -371,6 +387,48 @@ class Audit:
 
     # -------------------------------------------------------------------- canaries and samples
 
+    def guess_canaries(self, canaries: Canaries) -> list[Attack]:
+        """Return the attack by canaries that coins put in: on the model, and the unprotected one.
+
+        The score of a canary is how much likelier it is than for models that have seen none: what
+        the model was before its private training is the best of these.
+
+        Raises:
+            GenieError: the model gives texts no probability (N059).
+        """
+        inputs, rows = self.inputs, canaries.rows
+        _check_texts(self.scorer)
+        before = [
+            self._losses(f"canaries of other{number}", folder, rows)
+            for number, folder in enumerate(inputs.references)
+        ]
+        parts = [self._losses("canaries", self.scorer, rows)]
+        if inputs.unprotected is not None:
+            parts.append(self._losses("canaries of unprotected", inputs.unprotected, rows))
+        is_in = np.array(canaries.coins)
+        attacks = []
+        for losses in parts:
+            scores = (np.mean(before, axis=0) if before else 0.0) - losses
+            attacks.append(
+                Attack(
+                    "canaries", scores[is_in], scores[~is_in],
+                    is_tossed=True, is_unit=canaries.are_units,
+                )
+            )  # fmt: skip
+        return attacks
+
+    def describe_guesses(self, attack: Attack) -> dict[str, Any]:
+        """Return the figures of guesses, for JSON."""
+        seed, level = self.config.seed, self.config.level
+        pair = [attack.members, attack.others]
+        return {
+            "canaries": len(attack.members) + len(attack.others),
+            "put in": len(attack.members),
+            "calibrated by": _name_folders(self.inputs.references),
+            "auc": bootstrap(pair, membership.auc, name="canaries auc", seed=seed, level=level),
+            "shares": [one.as_dict() for one in guess(attack.members, attack.others)],
+        }
+
     def expose(
         self, canaries: Canaries, scorer: Scorer, name: str
     ) -> tuple[list[exposure.Exposure], dict[str, Any]]:
@@ -384,16 +442,14 @@ class Audit:
         Raises:
             GenieError: the model gives texts no probability (N059).
         """
-        if not isinstance(scorer, StepwiseScorer):
-            message = f"canaries are texts, and a {scorer.kind} gives texts no probability"
-            raise GenieError(Problem("N059", message, hint="leave --canaries out"))
+        stepwise = _check_texts(scorer)
 
         def tell(done: int, size: int) -> None:
             write_over(f"candidates: {done:,} of {size:,}", show=self._progress)
 
         try:
             losses = exposure.candidate_losses(
-                scorer,
+                stepwise,
                 canaries,
                 work=self.work / f"{name}.f64",
                 batch=self.config.states,
@@ -427,6 +483,14 @@ class Audit:
         others = [row.utterance.split() for row in sides.others] if sides else ()
         figures = extraction.describe_extraction(copies, text, others, level=config.level)
         return figures, copies.texts
+
+
+def _check_texts(scorer: Scorer) -> StepwiseScorer:
+    """Return the scorer of a model of texts; refuse another one (N059)."""
+    if not isinstance(scorer, StepwiseScorer):
+        message = f"canaries are texts, and a {scorer.kind} gives texts no probability"
+        raise GenieError(Problem("N059", message, hint="leave --canaries out"))
+    return scorer
 
 
 def _name_folders(folders: Sequence[Path]) -> list[str]:

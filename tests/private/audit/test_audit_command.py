@@ -166,7 +166,9 @@ def test_references_and_shadows_are_attacks_of_their_own(here):
     assert attack("leaking", *SIDES, *options) == INCONCLUSIVE
     found = json.loads((here / "audit.json").read_text())
     names = {one["attack"] for one in found["membership"]}
-    assert names == {"perplexity", "reference fresh", "reference more/fresh", "shadows"}
+    assert names == {
+        "perplexity", "reference fresh", "reference more/fresh", "shadows", "ratios",
+    }  # fmt: skip
     of_shadow = "reference more/fresh"
     others = [one for one in found["membership"] if one["attack"] != of_shadow]
     assert all(one["auc"]["value"] > 0.6 for one in others)
@@ -206,13 +208,13 @@ def test_public_rows_of_a_redacted_text_have_no_claim_and_are_left_out(here):
     public = [json.dumps({"utterance": f"call ann at {n}", "part": "public"}) for n in range(20)]
     private = [json.dumps({"utterance": f"call bob at {n}", "part": "private"}) for n in range(20)]
     (here / "marked.jsonl").write_text("\n".join([*public, *private]))
-    facts = {"rows": {"epsilon": 1, "delta": 0}, "secret": {"epsilon": 2, "delta": 1e-5}}
+    facts = {"rows": {"epsilon": 1, "delta": 0}, "secret": {"epsilon": 4, "delta": 1e-5}}
     (here / "fresh" / "confidentiality.json").write_text(json.dumps(facts))
     options = ["--members", "marked.jsonl", "--others", "out.jsonl", "--about"]
     assert attack("fresh", *options, "secret") == INCONCLUSIVE
     found = json.loads((here / "audit.json").read_text())
     assert found["rows"]["members"] == 20
-    assert found["claim"]["epsilon"] == 2
+    assert found["claim"]["epsilon"] == 4
     assert attack("fresh", *options, "bayesian", "--overwrite") == 1
     (here / "fresh" / "confidentiality.json").unlink()
 
@@ -255,7 +257,8 @@ def test_python_tells_of_a_refuted_claim_and_refuses_what_does_not_go_together(h
     [
         ((), 2),
         (("--members", "in.txt"), 2),
-        (("--reference", "fresh", "--canaries", "canaries.json"), 2),
+        (("--reference", "fresh", "--samples", "5", "--training", "in.txt"), 2),
+        (("--reference", "fresh", "--canaries", "canaries.json"), 1),
         (("--samples", "5"), 2),
         (("--samples", "5", "--training", "in.txt", "--unprotected", "fresh"), 2),
         ((*SIDES, "--claim", "3"), 2),
