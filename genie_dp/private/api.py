@@ -234,6 +234,7 @@ class Ledger:
         codes: str | Path | None = None,
         parser: Any = None,
         pretrained: str | Path | None = None,
+        public_model: str | Path | None = None,
         device: str = "cpu",
         threads: int = 1,
         resume: bool = False,
@@ -259,6 +260,7 @@ class Ledger:
             codes: a file of control codes, one a line, for the kind control.
             parser: a `Parser` of public rows, which writes the private rows' programs.
             pretrained: a folder that keeps what was learned of public rows.
+            public_model: where the generator goes as it is before private rows, for audits.
             device, threads: of torch.
             resume: go on with a call that was interrupted.
             overwrite: replace the output, and forget an interrupted call: its cost stays spent.
@@ -288,6 +290,7 @@ class Ledger:
             parser=folder,
             open_parser=open_parser,
             pretrained=_path(pretrained),
+            public_model=_path(public_model),
             device=device,
             threads=threads,
             progress=progress,
