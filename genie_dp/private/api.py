@@ -466,8 +466,9 @@ def _public_sources(
 
 
 def audit(
-    model: "File | Auditable",
+    model: "File | Auditable | None" = None,
     *,
+    release: Rows | File | None = None,
     members: Rows | File | None = None,
     others: Rows | File | None = None,
     canaries: File | None = None,
@@ -482,17 +483,18 @@ def audit(
     progress: bool | None = None,
     **settings: Any,
 ) -> "AuditResult":
-    """Attack a model, and compare what that proves with what is claimed of it.
+    """Attack a model, or released rows, and compare what that proves with what is claimed.
 
     The result is not differentially private: keep it like the private rows. Files that are written
     can be read by their owner alone.
 
     Args:
         model: the folder of a generator or of a language model of Hugging Face, or a Parser.
+        release: instead, rows that were released: rows or a file.
         members: rows that it was trained on, once each: rows or a file.
         others: rows like them that it did not see, parted from them by chance.
         canaries: the file that `genie-dp private canaries` wrote with --record.
-        references: folders of models without the members, to calibrate by.
+        references: folders of models without the members and canaries, to calibrate by.
         shadows: folders of models that were trained as it was; with the rows that each has learned
             from, if they are given by folder. Two or more.
         unprotected: the folder of a model that was trained as it was, but without protection. No
@@ -514,10 +516,13 @@ def audit(
     from genie_dp.private.audit.run import run
 
     config = config_of(AuditConfig, settings)
-    folder, open_model = (
-        (Path(model), open_scorer) if isinstance(model, File) else (model.folder, model.open_scorer)
-    )
-    if folder is None:
+    folder: Path | None = None
+    open_model: Any = open_scorer
+    if isinstance(model, File):
+        folder = Path(model)
+    elif model is not None:
+        folder, open_model = model.folder, model.open_scorer
+    if folder is None and model is not None:
         message = "this model was put together in memory: an audit reads its folder"
         raise GenieError(Problem("N056", message, hint="save it, and give what was saved"))
     learned = shadows if isinstance(shadows, Mapping) else dict.fromkeys(shadows)
@@ -530,6 +535,7 @@ def audit(
         shadows=tuple(Shadow(Path(name), _file_of(rows)) for name, rows in learned.items()),
         unprotected=_path(unprotected),
         training=_file_of(training),
+        release=_file_of(release),
     )
 
     def write(target: str) -> "AuditResult":

@@ -58,7 +58,7 @@ STEPS: Mapping[str, tuple[str, str]] = {
     ),
     "audit": (
         "genie_dp.cli.private.audit:command",
-        "Attack MODEL, and compare what that proves with what is claimed.",
+        "Attack MODEL, or rows that were released, and compare what that proves with the claim.",
     ),
 }
 

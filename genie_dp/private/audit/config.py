@@ -75,7 +75,7 @@ class AuditInputs:
     """What an audit reads.
 
     Attributes:
-        model: the folder of the audited model.
+        model: the folder of the audited model; None where rows that were released are attacked.
         members: rows that it was trained on, once each.
         others: rows like them that it did not see, parted from them by chance.
         canaries: what `genie-dp private canaries` put into the training text.
@@ -84,9 +84,10 @@ class AuditInputs:
         shadows: models that were trained as it was; two or more.
         unprotected: a model that was trained as it was, but without protection.
         training: the text that is looked for in samples; None for the members.
+        release: rows that were released, instead of a model.
     """
 
-    model: Path
+    model: Path | None = None
     members: Path | None = None
     others: Path | None = None
     canaries: Path | None = None
@@ -94,23 +95,33 @@ class AuditInputs:
     shadows: tuple[Shadow, ...] = ()
     unprotected: Path | None = None
     training: Path | None = None
+    release: Path | None = None
 
     @property
     def files(self) -> tuple[Path | None, ...]:
         """Return the files, in the order in which their hashes are kept."""
-        return self.members, self.others, self.canaries, self.training
+        return self.members, self.others, self.canaries, self.training, self.release
 
     @property
     def folders(self) -> tuple[Path, ...]:
         """Return the folders of all models."""
         unprotected = () if self.unprotected is None else (self.unprotected,)
         shadows = (shadow.folder for shadow in self.shadows)
-        return self.model, *self.references, *shadows, *unprotected
+        model = () if self.model is None else (self.model,)
+        return *model, *self.references, *shadows, *unprotected
 
     def gaps(self, *, samples: int) -> list[str]:
         """Return what is missing beside what is there, by the names of the command's options."""
         attacks_rows = self.members is not None
+        of_model = (
+            self.canaries or self.training or self.unprotected or self.references or self.shadows
+        )
         texts = {
+            "name a MODEL, or --release, and not both": (self.model is None)
+            == (self.release is None),
+            "--release needs --members and --others": bool(self.release) and not attacks_rows,
+            "--release goes with --members and --others alone": bool(self.release)
+            and bool(of_model or samples),
             "--members and --others go together": attacks_rows != (self.others is not None),
             "name an attack: --members and --others, --canaries or --samples": not (
                 attacks_rows or self.canaries or samples
