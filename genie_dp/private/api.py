@@ -31,6 +31,7 @@ from genie_dp.texts import Paths, paths_of
 
 if TYPE_CHECKING:
     from genie_dp.private.audit.models import Scorer
+    from genie_dp.private.audit.privacy import PrivacyReport
     from genie_dp.private.audit.run import AuditResult
     from genie_dp.private.evolution.run import EvolutionResult
     from genie_dp.private.generators.run import GeneratorResult
@@ -435,6 +436,37 @@ class Ledger:
             return release(Path(output))
         with TemporaryDirectory(prefix="genie_dp-") as folder:
             return release(Path(folder) / "evolution").in_memory()
+
+    def report(
+        self,
+        *,
+        audits: File | Sequence[File] = (),
+        output: File | None = None,
+        page: File | None = None,
+        card: File | None = None,
+        overwrite: bool = False,
+    ) -> "PrivacyReport":
+        """Return what may be told of the privacy of the rows: it can be published.
+
+        Args:
+            audits: files that `audit` wrote; of them, figures of canaries alone are told.
+            output: the file of the report, as JSON; None writes none.
+            page: the file of a page with it.
+            card: the file of a section for a model's card, in Markdown.
+            overwrite: replace the files.
+
+        Raises:
+            GenieError: a file is there (Y022), or one of `audits` holds no audit (N062).
+        """
+        from genie_dp.private.audit.privacy import PrivacyReport, privacy_facts
+        from genie_dp.private.audit.privacy import run as write_report
+
+        ledger = book.Ledger.open(self.path)
+        files = tuple(map(Path, (audits,) if isinstance(audits, File) else audits))
+        if output is None:
+            return PrivacyReport(privacy_facts(ledger, files))
+        target = Output(str(output), overwrite=overwrite)
+        return write_report(ledger, files, target, page=_path(page), card=_path(card))
 
     def _rows_to_spend(self) -> tuple[Path, book.Ledger]:
         """Return the rows and their ledger as it is now, which may have other spends since.
