@@ -340,6 +340,9 @@ def _template(config: CanaryConfig, words: Path | None) -> CanaryTemplate:
     """Return the template; one of too many candidates to rank is for coins alone."""
     text = config.template_of(has_words=words is not None)
     template = CanaryTemplate(text) if words is None else CanaryTemplate(text, words_of(words))
+    if words is not None and "}{" in text:
+        message = f"words of rows would run into each other in {text!r}"
+        raise GenieError(Problem("N051", message, hint="put a space between the slots"))
     if not config.coin:
         template.check_ranked()
     return template

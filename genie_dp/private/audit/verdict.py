@@ -287,8 +287,9 @@ class _Guessed:
         self.claim = claim and (claim if attack.is_unit else claim.of_row)
         is_tossed = attack.is_tossed
         self.guessed = guess(attack.members, attack.others, seed=None if is_tossed else seed)
-        is_unit = claim is not None and self.claim == claim
-        self.mechanisms = claim.mechanisms if claim is not None and is_unit else ()
+        # Of noise there is nothing to say without a delta, nor of a unit exchanged for another.
+        is_known = claim is not None and claim.delta > 0 and self.claim == claim
+        self.mechanisms = claim.mechanisms if claim is not None and is_known else ()
 
     @property
     def count(self) -> int:

@@ -411,5 +411,7 @@ def test_a_canary_with_a_field_of_its_own_is_a_unit_and_its_claim_that_of_one(
             load_canaries(tmp_path / "canaries.json")
     # Copies are claimed as a group, and words of no public row are none.
     assert run([*words, "--coin", "--repeats", "2", "--seed", "2", "--overwrite"]) == 1
+    touching = ["--coin", *public, "--template", "{word}{word}", "--seed", "2", "--overwrite"]
+    assert run([*words, *touching]) == 1
     (tmp_path / "public.txt").write_text("12\n")
     assert run([*words, "--coin", *public, "--seed", "2", "--overwrite"]) == 1

@@ -228,6 +228,26 @@ def test_shadows_tell_rows_apart_that_differ_in_how_hard_they_are():
     assert caught.value.problems[0].code == "N055"
 
 
+def test_ratios_tell_rows_apart_with_shadows_of_both_sorts_or_of_none_that_knows_the_row():
+    rng = np.random.default_rng(4)
+    # Nats a word of rows that differ in how hard they are.
+    hard = rng.normal(3, 0.5, 400)
+    is_member = np.arange(400) < 200
+    half = rng.random((4, 400)) < 0.5
+    learned = np.concatenate([half, ~half])
+    shadows = hard - 0.3 * learned + rng.normal(0, 0.1, (8, 400))
+    losses = hard - 0.3 * is_member + rng.normal(0, 0.1, 400)
+    assert membership.auc(-losses[:200], -losses[200:]) < 0.75
+    nobody = np.zeros((4, 400))
+    unlearned = hard + rng.normal(0, 0.1, (4, 400))
+    for some, known in ((shadows, learned), (unlearned, nobody)):
+        scores = membership.score_by_ratios(losses, some, known, 200)
+        assert membership.auc(scores[:200], scores[200:]) > 0.9
+        # Shares of the others that a row beats.
+        assert ((scores >= 0) & (scores <= 1)).all()
+        assert np.mean(scores[200:]) == pytest.approx(0.5, abs=0.01)
+
+
 def test_shadows_that_share_the_rows_out_tell_as_much_as_those_without():
     rng = np.random.default_rng(5)
     hard = rng.normal(10, 3, 600)
