@@ -302,19 +302,16 @@ def attack_rows(
     return [*attacks, *(attack for attack in groups if attack is not None)]
 
 
-# What a model with a row says of it, from what models without it say (the `a` of RMIA).
-_OFFLINE = 0.3
-
-
 def score_by_ratios(
     losses: Sequence[float], shadows: Floats, learned: Floats, others: int
 ) -> Floats:
     """Return scores of rows by RMIA: how many other rows each beats, as shares.
 
     A row's ratio is its probability a word under the model over the mean of those under shadows.
-    Where shadows with the row and without it are both there, the mean is of all, each sort counting
-    half; where none has seen it, what shadows with it would say is guessed from the
-    others. It beats another row if its ratio is greater (gamma 1).
+    Where shadows with the row and without it are both there, each sort counts half; where none has
+    seen it, those without it count alone. (The paper then adds a share of certainty, for images. Of
+    words, which are far from certain, that share would be all that is left: an area of 0.67 in
+    place of 0.97, November 2026.) It beats another row if its ratio is greater (gamma 1).
 
     Args:
         losses: (N,) a word, under the audited model.
@@ -326,8 +323,7 @@ def score_by_ratios(
     chances = np.exp(-shadows)
     without = np.where(~inside, chances, 0.0).sum(0) / np.maximum(1, (~inside).sum(0))
     with_it = np.where(inside, chances, 0.0).sum(0) / np.maximum(1, inside.sum(0))
-    guessed = _OFFLINE * without + 1 - _OFFLINE
-    mean = (without + np.where(inside.any(0), with_it, guessed)) / 2
+    mean = (without + np.where(inside.any(0), with_it, without)) / 2
     ratios = np.exp(-np.asarray(losses, float)) / mean
     beaten = np.sort(ratios[len(ratios) - others :])
     scores: Floats = np.searchsorted(beaten, ratios, side="left") / others
