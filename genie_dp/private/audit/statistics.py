@@ -2,8 +2,8 @@
 
 Each of m rows was trained on by the toss of a coin. An attack guesses about the surest ones, and
 says nothing of the others (Steinke, Nasr and Jagielski 2023). How many guesses can be right follows
-from what the mechanism promises (Mahloujifar, Melis and Chaudhuri 2024, theorem 3.2): of (epsilon,
-delta)-DP, or of its whole trade-off function, which says more where noise is known to be Gaussian.
+from what the mechanism promises (Mahloujifar, Melis and Chaudhuri 2024): of (epsilon, delta)-DP, or
+of its whole trade-off function, which says more where noise is known to be Gaussian.
 Rows need not be independent, so that one training is enough.
 """
 
@@ -201,9 +201,13 @@ def least_under(epsilon: float, delta: float) -> Least:
 def is_refuted(guessed: Guesses, least: Least, alpha: float) -> bool:
     """Tell whether so many right guesses have a chance below alpha under a trade-off function.
 
-    If they had the chance alpha, then less right ones would have at least the chances that follow
-    below, one after the other (algorithm 1 of Mahloujifar et al., with two choices a row). Where
-    these are more than 1 in all, it cannot be.
+    Let p_i be the chance of i right ones among r guesses about m rows. That a row drawn at random is
+    guessed right, and i are in all, has the chance p_i i / m. With the coin of that row the other
+    way round, the same guesses are i - 1 right ones, and that row is guessed wrong: which has the
+    chance p_(i-1) (r - i + 1) / m. So of the sums over all i from some number on, the second is at
+    least what the trade-off function leaves of the first (Mahloujifar, Melis and Chaudhuri 2024).
+    If `right` had the chance alpha, one less would have what follows from that, and so on down to
+    none. Where these chances are more than 1 together, it has less than alpha.
 
     >>> is_refuted(Guesses(10, 10, 10), least_under(0.0, 0.0), 2**-10 + 1e-9)
     True
