@@ -203,11 +203,11 @@ def is_refuted(guessed: Guesses, least: Least, alpha: float) -> bool:
 
     Let p_i be the chance of i right ones among r guesses about m rows. That a row drawn at random
     is guessed right, and i are in all, has the chance p_i i / m. With the coin of that row the
-    other way round, the same guesses are i - 1 right ones, and that row is guessed wrong: which has the
-    chance p_(i-1) (r - i + 1) / m. So of the sums over all i from some number on, the second is at
-    least what the trade-off function leaves of the first (Mahloujifar, Melis and Chaudhuri 2024).
-    If `right` had the chance alpha, one less would have what follows from that, and so on down to
-    none. Where these chances are more than 1 together, it has less than alpha.
+    other way round, the same guesses are i - 1 right ones, and that row is guessed wrong: which has
+    the chance p_(i-1) (r - i + 1) / m. So of the sums over all i from some number on, the second is
+    at least what the trade-off function leaves of the first (Mahloujifar, Melis and Chaudhuri
+    2024). If `right` had the chance alpha, one less would have what follows from that, and so on
+    down to none. Where these chances are more than 1 together, it has less than alpha.
 
     >>> is_refuted(Guesses(10, 10, 10), least_under(0.0, 0.0), 2**-10 + 1e-9)
     True

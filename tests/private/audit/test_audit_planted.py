@@ -14,7 +14,7 @@ pytest.importorskip("scipy")
 
 sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
 
-from audit import (  # noqa: E402
+from private_audit import (  # noqa: E402
     CLAIMED,
     COUNTS,
     OF_COUNTS,

@@ -1,7 +1,7 @@
 """What one run of the audit proves of each engine, as it is and with mistakes that are planted.
 
-    python benchmarks/audit.py                       # all engines, three seeds
-    python benchmarks/audit.py --only prior,aim --seeds 1
+    python benchmarks/private_audit.py                       # all engines, three seeds
+    python benchmarks/private_audit.py --only prior,aim --seeds 1
 
 Every engine is claimed to have epsilon 3 at delta 1e-5, and has so much noise. Trainings (own
 decoder of 32, the LSTM of 32 for crt) learn those of 1,000 canaries, four words each, that coins
