@@ -62,8 +62,8 @@ class PrivacyReport(Result):
         spent, budget = facts["spent"], facts["budget"]
         yield f"promise  {facts['promise']}"
         yield (
-            f"spent    epsilon {_plain(spent['epsilon'])} of {budget['epsilon']:g} by "
-            f"{len(facts['releases'])} releases"
+            f"spent    epsilon {_plain(spent['epsilon'])} of {budget['epsilon']:g}; "
+            f"releases: {len(facts['releases'])}"
         )
         for audit in facts["audits"]:
             yield f"audit    {audit['title']}: {audit['result']}"
