@@ -155,9 +155,9 @@ def exposed_by(
 
     made = canaries_of(material.template, material.canaries, repeats=material.repeats)
     losses = candidate_losses(scorer, made, work=work)
-    fit = exposure.fitted(losses, made.numbers, seed=seed)
-    exposed = exposure.exposures(losses, made.numbers, fit)
-    told = exposure.described(exposed, fit, seed=seed)
+    fit = exposure.fit_losses(losses, made.numbers, seed=seed)
+    exposed = exposure.measure_exposures(losses, made.numbers, fit)
+    told = exposure.describe_exposures(exposed, fit, seed=seed)
     return exposed, {
         "exposure": told["highest"],
         "mean exposure": told["mean"]["value"],
@@ -177,7 +177,7 @@ def inferred(scorer: Any, material: Material, seed: int) -> tuple[list[Any], Any
     rows = [[PrivateRow(text) for text in side] for side in texts]
     lost = [scorer.losses(side) for side in rows]
     words = [[count_words(row, with_program=False) for row in side] for side in rows]
-    attacks = membership.attacks_of(
+    attacks = membership.attack_rows(
         (lost[0], lost[1]),
         (words[0], words[1]),
         {"masked": (lost[2], lost[2])},
@@ -188,7 +188,7 @@ def inferred(scorer: Any, material: Material, seed: int) -> tuple[list[Any], Any
     found: dict[str, float] = {}
     for one in (*attacks, pair):
         name = NAMES[one.name] + ("group " if one.group > 1 else "")
-        figures = membership.described(one, seed=seed)
+        figures = membership.describe_attack(one, seed=seed)
         found |= {
             f"{name}accuracy": figures["accuracy"]["value"],
             f"{name}accuracy low": figures["accuracy"]["low"],

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from genie_dp.private.api import Ledger, audit
+    from genie_dp.private.audit.privacy import PrivacyReport
     from genie_dp.private.audit.run import AuditResult
     from genie_dp.private.evolution.run import EvolutionResult
     from genie_dp.private.generators.run import GeneratorResult
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = (
     "AuditResult", "Budget", "EvolutionResult", "GeneratorResult", "Ledger", "PriorResult",
-    "SampleResult", "Spent", "audit",
+    "PrivacyReport", "SampleResult", "Spent", "audit",
 )  # fmt: skip
 
 # name -> its module, imported when somebody asks for the name.
@@ -39,6 +40,7 @@ _HOMES = {
     "GeneratorResult": "private.generators.run",
     "Ledger": "private.api",
     "PriorResult": "private.prior.run",
+    "PrivacyReport": "private.audit.privacy",
     "SampleResult": "private.generators.sample",
     "Spent": "records",
     "audit": "private.api",

@@ -31,6 +31,7 @@ from genie_dp.texts import Paths, paths_of
 
 if TYPE_CHECKING:
     from genie_dp.private.audit.models import Scorer
+    from genie_dp.private.audit.privacy import PrivacyReport
     from genie_dp.private.audit.run import AuditResult
     from genie_dp.private.evolution.run import EvolutionResult
     from genie_dp.private.generators.run import GeneratorResult
@@ -234,6 +235,7 @@ class Ledger:
         codes: str | Path | None = None,
         parser: Any = None,
         pretrained: str | Path | None = None,
+        public_model: str | Path | None = None,
         device: str = "cpu",
         threads: int = 1,
         resume: bool = False,
@@ -259,6 +261,7 @@ class Ledger:
             codes: a file of control codes, one a line, for the kind control.
             parser: a `Parser` of public rows, which writes the private rows' programs.
             pretrained: a folder that keeps what was learned of public rows.
+            public_model: where the generator goes as it is before private rows, for audits.
             device, threads: of torch.
             resume: go on with a call that was interrupted.
             overwrite: replace the output, and forget an interrupted call: its cost stays spent.
@@ -288,6 +291,7 @@ class Ledger:
             parser=folder,
             open_parser=open_parser,
             pretrained=_path(pretrained),
+            public_model=_path(public_model),
             device=device,
             threads=threads,
             progress=progress,
@@ -433,6 +437,37 @@ class Ledger:
         with TemporaryDirectory(prefix="genie_dp-") as folder:
             return release(Path(folder) / "evolution").in_memory()
 
+    def report(
+        self,
+        *,
+        audits: File | Sequence[File] = (),
+        output: File | None = None,
+        page: File | None = None,
+        card: File | None = None,
+        overwrite: bool = False,
+    ) -> "PrivacyReport":
+        """Return what may be told of the privacy of the rows: it can be published.
+
+        Args:
+            audits: files that `audit` wrote; of them, figures of canaries alone are told.
+            output: the file of the report, as JSON; None writes none.
+            page: the file of a page with it.
+            card: the file of a section for a model's card, in Markdown.
+            overwrite: replace the files.
+
+        Raises:
+            GenieError: a file is there (Y022), or one of `audits` holds no audit (N062).
+        """
+        from genie_dp.private.audit.privacy import PrivacyReport, privacy_facts
+        from genie_dp.private.audit.privacy import run as write_report
+
+        ledger = book.Ledger.open(self.path)
+        files = tuple(map(Path, (audits,) if isinstance(audits, File) else audits))
+        if output is None:
+            return PrivacyReport(privacy_facts(ledger, files))
+        target = Output(str(output), overwrite=overwrite)
+        return write_report(ledger, files, target, page=_path(page), card=_path(card))
+
     def _rows_to_spend(self) -> tuple[Path, book.Ledger]:
         """Return the rows and their ledger as it is now, which may have other spends since.
 
@@ -463,8 +498,9 @@ def _public_sources(
 
 
 def audit(
-    model: "File | Auditable",
+    model: "File | Auditable | None" = None,
     *,
+    release: Rows | File | None = None,
     members: Rows | File | None = None,
     others: Rows | File | None = None,
     canaries: File | None = None,
@@ -479,17 +515,18 @@ def audit(
     progress: bool | None = None,
     **settings: Any,
 ) -> "AuditResult":
-    """Attack a model, and compare what that proves with what is claimed of it.
+    """Attack a model, or released rows, and compare what that proves with what is claimed.
 
     The result is not differentially private: keep it like the private rows. Files that are written
     can be read by their owner alone.
 
     Args:
         model: the folder of a generator or of a language model of Hugging Face, or a Parser.
+        release: instead, rows that were released: rows or a file.
         members: rows that it was trained on, once each: rows or a file.
         others: rows like them that it did not see, parted from them by chance.
         canaries: the file that `genie-dp private canaries` wrote with --record.
-        references: folders of models without the members, to calibrate by.
+        references: folders of models without the members and canaries, to calibrate by.
         shadows: folders of models that were trained as it was; with the rows that each has learned
             from, if they are given by folder. Two or more.
         unprotected: the folder of a model that was trained as it was, but without protection. No
@@ -511,10 +548,13 @@ def audit(
     from genie_dp.private.audit.run import run
 
     config = config_of(AuditConfig, settings)
-    folder, open_model = (
-        (Path(model), open_scorer) if isinstance(model, File) else (model.folder, model.open_scorer)
-    )
-    if folder is None:
+    folder: Path | None = None
+    open_model: Any = open_scorer
+    if isinstance(model, File):
+        folder = Path(model)
+    elif model is not None:
+        folder, open_model = model.folder, model.open_scorer
+    if folder is None and model is not None:
         message = "this model was put together in memory: an audit reads its folder"
         raise GenieError(Problem("N056", message, hint="save it, and give what was saved"))
     learned = shadows if isinstance(shadows, Mapping) else dict.fromkeys(shadows)
@@ -527,6 +567,7 @@ def audit(
         shadows=tuple(Shadow(Path(name), _file_of(rows)) for name, rows in learned.items()),
         unprotected=_path(unprotected),
         training=_file_of(training),
+        release=_file_of(release),
     )
 
     def write(target: str) -> "AuditResult":

@@ -62,7 +62,11 @@ STEPS: Mapping[str, tuple[str, str]] = {
     ),
     "audit": (
         "genie_dp.cli.private.audit:command",
-        "Attack MODEL, and compare what that proves with what is claimed.",
+        "Attack MODEL, or rows that were released, and compare what that proves with the claim.",
+    ),
+    "report": (
+        "genie_dp.cli.private.report:command",
+        "Write what may be told of the privacy of rows: it can be published.",
     ),
 }
 

@@ -17,7 +17,9 @@ INCONCLUSIVE = 3
 
 
 @click.command("audit")
-@click.argument("model", type=_FOLDER)
+@click.argument("model", type=_FOLDER, required=False)
+@click.option("--release", type=_FILE, metavar="FILE",
+              help="Attack rows that were released, instead of MODEL.")  # fmt: skip
 @click.option("--members", type=_FILE, metavar="FILE",
               help="Rows that MODEL was trained on, once each: JSONL, TSV, or a .txt.")  # fmt: skip
 @click.option("--others", type=_FILE, metavar="FILE",
@@ -25,7 +27,8 @@ INCONCLUSIVE = 3
 @click.option("--canaries", type=_FILE, metavar="FILE",
               help="What genie-dp private canaries put into the training text.")  # fmt: skip
 @click.option("--reference", "references", type=_FOLDER, multiple=True, metavar="FOLDER",
-              help="A model without the members, to calibrate by. May be repeated.")  # fmt: skip
+              help="A model without the members and canaries, to calibrate by: best what MODEL was "
+              "before its private training. May be repeated.")  # fmt: skip
 @click.option("--shadow", "shadows", multiple=True, metavar="FOLDER[=FILE]",
               help="A model trained as MODEL was, and the rows that it has learned from [none of "
               "those here]. Give two or more.")  # fmt: skip
@@ -43,9 +46,10 @@ def command(
     *, settings: Mapping[str, Any], shadows: tuple[str, ...], output: Path, report: Path | None,
     resume: bool, overwrite: bool, **files: Any,
 ) -> int:  # fmt: skip
-    """Attack MODEL, and compare what that proves with what is claimed.
+    """Attack MODEL, or rows that were released, and compare what that proves with the claim.
 
-    Exposure of canaries among all their candidates, membership of rows, training text in samples.
+    Guesses which canaries coins put in, or exposure of canaries among all their candidates;
+    membership of rows; training text in samples; real rows by their nearest released ones.
     Attacks give lower bounds of epsilon; one above the claim refutes it: exit code 1. MODEL passes,
     exit code 0, if the attacks refute its claim for an unprotected model and not for MODEL. All
     else is inconclusive: exit code 3.
@@ -53,7 +57,8 @@ def command(
 
     \b
     genie-dp private audit model --members in.jsonl --others out.jsonl --output audit.json
-    genie-dp private audit model --canaries canaries.json --output audit.json --report audit.html
+    genie-dp private audit model --canaries canaries.json --reference before --output audit.json
+    genie-dp private audit --release rows.jsonl --members in.jsonl --others out.jsonl -o audit.json
     """
     inputs = AuditInputs(shadows=tuple(map(_read_shadow, shadows)), **files)
     if gaps := inputs.gaps(samples=settings.get("samples", 0)):

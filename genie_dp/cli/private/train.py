@@ -92,6 +92,11 @@ def group() -> None:
     "ones, model and seed.",
 )  # fmt: skip
 @click.option(
+    "--public-model", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
+    help="Write there what the generator is before private rows: genie-dp private audit compares "
+    "with it.",
+)  # fmt: skip
+@click.option(
     "--parser", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
     help="A parser, of genie-dp train, that writes the private rows' programs [those of the rows].",
 )  # fmt: skip
@@ -121,6 +126,7 @@ def command(
     public: tuple[str, ...],
     no_pretraining: bool,
     pretrained: Path | None,
+    public_model: Path | None,
     parser: Path | None,
     language: str,
     skills: tuple[Path, ...],
@@ -167,6 +173,7 @@ def command(
     result = run(
         config, private, book, library, Output(output, resume=resume, overwrite=overwrite),
         language=language, public=public, codes=codes, parser=parser,
-        open_parser=BestProgram.from_folder, pretrained=pretrained, device=device, threads=threads,
+        open_parser=BestProgram.from_folder, pretrained=pretrained, public_model=public_model,
+        device=device, threads=threads,
     )  # fmt: skip
     show(result)

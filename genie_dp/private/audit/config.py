@@ -10,6 +10,7 @@ from genie_dp.recipe import check_settings, setting
 # Statements of confidentiality.json: private rows, missed secrets, secrets drawn at random.
 About = Literal["rows", "secret", "bayesian"]
 ABOUT: tuple[About, ...] = get_args(About)
+TEMPLATE, WORD_TEMPLATE = "My ID is {digits:6}", "{word} {word} {word} {word}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,17 +75,19 @@ class AuditInputs:
     """What an audit reads.
 
     Attributes:
-        model: the folder of the audited model.
+        model: the folder of the audited model; None where rows that were released are attacked.
         members: rows that it was trained on, once each.
         others: rows like them that it did not see, parted from them by chance.
         canaries: what `genie-dp private canaries` put into the training text.
-        references: models without the members, to calibrate by.
+        references: models without the members and canaries, to calibrate by: best what the model
+            was before its private training.
         shadows: models that were trained as it was; two or more.
         unprotected: a model that was trained as it was, but without protection.
         training: the text that is looked for in samples; None for the members.
+        release: rows that were released, instead of a model.
     """
 
-    model: Path
+    model: Path | None = None
     members: Path | None = None
     others: Path | None = None
     canaries: Path | None = None
@@ -92,33 +95,42 @@ class AuditInputs:
     shadows: tuple[Shadow, ...] = ()
     unprotected: Path | None = None
     training: Path | None = None
+    release: Path | None = None
 
     @property
     def files(self) -> tuple[Path | None, ...]:
         """Return the files, in the order in which their hashes are kept."""
-        return self.members, self.others, self.canaries, self.training
+        return self.members, self.others, self.canaries, self.training, self.release
 
     @property
     def folders(self) -> tuple[Path, ...]:
         """Return the folders of all models."""
         unprotected = () if self.unprotected is None else (self.unprotected,)
         shadows = (shadow.folder for shadow in self.shadows)
-        return self.model, *self.references, *shadows, *unprotected
+        model = () if self.model is None else (self.model,)
+        return *model, *self.references, *shadows, *unprotected
 
     def gaps(self, *, samples: int) -> list[str]:
         """Return what is missing beside what is there, by the names of the command's options."""
         attacks_rows = self.members is not None
+        of_model = (
+            self.canaries or self.training or self.unprotected or self.references or self.shadows
+        )
         texts = {
+            "name a MODEL, or --release, and not both": (self.model is None)
+            == (self.release is None),
+            "--release needs --members and --others": bool(self.release) and not attacks_rows,
+            "--release goes with --members and --others alone": bool(self.release)
+            and bool(of_model or samples),
             "--members and --others go together": attacks_rows != (self.others is not None),
             "name an attack: --members and --others, --canaries or --samples": not (
                 attacks_rows or self.canaries or samples
             ),
             "--unprotected needs --members and --others, or --canaries": bool(self.unprotected)
             and not (attacks_rows or self.canaries),
-            "--reference and --shadow need --members and --others": bool(
-                self.references or self.shadows
-            )
-            and not attacks_rows,
+            "--reference needs --members and --others, or --canaries": bool(self.references)
+            and not (attacks_rows or self.canaries),
+            "--shadow needs --members and --others": bool(self.shadows) and not attacks_rows,
             "--samples needs the training text: --training or --members": bool(samples)
             and not (self.training or attacks_rows),
         }
@@ -129,12 +141,18 @@ class AuditInputs:
 class CanaryConfig:
     """Which canaries are put into a training text."""
 
-    template: str = setting(
-        "My ID is {digits:6}",
-        "Their text: {digits:6} is a number, {word} one of 100 words.",
+    coin: bool = setting(
+        False,
+        "Toss a coin for each canary whether it is put in: for bounds from one training, which say "
+        "most of claims.",
+    )
+    template: str | None = setting(
+        None,
+        "Their text: {digits:6} is a number, {word} a word [My ID is {digits:6}; with --words four "
+        "words].",
         metavar="TEXT",
     )
-    count: int = setting(200, "Different canaries.", least=1)
+    count: int | None = setting(None, "Different canaries [200; with --coin 1000].", least=1)
     repeats: int = setting(
         1,
         "How often each is put in; more are easier to find, and less is claimed of them together.",
@@ -145,9 +163,16 @@ class CanaryConfig:
     )
 
     def __post_init__(self) -> None:
-        """Check every field.
+        """Check every field, and that a coin is tossed for one row.
 
         Raises:
             GenieError: R040, all that is wrong.
         """
         check_settings(self)
+        if self.coin and self.repeats > 1:
+            message = f"with coin each canary is one row, got {self.repeats} repeats"
+            raise GenieError(Problem("R040", message, hint="leave repeats out"))
+
+    def template_of(self, *, has_words: bool) -> str:
+        """Return the template, by default one of words where there are words to take."""
+        return self.template or (WORD_TEMPLATE if has_words else TEMPLATE)

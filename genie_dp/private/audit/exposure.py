@@ -348,8 +348,10 @@ def candidate_losses(
         listen: is told candidates done, and all.
 
     Raises:
-        GenieError: a candidate is longer than what the model reads (N053).
+        GenieError: a candidate is longer than what the model reads (N053), or there are too many of
+            them (N051).
     """
+    canaries.template.check_ranked()
     size = canaries.template.size
     done = _read_blocks(work, size)
     parts = [done]

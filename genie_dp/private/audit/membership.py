@@ -141,12 +141,16 @@ class Attack:
         name: of the attack.
         members, others: (M,) and (N,) scores.
         group: rows that were scored together.
+        is_tossed: whether a coin decided for each by itself on which side it is.
+        is_unit: whether each is a unit of its own, as the guarantee has it.
     """
 
     name: str
     members: Floats
     others: Floats
     group: int = 1
+    is_tossed: bool = False
+    is_unit: bool = False
 
 
 def score_by_perplexity(losses: Sequence[float], words: Sequence[int]) -> Floats:
@@ -296,6 +300,34 @@ def attack_rows(
     attacks.extend(more)
     groups = (group_rows(attack, group, seed=seed) for attack in attacks)
     return [*attacks, *(attack for attack in groups if attack is not None)]
+
+
+def score_by_ratios(
+    losses: Sequence[float], shadows: Floats, learned: Floats, others: int
+) -> Floats:
+    """Return scores of rows by RMIA: how many other rows each beats, as shares.
+
+    A row's ratio is its probability a word under the model over the mean of those under shadows.
+    Where shadows with the row and without it are both there, each sort counts half; where none has
+    seen it, those without it count alone. (The paper then adds a share of certainty, for images. Of
+    words, which are far from certain, that share would be all that is left: an area of 0.67 in
+    place of 0.97, November 2026.) It beats another row if its ratio is greater (gamma 1).
+
+    Args:
+        losses: (N,) a word, under the audited model.
+        shadows: (S, N) under each shadow model.
+        learned: (S, N) 1 where a shadow learned from the row, else 0.
+        others: how many of the rows, the last ones, were not trained on: those to be beaten.
+    """
+    inside = learned.astype(bool)
+    chances = np.exp(-shadows)
+    without = np.where(~inside, chances, 0.0).sum(0) / np.maximum(1, (~inside).sum(0))
+    with_it = np.where(inside, chances, 0.0).sum(0) / np.maximum(1, inside.sum(0))
+    mean = (without + np.where(inside.any(0), with_it, without)) / 2
+    ratios = np.exp(-np.asarray(losses, float)) / mean
+    beaten = np.sort(ratios[len(ratios) - others :])
+    scores: Floats = np.searchsorted(beaten, ratios, side="left") / others
+    return scores
 
 
 _LEAST = 1e-6

@@ -9,7 +9,7 @@ from typing import Any
 
 from genie_dp.run.page import page_environment
 
-SCHEMA = "genie-dp.audit/2"
+SCHEMA = "genie-dp.audit/3"
 STATEMENT = (
     "The figures are not differentially private: computed from rows that a model was trained on, "
     "they must be kept like these. An attack that finds nothing proves nothing: a better one may."
@@ -18,7 +18,7 @@ STATEMENT = (
 
 def audit_page(result: Mapping[str, Any]) -> str:
     """Return the page of a result, as the command makes it."""
-    environment = page_environment("genie_dp.private.audit", around=around)
+    environment = page_environment("genie_dp.private.audit", around=around, risks=release_risks)
     text: str = environment.get_template("audit.html.jinja").render(result=result)
     return text
 
@@ -39,8 +39,12 @@ def audit_lines(result: Mapping[str, Any]) -> Iterator[str]:
         yield from _membership_lines(result)
     if result["canaries"]:
         yield from _canary_lines(result["canaries"])
+    if result["guesses"]:
+        yield from _guess_lines(result["guesses"])
     if result["extraction"]:
         yield from _extraction_lines(result["extraction"])
+    if result["release"]:
+        yield from _release_lines(result["release"])
     yield from _bound_lines(result)
 
 
@@ -71,6 +75,16 @@ def _canary_lines(figures: Mapping[str, Any]) -> Iterator[str]:
     yield f"  extrapolated   highest {fit['highest']:6.2f}, mean {around(fit['mean'], 2)}"
 
 
+def _guess_lines(figures: Mapping[str, Any]) -> Iterator[str]:
+    by = ", ".join(figures["calibrated by"]) or "nothing: give --reference"
+    yield (
+        f"canaries: {figures['put in']:,} of {figures['canaries']:,} were put in by coins; "
+        f"calibrated by {by}; AUC {around(figures['auc'])}"
+    )
+    shares = (f"{one['right']:,} of {one['guesses']:,}" for one in figures["shares"])
+    yield f"  right guesses of the surest: {', '.join(shares)}"
+
+
 def _extraction_lines(figures: Mapping[str, Any]) -> Iterator[str]:
     if "left_out" in figures:
         yield f"extraction: {figures['left_out']}"
@@ -82,6 +96,37 @@ def _extraction_lines(figures: Mapping[str, Any]) -> Iterator[str]:
     )
     if "copied_by_chance" in figures:
         yield f"  of the other rows, {around(figures['copied_by_chance'])} have"
+
+
+def _release_lines(figures: Mapping[str, Any]) -> Iterator[str]:
+    nearest = figures["nearest"]
+    distance, nearer = nearest["distance"], nearest["nearer to members"]
+    yield (
+        f"released: {figures['rows']:,} rows; median distance to the nearest: members "
+        f"{distance['members']:.3f}, others {distance['others']:.3f}; "
+        f"AUC {around(nearest['auc'])}, by chance {_chance(nearest)}"
+    )
+    yield f"  released rows nearer to a member: {around(nearer)}, by chance {_chance(nearer)}"
+    for name, found in release_risks(figures):
+        if found["risk"] is None:
+            yield f"  {name}: nothing to try"
+            continue
+        yield (
+            f"  {name}: members {around(found['members'])}, others {around(found['others'])}, "
+            f"risk {around(found['risk'])}, by chance {_chance(found)}"
+        )
+
+
+def release_risks(figures: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the attacks on released rows that are right or wrong of each row, by their names."""
+    parts = "sentence and program" if figures["linking"]["parts"] == "programs" else "halves"
+    yield "rows that are released as they are", figures["nearest"]["copied"]
+    yield "singled out by a few words", figures["singling out"]
+    yield f"linked by {parts}", figures["linking"]
+
+
+def _chance(figures: Mapping[str, Any]) -> str:
+    return f"{figures['chance']:.3g}"
 
 
 def _bound_lines(result: Mapping[str, Any]) -> Iterator[str]:

@@ -24,8 +24,9 @@ from genie_dp.private.audit.models import (
     language_of,
     open_scorer,
 )
+from genie_dp.private.audit.release import ReleaseAttack, claim_of_release
 from genie_dp.private.audit.report import SCHEMA, STATEMENT, audit_lines, audit_page
-from genie_dp.private.audit.statistics import Floats
+from genie_dp.private.audit.statistics import Floats, bootstrap, guess
 from genie_dp.private.audit.verdict import (
     Claim,
     ProvenBound,
@@ -60,7 +61,7 @@ class AuditResult(Result):
     """What attacks say of a model. It is not differentially private: keep it like the rows.
 
     Attributes:
-        model: the folder of the model.
+        model: the folder of the model, or the file of released rows.
         figures: all of them, as `save` writes them.
         bounds: lower bounds of epsilon.
         claim: what is claimed; None for nothing.
@@ -154,6 +155,11 @@ def run(
     _refuse_targets(targets, inputs, output)
     if output.overwrite:
         shutil.rmtree(output.work, ignore_errors=True)
+    if inputs.release is not None:
+        with for_owner_alone():
+            result = audit_release(config, inputs, tuple(map(str, targets)))
+            result.save(target, report=report)
+        return result
     prepare_torch(config.device, config.threads)
     with for_owner_alone():
         audit = Audit(config, inputs, output.work, open_model, progress)
@@ -162,6 +168,53 @@ def run(
             result.save(target, report=report)
     shutil.rmtree(output.work)
     return result
+
+
+def audit_release(
+    config: AuditConfig, inputs: AuditInputs, files: tuple[str, ...] = ()
+) -> AuditResult:
+    """Return what rows that were released give away of those that they were learned from."""
+    release, members, others = inputs.release, inputs.members, inputs.others
+    assert release is not None
+    assert members is not None
+    assert others is not None
+    claim = claim_of_release(release)
+    if config.claim is not None and config.delta is not None:
+        claim = Claim(config.claim, config.delta, about=config.about)
+    attacks = ReleaseAttack(release, members, others, config, config.language or DEFAULT_LANGUAGE)
+    attack, found = attacks.figures()
+    bounds = prove_bounds([attack], [], claim, level=config.level, seed=config.seed)
+    figures = new_figures(release.name, "release", config, claim)
+    figures["rows"] = membership.count_sides(attacks.sides)
+    figures["membership"] = [
+        membership.describe_attack(attack, seed=config.seed, level=config.level)
+    ]
+    figures["release"] = found
+    conclude(figures, bounds, claim)
+    return AuditResult(release, figures, tuple(bounds), claim, (), files)
+
+
+def new_figures(name: str, kind: str, config: AuditConfig, claim: Claim | None) -> dict[str, Any]:
+    """Return the figures of an audit that has found nothing yet."""
+    return {
+        "schema": SCHEMA,
+        "version": __version__,
+        "title": f"Audit of {name}",
+        "privacy": {"is_differentially_private": False, "statement": STATEMENT},
+        "kind": kind,
+        "seed": config.seed,
+        "level": config.level,
+        "claim": claim.as_dict() if claim else None,
+        "rows": None, "membership": [], "canaries": None, "guesses": None, "extraction": None,
+        "release": None,
+    }  # fmt: skip
+
+
+def conclude(figures: dict[str, Any], bounds: Sequence[ProvenBound], claim: Claim | None) -> None:
+    """Add the bounds to the figures, and what they say of the claim."""
+    figures["epsilon"] = [bound.as_dict() for bound in bounds]
+    figures["refutable"] = largest_refutable(bounds)
+    figures["verdict"], figures["reason"] = verdict_of(bounds, claim)
 
 
 def _refuse_targets(targets: Sequence[Path], inputs: AuditInputs, output: Output) -> None:
@@ -200,11 +253,13 @@ class Audit:
         """Read the model and what is claimed of it."""
         self.config, self.inputs, self.work = config, inputs, work
         self._open_model, self._progress = open_model, progress
-        self.claim = claim_of(inputs.model, config.about)
+        assert inputs.model is not None
+        self.folder = inputs.model
+        self.claim = claim_of(self.folder, config.about)
         if config.claim is not None and config.delta is not None:
             self.claim = Claim(config.claim, config.delta, about=config.about)
-        self.scorer = self._open(inputs.model)
-        self.language = config.language or language_of(inputs.model) or DEFAULT_LANGUAGE
+        self.scorer = self._open(self.folder)
+        self.language = config.language or language_of(self.folder) or DEFAULT_LANGUAGE
 
     def settings(self) -> dict[str, Any]:
         """Return all that an audit which goes on must share; files by their hashes."""
@@ -223,17 +278,7 @@ class Audit:
         model, unprotected = _ModelFindings(), _ModelFindings()
         sides: Sides | None = None
         pieces: list[tuple[str, ...]] = []
-        figures: dict[str, Any] = {
-            "schema": SCHEMA,
-            "version": __version__,
-            "title": f"Audit of {inputs.model.resolve().name}",
-            "privacy": {"is_differentially_private": False, "statement": STATEMENT},
-            "kind": self.scorer.kind,
-            "seed": config.seed,
-            "level": config.level,
-            "claim": self.claim.as_dict() if self.claim else None,
-            "rows": None, "membership": [], "canaries": None, "extraction": None,
-        }  # fmt: skip
+        figures = new_figures(self.folder.resolve().name, self.scorer.kind, config, self.claim)
         copies = 1
         if inputs.members is not None and inputs.others is not None:
             sides, model.attacks, unprotected.attacks = self.attack_rows(
@@ -247,10 +292,22 @@ class Audit:
         if inputs.canaries is not None:
             canaries = load_canaries(inputs.canaries)
             copies = canaries.repeats
-            model.exposures, figures["canaries"] = self.expose(canaries, self.scorer, "candidates")
-            if inputs.unprotected is not None:
-                scorer = self._open(inputs.unprotected)
-                unprotected.exposures, _ = self.expose(canaries, scorer, "unprotected")
+            if canaries.coins is not None:
+                attack, *beside = self.guess_canaries(canaries)
+                model.attacks.append(attack)
+                unprotected.attacks += beside
+                figures["guesses"] = self.describe_guesses(attack)
+            else:
+                if inputs.references and inputs.members is None:
+                    message = "canaries without coins are ranked by the model alone: no reference"
+                    hint = "leave --reference out, or toss coins: genie-dp private canaries --coin"
+                    raise GenieError(Problem("N061", message, hint=hint))
+                model.exposures, figures["canaries"] = self.expose(
+                    canaries, self.scorer, "candidates"
+                )
+                if inputs.unprotected is not None:
+                    scorer = self._open(inputs.unprotected)
+                    unprotected.exposures, _ = self.expose(canaries, scorer, "unprotected")
         if config.samples:
             figures["extraction"], pieces = self.extract(sides)
         bounds = prove_bounds(
@@ -264,10 +321,8 @@ class Audit:
                 None if inputs.unprotected is None else (unprotected.attacks, unprotected.exposures)
             ),
         )
-        figures["epsilon"] = [bound.as_dict() for bound in bounds]
-        figures["refutable"] = largest_refutable(bounds)
-        figures["verdict"], figures["reason"] = verdict_of(bounds, self.claim)
-        return AuditResult(inputs.model, figures, tuple(bounds), self.claim, tuple(pieces), files)
+        conclude(figures, bounds, self.claim)
+        return AuditResult(self.folder, figures, tuple(bounds), self.claim, tuple(pieces), files)
 
     # ----------------------------------------------------------------------------- membership
 
@@ -275,7 +330,7 @@ class Audit:
         """Return the rows, the attacks on the model, and those on the unprotected one, if any."""
         inputs, with_programs = self.inputs, self.scorer.needs_programs
         # What is claimed is claimed of private rows alone.
-        private_only = has_public_rows(inputs.model)
+        private_only = has_public_rows(self.folder)
         read = [
             membership.read_rows(path, self.language, private_only=private_only)
             for path in (members, others)
@@ -319,13 +374,17 @@ class Audit:
         words = [count_words(row, with_program=self.scorer.needs_programs) for row in rows]
         shadow_attacks = []
         if self.inputs.shadows:
-            scores, is_online = membership.score_by_shadows(
-                (losses / np.array(words)).tolist(),
-                beside[len(references) :] / np.array(words),
-                learned,
+            a_word = losses / np.array(words)
+            of_shadows = beside[len(references) :] / np.array(words)
+            scores, is_online = membership.score_by_shadows(a_word.tolist(), of_shadows, learned)
+            ratios = membership.score_by_ratios(
+                a_word.tolist(), of_shadows, learned, len(rows) - members
             )
-            name = "shadows" if is_online else "shadows without the rows"
-            shadow_attacks.append(Attack(name, scores[:members], scores[members:]))
+            suffix = "" if is_online else " without the rows"
+            shadow_attacks += [
+                Attack(f"{name}{suffix}", found[:members], found[members:])
+                for name, found in (("shadows", scores), ("ratios", ratios))
+            ]
 
         def part(values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
             return list(values[:members]), list(values[members:])
@@ -371,6 +430,48 @@ class Audit:
 
     # -------------------------------------------------------------------- canaries and samples
 
+    def guess_canaries(self, canaries: Canaries) -> list[Attack]:
+        """Return the attack by canaries that coins put in: on the model, and the unprotected one.
+
+        The score of a canary is how much likelier it is than for models that have seen none: what
+        the model was before its private training is the best of these.
+
+        Raises:
+            GenieError: the model gives texts no probability (N059).
+        """
+        inputs, rows = self.inputs, canaries.rows
+        _check_texts(self.scorer)
+        before = [
+            self._losses(f"canaries of other{number}", folder, rows)
+            for number, folder in enumerate(inputs.references)
+        ]
+        parts = [self._losses("canaries", self.scorer, rows)]
+        if inputs.unprotected is not None:
+            parts.append(self._losses("canaries of unprotected", inputs.unprotected, rows))
+        is_in = np.array(canaries.coins)
+        attacks = []
+        for losses in parts:
+            scores = (np.mean(before, axis=0) if before else 0.0) - losses
+            attacks.append(
+                Attack(
+                    "canaries", scores[is_in], scores[~is_in],
+                    is_tossed=True, is_unit=canaries.are_units,
+                )
+            )  # fmt: skip
+        return attacks
+
+    def describe_guesses(self, attack: Attack) -> dict[str, Any]:
+        """Return the figures of guesses, for JSON."""
+        seed, level = self.config.seed, self.config.level
+        pair = [attack.members, attack.others]
+        return {
+            "canaries": len(attack.members) + len(attack.others),
+            "put in": len(attack.members),
+            "calibrated by": _name_folders(self.inputs.references),
+            "auc": bootstrap(pair, membership.auc, name="canaries auc", seed=seed, level=level),
+            "shares": [one.as_dict() for one in guess(attack.members, attack.others)],
+        }
+
     def expose(
         self, canaries: Canaries, scorer: Scorer, name: str
     ) -> tuple[list[exposure.Exposure], dict[str, Any]]:
@@ -384,16 +485,14 @@ class Audit:
         Raises:
             GenieError: the model gives texts no probability (N059).
         """
-        if not isinstance(scorer, StepwiseScorer):
-            message = f"canaries are texts, and a {scorer.kind} gives texts no probability"
-            raise GenieError(Problem("N059", message, hint="leave --canaries out"))
+        stepwise = _check_texts(scorer)
 
         def tell(done: int, size: int) -> None:
             write_over(f"candidates: {done:,} of {size:,}", show=self._progress)
 
         try:
             losses = exposure.candidate_losses(
-                scorer,
+                stepwise,
                 canaries,
                 work=self.work / f"{name}.f64",
                 batch=self.config.states,
@@ -427,6 +526,14 @@ class Audit:
         others = [row.utterance.split() for row in sides.others] if sides else ()
         figures = extraction.describe_extraction(copies, text, others, level=config.level)
         return figures, copies.texts
+
+
+def _check_texts(scorer: Scorer) -> StepwiseScorer:
+    """Return the scorer of a model of texts; refuse another one (N059)."""
+    if not isinstance(scorer, StepwiseScorer):
+        message = f"canaries are texts, and a {scorer.kind} gives texts no probability"
+        raise GenieError(Problem("N059", message, hint="leave --canaries out"))
+    return scorer
 
 
 def _name_folders(folders: Sequence[Path]) -> list[str]:

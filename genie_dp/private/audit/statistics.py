@@ -1,13 +1,10 @@
-"""Intervals of attacks, and lower bounds of epsilon from a membership test.
+"""Intervals of attacks, and lower bounds of epsilon from guesses who was trained on.
 
-Both bounds have their threshold chosen on one half of the rows, and count on the other:
-
-- By error rates (Jagielski et al. 2020, section 4; Nasr et al. 2021): an (epsilon, delta)-DP model
-  allows no test with (1 - delta - FPR) / FNR > e^epsilon, nor with the two exchanged. Their upper
-  bounds are those of Clopper and Pearson. It takes rows for independent trials.
-- By right guesses in one run (Steinke, Nasr and Jagielski 2023, theorem 5.2): if each of m rows was
-  trained on by the toss of a coin, the number of right ones of r guesses is at most a binomial one
-  with e^epsilon / (1 + e^epsilon), plus what delta allows. Rows need not be independent.
+Each of m rows was trained on by the toss of a coin. An attack guesses about the surest ones, and
+says nothing of the others (Steinke, Nasr and Jagielski 2023). How many guesses can be right follows
+from what the mechanism promises (Mahloujifar, Melis and Chaudhuri 2024): of (epsilon, delta)-DP, or
+of its whole trade-off function, which says more where noise is known to be Gaussian.
+Rows need not be independent, so that one training is enough.
 """
 
 import math
@@ -102,12 +99,16 @@ def bootstrap(
     return {"value": float(figure(*samples)), "low": float(low), "high": float(high)}
 
 
-Method = Literal["error rates", "one run"]
-METHODS: tuple[Method, ...] = ("error rates", "one run")
-# Shares of the rows about which "one run" guesses: surest ones of either side.
-_GUESSED = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
+Method = Literal["one run", "one run, noise"]
+# Shares of the rows that are taken for members, and for others: the surest ones at either end. They
+# are chosen before looking, and the level is divided by how many they are. Some models know a few
+# rows by heart and nothing of the others, which guesses at one end alone find.
+GUESSED = ((0.5, 0.5), (0.25, 0.25), (0.1, 0.1), (0.1, 0.0), (0.02, 0.0))
+LARGEST = 50.0
 _STEPS = 40
-_LARGEST = 50.0
+
+Least = Callable[[float], float]
+"""Returns the least chance that an event has with one row more or less, from its chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +125,24 @@ class EpsilonBound:
     epsilon: float
     counts: dict[str, int]
 
-    def as_dict(self) -> dict[str, Any]:
+
+@dataclass(frozen=True, slots=True)
+class Guesses:
+    """What an attack guessed.
+
+    Attributes:
+        rows: that a coin was tossed for.
+        guesses: how many it guessed about.
+        right: how many of these were right.
+    """
+
+    rows: int
+    guesses: int
+    right: int
+
+    def as_dict(self) -> dict[str, int]:
         """Return the fields for JSON."""
-        return {"method": self.method, "epsilon": self.epsilon, "counts": self.counts}
+        return {"rows": self.rows, "guesses": self.guesses, "right": self.right}
 
 
 def threshold_at(ordered: Floats, place: int) -> float:
@@ -138,167 +154,114 @@ def threshold_at(ordered: Floats, place: int) -> float:
     return float(ordered[max(0, place - 1) : place + 1].mean())
 
 
-def epsilon_of_errors(false_positive: Any, false_negative: Any, delta: float) -> Any:
-    """Return the epsilon that error rates prove, array by array (Kairouz et al., 2015).
-
-    >>> round(float(epsilon_of_errors(0.1, 0.1, 0.0)), 3)
-    2.197
-    >>> float(epsilon_of_errors(0.6, 0.6, 0.0))
-    0.0
-    """
-    a, b = np.asarray(false_positive, float), np.asarray(false_negative, float)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.log((1 - delta - a) / b), np.log((1 - delta - b) / a)
-    epsilon = np.fmax(*(np.nan_to_num(ratio, nan=0.0) for ratio in ratios))
-    return np.clip(epsilon, 0.0, _LARGEST)
-
-
-def bound_by_errors(
-    members: Floats, others: Floats, delta: float, alpha: float, seed: int
-) -> EpsilonBound:
-    """Return the bound by error rates.
+def guess(members: Floats, others: Floats, *, seed: int | None = None) -> tuple[Guesses, ...]:
+    """Return what is guessed of the surest rows, once for each share of `GUESSED`.
 
     Args:
-        members, others: scores, higher for rows that seem to be members.
-        delta: of the claim.
-        alpha: chance that the bound is too large.
-        seed: of the halves.
+        members: scores of rows that were trained on, higher for rows that seem to be.
+        others: scores of rows that were not.
+        seed: where no coin decided how many there are of each side: of as many rows of each as the
+            smaller side has. None where coins were tossed: all rows count.
+
+    >>> guess(np.array([3.0, 4.0]), np.array([1.0, 2.0]))[0]
+    Guesses(rows=4, guesses=4, right=4)
     """
-    (chosen, held), (chosen_others, held_others) = (
-        _halves(values, seed, name) for values, name in ((members, "members"), (others, "others"))
-    )
-    # Each threshold between two scores of the first half; what it would prove there.
-    thresholds = np.unique(np.concatenate([chosen, chosen_others]))
-    missed = np.searchsorted(np.sort(chosen), thresholds, side="left")
-    wrong = len(chosen_others) - np.searchsorted(np.sort(chosen_others), thresholds, side="left")
-    proved = epsilon_of_errors(
-        upper_bound(wrong, len(chosen_others), alpha / 2),
-        upper_bound(missed, len(chosen), alpha / 2),
-        delta,
-    )
-    threshold = threshold_at(thresholds, int(np.argmax(proved)))
-    false_negative = int((held < threshold).sum())
-    false_positive = int((held_others >= threshold).sum())
-    epsilon = epsilon_of_errors(
-        upper_bound(false_positive, len(held_others), alpha / 2),
-        upper_bound(false_negative, len(held), alpha / 2),
-        delta,
-    )
-    counts = {
-        "members": len(held),
-        "missed": false_negative,
-        "others": len(held_others),
-        "wrong": false_positive,
-    }
-    return EpsilonBound("error rates", float(epsilon), counts)
-
-
-def most_by_errors(members: int, others: int, delta: float, alpha: float) -> float:
-    """Return what `by_errors` says where a threshold makes no error: no attack proves more.
-
-    >>> round(most_by_errors(40, 40, 1e-5, 0.05), 2)
-    1.6
-    """
-    held, held_others = members - members // 2, others - others // 2
-    rates = upper_bound(0, held_others, alpha / 2), upper_bound(0, held, alpha / 2)
-    return float(epsilon_of_errors(*rates, delta))
-
-
-def _halves(values: Floats, seed: int, name: str) -> tuple[Floats, Floats]:
-    order = np.random.default_rng(child_seed(seed, "audit", "halves", name)).permutation(
-        len(values)
-    )
-    middle = len(values) // 2
-    return values[order[:middle]], values[order[middle:]]
-
-
-def bound_by_guesses(
-    members: Floats, others: Floats, delta: float, alpha: float, seed: int
-) -> EpsilonBound:
-    """Return the bound by right guesses; see `by_errors` for the arguments.
-
-    As many rows of each side as the smaller has.
-    """
-    many = min(len(members), len(others))
-    rng = np.random.default_rng(child_seed(seed, "audit", "even"))
-    even = [rng.permutation(values)[:many] for values in (members, others)]
-    halves = [_halves(values, seed, name) for values, name in zip(even, ("m", "o"), strict=True)]
-    (members, held), (others, held_others) = halves
-    pairs = [(a, b) for a in (0.0, *_GUESSED) for b in (0.0, *_GUESSED) if 0 < a + b <= 1]
-    guesses_of = [_guesses(members, others, *pair) for pair in pairs]
-    # To choose by, delta does not matter much, and without it there is a formula.
-    shares = lower_bound(
-        [right for _, right in guesses_of], [max(1, count) for count, _ in guesses_of], alpha
-    )
-    guesses, right = _guesses(held, held_others, *pairs[int(np.argmax(shares))])
-    rows = len(held) + len(held_others)
-    epsilon = epsilon_of_guesses(rows, guesses, right, delta, alpha)
-    return EpsilonBound("one run", epsilon, {"rows": rows, "guesses": guesses, "right": right})
-
-
-def most_by_guesses(members: int, others: int, delta: float, alpha: float) -> float:
-    """Return what `by_guesses` says where every guess is right: no attack proves more.
-
-    >>> round(most_by_guesses(40, 40, 0.0, 0.05), 2)
-    2.55
-    """
-    many = min(members, others)
-    rows = 2 * (many - many // 2)
-    return epsilon_of_guesses(rows, rows, rows, delta, alpha)
-
-
-def _guesses(members: Floats, others: Floats, above: float, below: float) -> tuple[int, int]:
-    """Return guesses and right ones when the surest shares at both ends are guessed about."""
+    if seed is not None:
+        rng = np.random.default_rng(child_seed(seed, "audit", "even"))
+        many = min(len(members), len(others))
+        members, others = (rng.permutation(values)[:many] for values in (members, others))
     scores = np.concatenate([members, others])
-    # Equal scores: others first, so that ties are no help on either side.
     is_member = np.repeat([True, False], [len(members), len(others)])
-    top = np.lexsort((is_member, -scores))[: math.floor(above * len(scores))]
-    end = np.lexsort((~is_member, scores))[: math.floor(below * len(scores))]
-    right = int(is_member[top].sum()) + int((~is_member[end]).sum())
-    return len(top) + len(end), right
+    found = []
+    # Equal scores: ties are no help on either side.
+    first, last = np.lexsort((is_member, -scores)), np.lexsort((~is_member, scores))
+    for above, below in GUESSED:
+        top, end = first[: math.floor(above * len(scores))], last[: math.floor(below * len(scores))]
+        right = int(is_member[top].sum()) + int((~is_member[end]).sum())
+        found.append(Guesses(len(scores), len(top) + len(end), right))
+    return tuple(found)
 
 
-def epsilon_of_guesses(rows: int, guesses: int, right: int, delta: float, alpha: float) -> float:
-    """Return the largest epsilon that so many right guesses refute (theorem 5.2).
+def perfect_guesses(rows: int) -> tuple[Guesses, ...]:
+    """Return what an attack guesses that makes no mistake."""
+    counts = [sum(math.floor(share * rows) for share in ends) for ends in GUESSED]
+    return tuple(Guesses(rows, count, count) for count in counts)
 
-    >>> round(epsilon_of_guesses(1000, 100, 100, 0.0, 0.05), 2)
-    3.49
-    >>> epsilon_of_guesses(1000, 100, 50, 0.0, 0.05)
+
+def least_under(epsilon: float, delta: float) -> Least:
+    """Return the trade-off function of (epsilon, delta)-DP, as `Least`."""
+    factor = math.exp(epsilon)
+
+    def least(chance: float) -> float:
+        return max(0.0, (chance - delta) / factor, 1 - delta - factor * (1 - chance))
+
+    return least
+
+
+def is_refuted(guessed: Guesses, least: Least, alpha: float) -> bool:
+    """Tell whether so many right guesses have a chance below alpha under a trade-off function.
+
+    Let p_i be the chance of i right ones among r guesses about m rows. That a row drawn at random
+    is guessed right, and i are in all, has the chance p_i i / m. With the coin of that row the
+    other way round, the same guesses are i - 1 right ones, and that row is guessed wrong: which has
+    the chance p_(i-1) (r - i + 1) / m. So of the sums over all i from some number on, the second is
+    at least what the trade-off function leaves of the first (Mahloujifar, Melis and Chaudhuri
+    2024). If `right` had the chance alpha, one less would have what follows from that, and so on
+    down to none. Where these chances are more than 1 together, it has less than alpha.
+
+    >>> is_refuted(Guesses(10, 10, 10), least_under(0.0, 0.0), 2**-10 + 1e-9)
+    True
+    >>> is_refuted(Guesses(10, 10, 10), least_under(0.0, 0.0), 2**-10 - 1e-9)
+    False
+    """
+    rows, guesses, right = guessed.rows, guessed.guesses, guessed.right
+    # Shares of right and of wrong guesses, in all outcomes with as many right ones or more.
+    correct, wrong = alpha * right / rows, alpha * (guesses - right) / rows
+    whole = guesses / rows
+    for count in range(right - 1, -1, -1):
+        more = max(wrong, least(correct))
+        correct += count / (guesses - count) * (more - wrong)
+        wrong = more
+        if correct + wrong > whole:
+            return True
+    return False
+
+
+def refutes_any(guessed: Sequence[Guesses], least: Least, alpha: float) -> Guesses | None:
+    """Return the first of several guesses that refute a trade-off function together, at alpha."""
+    return next(
+        (one for one in guessed if one.guesses and is_refuted(one, least, alpha / len(guessed))),
+        None,
+    )
+
+
+def epsilon_of_guesses(guessed: Sequence[Guesses], delta: float, alpha: float) -> float:
+    """Return the largest epsilon that guesses refute, at a delta.
+
+    >>> round(epsilon_of_guesses(perfect_guesses(1000), 1e-5, 0.05), 2)
+    5.38
+    >>> epsilon_of_guesses([Guesses(1000, 100, 50)], 0.0, 0.05)
     0.0
     """
-    if not guesses or chance_of(rows, guesses, right, 0.0, delta) > alpha:
+    low, high = 0.0, LARGEST
+    if refutes_any(guessed, least_under(0.0, delta), alpha) is None:
         return 0.0
-    low, high = 0.0, _LARGEST
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        refuted = chance_of(rows, guesses, right, middle, delta) <= alpha
-        low, high = (middle, high) if refuted else (low, middle)
+        is_below = refutes_any(guessed, least_under(middle, delta), alpha) is not None
+        low, high = (middle, high) if is_below else (low, middle)
     return low
 
 
-def chance_of(rows: int, guesses: int, right: int, epsilon: float, delta: float) -> float:
-    """Return how likely so many right guesses are at most, if the model is (epsilon, delta)-DP.
+def bound_by_guesses(guessed: Sequence[Guesses], delta: float, alpha: float) -> EpsilonBound:
+    """Return the bound of all guesses together.
 
-    >>> chance_of(10, 10, 10, 0.0, 0.0) == 2**-10
-    True
+    Args:
+        guessed: as `guess` gives them.
+        delta: of the claim.
+        alpha: chance that the bound is too large.
     """
-    binomial = scipy_stats().binom
-    share = 1 / (1 + math.exp(-epsilon))
-    beta = float(binomial.sf(right - 1, guesses, share))
-    # The chance of v - i or more, less that of v, spread over i: what delta can move (their D).
-    below = np.cumsum(binomial.pmf(np.arange(right - 1, -1, -1), guesses, share))
-    alpha = float((below / np.arange(1, len(below) + 1)).max()) if len(below) else 0.0
-    return min(1.0, beta + 2 * rows * delta * alpha)
-
-
-def bound_epsilon(
-    members: npt.ArrayLike, others: npt.ArrayLike, *, delta: float, alpha: float, seed: int
-) -> tuple[EpsilonBound, ...]:
-    """Return both bounds; each is too large with a chance of at most `alpha`."""
-    inside, outside = np.asarray(members, float), np.asarray(others, float)
-    if min(len(inside), len(outside)) < 4:
-        return ()
-    return (
-        bound_by_errors(inside, outside, delta, alpha, seed),
-        bound_by_guesses(inside, outside, delta, alpha, seed),
-    )
+    epsilon = epsilon_of_guesses(guessed, delta, alpha)
+    # Those that refute it alone; where nothing is proved, all guesses.
+    by = refutes_any(guessed, least_under(epsilon, delta), alpha) or guessed[0]
+    return EpsilonBound("one run", epsilon, by.as_dict())

@@ -8,8 +8,8 @@ audit passes a model where it refutes the claim for that one and not for this on
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
@@ -18,15 +18,20 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.private.audit.config import About
 from genie_dp.private.audit.exposure import Exposure, bound_by_ranks, most_by_ranks
 from genie_dp.private.audit.membership import Attack
+from genie_dp.private.audit.noise import bound_noise
 from genie_dp.private.audit.statistics import (
-    METHODS,
-    Method,
-    bound_epsilon,
-    most_by_errors,
-    most_by_guesses,
+    EpsilonBound,
+    bound_by_guesses,
+    guess,
+    least_under,
+    perfect_guesses,
+    refutes_any,
 )
+from genie_dp.private.ledger.accounting import epsilon_of
+from genie_dp.private.ledger.mechanisms import Gaussian, Mechanism, PoissonGaussian
 
 SPENT, STATEMENT, MANIFEST = "spent.json", "confidentiality.json", "manifest.json"
+CONFIG = "config.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,8 @@ class Claim:
         unit: what the guarantee was given for.
         source: where it was read.
         about: which statement it is.
+        mechanisms: all that is said to have been done to the rows, where that is known: with which
+            noise.
     """
 
     epsilon: float
@@ -45,6 +52,7 @@ class Claim:
     unit: str = "utterance"
     source: str = "--claim"
     about: About = "rows"
+    mechanisms: tuple[Mechanism, ...] = ()
 
     @property
     def is_any(self) -> bool:
@@ -81,7 +89,14 @@ class Claim:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields for JSON, where infinity has no number."""
-        return {**asdict(self), "epsilon": self.epsilon if self.is_any else None}
+        return {
+            "epsilon": self.epsilon if self.is_any else None,
+            "delta": self.delta,
+            "unit": self.unit,
+            "source": self.source,
+            "about": self.about,
+            "mechanisms": [mechanism.as_dict() for mechanism in self.mechanisms],
+        }
 
 
 def claim_of(folder: Path, about: About = "rows") -> Claim | None:
@@ -104,11 +119,31 @@ def claim_of(folder: Path, about: About = "rows") -> Claim | None:
             part["epsilon"] = _statement_of(facts, "secret", statement).get("epsilon")
         return replace(_claim_from(part, statement), about=about)
     if (folder / SPENT).exists():
-        return _claim_from(_read_facts(folder / SPENT), folder / SPENT)
+        claim = _claim_from(_read_facts(folder / SPENT), folder / SPENT)
+        return replace(claim, mechanisms=mechanisms_of(folder))
     if (folder / MANIFEST).exists():
         spent = _read_facts(folder / MANIFEST).get("spent")
         return None if spent is None else _claim_from(spent, folder / MANIFEST)
     return None
+
+
+def mechanisms_of(folder: Path) -> tuple[Mechanism, ...]:
+    """Return what a generator's folder says was done to private rows; none where it says nothing.
+
+    Of its own training alone: what else was spent of the budget is not in the model.
+    """
+    if not (folder / CONFIG).exists():
+        return ()
+    facts = _read_facts(folder / CONFIG).get("training")
+    if not isinstance(facts, dict) or not isinstance(facts.get("steps"), dict):
+        return ()
+    try:
+        noise, rate = float(facts["noise multiplier"]), float(facts["sampling rate"])
+        steps = [PoissonGaussian(noise, rate, int(count)) for count in facts["steps"].values()]
+        codes = facts.get("noise multiplier of the codes")
+        return (*([Gaussian(float(codes))] if codes else []), *steps)
+    except (KeyError, TypeError, ValueError, GenieError) as error:
+        raise _broken_claim(folder / CONFIG, f"no training ({error})") from None
 
 
 def has_public_rows(folder: Path) -> bool:
@@ -146,10 +181,7 @@ def _broken_claim(path: Path, what: str) -> GenieError:
 
 
 Verdict = Literal["refuted", "passed", "inconclusive"]
-_MOST: dict[Method, Callable[..., float]] = {
-    "error rates": most_by_errors,
-    "one run": most_by_guesses,
-}
+NOISE = "one run, noise"
 # No bound is above it (`epsilon`), and halving it so often leaves less than is printed.
 _LARGEST, _STEPS = 50.0, 30
 
@@ -182,14 +214,21 @@ class ProvenBound:
 
     @property
     def refutes(self) -> bool:
-        """Return whether the bound is above the claim."""
-        return self.claimed is not None and self.epsilon > self.claimed
+        """Return whether the bound is above the claim.
+
+        Of noise it is the most that is refuted, so that the claim itself is refuted, too.
+        """
+        if self.claimed is None or self.method != NOISE:
+            return self.claimed is not None and self.epsilon > self.claimed
+        return 0 < self.claimed <= self.epsilon * (1 + 1e-9)
 
     @property
     def finds_leaks(self) -> bool:
         """Return whether it refutes the claim for the unprotected model."""
-        weak, claimed = self.unprotected, self.claimed
-        return weak is not None and claimed is not None and weak > claimed
+        return (
+            self.unprotected is not None
+            and replace(self, epsilon=self.unprotected, unprotected=None).refutes
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields for JSON."""
@@ -224,10 +263,11 @@ def prove_bounds(
         unprotected: the same attacks and exposures for a model without protection.
     """
     single = [attack for attack in attacks if attack.group == 1]
-    alpha = (1 - level) / max(1, len(METHODS) * len(single) + bool(exposures))
     stated = claim if claim is not None and claim.is_any else None
+    sure = [_Guessed(attack, stated, seed) for attack in single]
+    alpha = (1 - level) / max(1, sum(one.count for one in sure) + bool(exposures))
     bounds = [
-        *(bound for attack in single for bound in _bound_rows(attack, stated, alpha, seed)),
+        *(bound for one in sure for bound in one.bounds(alpha)),
         *([_bound_canaries(exposures, stated, copies, alpha)] if exposures else ()),
     ]
     if unprotected is None:
@@ -238,24 +278,48 @@ def prove_bounds(
     ]
 
 
-def _bound_rows(attack: Attack, claim: Claim | None, alpha: float, seed: int) -> list[ProvenBound]:
-    row = claim.of_row if claim else None
-    sizes = len(attack.members), len(attack.others)
-    delta = row.delta if row else 0.0
-    return [
-        ProvenBound(
-            attack.name,
-            bound.method,
-            bound.epsilon,
-            1,
-            _epsilon(row),
-            bound.counts,
-            _largest_refutable(partial(_MOST[bound.method], *sizes, alpha=alpha), claim, 1),
+class _Guessed:
+    """An attack whose guesses are compared with a claim."""
+
+    def __init__(self, attack: Attack, claim: Claim | None, seed: int):
+        self.attack, self.stated = attack, claim
+        # A canary that is a unit of its own is one unit more, not one exchanged for another.
+        self.claim = claim and (claim if attack.is_unit else claim.of_row)
+        is_tossed = attack.is_tossed
+        self.guessed = guess(attack.members, attack.others, seed=None if is_tossed else seed)
+        # Of noise there is nothing to say without a delta, nor of a unit exchanged for another.
+        is_known = claim is not None and claim.delta > 0 and self.claim == claim
+        self.mechanisms = claim.mechanisms if claim is not None and is_known else ()
+
+    @property
+    def count(self) -> int:
+        """Return how many bounds there are."""
+        return 1 + bool(self.mechanisms)
+
+    def bounds(self, alpha: float) -> Iterator[ProvenBound]:
+        """Yield the bounds, each too large with a chance of at most `alpha`."""
+        delta = self.claim.delta if self.claim else 0.0
+        best = perfect_guesses(self.guessed[0].rows)
+
+        def refutes(epsilon: float, delta: float) -> bool:
+            return refutes_any(best, least_under(epsilon, delta), alpha) is not None
+
+        found = bound_by_guesses(self.guessed, delta, alpha)
+        claimed = _epsilon(self.claim)
+        largest = _largest_refutable(refutes, self.stated, 1, is_unit=self.attack.is_unit)
+        yield self._beside(found, claimed, largest)
+        if self.mechanisms:
+            found = bound_noise(self.guessed, self.mechanisms, delta, alpha)
+            claimed = epsilon_of(self.mechanisms, delta)
+            largest = bound_noise(best, self.mechanisms, delta, alpha).epsilon
+            yield self._beside(found, claimed, largest)
+
+    def _beside(
+        self, found: EpsilonBound, claimed: float | None, largest: float | None
+    ) -> ProvenBound:
+        return ProvenBound(
+            self.attack.name, found.method, found.epsilon, 1, claimed, found.counts, largest
         )
-        for bound in bound_epsilon(
-            attack.members, attack.others, delta=delta, alpha=alpha, seed=seed
-        )
-    ]
 
 
 def _bound_canaries(
@@ -263,6 +327,7 @@ def _bound_canaries(
 ) -> ProvenBound:
     together = claim.of_row.of_copies(copies) if claim else None
     count, size = len(exposures), exposures[0].size
+    most = cache(partial(most_by_ranks, count, size, alpha=alpha))
     return ProvenBound(
         "exposure",
         "ranks",
@@ -270,12 +335,16 @@ def _bound_canaries(
         copies,
         _epsilon(together),
         {"canaries": count},
-        _largest_refutable(partial(most_by_ranks, count, size, alpha=alpha), claim, copies),
+        _largest_refutable(lambda epsilon, delta: most(delta) > epsilon, claim, copies),
     )
 
 
 def _largest_refutable(
-    most: Callable[[float], float], claim: Claim | None, copies: int
+    refutes: Callable[[float, float], bool],
+    claim: Claim | None,
+    copies: int,
+    *,
+    is_unit: bool = False,
 ) -> float | None:
     """Return the largest epsilon of a row that can be refuted, None where nothing is claimed.
 
@@ -283,17 +352,19 @@ def _largest_refutable(
     falls with: at some epsilon nothing is claimed of them any more.
 
     Args:
-        most: the largest bound at a delta.
+        refutes: tells whether an attack without a mistake refutes an epsilon and a delta.
         claim: whose delta, unit and kind are taken.
         copies: rows that the bound is for.
+        is_unit: whether each is a unit of its own.
     """
     if claim is None:
         return None
-    stated, most = claim, cache(most)
+    stated = claim
 
     def can_be_refuted(epsilon: float) -> bool:
-        together = replace(stated, epsilon=epsilon).of_row.of_copies(copies)
-        return together.is_any and most(together.delta) > together.epsilon
+        claimed = replace(stated, epsilon=epsilon)
+        together = (claimed if is_unit else claimed.of_row).of_copies(copies)
+        return together.is_any and refutes(together.epsilon, together.delta)
 
     low, high = 0.0, _LARGEST
     for _ in range(_STEPS):

@@ -142,6 +142,7 @@ def run(
     parser: Path | None = None,
     open_parser: generator_rows.OpenParser | None = None,
     pretrained: Path | None = None,
+    public_model: Path | None = None,
     device: str = "cpu",
     threads: int = 1,
     progress: bool | None = None,
@@ -163,6 +164,8 @@ def run(
         parser: a folder of genie-dp train; it writes the private rows' programs.
         open_parser: reads that folder.
         pretrained: a folder that keeps what was learned of public rows.
+        public_model: the folder of the generator as it is before private rows: audits compare with
+            it.
         device, threads: of torch.
         progress: whether to show on stderr how far it is; None for on a terminal.
 
@@ -189,6 +192,8 @@ def run(
         config, private, ledger, spoken, library, rows, named, parser, output.work, progress
     )
     refuse_output(target, output.work, GENERATOR, resume=output.resume, overwrite=output.overwrite)
+    if public_model is not None and not (output.overwrite or output.resume):
+        refuse_output(public_model, output.work, GENERATOR, resume=False, overwrite=False)
     settings = {
         "version": __version__,
         "private": str(private.resolve()),
@@ -238,6 +243,8 @@ def run(
         work.keep()  # all was checked that can be before anything is learned
         if labelled and config.pretraining:
             _pretrain(job, generator, labelled, pretrained)
+        if public_model is not None:
+            _save_public(generator, budget, public_model)
         spent = _fit_and_save(job, generator, private_rows, plan, target)
     write_over("", show=progress)
     doubts = config.doubts(has_parser=parser is not None)
@@ -324,6 +331,21 @@ def _pretrain(
                 kept=kept,
                 listen=partial(show_loss, stage.name),
             )
+
+
+def _save_public(generator: Generator, budget: Budget, folder: Path) -> None:
+    """Write the generator as it is before private rows, of which it says nothing."""
+    nothing = Spent(
+        epsilon=0.0,
+        delta=0.0,
+        unit=budget.unit,
+        relation=budget.relation,
+        accountant=budget.accountant,
+        not_covered=("no private row was read",),
+    )
+    if generator.codes is not None:
+        generator = generator.with_weights([1.0] * len(generator.codes.all))
+    save_generator(generator, folder, spent=nothing, facts={"version": __version__})
 
 
 def _fit_and_save(

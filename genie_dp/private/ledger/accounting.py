@@ -122,6 +122,31 @@ def _quiet() -> Iterator[None]:
 
 
 def _by_pld(mechanisms: Sequence[Mechanism], delta: float) -> float:
+    return float(_composed(mechanisms).get_epsilon_for_delta(delta))
+
+
+def deltas_of(
+    mechanisms: Iterable[Mechanism], epsilons: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the delta of all mechanisms together at each epsilon, by privacy loss distributions.
+
+    Thresholds take their part of delta. Never less than the true one.
+
+    >>> deltas_of([Gaussian(1.0)], np.array([0.0, 3.0])).round(4).tolist()
+    [0.3829, 0.0015]
+
+    Raises:
+        GenieError: dp_accounting is not installed (B001).
+    """
+    composed = sorted(mechanisms, key=repr)
+    more = sum(mechanism.delta for mechanism in composed if isinstance(mechanism, Threshold))
+    losses = _composed([one for one in composed if not isinstance(one, Threshold)])
+    deltas: NDArray[np.float64] = np.asarray(losses.get_delta_for_epsilon(list(epsilons)), float)
+    return np.clip(deltas + more, 0.0, 1.0)
+
+
+def _composed(mechanisms: Sequence[Mechanism]) -> Any:
+    """Return the privacy loss distribution of all mechanisms together."""
     # Of zCDP, rhos add up (Bun and Steinke, 2016, lemma 2.3), which loses less than composing.
     rho = sum(mechanism.rho for mechanism in mechanisms if isinstance(mechanism, ZeroConcentrated))
     composed: list[Mechanism] = [ZeroConcentrated(rho)] if rho else []
@@ -131,7 +156,7 @@ def _by_pld(mechanisms: Sequence[Mechanism], delta: float) -> float:
     first, *others = map(_losses, composed)
     for losses in others:
         first = first.compose(losses)
-    return float(first.get_epsilon_for_delta(delta))
+    return first
 
 
 @lru_cache(maxsize=64)

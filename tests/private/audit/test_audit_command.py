@@ -13,7 +13,7 @@ import genie_dp as gd
 from genie_dp.cli import run
 from genie_dp.cli.private.audit import INCONCLUSIVE
 from genie_dp.errors import GenieError
-from genie_dp.private.audit.canaries import CanaryTemplate, new_canaries
+from genie_dp.private.audit.canaries import CanaryTemplate, load_canaries, new_canaries
 from genie_dp.private.audit.run import Audit
 from tests.private.audit.audit_models import generator, learn, said, saved
 
@@ -166,7 +166,9 @@ def test_references_and_shadows_are_attacks_of_their_own(here):
     assert attack("leaking", *SIDES, *options) == INCONCLUSIVE
     found = json.loads((here / "audit.json").read_text())
     names = {one["attack"] for one in found["membership"]}
-    assert names == {"perplexity", "reference fresh", "reference more/fresh", "shadows"}
+    assert names == {
+        "perplexity", "reference fresh", "reference more/fresh", "shadows", "ratios",
+    }  # fmt: skip
     of_shadow = "reference more/fresh"
     others = [one for one in found["membership"] if one["attack"] != of_shadow]
     assert all(one["auc"]["value"] > 0.6 for one in others)
@@ -206,13 +208,13 @@ def test_public_rows_of_a_redacted_text_have_no_claim_and_are_left_out(here):
     public = [json.dumps({"utterance": f"call ann at {n}", "part": "public"}) for n in range(20)]
     private = [json.dumps({"utterance": f"call bob at {n}", "part": "private"}) for n in range(20)]
     (here / "marked.jsonl").write_text("\n".join([*public, *private]))
-    facts = {"rows": {"epsilon": 1, "delta": 0}, "secret": {"epsilon": 2, "delta": 1e-5}}
+    facts = {"rows": {"epsilon": 1, "delta": 0}, "secret": {"epsilon": 4, "delta": 1e-5}}
     (here / "fresh" / "confidentiality.json").write_text(json.dumps(facts))
     options = ["--members", "marked.jsonl", "--others", "out.jsonl", "--about"]
     assert attack("fresh", *options, "secret") == INCONCLUSIVE
     found = json.loads((here / "audit.json").read_text())
     assert found["rows"]["members"] == 20
-    assert found["claim"]["epsilon"] == 2
+    assert found["claim"]["epsilon"] == 4
     assert attack("fresh", *options, "bayesian", "--overwrite") == 1
     (here / "fresh" / "confidentiality.json").unlink()
 
@@ -255,7 +257,8 @@ def test_python_tells_of_a_refuted_claim_and_refuses_what_does_not_go_together(h
     [
         ((), 2),
         (("--members", "in.txt"), 2),
-        (("--reference", "fresh", "--canaries", "canaries.json"), 2),
+        (("--reference", "fresh", "--samples", "5", "--training", "in.txt"), 2),
+        (("--reference", "fresh", "--canaries", "canaries.json"), 1),
         (("--samples", "5"), 2),
         (("--samples", "5", "--training", "in.txt", "--unprotected", "fresh"), 2),
         ((*SIDES, "--claim", "3"), 2),
@@ -319,3 +322,96 @@ def test_texts_get_canaries_as_lines(tmp_path, monkeypatch):
         assert run([*words, "--seed", "1", "--overwrite"]) == 1
     assert (tmp_path / "rows.txt").read_text() == "one\ntwo"
     assert [line for line in found if line in ("one", "two")] == ["one", "two"]
+
+
+COINS = ["--coin", "--count", "60", "--template", "pin {digits:4}", "--seed", "3"]
+
+
+@pytest.fixture(scope="module")
+def tossed(tmp_path_factory):
+    """A folder of canaries by coins, a model that knows those put in, and what it was before."""
+    folder = tmp_path_factory.mktemp("coins")
+    (folder / "rows.txt").write_text("\n".join(said(20, seed=9)))
+    words = ["private", "canaries", str(folder / "rows.txt"), "-o", str(folder / "with.txt")]
+    assert run([*words, "--record", str(folder / "canaries.json"), *COINS]) == 0
+    texts = (folder / "with.txt").read_text().splitlines()
+    saved(learn(generator(), texts, epochs=150), folder / "leaking", 0.1)
+    saved(generator(), folder / "before", 0.0)
+    return folder
+
+
+def test_coins_decide_which_canaries_are_put_in_and_the_record_has_them(tossed):
+    record = json.loads((tossed / "canaries.json").read_text())
+    texts = (tossed / "with.txt").read_text().splitlines()
+    assert len(record["coins"]) == len(record["texts"]) == 60
+    assert [text in texts for text in record["texts"]] == record["coins"]
+    assert (tossed / "canaries.json").stat().st_mode & 0o077 == 0
+
+
+def test_guesses_which_canaries_were_put_in_refute_a_claim_that_is_too_small(
+    tossed, capsys, monkeypatch
+):
+    monkeypatch.chdir(tossed)
+    options = ["--canaries", "canaries.json", "--reference", "before"]
+    report = ["--report", "audit.html", "--overwrite"]
+    assert attack("leaking", *options, *report) == 1
+    told = capsys.readouterr().out
+    assert "right guesses of the surest" in told
+    found = json.loads((tossed / "audit.json").read_text())
+    assert found["canaries"] is None
+    assert found["guesses"]["calibrated by"] == ["before"]
+    assert found["guesses"]["auc"]["value"] > 0.9
+    (bound,) = found["epsilon"]
+    assert (bound["attack"], bound["method"], bound["refutes"]) == ("canaries", "one run", True)
+    assert 0.1 < bound["epsilon"] < bound["refutable"] < 4
+    assert "Canaries by coins" in (tossed / "audit.html").read_text()
+    # What knows nothing of them is not refuted, and passes beside what knows them.
+    beside = ["--unprotected", "leaking", "--claim", "0.5", "--delta", "1e-6", "--overwrite"]
+    assert attack("before", *options, *beside) == 0
+    assert json.loads((tossed / "audit.json").read_text())["verdict"] == "passed"
+
+
+def test_a_folder_that_says_its_noise_is_tested_for_it(tossed, monkeypatch):
+    monkeypatch.chdir(tossed)
+    shutil.copytree("leaking", "noisy", dirs_exist_ok=True)
+    config = json.loads((tossed / "noisy" / "config.json").read_text())
+    training = {"noise multiplier": 9.0, "sampling rate": 0.1, "steps": {"utterance": 20}}
+    (tossed / "noisy" / "config.json").write_text(json.dumps({**config, "training": training}))
+    options = ["--canaries", "canaries.json", "--reference", "before", "--overwrite"]
+    assert attack("noisy", *options) == 1
+    found = json.loads((tossed / "audit.json").read_text())
+    guesses, noise = found["epsilon"]
+    assert noise["method"] == "one run, noise"
+    assert noise["refutes"]
+    assert guesses["epsilon"] < noise["epsilon"]
+    assert found["claim"]["mechanisms"][0]["noise_multiplier"] == 9.0
+
+
+def test_a_canary_with_a_field_of_its_own_is_a_unit_and_its_claim_that_of_one(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.jsonl").write_text('{"utterance": "x y", "user": "u"}\n')
+    words = ["private", "canaries", "rows.jsonl", "-o", "with.jsonl", "--record", "canaries.json"]
+    public = ["--words", "public.txt", "--field", "user=canary{number}"]
+    (tmp_path / "public.txt").write_text("red green blue\nold new 12\n")
+    assert run([*words, "--coin", "--count", "50", *public, "--seed", "2"]) == 0
+    rows = [json.loads(line) for line in (tmp_path / "with.jsonl").read_text().splitlines()]
+    users = [row["user"] for row in rows]
+    assert len(set(users)) == len(users) > 15
+    record = json.loads((tmp_path / "canaries.json").read_text())
+    assert record["words"] == ["blue", "green", "new", "old", "red"]
+    assert {word for text in record["texts"] for word in text.split()} <= set(record["words"])
+    canaries = load_canaries(tmp_path / "canaries.json")
+    assert canaries.are_units
+    assert canaries.coins == tuple(record["coins"])
+    for wrong in ({"coins": [1]}, {"coins": "x"}):
+        (tmp_path / "canaries.json").write_text(json.dumps(record | wrong))
+        with pytest.raises(GenieError, match="N052"):
+            load_canaries(tmp_path / "canaries.json")
+    # Copies are claimed as a group, and words of no public row are none.
+    assert run([*words, "--coin", "--repeats", "2", "--seed", "2", "--overwrite"]) == 1
+    touching = ["--coin", *public, "--template", "{word}{word}", "--seed", "2", "--overwrite"]
+    assert run([*words, *touching]) == 1
+    (tmp_path / "public.txt").write_text("12\n")
+    assert run([*words, "--coin", *public, "--seed", "2", "--overwrite"]) == 1

@@ -68,7 +68,7 @@ def all_bytes(folder):
 def two_stage(tmp_path_factory):
     folder = tmp_path_factory.mktemp("two_stage")
     prepare(folder)
-    assert train(folder, "two-stage", *LEARNED) == 0
+    assert train(folder, "two-stage", *LEARNED, "--public-model", folder / "before") == 0
     return folder
 
 
@@ -92,6 +92,16 @@ def test_what_is_told_of_a_run_is_what_the_ledger_has(two_stage):
     assert 2.9 < spent["epsilon"] <= 3
     assert [one.steps for one in entry.mechanisms] == [4, 8]
     assert f"({spent['epsilon']}, 1e-06)" in (two_stage / "made" / "README.md").read_text()
+
+
+def test_what_the_generator_was_before_private_rows_is_kept_and_says_nothing_of_them(two_stage):
+    spent = json.loads((two_stage / "before" / "spent.json").read_text())
+    assert (spent["epsilon"], spent["delta"]) == (0.0, 0.0)
+    names = [path.name for path in (two_stage / "before").glob("*.safetensors")]
+    assert sorted(names) == ["model-program.safetensors", "model-utterance.safetensors"]
+    for name in names:
+        before, made = ((two_stage / part / name).read_bytes() for part in ("before", "made"))
+        assert before != made
 
 
 def test_no_private_word_is_in_any_file(two_stage):

@@ -1,0 +1,213 @@
+"""The privacy report: what is promised of private rows, what was done to them, and who tried it.
+
+It may be published, so it holds nothing that was computed from private rows without noise. The
+ledger has no such thing. Of an audit, only what was found of canaries is shown: they are invented,
+and the model in which they were looked for was released. Figures of real rows stay where these are.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from genie_dp import __version__
+from genie_dp.errors import GenieError, Problem
+from genie_dp.private.audit.report import SCHEMA as AUDIT_SCHEMA
+from genie_dp.private.ledger.accounting import ACCOUNTANTS, epsilon_of
+from genie_dp.private.ledger.book import Ledger
+from genie_dp.private.ledger.mechanisms import describe_mechanism
+from genie_dp.private.ledger.run import describe_promise, show_ledger
+from genie_dp.run.files import check_output, open_text
+from genie_dp.run.manifest import write_json
+from genie_dp.run.page import page_environment, render_card
+from genie_dp.run.stage import Output, Result
+
+SCHEMA = "genie-dp.privacy-report/1"
+# Attacks on what is invented: their bounds tell nothing of real rows.
+_OF_CANARIES = ("canaries", "exposure")
+_OF_BOUNDS = ("attack", "method", "epsilon", "claimed", "refutes", "refutable", "counts")
+_LEFT_OUT = (
+    "the figures that were computed from private rows: they are as private as these, and stay in "
+    "the audit's own file"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyReport(Result):
+    """What may be told of the privacy of some rows.
+
+    Attributes:
+        facts: all of it, for JSON.
+        files: where it was written.
+    """
+
+    facts: Mapping[str, Any]
+    files: tuple[str, ...] = ()
+
+    def page(self) -> str:
+        """Return the page, which loads nothing."""
+        environment = page_environment("genie_dp.private.audit", plain=_plain)
+        text: str = environment.get_template("privacy.html.jinja").render(report=self.facts)
+        return text
+
+    def card(self) -> str:
+        """Return a section for the card of what was released, in Markdown."""
+        return render_card("genie_dp.private.audit", report=self.facts, plain=_plain)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the main figures."""
+        facts = self.facts
+        spent, budget = facts["spent"], facts["budget"]
+        yield f"promise  {facts['promise']}"
+        yield (
+            f"spent    epsilon {_plain(spent['epsilon'])} of {budget['epsilon']:g}; "
+            f"releases: {len(facts['releases'])}"
+        )
+        for audit in facts["audits"]:
+            yield f"audit    {audit['title']}: {audit['result']}"
+        if not facts["audits"]:
+            yield "audit    none was given"
+        if self.files:
+            yield f"report -> {', '.join(self.files)}"
+
+
+def run(
+    ledger: Ledger,
+    audits: Sequence[Path],
+    output: Output,
+    *,
+    page: Path | None = None,
+    card: Path | None = None,
+) -> PrivacyReport:
+    """Write the privacy report of a ledger as JSON, as a page, and as a section of a card.
+
+    Args:
+        ledger: of the rows; nothing else that is private is read.
+        audits: files of figures that `genie-dp private audit` wrote.
+        output: the file of JSON.
+        page: the file of the page.
+        card: the file of the section.
+
+    Raises:
+        GenieError: an output is there (Y022), or a file holds no audit (N062).
+    """
+    targets = [Path(output.target), *(path for path in (page, card) if path is not None)]
+    taken = [path.resolve() for path in (*targets, *audits, ledger.path)]
+    for path in targets:
+        check_output(str(path))
+        if taken.count(path.resolve()) > 1:
+            raise GenieError(Problem("Y022", f"{path} is named twice", hint="give another name"))
+        if path.exists() and not output.overwrite:
+            hint = "give another name, or --overwrite"
+            raise GenieError(Problem("Y022", f"{path} exists already", hint=hint))
+    report = PrivacyReport(privacy_facts(ledger, audits), tuple(map(str, targets)))
+    for target, text in ((page, report.page()), (card, report.card())):
+        if target is not None:
+            with open_text(str(target)) as out:
+                out.write(text)
+    write_json(output.target, report.facts)
+    return report
+
+
+def privacy_facts(ledger: Ledger, audits: Sequence[Path]) -> dict[str, Any]:
+    """Return what may be told of rows by their ledger, and by audits of what was released."""
+    account = show_ledger(ledger)
+    rows, budget = account.of_rows, ledger.budget
+    ended = {entry.run: entry.released for entry in ledger.links if entry.released}
+    releases = [
+        {
+            "purpose": entry.purpose,
+            "run": entry.run,
+            "recorded": entry.recorded,
+            "mechanisms": [mechanism.as_dict() for mechanism in entry.mechanisms],
+            "in words": [describe_mechanism(mechanism) for mechanism in entry.mechanisms],
+            "epsilon": _finite(epsilon_of(entry.mechanisms, budget.delta, budget.accountant)),
+            "released": ended.get(entry.run),
+        }
+        for entry in ledger.entries
+    ]
+    of_each: Mapping[str, float] = rows["total"]
+    statement = account.of_secrets
+    return {
+        "schema": SCHEMA,
+        "version": __version__,
+        "title": f"Privacy of {ledger.path.name.removesuffix('.json').removesuffix('.ledger')}",
+        "promise": describe_promise(budget),
+        "budget": budget.as_dict(),
+        "odds": _finite(math.exp(min(budget.epsilon, 700.0))),
+        "head": ledger.head,
+        "spent": {
+            "epsilon": _finite(of_each[budget.accountant]),
+            "by": {name: _finite(of_each[name]) for name in ACCOUNTANTS},
+        },
+        "reading": rows["reading"],
+        "releases": releases,
+        "not_covered": list(rows["not_covered"]),
+        "secrets": None if statement is None else list(statement.lines()),
+        "audits": [audit_facts(path) for path in audits],
+    }
+
+
+def audit_facts(path: Path) -> dict[str, Any]:
+    """Return what may be told of an audit: what was found of canaries, and what it could find.
+
+    Raises:
+        GenieError: the file holds no audit (N062).
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if found["schema"] != AUDIT_SCHEMA:
+            raise ValueError(f"the schema {found['schema']!r}")
+        claim = found["claim"]
+        bounds = [one for one in found["epsilon"] if one["attack"] in _OF_CANARIES]
+        if not (isinstance(claim, dict) or claim is None):
+            raise ValueError("no claim")
+        claimed = {} if claim is None or claim["epsilon"] is None else claim
+        of_rows = bool(found["rows"] or found["extraction"] or found["release"])
+        shown = [{name: one[name] for name in _OF_BOUNDS} for one in bounds]
+        return {
+            "title": found["title"],
+            "kind": found["kind"],
+            "version": found["version"],
+            "level": found["level"],
+            "claimed": {name: claimed[name] for name in ("epsilon", "delta")} if claimed else None,
+            "bounds": shown,
+            "refutable": max((one["refutable"] or 0.0 for one in shown), default=None),
+            "result": _result(shown, is_claimed=bool(claimed)),
+            "left out": _LEFT_OUT if of_rows else None,
+        }
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        message = f"expected figures of an audit in {path}, got: {error}"
+        hint = "name a file that genie-dp private audit wrote with --output"
+        raise GenieError(Problem("N062", message, hint=hint)) from None
+
+
+def _result(bounds: Sequence[Mapping[str, Any]], *, is_claimed: bool) -> str:
+    """Return what an audit says, in words; "not refuted" is no pass."""
+    if not bounds:
+        return "no canaries; what it found of private rows is not shown"
+    if not is_claimed:
+        return "nothing is claimed"
+    proved = max(bounds, key=lambda one: float(one["epsilon"]))
+    limit = max(float(one["refutable"] or 0.0) for one in bounds)
+    if any(one["refutes"] for one in bounds):
+        return f"REFUTED: epsilon is at least {proved['epsilon']:.2f}"
+    found = f"epsilon is at least {proved['epsilon']:.2f}; it could have proved {limit:.2f}"
+    if limit <= max(float(one["claimed"] or 0.0) for one in bounds):
+        return f"too small to refute what is claimed: {found}"
+    return f"not refuted: {found}"
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+def _plain(number: float | None) -> str:
+    """Return a number for people, "unlimited" for none.
+
+    >>> _plain(2.5), _plain(None)
+    ('2.5', 'unlimited')
+    """
+    return "unlimited" if number is None else f"{number:.4g}"
