@@ -117,7 +117,8 @@ class TemplateMatcher:
         Free texts are words of those readings (`whole`) in which no word is cut.
         """
         found: set[Meaning] = set()
-        self.whole = [f" {join(text)} " for text in whole or texts]
+        # A hyphen may be a space to hassil: "22-second" is two words as well as one.
+        self.whole = [f" {words(text)} " for text in whole or texts for words in (join, plain)]
         names = {kind: {join(name) for name in names} for kind, names in home.names.items()}
         chart = Chart(
             self.grammar, 8, is_value=lambda stem, words: self.is_value(stem, words, names)
