@@ -248,9 +248,11 @@ class Bench:
 
     # ----------------------------------------------------------------------- what is measured
 
-    def compared(self, world: World, rows: Path, parser: Path | None, seed: int) -> dict[str, Any]:
-        """Return the result of `genie-dp private evaluate` for one file."""
+    def compared(self, case: Case, rows: Path, parser: Path | None, seed: int) -> dict[str, Any]:
+        """Return the result of `genie-dp private evaluate` for the rows of a generator."""
+        world = case.world
         command = ["private", "evaluate", world.real, rows, "--real-is-public", *world.options]
+        command += ["--generator", self.generator(case, seed)]
         said = ["--parser", parser] if parser else []
         return self._result([*command, *said, "--mauve-runs", 2, "--seed", seed])
 

@@ -265,6 +265,37 @@ def noise_multiplier_for(
         GenieError: epsilon is not finite, or what was spent before leaves nothing (B004); rate or
             steps are out of range (B002).
     """
+    return least_noise(
+        lambda noise: (PoissonGaussian(noise, rate, steps),),
+        epsilon,
+        delta,
+        before=before,
+        accountant=accountant,
+    )
+
+
+def least_noise(
+    mechanisms: Callable[[float], Sequence[Mechanism]],
+    epsilon: float,
+    delta: float,
+    *,
+    before: Sequence[Mechanism] = (),
+    accountant: Accountant = DEFAULT,
+) -> float:
+    """Return the smallest noise that keeps the whole within epsilon, at four decimals.
+
+    Args:
+        mechanisms: what is done with a noise; more noise costs less.
+        epsilon, delta: of everything, what was spent before included.
+        before: mechanisms already spent.
+        accountant: who computes epsilon.
+
+    >>> least_noise(lambda noise: (Laplace(noise),), 0.5, 0.0)
+    2.0
+
+    Raises:
+        GenieError: epsilon is not finite, or what was spent before leaves nothing (B004).
+    """
     if not math.isfinite(epsilon):
         # No comparison with nan is true: the first noise that is tried would seem to fit.
         raise GenieError(Problem("B004", f"expected a finite epsilon, got {epsilon}"))
@@ -276,8 +307,7 @@ def noise_multiplier_for(
 
     @cache
     def gap(units: int, by: Accountant) -> float:
-        mechanism = PoissonGaussian(units / FINENESS, rate, steps)
-        return epsilon_of((*before, mechanism), delta, by) - epsilon
+        return epsilon_of((*before, *mechanisms(units / FINENESS)), delta, by) - epsilon
 
     units_of_noise = _smallest(lambda units: gap(units, "rdp"), start=FINENESS)
     if accountant == "pld":
