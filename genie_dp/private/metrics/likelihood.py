@@ -68,12 +68,17 @@ def nats_of_units(
     """
     usable = [[row for row in unit if row.program or not scorer.needs_programs] for unit in units]
     scored = iter(nats_and_words(scorer, [row for unit in usable for row in unit]))
-    nats = []
-    for unit in filter(None, usable):
-        of_rows = [next(scored) for _ in unit]
-        mean = sum(loss for loss, _ in of_rows) / sum(words for _, words in of_rows)
-        nats.append(min(max(mean, 0.0), most) if math.isfinite(mean) else most)
-    return nats
+    return [bounded_mean([next(scored) for _ in unit], most=most) for unit in usable if unit]
+
+
+def bounded_mean(rows: Sequence[tuple[float, int]], *, most: float = MOST_NATS) -> float:
+    """Return the nats a word of a unit with the loss and the words of each row, within the bound.
+
+    >>> bounded_mean([(4.0, 2), (2.0, 4)]), bounded_mean([(math.inf, 2)], most=9.0)
+    (1.0, 9.0)
+    """
+    mean = sum(loss for loss, _ in rows) / sum(words for _, words in rows)
+    return min(max(mean, 0.0), most) if math.isfinite(mean) else most
 
 
 # Sums of whole multiples of 1 / GRAIN are exact in any order.
@@ -95,12 +100,13 @@ def noisy_mean(
         rng: the system's generator; another one only in tests.
         most: the public bound.
     """
-    noise = Noise("gaussian", noise_multiplier * math.sqrt(2))
+    noise = Noise("gaussian", noise_multiplier * math.sqrt(2), 1 / _GRAIN)
+    of_total, of_count = noise.draw(2, rng).tolist()
     middle = most / 2
     # Towards 0, so that no unit adds more than 1.
     exact = sum(math.trunc((one - middle) / middle * _GRAIN) for one in nats)
-    total = round(exact + noise.draw(rng) * _GRAIN) / _GRAIN
-    count = max(1, round(len(nats) + noise.draw(rng)))
+    total = round((exact / _GRAIN + of_total) * _GRAIN) / _GRAIN
+    count = max(1, round(len(nats) + of_count))
     share = min(max(total / count, -1.0), 1.0)
     # By the delta method; count and total have the same noise.
     deviation = middle * noise.deviation * math.sqrt(1 + share**2) / count
