@@ -26,7 +26,8 @@ class Sizes:
     """How large everything is.
 
     Attributes:
-        private, public, real: rows of each sort, at most.
+        private, public, real: rows of each sort, at most; public ones are synthesized.
+        of_domain: rows of each public domain of TOPv2, at most; None for all that people wrote.
         pretraining: epochs of the public rows, or as many as make `pretrained` rows.
         seen: private rows in all batches of a generator together. With many rows and few of them
             seen, a row is seldom in a batch, and there is little noise.
@@ -56,6 +57,7 @@ class Sizes:
     )  # fmt: skip
     sampling: tuple[object, ...] = ("--longest", 30, "--width", 2)
     uses_shapes: bool = False
+    of_domain: int | None = None
 
 
 SMOKE = Sizes(
@@ -63,6 +65,7 @@ SMOKE = Sizes(
     ("--size", 16, "--layers", 1, "--heads", 2, "--longest", 48, "--batch", 40),
     ("--longest", 12, "--program-longest", 24, "--width", 1),
     uses_shapes=True,  # after so few steps no program would be one otherwise
+    of_domain=16,
 )  # fmt: skip
 
 

@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from genie_dp.private.generators.run import GeneratorResult
     from genie_dp.private.generators.sample import SampleResult
     from genie_dp.private.ledger.budget import Budget
+    from genie_dp.private.planner import PrivatePlan, plan
     from genie_dp.private.prior.run import PriorResult
     from genie_dp.records import Spent
 
 __all__ = (
     "AuditResult", "Budget", "EvolutionResult", "GeneratorResult", "Ledger", "PriorResult",
-    "SampleResult", "Spent", "audit",
+    "PrivatePlan", "SampleResult", "Spent", "audit", "plan",
 )  # fmt: skip
 
 # name -> its module, imported when somebody asks for the name.
@@ -39,9 +40,11 @@ _HOMES = {
     "GeneratorResult": "private.generators.run",
     "Ledger": "private.api",
     "PriorResult": "private.prior.run",
+    "PrivatePlan": "private.planner",
     "SampleResult": "private.generators.sample",
     "Spent": "records",
     "audit": "private.api",
+    "plan": "private.planner",
 }
 
 
