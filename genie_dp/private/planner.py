@@ -13,14 +13,16 @@ from functools import cache
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.generators.config import RATE
+from genie_dp.private.generators.config import HELD_OUT, RATE, TRIALS_MEAN
 from genie_dp.private.generators.stages import KINDS, Kind
 from genie_dp.private.ledger.accounting import (
     ACCOUNTANTS,
     DEFAULT,
     Accountant,
+    least_noise,
     noise_multiplier_for,
 )
+from genie_dp.private.ledger.mechanisms import PoissonGaussian, Selection
 from genie_dp.recipe import check_settings, config_of, setting
 from genie_dp.run.stage import Result
 
@@ -212,7 +214,32 @@ def make_plan(config: PlanConfig) -> PrivatePlan:
         f"half the epsilon ({config.epsilon / 2:g})": replace(config, epsilon=config.epsilon / 2),
     }
     bought = {name: best_training(c, speed, near=best.steps) for name, c in more.items()}
+    bought[f"--tune, {TRIALS_MEAN:g} trials on average"] = _tuned(config, speed, best)
     return PrivatePlan(config, speed, best, bought)
+
+
+def _tuned(config: PlanConfig, speed: Speed, best: PlannedTraining) -> PlannedTraining:
+    """Return a training like it whose settings are chosen by trials (`generators.selection`)."""
+    about = config.about * (1 - HELD_OUT)
+    rate = min(1.0, best.batch / about)
+    noise = least_noise(
+        lambda sigma: (
+            Selection(((PoissonGaussian(sigma, rate, best.steps),),), "geometric", TRIALS_MEAN),
+        ),
+        config.epsilon,
+        config.delta,
+        accountant=config.accountant,
+    )
+    loss, is_measured = expected_loss(best.steps, _signal(config, best.batch, noise))
+    return replace(
+        best, rate=rate, noise_multiplier=noise, minutes=TRIALS_MEAN * best.minutes, loss=loss,
+        is_measured=is_measured,
+    )  # fmt: skip
+
+
+def _signal(config: PlanConfig, batch: float, noise: float) -> float:
+    """Return the signal of a step, as it would be in the decoder that was measured."""
+    return batch / noise * math.sqrt(WEIGHTS / weights_of(config))
 
 
 def best_training(config: PlanConfig, speed: Speed, *, near: int = 40) -> PlannedTraining:
@@ -275,8 +302,7 @@ def _training(
     noise = noise_multiplier_for(
         config.epsilon, config.delta, rate=rate, steps=steps, accountant=accountant
     )
-    signal = batch / noise * math.sqrt(WEIGHTS / weights_of(config))
-    loss, is_measured = expected_loss(steps, signal)
+    loss, is_measured = expected_loss(steps, _signal(config, batch, noise))
     minutes = speed.seconds(steps, batch) / 60
     return PlannedTraining(steps, batch, rate, noise, RATE, minutes, loss, is_measured)
 

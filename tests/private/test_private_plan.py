@@ -33,7 +33,14 @@ def quick(monkeypatch):
         least = 0.3 if accountant == "pld" else 0.32
         return round(least + 3 * rate * math.sqrt(steps * -math.log(delta)) / epsilon, 4)
 
+    def noise_of_trials(mechanisms, epsilon, delta, *, accountant):
+        [selection] = mechanisms(1.0)
+        [[training]] = selection.of
+        terms = {"rate": training.rate, "steps": training.steps, "accountant": accountant}
+        return 1.2 * noise(epsilon, delta, **terms)
+
     monkeypatch.setattr(planner, "noise_multiplier_for", noise)
+    monkeypatch.setattr(planner, "least_noise", noise_of_trials)
 
 
 def test_what_was_measured_is_told_as_it_is():
@@ -72,7 +79,10 @@ def test_public_rows_take_of_the_minutes_and_more_of_anything_never_hurts():
     assert less.loss > best.loss
     plan = make_plan(PlanConfig(**ASKED, rows_a_second=250))
     for name, other in plan.bought.items():
-        assert (other.loss > plan.best.loss) == name.startswith("half")
+        assert (other.loss > plan.best.loss) == name.startswith(("half", "--tune"))
+    tuned = plan.bought["--tune, 4 trials on average"]
+    assert tuned.minutes == 4 * plan.best.minutes
+    assert (tuned.steps, tuned.batch) == (plan.best.steps, plan.best.batch)
 
 
 @pytest.mark.parametrize("kind", ["one-stage", "two-stage"])

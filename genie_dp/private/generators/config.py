@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _EPOCHS = {"one-stage": "10", "control": "10", "two-stage": "2/8"}
 # Of noisy steps, for the own decoder (docs/private-training.md says what was measured) and others.
 RATE, RATE_OF_OTHERS = 2e-2, 2e-3
+# Where settings are chosen by trials: how many on average, and the share of units that score.
+TRIALS_MEAN, HELD_OUT = 4.0, 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,10 +89,10 @@ class GeneratorConfig:
         "geometric", "With --tune: distribution of the number of trainings.", choices=(*SHAPES,)
     )
     trials_mean: float = setting(
-        4.0, "With --tune: trainings, on average; how many there are is random.", least=1
+        TRIALS_MEAN, "With --tune: trainings, on average; how many there are is random.", least=1
     )
     held_out: float = setting(
-        0.1,
+        HELD_OUT,
         "With --tune: share of the units that score trainings, and are not learned from.",
         above=0,
         most=0.5,
