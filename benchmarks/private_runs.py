@@ -53,7 +53,7 @@ class Sizes:
     parser: int = 1_200
     model: tuple[object, ...] = (
         "--size", 96, "--layers", 2, "--longest", 160,
-        "--pretraining-rate", 0.004, "--batch", 256, "--learning-rate", 0.006, "--chunk", 32,
+        "--pretraining-rate", 0.004, "--batch", 256, "--learning-rate", 0.02, "--chunk", 32,
     )  # fmt: skip
     sampling: tuple[object, ...] = ("--longest", 30, "--width", 2)
     uses_shapes: bool = False
