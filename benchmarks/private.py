@@ -33,6 +33,7 @@ GENERATED = {
     "chi_square": "Dist. ↓",
     "function_overlap": "F. overlap ↑",
     "loss": "LM loss",
+    "held_out": "held-out nats a word ↓",
     "rows": "rows",
     "cpu_minutes": "CPU min",
 }
@@ -79,7 +80,7 @@ class Script:
         if (line := self.lines.known(key)) is None:
             drawn = self.bench.drawn(case, seed)
             annotator = self.bench.annotator(case.world)
-            result = self.bench.compared(case.world, drawn, annotator, seed)
+            result = self.bench.compared(case, drawn, annotator, seed)
             figures = result["synthetic"][0]["figures"]
             values = {name: figure["value"] for name, figure in figures.items()}
             # Overlaps grow with the rows; a generator may give fewer than were asked for.

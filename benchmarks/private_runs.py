@@ -26,7 +26,8 @@ class Sizes:
     """How large everything is.
 
     Attributes:
-        private, public, real: rows of each sort, at most.
+        private, public, real: rows of each sort, at most; public ones are synthesized.
+        of_domain: rows of each public domain of TOPv2, at most; None for all that people wrote.
         pretraining: epochs of the public rows, or as many as make `pretrained` rows.
         seen: private rows in all batches of a generator together. With many rows and few of them
             seen, a row is seldom in a batch, and there is little noise.
@@ -52,10 +53,11 @@ class Sizes:
     parser: int = 1_200
     model: tuple[object, ...] = (
         "--size", 96, "--layers", 2, "--longest", 160,
-        "--pretraining-rate", 0.004, "--batch", 256, "--learning-rate", 0.006, "--chunk", 32,
+        "--pretraining-rate", 0.004, "--batch", 256, "--learning-rate", 0.02, "--chunk", 32,
     )  # fmt: skip
     sampling: tuple[object, ...] = ("--longest", 30, "--width", 2)
     uses_shapes: bool = False
+    of_domain: int | None = None
 
 
 SMOKE = Sizes(
@@ -63,6 +65,7 @@ SMOKE = Sizes(
     ("--size", 16, "--layers", 1, "--heads", 2, "--longest", 48, "--batch", 40),
     ("--longest", 12, "--program-longest", 24, "--width", 1),
     uses_shapes=True,  # after so few steps no program would be one otherwise
+    of_domain=16,
 )  # fmt: skip
 
 
@@ -248,9 +251,11 @@ class Bench:
 
     # ----------------------------------------------------------------------- what is measured
 
-    def compared(self, world: World, rows: Path, parser: Path | None, seed: int) -> dict[str, Any]:
-        """Return the result of `genie-dp private evaluate` for one file."""
+    def compared(self, case: Case, rows: Path, parser: Path | None, seed: int) -> dict[str, Any]:
+        """Return the result of `genie-dp private evaluate` for the rows of a generator."""
+        world = case.world
         command = ["private", "evaluate", world.real, rows, "--real-is-public", *world.options]
+        command += ["--generator", self.generator(case, seed)]
         said = ["--parser", parser] if parser else []
         return self._result([*command, *said, "--mauve-runs", 2, "--seed", seed])
 

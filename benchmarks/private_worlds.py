@@ -45,8 +45,7 @@ class Maker:
         """Return the world where one domain is private, and the others are public."""
         people, held_out = self._topv2(domain, "train"), self._topv2(domain, "eval")
         others = [self._topv2(name, "train") for name in TOPV2 if name != domain]
-        each = max(1, self.sizes.public // len(others))
-        public = tuple(self._some("public", rows, each) for rows in others)
+        public = tuple(self._some("public", rows, self.sizes.of_domain) for rows in others)
         return self._world(f"TOPv2 {domain}", people, people, public, held_out)
 
     def _topv2(self, domain: str, part: str) -> Path:
@@ -92,8 +91,8 @@ class Maker:
         rows = self.work.made(kind, ["convert", "--from", kind, self.source / name, OUTPUT])
         return self.work.of_source(rows, "human")
 
-    def _some(self, name: str, rows: Path, count: int) -> Path:
-        """Return so many rows by chance; all where there are fewer."""
+    def _some(self, name: str, rows: Path, count: int | None) -> Path:
+        """Return so many rows by chance; all where there are fewer, or none is said."""
 
         def choose() -> Iterator[Example]:
             # By hash: those of another part are chosen without regard to these.

@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from genie_dp.private.generators.run import GeneratorResult
     from genie_dp.private.generators.sample import SampleResult
     from genie_dp.private.ledger.budget import Budget
+    from genie_dp.private.planner import PrivatePlan, plan
     from genie_dp.private.prior.run import PriorResult
     from genie_dp.records import Spent
 
 __all__ = (
     "AuditResult", "Budget", "EvolutionResult", "GeneratorResult", "Ledger", "PriorResult",
-    "PrivacyReport", "SampleResult", "Spent", "audit",
+    "PrivacyReport", "PrivatePlan", "SampleResult", "Spent", "audit", "plan",
 )  # fmt: skip
 
 # name -> its module, imported when somebody asks for the name.
@@ -41,9 +42,11 @@ _HOMES = {
     "Ledger": "private.api",
     "PriorResult": "private.prior.run",
     "PrivacyReport": "private.audit.privacy",
+    "PrivatePlan": "private.planner",
     "SampleResult": "private.generators.sample",
     "Spent": "records",
     "audit": "private.api",
+    "plan": "private.planner",
 }
 
 

@@ -12,6 +12,10 @@ STEPS: Mapping[str, tuple[str, str]] = {
         "genie_dp.cli.private.budget:group",
         "Set the privacy budget of private rows, and see what is left of it.",
     ),
+    "plan": (
+        "genie_dp.cli.private.plan:command",
+        "Plan a training on private rows: batch, steps and noise within a time.",
+    ),
     "train": (
         "genie_dp.cli.private.train:group",
         "Train a generator of rows that are like private ones.",

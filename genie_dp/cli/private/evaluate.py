@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from genie_dp.cli.options import library_options, settings_options
+from genie_dp.cli.private.ledgers import ledger_option
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.metrics.config import EvaluateConfig, EvaluateInputs
 
@@ -37,6 +38,10 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option("--model", type=_FOLDER, metavar="FOLDER",
               help="A causal language model of Hugging Face: vectors for MAUVE, and "
               "losses.")  # fmt: skip
+@click.option("--generator", "generators", type=_FOLDER, multiple=True, metavar="FOLDER",
+              help="What drew SYNTHETIC, of genie-dp private train: how likely it finds REAL's "
+              "rows. One for each file, in their order.")  # fmt: skip
+@ledger_option
 @click.option("--report", metavar="FILE", help="Write a page with charts there.")
 @click.option("--output", "-o", metavar="FILE|URL|-", help="Write the result there, as JSON.")
 def command(
@@ -50,12 +55,14 @@ def command(
     stand side by side.
 
     The figures are NOT differentially private. Say what REAL is: --real-is-public, or
-    --keep-private, then the report must stay where the private rows are.
+    --keep-private, then the report must stay where the private rows are. Only what --spend releases
+    is differentially private: the likelihood of REAL's rows, with noise.
 
     \b
     genie-dp private evaluate test.jsonl one.jsonl two.jsonl --real-is-public --report report.html
     genie-dp private evaluate test.jsonl two.jsonl --real-is-public --parser parser
     genie-dp private evaluate private.jsonl two.jsonl --keep-private --report kept/report.html
+    genie-dp private evaluate held.jsonl two.jsonl --keep-private --generator two --spend 0.5
     """
     if real_is_public == keep_private:
         raise click.UsageError(
@@ -65,7 +72,7 @@ def command(
     config, inputs = EvaluateConfig(**settings), EvaluateInputs(**files)
     if conflicts := inputs.conflicts(config):
         raise click.UsageError(conflicts[0])
-    if keep_private and not (report or output):
+    if keep_private and not (report or output or config.spend):
         raise click.UsageError("--keep-private prints nothing: name a --report or an --output")
     from genie_dp.cli.inputs import load_library_of
     from genie_dp.cli.output import show

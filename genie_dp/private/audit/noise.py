@@ -9,6 +9,7 @@ can have been at most is found by the same mechanisms with more noise and with l
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import cast
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from genie_dp.private.ledger.mechanisms import (
     Laplace,
     Mechanism,
     PoissonGaussian,
+    Run,
+    Selection,
     Threshold,
     ZeroConcentrated,
 )
@@ -49,6 +52,9 @@ def with_noise(mechanism: Mechanism, factor: float) -> Mechanism:
             return replace(mechanism, epsilon=epsilon / factor)
         case ZeroConcentrated(rho):
             return replace(mechanism, rho=rho / factor**2)
+        case Selection(of):
+            runs = tuple(tuple(cast("Run", with_noise(one, factor)) for one in run) for run in of)
+            return replace(mechanism, of=runs)
         case Threshold():
             return mechanism
 

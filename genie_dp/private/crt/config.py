@@ -36,7 +36,7 @@ PAID = ("crt", "dp")
 OptimizerName = Literal["adamw", "sgd"]
 _EPOCHS = {"one-stage": "10", "two-stage": "2/8"}
 # Learning rates of noisy steps; docs/crt.md says what was measured.
-_RATES = {"lstm": 5e-2, "decoder": 1e-2}
+_RATES = {"lstm": 5e-2, "decoder": 2e-2}
 _OTHER_RATE = 1e-3
 
 PUBLIC_ROWS = (
@@ -277,7 +277,7 @@ class CrtConfig:
     learning_rate: float | None = setting(
         None,
         "Highest learning rate on private rows: noisy steps want a high one [lstm 0.05, decoder "
-        "0.01, else 0.001].",
+        "0.02, else 0.001].",
         above=0,
     )
     optimizer: OptimizerName = setting(

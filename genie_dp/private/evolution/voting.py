@@ -139,8 +139,7 @@ Counts = npt.NDArray[np.float64]
 Exact = npt.NDArray[np.int64]
 
 # Votes are whole multiples of 1 / GRAIN, so that their sum is exact in any order. Noisy counts are
-# multiples of 1 / FINENESS: the low bits of a sum with noise could tell what was added (Mironov,
-# CCS 2012).
+# multiples of 1 / FINENESS, which is fine enough for what follows.
 GRAIN = 1 << 20
 FINENESS = 1 << 10
 
@@ -242,8 +241,7 @@ def noisy_histogram(exact: Exact, noise_multiplier: float, rng: Random) -> Count
         noise_multiplier: standard deviation of the noise, in votes of one unit.
         rng: the system's generator; another one only in tests.
     """
-    noise = Noise("gaussian", noise_multiplier)
-    noises = np.array([noise.draw(rng) for _ in range(len(exact))])
+    noises = Noise("gaussian", noise_multiplier, 1 / GRAIN).draw(len(exact), rng)
     noisy: Counts = np.rint((exact / GRAIN + noises) * FINENESS) / FINENESS
     return noisy
 

@@ -13,7 +13,7 @@ The floor under the threshold is pre-thresholding (google/differential-privacy, 
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from math import sqrt
@@ -298,8 +298,11 @@ def release_gaps(units: Sequence[Unit], plan: GapPlan, noise: Callable[[str], Ra
     rng, wide = noise("totals"), plan.noise("totals")
     totals = Counter(name for unit in units for name in totals_of(unit, said, rng))
 
-    def noisy(sort: str, names: Iterable[str]) -> dict[str, int]:
-        return {name: round(totals[sort, name] + wide.draw(rng)) for name in names}
+    def noisy(sort: str, names: Collection[str]) -> dict[str, int]:
+        drawn = wide.draw(len(names), rng).tolist()
+        return {
+            name: round(totals[sort, name] + add) for name, add in zip(names, drawn, strict=True)
+        }
 
     public = (
         noisy("units", [""])[""],
@@ -336,10 +339,8 @@ def select_shown(
         rng: the system's generator; another one only in tests.
     """
     wide, least = plan.noise(level), plan.threshold(level)
-    noisy = {
-        name: round(counts[name] + wide.draw(rng))
-        for name in sorted(counts)
-        if counts[name] >= plan.least
-    }
+    names = sorted(name for name, count in counts.items() if count >= plan.least)
+    drawn = wide.draw(len(names), rng).tolist()
+    noisy = {name: round(counts[name] + add) for name, add in zip(names, drawn, strict=True)}
     shown = {name: count for name, count in noisy.items() if count >= least}
     return dict(sorted(shown.items(), key=lambda pair: (-pair[1], pair[0])))

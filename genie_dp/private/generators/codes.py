@@ -5,7 +5,7 @@ for a price that the ledger knows. Which codes there are never comes from privat
 """
 
 import math
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +14,8 @@ from genie_dp.private import secure
 from genie_dp.private.prior.histogram import Noise
 
 OTHER = "<other>"
+# Rows count whole multiples of 1 / GRAIN of a unit, towards 0.
+_GRAIN = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +85,13 @@ def release_codes(
         units: the codes of each unit's rows.
         noise_multiplier: standard deviation of the noise.
     """
-    counts: defaultdict[str, float] = defaultdict(float)
+    counts = Counter[str]()
     for rows in units:
-        for code in rows:
-            counts[code] += 1 / len(rows)
-    rng = secure.noise("codes")
-    noise = Noise("gaussian", noise_multiplier)
-    # Whole numbers: the last bits of a sum with noise could tell what was added.
-    noisy = [float(round(counts[code] + noise.draw(rng))) for code in codes.all]
+        for code, times in Counter(rows).items():
+            counts[code] += times * _GRAIN // len(rows)
+    noise = Noise("gaussian", noise_multiplier, 1 / _GRAIN)
+    drawn = noise.draw(len(codes.all), secure.noise("codes")).tolist()
+    noisy = [float(round(counts[c] / _GRAIN + x)) for c, x in zip(codes.all, drawn, strict=True)]
     least = noise_multiplier * math.sqrt(2 * math.log(len(noisy))) if len(noisy) > 1 else 0.0
     weights = tuple(x if x > least else 0.0 for x in noisy)
     # Where nothing stands out, the noise is all there is to tell: every code is as likely.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.generators.plans import NoisySteps, TrainingAmount
 from genie_dp.private.generators.stages import KINDS, Kind, needs_programs
+from genie_dp.private.ledger.mechanisms import SHAPES, Trials
 from genie_dp.private.training.settings import CLIPS, ENGINES, EngineName
 from genie_dp.recipe import Setting, check_settings, setting
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
 _EPOCHS = {"one-stage": "10", "control": "10", "two-stage": "2/8"}
 # Of noisy steps, for the own decoder (docs/private-training.md says what was measured) and others.
-RATE, RATE_OF_OTHERS = 1e-2, 2e-3
+RATE, RATE_OF_OTHERS = 2e-2, 2e-3
+# Where settings are chosen by trials: how many on average, and the share of units that score.
+TRIALS_MEAN, HELD_OUT = 4.0, 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +76,26 @@ class GeneratorConfig:
     learning_rate: float | None = setting(
         None,
         "Highest learning rate on private rows: noisy steps want a high one [of the own decoder "
-        "0.01, of Hugging Face 0.002].",
+        "0.02, of Hugging Face 0.002].",
         above=0,
+    )
+    tune: str | None = setting(
+        None,
+        "Choose settings by trainings that are tried, paid together: rate, batch, or both, each at "
+        "half, once and twice its value.",
+        metavar="rate,batch",
+    )
+    trials: Trials = setting(
+        "geometric", "With --tune: distribution of the number of trainings.", choices=(*SHAPES,)
+    )
+    trials_mean: float = setting(
+        TRIALS_MEAN, "With --tune: trainings, on average; how many there are is random.", least=1
+    )
+    held_out: float = setting(
+        HELD_OUT,
+        "With --tune: share of the units that score trainings, and are not learned from.",
+        above=0,
+        most=0.5,
     )
     engine: EngineName = setting("vmap", "How gradients of single rows are made.", choices=ENGINES)
     chunk: int = setting(8, "Rows whose gradients are in memory at a time.", least=1)
@@ -105,6 +126,8 @@ class GeneratorConfig:
             yield "one-stage has no programs, so --parser is of no use"
         if self.model is None and (self.lora_rank or self.tied):
             yield "--lora and --tied go with --model"
+        if unknown := set(self.tuned) - {"rate", "batch"}:
+            yield f"--tune takes rate and batch, not {', '.join(sorted(unknown))}"
         if self.model is None and self.size % self.heads:
             yield "--size must be a multiple of --heads"
 
@@ -115,6 +138,12 @@ class GeneratorConfig:
         message = f"{self.kind} learns rows with programs alone; without any it pays for noise"
         hint = "where rows have none, a parser writes them: --parser DIR"
         return (Problem("H007", message, hint=hint, severity="warning"),)
+
+    @property
+    def tuned(self) -> tuple[str, ...]:
+        """Return the settings that are chosen by trials; () for none."""
+        names = (name.strip() for name in (self.tune or "").split(","))
+        return tuple(dict.fromkeys(name for name in names if name))
 
     @property
     def amount(self) -> TrainingAmount:

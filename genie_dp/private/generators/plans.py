@@ -148,7 +148,7 @@ class NoisySteps:
     """
 
     clip: float = 0.1
-    learning_rate: float = 1e-2
+    learning_rate: float = 2e-2
     engine: EngineName = "vmap"
     chunk: int = 8
     checkpoint_every: int = 100

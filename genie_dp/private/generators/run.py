@@ -7,7 +7,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -27,12 +27,22 @@ from genie_dp.private.generators.config import GeneratorConfig
 from genie_dp.private.generators.generator import Generator, new_generator, save_generator
 from genie_dp.private.generators.plans import (
     NoisySteps,
+    TrainingAmount,
     TrainingPlan,
     load_plan,
     plan_training,
     save_plan,
 )
 from genie_dp.private.generators.pretraining import pretrain_publicly, public_sequences
+from genie_dp.private.generators.selection import (
+    UNTOLD,
+    Candidate,
+    SelectionPlan,
+    fit_best,
+    load_selection,
+    plan_selection,
+    save_selection,
+)
 from genie_dp.private.generators.stages import (
     RUN,
     STAGES,
@@ -52,6 +62,7 @@ from genie_dp.private.training.run import (
     need_opacus,
     train_alone,
     train_privately,
+    with_limits,
 )
 from genie_dp.private.training.settings import EngineName
 from genie_dp.records import Example, Spent
@@ -75,6 +86,7 @@ class GeneratorResult(Result):
         budget: what was promised.
         doubts: what is to be said against the run; the command tells it before.
         seconds: how long all took.
+        learning_rate: that of the best of several trials, None where none were made.
     """
 
     output: str
@@ -83,6 +95,7 @@ class GeneratorResult(Result):
     budget: Budget
     doubts: tuple[Problem, ...]
     seconds: float
+    learning_rate: float | None = None
 
     def __repr__(self) -> str:
         """Return the folder, and what is spent of the budget, in one line."""
@@ -93,7 +106,10 @@ class GeneratorResult(Result):
         """Yield what to tell a person."""
         steps = " + ".join(f"{count:,}" for count in self.plan.steps.values())
         noise = f"noise multiplier {self.plan.noise_multiplier:g}"
-        yield f"{steps} steps, {noise} -> {self.output} ({self.seconds:.0f} s)"
+        chosen = f" ({self.seconds:.0f} s)"
+        if self.learning_rate is not None:  # the time would say how many trials there were
+            chosen = f": batch {self.plan.batch:g}, learning rate {self.learning_rate:g} are chosen"
+        yield f"{steps} steps, {noise} -> {self.output}{chosen}"
         budget = self.budget
         yield (
             f"spent so far: epsilon {self.spent.epsilon:.4g} of {budget.epsilon:g} at delta "
@@ -118,15 +134,21 @@ class _GeneratorRun:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """Return where the stages are trained.
+        """Return where the stages are trained, or all trials where settings are chosen by some.
 
         The run's name in the ledger hangs on all of them, so none is trained again for nothing.
         """
+        if self.config.tuned:
+            return (self.work / "selection",)
         return tuple(self.work / stage.name for stage in STAGES[self.config.kind])
 
     def show(self, text: str) -> None:
         """Say how far the run is, on a terminal."""
         write_over(text, show=self.progress)
+
+    def listen(self, stage: StageName, event: Mapping[str, int]) -> None:
+        """Show the steps of a training."""
+        self.show(f"{stage}: step {event['step']:,} of {event['steps']:,}")
 
 
 def run(
@@ -212,18 +234,7 @@ def run(
     }
     with begin_work(output.work, settings, resume=output.resume) as work:
         budget = ledger.budget
-        plan = load_plan(output.work)
-        if plan is None:
-            plan = plan_training(
-                config.kind,
-                amount,
-                epsilon=config.epsilon or budget.epsilon,
-                delta=budget.delta,
-                before=ledger.mechanisms if config.rest else (),
-                accountant=budget.accountant,
-            )
-            ledger.check_fits(plan.mechanisms)
-            save_plan(plan, output.work)
+        plan = _plan_once(config, amount, ledger, output.work)
         units = PrivateSource.promised(private, budget, language=language).units
         prepare_torch(device, threads)
         labelled = generator_rows.label_public_rows(rows, spoken, named)
@@ -245,11 +256,39 @@ def run(
             _pretrain(job, generator, labelled, pretrained)
         if public_model is not None:
             _save_public(generator, budget, public_model)
-        spent = _fit_and_save(job, generator, private_rows, plan, target)
+        done, learning_rate, spent = _fit_and_save(job, generator, private_rows, plan, target)
     write_over("", show=progress)
     doubts = config.doubts(has_parser=parser is not None)
     seconds = time.monotonic() - started
-    return GeneratorResult(output.target, plan, spent, budget, doubts, seconds)
+    chosen = learning_rate if config.tuned else None
+    return GeneratorResult(output.target, done, spent, budget, doubts, seconds, chosen)
+
+
+def _plan_once(
+    config: GeneratorConfig, amount: TrainingAmount, ledger: Ledger, work: Path
+) -> TrainingPlan | SelectionPlan:
+    """Return what the run does, as an earlier start of it has planned, or planned and kept now."""
+    kept = load_selection(work) if config.tuned else load_plan(work)
+    if kept is not None:
+        return kept
+    budget = ledger.budget
+    terms: dict[str, Any] = {
+        "epsilon": config.epsilon or budget.epsilon,
+        "delta": budget.delta,
+        "before": ledger.mechanisms if config.rest else (),
+        "accountant": budget.accountant,
+    }
+    plan: TrainingPlan | SelectionPlan
+    if config.tuned:
+        plan = plan_selection(config, **terms)
+    else:
+        plan = plan_training(config.kind, amount, **terms)
+    ledger.check_fits(plan.mechanisms)
+    if isinstance(plan, SelectionPlan):
+        save_selection(plan, work)
+    else:
+        save_plan(plan, work)
+    return plan
 
 
 def _choose_codes(
@@ -352,47 +391,54 @@ def _fit_and_save(
     job: _GeneratorRun,
     generator: Generator,
     rows: Units[tuple[LabelledRow, ...]],
-    plan: TrainingPlan,
+    plan: TrainingPlan | SelectionPlan,
     target: Path,
-) -> Spent:
-    """Train with noise, write the folder beside its name, and rename it when it is complete."""
+) -> tuple[TrainingPlan, float, Spent]:
+    """Train with noise, write the folder beside its name, and rename it when it is complete.
+
+    Returns:
+        What was done (of trials the best), its learning rate, and what was spent.
+    """
     config = job.config
     name = name_run(*job.folders)
-    generator, spent = fit_privately(
-        generator,
-        rows,
-        plan,
-        config.noisy_steps,
-        spend=Payer(
-            job.ledger,
-            f"generator, {config.kind}",
-            name,
-            first=lambda: check_run_name(name, *job.folders),
-        ),
-        folder=job.work,
-        listen=lambda stage, event: job.show(
-            f"{stage}: step {event['step']:,} of {event['steps']:,}"
-        ),
+    payer = Payer(
+        job.ledger,
+        f"generator, {config.kind}",
+        name,
+        first=lambda: check_run_name(name, *job.folders),
     )
+    training = config.noisy_steps
+    if isinstance(plan, SelectionPlan):
+        generator, spent, chosen = fit_by_trials(
+            generator, rows, plan, spend=payer, folder=job.folders[0], listen=job.listen
+        )
+        done, training = chosen.plan, chosen.training
+    else:
+        done = plan
+        generator, spent = fit_privately(
+            generator, rows, plan, training, spend=payer, folder=job.work, listen=job.listen
+        )
     pretrained = bool(job.public) and config.pretraining
     facts = {
         "version": __version__,
-        "noise multiplier": plan.noise_multiplier,
-        "sampling rate": plan.rate,
-        "steps": dict(plan.steps),
-        "noise multiplier of the codes": plan.code_noise or None,
-        "training": asdict(config.noisy_steps),
+        "noise multiplier": done.noise_multiplier,
+        "sampling rate": done.rate,
+        "steps": dict(done.steps),
+        "noise multiplier of the codes": done.code_noise or None,
+        "training": asdict(training),
         "public rows": len(job.public),
         "epochs on public rows": config.pretraining_epochs if pretrained else 0,
         "programs of private rows": "by a parser" if job.parser else "of the rows",
         "model": config.model or "own decoder",
-        RUN: name_run(*job.folders),
+        RUN: name,
     }
+    if isinstance(plan, SelectionPlan):
+        facts["best of trials"] = f"{plan.mean:g} on average, {plan.trials}"
     folder = job.work / target.name
     shutil.rmtree(folder, ignore_errors=True)
     save_generator(generator, folder, spent=spent, facts=facts)
     put_in_place(folder, target, job.work)
-    return spent
+    return done, training.learning_rate, spent
 
 
 # ---------------------------------------------------------------------------- noisy steps
@@ -460,6 +506,58 @@ def fit_privately(
     released = [digest_of_weights(generator.models.values()), *map(repr, generator.weights)]
     pay.close(" ".join(released))
     return generator, spent
+
+
+def fit_by_trials(
+    generator: Generator,
+    units: Units[tuple[LabelledRow, ...]],
+    plan: SelectionPlan,
+    *,
+    spend: Callable[[Sequence[Mechanism]], Spent],
+    folder: Path,
+    listen: Listen | None = None,
+) -> tuple[Generator, Spent, Candidate]:
+    """Return the best of a random number of trainings, what was spent, and its settings.
+
+    All is recorded at once, before the first step of the first trial.
+
+    Args:
+        generator: publicly pretrained, or new; its models are trained in place.
+        units: private rows by unit.
+        plan: what will be done.
+        spend: the `Payer` of the rows' ledger.
+        folder: where trials are kept, and where an interrupted run goes on from.
+        listen: is told the stage and its steps, and nothing else.
+
+    Raises:
+        GenieError: those of `fit_privately`.
+    """
+    for candidate in plan.candidates:  # those that no run has are refused here
+        for stage in STAGES[generator.kind]:
+            candidate.training.for_stage(candidate.plan, stage.name)
+    pay = paid_by(units, spend)
+    spent = with_limits(pay(plan.mechanisms))
+
+    def fit(candidate: Candidate, learned: Units[Sequence[LabelledRow]], here: Path) -> Generator:
+        def check_recorded(mechanisms: Sequence[Mechanism]) -> Spent:
+            if tuple(mechanisms) != candidate.plan.mechanisms:
+                raise ValueError(f"expected mechanisms of the plan, got {mechanisms}")
+            return pay(plan.mechanisms)
+
+        fitted, _ = fit_privately(
+            generator, learned, candidate.plan, candidate.training,
+            spend=check_recorded, folder=here, listen=listen,
+        )  # fmt: skip
+        return fitted
+
+    generator, chosen = fit_best(generator, units, plan, fit=fit, folder=folder)
+    if chosen is None:
+        some = plan.candidates[0]
+        chosen = replace(some, plan=replace(some.plan, steps=dict.fromkeys(some.plan.steps, 0)))
+    pay.close(
+        " ".join([digest_of_weights(generator.models.values()), *map(repr, generator.weights)])
+    )
+    return generator, replace(spent, not_covered=(*spent.not_covered, UNTOLD)), chosen
 
 
 def check_engines(generator: Generator, engine: EngineName) -> None:

@@ -25,7 +25,9 @@ from genie_dp.private.ledger.mechanisms import (
     Laplace,
     Mechanism,
     PoissonGaussian,
+    Selection,
     Threshold,
+    Trials,
     ZeroConcentrated,
     dp_accounting,
 )
@@ -97,6 +99,8 @@ def _by_rdp(mechanisms: Iterable[Mechanism], delta: float) -> float:
 @lru_cache(maxsize=256)
 def renyi_curve(mechanism: Mechanism) -> NDArray[np.float64]:
     """Return the Rényi divergence of a mechanism at each of dp_accounting's orders, (orders,)."""
+    if isinstance(mechanism, Selection):
+        return _selection_curve(mechanism)
     accountant = dp_accounting().rdp.RdpAccountant()
     with _quiet():
         curve: NDArray[np.float64] = accountant.compose(mechanism.event()).rdp
@@ -107,6 +111,55 @@ def renyi_curve(mechanism: Mechanism) -> NDArray[np.float64]:
     # Where noise is great, the library's sums end below 0, by 1e-15 for each step (November 2026):
     # what is spent may take nothing off other spends.
     return np.maximum(curve, 0.0)
+
+
+def _selection_curve(selection: Selection) -> NDArray[np.float64]:
+    """Return the Rényi divergence of the best of a random number of runs.
+
+    A run that chooses among alternatives by chance costs at most the dearest of them, at each order
+    by itself. With that curve r, the best of K runs has at order a the divergence r(a) + log(E K) /
+    (a - 1) + c, where c is for a truncated negative binomial of shape n the least over b of (1 + n)
+    ((1 - 1/b) r(b) + log(1/g) / b) (Papernot and Steinke, 2022, theorem 2), and for Poisson's E K
+    times the delta of a run at epsilon log(1 + 1 / (a - 1)) (theorem 6). Divergences grow with the
+    order, so that each is at most the next one.
+    """
+    rdp = dp_accounting().rdp
+    orders = np.array(rdp.rdp_privacy_accountant.DEFAULT_RDP_ORDERS)
+    run = np.max([np.sum([*map(renyi_curve, parts)], axis=0) for parts in selection.of], axis=0)
+    curve = run + math.log(selection.mean) / (orders - 1)
+    if math.isinf(selection.shape):
+        epsilons = np.log1p(1 / (orders - 1))
+        curve += selection.mean * np.array(
+            [rdp.rdp_privacy_accountant.compute_delta(orders, run, e)[0] for e in epsilons]
+        )
+    else:
+        rest = -math.log(stopping_chance(selection.trials, selection.mean))
+        curve += (1 + selection.shape) * np.min((1 - 1 / orders) * run + rest / orders)
+    bounded: NDArray[np.float64] = np.minimum.accumulate(curve[::-1])[::-1]
+    return bounded
+
+
+def stopping_chance(trials: Trials, mean: float) -> float:
+    """Return the parameter of the geometric or logarithmic distribution with a mean.
+
+    >>> stopping_chance("geometric", 4.0)
+    0.25
+    >>> chance = stopping_chance("logarithmic", 4.0)
+    >>> round((1 / chance - 1) / math.log(1 / chance), 9)
+    4.0
+    """
+    if trials == "geometric":
+        return 1 / mean
+    # The mean is (1/g - 1) / log(1/g), which falls as g grows: by halving, rounded to the dearer
+    # side.
+    low, high = 1e-18, 1.0
+    for _ in range(200):
+        middle = math.sqrt(low * high)
+        if middle < 1 and (1 / middle - 1) / -math.log(middle) > mean:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 @contextmanager
@@ -177,6 +230,8 @@ def _losses(mechanism: Mechanism) -> Any:
             return of.PrivacyLossDistribution(_exponential_losses(epsilon)).self_compose(count)
         case ZeroConcentrated(rho):
             return of.PrivacyLossDistribution(_concentrated_losses(rho))
+        case Selection():
+            return of.PrivacyLossDistribution(_renyi_losses(renyi_curve(mechanism)))
         case Threshold():
             raise AssertionError("taken off in epsilon_of")
 
@@ -190,6 +245,61 @@ def _concentrated_losses(rho: float) -> Any:
     """Return the privacy losses of a pair that dominates every rho-zCDP mechanism."""
     last = rho + 2 * math.sqrt(rho * -math.log(_TAIL))
     return _dominating(lambda at: concentrated_delta(rho, at), last)
+
+
+def _renyi_losses(curve: NDArray[np.float64]) -> Any:
+    """Return the privacy losses of a pair that dominates whatever has a curve of divergences.
+
+    The hockey-stick divergence of such a mechanism is convex in e^epsilon, and below the bound of
+    every order. So it is below the greatest convex function under all bounds, which is the curve of
+    a pair.
+    """
+    orders = np.array(dp_accounting().rdp.rdp_privacy_accountant.DEFAULT_RDP_ORDERS)
+    known = np.isfinite(curve)
+    # Where the best order leaves less than the tail.
+    last = float(np.min(curve[known] - math.log(_TAIL) / (orders[known] - 1)))
+    return _dominating(lambda at: _convex(at, renyi_delta(curve, at)), last)
+
+
+def renyi_delta(curve: NDArray[np.float64], at: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the delta at each epsilon `at` that a curve of Rényi divergences allows.
+
+    It is the least over the orders a of exp((a - 1) (r - epsilon)) / a (1 - 1/a)^(a - 1) (Canonne,
+    Kamath and Steinke, 2020, proposition 12); and below 0 what the same bound of the other
+    direction leaves: 1 - e^epsilon (1 - delta(-epsilon)).
+    """
+    orders = np.array(dp_accounting().rdp.rdp_privacy_accountant.DEFAULT_RDP_ORDERS)
+
+    def bound(epsilons: NDArray[np.float64]) -> NDArray[np.float64]:
+        least = np.zeros(len(epsilons))
+        for order, divergence in zip(orders, curve, strict=True):
+            scale = (order - 1) * math.log1p(-1 / order) - math.log(order)
+            least = np.minimum(least, (order - 1) * (divergence - epsilons) + scale)
+        return np.exp(least)
+
+    epsilon = np.asarray(at, np.float64)
+    other = 1 - np.exp(np.minimum(epsilon, 0.0)) * (1 - bound(-epsilon))
+    return np.where(epsilon < 0, np.minimum(bound(epsilon), other), bound(epsilon))
+
+
+def _convex(at: NDArray[np.float64], deltas: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the greatest function under points that is convex in e^at, at the same places.
+
+    >>> _convex(np.log([1.0, 2.0, 3.0]), np.array([1.0, 0.9, 0.0])).round(6).tolist()
+    [1.0, 0.5, 0.0]
+    """
+    x = np.exp(at)
+    hull: list[int] = []
+    for place in range(len(x)):
+        while len(hull) > 1:
+            a, b = hull[-2], hull[-1]
+            falls = (deltas[b] - deltas[a]) * (x[place] - x[a])
+            if falls < (deltas[place] - deltas[a]) * (x[b] - x[a]):
+                break
+            hull.pop()
+        hull.append(place)
+    convex: NDArray[np.float64] = np.interp(x, x[hull], deltas[hull])
+    return np.minimum.accumulate(np.clip(convex, 0.0, 1.0))
 
 
 def _dominating(deltas: Callable[[NDArray[np.float64]], Any], last: float) -> Any:
@@ -290,6 +400,37 @@ def noise_multiplier_for(
         GenieError: epsilon is not finite, or what was spent before leaves nothing (B004); rate or
             steps are out of range (B002).
     """
+    return least_noise(
+        lambda noise: (PoissonGaussian(noise, rate, steps),),
+        epsilon,
+        delta,
+        before=before,
+        accountant=accountant,
+    )
+
+
+def least_noise(
+    mechanisms: Callable[[float], Sequence[Mechanism]],
+    epsilon: float,
+    delta: float,
+    *,
+    before: Sequence[Mechanism] = (),
+    accountant: Accountant = DEFAULT,
+) -> float:
+    """Return the smallest noise that keeps the whole within epsilon, at four decimals.
+
+    Args:
+        mechanisms: what is done with a noise; more noise costs less.
+        epsilon, delta: of everything, what was spent before included.
+        before: mechanisms already spent.
+        accountant: who computes epsilon.
+
+    >>> least_noise(lambda noise: (Laplace(noise),), 0.5, 0.0)
+    2.0
+
+    Raises:
+        GenieError: epsilon is not finite, or what was spent before leaves nothing (B004).
+    """
     if not math.isfinite(epsilon):
         # No comparison with nan is true: the first noise that is tried would seem to fit.
         raise GenieError(Problem("B004", f"expected a finite epsilon, got {epsilon}"))
@@ -301,8 +442,7 @@ def noise_multiplier_for(
 
     @cache
     def gap(units: int, by: Accountant) -> float:
-        mechanism = PoissonGaussian(units / FINENESS, rate, steps)
-        return epsilon_of((*before, mechanism), delta, by) - epsilon
+        return epsilon_of((*before, *mechanisms(units / FINENESS)), delta, by) - epsilon
 
     units_of_noise = _smallest(lambda units: gap(units, "rdp"), start=FINENESS)
     if accountant == "pld":

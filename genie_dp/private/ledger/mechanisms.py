@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from importlib import import_module
-from typing import Any, ClassVar, get_type_hints
+from typing import Any, ClassVar, Literal, get_type_hints
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
 
@@ -176,7 +176,70 @@ class Threshold(_Described):
         return dp.PoissonSampledDpEvent(self.delta, dp.NonPrivateDpEvent())
 
 
-Mechanism = PoissonGaussian | Gaussian | Laplace | Exponential | ZeroConcentrated | Threshold
+Trials = Literal["geometric", "logarithmic", "poisson"]
+# Shapes of the truncated negative binomial distribution; of Poisson's it is the limit.
+SHAPES: Mapping[Trials, float] = {"geometric": 1.0, "logarithmic": 0.0, "poisson": math.inf}
+
+
+@dataclass(frozen=True, slots=True)
+class Selection(_Described):
+    """The best of a random number of runs: of the others nothing is released, nor how many.
+
+    Liu and Talwar (2019); Papernot and Steinke (2022). Each run chooses its settings by chance, and
+    gives its result with a score.
+
+    Attributes:
+        of: what a run may be, one of these: by what it chooses, or by what a unit is used for
+            (those that train are not among those that score). Adding or removing a unit changes one
+            of them alone.
+        trials: distribution of the number of runs; at least one, of "poisson" perhaps none.
+        mean: runs, on average.
+    """
+
+    kind: ClassVar[str] = "selection"
+    of: "tuple[tuple[Run, ...], ...]"
+    trials: Trials
+    mean: float
+
+    def __post_init__(self) -> None:
+        """Refuse what is no selection (B002)."""
+        faults = []
+        if self.trials not in SHAPES:
+            faults.append(f"trials must be one of {', '.join(SHAPES)}, got {self.trials!r}")
+        if fault := _fault("mean", self.mean, float):
+            faults.append(fault)
+        elif self.mean < 1:
+            faults.append(f"mean must be at least 1, got {self.mean!r}")
+        if not self.of or not all(self.of):
+            faults.append("a run must have a mechanism at least")
+        if any(isinstance(each, Selection | Threshold) for run in self.of for each in run):
+            faults.append("a run must be of noise alone, neither a selection nor a threshold")
+        if faults:
+            raise GenieError([Problem("B002", f"{self.kind}: {fault}") for fault in faults])
+
+    @property
+    def shape(self) -> float:
+        """Return the shape of the distribution of the number of runs."""
+        return SHAPES[self.trials]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields, with the kind, for JSON."""
+        runs = [[each.as_dict() for each in run] for run in self.of]
+        return {"kind": self.kind, "of": runs, "trials": self.trials, "mean": self.mean}
+
+    def event(self) -> Any:
+        """Return a dp_accounting.DpEvent that costs at least as much: runs that do all of it.
+
+        `accounting` itself takes the dearest of the alternatives at each order.
+        """
+        dp = dp_accounting()
+        events = [each.event() for run in self.of for each in run]
+        whole = dp.ComposedDpEvent(events)
+        return dp.dp_event.RepeatAndSelectDpEvent(whole, self.mean, self.shape)
+
+
+Run = PoissonGaussian | Gaussian | Laplace | Exponential | ZeroConcentrated
+Mechanism = Run | Threshold | Selection
 KINDS: Mapping[str, type[Mechanism]] = {
     "poisson-gaussian": PoissonGaussian,
     "gaussian": Gaussian,
@@ -184,6 +247,7 @@ KINDS: Mapping[str, type[Mechanism]] = {
     "exponential": Exponential,
     "zcdp": ZeroConcentrated,
     "threshold": Threshold,
+    "selection": Selection,
 }
 
 
@@ -205,7 +269,17 @@ def from_dict(facts: Mapping[str, Any]) -> Mechanism:
     if set(rest) != names:
         message = f"{kind}: expected {', '.join(sorted(names))}, got {', '.join(sorted(rest))}"
         raise GenieError(Problem("B002", message))
+    if kind == Selection.kind:
+        rest["of"] = _runs_from(rest["of"])
     return KINDS[kind](**rest)
+
+
+def _runs_from(runs: Any) -> tuple[tuple[Mechanism, ...], ...]:
+    """Return the runs of a selection as `as_dict` wrote them."""
+    is_list = isinstance(runs, list) and all(isinstance(run, list) for run in runs)
+    if not is_list or not all(isinstance(each, Mapping) for run in runs for each in run):
+        raise GenieError(Problem("B002", "selection: of must be lists of mechanisms"))
+    return tuple(tuple(map(from_dict, run)) for run in runs)
 
 
 def describe_mechanism(mechanism: Mechanism) -> str:
@@ -229,6 +303,9 @@ def describe_mechanism(mechanism: Mechanism) -> str:
             return f"{rho:.4g}-zCDP"
         case Threshold(delta):
             return f"threshold of delta {delta:.4g}"
+        case Selection(of, trials, mean):
+            runs = ("; ".join(map(describe_mechanism, run)) for run in of)
+            return f"best of {mean:.4g} runs on average ({trials}), each {', or '.join(runs)}"
 
 
 def _times(words: str, count: int) -> str:

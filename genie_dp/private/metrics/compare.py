@@ -3,15 +3,20 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.metrics import programs
 from genie_dp.private.metrics.language_model import CrossFitted, SentenceModel
+from genie_dp.private.metrics.likelihood import nats_and_words
 from genie_dp.private.metrics.mauve import Featuriser, MauveSettings, mauve
 from genie_dp.private.metrics.measures import Intervals, chi_square, coverage, overlap, precision
 from genie_dp.private.metrics.programs import ProgramReader, Read
+from genie_dp.private.source import PrivateRow
 from genie_dp.rng import stream
+
+if TYPE_CHECKING:
+    from genie_dp.private.audit.models import Scorer
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -83,6 +88,8 @@ class Comparison:
         model: gives sentences their loss; None for two models of the real sentences.
         parse: a parser: token forms for sentences, "" for none. With it, functions are counted in
             what it says of the synthetic sentences (section 4.2), and compared with their programs.
+        generators: of the synthetic files, in their order, to tell how likely they find the real
+            rows; () for none.
         rows: how many of each file are compared; 0 for as many as the smallest has.
         intervals, mauve: see there.
         is_public: the real rows are public: functions may be named.
@@ -93,6 +100,7 @@ class Comparison:
     featuriser: Featuriser | None
     model: SentenceModel | None = None
     parse: Parse | None = None
+    generators: "tuple[Scorer, ...]" = ()
     rows: int = 0
     intervals: Intervals = field(default_factory=Intervals)
     mauve: MauveSettings = field(default_factory=MauveSettings)
@@ -121,8 +129,8 @@ def compare_corpora(real: Corpus, synthetic: Sequence[Corpus], how: Comparison) 
         "parsed": how.parse is not None,
         "real": {"rows_in_file": len(real.rows), **bench.real_described()},
         "synthetic": [
-            {"rows_in_file": len(whole.rows), **bench.described(one)}
-            for whole, one in zip(synthetic, others, strict=True)
+            {"rows_in_file": len(whole.rows), **bench.described(one, place)}
+            for place, (whole, one) in enumerate(zip(synthetic, others, strict=True))
         ],
         "functions": bench.by_function(others) if how.is_public else None,
     }
@@ -202,13 +210,15 @@ class _Bench:
         said = self._read(self.parsed)
         return {**dict(self._by_functions(said)), **self._pairs(self.real.rows, self.parsed)}
 
-    def described(self, one: Corpus) -> dict[str, Any]:
-        """Return the figures of a synthetic corpus."""
+    def described(self, one: Corpus, place: int = 0) -> dict[str, Any]:
+        """Return the figures of a synthetic corpus, the one at a place."""
         words = word_counts(one.rows)
         parsed = self._parsed(one.rows)
         own = self._read([row.program for row in one.rows]) if has_programs(one.rows) else []
         counted = self._read(parsed) if parsed else own
         figures = dict(self._by_words(one, words))
+        if self.how.generators:
+            figures["held_out"] = self._held_out(self.how.generators[place])
         if own:
             figures["valid"] = self._valid(own)
         if counted:
@@ -233,6 +243,11 @@ class _Bench:
         yield "loss", self._loss(self.model.losses(texts))
         known = set(self.texts)
         yield "copies", self.how.intervals.mean([float(text in known) for text in texts])
+
+    def _held_out(self, generator: "Scorer") -> Figure:
+        """Return how likely a generator finds the real rows."""
+        rows = [PrivateRow(row.utterance, row.program or None) for row in self.real.rows]
+        return self._loss(nats_and_words(generator, rows))
 
     def _by_functions(self, read: Sequence[Read]) -> Iterator[tuple[str, Figure]]:
         used = _counted(read)

@@ -6,6 +6,9 @@ from pathlib import Path
 from genie_dp.recipe import check_settings, setting
 from genie_dp.records import DEFAULT_LANGUAGE
 
+# What a unit counts as, at most, where a mean of nats a word is released with noise.
+MOST_NATS = 12.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluateConfig:
@@ -24,6 +27,16 @@ class EvaluateConfig:
         "MAUVE: number of clusters [a tenth of the rows]. Compare figures of equal numbers only.",
         least=2,
         metavar="N",
+    )
+    spend: float | None = setting(
+        None,
+        "Release how likely generators find REAL's rows, with noise: what that costs, paid by "
+        "REAL's ledger.",
+        above=0,
+        metavar="EPSILON",
+    )
+    most_nats: float = setting(
+        MOST_NATS, "Nats a word that a unit counts as, at most, in what is released.", above=0
     )
     mauve_runs: int = setting(
         3, "MAUVE: how often clusters are made; the mean is told.", least=1, metavar="N"
@@ -51,6 +64,8 @@ class EvaluateInputs:
         parser: the folder of a parser, to count functions in what it makes of the sentences.
         texts: rows, or lines of a .txt, to make the language model of; () for halves of `real`.
         model: the folder of a causal language model of Hugging Face, instead of `texts`.
+        generators: folders of what drew the synthetic files, in their order.
+        ledger: of the real rows, if not beside them.
     """
 
     real: str
@@ -59,6 +74,8 @@ class EvaluateInputs:
     parser: Path | None = None
     texts: tuple[str, ...] = ()
     model: Path | None = None
+    generators: tuple[Path, ...] = ()
+    ledger: Path | None = None
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -72,5 +89,10 @@ class EvaluateInputs:
             "--buckets does not go with --no-mauve": config.buckets and not config.mauve,
             "--lm-text makes a language model, --model is one: name one of them": self.model
             and self.texts,
+            "give as many --generator as there are files of SYNTHETIC": self.generators
+            and len(self.generators) != len(self.synthetic),
+            "--spend needs --generator, whose likelihood it releases": config.spend
+            and not self.generators,
+            "--ledger goes with --spend": self.ledger and not config.spend,
         }
         return [text for text, is_wrong in texts.items() if is_wrong]

@@ -54,6 +54,12 @@ SENTENCES = (
         f"{PAPER}, A.3 (there GPT-2, above 2.0 discarded)", is_share=False,
     ),
     Metric(
+        "held_out", "held-out likelihood", "low",
+        "Nats a word of the real rows under the generator that drew the synthetic ones, with their "
+        "programs where it writes some: how much of real rows it has not learned.",
+        "none; what every training lowers", is_share=False,
+    ),
+    Metric(
         "copies", "copies", "none",
         "Share of the synthetic sentences that are, word for word, among the real ones compared. "
         "Short sentences are so by chance; what DP promises, no such count shows.",

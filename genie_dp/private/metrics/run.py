@@ -18,7 +18,8 @@ from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.languages.library import Library
-from genie_dp.private.ledger.guard import private_of
+from genie_dp.private.ledger.book import Ledger
+from genie_dp.private.ledger.guard import ledger_to_spend, private_of
 from genie_dp.private.metrics.compare import (
     ComparedRow,
     Comparison,
@@ -30,6 +31,11 @@ from genie_dp.private.metrics.compare import (
 from genie_dp.private.metrics.config import EvaluateConfig, EvaluateInputs
 from genie_dp.private.metrics.figures import PRIVATE, PUBLIC, SCHEMA, page, table_lines
 from genie_dp.private.metrics.language_model import NgramModel, SentenceModel
+from genie_dp.private.metrics.likelihood import (
+    NoisyLikelihood,
+    open_generators,
+    release_likelihoods,
+)
 from genie_dp.private.metrics.mauve import Featuriser, HashedNgrams, MauveSettings, check_mauve
 from genie_dp.private.metrics.measures import Intervals
 from genie_dp.private.metrics.programs import ProgramReader
@@ -51,18 +57,24 @@ class EvaluateResult(Result):
         figures: all of them, as the file has them.
         is_public: whether the real rows are; else the figures are as private as they.
         files: where figures were written.
+        released: how likely generators find the real rows, with noise: differentially private.
     """
 
     figures: Mapping[str, Any] = field(repr=False)
     is_public: bool
     files: tuple[str, ...] = ()
+    released: tuple[NoisyLikelihood, ...] = ()
 
     def lines(self) -> Iterator[str]:
         """Yield what to tell a person; no figure is in it."""
         place = f" -> {', '.join(self.files)}" if self.files else ""
         yield f"{_count_files(len(self.figures['synthetic']))} compared{place}"
-        if not self.is_public:
+        if not self.is_public and self.files:
             yield "keep it private: it is not differentially private"
+        for likelihood in self.released:
+            yield from likelihood.lines()
+        if self.released and (spent := self.released[-1].spent):
+            yield f"spent so far: epsilon {spent.epsilon:.4g} at delta {spent.delta:g}"
 
     def table(self) -> Iterator[str]:
         """Yield the figures as text, files side by side."""
@@ -94,11 +106,18 @@ def run(
 
     Raises:
         GenieError: inputs exclude each other (R040), figures of private rows would go elsewhere
-            (J008), rows with a ledger are not public (J009), an output is an input (J010), or what
-            is read is no good; docs/private-evaluation.md has all.
+            (J008), rows with a ledger are not public (J009), an output is an input (J010), what is
+            released is past the ledger's budget (B023), or what is read is no good;
+            docs/private-evaluation.md has all.
     """
-    if conflicts := inputs.conflicts(config):
+    conflicts = inputs.conflicts(config)
+    if is_public and config.spend:
+        conflicts.append("--spend is for private rows: figures of public ones cost nothing")
+    if conflicts:
         raise GenieError([Problem("R040", text) for text in conflicts])
+    ledger = (
+        Ledger.open(ledger_to_spend(Path(inputs.real), inputs.ledger)) if config.spend else None
+    )
     _check_targets([name for name in (report, output) if name], inputs, is_public=is_public)
     if is_public:
         _refuse_private(inputs.files)
@@ -115,11 +134,13 @@ def run(
             show = progress if is_public else False
             parse = _in_batches(open_parser(inputs.parser, inputs.language), show=show)
     featuriser, model = _open_models(inputs, reader)
+    generators = open_generators(inputs.generators, language=inputs.language)
     comparison = Comparison(
         programs=programs,
         featuriser=featuriser if config.mauve else None,
         model=model,
         parse=parse,
+        generators=tuple(scorer for _, scorer in generators),
         rows=config.rows or 0,
         intervals=Intervals(config.seed),
         mauve=MauveSettings(config.buckets or 0, config.mauve_runs, config.seed),
@@ -143,7 +164,13 @@ def run(
                 json.dump(figures, out, indent=2, ensure_ascii=False)
                 out.write("\n")
     files_written = tuple(name for name in (output, report) if name and name != "-")
-    return EvaluateResult(figures, is_public, files_written)
+    released: tuple[NoisyLikelihood, ...] = ()
+    if ledger is not None and config.spend:
+        source = PrivateSource.promised(inputs.real, ledger.budget, language=inputs.language)
+        released = release_likelihoods(
+            generators, source.units, ledger, epsilon=config.spend, most=config.most_nats
+        )
+    return EvaluateResult(figures, is_public, files_written, released)
 
 
 def _check_targets(targets: Sequence[str], inputs: EvaluateInputs, *, is_public: bool) -> None:

@@ -13,9 +13,13 @@ from random import Random
 from statistics import NormalDist
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages import Language, get_language
 from genie_dp.languages.library import Library
+from genie_dp.private.exact_noise import LARGEST, discrete_gaussian, discrete_laplace
 from genie_dp.private.ledger.guard import Units
 from genie_dp.private.ledger.mechanisms import Gaussian, Laplace, Mechanism, Threshold
 from genie_dp.private.source import PrivateRow, PrivateSource
@@ -148,17 +152,42 @@ def norm_of(kind: Kind) -> Norm:
     return 2 if kind == "gaussian" else 1
 
 
+# Noise is drawn on a grid of about so many bits below its scale.
+_BITS = 30
+
+
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """Noise that is added to each bin.
+    """Noise that is added to each bin: discrete Gaussian or Laplace noise, drawn exactly.
+
+    It lies on a grid of powers of two, and counts lie on it, too. The grid is so fine that the
+    discrete noise and the continuous one, rounded to the grid, have chances that differ by parts of
+    2^-31 wherever either is likelier than e^-600. So what accountants say of continuous noise holds
+    (docs/private.md, "Noise on counts").
 
     Attributes:
         kind: gaussian, for sensitivities in L2; laplace, for those in L1.
         scale: its standard deviation, or Laplace's b; in units.
+        grain: a power of two, of which counts are whole multiples.
     """
 
     kind: Kind
     scale: float
+    grain: float = 1.0
+
+    @property
+    def grid(self) -> float:
+        """Return what noise is whole multiples of.
+
+        >>> Noise("gaussian", 3.0).grid == 2.0**-29, Noise("gaussian", 3e9).grid
+        (True, 1.0)
+        """
+        return min(self.grain, math.ldexp(1.0, math.frexp(self.scale)[1] - 1 - _BITS))
+
+    @property
+    def steps(self) -> int:
+        """Return the scale in steps of the grid, rounded up."""
+        return math.ceil(self.scale / self.grid)
 
     @property
     def deviation(self) -> float:
@@ -177,7 +206,7 @@ class Noise:
         """
         if self.scale == 0:
             return float(value < 0)
-        z = value / self.scale
+        z = value / (self.steps * self.grid)
         if self.kind == "gaussian":
             return 0.5 * math.erfc(z / math.sqrt(2))
         return 0.5 * math.exp(-z) if z >= 0 else 1 - 0.5 * math.exp(z)
@@ -192,13 +221,23 @@ class Noise:
             return -self.scale * NormalDist().inv_cdf(beyond)
         return -self.scale * math.log(2 * beyond)
 
-    def draw(self, rng: Random) -> float:
-        """Return noise from a generator, which is the system's unless a test says otherwise."""
-        if self.kind == "gaussian":
-            # Both of a pair of Box and Muller's: none is left in the generator, where it would be
-            # noise that is known. What low bits tell, those who draw round away.
-            return self.scale * (rng.gauss(0, 1) + rng.gauss(0, 1)) / math.sqrt(2)
-        return self.scale * (rng.expovariate(1.0) - rng.expovariate(1.0))
+    def draw(self, count: int, rng: Random) -> NDArray[np.float64]:
+        """Return noise for so many bins, (count,), exact multiples of the grid.
+
+        Args:
+            count: how many.
+            rng: the system's generator; another one only in tests.
+
+        Raises:
+            GenieError: B004, there is too much noise for the grid.
+        """
+        if self.scale == 0:
+            return np.zeros(count)
+        if self.steps > LARGEST:
+            message = f"expected noise of at most {LARGEST * self.grid:g}, got {self.scale:g}"
+            raise GenieError(Problem("B004", message, hint="allow a greater epsilon"))
+        sample = discrete_gaussian if self.kind == "gaussian" else discrete_laplace
+        return sample(self.steps, count, rng).astype(np.float64) * np.float64(self.grid)
 
 
 def threshold(noise: Noise, names: int, delta: float) -> int:
@@ -220,7 +259,8 @@ def threshold(noise: Noise, names: int, delta: float) -> int:
 
 def leak(noise: Noise, names: int, threshold: int) -> float:
     """Return the probability that a name of one unit alone is shown at a threshold."""
-    single = noise.beyond(threshold - 1.5)
+    # A step less, for there the discrete noise may have more than the continuous one.
+    single = noise.beyond(threshold - 1.5 - noise.grid) if noise.scale else 0.0
     return -math.expm1(names * math.log1p(-single))
 
 
@@ -316,9 +356,8 @@ def count(units: Iterable[Unit], support: CountedNames, limits: CountLimits) -> 
 def release_counts(units: Iterable[Unit], plan: CountPlan, rng: Random) -> NoisyCounts:
     """Return the noisy counts of units; what it costs must have been recorded before.
 
-    Counts are rounded to whole numbers, so that low bits of the noise tell nothing (Mironov, CCS
-    2012). Names that are not in the support get noise only if they were met, which the threshold
-    makes up for.
+    Noise is exact (`Noise`), and sums are rounded to whole numbers. Names that are not in the
+    support get noise only if they were met, which the threshold makes up for.
 
     Args:
         units: private units.
@@ -329,7 +368,12 @@ def release_counts(units: Iterable[Unit], plan: CountPlan, rng: Random) -> Noisy
     support, limits, noise, least = plan.support, plan.limits, plan.noise, plan.least
 
     def add_noise(names: Iterable[str], exact: Counter[str]) -> dict[str, int]:
-        return {name: round(exact[name] + noise.draw(rng)) for name in names}
+        chosen = tuple(names)
+        drawn = noise.draw(len(chosen), rng).tolist()
+        return {name: round(exact[name] + x) for name, x in zip(chosen, drawn, strict=True)}
+
+    def alone(exact: int) -> int:
+        return round(exact + float(noise.draw(1, rng)[0]))
 
     others = sorted(counts.missing.keys() - {ANY, *support.candidates}) if least else ()
     return NoisyCounts(
@@ -337,8 +381,8 @@ def release_counts(units: Iterable[Unit], plan: CountPlan, rng: Random) -> Noisy
         add_noise(support.pairs() if limits.pairs else (), counts.pairs),
         add_noise(support.candidates if limits.missing else (), counts.missing),
         {name: n for name, n in add_noise(others, counts.missing).items() if n >= least},
-        round(counts.missing[ANY] + noise.draw(rng)),
-        round(counts.units + noise.draw(rng)) if limits.counts_units else None,
+        alone(counts.missing[ANY]),
+        alone(counts.units) if limits.counts_units else None,
     )
 
 

@@ -16,6 +16,7 @@ from genie_dp.private.ledger.mechanisms import Exponential, Gaussian, Mechanism
 from genie_dp.private.prior.histogram import Noise
 from genie_dp.private.tables.joint import (
     F64,
+    GRAIN,
     Clique,
     FitDistribution,
     Joint,
@@ -137,11 +138,10 @@ def measure(records: Records, clique: Clique, deviation: float, rng: Random) -> 
     """Return a marginal with Gaussian noise on each count, rounded to whole numbers.
 
     A unit moves it by at most 1 in L2 norm (`Records`), so that the deviation is the noise
-    multiplier. Rounding keeps the low bits of the noise from telling anything (Mironov, CCS 2012).
+    multiplier.
     """
     exact = records.marginal(clique)
-    noise = Noise("gaussian", deviation)
-    noises = np.array([noise.draw(rng) for _ in range(exact.size)]).reshape(exact.shape)
+    noises = Noise("gaussian", deviation, 1 / GRAIN).draw(exact.size, rng).reshape(exact.shape)
     return Measurement(clique, np.rint(exact + noises), deviation)
 
 

@@ -97,7 +97,7 @@ def test_a_kind_is_given_by_its_name(capsys):
     ("settings", "rate"),
     [
         ({}, 0.05),
-        ({"model": "decoder"}, 0.01),
+        ({"model": "decoder"}, 0.02),
         ({"model": "distilgpt2"}, 0.001),
         ({"learning_rate": 0.3}, 0.3),
     ],

@@ -337,7 +337,7 @@ def test_a_parser_that_cannot_tell_what_it_learned_of_writes_no_programs(text, t
 
 @pytest.mark.parametrize(
     ("settings", "rate"),
-    [({}, 0.01), ({"model": "gpt2"}, 0.002), ({"learning_rate": 0.3}, 0.3)],
+    [({}, 0.02), ({"model": "gpt2"}, 0.002), ({"learning_rate": 0.3}, 0.3)],
 )
 def test_the_learning_rate_is_that_of_the_model_unless_told(settings, rate):
     config = GeneratorConfig(kind="one-stage", about=10, rest=True, **settings)

@@ -1,0 +1,400 @@
+"""How to train on private rows within a time: batch, steps and noise, and what more would buy.
+
+A plan reads no row. Time follows from the speed of this machine, noise from the accountant, and
+what is to be expected from a table that was measured (`MEASURED`).
+"""
+
+import math
+import time
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.private.generators.config import HELD_OUT, RATE, TRIALS_MEAN
+from genie_dp.private.generators.stages import KINDS, Kind
+from genie_dp.private.ledger.accounting import (
+    ACCOUNTANTS,
+    DEFAULT,
+    Accountant,
+    least_noise,
+    noise_multiplier_for,
+)
+from genie_dp.private.ledger.mechanisms import PoissonGaussian, Selection
+from genie_dp.recipe import check_settings, config_of, setting
+from genie_dp.run.stage import Result
+
+# Nats a word of 1,000 held-out sentences of TOPv2 navigation: a one-stage decoder of 2 layers and
+# 96 dimensions, pretrained on 12,000 sentences of other domains (before noisy steps: BEFORE), by
+# steps (lines) and by the signal of a step, batch / noise multiplier (columns). Batches were of 96,
+# the noise gave the signal. Learning rate 0.02, one run each (`benchmarks/private_plan.py`, 26
+# November 2026).
+SIGNALS = (100.0, 300.0, 1000.0, 3000.0, 10000.0)
+MEASURED: Mapping[int, tuple[float, ...]] = {
+    10: (6.36, 5.90, 5.51, 5.53, 5.65),
+    20: (6.23, 5.67, 5.21, 5.00, 5.02),
+    40: (6.13, 5.46, 4.92, 4.69, 4.59),
+    80: (6.01, 5.28, 4.65, 4.31, 4.23),
+}
+BEFORE = 6.96
+# How far interpolation missed lines and columns between others that were left out, on average; the
+# worst was 0.20.
+UNCERTAINTY = 0.07
+# Weights of that decoder. With four times as many, the same noise is twice as long.
+WEIGHTS = 1_070_976
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanConfig:
+    """What a training may cost, and what it is of."""
+
+    epsilon: float = setting(None, "What the training may cost by itself.", above=0)
+    delta: float = setting(None, "Of the budget.", above=0, below=1)
+    about: float = setting(
+        None, "How many units (utterances, dialogues or users) there are, as far as anybody may "
+        "know.", above=0, metavar="N",
+    )  # fmt: skip
+    minutes: float = setting(None, "CPU minutes that training may take.", above=0)
+    kind: Kind = setting("one-stage", "Of the generator.", choices=KINDS)
+    accountant: Accountant = setting(DEFAULT, "Who computes epsilon.", choices=ACCOUNTANTS)
+    public_rows: int = setting(
+        0, "Public rows that are learned first, in the same minutes.", least=0, metavar="N"
+    )
+    pretraining_epochs: float = setting(5.0, "Epochs of the public rows.", above=0)
+    tokens: int = setting(16, "Tokens of a row, on average, its prompt included.", least=2)
+    words: int = setting(4000, "Words of the public rows that come twice or more.", least=1)
+    size: int = setting(256, "Of the own decoder's states.", least=1)
+    layers: int = setting(4, "Of the own decoder.", least=1)
+    heads: int = setting(4, "Of the own decoder.", least=1)
+    chunk: int = setting(32, "Rows whose gradients are in memory at a time.", least=1)
+    rows_a_second: float | None = setting(
+        None, "Private rows a second, instead of measuring this machine.", above=0, metavar="N"
+    )
+
+    def __post_init__(self) -> None:
+        """Check every field.
+
+        Raises:
+            GenieError: R040, all that is wrong.
+        """
+        missing = [n for n in ("epsilon", "delta", "about", "minutes") if getattr(self, n) is None]
+        if missing:
+            raise GenieError([Problem("R040", f"{name}: expected a number") for name in missing])
+        check_settings(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """How fast this machine trains a model, in CPU seconds.
+
+    Attributes:
+        row: of the gradient of a private row.
+        step: of a noisy step beside its rows: noise and optimizer.
+        public_row: of a public row in pretraining.
+    """
+
+    row: float
+    step: float
+    public_row: float
+
+    def seconds(self, steps: int, batch: float) -> float:
+        """Return how long noisy steps take."""
+        return steps * (self.step + batch * self.row)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTraining:
+    """One way to train.
+
+    Attributes:
+        steps: noisy steps, of all stages together.
+        batch: expected units of a batch.
+        rate: chance of a unit to be in a batch.
+        noise_multiplier: deviation of the noise, in clipping norms.
+        learning_rate: highest one.
+        minutes: CPU minutes of the noisy steps.
+        loss: nats a word to be expected where it was measured; elsewhere it ranks plans.
+        is_measured: whether it lies within what was measured; else its edge stands for it.
+    """
+
+    steps: int
+    batch: int
+    rate: float
+    noise_multiplier: float
+    learning_rate: float
+    minutes: float
+    loss: float
+    is_measured: bool
+
+    def line(self) -> str:
+        """Return it in one line."""
+        beyond = "" if self.is_measured else ", beyond what was measured"
+        if self.steps == max(MEASURED):
+            beyond += ", the most steps that were measured"
+        return (
+            f"{self.steps:,} steps of {self.batch:,} units (rate {self.rate:.3g}), noise multiplier"
+            f" {self.noise_multiplier:.3f}, {self.minutes:.1f} minutes; {self.loss:.2f} nats a "
+            f"word{beyond}"
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PrivatePlan(Result):
+    """A training within a time, and what more would buy.
+
+    Attributes:
+        config: what was asked for.
+        speed: of this machine.
+        best: the training.
+        bought: what is different -> the best training with it.
+    """
+
+    config: PlanConfig
+    speed: Speed
+    best: PlannedTraining
+    bought: Mapping[str, PlannedTraining] = field(default_factory=dict)
+
+    @property
+    def epochs(self) -> str:
+        """Return the epochs of each stage as `private train` takes them.
+
+        Rounded down, so that no step comes on top.
+        """
+        epochs = self.best.steps * self.best.rate
+        shares = (0.2, 0.8) if self.config.kind == "two-stage" else (1.0,)
+        return "/".join(f"{math.floor(epochs * share * 1e6) / 1e6:.6g}" for share in shares)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the plan, its command, and what more would buy."""
+        config, best, speed = self.config, self.best, self.speed
+        yield f"plan     {best.line()}"
+        yield (
+            f"         genie-dp private train {config.kind} PRIVATE --about {config.about:.10g} "
+            f"--epsilon {config.epsilon:g} --batch {best.batch} --epochs {self.epochs} "
+            f"--learning-rate {best.learning_rate:g} --chunk {config.chunk} --size {config.size} "
+            f"--layers {config.layers} --heads {config.heads}"
+        )
+        rows = f"{1 / speed.row:,.0f} private rows a CPU second"
+        yield f"speed    {rows}, and {speed.step:.3f} s a step"
+        for name, other in self.bought.items():
+            yield f"{name:<32} {other.loss - best.loss:+.2f}: {other.line()}"
+        yield (
+            f"Nats a word are those of TOPv2 navigation ({BEFORE:.2f} before any private row, and "
+            f"±{UNCERTAINTY:.2f} between measured points). For other rows they rank plans, no more."
+        )
+
+
+def plan(**settings: Any) -> PrivatePlan:
+    """Return how to train on private rows within a time, and what more would buy; nothing is read.
+
+    Args:
+        settings: those of `PlanConfig`: epsilon=8, delta=1e-6, about=20_000, minutes=30 and others.
+
+    Raises:
+        GenieError: settings are missing or out of range (R040, R043), no noise gives epsilon
+            (B004), or there is no time for a step (H012).
+    """
+    return make_plan(config_of(PlanConfig, settings))
+
+
+def make_plan(config: PlanConfig) -> PrivatePlan:
+    """Return the best training of a config, and those with twice of something.
+
+    Raises:
+        GenieError: no noise gives epsilon (B004), or there is no time for a step (H012).
+    """
+    speed = measure_speed(config)
+    best = best_training(config, speed)
+    more = {
+        f"twice the epsilon ({2 * config.epsilon:g})": replace(config, epsilon=2 * config.epsilon),
+        f"twice the minutes ({2 * config.minutes:g})": replace(config, minutes=2 * config.minutes),
+        f"twice the units ({2 * config.about:,.0f})": replace(config, about=2 * config.about),
+        f"half the epsilon ({config.epsilon / 2:g})": replace(config, epsilon=config.epsilon / 2),
+    }
+    bought = {name: best_training(c, speed, near=best.steps) for name, c in more.items()}
+    bought[f"--tune, {TRIALS_MEAN:g} trials on average"] = _tuned(config, speed, best)
+    return PrivatePlan(config, speed, best, bought)
+
+
+def _tuned(config: PlanConfig, speed: Speed, best: PlannedTraining) -> PlannedTraining:
+    """Return a training like it whose settings are chosen by trials (`generators.selection`)."""
+    about = config.about * (1 - HELD_OUT)
+    rate = min(1.0, best.batch / about)
+    noise = least_noise(
+        lambda sigma: (
+            Selection(((PoissonGaussian(sigma, rate, best.steps),),), "geometric", TRIALS_MEAN),
+        ),
+        config.epsilon,
+        config.delta,
+        accountant=config.accountant,
+    )
+    loss, is_measured = expected_loss(best.steps, _signal(config, best.batch, noise))
+    return replace(
+        best, rate=rate, noise_multiplier=noise, minutes=TRIALS_MEAN * best.minutes, loss=loss,
+        is_measured=is_measured,
+    )  # fmt: skip
+
+
+def _signal(config: PlanConfig, batch: float, noise: float) -> float:
+    """Return the signal of a step, as it would be in the decoder that was measured."""
+    return batch / noise * math.sqrt(WEIGHTS / weights_of(config))
+
+
+def best_training(config: PlanConfig, speed: Speed, *, near: int = 40) -> PlannedTraining:
+    """Return the steps and the batch of the least expected loss within the minutes.
+
+    Args:
+        config: what is asked for.
+        speed: of this machine.
+        near: steps to begin the search at.
+
+    Raises:
+        GenieError: no noise gives epsilon (B004), or there is no time for a step (H012).
+    """
+    stages = 2 if config.kind == "two-stage" else 1
+    public = config.public_rows * config.pretraining_epochs * speed.public_row * stages
+    seconds = 60 * config.minutes - public
+
+    def batch_of(steps: int) -> int:
+        return min(int((seconds / steps - speed.step) / speed.row), int(config.about))
+
+    tries = [steps for steps in _steps_to_try() if batch_of(steps) >= 1]
+    if not tries:
+        least = speed.seconds(_steps_to_try()[0], 1) + public
+        message = f"expected {least / 60:.2g} minutes or more, got {config.minutes:g}"
+        hint = "give more minutes, fewer public rows or a smaller model"
+        raise GenieError(Problem("H012", message, hint=hint))
+
+    @cache
+    def trained(place: int) -> PlannedTraining:
+        # Searched by the fast accountant, which asks for more noise with any number of steps.
+        return _training(config, speed, tries[place], batch_of(tries[place]), "rdp")
+
+    place = min(range(len(tries)), key=lambda i: abs(tries[i] - near))
+    while better := [
+        other
+        for other in (place - 1, place + 1)
+        if 0 <= other < len(tries) and trained(other).loss < trained(place).loss
+    ]:
+        place = better[0]
+    if config.accountant == "rdp":
+        return trained(place)
+    return _training(config, speed, tries[place], batch_of(tries[place]), config.accountant)
+
+
+def _steps_to_try() -> tuple[int, ...]:
+    """Return numbers of steps between those that were measured, each about 1.4 times the last.
+
+    >>> _steps_to_try()
+    (10, 14, 20, 28, 40, 57, 80)
+    """
+    first, last = min(MEASURED), max(MEASURED)
+    count = round(2 * math.log2(last / first))
+    return tuple(round(first * (last / first) ** (i / count)) for i in range(count + 1))
+
+
+def _training(
+    config: PlanConfig, speed: Speed, steps: int, batch: int, accountant: Accountant
+) -> PlannedTraining:
+    rate = batch / config.about
+    noise = noise_multiplier_for(
+        config.epsilon, config.delta, rate=rate, steps=steps, accountant=accountant
+    )
+    loss, is_measured = expected_loss(steps, _signal(config, batch, noise))
+    minutes = speed.seconds(steps, batch) / 60
+    return PlannedTraining(steps, batch, rate, noise, RATE, minutes, loss, is_measured)
+
+
+def weights_of(config: PlanConfig) -> int:
+    """Return about how many weights the own decoder has: embeddings, head and layers.
+
+    >>> weights_of(PlanConfig(epsilon=1, delta=1e-6, about=1, minutes=1, size=256, layers=4))
+    5193728
+    """
+    return 2 * config.words * config.size + config.layers * 12 * config.size**2
+
+
+def expected_loss(steps: float, signal: float) -> tuple[float, bool]:
+    """Return nats a word, interpolated in the logarithms of both, and whether it was measured.
+
+    What lies outside of the table is taken for its edge.
+    """
+    lines = sorted(MEASURED)
+    inside = lines[0] <= steps <= lines[-1] and SIGNALS[0] <= signal <= SIGNALS[-1]
+    (below, above), part = _between([float(x) for x in lines], steps)
+    (left, right), share = _between(SIGNALS, signal)
+
+    def at(line: int) -> float:
+        figures = MEASURED[lines[line]]
+        return figures[left] * (1 - share) + figures[right] * share
+
+    return at(below) * (1 - part) + at(above) * part, inside
+
+
+def _between(points: Sequence[float], value: float) -> tuple[tuple[int, int], float]:
+    """Return the places that a value lies between, and how far along, by logarithms.
+
+    >>> _between((10.0, 1000.0), 100.0), _between((10.0, 1000.0), 1.0)
+    (((0, 1), 0.5), ((0, 1), 0.0))
+    """
+    left = min(max(bisect_right(points, value) - 1, 0), len(points) - 2)
+    share = math.log(value / points[left]) / math.log(points[left + 1] / points[left])
+    return (left, left + 1), min(max(share, 0.0), 1.0)
+
+
+# ------------------------------------------------------------------------------- this machine
+
+_FEW, _MANY = 8, 72
+
+
+def measure_speed(config: PlanConfig) -> Speed:
+    """Return how fast this machine trains the config's decoder; some seconds, made-up rows."""
+    if config.rows_a_second is not None:
+        row = 1 / config.rows_a_second
+        # Of the own decoder of 256 and 4 layers (docs/private-training.md, "Costs").
+        return Speed(row, 4 * row, row / 1.26)
+    return _measured_speed(config.size, config.layers, config.heads, config.words, config.tokens,
+                           config.chunk)  # fmt: skip
+
+
+@cache
+def _measured_speed(
+    size: int, layers: int, heads: int, words: int, tokens: int, chunk: int
+) -> Speed:
+    import torch
+
+    from genie_dp.private.generators.models import DecoderSettings, PreLNDecoder, collate
+    from genie_dp.private.generators.stages import EncodedRow
+    from genie_dp.private.ledger.guard import Units
+    from genie_dp.private.training.run import PrivateRun
+    from genie_dp.private.training.settings import DPSettings
+    from genie_dp.records import Spent
+
+    model = PreLNDecoder(words + 300, DecoderSettings(size, layers, heads, max(8, tokens)))
+    rows = [EncodedRow((2, *range(4, tokens + 3), 3)) for _ in range(_MANY)]
+    settings = DPSettings(1.0, rate=0.1, steps=20, batch=_MANY, chunk=chunk)
+    run = PrivateRun(model, Units(()), settings)
+    run.pay(lambda _: Spent(1.0, 1e-6, "utterance", "add-or-remove-one", "none", ("made-up",)))
+
+    def fastest(of: Any) -> float:
+        of()
+        seconds = []
+        for _ in range(3):
+            start = time.process_time()
+            of()
+            seconds.append(time.process_time() - start)
+        return min(seconds)
+
+    few, many = (fastest(lambda n=n: run.step(rows[:n])) for n in (_FEW, _MANY))
+    run.close()
+    batch = collate(rows)
+
+    def plain() -> None:
+        with torch.enable_grad():
+            model.loss(batch).mean().backward()
+        model.zero_grad(set_to_none=True)
+
+    row = max(1e-9, (many - few) / (_MANY - _FEW))
+    return Speed(row, max(0.0, few - _FEW * row), fastest(plain) / _MANY)

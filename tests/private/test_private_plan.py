@@ -1,0 +1,119 @@
+"""`genie-dp private plan`: what fits into the minutes, what it expects, and its command."""
+
+import math
+import re
+
+import pytest
+
+import genie_dp as gd
+from genie_dp.cli import run
+from genie_dp.errors import GenieError
+from genie_dp.private import planner
+from genie_dp.private.generators.plans import TrainingAmount
+from genie_dp.private.planner import (
+    MEASURED,
+    SIGNALS,
+    PlanConfig,
+    Speed,
+    best_training,
+    expected_loss,
+    make_plan,
+    measure_speed,
+)
+
+SPEED = Speed(row=0.004, step=0.02, public_row=0.003)
+ASKED = {"epsilon": 8.0, "delta": 1e-6, "about": 20_000.0, "minutes": 2.0, "size": 96, "layers": 2}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """Take noise by a formula, as an accountant takes seconds, and count who is asked."""
+
+    def noise(epsilon, delta, *, rate, steps, accountant):
+        least = 0.3 if accountant == "pld" else 0.32
+        return round(least + 3 * rate * math.sqrt(steps * -math.log(delta)) / epsilon, 4)
+
+    def noise_of_trials(mechanisms, epsilon, delta, *, accountant):
+        [selection] = mechanisms(1.0)
+        [[training]] = selection.of
+        terms = {"rate": training.rate, "steps": training.steps, "accountant": accountant}
+        return 1.2 * noise(epsilon, delta, **terms)
+
+    monkeypatch.setattr(planner, "noise_multiplier_for", noise)
+    monkeypatch.setattr(planner, "least_noise", noise_of_trials)
+
+
+def test_what_was_measured_is_told_as_it_is():
+    for steps, figures in MEASURED.items():
+        for signal, nats in zip(SIGNALS, figures, strict=True):
+            assert expected_loss(steps, signal) == (pytest.approx(nats), True)
+
+
+def test_between_points_it_lies_between_and_beyond_them_it_is_not_called_measured():
+    steps, signal = sorted(MEASURED)[:2], SIGNALS[:2]
+    corners = [expected_loss(a, b)[0] for a in steps for b in signal]
+    loss, is_measured = expected_loss(math.sqrt(steps[0] * steps[1]), math.sqrt(math.prod(signal)))
+    assert min(corners) < loss < max(corners)
+    assert is_measured
+    assert expected_loss(1e6, 500.0)[1] is expected_loss(20, 1.0)[1] is False
+    assert expected_loss(20, 1.0)[0] == expected_loss(20, SIGNALS[0])[0]
+
+
+@pytest.mark.parametrize("minutes", [0.2, 2.0, 30.0])
+def test_a_training_takes_its_minutes_at_most_and_no_other_is_better(minutes):
+    config = PlanConfig(**{**ASKED, "minutes": minutes})
+    best = best_training(config, SPEED)
+    assert best.minutes <= minutes
+    assert best.batch <= config.about
+    assert best.rate == best.batch / config.about
+    for steps in planner._steps_to_try():
+        batch = min(int((60 * minutes / steps - SPEED.step) / SPEED.row), int(config.about))
+        if batch >= 1:
+            other = planner._training(config, SPEED, steps, batch, "pld")
+            assert best.loss <= other.loss + 0.01
+
+
+def test_public_rows_take_of_the_minutes_and_more_of_anything_never_hurts():
+    best = best_training(PlanConfig(**ASKED), SPEED)
+    less = best_training(PlanConfig(**ASKED, public_rows=5000), SPEED)
+    assert less.loss > best.loss
+    plan = make_plan(PlanConfig(**ASKED, rows_a_second=250))
+    for name, other in plan.bought.items():
+        assert (other.loss > plan.best.loss) == name.startswith(("half", "--tune"))
+    tuned = plan.bought["--tune, 4 trials on average"]
+    assert tuned.minutes == 4 * plan.best.minutes
+    assert (tuned.steps, tuned.batch) == (plan.best.steps, plan.best.batch)
+
+
+@pytest.mark.parametrize("kind", ["one-stage", "two-stage"])
+def test_the_command_that_is_told_takes_as_many_steps(kind):
+    plan = make_plan(PlanConfig(**{**ASKED, "kind": kind}, rows_a_second=250))
+    told = re.search(r"--batch (\d+) --epochs (\S+)", str(plan))
+    epochs = tuple(float(part) for part in told[2].split("/"))
+    steps = TrainingAmount(epochs, int(told[1]), ASKED["about"]).steps(kind)
+    assert abs(sum(steps.values()) - plan.best.steps) <= len(epochs) - 1
+
+
+def test_the_command_and_python_give_the_same(capsys):
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in ASKED.items()]
+    assert run(["private", "plan", *options, "--rows-a-second", "250"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.strip() == str(gd.private.plan(**ASKED, rows_a_second=250))
+    assert "they rank plans" in printed
+
+
+def test_what_cannot_be_planned_is_refused():
+    with pytest.raises(GenieError, match="H012"):
+        best_training(PlanConfig(**{**ASKED, "minutes": 1e-6}), SPEED)
+    with pytest.raises(GenieError, match=r"R040.*epsilon"):
+        gd.private.plan(delta=1e-6, about=10, minutes=1)
+    with pytest.raises(GenieError, match=r"R043.*minuets"):
+        gd.private.plan(**ASKED, minuets=1)
+
+
+def test_the_speed_is_that_of_this_machine():
+    pytest.importorskip("opacus")
+    speed = measure_speed(PlanConfig(**{**ASKED, "size": 8, "layers": 1, "heads": 2, "words": 50}))
+    assert 0 < speed.row < 1
+    assert 0 < speed.public_row < 1
+    assert speed.step >= 0
