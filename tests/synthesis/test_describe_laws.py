@@ -104,7 +104,7 @@ def test_most_programs_of_people_are_described():
 
 
 def asks(text):
-    """Tell whether a program has what answers.genie is for: outputs alone, sorts, computed values."""
+    """Tell whether a program has what answers.genie is for: outputs, sorts, computed values."""
     return re.search(r"=> \[|\[\d|\b(sort|count|distance)\(", text) is not None
 
 

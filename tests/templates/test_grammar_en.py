@@ -205,7 +205,9 @@ def answering() -> Explainer:
 def answers() -> list[Template]:
     """Return the templates of answers."""
     return [
-        t for t in with_answers().grammar.templates if t.span and Path(t.span.file).name == ANSWERS
+        t
+        for t in with_answers().grammar.templates
+        if t.has_own_id and Path(t.span.file).name == ANSWERS
     ]
 
 
