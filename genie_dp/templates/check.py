@@ -108,7 +108,7 @@ TEXTS: Mapping[str, str] = {
 # What guards may ask of every child, beside what the language says of its kind.
 ENGLISH = (
     "num", "det", "own", "form", "pos", "gap", "first", "last", "takes_pronoun", "takes_phrase",
-    "takes_many", "prepositions", "ends_in_text",
+    "takes_many", "prepositions", "ends_in_text", "filtered",
 )  # fmt: skip
 
 

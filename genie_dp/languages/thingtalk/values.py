@@ -201,6 +201,11 @@ POLICY = ProgramState(is_policy=True)
 # ---------------------------------------------------------------------------------- values
 
 
+# Of a sorted, cut or projected query what stands in its filter.
+_FILTER = re.compile(r" filter (.*?) \) (?:sort|\[|select) ")
+_CONDITION = re.compile(r"param:([\w.]+):")
+
+
 @dataclass(slots=True)
 class QueryValue:
     """A query: `left` join ( ( `call` ) filter `clauses` ) `tail`; left "" without a join.
@@ -222,6 +227,14 @@ class QueryValue:
     kind: str = "query"
     is_wrapped: bool = False
     _text: str = ""
+
+    @property
+    def filtered(self) -> tuple[str, ...]:
+        """Return the outputs that the filter of the right-most function speaks of."""
+        if self.is_wrapped:
+            match = _FILTER.search(self.call)
+            return tuple(sorted({*_CONDITION.findall(match[1])})) if match else ()
+        return tuple(sorted({operand[1] for clause in self.clauses for operand in clause}))
 
     @property
     def core(self) -> str:
