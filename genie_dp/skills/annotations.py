@@ -25,8 +25,8 @@ _OF_STATEMENTS = ("self", "verb_false", "during", "verb_during")
 # nearest.
 QUESTION_PARTS = (
     "most", "least", "how", "reverse_verb", "question", "with_most", "with_least", "counted",
-    "comparative", "comparative_less", "amount", "amount_verb", "when_does", "named", "person",
-    "dated", "placed",
+    "comparative", "comparative_less", "amount", "amount_verb", "when_does", "possession",
+    "named", "person", "dated", "placed",
 )  # fmt: skip
 DERIVED_PARTS = (*_OF_STATEMENTS, *(part for part in QUESTION_PARTS if part not in PARTS))
 # Parts of speech whose phrase has a place for the value, written "#".

@@ -202,6 +202,7 @@ def superlatives(part: str, words: str) -> Iterator[tuple[str, str]]:
 _OF_VERB = re.compile(r"\{([a-z]+)/([a-z]+)\} #")
 _STARTS = re.compile(r"\{[a-z]+/([a-z]+)\} (?:on|at) #")
 _DONE_BY = re.compile(r"([a-z]+)((?: (?:together|up|on|in))?) by #")
+_HAS = re.compile(r"\{has/have\} (?!no )(.+)")
 _HOW = re.compile(r"([a-z]+er)( away)? than #(?: percent| pixels| words)?")
 _PERSONS = frozenset(map(Entity, ("tt:username", "tt:contact", "tt:email_address")))
 
@@ -210,7 +211,8 @@ def asked(part: str, words: str, parameter: Parameter) -> Iterator[tuple[str, st
     """Yield what questions say that follows from a phrase: (part of speech, words).
 
     `how` stands after "how", `amount` after "how much does it", `amount_verb` after "which",
-    `when_does` after "when does it", and `reverse_verb` after "who".
+    `when_does` after "when does it", `possession` after "does it have", `reverse_verb` after
+    "who".
 
     >>> from genie_dp.languages.types import Measure
     >>> list(asked("more", "bigger than #", Parameter("size", "out", Measure("byte"))))
@@ -232,6 +234,8 @@ def asked(part: str, words: str, parameter: Parameter) -> Iterator[tuple[str, st
     elif part == "verb" and (match := _STARTS.fullmatch(words)):
         if parameter.type in (DATE, TIME):
             yield "when_does", match[1]
+    elif part == "predicate_true" and (match := _HAS.fullmatch(words)):
+        yield "possession", match[1]
     elif part == "passive_verb" and _is_person(parameter) and (match := _DONE_BY.fullmatch(words)):
         yield "reverse_verb", f"{verb_of_doer(match[1])}{match[2]}"
 
