@@ -101,11 +101,27 @@ def _unsaid(library: SkillLibrary, signature: Signature) -> Iterator[ParameterPh
             yield ParameterPhrase(signature, parameter, "person", "", "sg")
             break
     for part, type_ in (("dated", DATE), ("placed", LOCATION)):
-        fitting = [p for p in signature.outputs if p.type == type_]
+        fitting = [
+            p
+            for p in signature.outputs
+            if p.type == type_ and not _is_ahead(library.phrases(signature.qualified, p.name))
+        ]
         if fitting:
             # The first of those that are alike.
             parameter = min(fitting, key=lambda p: (p.name != "date", "date" not in p.name))
             yield ParameterPhrase(signature, parameter, part, "", "sg")
+
+
+_AHEAD = frozenset(("after", "due", "ending", "passing", "starting"))
+
+
+def _is_ahead(phrases: Phrases) -> bool:
+    """Tell whether a date is one to come: things are due then, they do not get old by it.
+
+    >>> _is_ahead({"after": ("due after #",)}), _is_ahead({"after": ("modified after #",)})
+    (True, False)
+    """
+    return any(phrase.split()[0] in _AHEAD for phrase in phrases.get("after", ()))
 
 
 def _phrases_of_dates(parameter: Parameter, phrases: Phrases) -> Phrases:
@@ -202,7 +218,7 @@ def superlatives(part: str, words: str) -> Iterator[tuple[str, str]]:
 _OF_VERB = re.compile(r"\{([a-z]+)/([a-z]+)\} #")
 _STARTS = re.compile(r"\{[a-z]+/([a-z]+)\} (?:on|at) #")
 _DONE_BY = re.compile(r"([a-z]+)((?: (?:together|up|on|in))?) by #")
-_HAS = re.compile(r"\{has/have\} (?!no )(.+)")
+_HAS = re.compile(r"\{has/have\} (?!no |[a-z]+ed$)(.+)")
 _HOW = re.compile(r"([a-z]+er)( away)? than #(?: percent| pixels| words)?")
 _PERSONS = frozenset(map(Entity, ("tt:username", "tt:contact", "tt:email_address")))
 
@@ -313,7 +329,7 @@ def verb_of_doer(participle: str) -> str:
     return _STATES.get(participle) or _PAST.get(participle, participle)
 
 
-_URL = Entity("tt:url")
+_NOT_NAMED = (PICTURE, Entity("tt:url"), Entity("tt:room"))
 _NAMES = frozenset(("title", "name", "headline", "person_name"))
 
 
@@ -325,7 +341,7 @@ def is_name(parameter: Parameter) -> bool:
     """
     if parameter.type == STRING:
         return parameter.name in _NAMES
-    is_entity = isinstance(parameter.type, Entity) and parameter.type not in (PICTURE, _URL)
+    is_entity = isinstance(parameter.type, Entity) and parameter.type not in _NOT_NAMED
     return parameter.unique and is_entity
 
 

@@ -128,7 +128,7 @@ def _one_of(words: str, *, is_plural: bool) -> str | None:
     article, _, rest = words.partition(" ") if words.split(" ")[0] in ARTICLES else ("", "", words)
     tokens = rest.split()
     first = tokens[0] if tokens else "all"
-    if first in UNIQUE or first in FIXED_DETERMINERS or first == "top":
+    if first in UNIQUE or first in FIXED_DETERMINERS or first == "top" or first.endswith("est"):
         return None
     if _PLURAL_WORDS.intersection(tokens) or not (is_plural or english.number_of(rest) == "pl"):
         return None
