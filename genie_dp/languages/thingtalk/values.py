@@ -645,9 +645,14 @@ def project_query(
     return _wrapped(query, text, is_projected=True)
 
 
-def _wrapped(query: QueryValue, text: str, **flags: Any) -> QueryValue:
-    state = query_state(*astuple(replace(query.state, **flags)))
+def _wrapped(query: QueryValue, text: str, **flags: bool) -> QueryValue:
+    state = _with_flags(query.state, **flags)
     return QueryValue(text, query.functions, state, slots=query.slots, is_wrapped=True)
+
+
+@lru_cache(maxsize=None)
+def _with_flags(state: QueryState, **flags: bool) -> QueryState:
+    return query_state(*astuple(replace(state, **flags)))
 
 
 def monitor(query: QueryValue, on_new: tuple[str, ...] = ()) -> StreamValue | None:
