@@ -11,7 +11,7 @@ The classes are slotted and not frozen: freezing triples the cost of making one.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from genie_dp.languages.library import Signature
@@ -650,7 +650,7 @@ def _wrapped(query: QueryValue, text: str, **flags: bool) -> QueryValue:
     return QueryValue(text, query.functions, state, slots=query.slots, is_wrapped=True)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _with_flags(state: QueryState, **flags: bool) -> QueryState:
     return query_state(*astuple(replace(state, **flags)))
 
