@@ -645,13 +645,13 @@ def project_query(
     return _wrapped(query, text, is_projected=True)
 
 
-def _wrapped(query: QueryValue, text: str, **flags: bool) -> QueryValue:
+def _wrapped(query: QueryValue, text: str, **flags: Any) -> QueryValue:
     state = _with_flags(query.state, **flags)
     return QueryValue(text, query.functions, state, slots=query.slots, is_wrapped=True)
 
 
 @cache
-def _with_flags(state: QueryState, **flags: bool) -> QueryState:
+def _with_flags(state: QueryState, **flags: Any) -> QueryState:
     return query_state(*astuple(replace(state, **flags)))
 
 
