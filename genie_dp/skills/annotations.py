@@ -12,22 +12,41 @@ PARTS = (
     "base", "plural", "property", "verb", "passive_verb", "adjective",
     "adjective_true", "adjective_false", "predicate_true", "predicate_false",
     "more", "less", "after", "before", "reverse", "adverb", "adverb_true", "adverb_false",
+    "most", "least", "how", "reverse_verb", "question",
 )  # fmt: skip
 # What is said of inputs, after the verb phrase or the noun phrase: "in the #", "on shuffle".
 ADVERBS = frozenset(("adverb", "adverb_true", "adverb_false"))
 # Made from those: the output that is the thing itself, a verb denied ("{does/do} not mention #"),
 # and what is said of dates without the date ("modified", "{starts/start}").
 _OF_STATEMENTS = ("self", "verb_false", "during", "verb_during")
-# Made for the grammars that ask for them: what follows from comparisons ("largest", "with the most
-# likes", "likes"), and without words the date and the place by which things are newest and nearest.
-QUESTION_PARTS = ("most", "least", "with_most", "with_least", "counted", "dated", "placed")
-DERIVED_PARTS = (*_OF_STATEMENTS, *QUESTION_PARTS)
+# Made for the grammars that ask for them: what skills say for questions alone and what follows from
+# comparisons and verbs ("largest", "with the most likes", "likes", "larger", "cost"); and without
+# words what a result is called, whose it is, and the date and place by which things are newest and
+# nearest.
+QUESTION_PARTS = (
+    "most", "least", "how", "reverse_verb", "question", "with_most", "with_least", "counted",
+    "comparative", "comparative_less", "amount", "amount_verb", "when_does", "possession",
+    "named", "person", "dated", "placed",
+)  # fmt: skip
+DERIVED_PARTS = (*_OF_STATEMENTS, *(part for part in QUESTION_PARTS if part not in PARTS))
 # Parts of speech whose phrase has a place for the value, written "#".
 WITH_VALUE = frozenset(
-    ("property", "verb", "passive_verb", "adjective", "more", "less", "after", "before", "adverb")
+    (
+        "property",
+        "verb",
+        "passive_verb",
+        "adjective",
+        "more",
+        "less",
+        "after",
+        "before",
+        "adverb",
+        "question",
+    )
 )
 # What stands before the noun fits no noun inside of the phrase.
 BEFORE_NOUN = frozenset(("adjective", "adjective_true", "adjective_false", "reverse"))
+_APART = BEFORE_NOUN | frozenset(QUESTION_PARTS)
 # Names of the 2019 toolkit and of its successors -> ours. A preposition phrase ("in the # section")
 # of an output stands where a passive verb does, after the noun.
 _OTHER_NAMES = {
@@ -45,7 +64,7 @@ _OTHER_NAMES_OF_INPUTS = {**_OTHER_NAMES, "preposition": "adverb"}
 # Keys of real manifests that say nothing our templates can use.
 UNUSED = frozenset(
     (
-        "implicit_identity", "reverse_verb", "base_projection", "property_projection",
+        "implicit_identity", "base_projection", "property_projection",
         "verb_projection", "passive_verb_projection", "adjective_projection",
         "preposition_projection", "reverse_verb_projection", "projection_pronoun",
     )
@@ -165,7 +184,7 @@ def as_parameter(param: ParamDecl) -> Parameter:
         phrases=tuple(
             phrase
             for part, phrases in parameter_phrases(param.annotations, param.direction).items()
-            if (part not in BEFORE_NOUN if param.direction == "out" else part in ADVERBS)
+            if (part not in _APART if param.direction == "out" else part in ADVERBS)
             for phrase in phrases
         ),
     )

@@ -437,7 +437,10 @@ def _is_command(text: str) -> bool:
 
 
 def _is_question(text: str) -> bool:
-    return english.is_question(text) or text.partition(" ")[0] in _QUESTIONS
+    first, second = (*text.split(" ", 2), "")[:2]
+    if first == "when":  # "when i get an email" is none
+        return english.is_question(text.removeprefix("when "))
+    return english.is_question(text) or first in _QUESTIONS or second in ("which", "how")
 
 
 def _put_in_values(text: str, values: Mapping[str, str]) -> str:

@@ -268,9 +268,13 @@ def _ends_in_text(piece: Piece) -> bool:
     return bool(found) and _TEXT_BEFORE.search(before) is not None
 
 
+def _filtered(piece: Piece) -> tuple[str, ...]:
+    return getattr(piece.value, "filtered", ())
+
+
 _TEXT_BEFORE = re.compile(r":String \S+ $")
 
-# Read from the words of a piece; first and last without its determiner.
+# Read from the words or the program of a piece; first and last without its determiner.
 OF_WORDS: Mapping[str, Callable[[Piece], str | bool | tuple[str, ...]]] = {
     "first": _first,
     "last": _last,
@@ -279,6 +283,7 @@ OF_WORDS: Mapping[str, Callable[[Piece], str | bool | tuple[str, ...]]] = {
     "takes_many": _takes_many,
     "prepositions": _prepositions,
     "ends_in_text": _ends_in_text,
+    "filtered": _filtered,
 }
 
 

@@ -45,6 +45,10 @@ class Category:
     """`category NP : query "noun phrases";`. The derivations of a root are the sentences.
 
     Those of an optional root (`root optional`) are made only if they are asked for.
+
+    Attributes:
+        singular_of: the category whose plural noun phrases it holds in the singular; "" for none.
+        is_of_names: it holds the names of results (see derived.py).
     """
 
     name: str
@@ -52,6 +56,8 @@ class Category:
     is_root: bool = False
     description: str = ""
     is_optional: bool = False
+    singular_of: str = ""
+    is_of_names: bool = False
     span: Span | None = SPAN
 
 

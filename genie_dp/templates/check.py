@@ -80,6 +80,7 @@ from genie_dp.templates.grammar import (
     functions_of,
     has_lambda,
     holes_of,
+    in_subset,
     names_in_body,
 )
 from genie_dp.templates.guard import compared_with
@@ -107,7 +108,7 @@ TEXTS: Mapping[str, str] = {
 # What guards may ask of every child, beside what the language says of its kind.
 ENGLISH = (
     "num", "det", "own", "form", "pos", "gap", "first", "last", "takes_pronoun", "takes_phrase",
-    "takes_many", "prepositions", "ends_in_text",
+    "takes_many", "prepositions", "ends_in_text", "filtered",
 )  # fmt: skip
 
 
@@ -904,11 +905,18 @@ def _ambiguous(checked: list[_Checked]) -> Iterator[Problem]:
             earlier, other_program = first.setdefault(
                 (template.category, words), (template, program)
             )
-            if other_program != program:
+            if other_program != program and not _are_apart(template, earlier):
                 message = f"{words!r} is {program} here and {other_program} in {earlier.id!r}"
                 where = f"the other template is at {earlier.span}" if earlier.span else None
                 yield _warning("G105", message, template.span, where)
                 break
+
+
+def _are_apart(one: Template, other: Template) -> bool:
+    """Tell whether no subset has both templates, as their flags say."""
+    flags, others = dict(one.flags), dict(other.flags)
+    only = [name for name, is_in in (*flags.items(), *others.items()) if is_in]
+    return bool(only) and not any(in_subset(one, name) and in_subset(other, name) for name in only)
 
 
 def _instance(

@@ -234,7 +234,7 @@ def _put_together(library: Library, files: tuple[Path, ...]) -> Inputs:
 
         extra = convert(library).templates
     all_files = files_of_templates(library, files, has_real=bool(extra))
-    read, problems = read_grammar(all_files, target, extra=extra)
+    read, problems = read_grammar(all_files, target, library, extra=extra)
     problems += errors_of(read, target, library)
     if problems:
         raise GenieError(problems, sources=read.sources)

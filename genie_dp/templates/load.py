@@ -27,6 +27,7 @@ from genie_dp.templates.ast import (
     with_drawn_words,
     words_said,
 )
+from genie_dp.templates.derived import derive
 from genie_dp.templates.grammar import (
     BUILT_IN,
     MOST_WORDS,
@@ -124,7 +125,7 @@ def load_grammar(
     Raises:
         GenieError: all mistakes of all files.
     """
-    grammar, problems = read_grammar(paths, language, extra=extra)
+    grammar, problems = read_grammar(paths, language, library, extra=extra)
     if library is not None:
         from genie_dp.templates.check import errors_of
 
@@ -137,11 +138,15 @@ def load_grammar(
 def read_grammar(
     paths: Paths,
     language: Language,
+    library: Library | None = None,
     *,
     extra: Iterable[ConvertedTemplate] = (),
     reading: Reading | None = None,
 ) -> tuple[Grammar, list[Problem]]:
-    """Return what can be read of these files, and the mistakes in the rest."""
+    """Return what can be read of these files, and the mistakes in the rest.
+
+    With a `library` categories of names hold those of its results (derived.py).
+    """
     loader = _Loader(language, reading or Reading())
     files = paths_of(paths)
     # Ids of a skill's templates.genie begin with the name of its folder.
@@ -154,7 +159,7 @@ def read_grammar(
         loader.file(os.path.normpath(path), None, (), prefixes.get(os.path.normpath(path)))
     for template in extra:
         loader.primitive(template)
-    return loader.grammar(), loader.problems
+    return loader.grammar(library), loader.problems
 
 
 class _Loader:
@@ -175,11 +180,11 @@ class _Loader:
         self.seen: dict[Path, str] = {}
         self.prefixes: set[str] = set()
 
-    def grammar(self) -> Grammar:
+    def grammar(self, library: Library | None) -> Grammar:
         words, problems = words_of(self.words)
         self.problems += problems
         self.problems += self._misplaced_words()
-        templates = self.templates
+        templates = [*self.templates, *derive(self.categories, self.templates, library)]
         if WORDS in {category.kind for category in self.categories.values()}:
             templates = [
                 replace(t, utterance=with_drawn_words(t.utterance, words, MOST_WORDS))

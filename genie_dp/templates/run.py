@@ -203,6 +203,7 @@ class Checker:
         grammar, problems = read_grammar(
             files_of_templates(library, files, has_real=bool(self._converted.templates)),
             self.language,
+            library,
             extra=self._converted.templates,
             reading=self._reading,
         )
@@ -243,7 +244,7 @@ class Checker:
             broken = [path for path in places if path.is_file()]
             files += broken
         grammar, problems = read_grammar(
-            files, self.language, extra=self._converted.templates, reading=self._reading
+            files, self.language, library, extra=self._converted.templates, reading=self._reading
         )
         if when_read is not None:
             when_read(library, grammar)

@@ -582,11 +582,14 @@ class _StatementReader:
                 self.class_name = _token(children[0])[1:]
                 return ForClass(self.class_name, span=span)
             case "category":
-                name, kind, root, optional, description = cast("list[Token]", children)
+                name, kind, root, optional, _, source, named, description = cast(
+                    "list[Token]", children
+                )
                 text = unquote_text(description) if description is not None else ""
                 return Category(
-                    str(name), str(kind), root is not None, text, optional is not None, span=span
-                )
+                    str(name), str(kind), root is not None, text, optional is not None,
+                    str(source or ""), named is not None, span=span,
+                )  # fmt: skip
             case _:
                 return self._template(children, span)
 

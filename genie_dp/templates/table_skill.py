@@ -102,6 +102,33 @@ _OF_A_YEAR_AS_NUMBER = {"more": _OF_A_YEAR["after"], "less": _OF_A_YEAR["before"
 _DONE = word_set("built sold made bought sent held written taken shown found born seen paid")
 _AFTER_VERBS = word_set("for in at on to with")
 _SAID_OF_ROWS = word_set("know own serve speak use offer include contain like teach sell produce")
+# Who did it, in a question.
+_DOER: Mapping[str, str] = {
+    "author": "wrote", "writer": "wrote", "owner": "owns", "director": "directed",
+    "artist": "performed", "composer": "composed", "publisher": "published", "manager": "manages",
+    "maker": "made", "manufacturer": "made", "creator": "created", "designer": "designed",
+    "builder": "built", "teacher": "teaches", "instructor": "teaches", "editor": "edited",
+    "sender": "sent", "vendor": "sells", "seller": "sells", "employer": "employs",
+    "organizer": "organizes", "host": "hosts", "sponsor": "sponsors", "trainer": "trains",
+    "driver": "drives", "coach": "coaches", "photographer": "took", "founder": "founded",
+    "inventor": "invented", "discoverer": "discovered", "producer": "produced",
+}  # fmt: skip
+# Beyond what follows from comparisons: the most, the least, and what is asked with "how".
+_EXTREMES: Mapping[str, tuple[str, str, str]] = {
+    "rating": ("best rated", "worst rated", ""), "score": ("top scoring", "lowest scoring", ""),
+    "popularity": ("most popular", "least popular", "popular"),
+    "salary": ("best paid", "worst paid", ""), "profit": ("most profitable", "", "profitable"),
+    "value": ("most valuable", "least valuable", "valuable"), "rank": ("", "highest ranked", ""),
+}  # fmt: skip
+# Questions in which the thing stands for "#".
+_QUESTIONS: Mapping[str, str] = {
+    "city": "which city is # in", "town": "which town is # in", "address": "where is #",
+    "location": "where is #", "country": "which country is # in",
+    "color": "what color is #", "colour": "what colour is #",
+    "employer": "who does # work for", "company": "which company does # work for",
+    "summary": "what is # about", "description": "what is # about", "plot": "what is # about",
+    "birthplace": "where was # born", "phone": "how can i call #",
+}  # fmt: skip
 # Whose values are nouns: "dogs" are patients of that species.
 _SORTS = word_set("kind type category species breed sort")
 # Said before the noun: "italian restaurants".
@@ -143,7 +170,25 @@ def phrases_of(column: Column) -> Phrases:
         _add_amount(phrases, words, is_count=_is_count(column))
     elif not column.type.startswith("Entity(tt:") and column.type != "Time":
         _add_text(phrases, column)
+    if not column.is_list:
+        _add_questions(phrases, words, column.type)
     return {part: said for part, said in phrases.items() if said}
+
+
+def _add_questions(phrases: Phrases, words: str, type_: str) -> None:
+    """Add what is said in questions alone, where it does not follow from the other phrases.
+
+    >>> phrases_of(Column("owner", "owner", "owner", "ID owner"))["reverse_verb"]
+    ['owns']
+    """
+    last = words.split()[-1]
+    if last in _DOER:
+        phrases["reverse_verb"] = [_DOER[last]]
+    if last in _QUESTIONS:
+        phrases["question"] = [_QUESTIONS[last]]
+    if last in _EXTREMES and type_ not in ("String", "Boolean"):
+        for part, said in zip(("most", "least", "how"), _EXTREMES[last], strict=True):
+            phrases[part] = [said] if said else []
 
 
 def _verb_in(words: str) -> str:

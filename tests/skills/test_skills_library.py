@@ -364,6 +364,8 @@ def test_outputs_are_those_of_callable_queries_with_phrases() -> None:
         ("@a.f", "size", "plural", "sizes", "pl"),
         ("@a.f", "size", "more", "larger than #", "sg"),
         ("@a.f", "size", "most", "largest", "sg"),
+        ("@a.f", "size", "comparative", "larger", "sg"),
+        ("@a.f", "size", "how", "large", "sg"),
         ("@b.h", "size", "base", "size", "sg"),
         ("@c.h", "size", "base", "size", "sg"),
     ]

@@ -1,6 +1,7 @@
 """A description means its program: explain finds it, for all that synthesis makes."""
 
 import random
+import re
 from functools import cache
 from pathlib import Path
 
@@ -93,12 +94,18 @@ def test_most_programs_of_people_are_described():
         for line in path.read_text(encoding="utf-8").splitlines()
         if line.count("\t") == 1 and line != "utterance\tprogram"
     ]
-    assert len(texts) > 500
-    chosen = random.Random("people").sample(texts, 120)
+    told = [text for text in texts if not asks(text)]
+    assert len(told) > 500
+    chosen = random.Random("people").sample(told, 120)
     found = [describer.describe(text) for text in chosen]
     whole = [d for d in found if d.complete]
     assert len(whole) >= 0.95 * len(found)
     assert all(d.program in explainer.explain(d.utterance).programs for d in whole[:40])
+
+
+def asks(text):
+    """Tell whether a program has what answers.genie is for: outputs, sorts, computed values."""
+    return re.search(r"=> \[|\[\d|\b(sort|count|distance)\(", text) is not None
 
 
 def drawn(seed):

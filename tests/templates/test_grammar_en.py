@@ -11,6 +11,7 @@ from genie_dp.languages.types import is_slot
 from genie_dp.resources import data_folder
 from genie_dp.synthesis.compiler import CompiledGrammar, compile_inputs
 from genie_dp.synthesis.config import SynthesisConfig
+from genie_dp.synthesis.describe import Describer
 from genie_dp.synthesis.engine import build_engine
 from genie_dp.synthesis.explain import DerivationNode, Explainer
 from genie_dp.synthesis.trials import samples
@@ -205,7 +206,9 @@ def answering() -> Explainer:
 def answers() -> list[Template]:
     """Return the templates of answers."""
     return [
-        t for t in with_answers().grammar.templates if t.span and Path(t.span.file).name == ANSWERS
+        t
+        for t in with_answers().grammar.templates
+        if t.has_own_id and Path(t.span.file).name == ANSWERS
     ]
 
 
@@ -217,6 +220,16 @@ def test_every_answer_derives_its_question(case: Case, answering: Explainer, gol
         *(templates_of(tree) for reading in explanation.readings for tree in reading.trees)
     )
     assert case.name in used
+
+
+def test_every_question_is_described_and_read_back(answering: Explainer):
+    inputs = with_answers()
+    describer = Describer(compile_inputs(inputs, ("answers",)), inputs.library)
+    for case in cases(f"{FOLDER}/answers.txt"):
+        program = case.expected.splitlines()[0]
+        found = describer.describe(program)
+        assert found.complete, program
+        assert found.program in answering.explain(found.utterance).programs, found.sentence
 
 
 def test_every_answer_has_a_question_an_example_and_a_line_of_the_page():

@@ -11,7 +11,7 @@ The classes are slotted and not frozen: freezing triples the cost of making one.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from genie_dp.languages.library import Signature
@@ -201,6 +201,11 @@ POLICY = ProgramState(is_policy=True)
 # ---------------------------------------------------------------------------------- values
 
 
+# Of a sorted, cut or projected query what stands in its filter.
+_FILTER = re.compile(r" filter (.*?) \) (?:sort|\[|select) ")
+_CONDITION = re.compile(r"param:([\w.]+):")
+
+
 @dataclass(slots=True)
 class QueryValue:
     """A query: `left` join ( ( `call` ) filter `clauses` ) `tail`; left "" without a join.
@@ -222,6 +227,14 @@ class QueryValue:
     kind: str = "query"
     is_wrapped: bool = False
     _text: str = ""
+
+    @property
+    def filtered(self) -> tuple[str, ...]:
+        """Return the outputs that the filter of the right-most function speaks of."""
+        if self.is_wrapped:
+            match = _FILTER.search(self.call)
+            return tuple(sorted({*_CONDITION.findall(match[1])})) if match else ()
+        return tuple(sorted({operand[1] for clause in self.clauses for operand in clause}))
 
     @property
     def core(self) -> str:
@@ -633,8 +646,13 @@ def project_query(
 
 
 def _wrapped(query: QueryValue, text: str, **flags: Any) -> QueryValue:
-    state = query_state(*astuple(replace(query.state, **flags)))
+    state = _with_flags(query.state, **flags)
     return QueryValue(text, query.functions, state, slots=query.slots, is_wrapped=True)
+
+
+@cache
+def _with_flags(state: QueryState, **flags: Any) -> QueryState:
+    return query_state(*astuple(replace(state, **flags)))
 
 
 def monitor(query: QueryValue, on_new: tuple[str, ...] = ()) -> StreamValue | None:
