@@ -11,7 +11,8 @@ from genie_dp.skills.words import join_tokens
 PARTS = (
     "base", "plural", "property", "verb", "passive_verb", "adjective",
     "adjective_true", "adjective_false", "predicate_true", "predicate_false",
-    "more", "less", "after", "before", "reverse", "adverb", "adverb_true", "adverb_false",
+    "more", "less", "most", "least", "after", "before", "reverse", "noun",
+    "adverb", "adverb_true", "adverb_false",
 )  # fmt: skip
 # What is said of inputs, after the verb phrase or the noun phrase: "in the #", "on shuffle".
 ADVERBS = frozenset(("adverb", "adverb_true", "adverb_false"))
@@ -20,14 +21,20 @@ ADVERBS = frozenset(("adverb", "adverb_true", "adverb_false"))
 _OF_STATEMENTS = ("self", "verb_false", "during", "verb_during")
 # Made for the grammars that ask for them: what follows from comparisons ("largest", "with the most
 # likes", "likes"), and without words the date and the place by which things are newest and nearest.
+# Skills may write `most` and `least`, too: "best", "latest".
 QUESTION_PARTS = ("most", "least", "with_most", "with_least", "counted", "dated", "placed")
-DERIVED_PARTS = (*_OF_STATEMENTS, *QUESTION_PARTS)
+DERIVED_PARTS = (*_OF_STATEMENTS, *(part for part in QUESTION_PARTS if part not in PARTS))
 # Parts of speech whose phrase has a place for the value, written "#".
 WITH_VALUE = frozenset(
-    ("property", "verb", "passive_verb", "adjective", "more", "less", "after", "before", "adverb")
-)
+    (
+        "property", "verb", "passive_verb", "adjective", "more", "less", "after", "before",
+        "noun", "adverb",
+    )
+)  # fmt: skip
 # What stands before the noun fits no noun inside of the phrase.
-BEFORE_NOUN = frozenset(("adjective", "adjective_true", "adjective_false", "reverse"))
+BEFORE_NOUN = frozenset(
+    ("adjective", "adjective_true", "adjective_false", "most", "least", "reverse", "noun")
+)
 # Names of the 2019 toolkit and of its successors -> ours. A preposition phrase ("in the # section")
 # of an output stands where a passive verb does, after the noun.
 _OTHER_NAMES = {
@@ -39,7 +46,9 @@ _OTHER_NAMES = {
     "pvp": "passive_verb",
     "apv": "adjective",
     "preposition": "passive_verb",
-    "reverse_property": "reverse",
+    "reverse_property": "noun",
+    "adjective_argmax": "most",
+    "adjective_argmin": "least",
 }
 _OTHER_NAMES_OF_INPUTS = {**_OTHER_NAMES, "preposition": "adverb"}
 # Keys of real manifests that say nothing our templates can use.
