@@ -12,7 +12,6 @@ questions of people; a question that cannot be said in our language is wrong. Wi
 them is opened: parsers are tested on paraphrases of the crowd. docs/experiments.md has the figures.
 """
 
-import argparse
 import gzip
 import json
 import random
@@ -26,7 +25,7 @@ from typing import Any
 import convert_shared
 from measure import ROOT
 from parser_public import Maker, lines_of, part_of
-from parser_runs import OUTPUT, Results, Trial, Work, options_of, told
+from parser_runs import Results, Trial, Work, options_of, told
 
 from genie_dp.augment.values import shipped_list
 from genie_dp.dataset.scan import hash_of
@@ -37,7 +36,7 @@ from genie_dp.skills.load import load_library
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.skills.words import tokenize
 from genie_dp.templates import english
-from genie_dp.templates.data_tables import identifier_of
+from genie_dp.templates.data_tables import identifier_of, word_set
 
 GRAMMAR = ROOT / "benchmarks" / "schema2qa_grammar"
 # What people ask for; the other classes of a schema are those that these extend or point to.
@@ -59,13 +58,16 @@ ONCE = (
 # --------------------------------------------------------------------------- skills of schemas
 
 
-def write_skill(told_class: Mapping[str, Any], tables: Sequence[str], folder: Path) -> None:
-    """Write the skill of a schema: its class with our phrases, and templates of its tables."""
+Files = dict[str, str]
+
+
+def skill_files(told_class: Mapping[str, Any], tables: Sequence[str]) -> Files:
+    """Return the skill of a schema: its class with our phrases, and templates of its tables."""
     name = told_class["class"].removeprefix("@")
-    target = folder / name
-    target.mkdir(parents=True)
-    (target / "skill.tt").write_text(class_text(told_class), encoding="utf-8")
-    (target / "templates.genie").write_text(nouns_text(told_class, tables), encoding="utf-8")
+    return {
+        f"{name}/skill.tt": class_text(told_class),
+        f"{name}/templates.genie": nouns_text(told_class, tables),
+    }
 
 
 def class_text(told_class: Mapping[str, Any]) -> str:
@@ -106,12 +108,14 @@ def quoted(texts: Iterable[str]) -> str:
 
 def nouns_of(function: Mapping[str, Any]) -> list[str]:
     """Return what one row is called."""
-    said = function["nl"]["canonical"]
-    return [said] if isinstance(said, str) else said
+    told_nouns = function["nl"]["canonical"]
+    nouns = [told_nouns] if isinstance(told_nouns, str) else told_nouns
+    heads = [noun.split()[-1] for noun in nouns]  # recordings, of music
+    return list(dict.fromkeys([*nouns, *heads]))
 
 
 Phrases = dict[str, list[str]]
-_UNASKED = ("Boolean", "Location", "Entity(tt:url)", "Entity(tt:picture)")
+_UNASKED = ("Boolean", "Date", "Location", "Entity(tt:url)", "Entity(tt:picture)")
 
 
 def phrases_of(param: Mapping[str, Any], kind: str) -> Phrases:
@@ -128,12 +132,14 @@ def phrases_of(param: Mapping[str, Any], kind: str) -> Phrases:
         known += [text for text in texts if text not in known]
 
     is_list = kind.startswith("Array")
+    if kind == "Array(Date)" or (is_list and not told.keys() - {"base"}):  # asked for, no more
+        names = list(told.get("base", ())) or [spelled(param["name"])]
+        return {"base": names}
     names = [*told.get("base", ()), *told.get("base_projection", ())]
     names = list(dict.fromkeys(english.singular(each) if is_list else each for each in names))
-    names = names or [" ".join(tokenize(identifier_of(param["name"]).replace("_", " ")))]
+    names = names or [spelled(param["name"])]
     add("base", names)
-    if not is_list or (told.keys() - {"base"} and kind != "Array(Date)"):  # reviews have a count
-        add("plural", map(english.plural, names))
+    add("plural", map(english.plural, names))
     for part, ours in (
         ("preposition", "passive_verb"), ("passive_verb", "passive_verb"),
         ("property", "property"), ("adjective", "adjective"), ("reverse_property", "noun"),
@@ -148,18 +154,28 @@ def phrases_of(param: Mapping[str, Any], kind: str) -> Phrases:
         add(f"predicate_{truth}", (agreeing(text) for text in told.get(f"verb_{truth}", ())))
         add(f"predicate_{truth}",
             (f"{{has/have}} {text}" for text in told.get(f"property_{truth}", ())))  # fmt: skip
+    if param["name"] == "id":
+        add("passive_verb", ["titled #", "by the name #", "with the name #"])
     filterable = param.get("impl", {}).get("filterable", True)
     if kind == "Number" or kind.startswith("Measure"):
-        _add_amount(add, param, names)
-    elif filterable and kind not in _UNASKED and not kind.startswith("Enum"):
-        if kind != "Date" and param["name"] != "id":
-            add("property", [form for each in names[:3] for form in (f"{each} #", f"# {each}")])
+        _add_amount(add, param, kind, names)
+    elif filterable and kind not in _UNASKED and param["name"] != "id":
+        add("property", [form for each in names[:3] for form in (f"{each} #", f"# {each}")])
     if not filterable:
-        phrases = {part: phrases[part] for part in ("base", "plural") if part in phrases}
+        phrases = {part: phrases[part] for part in ("base", "plural")}
     return {part: texts for part, texts in phrases.items() if texts}
 
 
-def _add_amount(add: Any, param: Mapping[str, Any], names: Sequence[str]) -> None:
+def spelled(name: str) -> str:
+    """Return a name of a schema in words.
+
+    >>> spelled("openingHours")
+    'opening hours'
+    """
+    return identifier_of(name).replace("_", " ")
+
+
+def _add_amount(add: Any, param: Mapping[str, Any], kind: str, names: Sequence[str]) -> None:
     counted = param["nl"].get("counted_object", ())
     for thing in counted:
         add("property", [f"# {thing}"])
@@ -167,6 +183,11 @@ def _add_amount(add: Any, param: Mapping[str, Any], names: Sequence[str]) -> Non
         add("less", [f"with fewer than # {thing}"])
     told = param["nl"]["canonical"]
     add("property", [] if counted else [f"{names[0]} of #", f"{names[0]} #"])
+    if kind == "Measure(ms)":
+        add("verb", ["{lasts/last} #", "{runs/run} for #"])
+        add("property", ["runtime of #", "length of #"])
+        add("more", ["lasting more than #", "over #", "at least # long"])
+        add("less", ["lasting less than #", "under #", "at most # long"])
     for text in told.get("passive_verb", ()):
         verb, _, rest = text.partition(" ")
         for words in ("more than", "at least", "higher than", "over"):
@@ -189,7 +210,7 @@ def placed(text: str) -> str:
 
 
 def agreeing(text: str) -> str:
-    """Return a verb phrase with both forms of its verb, but for the past and "(songs that) # sings".
+    """Return a verb phrase with both forms of its verb, but for the past and "that # sings".
 
     >>> agreeing("works for #"), agreeing("offer # food"), agreeing("went to #"), agreeing("# sang")
     ('{works/work} for #', '{offers/offer} # food', 'went to #', '# sang')
@@ -229,11 +250,8 @@ def choice(words: Iterable[str]) -> str:
 # --------------------------------------------------------------------------- questions of fields
 
 
-def write_grammar(told_class: Mapping[str, Any], tables: Sequence[str], folder: Path) -> None:
-    """Write the grammar of a domain: the shared templates, and those that ask for its fields."""
-    folder.mkdir(parents=True)
-    for file in GRAMMAR.glob("*.genie"):
-        (folder / file.name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
+def grammar_files(told_class: Mapping[str, Any], tables: Sequence[str]) -> Files:
+    """Return the grammar of a domain: the shared templates, and those that ask for its fields."""
     functions = {function["name"]: function for function in told_class["functions"]}
     lines = ['import "questions.genie";', ""]
     lines += ["that := 'who' | 'who';", ""] * (tables == ("Person",))
@@ -250,7 +268,8 @@ def write_grammar(told_class: Mapping[str, Any], tables: Sequence[str], folder: 
         for name, place, other in joined_tables(functions, told_class["class"], tables)
     ]
     lines += [line.replace("WEIGHT", f"{FIELDS / len(fields):.3g}") for line in fields]
-    (folder / "main.genie").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    shared = {file.name: file.read_text(encoding="utf-8") for file in GRAMMAR.glob("*.genie")}
+    return {**shared, "main.genie": "\n".join([*lines, ""])}
 
 
 def joined_tables(
@@ -400,6 +419,11 @@ class Values:
         }
 
 
+def texts_of(listed: str) -> tuple[str, ...]:
+    """Return the texts of a list with commas."""
+    return tuple(" ".join(text.split()) for text in listed.split(","))
+
+
 _UNIVERSITIES = (
     "university of {state}", "{state} state university", "{town} university", "{last} college",
     "{town} college", "university of {town}", "{last} university", "{town} state",
@@ -414,46 +438,46 @@ _AWARDS = (
     "{how} {field}", "{last}", "{last} fellowship", "{kind} of {state}", "order of {state}",
     "{how} {field} of the year", "{last} scholarship", "{state} {kind}", "{last} {field} {kind}",
 )  # fmt: skip
-_FIELDS = tuple(
-    """chemistry physics medicine literature peace economics mathematics music poetry journalism
-    teaching science engineering design architecture theatre film television acting directing
-    writing sport football bravery service leadership research innovation history philosophy dance
-    photography computing business marketing sales cooking gardening painting sculpture comedy
-    drama animation editing public\u00a0service young\u00a0artist supporting\u00a0actor album song
-    lifetime\u00a0achievement human\u00a0rights employee student teacher player scientist""".split()
+_FIELDS = texts_of(
+    """chemistry, physics, medicine, literature, peace, economics, mathematics, music, poetry,
+    journalism, teaching, science, engineering, design, architecture, theatre, film, television,
+    acting, directing, writing, sport, football, bravery, service, leadership, research, innovation,
+    history, philosophy, dance, photography, computing, business, marketing, sales, cooking,
+    gardening, painting, sculpture, comedy, drama, animation, editing, public service, young artist,
+    supporting actor, album, song, lifetime achievement, human rights, employee, student, teacher,
+    player, scientist"""
 )
-_FIELDS = tuple(each.replace("\u00a0", " ") for each in _FIELDS)
 _PRIZES = ("award", "prize", "medal", "trophy", "cup", "honor", "medal of honor", "awards", "grant")
 _HOW = ("best", "outstanding", "national", "international", "most promising", "distinguished",
         "golden", "honorary", "first", "young")  # fmt: skip
 
 
-def write_values(lists: Mapping[str, list[str]], folder: Path) -> None:
-    """Write lists, and the file that names them for `genie-dp augment --values`."""
-    folder.mkdir(parents=True)
-    named = []
-    for number, (parameter, texts) in enumerate(lists.items()):
+def value_files(lists: Mapping[str, list[str]]) -> Files:
+    """Return lists, and the file that names them for `genie-dp augment --values`."""
+    files = {"values.tsv": "".join(f"{name}\t{n}.tsv\n" for n, name in enumerate(lists))}
+    for number, texts in enumerate(lists.values()):
         lines = ["value", *(text for text in texts if text and len(text) < 60 and '"' not in text)]
-        (folder / f"{number}.tsv").write_text("\n".join([*lines, ""]), encoding="utf-8")
-        named.append(f"{parameter}\t{number}.tsv")
-    (folder / "values.tsv").write_text("\n".join([*named, ""]), encoding="utf-8")
+        files[f"{number}.tsv"] = "\n".join([*lines, ""])
+    return files
 
 
 # --------------------------------------------------------------------------- data of a domain
 
 
-def folder_of(work: Work, name: str, parts: Sequence[object], write: Any) -> Path:
-    """Return a folder that is written once."""
-    target = work.place(name, parts, "")
+def folder_of(work: Work, name: str, files: Files) -> Path:
+    """Return a folder with files; its name has a hash of them."""
+    target = work.place(name, [json.dumps(files)], "")
     if not target.exists():
         unfinished = target.with_suffix(".partial")
-        write(unfinished)
+        for place, text in files.items():
+            (unfinished / place).parent.mkdir(parents=True, exist_ok=True)
+            (unfinished / place).write_text(text, encoding="utf-8")
         unfinished.rename(target)
     return target
 
 
-_MOST = frozenset("longest latest newest highest largest greatest biggest".split())
-_LEAST = frozenset("shortest earliest oldest lowest smallest fewest".split())
+_MOST = word_set("longest latest newest highest largest greatest biggest")
+_LEAST = word_set("shortest earliest oldest lowest smallest fewest")
 
 
 def sound(rows: Path) -> Iterator[Example]:
@@ -503,9 +527,7 @@ def with_condition(row: Example, library: SkillLibrary) -> str:
     return thingtalk.tokens(thingtalk.canonical(tree, library), library)
 
 
-_QUESTIONS = frozenset(
-    "what which who where when how is are do does did can could whose was were".split()
-)
+_QUESTIONS = word_set("what which who where when how is are do does did can could whose was were")
 
 
 @dataclass(frozen=True)
@@ -530,18 +552,10 @@ def domain(maker: Maker, name: str, *, is_held: bool) -> Domain:
     work, source = maker.work, maker.source / "schema2qa"
     schema = source / f"{name}.schema.jsonl"
     told_class = next(lines_of(schema))
-    code = [Path(__file__), GRAMMAR, schema]
     tables = TABLES[name]
-    skill = folder_of(
-        work, "skill", ["skill", *code], lambda f: write_skill(told_class, tables, f)
-    )
-    grammar = folder_of(
-        work, "grammar", ["grammar", *code], lambda f: write_grammar(told_class, tables, f)
-    )
-    values = folder_of(
-        work, "values", ["values", name, Path(__file__)],
-        lambda f: write_values(Values(maker.source).lists(name), f),
-    )  # fmt: skip
+    skill = folder_of(work, "skill", skill_files(told_class, tables))
+    grammar = folder_of(work, "grammar", grammar_files(told_class, tables))
+    values = folder_of(work, "values", value_files(Values(maker.source).lists(name)))
     skills = ("--skills", skill)
     file = source / f"{name}.paraphrase.jsonl"
     file = file if file.exists() else file.with_suffix(".jsonl.gz")
@@ -561,7 +575,9 @@ def domain(maker: Maker, name: str, *, is_held: bool) -> Domain:
     crowd = work.chosen("sound", crowd, partial(sound, crowd), "sound")
     train, read = crowd, crowd
     if is_held:
-        train = work.chosen("rest", crowd, partial(part_of, crowd, meaning_of, is_held=False), "rest")
+        train = work.chosen(
+            "rest", crowd, partial(part_of, crowd, meaning_of, is_held=False), "rest"
+        )
         read = work.chosen("held", crowd, partial(part_of, crowd, meaning_of, is_held=True), "held")
     read = maker.augmented((work.some(read, HELD),), *skills, *lists, *ONCE)
     tests, missing = {PARAPHRASES: read}, 0
@@ -572,7 +588,8 @@ def domain(maker: Maker, name: str, *, is_held: bool) -> Domain:
         with test.open(encoding="utf-8") as lines:
             missing = total - sum(1 for _ in lines)
         tests[QUESTIONS] = test
-    people = maker.augmented((train,), *skills, *lists)
+    often = ("--paraphrase-with-text", 8, "--paraphrase-other", 4)
+    people = maker.augmented((train,), *skills, *lists, *often)
     return Domain(name, skills, made, people, tests, missing)
 
 
