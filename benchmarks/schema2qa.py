@@ -46,10 +46,15 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "music": ("MusicRecording", "MusicAlbum"),
 }
 WEIGHTS = {"Review": 0.25, "MusicAlbum": 0.5}  # how often they are asked for beside the others
+# Questions for places and for numbers of values, where a domain has hardly any.
+SUBSETS = {"people": "placeless", "music": "plain"}
 SYNTHESIS = ("--max-depth", 6, "--depth-decay", 0.75, "--balance", 0.1)
 FIELDS = 8  # weight of all templates that ask for one field; the shared ones have about 100
 HELD = 400  # paraphrases to test on
 QUESTIONS, PARAPHRASES = "questions", "paraphrases"
+LITTLE_NOISE = (
+    "--filler", 0.1, "--drop-article", 0.05, "--typo", 0.01, "--number-words", 0.1, "--quoted", 0.02,
+)  # fmt: skip
 ONCE = (
     "--paraphrase-with-text", 1, "--paraphrase-other", 1, "--no-noise", "--quoted", 0,
     "--reword", 0, "--written", 1,
@@ -565,11 +570,12 @@ def domain(maker: Maker, name: str, *, is_held: bool) -> Domain:
     weights = work.place("weights", [classes, json.dumps(WEIGHTS)], ".json")
     named = {f"{classes}.{table}": WEIGHTS.get(table, 1) for table in tables}
     weights.write_text(json.dumps(named), encoding="utf-8")
-    weighted = ("--weights", weights, *SYNTHESIS)
+    weighted = ("--weights", weights, "--subset", SUBSETS.get(name, "training"), *SYNTHESIS)
     pairs = maker.synthesized(*skills, "--grammar", grammar, *weighted)
     pairs = work.chosen("ended", pairs, partial(ended, pairs, skill), "ended")
     said = maker.rewritten((pairs,), *skills, number=1)
     lists = ("--values", values / "values.tsv")
+    values_only, lists = lists, (*lists, *LITTLE_NOISE)
     few = ("--primitive", 2, "--compound", 2, "--paraphrase-with-text", 1, "--paraphrase-other", 1)
     made = maker.augmented((pairs, said), *skills, *lists, *few)
     crowd = work.chosen("sound", crowd, partial(sound, crowd), "sound")
@@ -579,7 +585,7 @@ def domain(maker: Maker, name: str, *, is_held: bool) -> Domain:
             "rest", crowd, partial(part_of, crowd, meaning_of, is_held=False), "rest"
         )
         read = work.chosen("held", crowd, partial(part_of, crowd, meaning_of, is_held=True), "held")
-    read = maker.augmented((work.some(read, HELD),), *skills, *lists, *ONCE)
+    read = maker.augmented((work.some(read, HELD),), *skills, *values_only, *ONCE)
     tests, missing = {PARAPHRASES: read}, 0
     if not is_held:
         test = maker.converted("schema2qa", f"schema2qa/{name}.eval.jsonl", "human", *skills)
