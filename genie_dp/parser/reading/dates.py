@@ -330,7 +330,6 @@ _DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
 _YEAR = re.compile(r"(?:1[789]|2[01])\d{2}")
 _UNITS = {"day": 1, "week": 7}
 _PRONOUNS = words_of("i you we they he she it who that which this people one")
-_BEFORE_YEAR = ("in", "since", "before", "after", "from", "until", "till", "by", "year")
 _BEFORE_DAY = frozenset(("on", "by", "until", "till", "before", "after", "since", "from", "for"))
 _AFTER_DAY = frozenset(
     ("", ".", ",", "!", "?", "at", "and", "or", "of", "to", "please", "then", "through", "until")
@@ -498,7 +497,6 @@ def _coming_day(s: TextTokens, at: int, numbers: Numbers, today: date) -> Day | 
         or _count_days(s, at, numbers, today)
         or _relative(s, at, today)
         or _holiday(s, at, today)
-        or _year(s, at)
     )
 
 
@@ -767,14 +765,6 @@ def _holiday(s: TextTokens, at: int, today: date) -> Day | None:
         is_told = s.word(at - 1) in (*_BEFORE_DAY, "this", "next") or length > 2
         return Day(next_day(day, month, today), end, soft=not is_told)
     return None
-
-
-def _year(s: TextTokens, at: int) -> Day | None:
-    """Return the beginning of "2010", where something was or is to be "after 2010": if need be."""
-    word = s.word(at)
-    if s.word(at - 1) not in _BEFORE_YEAR or not _YEAR.fullmatch(word):
-        return None
-    return Day(date(int(word), 1, 1), at + 1, weak=True) if word[:2] in ("18", "19", "20") else None
 
 
 _SECONDS = {"s": 1, "min": 60, "h": 3600}

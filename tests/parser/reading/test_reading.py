@@ -161,14 +161,6 @@ def test_a_date_and_a_time_may_be_two_values():
     assert {"on DATE_0", "on DATE_0 at TIME_0"} <= found
 
 
-def test_a_year_is_a_number_or_its_beginning():
-    found = GRAMMAR.readings("plants that we got before 1984", now=NOW)
-    assert [one.utterance for one in found] == [
-        "plants that we got before NUMBER_0", "plants that we got before DATE_0",
-    ]  # fmt: skip
-    assert found[1].values["DATE_0"].value == "date:1984-01-01"
-
-
 def test_today_may_be_a_word():
     found = {one.utterance for one in GRAMMAR.readings("what is on today", now=NOW)}
     assert {"what is on DATE_0", "what is on today"} <= found
