@@ -146,6 +146,7 @@ def phrases_of(param: Mapping[str, Any], kind: str) -> Phrases:
     names = [*told.get("base", ()), *told.get("base_projection", ())]
     names = list(dict.fromkeys(english.singular(each) if is_list else each for each in names))
     names = names or [spelled(param["name"])]
+    names += ["city"] if kind == "Location" else []
     add("base", names)
     add("plural", map(english.plural, names))
     for part, ours in (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from genie_dp.languages.library import Parameter, Signature
-from genie_dp.languages.types import DATE, LOCATION, Array, Entity, Type
+from genie_dp.languages.types import DATE, LOCATION, NUMBER, Array, Entity, Type
 from genie_dp.skills.model import Phrases, SkillLibrary
 
 # Words after which no head noun of a phrase stands: "number of likes" is singular.
@@ -177,15 +177,19 @@ def superlatives(part: str, words: str) -> Iterator[tuple[str, str]]:
 def types_in_use(library: SkillLibrary) -> tuple[Type, ...]:
     """Return the type of every parameter, sorted by name; of an array, that of its elements.
 
-    Those are the types of which people say constants.
+    Those are the types of which people say constants; of an array also how many values it has.
     """
     types = {
         str(type_): type_
         for signature in library.functions()
         for parameter in signature.parameters
-        for type_ in (_element(parameter.type),)
+        for type_ in (_element(parameter.type), *_counted(parameter.type))
     }
     return tuple(types[name] for name in sorted(types))
+
+
+def _counted(type_: Type) -> tuple[Type, ...]:
+    return (NUMBER,) if isinstance(type_, Array) else ()
 
 
 def _element(type_: Type) -> Type:

@@ -299,6 +299,11 @@ def test_superlatives_are_those_of_comparisons_and_those_written() -> None:
     assert sorted(said) == [("least", "tiny"), ("most", "biggest"), ("most", "largest")]
 
 
+def test_who_has_lists_says_numbers() -> None:
+    library = library_of("class @a { list query pears(out stains : Array(String)); }")
+    assert vocabulary.types_in_use(library) == (NUMBER, STRING)
+
+
 def test_a_value_without_place_stands_at_the_end() -> None:
     assert phrases_of({"pvp": "by", "npp": "the # label", "adjective": "#-rated"}) == {
         "property": ("the # label",),
