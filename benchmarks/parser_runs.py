@@ -148,6 +148,7 @@ class Trial:
         asked: of `genie-dp evaluate`, such as --skills and --unordered.
         is_nearest: no parser, the nearest training sentence.
         recipe: the training files with what has no option: their shares, and the network.
+        most_wrong: rows that are not right, kept in the results with the rank of their program.
     """
 
     name: str
@@ -157,6 +158,7 @@ class Trial:
     asked: tuple[object, ...] = ()
     is_nearest: bool = False
     recipe: Path | None = None
+    most_wrong: int = 0
 
     @property
     def evaluation(self) -> tuple[object, ...]:
@@ -262,8 +264,9 @@ class Results:
         for column, gold in trial.tests.items():
             target = self.work.folder / "result.json"
             told(f"  {column}")
-            options = [*asked, *map(str, trial.asked), *known, "--most-wrong", "0"]
-            genie(["evaluate", str(gold), *options, "--output", str(target)])
+            options = [*asked, *map(str, trial.asked), *known]
+            options += ["--most-wrong", str(trial.most_wrong), "--output", str(target)]
+            genie(["evaluate", str(gold), *options])
             found[column] = json.loads(target.read_text(encoding="utf-8"))
         return found
 

@@ -79,6 +79,7 @@ OF_OTHERS = {
     "--texts",
     "--slurp",
     "--clinc",
+    "--held",  # benchmarks/schema2qa.py
 }
 
 

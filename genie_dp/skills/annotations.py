@@ -11,7 +11,7 @@ from genie_dp.skills.words import join_tokens
 PARTS = (
     "base", "plural", "property", "verb", "passive_verb", "adjective",
     "adjective_true", "adjective_false", "predicate_true", "predicate_false",
-    "more", "less", "after", "before", "reverse", "adverb", "adverb_true", "adverb_false",
+    "more", "less", "after", "before", "reverse", "noun", "adverb", "adverb_true", "adverb_false",
     "most", "least", "how", "reverse_verb", "question",
 )  # fmt: skip
 # What is said of inputs, after the verb phrase or the noun phrase: "in the #", "on shuffle".
@@ -32,20 +32,12 @@ DERIVED_PARTS = (*_OF_STATEMENTS, *(part for part in QUESTION_PARTS if part not 
 # Parts of speech whose phrase has a place for the value, written "#".
 WITH_VALUE = frozenset(
     (
-        "property",
-        "verb",
-        "passive_verb",
-        "adjective",
-        "more",
-        "less",
-        "after",
-        "before",
-        "adverb",
-        "question",
+        "property", "verb", "passive_verb", "adjective", "more", "less", "after", "before",
+        "noun", "adverb", "question",
     )
-)
+)  # fmt: skip
 # What stands before the noun fits no noun inside of the phrase.
-BEFORE_NOUN = frozenset(("adjective", "adjective_true", "adjective_false", "reverse"))
+BEFORE_NOUN = frozenset(("adjective", "adjective_true", "adjective_false", "reverse", "noun"))
 _APART = BEFORE_NOUN | frozenset(QUESTION_PARTS)
 # Names of the 2019 toolkit and of its successors -> ours. A preposition phrase ("in the # section")
 # of an output stands where a passive verb does, after the noun.
@@ -58,7 +50,9 @@ _OTHER_NAMES = {
     "pvp": "passive_verb",
     "apv": "adjective",
     "preposition": "passive_verb",
-    "reverse_property": "reverse",
+    "reverse_property": "noun",
+    "adjective_argmax": "most",
+    "adjective_argmin": "least",
 }
 _OTHER_NAMES_OF_INPUTS = {**_OTHER_NAMES, "preposition": "adverb"}
 # Keys of real manifests that say nothing our templates can use.

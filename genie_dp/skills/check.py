@@ -332,7 +332,7 @@ def _goes_with(part: str, type_: ty.Type) -> bool:
     element = _element(type_)
     if part in _BOOLEAN_PARTS:
         return element == ty.BOOLEAN
-    if part in ("more", "less"):
+    if part in ("more", "less", "most", "least"):
         return is_numeric(element) or element in (ty.DATE, ty.TIME)
     if part == "adverb":
         return type_ != ty.BOOLEAN

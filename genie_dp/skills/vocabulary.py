@@ -10,6 +10,7 @@ from genie_dp.languages.types import (
     CURRENCY,
     DATE,
     LOCATION,
+    NUMBER,
     STRING,
     TIME,
     Array,
@@ -348,15 +349,19 @@ def is_name(parameter: Parameter) -> bool:
 def types_in_use(library: SkillLibrary) -> tuple[Type, ...]:
     """Return the type of every parameter, sorted by name; of an array, that of its elements.
 
-    Those are the types of which people say constants.
+    Those are the types of which people say constants; of an array also how many values it has.
     """
     types = {
         str(type_): type_
         for signature in library.functions()
         for parameter in signature.parameters
-        for type_ in (_element(parameter.type),)
+        for type_ in (_element(parameter.type), *_counted(parameter.type))
     }
     return tuple(types[name] for name in sorted(types))
+
+
+def _counted(type_: Type) -> tuple[Type, ...]:
+    return (NUMBER,) if isinstance(type_, Array) else ()
 
 
 def _element(type_: Type) -> Type:

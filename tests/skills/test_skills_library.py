@@ -274,6 +274,36 @@ def test_names_of_2019_mean_our_parts_of_speech(old: str, new: str) -> None:
     assert phrases_of({old: "made #"}) == {new: ("made #",)}
 
 
+@pytest.mark.parametrize(
+    ("later", "ours", "phrase"),
+    [
+        ("preposition", "passive_verb", "by #"),
+        ("reverse_property", "noun", "pupil of #"),
+        ("adjective_argmax", "most", "ripest"),
+        ("adjective_argmin", "least", "greenest"),
+    ],
+)
+def test_names_of_later_manifests_mean_our_parts_of_speech(
+    later: str, ours: str, phrase: str
+) -> None:
+    assert phrases_of({later: phrase}) == {ours: (phrase,)}
+
+
+def test_superlatives_are_those_of_comparisons_and_those_written() -> None:
+    library = library_of(
+        """class @a { list query pears(
+          out size : Number #_[canonical={more=["larger than #"], most=["biggest"], least=["tiny"]}]
+        ); }"""
+    )
+    said = [(p.part, p.words) for p in vocabulary.outputs(library) if p.part in ("most", "least")]
+    assert sorted(said) == [("least", "tiny"), ("most", "biggest"), ("most", "largest")]
+
+
+def test_who_has_lists_says_numbers() -> None:
+    library = library_of("class @a { list query pears(out stains : Array(String)); }")
+    assert vocabulary.types_in_use(library) == (NUMBER, STRING)
+
+
 def test_a_value_without_place_stands_at_the_end() -> None:
     assert phrases_of({"pvp": "by", "npp": "the # label", "adjective": "#-rated"}) == {
         "property": ("the # label",),

@@ -26,6 +26,7 @@ _BEFORE = words_of(
 _AFTER_NAME = frozenset(("times", "post", "park", "square", "university", "college", "street"))
 # Before another word that is a city as well they make it no city: "to the airport", "my office".
 _OF_THINGS = words_of("the a an this that my your our his her their every each any")
+_NEVER = words_of("of than can most")  # cities, too, but nobody means these
 _MOST_WORDS = 5
 _LETTERS = str.maketrans({"ß": "ss", "ø": "o", "ł": "l", "æ": "ae", "đ": "d", "ı": "i"})
 # What people call some cities of the list.
@@ -46,7 +47,7 @@ def gazetteer() -> tuple[dict[str, ListedPlace], dict[str, int]]:
     by_name: dict[str, ListedPlace] = {}
     longest: dict[str, int] = {}
     for row in shipped_rows("city"):
-        if row.place is None:
+        if row.place is None or row.value in _NEVER:
             continue
         latitude, longitude = row.place
         by_name.setdefault(

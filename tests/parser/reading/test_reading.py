@@ -161,6 +161,11 @@ def test_a_date_and_a_time_may_be_two_values():
     assert {"on DATE_0", "on DATE_0 at TIME_0"} <= found
 
 
+def test_small_words_are_no_cities():
+    text = "which of the kites can rise higher than most"
+    assert [one.utterance for one in GRAMMAR.readings(text, now=NOW)] == [text]
+
+
 def test_today_may_be_a_word():
     found = {one.utterance for one in GRAMMAR.readings("what is on today", now=NOW)}
     assert {"what is on DATE_0", "what is on today"} <= found
