@@ -82,7 +82,7 @@ def no_noise_on_counts() -> Iterator[None]:
     """Count without noise."""
     from genie_dp.private.prior.histogram import Noise
 
-    with patch.object(Noise, "draw", lambda self, rng: 0.0):
+    with patch.object(Noise, "draw", lambda self, count, rng: np.zeros(count)):
         yield
 
 

@@ -146,6 +146,7 @@ def test_canonical_form_is_read_back_from_its_tokens(found: Sample) -> None:
 def test_canonical_form_keeps_the_order_of_what_is_shown(found: Sample) -> None:
     form = form_of(found)
     query = form.rules[0].query
+    assume(form.rules[0].stream is None)  # what starts a rule comes in any order
     while isinstance(query, tt.Projection):
         query = query.query
     assume(isinstance(query, tt.Sort) and isinstance(query.key, tt.VarRef))

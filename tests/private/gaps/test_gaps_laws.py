@@ -228,7 +228,7 @@ CROWD = [[heard("mow the lawn")]] * 45
 
 
 def test_an_attack_proves_no_more_than_is_claimed():
-    assert proved(CROWD, CROWD[0] * 200, crowd_score, times=1000) < CLAIM
+    assert proved(CROWD, CROWD[0] * 200, crowd_score) < CLAIM
 
 
 def test_an_audit_refutes_a_person_who_counts_for_each_sentence(monkeypatch):
@@ -244,5 +244,5 @@ def test_an_audit_refutes_counts_without_noise(monkeypatch):
 def test_an_audit_refutes_a_release_without_a_threshold(monkeypatch):
     monkeypatch.setattr(select, "threshold", lambda *_: 0)
     alone = [heard("feed the cat")]
-    attacked = proved(CROWD, alone, lambda found: float("cat" in found.words), times=1000)
+    attacked = proved(CROWD[:3], alone, lambda found: float("cat" in found.words), times=1000)
     assert attacked > CLAIM

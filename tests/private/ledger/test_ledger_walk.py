@@ -41,7 +41,7 @@ def evolve(ledger, folder, **options):
 
 # Methods of a ledger that make something of its rows; a new one is to be tried, too.
 RELEASES = {"prior": prior, "train": train, "sample": sample, "evolve": evolve}
-ABOUT_ITSELF = {"init", "path", "budget", "doubts", "spent"}
+ABOUT_ITSELF = {"init", "path", "budget", "doubts", "spent", "report"}
 
 
 # Names of the package that make rows of rows: what they make of private ones is private.
@@ -68,12 +68,12 @@ OTHERS = {
     "load_grammar", "load_library", "private", "synthesize", "train",
 }  # fmt: skip
 RESULTS = {
-    "AuditResult", "Budget", "EvolutionResult", "GeneratorResult", "PriorResult", "SampleResult",
-    "Spent",
+    "AuditResult", "Budget", "EvolutionResult", "GeneratorResult", "PriorResult", "PrivacyReport",
+    "PrivatePlan", "SampleResult", "Spent",
 }  # fmt: skip
 # An audit reads private rows and releases nothing: its figures are kept like the rows, and what it
-# writes can be read by their owner alone (tests/private/audit).
-NO_RELEASES = {"audit"}
+# writes can be read by their owner alone (tests/private/audit). A plan reads no rows.
+NO_RELEASES = {"audit", "plan"}
 
 
 @pytest.fixture
