@@ -295,9 +295,15 @@ class Evidence:
         for place in _places_of_texts(tokens):
             text = tokens[place]
             told = self._told_inside(text, sentence, functions, parts)
-            if told and (kept := text[told[-1] + 1 :] or text[: told[0]]):
+            if told and (kept := text[told[-1] + 1 :] or self._whole(text[: told[0]])):
                 tokens[place] = kept
         return " ".join(tokens)
+
+    def _whole(self, words: Sequence[str]) -> Sequence[str]:
+        """Return words without those at their end that belong to what came behind."""
+        while words and words[-1] in self.words.function_words:
+            words = words[:-1]
+        return words
 
     def _told_inside(
         self,
@@ -307,7 +313,8 @@ class Evidence:
         parts: Iterable[str],
     ) -> list[int]:
         """Return the places of words of a text that tell parts which no other words tell."""
-        own = {_hash(part) >> 32 for part in parts}
+        # What ends in a sign, such as "text =", has a value beside it, which may be this text.
+        own = {_hash(part) >> 32 for part in parts if part[-1:].isalnum()}
         others = [*sentence]
         for start in range(len(sentence) - len(text), -1, -1):
             if [*sentence[start : start + len(text)]] == [*text]:

@@ -268,8 +268,9 @@ def test_listed_values_are_words_that_tell_them_and_texts_are_values():
     [
         ("play the artist moon", "the artist moon", "moon"),
         ("play the artist moon", "moon", "moon"),
-        ("play moon the artist", "moon the artist", "moon the"),
-        ("play the artist", "the artist", "the"),
+        ("play moon the artist", "moon the artist", "moon"),
+        ("play moon for the artist", "moon for the artist", "moon"),
+        ("play the artist", "the artist", "the artist"),
         ("play artist", "artist", "artist"),
         ("play the artist called the artist moon", "the artist moon", "the artist moon"),
         ("play the artist moon rock", "the artist moon rock", "moon rock"),
