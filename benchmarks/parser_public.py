@@ -77,14 +77,14 @@ class DataSet:
     """A data set with what parsers are trained on, and tested on.
 
     Attributes:
-        unread: those rows of the test that nobody read before the templates were written.
+        parts: columns of their own for some of the test's rows.
     """
 
     name: str
     test: Path
     ways: tuple[Way, ...]
     asked: tuple[object, ...] = ()
-    unread: Path | None = None
+    parts: Mapping[str, Path] = field(default_factory=dict)
 
 
 def sentence_of(row: Example) -> str:
@@ -221,8 +221,10 @@ def pizza(maker: Maker) -> DataSet:
     noisy = maker.augmented((pairs,), *skills)
     way = Way("templates, noise", (noisy,), 12_000, skills)
     # Without declarations: those of the templates do not know all that people ordered.
-    unread = maker.but_first(test, PIZZA_READ) if maker.is_report and not maker.few else None
-    return DataSet("pizza", test, (way,), (*SEXPR, "--unordered"), unread)
+    parts = {}  # nobody read the others before the templates were written
+    if maker.is_report and not maker.few:
+        parts["rows not read"] = maker.but_first(test, PIZZA_READ)
+    return DataSet("pizza", test, (way,), (*SEXPR, "--unordered"), parts)
 
 
 def pizza_templates(work: Work, catalogs: Path) -> Path:
@@ -337,7 +339,16 @@ def thingtalk(maker: Maker) -> DataSet:
         Way("paraphrases only", (people,), 6_000, skills),
         Way("both", (made, people), 6_000, skills),
     )
-    return DataSet("thingtalk", test, ways, skills)
+    plain = maker.work.chosen("plain", test, lambda: without_questions(test), "plain")
+    return DataSet("thingtalk", test, ways, skills, {"without question syntax": plain})
+
+
+_QUESTION_SYNTAX = re.compile(r" select \[| sort param:|\) \[ |contains~|in_array~| distance ")
+
+
+def without_questions(rows: Path) -> Iterator[Example]:
+    """Yield the rows whose programs need nothing of what ThingTalk has for questions."""
+    return (row for row in read_rows(str(rows)) if not _QUESTION_SYNTAX.search(row.program))
 
 
 SETS: Mapping[str, Callable[[Maker], DataSet]] = {
@@ -419,9 +430,7 @@ def template(row: Mapping[str, object]) -> str:
 
 def trials_of(found: DataSet, work: Work) -> list[tuple[Trial, int]]:
     """Return the rows of the table with their steps, the nearest sentence first of each way."""
-    tests = {"exact match": found.test}
-    if found.unread:
-        tests["rows not read"] = found.unread
+    tests = {"exact match": found.test, **found.parts}
     pairs = []
     for way in found.ways:
         name = f"{found.name}: {way.name}"
