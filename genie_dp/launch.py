@@ -49,4 +49,9 @@ def main() -> "NoReturn":
             signals.signal(signals.SIGINT, _leave)
     except KeyboardInterrupt:
         _leave()
+    except RuntimeError as error:
+        # Python 3.11 wraps what comes while a class is made.
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            _leave()
+        raise
     sys.exit(code)

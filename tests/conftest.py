@@ -21,6 +21,11 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
+# Each worker has a core of its own: threads of matrices would wait for each other there, busily.
+# This is before torch, faiss and the like are imported; processes that tests start have it, too.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # Libraries and parsers are large, and the collector would look through them again and again.
 gc.set_threshold(200_000, 50, 50)
 

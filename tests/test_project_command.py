@@ -383,6 +383,23 @@ def test_ctrl_c_in_the_first_instant_leaves_no_traceback(tmp_path, milliseconds)
         assert err.endswith(b"interrupted\n")
 
 
+def test_ctrl_c_while_a_class_is_made_leaves_no_traceback():
+    program = """
+import genie_dp.cli
+from genie_dp.launch import main
+
+class Field:
+    def __set_name__(self, owner, name):
+        raise KeyboardInterrupt
+
+genie_dp.cli.run = lambda: type("Made", (), {"field": Field()})
+main()
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
 # -------------------------------------------------------------------------------------- full disks
 
 

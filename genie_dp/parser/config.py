@@ -136,6 +136,9 @@ class ParserConfig:
     patience: int | None = setting(
         None, "End after N validations without a better score.", least=1, metavar="N"
     )
+    checkpoint_every: int = setting(
+        500, "Steps between checkpoints, from which --resume goes on.", least=1, metavar="STEPS"
+    )
     curriculum: float = setting(
         0.0, "Epochs until the hardest rows may come; 0 for all from the start.", least=0
     )

@@ -396,8 +396,9 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
 # What rows are prepared without.
 _OF_TRAINING = frozenset(
     ("steps", "epochs", "minutes", "batch", "accumulate", "rate", "weight_decay", "bf16",
-     "validations", "patience", "curriculum", "groups", "architecture", "network", "beam",
-     "readings", "threshold", "language_model", "language_model_epochs", "weights", "encoder")
+     "validations", "patience", "checkpoint_every", "curriculum", "groups", "architecture",
+     "network", "beam", "readings", "threshold", "language_model", "language_model_epochs",
+     "weights", "encoder")
 )  # fmt: skip
 _LEAST_KEPT = 10_000  # rows: fewer are prepared in seconds
 

@@ -337,6 +337,7 @@ def train_settings(config: ParserConfig, device: str = "cpu") -> TrainSettings:
         seed=config.seed,
         validations=config.validations,
         patience=config.patience,
+        checkpoint_every=config.checkpoint_every,
     )
 
 

@@ -51,8 +51,12 @@ def test_a_project_without_mistakes_is_a_line_and_0(project: Path, capsys) -> No
     )
 
 
-def test_the_shipped_skills_and_grammar_have_no_errors(capsys) -> None:
-    assert run(["check"]) == 0
+def test_the_shipped_skills_and_grammar_and_ones_own_skill_have_no_errors(
+    tmp_path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["new", "skill", "org.my-garden", "--in", "mine"]) == 0
+    assert run(["check", "--skills", "shipped", "--skills", "mine"]) == 0
     out, _ = capsys.readouterr()
     assert "0 errors" in out
     templates = int(out.split(" templates")[0].rpartition(" ")[2].replace(",", ""))

@@ -79,14 +79,6 @@ def test_shipped_is_what_comes_with_the_package_unless_a_file_is_so_named(tmp_pa
         SKILLS.convert("nowhere", None, None)
 
 
-def test_own_skills_stand_beside_the_shipped_ones(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert cli.run(["new", "skill", "org.my-garden", "--in", "mine"]) == 0
-    given = ["--skills", "shipped", "--skills", "mine"]
-    assert cli.run(["check", *given]) == 0
-    assert "0 errors" in capsys.readouterr().out
-
-
 def test_version(capsys):
     assert cli.run(["--version"]) == 0
     assert capsys.readouterr().out == f"genie-dp, version {__version__}\n"

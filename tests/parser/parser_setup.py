@@ -19,6 +19,7 @@ WORDS = ("lunch", "budget", "party", "report", "holiday", "invoice", "garden", "
 # Sentences to refuse take seconds; tests/parser/test_refusal.py trains with them.
 REFUSING = "network: {size: 32}\nbatch: 8\nrate: 0.01\nvalidations: 2\nlocale: {region: GB}\n"
 RECIPE = f"{REFUSING}out_of_scope: 0\n"
+OFTEN_KEPT = f"{RECIPE}checkpoint_every: 10\n"
 
 
 def rows():

@@ -24,6 +24,7 @@ from tests.parser.parser_setup import (  # noqa: E402
     HOME,
     INBOX,
     MAIL,
+    OFTEN_KEPT,
     RECIPE,
     SEND,
     WORDS,
@@ -88,13 +89,13 @@ def test_the_recipe_beside_a_parser_trains_the_same_one_again(trained, tmp_path)
 
 
 def test_a_run_that_is_killed_goes_on_to_the_same_weights(tmp_path):
-    whole = train(tmp_path, steps=620)
+    whole = train(tmp_path, steps=60, recipe=OFTEN_KEPT)
     other = tmp_path / "killed"
     other.mkdir()
     recipe = other / "recipe.yaml"
-    recipe.write_text(RECIPE)
+    recipe.write_text(OFTEN_KEPT)
     words = [
-        "train", tmp_path / "rows.jsonl", "--recipe", recipe, "--steps", 620, "--skills", MAIL,
+        "train", tmp_path / "rows.jsonl", "--recipe", recipe, "--steps", 60, "--skills", MAIL,
         "--skills", HOME, "--output", other / "parser",
     ]  # fmt: skip
     words = [str(word) for word in words]

@@ -22,7 +22,15 @@ from genie_dp.cli import run  # noqa: E402
 from genie_dp.models.encoder import digest_of  # noqa: E402
 from genie_dp.parser import training  # noqa: E402
 from tests.models.models_setup import save_tiny_bert  # noqa: E402
-from tests.parser.parser_setup import HOME, MAIL, RECIPE, rows, train, write_rows  # noqa: E402
+from tests.parser.parser_setup import (  # noqa: E402
+    HOME,
+    MAIL,
+    OFTEN_KEPT,
+    RECIPE,
+    rows,
+    train,
+    write_rows,
+)
 
 ROOT = Path(__file__).parents[2]
 SAID = ["show mail about lunch", "send bob@example.com a mail about taxes"]
@@ -96,13 +104,13 @@ def test_the_same_seed_gives_the_same_weights(made, bert, tmp_path):
 
 
 def test_a_run_that_is_killed_goes_on_to_the_same_weights(bert, tmp_path):
-    whole = train(tmp_path, "--encoder", bert, steps=620)
+    whole = train(tmp_path, "--encoder", bert, steps=60, recipe=OFTEN_KEPT)
     other = tmp_path / "killed"
     other.mkdir()
     recipe = other / "recipe.yaml"
-    recipe.write_text(RECIPE)
+    recipe.write_text(OFTEN_KEPT)
     words = [
-        "train", tmp_path / "rows.jsonl", "--recipe", recipe, "--steps", 620, "--skills", MAIL,
+        "train", tmp_path / "rows.jsonl", "--recipe", recipe, "--steps", 60, "--skills", MAIL,
         "--skills", HOME, "--output", other / "parser", "--encoder", bert,
     ]  # fmt: skip
     words = [str(word) for word in words]

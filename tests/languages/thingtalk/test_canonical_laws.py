@@ -141,7 +141,7 @@ def test_canonical_form_is_read_back_from_its_tokens(found: Sample) -> None:
     assert tokens(canonical(from_tokens(text), found.library), found.library) == text
 
 
-@LAWS
+@settings(LAWS, max_examples=30)  # one of many draws is sorted
 @given(questions())
 def test_canonical_form_keeps_the_order_of_what_is_shown(found: Sample) -> None:
     form = form_of(found)

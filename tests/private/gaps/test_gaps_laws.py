@@ -137,7 +137,7 @@ def test_a_sentence_of_said_pairs_that_is_not_derived_is_shown_whole():
 def test_what_one_unit_alone_has_is_shown_with_the_probability_of_delta(kind):
     delta = 0.06
     chosen = plan(kind=kind, multiplier=3.0, delta=delta)
-    own, source, times = {"mow": 1, "lawn": 1}, rng(kind), 20_000
+    own, source, times = {"mow": 1, "lawn": 1}, rng(kind), 6_000
     shown = sum(bool(select_shown(own, chosen, "words", source)) for _ in range(times))
     allowed = delta / len(LEVELS)
     expected = leak(chosen.noise("words"), 2, chosen.threshold("words"))
