@@ -131,10 +131,12 @@ class Coins:
     Attributes:
         seed: of coins and noise.
         canaries: of a training.
+        words: that canaries are made of, and public rows say; at most all of `WORDS`.
     """
 
     seed: int = 0
     canaries: int = 1000
+    words: int = len(WORDS)
 
     @property
     def tosses(self) -> Any:
@@ -167,12 +169,12 @@ def bounds_of(scores: Any, is_in: Any, mechanisms: Sequence[Any]) -> list[Any]:
 def _canaries(coins: Coins) -> Any:
     from genie_dp.private.audit.canaries import CanaryTemplate, new_canaries
 
-    template = CanaryTemplate("{word} {word} {word} {word}", WORDS)
+    template = CanaryTemplate("{word} {word} {word} {word}", WORDS[: coins.words])
     count, seed = coins.canaries, coins.seed
     return new_canaries(template, count=count, program=PROGRAM, seed=seed, coin=True)
 
 
-def new_generator_of(kind: str) -> tuple[Any, list[Any]]:
+def new_generator_of(kind: str, words: Sequence[str]) -> tuple[Any, list[Any]]:
     """Return a generator that knows the words, and public rows with them."""
     from genie_dp.languages import get_language
     from genie_dp.private.generators.generator import new_generator
@@ -180,7 +182,7 @@ def new_generator_of(kind: str) -> tuple[Any, list[Any]]:
     from genie_dp.private.generators.stages import LabelledRow
 
     program = tuple(PROGRAM.split())
-    public = [LabelledRow(WORDS[i : i + 4], program) for i in range(0, len(WORDS), 4)] * 2
+    public = [LabelledRow(tuple(words[i : i + 4]), program) for i in range(0, len(words), 4)] * 2
     settings = (
         RecurrentLMSettings(32, longest=24) if kind == "crt" else DecoderSettings(32, 1, 2, 24)
     )
@@ -201,13 +203,15 @@ def train(generator: Any, public: Sequence[Any], kind: str, coins: Coins) -> Non
     from genie_dp.private.ledger.guard import Units
 
     canaries, program = _canaries(coins), tuple(PROGRAM.split())
-    texts = [canaries.rows[place].utterance for place in canaries.placed]
+    all_rows = canaries.rows
+    texts = [all_rows[place].utterance for place in canaries.placed]
     rows = Units([LabelledRow(tuple(text.split()), program)] for text in texts)
     of_program = 4 if kind == "two-stage" else 0
     steps: dict[Any, int] = {"program": of_program} if of_program else {}
     steps["utterance"] = STEPS - of_program
     plan = TrainingPlan(NOISE, RATE, RATE * coins.canaries / 2, steps)
-    how = NoisySteps(chunk=100)
+    # An LSTM learns more with a higher rate, so that its mistakes show as those of decoders do.
+    how = NoisySteps(chunk=100, learning_rate=0.1 if kind == "crt" else 0.02)
     if kind == "crt":
         course = Course("crt", (1,), plan, how, PublicSettings(batch=20))
         fit(generator, MethodRows(rows, public[:20]), course, spend=spend)
@@ -221,7 +225,7 @@ def attack_training(kind: str, coins: Coins) -> list[Any]:
     from genie_dp.private.ledger.mechanisms import PoissonGaussian
     from genie_dp.private.source import PrivateRow
 
-    generator, public = new_generator_of(kind)
+    generator, public = new_generator_of(kind, WORDS[: coins.words])
     canaries = _canaries(coins)
     rows = [PrivateRow(row.utterance, row.program) for row in canaries.rows]
     scorer = GeneratorScorer(generator)

@@ -25,6 +25,7 @@ from genie_dp.texts import Paths
 if TYPE_CHECKING:
     from genie_dp.dataset.split import SplitRows
     from genie_dp.evaluate.coverage import Coverage
+    from genie_dp.evaluate.gaps import GapListener
     from genie_dp.evaluate.rows import Predictor
     from genie_dp.evaluate.run import Evaluation
     from genie_dp.paraphrase.auto import RoundTripParser as Checker
@@ -495,6 +496,38 @@ def coverage(
     return stage.run(
         config, inputs, rows, sources=sources, names=names, jobs=jobs, progress=progress
     )
+
+
+def gap_listener(
+    grammar: Inputs | Paths = SHIPPED,
+    *,
+    library: Library | Paths = SHIPPED,
+    parser: "Parser | None" = None,
+    names: Mapping[str, Sequence[str]] | str | Path | None = None,
+    **settings: Any,
+) -> "GapListener":
+    """Return what tells which sentences are understood: `Ledger.gaps` listens with it.
+
+    Indexing a grammar, and drawing sentences of it, takes some seconds.
+
+    Args:
+        grammar: what `load_grammar` returns, or its source.
+        library: what `load_library` returns, or its source.
+        parser: a `Parser` of public rows, read from its folder: a gap is what it refuses. None for
+            what no template derives.
+        names: kind of entity -> names that no list has, or a file of them in YAML. Public.
+        settings: those of `CoverageConfig`, such as locale="de".
+
+    Raises:
+        GenieError: the language has no values to take out (V023), the parser is of another one
+            (F024), or a file is private (F021); mistakes in any of the files.
+    """
+    from genie_dp.evaluate.config import CoverageConfig
+    from genie_dp.evaluate.gaps import open_listener
+
+    config = config_of(CoverageConfig, settings)
+    named = Path(names) if isinstance(names, str | Path) else names
+    return open_listener(_grammar(grammar, library), config, parser=parser, names=named)
 
 
 # -------------------------------------------------------------------------------------- arguments

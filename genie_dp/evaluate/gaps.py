@@ -6,7 +6,7 @@ values are taken out as coverage does; what was shown is judged by coverage agai
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from string import ascii_uppercase
@@ -18,14 +18,15 @@ from genie_dp.evaluate.coverage import CoverageReader, CoveredSentence
 from genie_dp.evaluate.coverage_stubs import AlignedSentence, NearestPrograms, Stub, working_stubs
 from genie_dp.languages.calls.library import words_of
 from genie_dp.languages.library import Library, Signature
-from genie_dp.languages.types import Enum, slot_stem
+from genie_dp.languages.types import STRING, Entity, Enum, Type, slot_stem
 from genie_dp.locale import locale_from
 from genie_dp.parser.answers import EMPTY, REFUSALS, TOO_LONG, Reply
 from genie_dp.parser.parser import Parser
 from genie_dp.parser.reading.reading import MOST_CHARACTERS
 from genie_dp.parser.session import read_names
 from genie_dp.private.gaps.listen import Advice
-from genie_dp.private.gaps.select import Heard, SaidByTemplates, Tokens, number_values
+from genie_dp.private.gaps.select import HOLE, Heard, SaidByTemplates, Tokens, number_values
+from genie_dp.private.ledger.guard import refuse_learned, refuse_private
 from genie_dp.records import Example
 from genie_dp.skills.words import tokenize
 from genie_dp.synthesis.compiler import CompiledGrammar
@@ -60,6 +61,7 @@ class GapListener:
         parser: None where the templates decide alone.
         names: kind of entity -> names that belong to who speaks.
         facts: what is used, for people and resumed runs.
+        sources: the files that it is made of.
     """
 
     inputs: Inputs
@@ -71,6 +73,7 @@ class GapListener:
     facts: Mapping[str, Any]
     parser: Parser | None = None
     names: Mapping[str, Sequence[str]] | None = None
+    sources: tuple[str | Path, ...] = ()
 
     @classmethod
     def from_inputs(
@@ -118,8 +121,13 @@ class GapListener:
         by = "the templates" if parser is None else f"the parser {Path(parser.folder or '').name}"
         return cls(
             inputs, config, reader, words, unsaid, said,
-            {"by": by, **(facts or {})}, parser, names,
+            {"by": by, **(facts or {})}, parser, names, (*inputs.skills, *inputs.sources),
         )  # fmt: skip
+
+    @property
+    def language(self) -> str:
+        """Return the name of the language of its programs."""
+        return self.inputs.language.name
 
     # ------------------------------------------------------------------------------ listening
 
@@ -205,8 +213,48 @@ class GapListener:
 
     # ------------------------------------------------------------------------------- advising
 
-    def advise(self, sentences: Sequence[Tokens]) -> list[Advice]:
-        """Return what each sentence lacks, and a template for it; reads nothing private."""
+    def advise(self, sentences: Sequence[Tokens]) -> list[Advice | None]:
+        """Return what each sentence lacks, and a template for it; reads nothing private.
+
+        None of a sentence with holes that are no values of a function. Those that are become texts
+        or names, and the template has placeholders for them.
+        """
+        filled = [self._fill_holes(tokens) for tokens in sentences]
+        known = iter(self._advise([tokens for tokens in filled if tokens is not None]))
+        advice = [None if tokens is None else next(known) for tokens in filled]
+        return [
+            # Without a template the words in a hole may be anything.
+            None if one is not None and HOLE in tokens and not one.stub else one
+            for one, tokens in zip(advice, sentences, strict=True)
+        ]
+
+    def _fill_holes(self, tokens: Tokens) -> Tokens | None:
+        """Return a sentence whose holes are values of a function that its words tell of.
+
+        Too few people say the same there, which is so of texts and names. They become inputs of
+        these sorts that no other value of the sentence is for. None where there are not as many, or
+        where the sentence begins with a hole.
+        """
+        holes = [place for place, token in enumerate(tokens) if token == HOLE]
+        if not holes or holes[0] == 0:
+            return None if holes else tokens
+        known = [token for token in tokens if token != HOLE]
+        for name, _ in self._nearest(known):
+            signature = self.inputs.library.signature(name)
+            if signature is None:
+                continue
+            taken = dict(_constants(signature, number_values(known)))
+            free = [
+                (not parameter.is_required, stem)
+                for parameter in signature.inputs
+                if parameter.name not in taken and (stem := _open_stem(parameter.type))
+            ]
+            if len(free) >= len(holes):
+                stems = (stem for _, stem in sorted(free, key=lambda pair: pair[0]))
+                return tuple(next(stems) if token == HOLE else token for token in tokens)
+        return None
+
+    def _advise(self, sentences: Sequence[Tokens]) -> list[Advice]:
         numbered = [number_values(tokens) for tokens in sentences]
         language = self.inputs.language.name
         judged = [
@@ -280,25 +328,36 @@ def open_listener(
     inputs: Inputs,
     config: CoverageConfig,
     *,
-    parser: Path | None = None,
-    names: Path | None = None,
+    parser: Parser | Path | None = None,
+    names: Mapping[str, Sequence[str]] | Path | None = None,
 ) -> GapListener:
-    """Return the listener of a grammar, with the parser of a folder and a file of names.
+    """Return the listener of a grammar, with a parser and names, or the folder and file of them.
 
     Raises:
-        GenieError: those of `GapListener.from_inputs`, `Parser.from_pretrained`, `read_names`.
+        GenieError: the parser or the file of names is not public (F021); those of
+            `GapListener.from_inputs`, `Parser.from_pretrained`, `read_names`.
     """
-    return GapListener.from_inputs(
+    if isinstance(parser, Path):
+        refuse_learned(parser, None, code="F021")
+        parser = Parser.from_pretrained(parser, threads=1)
+    file = names if isinstance(names, Path) else None
+    if isinstance(names, Path):
+        # Before it is read: a mistake is told with its line.
+        refuse_private([names], None, code="F021")
+        names = read_names(names)
+    said_of_names = "the caller" if names else None
+    listener = GapListener.from_inputs(
         inputs,
         config,
-        parser=None if parser is None else Parser.from_pretrained(parser, threads=1),
-        names=None if names is None else read_names(names),
+        parser=parser,
+        names=names,
         facts={
-            "grammar": [Path(file).name for file in inputs.grammar_files],
-            "names": names.name if names else None,
+            "grammar": [Path(path).name for path in inputs.grammar_files],
+            "names": file.name if file else said_of_names,
             "locale": config.locale,
         },
     )
+    return listener if file is None else replace(listener, sources=(*listener.sources, file))
 
 
 def _draw(compiled: CompiledGrammar) -> tuple[frozenset[tuple[str, str]], dict[str, set[str]]]:
@@ -373,6 +432,11 @@ def _constants(signature: Signature, tokens: Sequence[str]) -> Iterator[tuple[st
         if fitting:
             del free[fitting[0]]
             yield fitting[0], token
+
+
+def _open_stem(type_: Type) -> str | None:
+    """Return the stem of a type whose values are any words, None of another one."""
+    return slot_stem(type_) if type_ == STRING or isinstance(type_, Entity) else None
 
 
 def _forms(name: str) -> set[str]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from genie_dp.private.audit.privacy import PrivacyReport
     from genie_dp.private.audit.run import AuditResult
     from genie_dp.private.evolution.run import EvolutionResult
+    from genie_dp.private.gaps.run import GapResult
     from genie_dp.private.generators.run import GeneratorResult
     from genie_dp.private.generators.sample import SampleResult
     from genie_dp.private.ledger.budget import Budget
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from genie_dp.records import Spent
 
 __all__ = (
-    "AuditResult", "Budget", "EvolutionResult", "GeneratorResult", "Ledger", "PriorResult",
-    "PrivacyReport", "PrivatePlan", "SampleResult", "Spent", "audit", "plan",
+    "AuditResult", "Budget", "EvolutionResult", "GapResult", "GeneratorResult", "Ledger",
+    "PriorResult", "PrivacyReport", "PrivatePlan", "SampleResult", "Spent", "audit", "plan",
 )  # fmt: skip
 
 # name -> its module, imported when somebody asks for the name.
@@ -38,6 +39,7 @@ _HOMES = {
     "AuditResult": "private.audit.run",
     "Budget": "private.ledger.budget",
     "EvolutionResult": "private.evolution.run",
+    "GapResult": "private.gaps.run",
     "GeneratorResult": "private.generators.run",
     "Ledger": "private.api",
     "PriorResult": "private.prior.run",

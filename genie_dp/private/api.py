@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from genie_dp.private.audit.privacy import PrivacyReport
     from genie_dp.private.audit.run import AuditResult
     from genie_dp.private.evolution.run import EvolutionResult
+    from genie_dp.private.gaps.listen import Listener
+    from genie_dp.private.gaps.run import GapResult
     from genie_dp.private.generators.run import GeneratorResult
     from genie_dp.private.generators.sample import SampleResult
 
@@ -436,6 +438,48 @@ class Ledger:
             return release(Path(output))
         with TemporaryDirectory(prefix="genie_dp-") as folder:
             return release(Path(folder) / "evolution").in_memory()
+
+    def gaps(
+        self,
+        listener: "Listener",
+        *,
+        epsilon: float,
+        output: str | Path | None = None,
+        resume: bool = False,
+        overwrite: bool = False,
+        jobs: int = 1,
+        **settings: Any,
+    ) -> "GapResult":
+        """Return what people ask for that is not understood, counted once with noise.
+
+        It is paid again with each call. Only with an `output` an interrupted call can be resumed.
+
+        Args:
+            listener: what understands sentences, of `gd.gap_listener`; nothing of it is private.
+            epsilon: what the report costs by itself, at the budget's delta.
+            output: the folder of the report: a page, JSON, templates and rows; None writes none.
+            resume: go on with a call that was interrupted, for the same payment.
+            overwrite: replace the output, and forget an interrupted call: its cost stays spent.
+            jobs: processes that listen; the result does not depend on it.
+            settings: those of `GapConfig`, such as sentences=2, least=10.
+
+        Raises:
+            GenieError: past the budget (B023), and whatever `genie-dp private gaps` refuses.
+        """
+        from genie_dp.private.gaps.config import GapConfig
+        from genie_dp.private.gaps.run import run as run_gaps
+
+        rows, ledger = self._rows_to_spend()
+        config = config_of(GapConfig, {"epsilon": epsilon, **settings})
+
+        def release(folder: Path) -> "GapResult":
+            target = Output(str(folder), resume=resume, overwrite=overwrite)
+            return run_gaps(config, rows, ledger, listener, target, jobs=jobs)
+
+        if output is not None:
+            return release(Path(output))
+        with TemporaryDirectory(prefix="genie_dp-") as folder:
+            return replace(release(Path(folder) / "gaps"), output="")
 
     def report(
         self,

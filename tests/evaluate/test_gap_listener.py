@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import genie_dp as gd
 from genie_dp.errors import GenieError
 from genie_dp.evaluate.config import CoverageConfig
 from genie_dp.evaluate.gaps import GapListener
@@ -27,6 +28,10 @@ TOOLS = {
         {"name": "oven.start", "description": "Bakes", "parameters": {
             "type": "object", "properties": {
                 "hours": {"type": "integer"}, "minutes": {"type": "integer"}}}},
+        {"name": "mail.send", "description": "Sends mail", "parameters": {
+            "type": "object", "properties": {
+                "subject": {"type": "string"}, "text": {"type": "string"},
+                "copies": {"type": "integer"}}, "required": ["text"]}},
     ]
 }  # fmt: skip
 TEMPLATES = """
@@ -93,7 +98,7 @@ def test_pairs_of_the_templates_are_public(listener):
     assert ("the", "lamp") in listener.said.pairs
     assert ("the", "GENERIC_ENTITY_room") in listener.said.pairs
     assert ("lamp", "the") not in listener.said.pairs
-    assert listener.unsaid == {"lamp.shift", "oven.start"}
+    assert listener.unsaid == {"lamp.shift", "oven.start", "mail.send"}
 
 
 @pytest.mark.parametrize(
@@ -128,6 +133,46 @@ def test_a_sentence_that_lacks_a_required_input_or_has_values_too_many_gets_none
     assert found[0].nearest[0][0] == "lamp.shift"
     assert found[2].nearest == ()
     assert "no template says 'sing'" in found[2].lacks[0]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "template", "program", "said"),
+    [
+        # The required input first.
+        (
+            "send mail saying ..",
+            "COMMAND := 'send mail saying ${a:const}'\n"
+            "  -> \\(a : String)\n  -> mail.send(text = a);",
+            "mail.send( text= QUOTED_STRING_0 )",
+            "send mail saying see you at noon",
+        ),
+        (
+            "send NUMBER mail with subject .. and text ..",
+            "COMMAND := 'send ${a:const} mail with subject ${b:const} and text ${c:const}'\n"
+            "  -> \\(a : Number, b : String, c : String)\n"
+            "  -> mail.send(copies = a, subject = b, text = c);",
+            "mail.send( copies= NUMBER_0 subject= QUOTED_STRING_0 text= QUOTED_STRING_1 )",
+            'send 2 mail with subject "lunch" and text "see you at noon"',
+        ),
+    ],
+)
+def test_holes_become_placeholders_of_texts_and_explain_derives_them(
+    sentence, template, program, said, inputs, listener, tmp_path
+):
+    [advice] = listener.advise([tuple(sentence.split())])
+    assert advice.stub == template
+    added = tmp_path / "added.genie"
+    added.write_text(advice.stub)
+    grammar = gd.load_grammar([*inputs.grammar_files, added], inputs.library)
+    assert program in gd.explain(said, grammar).programs
+    assert advice.row.program == program
+
+
+@pytest.mark.parametrize(
+    "sentence", [".. mail now", "send mail .. saying .. and ..", "bake .. minutes", "sing .. loud"]
+)
+def test_holes_that_are_no_values_of_a_function_get_no_template(sentence, listener):
+    assert listener.advise([tuple(sentence.split())]) == [None]
 
 
 def test_what_the_templates_derive_needs_no_template(listener):

@@ -8,7 +8,7 @@ import click
 
 from genie_dp.cli.options import paid_resume_options, settings_options
 from genie_dp.cli.private.ledgers import ledger_option
-from genie_dp.private.crt.config import CrtConfig
+from genie_dp.private.crt.config import PAID, CrtConfig
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -33,6 +33,11 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
               "be repeated.")  # fmt: skip
 @click.option("--original", type=_FILE, metavar="FILE",
               help="For s-dp: the rows before redaction, line by line.")  # fmt: skip
+@click.option(
+    "--public-model", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
+    help="Write there what the generator is before its first step on a private row: genie-dp "
+    "private audit compares with it.",
+)  # fmt: skip
 @click.option("--without-guarantee", is_flag=True,
               help="Needed for the baselines: what they learn is not protected.")  # fmt: skip
 @click.option("--device", default="cpu", show_default=True, metavar="NAME",
@@ -50,6 +55,7 @@ def command(
     redacted_apart: bool,
     public: tuple[str, ...],
     original: Path | None,
+    public_model: Path | None,
     without_guarantee: bool,
     device: str,
     threads: int,
@@ -76,6 +82,9 @@ def command(
             raise click.UsageError(message)
         has_cost = config.epsilon is not None or rest or ledger is not None
         _check_baseline(config, has_cost, redacted_apart, has_original=original is not None)
+        if public_model is not None:
+            message = f"--public-model goes with {' and '.join(PAID)}: {config.method} has no"
+            raise click.UsageError(f"{message} steps on public rows alone")
     has_shares = bool(config.gamma or config.delta_2)
     if report and has_shares:
         raise click.UsageError("--report has both shares: leave --gamma and --delta-2 out")
@@ -93,7 +102,7 @@ def command(
     result = run(
         config, rows, Output(output, resume=resume, overwrite=overwrite),
         ledger=ledger, report=report, said_apart=redacted_apart, public=public, original=original,
-        device=device, threads=threads,
+        public_model=public_model, device=device, threads=threads,
     )  # fmt: skip
     show(result)
 

@@ -95,8 +95,7 @@ def command(
     )
     result = run(
         config, private, book, listener,
-        Output(str(report), resume=resume, overwrite=overwrite),
-        language=language, public=[*named, *inputs.grammar_files], jobs=jobs,
+        Output(str(report), resume=resume, overwrite=overwrite), jobs=jobs,
     )  # fmt: skip
     *lines, written = result.lines()
     for line in lines:

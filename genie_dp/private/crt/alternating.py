@@ -120,9 +120,11 @@ class AlternatingRun:
         self.number += 1
         return loss
 
-    def train(self, folder: Path | None = None, *, checkpoint_every: int = 100) -> None:
-        """Take the steps that are left; checkpoints go into the folder."""
-        while self.number < self.steps:
+    def train(
+        self, folder: Path | None = None, *, checkpoint_every: int = 100, until: int | None = None
+    ) -> None:
+        """Take the steps that are left, up to number `until`; checkpoints go into the folder."""
+        while self.number < (self.steps if until is None else until):
             loss = self.step()
             last = self.number == self.steps
             if folder is not None and (last or self.number % checkpoint_every == 0):

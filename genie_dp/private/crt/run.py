@@ -34,7 +34,12 @@ from genie_dp.private.crt.rows import (
     refuse_budget,
 )
 from genie_dp.private.crt.statements import Record, Redaction, Statement, keep_record, statement_of
-from genie_dp.private.generators.generator import Generator, new_generator, save_generator
+from genie_dp.private.generators.generator import (
+    Generator,
+    new_generator,
+    save_generator,
+    save_public,
+)
 from genie_dp.private.generators.models import RecurrentLM
 from genie_dp.private.generators.plans import TrainingPlan, load_plan, save_plan
 from genie_dp.private.generators.rows import label_public_rows, read_public_rows
@@ -111,6 +116,7 @@ def run(
     said_apart: bool = False,
     public: Sequence[str] = (),
     original: Path | None = None,
+    public_model: Path | None = None,
     device: str = "cpu",
     threads: int = 1,
     progress: bool | None = None,
@@ -129,6 +135,8 @@ def run(
         said_apart: whether the owner says that no unit's rows were made from another's.
         public: files of more public rows.
         original: for s-dp, the rows before redaction.
+        public_model: the folder of the generator as it is before the first step on a private row,
+            for audits; of methods of `PAID`.
         device, threads: of torch.
         progress: whether to show on stderr how far it is; None for on a terminal.
 
@@ -139,6 +147,8 @@ def run(
             `fit`, `read_method_rows` and `plan_private_steps`.
     """
     started = time.monotonic()
+    if public_model is not None and not config.is_paid:
+        raise ValueError(f"{config.method} has no steps before those on private rows")
     if config.method == "s-dp":
         check_selective(is_recurrent=config.model == "lstm", kind=config.kind)
     language = get_language(config.language)
@@ -160,6 +170,8 @@ def run(
     )
     target, work_folder = Path(output.target), output.work
     refuse_output(target, work_folder, GENERATOR, resume=output.resume, overwrite=output.overwrite)
+    if public_model is not None and not (output.overwrite or output.resume):
+        refuse_output(public_model, work_folder, GENERATOR, resume=False, overwrite=False)
     settings = {
         "version": __version__,
         "rows": str(rows.resolve()),
@@ -167,6 +179,7 @@ def run(
         "ledger": str(book.path) if book else None,
         "redaction": redaction.as_dict() if redaction else None,
         "public": [sha256_of(name) for name in public],
+        "public model": str(public_model.resolve()) if public_model else None,
         **config.shared_settings(),
     }
     with begin_work(work_folder, settings, resume=output.resume) as work:
@@ -183,22 +196,30 @@ def run(
         for model in generator.models.values():
             model.to(device)
         payer = None
+        limits: tuple[str, ...] = ()
         if book is not None and redaction is not None:
             payer = _payer(config, book, redaction, work_folder, work)
+            limits = describe_limits(config.method, redaction.apart)
+
+        def keep_public() -> None:
+            assert public_model is not None
+            assert budget is not None
+            save_public(generator, budget, public_model, limits=limits)
+
         spent = fit(
             generator,
             learned,
             course,
             spend=payer,
             folder=work_folder,
+            before_private=keep_public if public_model else None,
             listen=lambda stage, event: write_over(
                 f"{stage}: step {event['step']:,} of {event['steps']:,}", show=progress
             ),
         )
         write_over("", show=progress)
         statement = None
-        if book is not None and redaction is not None:
-            limits = describe_limits(config.method, redaction.apart)
+        if book is not None:
             spent = replace(spent, not_covered=(*limits, *spent.not_covered))
             statement = statement_of(Ledger.open(book.path))
         facts = _describe(config, course, payer)
@@ -303,6 +324,7 @@ def fit(
     *,
     spend: Spend | None = None,
     folder: Path | None = None,
+    before_private: Callable[[], None] | None = None,
     listen: Listen | None = None,
 ) -> Spent:
     """Train a generator in place, and return what was spent: nothing is promised of a baseline.
@@ -316,6 +338,8 @@ def fit(
         course: what is done.
         spend: the `Payer` of the rows' ledger; needed for the methods of `PAID`.
         folder: where checkpoints go, and where an interrupted run goes on from.
+        before_private: is called once no stage has a step left before its first private one, as
+            long as none has taken that.
         listen: is told the stage, steps, and losses of public rows.
 
     Raises:
@@ -345,13 +369,30 @@ def fit(
             guarantee = stage_run.pay(_whole_plan_payer(course.plan, pay))
             if guarantee is not None and course.method in PAID:
                 spent = guarantee
-        for name, stage_run in runs.items():
-            stage_run.train(
-                folder and folder / name, checkpoint_every=course.training.checkpoint_every
-            )
+        _train_stages(runs, folder, course.training.checkpoint_every, before_private)
     if pay is not None:
         pay.close(digest_of_weights(generator.models.values()))
     return spent
+
+
+def _train_stages(
+    runs: Mapping[StageName, AlternatingRun],
+    folder: Path | None,
+    every: int,
+    before_private: Callable[[], None] | None,
+) -> None:
+    """Take all steps, one stage after the other; public ones of all stages come first if asked."""
+
+    def train(name: StageName, until: int | None = None) -> None:
+        runs[name].train(folder and folder / name, checkpoint_every=every, until=until)
+
+    is_untouched = all(run.number <= run.public_each for run in runs.values())
+    if before_private is not None and is_untouched:
+        for name, run in runs.items():
+            train(name, until=run.public_each)
+        before_private()
+    for name in runs:
+        train(name)
 
 
 def _whole_plan_payer(plan: TrainingPlan | None, spend: Spend | None) -> Spend:

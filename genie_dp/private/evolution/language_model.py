@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 import xxhash
+from jinja2 import TemplateError
 from transformers import (
     GenerationConfig,
     LogitsProcessor,
@@ -109,8 +110,12 @@ class HuggingFaceCompleter:
     def _batch(self, prompts: Sequence[Prompt], draws: Sequence[str]) -> list[str]:
         tokenizer, model = self.loaded.tokenizer, self.loaded.model
         sampling = self.settings.sampling()
-        ids, seen = self._encode_prompts([self._text(prompt) for prompt in prompts])
-        ends = self._line_ends() if self.style == "complete" else frozenset()
+        openings = [self._opening(prompt) for prompt in prompts]
+        texts = [self._text(prompt) for prompt in prompts]
+        ids, seen = self._encode_prompts([a + b for a, b in zip(texts, openings, strict=True)])
+        # A chat whose answer is not opened may begin with a line that is no sentence.
+        is_first_line = self.style == "complete" or all(openings)
+        ends = self._line_ends() if is_first_line else frozenset()
         own = model.generation_config.eos_token_id
         stops = {own} if isinstance(own, int) else set(own or ())
         config: Any = GenerationConfig
@@ -127,15 +132,25 @@ class HuggingFaceCompleter:
                 stopping_criteria=StoppingCriteriaList([_LineEnds(ends)]),
             )
         skipped = 0 if self.loaded.is_seq2seq else ids.shape[1]
-        texts: list[str] = tokenizer.batch_decode(tokens[:, skipped:], skip_special_tokens=True)
-        return texts
+        answers = tokenizer.batch_decode(tokens[:, skipped:], skip_special_tokens=True)
+        return [opening + answer for opening, answer in zip(openings, answers, strict=True)]
+
+    def _opening(self, prompt: Prompt) -> str:
+        """Return what the answer begins with: an encoder's answer cannot be begun for it."""
+        return "" if self.style == "complete" or self.loaded.is_seq2seq else prompt.opening
 
     def _text(self, prompt: Prompt) -> str:
         if self.style == "complete":
             return prompt.text
-        turns = [{"role": "user", "content": prompt.text}]
+        asked = {"role": "user", "content": prompt.text}
         if prompt.system:
-            turns.insert(0, {"role": "system", "content": prompt.system})
+            try:
+                return self._turns([{"role": "system", "content": prompt.system}, asked])
+            except TemplateError:  # templates such as Gemma's refuse the role
+                asked["content"] = f"{prompt.system}\n\n{prompt.text}"
+        return self._turns([asked])
+
+    def _turns(self, turns: list[dict[str, str]]) -> str:
         text: str = self.loaded.tokenizer.apply_chat_template(
             turns, tokenize=False, add_generation_prompt=True
         )

@@ -16,6 +16,7 @@ from typing import Literal, Protocol, runtime_checkable
 from genie_dp.errors import GenieError, Problem, Span, nearest
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
+from genie_dp.private.evolution.answers import read_answer
 from genie_dp.private.evolution.generator import Metadata, VoteCandidate, refuse_private_candidate
 from genie_dp.private.evolution.seeds import Donated, Pool
 from genie_dp.private.generators.rows import ProgramSource, check_program
@@ -32,6 +33,7 @@ GAP = "___"
 # section -> the fields that it may have, and the one that it must have
 _SECTIONS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "system": ((), ""),
+    "opening": ((), ""),
     "random": (("metadata", "examples"), ""),
     "example": (("metadata", "sentence"), "sentence"),
     "rephrase": (("metadata", "sentence", "percent"), "sentence"),
@@ -52,11 +54,14 @@ class Prompt:
         text: what it is asked, or what it goes on with.
         system: how it is to answer; "" for models that only go on with text.
         begun: words with which the answer begins; the text ends with them.
+        opening: what the answer of a chat begins with, where a model can be made to: a quotation
+            mark leaves no room for "Sure! Here is ..".
     """
 
     text: str
     system: str = ""
     begun: str = ""
+    opening: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +273,10 @@ class Prompter:
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
 
     def _prompt(self, text: str) -> Prompt:
-        return Prompt(text, self.templates.render("system", {}, {}) if self.style == "chat" else "")
+        if self.style == "complete":
+            return Prompt(text)
+        system, opening = (self.templates.render(name, {}, {}) for name in ("system", "opening"))
+        return Prompt(text, system, opening=opening)
 
     def _examples(self, section: str, metadata: Metadata, rng: Random, strength: float) -> str:
         closest = self.donated.nearest(metadata if self.with_metadata else {}, self.shots, rng)
@@ -324,10 +332,6 @@ def with_gaps(words: Sequence[str], strength: float, rng: Random) -> str:
     return " ".join(joined)
 
 
-_LIST_MARK = re.compile(r"(?:\d{1,2}[.)]|[-*•])\s+")
-_QUOTES = ('""', "''", "“”", "‘’", "«»", "``")  # noqa: RUF001 - typographic ones are meant
-
-
 @dataclass(frozen=True, slots=True)
 class AnswerReading:
     """How an answer becomes a sentence.
@@ -348,17 +352,12 @@ class AnswerReading:
         >>> AnswerReading().sentence("up", Prompt("Said: wake me", begun="wake me"))
         'wake me up'
         """
-        text = next((line.strip() for line in answer.splitlines() if line.strip()), "")
         if prompt.begun:
-            text = f"{prompt.begun} {text}"
-        label = prompt.text.rpartition("\n")[2].strip()
-        if label.endswith(":") and text.startswith(label):
-            text = text.removeprefix(label).strip()
-        if not prompt.begun:
-            text = _LIST_MARK.sub("", text, count=1)
-        text = text.strip()
-        while len(text) > 1 and text[0] + text[-1] in _QUOTES:
-            text = text[1:-1].strip()
+            first = next((line.strip() for line in answer.splitlines() if line.strip()), "")
+            text = f"{prompt.begun} {first}"
+        else:
+            asked = [*prompt.system.splitlines(), *prompt.text.splitlines()]
+            text = read_answer(answer, [line.strip() for line in asked if line.strip()])
         text = self.spelled(text)
         is_sentence = any(c.isalnum() for c in text) and GAP not in text
         return text if is_sentence and len(text.split()) <= self.most_words else ""

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from genie_dp.private.gaps.select import Heard, SaidByTemplates, Tokens
@@ -50,8 +51,20 @@ class Listener(Protocol):
     def facts(self) -> Mapping[str, Any]:
         """Return what is used: templates, and a parser or None, for people and resumed runs."""
 
+    @property
+    def language(self) -> str:
+        """Return the name of the language of its programs."""
+
+    @property
+    def sources(self) -> Collection[str | Path]:
+        """Return the files that it is made of."""
+
+    @property
+    def parser(self) -> Any:
+        """Return the parser that understands sentences, None where the templates do."""
+
     def hear(self, utterances: Iterable[str]) -> Iterator[Heard]:
         """Yield what becomes of sentences; the same sentence is always heard alike."""
 
-    def advise(self, sentences: Sequence[Tokens]) -> list[Advice]:
-        """Return what each sentence without a hole lacks; stubs are tried together."""
+    def advise(self, sentences: Sequence[Tokens]) -> list[Advice | None]:
+        """Return what each sentence lacks, None where nobody knows; stubs are tried together."""

@@ -16,7 +16,6 @@ from genie_dp.private.gaps.config import GapConfig
 from genie_dp.private.gaps.listen import Advice, Listener
 from genie_dp.private.gaps.report import GAPS, GapReport, report_page
 from genie_dp.private.gaps.select import (
-    HOLE,
     RELEASES,
     GapPlan,
     Heard,
@@ -26,7 +25,14 @@ from genie_dp.private.gaps.select import (
 )
 from genie_dp.private.ledger.accounting import noise_multiplier_for
 from genie_dp.private.ledger.book import Ledger
-from genie_dp.private.ledger.guard import Payer, Units, closing, paid_by, refuse_private
+from genie_dp.private.ledger.guard import (
+    Payer,
+    Units,
+    closing,
+    paid_by,
+    refuse_learned,
+    refuse_private,
+)
 from genie_dp.private.ledger.mechanisms import Mechanism
 from genie_dp.private.ledger.once import release_once
 from genie_dp.private.secure import noise
@@ -55,7 +61,7 @@ class GapResult(Result):
 
     Attributes:
         report: what was shown, and what it lacks.
-        output: the folder.
+        output: the folder, "" where none was written.
     """
 
     report: GapReport
@@ -64,7 +70,8 @@ class GapResult(Result):
     def lines(self) -> Iterator[str]:
         """Yield what to tell the authors of the templates, then where the report is."""
         yield from self.report.lines(most=_MOST_SHOWN)
-        yield f"{len(self.report.gaps):,} gaps -> {self.output}/{INDEX}"
+        where = f" -> {self.output}/{INDEX}" if self.output else ""
+        yield f"{len(self.report.gaps):,} gaps{where}"
 
 
 def run(
@@ -74,8 +81,6 @@ def run(
     listener: Listener,
     output: Output,
     *,
-    language: str,
-    public: Sequence[str | Path] = (),
     jobs: int = 1,
 ) -> GapResult:
     """Count with noise what private rows ask for that is not understood, and write a report.
@@ -88,8 +93,6 @@ def run(
         ledger: their ledger, which pays.
         listener: what understands sentences; it has learned of nothing private.
         output: the folder of the report.
-        language: of the programs.
-        public: the files that the listener is made of.
         jobs: processes that listen; the result does not depend on it.
 
     Raises:
@@ -97,7 +100,8 @@ def run(
             public is not (F021), the output is there (Y022); docs/gaps.md has more.
     """
     folder = Path(output.target)
-    refuse_private(public, private, code="F021")
+    refuse_private(listener.sources, private, code="F021")
+    refuse_parser(listener.parser, private)
     refuse_overlap([folder], [private, ledger.path])
     plan = plan_release(config, ledger, listener)
     settings = {
@@ -111,7 +115,7 @@ def run(
     }
 
     def units() -> Units[Unit]:
-        source = PrivateSource.promised(private, ledger.budget, language=language)
+        source = PrivateSource.promised(private, ledger.budget, language=listener.language)
         heard = _hear_each(source, listener, jobs)
         return source.units.each(lambda rows: tuple(heard[row.utterance] for row in rows))
 
@@ -142,6 +146,17 @@ def run(
         _write_folder(output.work / "made", report)
         put_in_place(output.work / "made", folder, output.work)
     return GapResult(report, output.target)
+
+
+def refuse_parser(parser: Any, private: Path | None) -> None:
+    """Refuse a parser that has learned of private rows, or of which nobody knows (F021)."""
+    if parser is None:
+        return
+    if parser.folder is None:
+        message = "expected a parser that was read from its folder, got one of none"
+        hint = "save the parser, then load it: its manifest tells what it has learned of"
+        raise GenieError(Problem("F021", message, hint=hint))
+    refuse_learned(parser.folder, private, code="F021")
 
 
 def plan_release(config: GapConfig, ledger: Ledger, listener: Listener) -> GapPlan:
@@ -243,10 +258,10 @@ def _place_in(ledger: Ledger, name: str) -> dict[str, Any]:
 
 
 def advise(released: NoisyGaps, listener: Listener) -> Mapping[str, Advice]:
-    """Return what each shown sentence without a hole lacks: reads nothing private."""
-    whole = [text for text in released.sentences if HOLE not in text.split(" ")]
-    advice = listener.advise([tuple(text.split(" ")) for text in whole])
-    return dict(zip(whole, advice, strict=True))
+    """Return what each shown sentence lacks, as far as that is known: reads nothing private."""
+    texts = list(released.sentences)
+    advice = listener.advise([tuple(text.split(" ")) for text in texts])
+    return {text: one for text, one in zip(texts, advice, strict=True) if one is not None}
 
 
 def _write_folder(folder: Path, report: GapReport) -> None:

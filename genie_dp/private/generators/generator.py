@@ -29,6 +29,7 @@ from genie_dp.private.generators.tokenizer import (
     build_tokenizer,
     load_public_tokenizer,
 )
+from genie_dp.private.ledger.budget import Budget
 from genie_dp.records import Spent
 from genie_dp.rng import child_seed
 from genie_dp.run.page import render_card
@@ -283,6 +284,30 @@ def save_generator(
     (folder / CARD).write_text(
         render_card("genie_dp.private.generators", card=card), encoding="utf-8"
     )
+
+
+def save_public(
+    generator: Generator, budget: Budget, folder: Path, *, limits: Sequence[str] = ()
+) -> None:
+    """Write a generator as it is before private rows, of which it says nothing.
+
+    Args:
+        generator: not yet trained on private rows; its codes are taken to be equally frequent.
+        budget: of the rows that it will learn.
+        folder: made if needed; files of the same names are replaced.
+        limits: what is not promised of the rows that it has learned.
+    """
+    nothing = Spent(
+        epsilon=0.0,
+        delta=0.0,
+        unit=budget.unit,
+        relation=budget.relation,
+        accountant=budget.accountant,
+        not_covered=("no private row was read", *limits),
+    )
+    if generator.codes is not None:
+        generator = generator.with_weights([1.0] * len(generator.codes.all))
+    save_generator(generator, folder, spent=nothing, facts={"version": __version__})
 
 
 def _write_json(path: Path, content: Any) -> None:

@@ -24,7 +24,12 @@ from genie_dp.models.loop import TrainSettings
 from genie_dp.private.generators import rows as generator_rows
 from genie_dp.private.generators.codes import Codes, code_of_set, release_codes
 from genie_dp.private.generators.config import GeneratorConfig
-from genie_dp.private.generators.generator import Generator, new_generator, save_generator
+from genie_dp.private.generators.generator import (
+    Generator,
+    new_generator,
+    save_generator,
+    save_public,
+)
 from genie_dp.private.generators.plans import (
     NoisySteps,
     TrainingAmount,
@@ -255,7 +260,7 @@ def run(
         if labelled and config.pretraining:
             _pretrain(job, generator, labelled, pretrained)
         if public_model is not None:
-            _save_public(generator, budget, public_model)
+            save_public(generator, budget, public_model)
         done, learning_rate, spent = _fit_and_save(job, generator, private_rows, plan, target)
     write_over("", show=progress)
     doubts = config.doubts(has_parser=parser is not None)
@@ -370,21 +375,6 @@ def _pretrain(
                 kept=kept,
                 listen=partial(show_loss, stage.name),
             )
-
-
-def _save_public(generator: Generator, budget: Budget, folder: Path) -> None:
-    """Write the generator as it is before private rows, of which it says nothing."""
-    nothing = Spent(
-        epsilon=0.0,
-        delta=0.0,
-        unit=budget.unit,
-        relation=budget.relation,
-        accountant=budget.accountant,
-        not_covered=("no private row was read",),
-    )
-    if generator.codes is not None:
-        generator = generator.with_weights([1.0] * len(generator.codes.all))
-    save_generator(generator, folder, spent=nothing, facts={"version": __version__})
 
 
 def _fit_and_save(

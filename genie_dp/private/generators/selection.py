@@ -111,7 +111,7 @@ def plan_selection(
 
     Each candidate gets the least noise of a selection among trainings like it, and so do scores.
     Together they may cost a little more, for each may be the dearest at another order. Then all get
-    more noise, by parts of a hundred.
+    more noise, by half a hundredth or more at once.
 
     Args:
         config: settings, and which of them are tuned.
@@ -156,9 +156,11 @@ def plan_selection(
             config.trials_mean,
             config.held_out,
         )
-        if epsilon_of((*before, *plan.mechanisms), delta, accountant) <= epsilon:
+        cost = epsilon_of((*before, *plan.mechanisms), delta, accountant)
+        if cost <= epsilon:
             return plan
-        scale *= 1.005
+        # Epsilon falls with the noise at least, and with its square at most where it is large.
+        scale *= max(1.005, math.sqrt(cost / epsilon))
 
 
 def _scaled(noise: float, scale: float) -> float:

@@ -31,6 +31,7 @@ from genie_dp.private.ledger.mechanisms import (
     ZeroConcentrated,
     dp_accounting,
 )
+from genie_dp.private.ledger.sampled_gaussian import sampled_gaussian_curve
 
 Accountant = Literal["rdp", "pld"]
 ACCOUNTANTS: tuple[Accountant, ...] = get_args(Accountant)
@@ -101,7 +102,12 @@ def renyi_curve(mechanism: Mechanism) -> NDArray[np.float64]:
     """Return the Rényi divergence of a mechanism at each of dp_accounting's orders, (orders,)."""
     if isinstance(mechanism, Selection):
         return _selection_curve(mechanism)
-    accountant = dp_accounting().rdp.RdpAccountant()
+    rdp = dp_accounting().rdp
+    if isinstance(mechanism, PoissonGaussian) and mechanism.rate < 1:
+        orders = tuple(rdp.rdp_privacy_accountant.DEFAULT_RDP_ORDERS)
+        step = sampled_gaussian_curve(mechanism.noise_multiplier, mechanism.rate, orders)
+        return np.maximum(mechanism.steps * step, 0.0)
+    accountant = rdp.RdpAccountant()
     with _quiet():
         curve: NDArray[np.float64] = accountant.compose(mechanism.event()).rdp
     if isinstance(mechanism, Exponential):

@@ -18,7 +18,7 @@ from genie_dp.errors import GenieError
 from genie_dp.private.crt.config import CrtConfig
 from genie_dp.private.crt.rows import measured_redaction, open_redacted
 from genie_dp.private.crt.statements import NOTHING_PUBLIC, UNMEASURED, read_records
-from genie_dp.private.generators.generator import load_generator
+from genie_dp.private.generators.generator import build_model, load_generator
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.redact.provenance import Provenance, digest_of_rows, manifest_beside
 from genie_dp.run.manifest import ledger_of
@@ -232,12 +232,39 @@ def test_rows_without_their_manifest_need_the_owners_word(budgeted, tmp_path, ca
     assert "by the owner's word" in capsys.readouterr().out
 
 
-def test_two_stages_are_trained_confidentially(budgeted, tmp_path):
-    assert train(budgeted, "--kind", "two-stage", *PAY[:-1], "1/1", *SHARES) == 0
+def test_two_stages_are_trained_confidentially(budgeted, tmp_path, monkeypatch):
+    import torch
+
+    from genie_dp.private.training.run import PrivateRun
+
+    before, whole, steps = tmp_path / "before", PrivateRun.step, []
+
+    def step(self, rows):
+        steps.append((before / "spent.json").exists())
+        whole(self, rows)
+
+    monkeypatch.setattr(PrivateRun, "step", step)
+    options = ["--kind", "two-stage", *PAY[:-1], "1/1", *SHARES, "--public-model", "before"]
+    assert train(budgeted, *options) == 0
     saved = load_generator(tmp_path / "model").generator
     assert sorted(saved.models) == ["program", "utterance"]
     (entry,) = Ledger.open(tmp_path / "rows.ledger.json").entries
     assert len(entry.mechanisms) == 2
+    # What audits compare with was written before the first private row was stepped on. It has taken
+    # the public steps of both stages, and none else.
+    assert steps
+    assert all(steps)
+    kept = load_generator(before)
+    assert kept.spent.epsilon == 0
+    assert any("public" in line for line in kept.spent.not_covered)
+    assert CANARY.encode() not in everything_in(before)
+    settings = CrtConfig(kind="two-stage", size=8, longest=16).model_settings()
+    vocabulary = kept.generator.tokenizer
+    for name, model in kept.generator.models.items():
+        new = build_model(settings, len(vocabulary.pieces), seed=0, stage=name)
+        for other in (new, saved.models[name]):
+            pairs = zip(model.parameters(), other.parameters(), strict=True)
+            assert not all(torch.equal(one, two) for one, two in pairs)
 
 
 def test_private_rows_are_no_public_ones(budgeted, tmp_path, capsys):
@@ -272,13 +299,15 @@ def test_a_run_that_was_interrupted_goes_on_and_is_paid_once(budgeted, tmp_path,
         whole(self, rows)
 
     monkeypatch.setattr(PrivateRun, "step", stopping)
-    options = [*PAY, *SHARES, "--checkpoint-every", "1"]
+    options = [*PAY, *SHARES, "--checkpoint-every", "1", "--public-model", "before"]
     assert train(budgeted, *options) == 130
+    kept = everything_in(tmp_path / "before")
     assert train(budgeted, *options) == 1
     assert train(budgeted, *options, "--resume", "--clip", "0.2") == 1
     assert train(budgeted, *options, "--resume") == 0
     # Two of three steps: the first is not taken again.
     assert len(calls) == 4
+    assert everything_in(tmp_path / "before") == kept
     assert len(Ledger.open(tmp_path / "rows.ledger.json").entries) == 1
 
 
@@ -354,6 +383,7 @@ def test_rows_that_do_not_suit_a_baseline_are_refused(rows, tmp_path, capsys):
         [*PAY, "--model", "decoder", "--heads", "3"],
         [*PAY, "--noise-multiplier", "2"],
         ["--method", "masked", "--without-guarantee", "--redacted-apart"],
+        ["--method", "masked", "--without-guarantee", "--public-model", "before"],
     ],
 )  # fmt: skip
 def test_options_that_do_not_go_together_are_wrong_usage(budgeted, options):

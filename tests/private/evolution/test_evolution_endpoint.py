@@ -1,6 +1,8 @@
 """Candidates of a service: tried against one on this machine that fails as it is told."""
 
 import json
+import re
+from dataclasses import replace
 
 import pytest
 
@@ -181,6 +183,45 @@ def test_a_record_without_a_sentence_borrows_that_of_the_nearest():
             "pay my bill", "wake me up", "pay my bill", "pay my bill", "wake me up"
         ]  # fmt: skip
     assert asked.tally.borrowed == 5
+
+
+def small_instruct_model(asked, number):
+    """Return what such models answer: chatter, labels, comments, copies of the prompt."""
+    sentence, told = f"Wake aunt number {number}", asked.strip().splitlines()[-1]
+    forms = (
+        f'Sure! Here is a sentence that somebody might say:\n\n"{sentence}"\n\nI hope this helps!',
+        f"{told}\n{sentence}",
+        f"**Sentence:** {sentence}\n**Explanation:** it is about {told}",
+        asked,  # nothing but a copy
+        f"Certainly! Here are some examples:\n\n1. {sentence}\n2. Pay aunt\n3. Greet aunt",
+        f'Example: "{sentence}" (This sentence is short.)',
+        told.partition(": ")[2],
+        "I'm sorry, but I can't assist with that request.",
+        f"User: {sentence}\nAssistant: Done!",
+    )
+    return forms[number % len(forms)]
+
+
+@pytest.mark.parametrize("variation", ["fill", "rephrase"])
+def test_the_sentences_of_small_instruct_models_are_found_in_their_chatter(monkeypatch, variation):
+    def chat(self, body, step):
+        with self.server.lock:
+            number = len(self.server.bodies)
+        text = small_instruct_model(body["messages"][-1]["content"], number)
+        return {"choices": [{"message": {"content": text}}], "usage": {}}
+
+    monkeypatch.setattr(stub_module._Handler, "chat", chat)
+    with stub_service() as server:
+        asked = replace(generator(server, variation=variation, at_once=1), tries=9)
+        new = asked.random(RECORDS * 6, seed=1)
+        varied = asked.vary(new, 0.5, seed=2)
+        bodies = len(server.bodies)
+    assert asked.tally.borrowed == asked.tally.unvaried == 0
+    for said in (new, varied):
+        assert [t for t in texts(said) if not re.fullmatch(r"Wake aunt number \d+", t)] == []
+    # Copies and refusals are asked for again: three of nine answers.
+    assert asked.tally.unusable == bodies - 60
+    assert 60 < bodies < 100
 
 
 @pytest.mark.parametrize("variation", ["fill", "rephrase"])

@@ -143,6 +143,36 @@ def test_a_tokenizer_that_knows_turns_makes_a_chat(tmp_path):
     assert texts(generator(str(tmp_path), {"variation": "fill"}).random(RECORDS, seed=1))
 
 
+def test_an_answer_of_a_chat_is_opened_and_ends_with_its_line(tmp_path, monkeypatch):
+    template = "{% for m in messages %}{{ m.content }} {% endfor %}"
+    loaded = model(save_model(tmp_path, chat_template=template))
+    seen = []
+    whole = type(loaded)._encode_prompts
+    monkeypatch.setattr(
+        type(loaded), "_encode_prompts", lambda self, rows: seen.extend(rows) or whole(self, rows)
+    )
+    prompts = [Prompt("wake me", opening='"'), Prompt("pay", opening='"')] * 10
+    answers = loaded.complete(prompts, [str(n) for n in range(20)])
+    assert {text[-1] for text in seen} == {'"'}
+    assert {answer[0] for answer in answers} == {'"'}
+    assert not any("\n" in answer.strip() for answer in answers)
+    # Nothing is opened that the model does not write.
+    seen.clear()
+    loaded.style = "complete"
+    assert loaded.complete(prompts[:1], ["a"])[0][:1] != '"'
+    assert seen == ["wake me"]
+
+
+def test_a_template_without_a_system_role_has_its_text_before_the_question(tmp_path):
+    template = (
+        "{% for m in messages %}{% if m.role == 'system' %}"
+        "{{ raise_exception('System role not supported') }}{% endif %}"
+        "{{ m.role }} : {{ m.content }} {% endfor %}Said :"
+    )
+    loaded = model(save_model(tmp_path, chat_template=template))
+    assert loaded._text(Prompt("wake me", system="now")) == "user : now\n\nwake me Said :"
+
+
 def test_the_fingerprint_is_of_weights_and_settings(folder, tmp_path):
     first = generator(folder).fingerprint()
     (tmp_path / "same").mkdir()

@@ -40,7 +40,7 @@ def test_every_code_is_explained_and_no_other():
 
 def test_every_section_of_the_shipped_prompts_is_in_the_table():
     sections = {name for style in get_args(Style) for name in shipped_templates(style).sections}
-    assert len(sections) == 6
+    assert len(sections) == 7
     assert sorted(re.findall(r"^\| `\[([a-z ]+)\]` \|", PAGE, re.MULTILINE)) == sorted(sections)
     assert sorted(re.findall(r"^\| `(continue|fill|rephrase)` \|", PAGE, re.MULTILINE)) == sorted(
         get_args(Variation)

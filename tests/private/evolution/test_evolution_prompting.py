@@ -26,6 +26,7 @@ from genie_dp.private.tables.schema import Column, Schema
 from genie_dp.records import Example
 from genie_dp.rng import stream
 from genie_dp.skills.words import join_tokens
+from tests.golden import cases
 
 DONATED = (
     Donated("wake me at seven", {"intent": "wake", "length": "long"}),
@@ -262,6 +263,19 @@ def test_each_variation_has_its_prompt():
 )
 def test_an_answer_becomes_one_sentence(answer, sentence):
     assert AnswerReading(8, join_tokens).sentence(answer, Prompt("Known: a\nSaid:")) == sentence
+
+
+ASKED = Prompt(
+    "Example: pay my bill\nWhat is known of it: intent: pay\n\n"
+    "Write one sentence, other than any above.\n"
+    "What is known of it: intent: alarm; length: short",
+    "You write things that people say to an assistant.",
+)
+
+
+@pytest.mark.parametrize("case", cases("evolution_answers/chats.txt"), ids=str)
+def test_what_models_say_around_a_sentence_is_left_out(case, golden):
+    golden(case, AnswerReading().sentence(case.input, ASKED))
 
 
 @given(st.text(max_size=200))

@@ -32,6 +32,7 @@ from genie_dp.private.ledger.accounting import epsilon_of, stopping_chance  # no
 from genie_dp.private.ledger.book import Ledger  # noqa: E402
 from genie_dp.private.ledger.guard import Units  # noqa: E402
 from genie_dp.private.ledger.mechanisms import Selection  # noqa: E402
+from genie_dp.private.training import check  # noqa: E402
 from tests.private.generators import generator_rows  # noqa: E402
 
 TERMS = {"epsilon": 4.0, "delta": 1e-6}
@@ -122,7 +123,8 @@ def train(folder, *options, code=0):
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(check, "check_engine", lambda *_, **__: None)
     private = generator_rows.private(tmp_path)
     generator_rows.public(tmp_path)
     budget = ("--epsilon", 8, "--delta", 1e-6, "--unit", "utterance")
