@@ -111,6 +111,8 @@ class SampleResult(Result):
         if self.number < self.wanted:
             message = f"expected {self.wanted:,} rows, got {self.number:,}"
             hint = "train longer, or allow more --tries"
+            if self.counts.dropped[NO_ROUND_TRIP]:
+                hint += "; or give a parser that has learned more such rows"
             yield str(GenieError(Problem("H010", message, hint=hint, severity="warning")))
 
 
