@@ -27,6 +27,8 @@ from private_worlds import Maker, annotated, as_public
 EPSILONS = (3.0, 8.0, NONE)
 # Of generators that parsers learn from: what few people ask for takes many steps to learn.
 PATIENCE = 3.0
+# Rows of a batch of these in SMCalFlow: few large steps have less noise in all than many small.
+LARGE = 1024
 GENERATED = {
     "word_overlap": "W. overlap ↑",
     "mauve": "MAUVE ↑",
@@ -198,21 +200,35 @@ def function(script: Script, name: str) -> None:
     whole = make.smcalflow()
     world = make.without(whole, whole.annotated[0], name)
     parts = {"missing": make.rows_with(world.held_out, name), "all": world.real}
-    public = world.public[:-1]  # generators learn the schema's rows, parsers do not
+    large = min(LARGE, world.about)
+    # Generators learn these often, and the schema's rows beside them; parsers do not.
+    public = [make.tenth(whole.annotated[0], is_public=True, without=name)]
     before = bench.parser(public, world.options, steps=bench.sizes.parser)
 
     def augmented(kind: str, seed: int) -> dict[str, float]:
         # The private rows' programs are those of the parser before; annotators write the others.
         source = before if kind == "two-stage" else None
-        case = Case(world, kind, 3.0, parser=source, patience=PATIENCE)
+        case = Case(world, kind, 3.0, parser=source, patience=PATIENCE, batch=large)
         drawn = bench.drawn(case, seed, rows=bench.sizes.added)
         again = annotated(bench.work, drawn, bench.annotator(whole))
         return script.tested(world, public, parts, seed, added=again)
+
+    def own_pairs(seed: int, *, is_read_back: bool) -> dict[str, float]:
+        # The private rows' programs are those of people.
+        case = Case(world, "two-stage", 3.0, "4/6", patience=PATIENCE, batch=large)
+        drawn = as_public(bench.work, bench.drawn(case, seed, rows=bench.sizes.added))
+        if is_read_back and size_of(drawn):
+            learned = bench.parser(public, world.options, steps=bench.sizes.parser, added=[drawn])
+            kept = bench.drawn(case, seed, rows=bench.sizes.added, parser=learned)
+            drawn = as_public(bench.work, kept)
+        return script.tested(world, public, parts, seed, added=drawn)
 
     rows: dict[str, Callable[[int], dict[str, float]]] = {
         "public rows": lambda seed: script.tested(world, public, parts, seed),
         "and one-stage": partial(augmented, "one-stage"),
         "and two-stage": partial(augmented, "two-stage"),
+        "and two-stage with people's programs": partial(own_pairs, is_read_back=False),
+        "the same, read back": partial(own_pairs, is_read_back=True),
         "public and private rows": lambda seed: script.tested(
             world, [*public, world.private], parts, seed
         ),

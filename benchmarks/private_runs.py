@@ -19,6 +19,8 @@ DELTA = 8e-6  # Mireshghallah et al. 2023, A.3
 # No noise worth the name; gradients are clipped as with noise. The paper's "No DP" clips nothing.
 NONE = 1_000_000.0
 LEDGER = "{ledger}"
+# Where a parser reads rows back: draws of a sentence and of a row, at most.
+READ_BACK = ("--redraws", 1, "--tries", 6)
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,7 @@ class World:
         grammar: declarations that programs are drawn under; those of `options` without.
         is_shaped: whether they are drawn in the shapes of public programs, as ThingTalk is by its
             library. Else, and without a grammar, any are drawn, as in the paper.
+        is_repeated: whether public rows are there often already, so that few epochs will do.
         is_templated: whether its rows are of the templates, as those that parsers learn: some would
             be those held out, word for word, and are left out.
     """
@@ -98,6 +101,7 @@ class World:
     options: tuple[object, ...]
     grammar: Path | None = None
     is_shaped: bool = False
+    is_repeated: bool = False
     is_templated: bool = False
 
     @property
@@ -120,6 +124,7 @@ class Case:
         split: shares of the rows seen for programs / for utterances; 2/8 is the paper's best.
         parser: a parser for the private rows; None for their own programs.
         patience: how many times `Sizes.seen` rows it sees.
+        batch: rows of a batch on average; None for that of `Sizes.model`.
     """
 
     world: World
@@ -128,6 +133,7 @@ class Case:
     split: str = ""
     parser: Path | None = None
     patience: float = 1.0
+    batch: int | None = None
 
     @property
     def name(self) -> str:
@@ -184,14 +190,15 @@ class Bench:
             *(["--codes", world.codes] if case.kind == "control" else []),
             *(["--code-noise", 0.1] if (case.kind, case.epsilon) == ("control", NONE) else []),
             *(["--parser", case.parser] if case.parser else []),
-            *self.sizes.model, "--pretraining-epochs", self._pretraining(world),
+            *self.sizes.model, *(["--batch", case.batch] if case.batch else []),
+            "--pretraining-epochs", self._pretraining(world),
             "--pretrained", self.work.folder / "pretrained",
             "--seed", seed, "--ledger", LEDGER, "--output", OUTPUT,
         ]  # fmt: skip
 
     def _pretraining(self, world: World) -> int:
         least = ceil(self.sizes.pretrained / _count(world.public))
-        return max(self.sizes.pretraining, least)
+        return least if world.is_repeated else max(self.sizes.pretraining, least)
 
     def _epochs(self, case: Case) -> str:
         shares = [float(part) for part in (case.split or "2/8").split("/")]
@@ -201,7 +208,11 @@ class Bench:
         return "/".join(f"{epochs * share / sum(shares):.4g}" for share in shares)
 
     def drawn(self, case: Case, seed: int, *, rows: int = 0, parser: Path | None = None) -> Path:
-        """Return rows of a generator; a parser writes the programs where it makes none."""
+        """Return rows of a generator.
+
+        A parser writes the programs where it makes none. Else only rows are kept that it reads
+        back; they are others than without a parser, for it may have learned these.
+        """
         folder = self.generator(case, seed)
         world = case.world
         # The language is the generator's.
@@ -211,8 +222,10 @@ class Bench:
         is_shaped = world.grammar or world.is_shaped or self.sizes.uses_shapes
         if world.is_sexpr and not is_shaped:
             command.append("--unconstrained")
-        said = ["--parser", parser] if parser and case.kind != "two-stage" else []
-        return self.work.made("drawn", [*command, *said, "--seed", seed, "--output", OUTPUT])
+        if parser is not None:
+            command += ["--parser", parser, *READ_BACK]
+        seed += 1 if parser else 0
+        return self.work.made("drawn", [*command, "--seed", seed, "--output", OUTPUT])
 
     def parser(
         self,

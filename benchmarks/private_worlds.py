@@ -21,6 +21,9 @@ from genie_dp.rows import read_rows
 SEXPR = ("--language", "sexpr")
 TOPV2 = ("alarm", "event", "messaging", "music", "navigation", "timer")
 ONE_OF_TEN = 10
+# Of public rows, before generators learn them: those that name the labels of a schema would else be
+# a third of them, and what is drawn (docs/benchmarks.md, "Adding a function").
+COPIES = 10
 # Functions that the templates under-represent, as many as the experiment names.
 RARE = 2
 NAMED = 5  # programs that tell the name of a function
@@ -75,6 +78,16 @@ class Maker:
 
         name = "public" if is_public else "private"
         return self.work.chosen(name, rows, choose, name, without)
+
+    def repeated(self, rows: Path) -> Path:
+        """Return rows, each of them often."""
+
+        def choose() -> Iterator[Example]:
+            for copy in range(COPIES):
+                for row in read_rows(str(rows)):
+                    yield replace(row, id=f"{row.id}c{copy}")
+
+        return self.work.chosen("copies", rows, choose, "copies", COPIES)
 
     def _world(
         self, name: str, people: Path, private: Path, public: tuple[Path, ...], held_out: Path
@@ -209,7 +222,8 @@ class Maker:
         They lack its shapes, so that programs of any are drawn.
         """
         # The schema stays: developers know the name of the function that they will add.
-        public = (self.tenth(people, is_public=True, without=function), world.public[-1])
+        tenth = self.tenth(people, is_public=True, without=function)
+        public = (self.repeated(tenth), world.public[-1])
         private = self._some("private", self.tenth(people, is_public=False), self.sizes.private)
         return replace(
             world,
@@ -217,6 +231,7 @@ class Maker:
             private=private,
             public=public,
             is_shaped=False,
+            is_repeated=True,
         )
 
     # ---------------------------------------------------------------------------- ThingTalk

@@ -319,7 +319,8 @@ class Ledger:
             generator: the folder of `train`.
             rows: how many are wanted.
             library: what `load_library` returns, or its source: programs are well-typed in it.
-            parser: a `Parser` of public rows, which writes the programs of kinds without any.
+            parser: a `Parser` of public rows, or of rows that the generator drew. It writes the
+                programs of kinds without any; of two-stage, rows are kept that it reads back.
             output: a file for the rows, with a manifest beside it; None writes none.
             overwrite: replace the output.
             device, threads: of torch.

@@ -152,6 +152,29 @@ def test_public_and_private_rows_share_none_and_public_ones_lack_the_function(ma
     assert {row.functions[0] for row in parts[1]} == {"IN:BUY", "IN:ASK"}
 
 
+def test_names_of_a_schema_are_few_among_the_rows_that_a_generator_learns(maker, tmp_path, world):
+    rows = written(tmp_path / "all.jsonl", [*said(150), *said(50, "IN:ASK")])
+    lacking = maker.without(world, rows, "IN:ASK")
+    tenth = list(read_rows(str(maker.tenth(rows, is_public=True, without="IN:ASK"))))
+    repeated = list(read_rows(str(lacking.public[0])))
+    assert len(repeated) == 10 * len(tenth) > 0
+    assert {row.utterance for row in repeated} == {row.utterance for row in tenth}
+    assert len({row.id for row in repeated}) == len(repeated)
+    assert lacking.public[-1] == world.public[-1]
+
+
+def test_a_parser_reads_other_rows_back_than_it_may_have_learned(script, world, commands):
+    case = Case(world, "two-stage", 3.0, batch=30)
+    for parser in (None, world.private):
+        script.bench.drawn(case, 1, parser=parser)
+    (training,) = commands.named("train")
+    assert "30" in training[training.index("--longest") :]
+    first, other = commands.named("sample")
+    assert "--parser" not in first
+    assert "--parser" in other
+    assert [c[c.index("--seed") + 1] for c in (first, other)] == ["1", "2"]
+
+
 def test_shuffled_rows_keep_sentences_and_programs_and_not_their_pairs(maker, tmp_path, world):
     rows = written(tmp_path / "all.jsonl", said(40))
     one = maker.shuffled(World("x", rows, (), rows, rows, (), rows, ()))

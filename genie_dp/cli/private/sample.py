@@ -23,7 +23,8 @@ from genie_dp.private.generators.config import SampleConfig
 @settings_options(SampleConfig)
 @click.option(
     "--parser", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
-    help="A parser that writes the programs of generators that have none.",
+    help="A parser of public or of drawn rows: it writes the programs of kinds without any, and of "
+    "two-stage only rows are kept that it reads back.",
 )  # fmt: skip
 @skills_option("Skills that programs are checked against")
 @click.option("--skip-broken", is_flag=True, help="Go on without the skills that cannot be read.")
@@ -47,7 +48,8 @@ def command(
     """Draw rows of source private from GENERATOR, a folder of genie-dp private train.
 
     Programs that are none, and sentences that lack a placeholder of theirs, are dropped and
-    counted. Rows of one-stage and control have no program, unless a parser writes it.
+    counted. Rows of one-stage and control have no program, unless a parser writes it. Of two-stage,
+    a parser drops the rows whose sentence it reads as another program; then others are drawn.
 
     \b
     genie-dp private sample generator --rows 1000 --output rows.jsonl

@@ -25,6 +25,9 @@ from genie_dp.private.generators.stages import EncodedRow, GeneratorStage, Label
 from genie_dp.private.generators.tokenizer import PublicTokenizer, Tokenizer
 from genie_dp.rng import child_seed, stream
 
+# How rows are weighed, for the names of kept weights.
+_WEIGHING = "tokens alike"
+
 
 def weights_file(
     folder: Path, model: Any, rows: Sequence[EncodedRow], settings: TrainSettings, batch: int
@@ -38,7 +41,7 @@ def weights_file(
         settings: how they are learned.
         batch: rows of a batch.
     """
-    digest = hashlib.sha256(repr((__version__, torch.__version__, batch)).encode())
+    digest = hashlib.sha256(repr((__version__, torch.__version__, _WEIGHING, batch)).encode())
     digest.update(repr(sorted(asdict(settings).items())).encode())
     digest.update(hash_of(weights(model)).encode())
     for row in rows:
@@ -80,6 +83,10 @@ class EncodedBatches:
         """Keep the rows; a batch has at most `size`."""
         self.rows, self.size, self.seed = rows, min(size, len(rows)), seed
         self._lengths = np.array([len(row.tokens) for row in rows])
+        # Scored tokens of a batch on average. By those of its own, a token of a batch of short rows
+        # would count more than others: of 752 programs 73 % begin with one label, and a model that
+        # learned them so began 11 % with it (November 2026).
+        self._scored = sum(row.scored_count for row in rows) * self.size / max(1, len(rows))
         self._known: tuple[int, list[list[int]]] = (-1, [])
 
     @property
@@ -88,12 +95,11 @@ class EncodedBatches:
         return max(1, len(self.rows) // self.size)
 
     def take(self, number: int, rank: int = 0, world: int = 1) -> tuple[Sequences, float]:
-        """Return a batch, or a process's rows of it, and its scored tokens."""
+        """Return a batch, or a process's rows of it, and the scored tokens of any on average."""
         epoch, place = divmod(number, int(self.per_epoch))
         chosen = [self.rows[i] for i in self._order(epoch)[place]]
-        scored = float(sum(row.scored_count for row in chosen))
         mine = chosen[rank::world]
-        return collate(mine or chosen[:1], weights=[] if mine else [0.0]), scored
+        return collate(mine or chosen[:1], weights=[] if mine else [0.0]), self._scored
 
     def _order(self, epoch: int) -> list[list[int]]:
         if self._known[0] != epoch:

@@ -32,7 +32,7 @@ from genie_dp.private.generators.sampling import DrawnIds, GrammarSpelling, draw
 from genie_dp.private.generators.stages import RUN, STAGES, GeneratorStage, encode_prompt
 from genie_dp.private.generators.tokenizer import decode
 from genie_dp.private.ledger.book import Ledger
-from genie_dp.private.ledger.guard import refuse_learned
+from genie_dp.private.ledger.guard import refuse_learned, refuse_uncovered
 from genie_dp.records import Example, Spent
 from genie_dp.rng import child_seed, stream
 from genie_dp.rows import Rows, rows_format, to_json, write_rows
@@ -42,6 +42,7 @@ from genie_dp.run.stage import Output, Result, show_progress
 # Why a draw is no row, as told at the end.
 NO_TEXT, TOO_LONG, NO_PROGRAM = "no text", "too long", "no well-typed program"
 NO_PLACEHOLDER, NO_PARSE = "other placeholders than its program", "no program by the parser"
+NO_ROUND_TRIP = "read as another program by the parser"
 
 
 @dataclass(slots=True)
@@ -110,6 +111,8 @@ class SampleResult(Result):
         if self.number < self.wanted:
             message = f"expected {self.wanted:,} rows, got {self.number:,}"
             hint = "train longer, or allow more --tries"
+            if self.counts.dropped[NO_ROUND_TRIP]:
+                hint += "; or give a parser that has learned more such rows"
             yield str(GenieError(Problem("H010", message, hint=hint, severity="warning")))
 
 
@@ -134,14 +137,16 @@ def run(
         output: where the rows go.
         load_library: returns the library of a language; asked where rows have programs.
         ledger: of the private rows, if the generator is to be one of theirs.
-        parser: a folder of genie-dp train, which writes the programs of generators without any.
+        parser: a folder of genie-dp train. It writes the programs of generators without any; of
+            two-stage, rows are kept that it reads back.
         open_parser: reads that folder.
         device, threads: of torch.
         progress: whether to show on stderr how far it is; None for on a terminal.
 
     Raises:
-        GenieError: the output is there (Y022), the parser learned of private rows (H008), the
-            folder is no generator (H003), or one of another ledger (F010).
+        GenieError: the output is there (Y022), the parser learned of private rows that the
+            generator's guarantee does not cover (H008), the folder is no generator (H003), or one
+            of another ledger (F010).
     """
     started = time.monotonic()
     format = rows_format(output.target, output.format, what="rows")
@@ -151,6 +156,7 @@ def run(
     refuse_learned(parser, None, code="H008")
     prepare_torch(device, threads)
     saved = load_generator(generator, device=device)
+    refuse_uncovered(parser, saved.spent, code="H008")
     if ledger is not None and saved.facts.get(RUN) not in {entry.run for entry in ledger.entries}:
         message = f"{ledger.path} knows nothing of the generator {generator}"
         hint = "name one that was trained on these rows, with this ledger"
@@ -185,6 +191,7 @@ def run(
             "version": __version__,
             "generator": str(generator),
             "run": saved.facts.get(RUN),
+            **({"parser": str(parser)} if parser else {}),
             "settings": asdict(settings),
             "rows": number,
             "drawn": counts.drawn,
@@ -216,7 +223,8 @@ def sample(
 ) -> Iterator[Example]:
     """Yield rows of source "private", fewer than `count` if too many draws are none.
 
-    Rows of a generator without programs have none, unless a parser writes them.
+    Rows of a generator without programs have none, unless a parser writes them. With a parser, rows
+    of a generator of programs are those alone whose sentence it reads as their program.
 
     Args:
         generator: what to draw from.
@@ -224,7 +232,7 @@ def sample(
         language: of the programs.
         library: skills or declarations that programs are checked against.
         settings: how to draw.
-        parser: writes the programs of generators that have none.
+        parser: writes the programs of generators that have none, and reads the sentences of others.
         counts: of what is drawn.
     """
     settings, counts = settings or SampleSettings(), counts or SampleCounts()
@@ -313,11 +321,13 @@ class _Sampler:
                 stage, [row.prompt for row in open_rows], self.settings.utterance, random
             )
             read = [
-                (row.number, *self._read_draw(each, row.program))
+                (row, *self._read_draw(each, row.program))
                 for row, each in zip(open_rows, draws, strict=True)
             ]
-            utterances |= {number: words for number, words, fault in read if not fault}
-            faults = {number: fault for number, _, fault in read if fault}
+            said = [(row, words) for row, words, fault in read if not fault]
+            faults = {row.number: fault for row, _, fault in read if fault}
+            faults |= dict.fromkeys(self._read_otherwise(said), NO_ROUND_TRIP)
+            utterances |= {row.number: words for row, words in said if row.number not in faults}
             open_rows = [row for row in open_rows if row.number in faults]
         self.counts.dropped.update(faults.values())
         finished = [(row, utterances[row.number]) for row in rows if row.number in utterances]
@@ -326,6 +336,16 @@ class _Sampler:
         else:
             for row, words in finished:
                 yield self._make_example(row.number, words, row.program)
+
+    def _read_otherwise(self, said: Sequence[tuple[_StartedRow, tuple[str, ...]]]) -> Iterator[int]:
+        """Yield the numbers of rows whose sentence the parser reads as another program."""
+        if self.parser is None or self.generator.kind != "two-stage" or not said:
+            return
+        programs = self.parser.predict([" ".join(words) for _, words in said])
+        for (row, _), program in zip(said, programs, strict=True):
+            read = check_program(program.split(), self.language, self.library)
+            if read is None or row.program is None or read.program != row.program.program:
+                yield row.number
 
     def _add_programs(
         self, finished: Sequence[tuple[_StartedRow, tuple[str, ...]]], parser: ProgramSource

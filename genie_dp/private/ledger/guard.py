@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger import marks
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.mechanisms import Mechanism
 from genie_dp.private.redact.provenance import redaction_of
+from genie_dp.private_prior import priors_in, spent_of
 from genie_dp.records import Spent
 from genie_dp.run.files import UNREADABLE, unreadable
 from genie_dp.run.manifest import (
@@ -322,10 +323,10 @@ def refuse_learned(parser: Path | None, private: Path | None, *, code: str) -> N
         GenieError: one of these files is private (`private_of`), or holds what the private file
             holds; or the manifest is broken.
     """
-    manifest = None if parser is None else parser / MANIFEST
-    if manifest is None or not manifest.is_file():
+    manifest = _manifest_in(parser)
+    if manifest is None:
         return
-    learned = _inputs_of(manifest, code)
+    learned: dict[str, str] = _facts_of(manifest, code).get("inputs", {})
     digest = None if private is None else _digest(private)
     has_ledgers = ledgers_in(manifest)
     for file, file_digest in learned.items():
@@ -333,6 +334,43 @@ def refuse_learned(parser: Path | None, private: Path | None, *, code: str) -> N
             message = f"{parser} has learned of private rows, without noise: of {file}"
             hint = "give a parser of rows that may be published, or of those that a generator drew"
             raise GenieError(Problem(code, message, hint=hint))
+
+
+def refuse_uncovered(parser: Path | None, spent: Spent, *, code: str) -> None:
+    """Refuse a parser that learned more of private rows, with noise, than a guarantee covers.
+
+    What a ledger states at a time covers all that it released before: rows that a generator of the
+    same ledger drew are covered by its statement, or by a later one.
+
+    Args:
+        parser: a folder of genie-dp train, whose manifest has the guarantees of its rows.
+        spent: the guarantee of what is made with the parser.
+        code: of the error.
+
+    Raises:
+        GenieError: a guarantee of its rows is a weaker one, or of another unit; or the manifest is
+            broken.
+    """
+    manifest = _manifest_in(parser)
+    if manifest is None:
+        return
+    facts = _facts_of(manifest, code)
+    own = [facts["spent"]] if facts.get("spent") else []
+    for one in map(spent_of, (*own, *priors_in(facts).values())):
+        is_same = (one.unit, one.relation) == (spent.unit, spent.relation)
+        if not is_same or one.epsilon > spent.epsilon or one.delta > spent.delta:
+            message = (
+                f"{parser} has learned private rows under epsilon {one.epsilon:.4g}, delta "
+                f"{one.delta:g} by {one.unit}: more than epsilon {spent.epsilon:.4g}, delta "
+                f"{spent.delta:g} by {spent.unit} covers"
+            )
+            hint = "give a parser of public rows, or of rows that this generator drew"
+            raise GenieError(Problem(code, message, hint=hint))
+
+
+def _manifest_in(parser: Path | None) -> Path | None:
+    manifest = None if parser is None else parser / MANIFEST
+    return manifest if manifest is not None and manifest.is_file() else None
 
 
 def _digest(rows: Path) -> str:
@@ -348,14 +386,13 @@ def _digest(rows: Path) -> str:
         raise GenieError(unreadable(str(rows), error, code="Q001")) from None
 
 
-def _inputs_of(manifest: Path, code: str) -> dict[str, str]:
-    """Return the files that a manifest names, with their digests."""
+def _facts_of(manifest: Path, code: str) -> dict[str, Any]:
+    """Return what the manifest of a parser says, if it tells which files the parser learned."""
     try:
         facts = json.loads(read_text(manifest, code=code))
     except ValueError:
         facts = None
-    inputs = facts.get("inputs", {}) if isinstance(facts, dict) else None
-    if not isinstance(inputs, dict):
+    if not isinstance(facts, dict) or not isinstance(facts.get("inputs", {}), dict):
         message = f"{manifest} is broken: it does not tell what the parser has learned of"
         raise GenieError(Problem(code, message, hint="train the parser again"))
-    return inputs
+    return facts

@@ -1,6 +1,7 @@
 """Generators from Python: `Ledger.train` and `Ledger.sample`, and what they refuse."""
 
 import json
+from dataclasses import asdict, dataclass, replace
 
 import pytest
 
@@ -57,6 +58,29 @@ def test_a_generator_is_trained_and_drawn_from(folder):
         assert list(read_rows(str(target))) == rows
         assert json.loads(target.with_name("rows.jsonl.manifest.json").read_text())["rows"] == 6
         assert len(json.loads(ledger.path.read_text())["entries"]) == 2  # a spend and its end
+
+
+def test_a_parser_reads_the_rows_of_two_stage_back(folder, tmp_path):
+    @dataclass
+    class Parser:
+        """Reads all that is said as a question for the inbox."""
+
+        folder: object
+        program: str = generator_rows.INBOX
+
+        def predict(self, utterances, *, count):
+            assert count == 1
+            return [(self,) for _ in utterances]
+
+    ledger = gd.private.Ledger(folder / "private.jsonl")
+    short = {"batch": 16, "width": 1, "longest": 20, "program_longest": 20}
+    options = {"library": LIBRARY, "rows": 4, "seed": 3, **short}
+    drawn = ledger.sample(folder / "made", parser=Parser(tmp_path), **options)
+    assert [row.program for row in drawn.rows] == [generator_rows.INBOX] * 4
+    assert "dropped: read as another program by the parser" in "\n".join(drawn.lines())
+    facts = {"inputs": {}, "spent": asdict(replace(drawn.spent, epsilon=3.5))}
+    (tmp_path / "manifest.json").write_text(json.dumps(facts))
+    assert refused(ledger.sample, folder / "made", parser=Parser(tmp_path), **options) == "H008"
 
 
 def test_what_is_past_the_budget_is_not_trained(folder, tmp_path):

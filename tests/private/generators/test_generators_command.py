@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import asdict
 from hashlib import sha256
 
 import pytest
@@ -18,6 +19,7 @@ from genie_dp.private.generators.config import GeneratorConfig  # noqa: E402
 from genie_dp.private.generators.generator import read_spent  # noqa: E402
 from genie_dp.private.generators.rows import read_drawn_rows  # noqa: E402
 from genie_dp.private.ledger.book import Ledger  # noqa: E402
+from genie_dp.private.ledger.guard import refuse_learned, refuse_uncovered  # noqa: E402
 from genie_dp.private.training import run as training_run  # noqa: E402
 from genie_dp.rows import read_rows
 from tests.private.generators import generator_rows  # noqa: E402
@@ -156,6 +158,19 @@ def test_too_few_rows_are_told(two_stage, capsys):
     told = capsys.readouterr().err
     assert "H010" in told
     assert "dropped: too long" in told
+
+
+def test_a_parser_of_drawn_rows_is_within_the_guarantee_of_their_generator(two_stage, tmp_path):
+    rows = two_stage / "learned.jsonl"
+    sampled(two_stage, "--rows", 3, name=rows.name)
+    spent = read_spent(two_stage / "made" / "spent.json")
+    parser = learned_of(tmp_path / "parser", rows, "0", spent=asdict(spent))
+    refuse_learned(parser, two_stage / "private.jsonl", code="H008")
+    refuse_uncovered(parser, spent, code="H008")
+    # What was drawn after private rows tells of them, under no guarantee of the model before.
+    options = ("--parser", parser, "--output", tmp_path / "rows.jsonl")
+    assert command("sample", two_stage / "before", *SKILLS, *options) == 1
+    assert not (tmp_path / "rows.jsonl").exists()
 
 
 def test_control_codes_are_paid_and_known_beforehand(tmp_path, capsys):
@@ -302,10 +317,10 @@ def test_the_private_file_and_others_with_a_ledger_are_not_public(tmp_path, caps
     assert not ledger(tmp_path).entries
 
 
-def learned_of(folder, name, digest):
+def learned_of(folder, name, digest, **facts):
     """A folder that says of itself what genie-dp train says of a parser: its files."""
     folder.mkdir(exist_ok=True)
-    (folder / "manifest.json").write_text(json.dumps({"inputs": {str(name): digest}}))
+    (folder / "manifest.json").write_text(json.dumps({"inputs": {str(name): digest}, **facts}))
     return folder
 
 
@@ -474,7 +489,7 @@ def test_a_generator_of_s_expressions_is_trained_and_drawn_from(tmp_path):
     assert CANARY.encode() not in all_bytes(tmp_path / "made")
 
 
-def test_a_parser_writes_the_programs_of_private_rows_and_of_samples(tmp_path):
+def test_a_parser_writes_the_programs_of_private_rows_and_of_samples(tmp_path, capsys):
     pytest.importorskip("phonenumbers")
     from tests.parser import parser_setup
 
@@ -492,6 +507,15 @@ def test_a_parser_writes_the_programs_of_private_rows_and_of_samples(tmp_path):
     rows = list(read_rows(str(tmp_path / "rows.jsonl")))
     assert rows
     assert all(row.program and row.source == "private" for row in rows)
+    # What the parser did not learn, it does not read back: no row is kept, and all are told.
+    capsys.readouterr()
+    few = ("--parser", parser, "--rows", 2, "--tries", 8, "--redraws", 1)
+    assert sampled(tmp_path, *few, name="kept.jsonl") == []
+    told = json.loads((tmp_path / "kept.jsonl.manifest.json").read_text())
+    assert told["parser"] == str(parser)
+    assert told["rows"] == 0
+    assert told["drawn"] == sum(told["dropped"].values()) == 16
+    assert "H010" in capsys.readouterr().err
 
 
 def test_broken_public_programs_leave_no_constants(tmp_path):

@@ -32,9 +32,18 @@ from genie_dp.private.generators.pretraining import (  # noqa: E402
     pretrain_publicly,
     public_sequences,
 )
-from genie_dp.private.generators.rows import label_private_rows, label_public_rows  # noqa: E402
+from genie_dp.private.generators.rows import (  # noqa: E402
+    check_program,
+    label_private_rows,
+    label_public_rows,
+)
 from genie_dp.private.generators.run import fit_privately  # noqa: E402
-from genie_dp.private.generators.sample import SampleCounts, SamplingSettings, sample  # noqa: E402
+from genie_dp.private.generators.sample import (  # noqa: E402
+    NO_ROUND_TRIP,
+    SampleCounts,
+    SamplingSettings,
+    sample,
+)
 from genie_dp.private.generators.stages import STAGES, LabelledRow, encode_row  # noqa: E402
 from genie_dp.private.ledger.accounting import epsilon_of  # noqa: E402
 from genie_dp.private.ledger.guard import Units  # noqa: E402
@@ -92,14 +101,15 @@ def two_stage(tmp_path_factory):
     return fitted(generator, units, steps={"program": 20, "utterance": 70})
 
 
-def drawn(generator, count=40, **options):
+def drawn(generator, count=40, parser=None, **options):
     tally = SampleCounts()
     settings = SampleSettings(utterance=SamplingSettings(width=1), batch=40, **options)
     rows = list(
         sample(
-            generator, count, language=LANGUAGE, library=LIBRARY, settings=settings, counts=tally
+            generator, count, language=LANGUAGE, library=LIBRARY, settings=settings,
+            parser=parser, counts=tally,
         )
-    )
+    )  # fmt: skip
     return rows, tally
 
 
@@ -235,6 +245,45 @@ def test_a_parser_writes_the_programs_of_one_stage(tmp_path):
     )
     assert {row.program for row in rows} == {generator_rows.INBOX}
     assert {row.functions for row in rows} == {("@com.example.mail.inbox",)}
+
+
+class Reading:
+    """A parser that reads any mail as a question for a part of it, by the letters said."""
+
+    def __init__(self, *, never=False):
+        self.never = never
+
+    def read(self, said):
+        if self.never or len(said) % 3 == 0:
+            return ""
+        # The same program in other words than the canonical ones.
+        spelled = "now => ( ( @com.example.mail.inbox ) filter true ) => notify"
+        return spelled if len(said) % 3 == 1 else generator_rows.RANDOM
+
+    def predict(self, utterances):
+        return [self.read(said) for said in utterances]
+
+
+def test_with_a_parser_each_row_of_two_stage_is_read_back(two_stage):
+    parser = Reading()
+    rows, tally = drawn(two_stage[0], count=20, parser=parser)
+    assert len(rows) == 20
+    for row in rows:
+        read = check_program(parser.read(row.utterance).split(), LANGUAGE, LIBRARY)
+        assert read.program == row.program
+    assert tally.dropped[NO_ROUND_TRIP] > 0
+    assert tally.row_count >= 20
+    assert drawn(two_stage[0], count=20, parser=parser)[0] == rows
+    once, fewer = drawn(two_stage[0], count=20, parser=parser, redraws=0)
+    assert len(once) == 20
+    assert fewer.drawn > tally.drawn  # a sentence that is refused is drawn again before its program
+
+
+def test_a_parser_that_reads_nothing_back_ends_the_drawing_at_its_bound(two_stage):
+    rows, tally = drawn(two_stage[0], count=20, parser=Reading(never=True), tries=4, redraws=0)
+    assert not rows
+    assert tally.drawn == tally.dropped.total() == 80
+    assert tally.dropped[NO_ROUND_TRIP] > 0
 
 
 class Killed(BaseException):

@@ -49,6 +49,18 @@ def test_the_same_run_is_made_once_and_gives_the_same_weights(tmp_path):
     assert same(first, again)
 
 
+@pytest.mark.parametrize("size", [2, 3, 8])
+def test_a_token_counts_alike_among_short_rows_and_long_ones(size):
+    rows = [EncodedRow((1, *range(5, 5 + count), 2)) for count in (1, 1, 1, 9, 9, 40, 1, 30, 2)]
+    batches = pretraining.EncodedBatches(rows, size=size)
+    for epoch in range(3):
+        counts = [batches.take(epoch * int(batches.per_epoch) + i)[1]
+                  for i in range(int(batches.per_epoch))]  # fmt: skip
+        assert len(set(counts)) == 1
+    # On average it is the loss of a token.
+    assert counts[0] == pytest.approx(size * sum(row.scored_count for row in rows) / len(rows))
+
+
 @pytest.mark.parametrize(
     "changed",
     [

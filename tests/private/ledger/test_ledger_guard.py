@@ -547,6 +547,32 @@ def test_a_parser_that_learned_of_what_was_made_of_private_rows_is_refused(priva
         guard.refuse_learned(parser, None, code="H008")
 
 
+SPENT = {"epsilon": 2.0, "delta": 1e-6, "unit": "utterance",
+         "relation": "add-or-remove-one", "accountant": "pld", "not_covered": []}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("facts", "is_covered"),
+    [
+        ({"spent": None}, True),
+        ({"spent": SPENT}, True),
+        ({"spent": {**SPENT, "epsilon": 1.0}}, True),
+        ({"spent": {**SPENT, "epsilon": 2.1}}, False),
+        ({"spent": {**SPENT, "delta": 1e-5}}, False),
+        ({"spent": {**SPENT, "unit": "user"}}, False),
+        ({"spent": None, "priors": {"a": SPENT, "b": {**SPENT, "epsilon": 3.0}}}, False),
+    ],
+)
+def test_a_parser_may_know_what_the_guarantee_of_its_result_covers(facts, is_covered, tmp_path):
+    (tmp_path / "manifest.json").write_text(json.dumps({"inputs": {}, **facts}))
+    spent = Spent(**{**SPENT, "not_covered": ()})
+    if is_covered:
+        guard.refuse_uncovered(tmp_path, spent, code="H008")
+    else:
+        with pytest.raises(GenieError, match="H008.*has learned private rows under epsilon"):
+            guard.refuse_uncovered(tmp_path, spent, code="H008")
+
+
 def saved(private, name="saved.jsonl"):
     gd.Rows.read(private).save(target := private.with_name(name))
     return target
