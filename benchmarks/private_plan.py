@@ -2,13 +2,15 @@
 
     python benchmarks/private_plan.py ../shared/data
     python benchmarks/private_plan.py ../shared/data --epsilon 8 --points 35x256@0.02,20x1024@0.02
+    python benchmarks/private_plan.py ../shared/data --epsilon 8 --points 35x256@0.05 --bands 35 \
+        --momentum 0.5 --accountant pld --drawn 96
 
 Nats a word of 1,000 sentences of TOPv2 navigation that were held out. A one-stage decoder of 2
 layers and 96 dimensions learns sentences of the other domains without noise (4 epochs), then takes
 noisy steps on those of navigation. The signal of a step is its batch divided by the noise
 multiplier. For the table batches are of 96, and the noise gives the signal: what a step's noise
-does to it hangs on the two together. With --epsilon, the noise follows from it (delta 8e-6, the
-Rényi accountant). Figures are of one run each, with noise of a seed.
+does to it hangs on the two together. With --epsilon, the noise follows from it (delta 8e-6); with
+--drawn, batches are smaller at the same signal. Figures are of one run each, with noise of a seed.
 """
 
 import copy
@@ -19,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +53,10 @@ class Trial:
     units: Any
     held: list[Any]
 
-    def nats_at(self, steps: int, batch: int, rate: float, noise: float) -> float:
-        """Return nats a word after noisy steps."""
+    def nats_at(
+        self, steps: int, batch: int, rate: float, noise: float, *, seed: int = 1, **more: Any
+    ) -> float:
+        """Return nats a word after noisy steps; more settings are those of `DPSettings`."""
         from genie_dp.private import secure
         from genie_dp.private.audit.models import GeneratorScorer, count_words
         from genie_dp.private.training.run import train_privately
@@ -62,10 +67,10 @@ class Trial:
         model.load_state_dict(self.learned)
         settings = DPSettings(
             noise, rate=batch / len(self.units), steps=steps, batch=batch, learning_rate=rate,
-            chunk=32,
+            chunk=32, **more,
         )  # fmt: skip
         spent = Spent(1.0, DELTA, "utterance", "add-or-remove-one", "none", ("published rows",))
-        with secure._seeded(1):
+        with secure._seeded(seed):
             train_privately(model, self.units, settings, spend=lambda _: spent)
         words = sum(count_words(row, with_program=False) for row in self.held)
         return sum(GeneratorScorer(self.generator).losses(self.held)) / words
@@ -106,16 +111,22 @@ def read_points(text: str) -> Iterator[tuple[int, int, float]]:
         yield int(steps), int(batch), float(rate)
 
 
-def measure_points(trial: Trial, epsilon: float, points: str) -> None:
+def measure_points(
+    trial: Trial, epsilon: float, points: str, accountant: Any, drawn: int | None, **more: Any
+) -> None:
     """Print a line for each point."""
-    from genie_dp.private.ledger.accounting import noise_multiplier_for
+    from genie_dp.private.ledger.accounting import least_noise
+    from genie_dp.private.training.settings import noisy_steps
 
     lines = []
     for steps, batch, rate in read_points(points):
         share = batch / len(trial.units)
-        noise = noise_multiplier_for(epsilon, DELTA, rate=share, steps=steps, accountant="rdp")
-        start = time.process_time()
-        nats = trial.nats_at(steps, batch, rate, noise)
+        mechanisms = partial(noisy_steps, rate=share, steps=steps, bands=more["bands"])
+        noise = least_noise(
+            lambda sigma, m=mechanisms: [m(sigma)], epsilon, DELTA, accountant=accountant
+        )
+        start, taken = time.process_time(), drawn or batch
+        nats = trial.nats_at(steps, taken, rate, noise * taken / batch, **more)
         seconds = time.process_time() - start
         figures = (f"{noise:g}", f"{nats:.2f}", f"{seconds:.0f}")
         lines.append((str(steps), f"{batch:,}", f"{rate:g}", *figures))
@@ -129,9 +140,24 @@ def measure_points(trial: Trial, epsilon: float, points: str) -> None:
 @click.option("--each", default=2400, show_default=True, help="Public rows of a domain, at most.")
 @click.option("--epsilon", type=float, help="Measure --points at this epsilon instead.")
 @click.option("--points", default="35x256@0.02", help="STEPSxBATCH@RATE, with commas between.")
+@click.option("--accountant", default="rdp", show_default=True, help="Who gives --points noise.")
+@click.option("--drawn", type=int, help="Batches of --points in fact; noise is as much smaller.")
+@click.option("--bands", default=1, show_default=True, help="Of the noise of --points.")
+@click.option("--momentum", default=0.9, show_default=True, help="Of Adam at --points.")
+@click.option("--seed", default=1, show_default=True, help="Of batches and noise of --points.")
 @click.option("--kept", type=click.Path(path_type=Path), help="Keep what public rows taught.")
 def main(
-    folder: Path, rate: float, each: int, epsilon: float | None, points: str, kept: Path | None
+    folder: Path,
+    rate: float,
+    each: int,
+    epsilon: float | None,
+    points: str,
+    accountant: str,
+    drawn: int | None,
+    bands: int,
+    momentum: float,
+    seed: int,
+    kept: Path | None,
 ) -> None:
     """Measure noisy steps, by their number and their signal."""
     import torch
@@ -141,7 +167,8 @@ def main(
         trial = prepared(folder, each, kept or Path(place))
     print(machine())
     if epsilon is not None:
-        measure_points(trial, epsilon, points)
+        settings = {"bands": bands, "betas": (momentum, 0.999), "seed": seed}
+        measure_points(trial, epsilon, points, accountant, drawn, **settings)
         return
     lines = [
         (str(s), *(f"{trial.nats_at(s, BATCH, rate, BATCH / signal):.2f}" for signal in SIGNALS))

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _EPOCHS = {"one-stage": "10", "control": "10", "two-stage": "2/8"}
 # Of noisy steps, for the own decoder (docs/private-training.md says what was measured) and others.
 RATE, RATE_OF_OTHERS = 2e-2, 2e-3
+# With bands, where little of the noise is left (docs/benchmarks.md, "Settings").
+BANDED_RATE, BANDED_MOMENTUM = 5e-2, 0.5
 # Where settings are chosen by trials: how many on average, and the share of units that score.
 TRIALS_MEAN, HELD_OUT = 4.0, 0.1
 
@@ -76,8 +78,21 @@ class GeneratorConfig:
     learning_rate: float | None = setting(
         None,
         "Highest learning rate on private rows: noisy steps want a high one [of the own decoder "
-        "0.02, of Hugging Face 0.002].",
+        "0.02, with --bands 0.05; of Hugging Face 0.002].",
         above=0,
+    )
+    momentum: float | None = setting(
+        None,
+        "Share of earlier gradients in a noisy step's direction [0.9, with --bands 0.5].",
+        least=0,
+        below=1,
+    )
+    bands: int = setting(
+        1,
+        "Steps whose noise hangs together, so that less of it stays in the weights; 1 for none "
+        "(DP-SGD). Units are in as many groups, and each step is of one group.",
+        least=1,
+        metavar="N",
     )
     tune: str | None = setting(
         None,
@@ -126,6 +141,8 @@ class GeneratorConfig:
             yield "one-stage has no programs, so --parser is of no use"
         if self.model is None and (self.lora_rank or self.tied):
             yield "--lora and --tied go with --model"
+        if self.bands > 1 and self.tuned:
+            yield "--bands and --tune exclude each other"
         if unknown := set(self.tuned) - {"rate", "batch"}:
             yield f"--tune takes rate and batch, not {', '.join(sorted(unknown))}"
         if self.model is None and self.size % self.heads:
@@ -159,15 +176,23 @@ class GeneratorConfig:
         except ValueError:
             hint = "such as 10, or 2/8 for two stages"
             raise GenieError(Problem("H001", f"no epochs: {text!r}", hint=hint)) from None
-        amount = TrainingAmount(epochs, self.batch, self.about, self.code_noise)
+        amount = TrainingAmount(epochs, self.batch, self.about, self.code_noise, self.bands)
         amount.steps(self.kind)
         return amount
 
     @property
     def noisy_steps(self) -> NoisySteps:
         """Return how noisy steps are taken."""
-        rate = self.learning_rate or (RATE if self.model is None else RATE_OF_OTHERS)
-        return NoisySteps(self.clip, rate, self.engine, self.chunk, self.checkpoint_every)
+        own = RATE if self.bands == 1 else BANDED_RATE
+        momentum = 0.9 if self.bands == 1 else BANDED_MOMENTUM
+        return NoisySteps(
+            self.clip,
+            self.learning_rate or (own if self.model is None else RATE_OF_OTHERS),
+            self.engine,
+            self.chunk,
+            self.checkpoint_every,
+            momentum if self.momentum is None else self.momentum,
+        )
 
     def model_settings(self) -> "Settings":
         """Return which model is trained."""
@@ -181,7 +206,12 @@ class GeneratorConfig:
 
     def shared_settings(self) -> dict[str, Any]:
         """Return what a resumed run must share, with the defaults that follow from others."""
-        return {**asdict(self), "learning_rate": self.noisy_steps.learning_rate}
+        steps = self.noisy_steps
+        return {
+            **asdict(self),
+            "learning_rate": steps.learning_rate,
+            "momentum": steps.momentum,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,16 @@ from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.generators.stages import STAGES, Kind, StageName
-from genie_dp.private.ledger.accounting import DEFAULT, Accountant, noise_multiplier_for
+from genie_dp.private.ledger.accounting import DEFAULT, Accountant, least_noise
 from genie_dp.private.ledger.files import replace_durably
 from genie_dp.private.ledger.mechanisms import Gaussian, Mechanism, PoissonGaussian
-from genie_dp.private.training.settings import DPSettings, EngineName, rate_of, steps_of
+from genie_dp.private.training.settings import (
+    DPSettings,
+    EngineName,
+    noisy_steps,
+    rate_of,
+    steps_of,
+)
 
 PLAN = "plan.json"
 # More give no number of steps.
@@ -30,6 +36,7 @@ class TrainingPlan:
         batch: expected units of a step's batch.
         steps: of each stage.
         code_noise: noise multiplier of the histogram of control codes; 0 without one.
+        bands: of the noise, at most; no more than a stage has steps (`training.banded`).
     """
 
     noise_multiplier: float
@@ -37,6 +44,7 @@ class TrainingPlan:
     batch: float
     steps: Mapping[StageName, int]
     code_noise: float = 0.0
+    bands: int = 1
 
     @property
     def mechanisms(self) -> tuple[Mechanism, ...]:
@@ -47,7 +55,8 @@ class TrainingPlan:
 
     def stage(self, name: StageName) -> PoissonGaussian:
         """Return what the training of one stage is to the accountant."""
-        return PoissonGaussian(self.noise_multiplier, self.rate, self.steps[name])
+        steps = self.steps[name]
+        return noisy_steps(self.noise_multiplier, self.rate, steps, min(self.bands, steps))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +68,21 @@ class TrainingAmount:
         batch: expected units of a batch.
         about: a public estimate of how many units there are.
         code_noise: noise multiplier of the histogram of control codes.
+        bands: of the noise, at most.
     """
 
     epochs: tuple[float, ...]
     batch: float
     about: float
     code_noise: float = 10.0
+    bands: int = 1
 
     def steps(self, kind: Kind) -> dict[StageName, int]:
         """Return the steps of each stage.
 
         Raises:
-            GenieError: H001, epochs that the kind has no stages for; H002, no such batch.
+            GenieError: H001, epochs that the kind has no stages for; H002, no such batch, or too
+                few units for so many bands.
         """
         stages = STAGES[kind]
         if len(self.epochs) != len(stages) or not all(
@@ -81,10 +93,15 @@ class TrainingAmount:
             hint = "give --epochs T1/T2, such as 2/8" if len(stages) == 2 else "give --epochs T"
             raise GenieError(Problem("H001", message, hint=hint))
         rate = self.rate
-        return {
+        steps = {
             stage.name: steps_of(epochs, rate)
             for stage, epochs in zip(stages, self.epochs, strict=True)
         }
+        if max(min(self.bands, count) for count in steps.values()) * rate > 1:
+            message = f"expected at most {1 / rate:.0f} bands, got {self.bands}"
+            hint = "a step is of one group: give fewer --bands or a smaller --batch"
+            raise GenieError(Problem("H002", message, hint=hint))
+        return steps
 
     @property
     def rate(self) -> float:
@@ -122,17 +139,17 @@ def plan_training(
     """
     steps = amount.steps(kind)
     histogram = (Gaussian(amount.code_noise),) if kind == "control" else ()
-    noise = noise_multiplier_for(
+    # Without bands all steps are alike, whatever their stage.
+    each = steps.values() if amount.bands > 1 else [sum(steps.values())]
+    noise = least_noise(
+        lambda noise: [noisy_steps(noise, amount.rate, n, min(amount.bands, n)) for n in each],
         epsilon,
         delta,
-        rate=amount.rate,
-        steps=sum(steps.values()),
         before=(*before, *histogram),
         accountant=accountant,
     )
-    return TrainingPlan(
-        noise, amount.rate, amount.batch, steps, amount.code_noise if kind == "control" else 0.0
-    )
+    codes = amount.code_noise if kind == "control" else 0.0
+    return TrainingPlan(noise, amount.rate, amount.batch, steps, codes, amount.bands)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +162,7 @@ class NoisySteps:
         engine: how gradients of single rows are made.
         chunk: rows whose gradients are in memory at a time.
         checkpoint_every: steps between checkpoints.
+        momentum: share of earlier gradients in Adam's first average.
     """
 
     clip: float = 0.1
@@ -152,6 +170,7 @@ class NoisySteps:
     engine: EngineName = "vmap"
     chunk: int = 8
     checkpoint_every: int = 100
+    momentum: float = 0.9
 
     def for_stage(self, plan: TrainingPlan, stage: StageName) -> DPSettings:
         """Return the settings of a stage."""
@@ -165,6 +184,8 @@ class NoisySteps:
             engine=self.engine,
             chunk=self.chunk,
             checkpoint_every=self.checkpoint_every,
+            betas=(self.momentum, 0.999),
+            bands=min(plan.bands, plan.steps[stage]),
         )
 
 

@@ -414,6 +414,7 @@ def _fit_and_save(
         "noise multiplier": done.noise_multiplier,
         "sampling rate": done.rate,
         "steps": dict(done.steps),
+        "bands": done.bands,
         "noise multiplier of the codes": done.code_noise or None,
         "training": asdict(training),
         "public rows": len(job.public),

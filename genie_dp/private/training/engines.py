@@ -17,6 +17,7 @@ from torch.func import functional_call, grad, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from genie_dp.models.layers import Module
+from genie_dp.private.training.banded import BandedNoise
 from genie_dp.private.training.randomness import Bytes, gaussian
 from genie_dp.private.training.settings import DPSettings, EngineName
 
@@ -49,13 +50,20 @@ class PrivateOptimizer(DPOptimizer):  # type: ignore[misc]
     takes the step. The sum over the batch never moves by more than `clip` when a row comes or goes.
     """
 
-    def __init__(self, optimizer: Any, settings: DPSettings, draw: Bytes):
+    def __init__(
+        self,
+        optimizer: Any,
+        settings: DPSettings,
+        draw: Bytes,
+        banded: BandedNoise | None = None,
+    ):
         """Wrap an optimizer.
 
         Args:
             optimizer: AdamW, or any other of torch.
             settings: noise, clipping norm, expected batch.
             draw: where the bytes of the noise come from.
+            banded: lets the noise of a step hang together with that of earlier ones.
         """
         super().__init__(
             optimizer,
@@ -63,7 +71,7 @@ class PrivateOptimizer(DPOptimizer):  # type: ignore[misc]
             max_grad_norm=settings.clip,
             expected_batch_size=settings.batch,
         )
-        self.draw = draw
+        self.draw, self.banded = draw, banded
         self.number = 0
 
     def begin(self) -> None:
@@ -122,6 +130,8 @@ class PrivateOptimizer(DPOptimizer):  # type: ignore[misc]
         for i, p in enumerate(self.params):
             _check_processed_flag(p.summed_grad)
             noise = gaussian(self.draw, p.numel(), f"noise:{i}", self.number)
+            if self.banded is not None:
+                noise = self.banded.next(i, self.number, noise)
             noise = noise.view(p.shape).to(p.device)
             p.grad = noise.mul_(std).add_(p.summed_grad).to(p.dtype)
             _mark_as_processed(p.summed_grad)

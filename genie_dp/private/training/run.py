@@ -16,7 +16,6 @@ from genie_dp.private import secure
 from genie_dp.private.generators.models import collate
 from genie_dp.private.ledger.files import hold_lock
 from genie_dp.private.ledger.guard import Units, closing, paid_by
-from genie_dp.private.ledger.mechanisms import PoissonGaussian
 from genie_dp.private.ledger.once import PaidRun
 from genie_dp.private.training.randomness import reseed_torch, sample_units, source_of
 from genie_dp.private.training.settings import DPSettings
@@ -80,12 +79,14 @@ class PrivateRun:
                 installed (Q020).
         """
         need_opacus()
+        from genie_dp.private.training.banded import banded_noise
         from genie_dp.private.training.check import check_engine
         from genie_dp.private.training.engines import PrivateOptimizer, engine_of
 
         check_engine(model, settings.engine, collate=collate)
         self.model, self.settings, self.collate, self.listen = model, settings, collate, listen
         self._units = units
+        self._groups: list[list[Sequence[Any]]] = []
         self._bytes = source_of(secure.seed_of_tests())
         self.trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
         self.device = next(iter(self.trained.values())).device
@@ -96,7 +97,9 @@ class PrivateRun:
             weight_decay=settings.weight_decay,
             fused=True,
         )
-        self.optimizer = PrivateOptimizer(plain, settings, self._bytes)
+        rates = [rate_at(settings, step) for step in range(settings.steps)]
+        noise = banded_noise(settings, rates) if settings.bands > 1 else None
+        self.optimizer = PrivateOptimizer(plain, settings, self._bytes, noise)
         self.engine = engine_of(settings.engine, model, self.optimizer)
         self.spent: Spent | None = None
         self.steps = 0
@@ -112,13 +115,21 @@ class PrivateRun:
             message = "expected a noise multiplier above 0, got 0"
             hint = "training without privacy is genie_dp.models.loop"
             raise GenieError(Problem("Q026", message, hint=hint))
-        self.spent = with_limits(paid_by(self._units, spend)((mechanism_of(settings),)))
+        self.spent = with_limits(paid_by(self._units, spend)((settings.mechanism,)))
         return self.spent
 
     def draw(self) -> tuple[Any, ...]:
-        """Return the rows of the next step, by Poisson sampling; there may be none."""
-        rate = self.settings.rate
-        return sample_units(self._units, rate, draw=self._bytes, step=self.steps)
+        """Return the rows of the next step, by Poisson sampling; there may be none.
+
+        With bands they are of the step's group of units.
+        """
+        bands, rate = self.settings.bands, self.settings.rate
+        units: Sequence[Sequence[Any]] = self._units
+        if bands > 1:
+            if not self._groups:
+                self._groups = groups_of(units, bands)
+            units = self._groups[self.steps % bands]
+        return sample_units(units, min(rate * bands, 1.0), draw=self._bytes, step=self.steps)
 
     def step(self, rows: Sequence[Any]) -> None:
         """Take one noisy step on a batch; without rows it is noise alone, and counts as well.
@@ -181,6 +192,18 @@ class PrivateRun:
         """Take hooks off the model."""
         self.optimizer.begin()
         self.engine.close()
+
+
+def groups_of(units: Iterable[Sequence[Any]], bands: int) -> list[list[Sequence[Any]]]:
+    """Return the units of each group; a unit's own rows say which one is its.
+
+    So it is the same after a run was interrupted, and no other unit has an influence on it.
+    """
+    groups: list[list[Sequence[Any]]] = [[] for _ in range(bands)]
+    for unit in units:
+        said = repr(sorted(tuple(row.tokens) for row in unit)).encode()
+        groups[int.from_bytes(hashlib.sha256(said).digest()[:8]) % bands].append(unit)
+    return groups
 
 
 def rate_at(settings: DPSettings, step: int) -> float:
@@ -260,11 +283,6 @@ def train_privately(
     finally:
         run.close()
     return TrainedModel(spent, run.steps)
-
-
-def mechanism_of(settings: DPSettings) -> PoissonGaussian:
-    """Return what a run of these settings is to the accountant."""
-    return PoissonGaussian(settings.noise_multiplier, settings.rate, settings.steps)
 
 
 def with_limits(spent: Spent) -> Spent:
@@ -384,7 +402,7 @@ def _check_same(
         hint = "make the model as before, or give another folder"
         raise GenieError(Problem("Q030", message, hint=hint))
     before, now = found.facts["settings"], settings.as_dict()
-    changed = sorted(name for name in now if before.get(name) != now[name])
+    changed = sorted(n for n in {*before, *now} if before.get(n) != now.get(n))
     if changed:
         message = (
             f"the checkpoint in {folder} is of a run with other settings: {', '.join(changed)}"

@@ -47,7 +47,7 @@ from genie_dp.private.generators.sample import (  # noqa: E402
 from genie_dp.private.generators.stages import STAGES, LabelledRow, encode_row  # noqa: E402
 from genie_dp.private.ledger.accounting import epsilon_of  # noqa: E402
 from genie_dp.private.ledger.guard import Units  # noqa: E402
-from genie_dp.private.ledger.mechanisms import Gaussian  # noqa: E402
+from genie_dp.private.ledger.mechanisms import Gaussian, PoissonGaussian  # noqa: E402
 from genie_dp.private.secure import _seeded  # noqa: E402
 from genie_dp.private.source import PrivateRow, PrivateSource  # noqa: E402
 from genie_dp.private.training.run import train_alone  # noqa: E402
@@ -127,6 +127,16 @@ def test_a_plan_costs_what_it_may(kind, epochs):
     assert sum(plan.steps.values()) == 60
 
 
+def test_with_bands_each_stage_is_of_fewer_steps_with_a_higher_rate():
+    amount = TrainingAmount((1, 2), 50, 1000, bands=8)
+    plan = plan_training("two-stage", amount, epsilon=3, delta=1e-6)
+    noise = plan.noise_multiplier
+    assert plan.mechanisms == (PoissonGaussian(noise, 0.4, 3), PoissonGaussian(noise, 0.4, 5))
+    assert 2.99 < epsilon_of(plan.mechanisms, 1e-6) <= 3
+    settings = [NoisySteps().for_stage(plan, name) for name in plan.steps]
+    assert tuple(each.mechanism for each in settings) == plan.mechanisms
+
+
 def test_two_stages_need_the_noise_of_one_with_as_many_epochs():
     one = plan_training("one-stage", TrainingAmount((10,), 50, 1000), epsilon=3, delta=1e-6)
     two = plan_training("two-stage", TrainingAmount((2, 8), 50, 1000), epsilon=3, delta=1e-6)
@@ -150,6 +160,7 @@ def test_the_rest_of_a_budget_is_used_up():
         ("one-stage", TrainingAmount((2, 8), 50, 1000), "H001"),
         ("one-stage", TrainingAmount((0,), 50, 1000), "H001"),
         ("one-stage", TrainingAmount((3,), 50, 20), "H002"),
+        ("one-stage", TrainingAmount((3,), 50, 1000, bands=21), "H002"),
         ("one-stage", TrainingAmount((1e300,), 50, 1e10), "H001"),
         ("one-stage", TrainingAmount((3,), 1e-300, 1e300), "H002"),
         ("one-stage", TrainingAmount((1e6,), 1, 1e6), "B002"),
