@@ -96,6 +96,19 @@ def test_what_is_told_of_a_run_is_what_the_ledger_has(two_stage):
     assert f"({spent['epsilon']}, 1e-06)" in (two_stage / "made" / "README.md").read_text()
 
 
+def test_bands_of_noise_are_paid_as_fewer_steps_of_a_higher_rate(tmp_path, capsys):
+    prepare(tmp_path)
+    assert train(tmp_path, "one-stage", "--bands", 5) == 1  # 5 batches of 10 are more than 40 rows
+    assert "H002" in capsys.readouterr().err
+    assert ledger(tmp_path).entries == ()
+    assert train(tmp_path, "one-stage", "--bands", 2) == 0
+    [entry] = ledger(tmp_path).entries
+    [one] = entry.mechanisms
+    assert (one.rate, one.steps) == (0.5, 4)  # of 8 steps at 0.25
+    spent = json.loads((tmp_path / "made" / "spent.json").read_text())
+    assert 2.9 < spent["epsilon"] <= 3
+
+
 def test_what_the_generator_was_before_private_rows_is_kept_and_says_nothing_of_them(two_stage):
     spent = json.loads((two_stage / "before" / "spent.json").read_text())
     assert (spent["epsilon"], spent["delta"]) == (0.0, 0.0)
