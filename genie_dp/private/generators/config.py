@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 _EPOCHS = {"one-stage": "10", "control": "10", "two-stage": "2/8"}
 # Of noisy steps, for the own decoder (docs/private-training.md says what was measured) and others.
 RATE, RATE_OF_OTHERS = 2e-2, 2e-3
-# With bands, where little of the noise is left (docs/benchmarks.md, "Settings").
-BANDED_RATE, BANDED_MOMENTUM = 5e-2, 0.5
+BANDED_RATE = 5e-2  # with bands, where little of the noise is left
+# What noise adds stays the longer the more momentum there is (docs/benchmarks.md, "Settings").
+MOMENTUM, MOMENTUM_OF_OTHERS = 0.5, 0.9
 # Where settings are chosen by trials: how many on average, and the share of units that score.
 TRIALS_MEAN, HELD_OUT = 4.0, 0.1
 
@@ -83,7 +84,8 @@ class GeneratorConfig:
     )
     momentum: float | None = setting(
         None,
-        "Share of earlier gradients in a noisy step's direction [0.9, with --bands 0.5].",
+        "Share of earlier gradients in a noisy step's direction [of the own decoder 0.5, of "
+        "Hugging Face 0.9].",
         least=0,
         below=1,
     )
@@ -184,7 +186,7 @@ class GeneratorConfig:
     def noisy_steps(self) -> NoisySteps:
         """Return how noisy steps are taken."""
         own = RATE if self.bands == 1 else BANDED_RATE
-        momentum = 0.9 if self.bands == 1 else BANDED_MOMENTUM
+        momentum = MOMENTUM if self.model is None else MOMENTUM_OF_OTHERS
         return NoisySteps(
             self.clip,
             self.learning_rate or (own if self.model is None else RATE_OF_OTHERS),
