@@ -10,6 +10,7 @@ from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.ledger.guard import private_of
 from genie_dp.run.manifest import ledger_of
+from tests.private.gaps import gaps_setup
 from tests.private.ledger.test_ledger_guard import BUDGET, TWITTER, WAYS, release, row, write
 
 PROMISE = {"epsilon": 100, "delta": 1e-6, "unit": "utterance"}
@@ -39,8 +40,15 @@ def evolve(ledger, folder, **options):
     return ledger.evolve(epsilon=0.3, iterations=1, generator=generator, **options)
 
 
+def gaps(ledger, folder, **options):
+    gaps_setup.project(folder)
+    library = gd.load_library(folder / "tools.json", language="calls")
+    listener = gd.gap_listener(folder / "main.genie", library=library)
+    return ledger.gaps(listener, epsilon=0.3, **options)
+
+
 # Methods of a ledger that make something of its rows; a new one is to be tried, too.
-RELEASES = {"prior": prior, "train": train, "sample": sample, "evolve": evolve}
+RELEASES = {"prior": prior, "train": train, "sample": sample, "evolve": evolve, "gaps": gaps}
 ABOUT_ITSELF = {"init", "path", "budget", "doubts", "spent", "report"}
 
 
@@ -65,11 +73,11 @@ OF_ROWS = {
 # manifest names its rows (tests of the parser and of evaluation).
 OTHERS = {
     "Example", "GenieError", "Parser", "coverage", "describe", "evaluate", "explain",
-    "load_grammar", "load_library", "private", "synthesize", "train",
+    "gap_listener", "load_grammar", "load_library", "private", "synthesize", "train",
 }  # fmt: skip
 RESULTS = {
-    "AuditResult", "Budget", "EvolutionResult", "GeneratorResult", "PriorResult", "PrivacyReport",
-    "PrivatePlan", "SampleResult", "Spent",
+    "AuditResult", "Budget", "EvolutionResult", "GapResult", "GeneratorResult", "PriorResult",
+    "PrivacyReport", "PrivatePlan", "SampleResult", "Spent",
 }  # fmt: skip
 # An audit reads private rows and releases nothing: its figures are kept like the rows, and what it
 # writes can be read by their owner alone (tests/private/audit). A plan reads no rows.
