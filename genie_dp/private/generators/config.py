@@ -21,7 +21,7 @@ _EPOCHS = {"one-stage": "10", "control": "10", "two-stage": "2/8"}
 # Of noisy steps, for the own decoder (docs/private-training.md says what was measured) and others.
 RATE, RATE_OF_OTHERS = 2e-2, 2e-3
 BANDED_RATE = 5e-2  # with bands, where little of the noise is left
-# What noise adds stays the longer the more momentum there is (docs/benchmarks.md, "Settings").
+# Of Adam; for the own decoder what was best of a few (docs/benchmarks.md, "Settings").
 MOMENTUM, MOMENTUM_OF_OTHERS = 0.5, 0.9
 # Where settings are chosen by trials: how many on average, and the share of units that score.
 TRIALS_MEAN, HELD_OUT = 4.0, 0.1
