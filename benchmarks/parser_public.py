@@ -15,7 +15,7 @@ import json
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -332,7 +332,8 @@ def thingtalk(maker: Maker) -> DataSet:
     said = maker.converted("thingtalk2", file, "paraphrase", *skills, "--placeholders")
     part = "dev" if maker.is_report else "train"
     test = maker.converted("thingtalk2", f"thingtalk/eval.{part}.jsonl", "human", *skills)
-    made = maker.augmented((maker.synthesized(*skills),), *skills)
+    asked = ("--grammar", "shipped/answers.genie", "--subset", "answers")
+    made = maker.augmented((maker.synthesized(*skills, *asked),), *skills)
     people = maker.augmented((said,), *skills)
     ways = (
         Way("synthesized only", (made,), 6_000, skills),
@@ -388,18 +389,23 @@ def lines_of(path: Path) -> Iterator[dict[str, object]]:
         yield from map(json.loads, lines)
 
 
-_CALL = re.compile(r"@[\w.-]+\([^()]*\)")
+# What our ThingTalk has no word for: one changed output alone.
+_CHANGES_OF = re.compile(r"\bid of @")
+_CALLED = re.compile(r"(@[\w.-]+)(?:\([^()]*\)(\.\w+))?\(")
+_QUERY = re.compile(r"^ *(?:monitorable |list )*query (\w+)", re.MULTILINE)
 
 
 def write_templates(rows: Iterator[Mapping[str, object]], folder: Path) -> None:
-    """Write primitive templates beside their skills: queries and actions that are one call.
-
-    Others (filters, monitors, devices by name) are in ThingTalk 2, in which they differ from ours.
-    """
+    """Write primitive templates beside their skills."""
+    queries = {
+        f"@{skill.parent.name}.{found[1]}"
+        for skill in folder.glob("*/skill.tt")
+        for found in _QUERY.finditer(skill.read_text(encoding="utf-8"))
+    }
     texts = defaultdict(list)
     for row in rows:
-        if row["kind"] in ("query", "action") and _CALL.fullmatch(str(row["program"])):
-            texts[row["device"]].append(template(row))
+        if not _CHANGES_OF.search(str(row["program"])):
+            texts[row["device"]].append(template(as_rule(row, queries)))
     for device, found in texts.items():
         skill = folder / str(device) / "skill.tt"
         if skill.exists():
@@ -407,6 +413,24 @@ def write_templates(rows: Iterator[Mapping[str, object]], folder: Path) -> None:
             skill.rename(skill.with_name("manifest.tt"))
             lines = [f'dataset @{device} language "en" {{', *found, "}", ""]
             (folder / str(device) / "dataset.tt").write_text("\n".join(lines), encoding="utf-8")
+
+
+def as_rule(row: Mapping[str, object], queries: Collection[str]) -> Mapping[str, object]:
+    """Return a template whose program is a whole rule, as ours are, where it is a program.
+
+    >>> row = {"kind": "program", "program": "@x(name=p_name).f()"}
+    >>> as_rule(row, {"@x.f"})
+    {'kind': 'program', 'program': 'now => @x(name=p_name).f() => notify'}
+    >>> as_rule({"kind": "action", "program": "@x.f() => @x.g(a=b)"}, {"@x.f"})
+    {'kind': 'program', 'program': 'now => @x.f() => @x.g(a=b)'}
+    """
+    program = str(row["program"])
+    is_action = row["kind"] == "action" and "=>" not in program
+    if row["kind"] in ("query", "stream") or is_action or program.startswith("now"):
+        return row
+    name, method = _CALLED.findall(program)[-1]
+    end = " => notify" if name + method in queries else ""
+    return {**row, "kind": "program", "program": f"now => {program}{end}"}
 
 
 def template(row: Mapping[str, object]) -> str:
