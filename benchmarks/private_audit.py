@@ -36,10 +36,13 @@ PROGRAM = f"now => {FUNCTION} => notify"
 # Ten epochs in batches of a quarter: epsilon 3 needs so much noise; and one Gaussian release.
 NOISE, RATE, STEPS = 2.4637, 0.25, 40
 GAUSSIAN = 1.4
+# Noise that hangs together: each unit is in a quarter of the steps, and surely.
+BANDS = 4
+BANDED_NOISE = GAUSSIAN * (STEPS / BANDS) ** 0.5
 ROWS = 20  # of a unit, to see whether it moves more than it may
 COUNT = 1000
 
-TRAININGS = ("one-stage", "two-stage", "crt")
+TRAININGS = ("one-stage", "banded", "two-stage", "crt")
 Plant = Callable[[], AbstractContextManager[Any]]
 
 
@@ -187,9 +190,20 @@ def new_generator_of(kind: str, words: Sequence[str]) -> tuple[Any, list[Any]]:
         RecurrentLMSettings(32, longest=24) if kind == "crt" else DecoderSettings(32, 1, 2, 24)
     )
     language = get_language("thingtalk")
-    of_stages: Any = "one-stage" if kind == "crt" else kind
+    of_stages: Any = "two-stage" if kind == "two-stage" else "one-stage"
     made = new_generator(of_stages, language, public, settings, functions={FUNCTION})
     return made, public
+
+
+def plan_of(kind: str, coins: Coins) -> Any:
+    """Return what a training of a claim of epsilon 3 does."""
+    from genie_dp.private.generators.plans import TrainingPlan
+
+    of_program = 4 if kind == "two-stage" else 0
+    steps: dict[Any, int] = {"program": of_program} if of_program else {}
+    steps["utterance"] = STEPS - of_program
+    noise, bands = (BANDED_NOISE, BANDS) if kind == "banded" else (NOISE, 1)
+    return TrainingPlan(noise, RATE, RATE * coins.canaries / 2, steps, bands=bands)
 
 
 def train(generator: Any, public: Sequence[Any], kind: str, coins: Coins) -> None:
@@ -197,7 +211,7 @@ def train(generator: Any, public: Sequence[Any], kind: str, coins: Coins) -> Non
     from genie_dp.private.crt.config import Course, PublicSettings
     from genie_dp.private.crt.rows import MethodRows
     from genie_dp.private.crt.run import fit
-    from genie_dp.private.generators.plans import NoisySteps, TrainingPlan
+    from genie_dp.private.generators.plans import NoisySteps
     from genie_dp.private.generators.run import fit_privately
     from genie_dp.private.generators.stages import LabelledRow
     from genie_dp.private.ledger.guard import Units
@@ -206,10 +220,7 @@ def train(generator: Any, public: Sequence[Any], kind: str, coins: Coins) -> Non
     all_rows = canaries.rows
     texts = [all_rows[place].utterance for place in canaries.placed]
     rows = Units([LabelledRow(tuple(text.split()), program)] for text in texts)
-    of_program = 4 if kind == "two-stage" else 0
-    steps: dict[Any, int] = {"program": of_program} if of_program else {}
-    steps["utterance"] = STEPS - of_program
-    plan = TrainingPlan(NOISE, RATE, RATE * coins.canaries / 2, steps)
+    plan = plan_of(kind, coins)
     # An LSTM learns more with a higher rate, so that its mistakes show as those of decoders do.
     how = NoisySteps(chunk=100, learning_rate=0.1 if kind == "crt" else 0.02)
     if kind == "crt":
@@ -222,8 +233,8 @@ def train(generator: Any, public: Sequence[Any], kind: str, coins: Coins) -> Non
 def attack_training(kind: str, coins: Coins) -> list[Any]:
     """Return what one run proves of a training."""
     from genie_dp.private.audit.models import GeneratorScorer
-    from genie_dp.private.ledger.mechanisms import PoissonGaussian
     from genie_dp.private.source import PrivateRow
+    from genie_dp.private.training.settings import noisy_steps
 
     generator, public = new_generator_of(kind, WORDS[: coins.words])
     canaries = _canaries(coins)
@@ -232,8 +243,10 @@ def attack_training(kind: str, coins: Coins) -> list[Any]:
     before = np.array(scorer.losses(rows))
     train(generator, public, kind, coins)
     scores = before - np.array(scorer.losses(rows))
+    plan = plan_of(kind, coins)
     # Of all stages together.
-    return bounds_of(scores, np.array(canaries.coins), [PoissonGaussian(NOISE, RATE, STEPS)])
+    whole = noisy_steps(plan.noise_multiplier, plan.rate, STEPS, plan.bands)
+    return bounds_of(scores, np.array(canaries.coins), [whole])
 
 
 # ---------------------------------------------------------------------------------- counts

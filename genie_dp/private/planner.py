@@ -13,7 +13,13 @@ from functools import cache
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.generators.config import HELD_OUT, RATE, TRIALS_MEAN
+from genie_dp.private.generators.config import (
+    BANDED_RATE,
+    HELD_OUT,
+    MOMENTUM,
+    RATE,
+    TRIALS_MEAN,
+)
 from genie_dp.private.generators.stages import KINDS, Kind
 from genie_dp.private.ledger.accounting import (
     ACCOUNTANTS,
@@ -23,6 +29,7 @@ from genie_dp.private.ledger.accounting import (
     noise_multiplier_for,
 )
 from genie_dp.private.ledger.mechanisms import PoissonGaussian, Selection
+from genie_dp.private.training.settings import DPSettings, noisy_steps
 from genie_dp.recipe import check_settings, config_of, setting
 from genie_dp.run.stage import Result
 
@@ -117,6 +124,7 @@ class PlannedTraining:
         minutes: CPU minutes of the noisy steps.
         loss: nats a word to be expected where it was measured; elsewhere it ranks plans.
         is_measured: whether it lies within what was measured; else its edge stands for it.
+        bands: of the noise.
     """
 
     steps: int
@@ -127,6 +135,7 @@ class PlannedTraining:
     minutes: float
     loss: float
     is_measured: bool
+    bands: int = 1
 
     def line(self) -> str:
         """Return it in one line."""
@@ -214,6 +223,9 @@ def make_plan(config: PlanConfig) -> PrivatePlan:
         f"half the epsilon ({config.epsilon / 2:g})": replace(config, epsilon=config.epsilon / 2),
     }
     bought = {name: best_training(c, speed, near=best.steps) for name, c in more.items()}
+    if config.kind == "one-stage":
+        banded = best_training(config, speed, near=best.steps, is_banded=True)
+        bought[f"--bands {banded.bands}"] = banded
     bought[f"--tune, {TRIALS_MEAN:g} trials on average"] = _tuned(config, speed, best)
     return PrivatePlan(config, speed, best, bought)
 
@@ -242,13 +254,16 @@ def _signal(config: PlanConfig, batch: float, noise: float) -> float:
     return batch / noise * math.sqrt(WEIGHTS / weights_of(config))
 
 
-def best_training(config: PlanConfig, speed: Speed, *, near: int = 40) -> PlannedTraining:
+def best_training(
+    config: PlanConfig, speed: Speed, *, near: int = 40, is_banded: bool = False
+) -> PlannedTraining:
     """Return the steps and the batch of the least expected loss within the minutes.
 
     Args:
         config: what is asked for.
         speed: of this machine.
         near: steps to begin the search at.
+        is_banded: with noise of as many bands as there are steps, in one epoch.
 
     Raises:
         GenieError: no noise gives epsilon (B004), or there is no time for a step (H012).
@@ -258,7 +273,8 @@ def best_training(config: PlanConfig, speed: Speed, *, near: int = 40) -> Planne
     seconds = 60 * config.minutes - public
 
     def batch_of(steps: int) -> int:
-        return min(int((seconds / steps - speed.step) / speed.row), int(config.about))
+        most = config.about / steps if is_banded else config.about
+        return min(int((seconds / steps - speed.step) / speed.row), int(most))
 
     tries = [steps for steps in _steps_to_try() if batch_of(steps) >= 1]
     if not tries:
@@ -270,8 +286,9 @@ def best_training(config: PlanConfig, speed: Speed, *, near: int = 40) -> Planne
     @cache
     def trained(place: int) -> PlannedTraining:
         # Searched by the fast accountant, which asks for more noise with any number of steps.
-        return _training(config, speed, tries[place], batch_of(tries[place]), "rdp")
+        return make(config, speed, tries[place], batch_of(tries[place]), "rdp")
 
+    make = _banded_training if is_banded else _training
     place = min(range(len(tries)), key=lambda i: abs(tries[i] - near))
     while better := [
         other
@@ -281,7 +298,7 @@ def best_training(config: PlanConfig, speed: Speed, *, near: int = 40) -> Planne
         place = better[0]
     if config.accountant == "rdp":
         return trained(place)
-    return _training(config, speed, tries[place], batch_of(tries[place]), config.accountant)
+    return make(config, speed, tries[place], batch_of(tries[place]), config.accountant)
 
 
 def _steps_to_try() -> tuple[int, ...]:
@@ -305,6 +322,38 @@ def _training(
     loss, is_measured = expected_loss(steps, _signal(config, batch, noise))
     minutes = speed.seconds(steps, batch) / 60
     return PlannedTraining(steps, batch, rate, noise, RATE, minutes, loss, is_measured)
+
+
+def _banded_training(
+    config: PlanConfig, speed: Speed, steps: int, batch: int, accountant: Accountant
+) -> PlannedTraining:
+    """Return a training whose noise hangs together.
+
+    What is left of the noise in the weights counts as that of a training without bands.
+    """
+    rate = batch / config.about
+    noise = least_noise(
+        lambda sigma: (noisy_steps(sigma, rate, steps, steps),),
+        config.epsilon,
+        config.delta,
+        accountant=accountant,
+    )
+    signal = _signal(config, batch, noise * _noise_left(steps))
+    loss, is_measured = expected_loss(steps, signal)
+    minutes = speed.seconds(steps, batch) / 60
+    return PlannedTraining(
+        steps, batch, rate, noise, BANDED_RATE, minutes, loss, is_measured, steps
+    )
+
+
+@cache
+def _noise_left(steps: int) -> float:
+    from genie_dp.private.training.banded import best_matrix, noise_left, workload
+    from genie_dp.private.training.run import rate_at
+
+    settings = DPSettings(1.0, rate=0.5, steps=steps, batch=1.0, learning_rate=BANDED_RATE)
+    target = workload(MOMENTUM, [rate_at(settings, step) for step in range(steps)])
+    return noise_left(target, best_matrix(target, steps))
 
 
 def weights_of(config: PlanConfig) -> int:

@@ -10,6 +10,8 @@ from genie_dp.cli import run
 from genie_dp.errors import GenieError
 from genie_dp.private import planner
 from genie_dp.private.generators.plans import TrainingAmount
+from genie_dp.private.ledger.accounting import least_noise, noise_multiplier_for
+from genie_dp.private.ledger.mechanisms import Selection
 from genie_dp.private.planner import (
     MEASURED,
     SIGNALS,
@@ -33,14 +35,16 @@ def quick(monkeypatch):
         least = 0.3 if accountant == "pld" else 0.32
         return round(least + 3 * rate * math.sqrt(steps * -math.log(delta)) / epsilon, 4)
 
-    def noise_of_trials(mechanisms, epsilon, delta, *, accountant):
-        [selection] = mechanisms(1.0)
-        [[training]] = selection.of
+    def noise_of_others(mechanisms, epsilon, delta, *, accountant):
+        [found] = mechanisms(1.0)
+        if not isinstance(found, Selection):
+            return least_noise(mechanisms, epsilon, delta, accountant="rdp")
+        [[training]] = found.of
         terms = {"rate": training.rate, "steps": training.steps, "accountant": accountant}
         return 1.2 * noise(epsilon, delta, **terms)
 
     monkeypatch.setattr(planner, "noise_multiplier_for", noise)
-    monkeypatch.setattr(planner, "least_noise", noise_of_trials)
+    monkeypatch.setattr(planner, "least_noise", noise_of_others)
 
 
 def test_what_was_measured_is_told_as_it_is():
@@ -83,6 +87,27 @@ def test_public_rows_take_of_the_minutes_and_more_of_anything_never_hurts():
     tuned = plan.bought["--tune, 4 trials on average"]
     assert tuned.minutes == 4 * plan.best.minutes
     assert (tuned.steps, tuned.batch) == (plan.best.steps, plan.best.batch)
+
+
+def test_bands_are_of_one_epoch_and_have_more_noise_of_which_less_counts():
+    pytest.importorskip("torch")
+    [(name, banded)] = [
+        (name, one)
+        for name, one in make_plan(PlanConfig(**ASKED, rows_a_second=250)).bought.items()
+        if name.startswith("--bands")
+    ]
+    assert name == f"--bands {banded.steps}"
+    assert banded.bands == banded.steps
+    assert banded.batch * banded.bands <= ASKED["about"]
+    assert banded.minutes <= ASKED["minutes"]
+    steps = {"rate": banded.rate, "steps": banded.steps}
+    plain = noise_multiplier_for(ASKED["epsilon"], ASKED["delta"], **steps, accountant="rdp")
+    assert plain < banded.noise_multiplier < 2 * plain
+    signal = planner._signal(PlanConfig(**ASKED), banded.batch, plain)
+    assert banded.loss < expected_loss(banded.steps, signal)[0] - 0.1
+    epochs = (banded.steps * banded.rate,)
+    amount = TrainingAmount(epochs, banded.batch, ASKED["about"], bands=banded.bands)
+    assert amount.steps("one-stage") == {"utterance": banded.steps}
 
 
 @pytest.mark.parametrize("kind", ["one-stage", "two-stage"])

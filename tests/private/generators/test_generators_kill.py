@@ -27,10 +27,10 @@ def words(folder, *more):
     return [*START, *map(str, (*command, "--output", folder / "made"))]
 
 
-@pytest.mark.parametrize("stage", ["program", "utterance"])
-def test_a_killed_run_goes_on_and_costs_once(tmp_path, stage):
+@pytest.mark.parametrize(("stage", "more"), [("program", ()), ("utterance", ("--bands", 2))])
+def test_a_killed_run_goes_on_and_costs_once(tmp_path, stage, more):
     prepare(tmp_path)
-    process = subprocess.Popen(words(tmp_path))
+    process = subprocess.Popen(words(tmp_path, *more))
     try:
         for _ in range(6000):
             if any((tmp_path / ".made.work" / stage).glob("step-*")):
@@ -42,7 +42,7 @@ def test_a_killed_run_goes_on_and_costs_once(tmp_path, stage):
         process.wait()
     assert not (tmp_path / "made").exists()
     before = Ledger.open(tmp_path / "private.ledger.json").spent()
-    assert subprocess.run(words(tmp_path, "--resume"), check=False).returncode == 0
+    assert subprocess.run(words(tmp_path, *more, "--resume"), check=False).returncode == 0
     ledger = Ledger.open(tmp_path / "private.ledger.json")
     assert len(ledger.entries) == 1
     spent = json.loads((tmp_path / "made" / "spent.json").read_text())
