@@ -30,6 +30,7 @@ class Sizes:
     Attributes:
         private, public, real: rows of each sort, at most; public ones are synthesized.
         of_domain: rows of each public domain of TOPv2, at most; None for all that people wrote.
+        of_others: of each domain that is public beside SMCalFlow, at most.
         pretraining: epochs of the public rows, or as many as make `pretrained` rows.
         seen: private rows in all batches of a generator together. With many rows and few of them
             seen, a row is seldom in a batch, and there is little noise.
@@ -60,6 +61,7 @@ class Sizes:
     sampling: tuple[object, ...] = ("--longest", 30, "--width", 2)
     uses_shapes: bool = False
     of_domain: int | None = None
+    of_others: int = 8_000
 
 
 SMOKE = Sizes(
@@ -68,6 +70,7 @@ SMOKE = Sizes(
     ("--longest", 12, "--program-longest", 24, "--width", 1),
     uses_shapes=True,  # after so few steps no program would be one otherwise
     of_domain=16,
+    of_others=16,
 )  # fmt: skip
 
 
@@ -86,7 +89,7 @@ class World:
         grammar: declarations that programs are drawn under; those of `options` without.
         is_shaped: whether they are drawn in the shapes of public programs, as ThingTalk is by its
             library. Else, and without a grammar, any are drawn, as in the paper.
-        is_repeated: whether public rows are there often already, so that few epochs will do.
+        epochs: of the public rows; 0 for those of `Sizes`.
         is_templated: whether its rows are of the templates, as those that parsers learn: some would
             be those held out, word for word, and are left out.
     """
@@ -101,7 +104,7 @@ class World:
     options: tuple[object, ...]
     grammar: Path | None = None
     is_shaped: bool = False
-    is_repeated: bool = False
+    epochs: int = 0
     is_templated: bool = False
 
     @property
@@ -198,7 +201,7 @@ class Bench:
 
     def _pretraining(self, world: World) -> int:
         least = ceil(self.sizes.pretrained / _count(world.public))
-        return least if world.is_repeated else max(self.sizes.pretraining, least)
+        return max(world.epochs or self.sizes.pretraining, least)
 
     def _epochs(self, case: Case) -> str:
         shares = [float(part) for part in (case.split or "2/8").split("/")]

@@ -21,9 +21,11 @@ from genie_dp.rows import read_rows
 SEXPR = ("--language", "sexpr")
 TOPV2 = ("alarm", "event", "messaging", "music", "navigation", "timer")
 ONE_OF_TEN = 10
-# Of public rows, before generators learn them: those that name the labels of a schema would else be
-# a third of them, and what is drawn (docs/benchmarks.md, "Adding a function").
+# Of the few public rows of SMCalFlow, before generators learn them: those that name the labels of a
+# schema would else be a third of them, and what is drawn (docs/benchmarks.md, "Adding a function").
 COPIES = 10
+# Of these with what is said to other assistants, which is where a small decoder learns English.
+EPOCHS = 3
 # Functions that the templates under-represent, as many as the experiment names.
 RARE = 2
 NAMED = 5  # programs that tell the name of a function
@@ -59,13 +61,30 @@ class Maker:
     def smcalflow(self) -> World:
         """Return the world of SMCalFlow: a tenth of the rows is public (section 5.4).
 
+        So is what people say to other assistants: generators here know no English otherwise, as
+        the paper's GPT-2 does.
+
         Its programs have the shapes of 787 of 1,000 that were held out, so others are not drawn.
         """
         people = self._converted("smcalflow", "smcalflow/smcalflow.train.jsonl.gz")
         held_out = self._converted("smcalflow", "smcalflow/smcalflow.dev.jsonl")
         public, private = (self.tenth(people, is_public=is_public) for is_public in (True, False))
-        world = self._world("SMCalFlow", people, private, (public,), held_out)
-        return replace(world, is_shaped=True)
+        known = (self.repeated(public), self.said_to_others())
+        world = self._world("SMCalFlow", people, private, known, held_out)
+        return replace(world, is_shaped=True, epochs=EPOCHS)
+
+    def said_to_others(self, *, without: str = "") -> Path:
+        """Return rows of all domains of TOPv2, without sentences that have a word."""
+        domains = [self._topv2(name, "train") for name in TOPV2]
+
+        def choose() -> Iterator[Example]:
+            for rows in domains:
+                for row in read_rows(str(self._some("others", rows, self.sizes.of_others))):
+                    if not without or without not in row.utterance.lower().split():
+                        yield row
+
+        count = self.sizes.of_others
+        return self.work.chosen("others", domains[0], choose, *domains[1:], count, without)
 
     def tenth(self, rows: Path, *, is_public: bool, without: str = "") -> Path:
         """Return a tenth of the rows, without those of a function; or the others, with them."""
@@ -216,14 +235,14 @@ class Maker:
         rows = self.work.chosen("shuffled", world.private, choose, "shuffled")
         return replace(world, private=rows)
 
-    def without(self, world: World, people: Path, function: str) -> World:
+    def without(self, world: World, people: Path, function: str, word: str = "") -> World:
         """Return the world whose public rows lack a function that people use (section 5.4).
 
-        They lack its shapes, so that programs of any are drawn.
+        They lack its shapes, so that programs of any are drawn; and a word that tells of it.
         """
         # The schema stays: developers know the name of the function that they will add.
         tenth = self.tenth(people, is_public=True, without=function)
-        public = (self.repeated(tenth), world.public[-1])
+        public = (self.repeated(tenth), self.said_to_others(without=word), world.public[-1])
         private = self._some("private", self.tenth(people, is_public=False), self.sizes.private)
         return replace(
             world,
@@ -231,7 +250,6 @@ class Maker:
             private=private,
             public=public,
             is_shaped=False,
-            is_repeated=True,
         )
 
     # ---------------------------------------------------------------------------- ThingTalk
