@@ -7,9 +7,9 @@
 The folder has the data sets `schema2qa`, and `gazettes` and `snips` for lists of values. Of each
 domain a skill is made of its schema, sentences are synthesized by the templates of
 benchmarks/schema2qa_grammar/, rewritten, and get values. A parser is trained on them (a), and on
-them and the paraphrases of the crowd (b). Tested is exact match of the first program on all
-questions of people; a question that cannot be said in our language is wrong. With --held no file of
-them is opened: parsers are tested on paraphrases of the crowd. docs/experiments.md has the figures.
+them and the paraphrases of the crowd (b). Tested is exact match on all questions of people; one
+that cannot be said in our language, or is refused, is wrong. With --held no file of them is opened:
+parsers are tested on paraphrases of the crowd. docs/experiments.md has the figures.
 """
 
 import gzip
@@ -673,7 +673,7 @@ def with_missing(
     seeds: Iterable[int],
     missing: Mapping[str, int],
 ) -> Iterator[str]:
-    """Yield for each run how many of all questions are right, and how many a parser refuses."""
+    """Yield how many questions have a right first program, refused or not, and are refused."""
     lines = {line["key"]: line for line in results.lines()}
     for trial, seed in product(found, seeds):
         line = lines.get(results.key(trial, budget, seed))
