@@ -55,6 +55,7 @@ SIZES = {"lstm": {"size": 200}, "decoder": {"size": 128, "layers": 3, "heads": 4
 # a few runs of crt at gamma 0.1 with 4,000 rows, by the first held-out rows, not those of figure 2.
 BATCH = 256.0
 RATES = {"lstm": (5e-2, 5e-3), "decoder": (2e-2, 2e-3)}
+MOMENTA = {"lstm": 0.9, "decoder": 0.5}
 HELD_OUT = 500
 
 
@@ -194,7 +195,9 @@ def prepared(
             accountant="rdp",
         )  # fmt: skip
     noisy_rate, rate = RATES[setting.model]
-    training = NoisySteps(learning_rate=noisy_rate, checkpoint_every=10**9)
+    training = NoisySteps(
+        learning_rate=noisy_rate, checkpoint_every=10**9, momentum=MOMENTA[setting.model]
+    )
     plain = PublicSettings(batch=16, learning_rate=rate, seed=setting.seed)
     return made, rows, Course(method, (epochs,), plan, training, plain)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.crt.statements import Apart
+from genie_dp.private.generators.config import MOMENTUM, MOMENTUM_OF_OTHERS
 from genie_dp.private.generators.plans import NoisySteps, TrainingPlan
 from genie_dp.private.generators.stages import STAGES, Kind, StageName
 from genie_dp.private.ledger.accounting import DEFAULT, Accountant, noise_multiplier_for
@@ -35,9 +36,10 @@ METHODS: tuple[Method, ...] = get_args(Method)
 PAID = ("crt", "dp")
 OptimizerName = Literal["adamw", "sgd"]
 _EPOCHS = {"one-stage": "10", "two-stage": "2/8"}
-# Learning rates of noisy steps; docs/crt.md says what was measured.
+# Learning rates of noisy steps, and Adam's first average; docs/crt.md says what was measured.
 _RATES = {"lstm": 5e-2, "decoder": 2e-2}
 _OTHER_RATE = 1e-3
+_MOMENTA = {"decoder": MOMENTUM}
 
 PUBLIC_ROWS = (
     "rows marked public: they were learned from without noise; what is said of secrets in them is "
@@ -359,6 +361,7 @@ class CrtConfig:
                 self.engine,
                 self.chunk,
                 self.checkpoint_every,
+                _MOMENTA.get(self.model, MOMENTUM_OF_OTHERS),
             ),
             PublicSettings(
                 self.public_batch, self.public_rate, optimizer=self.optimizer, seed=self.seed
