@@ -209,7 +209,7 @@ def function(script: Script, name: str, word: str = "") -> None:
         # The private rows' programs are those of the parser before; annotators write the others.
         source = before if kind == "two-stage" else None
         case = Case(world, kind, 3.0, parser=source, patience=PATIENCE, batch=large)
-        drawn = bench.drawn(case, seed, rows=bench.sizes.added)
+        drawn = bench.drawn(case, seed, rows=bench.sizes.asked)
         again = annotated(bench.work, drawn, bench.annotator(whole))
         return script.tested(world, public, parts, seed, added=again)
 

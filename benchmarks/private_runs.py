@@ -36,6 +36,7 @@ class Sizes:
             seen, a row is seldom in a batch, and there is little noise.
         drawn: rows that a generator makes, and that are compared.
         added: rows that a generator makes for a parser to learn from.
+        asked: rows that one makes for annotators, who write a program for each sentence once.
         annotated: steps of the parser that stands for annotators.
         parser: steps of parsers that are measured.
         model: options of the generators. The longest programs and sentences must fit: what is cut
@@ -52,6 +53,7 @@ class Sizes:
     seen: int = 9_000
     drawn: int = 1_000
     added: int = 3_000
+    asked: int = 10_000
     annotated: int = 2_400
     parser: int = 1_200
     model: tuple[object, ...] = (
@@ -71,6 +73,7 @@ SMOKE = Sizes(
     uses_shapes=True,  # after so few steps no program would be one otherwise
     of_domain=16,
     of_others=16,
+    asked=30,
 )  # fmt: skip
 
 

@@ -329,12 +329,15 @@ def _held(tree: Expression, held: dict[str, set[str]]) -> None:
 
 
 def annotated(work: Work, rows: Path, parser: Path) -> Path:
-    """Return rows with what a parser says of their sentences; without those it says nothing of."""
+    """Return rows with what a parser says of their sentences; without those it says nothing of.
+
+    A sentence comes once, however often it was drawn: "yes" is a third of what is said.
+    """
 
     def choose() -> Iterator[Example]:
         from genie_dp.parser.parser import Parser
 
-        known = list(read_rows(str(rows)))
+        known = list({row.utterance: row for row in read_rows(str(rows))}.values())
         said = Parser.from_pretrained(parser).predict([row.utterance for row in known])
         for row, best in zip(known, said, strict=True):
             if best:
