@@ -60,7 +60,7 @@ class Sizes:
         "--size", 96, "--layers", 2, "--longest", 160,
         "--pretraining-rate", 0.004, "--batch", 256, "--learning-rate", 0.02, "--chunk", 32,
     )  # fmt: skip
-    sampling: tuple[object, ...] = ("--longest", 30, "--width", 2)
+    sampling: tuple[object, ...] = ("--longest", 30)
     uses_shapes: bool = False
     of_domain: int | None = None
     of_others: int = 8_000
@@ -69,7 +69,7 @@ class Sizes:
 SMOKE = Sizes(
     120, 80, 60, 1, 80, 240, 30, 30, 2, 2,
     ("--size", 16, "--layers", 1, "--heads", 2, "--longest", 48, "--batch", 40),
-    ("--longest", 12, "--program-longest", 24, "--width", 1),
+    ("--longest", 12, "--program-longest", 24),
     uses_shapes=True,  # after so few steps no program would be one otherwise
     of_domain=16,
     of_others=16,
@@ -213,8 +213,10 @@ class Bench:
             return f"{epochs:.4g}"
         return "/".join(f"{epochs * share / sum(shares):.4g}" for share in shares)
 
-    def drawn(self, case: Case, seed: int, *, rows: int = 0, parser: Path | None = None) -> Path:
-        """Return rows of a generator.
+    def drawn(
+        self, case: Case, seed: int, *, rows: int = 0, width: int = 1, parser: Path | None = None
+    ) -> Path:
+        """Return rows of a generator; with beams, fewer and likelier sentences.
 
         A parser writes the programs where it makes none. Else only rows are kept that it reads
         back; they are others than without a parser, for it may have learned these.
@@ -224,7 +226,7 @@ class Bench:
         # The language is the generator's.
         skills = ["--skills", world.grammar] if world.grammar else world.options[2:]
         command = ["private", "sample", folder, "--rows", rows or self.sizes.drawn, *skills]
-        command += self.sizes.sampling
+        command += [*self.sizes.sampling, "--width", width]
         is_shaped = world.grammar or world.is_shaped or self.sizes.uses_shapes
         if world.is_sexpr and not is_shaped:
             command.append("--unconstrained")

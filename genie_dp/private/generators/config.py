@@ -264,7 +264,7 @@ class SampleSettings:
     """
 
     program: SamplingSettings = field(default_factory=lambda: SamplingSettings(longest=200))
-    utterance: SamplingSettings = field(default_factory=lambda: SamplingSettings(width=5))
+    utterance: SamplingSettings = field(default_factory=SamplingSettings)
     is_constrained: bool = True
     batch: int = 128
     tries: int = 20
@@ -287,7 +287,9 @@ class SampleConfig:
     seed: int = setting(0, "The same generator, seed and --batch give the same rows.")
     constrained: bool = True
     """Whether programs are well-typed as they are drawn, or dropped where they are not."""
-    width: int = setting(5, "Beams of an utterance; 1 is plain sampling.", least=1)
+    width: int = setting(
+        1, "Beams of an utterance: more make likelier and fewer ones; 1 is plain sampling.", least=1
+    )
     program_width: int = setting(1, "Beams of a program.", least=1)
     temperature: float = setting(1.0, "Below 1: likelier tokens more often.", above=0)
     top_k: int = setting(0, "Only so many tokens at each place; 0 for all.", least=0)
