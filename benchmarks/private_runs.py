@@ -67,13 +67,12 @@ class Sizes:
 
 
 SMOKE = Sizes(
-    120, 80, 60, 1, 80, 240, 30, 30, 2, 2,
+    120, 80, 60, 1, 80, 240, 30, 30, 30, 2, 2,
     ("--size", 16, "--layers", 1, "--heads", 2, "--longest", 48, "--batch", 40),
     ("--longest", 12, "--program-longest", 24),
     uses_shapes=True,  # after so few steps no program would be one otherwise
     of_domain=16,
     of_others=16,
-    asked=30,
 )  # fmt: skip
 
 

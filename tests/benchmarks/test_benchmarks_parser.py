@@ -171,19 +171,23 @@ def test_every_ablation_changes_one_thing_of_genie():
         assert sum([*differs, one.options != genie.options]) == 1
 
 
-def test_templates_of_one_call_stand_beside_the_manifest_of_their_skill(tmp_path):
+def test_templates_stand_beside_the_manifest_of_their_skill(tmp_path):
     (tmp_path / "com.shop").mkdir()
-    (tmp_path / "com.shop" / "skill.tt").write_text("class @com.shop {}\n")
+    skill = "class @com.shop {\n  monitorable list query find(in opt a : String);\n}\n"
+    (tmp_path / "com.shop" / "skill.tt").write_text(skill)
     row = {"device": "com.shop", "kind": "query", "params": {"p_a": "String"}}
     told = [
         {**row, "program": "@com.shop.find(a=p_a)", "utterances": ['shops "for" $p_a']},
         {**row, "program": "(@com.shop.find()), a == p_a", "utterances": ["other"]},
+        {**row, "kind": "program", "program": "@com.shop.find(a=p_a)", "utterances": ["show"]},
+        {**row, "kind": "stream", "program": "monitor (id of @com.shop.find())"},
         {**row, "device": "com.none", "program": "@com.none.f()", "utterances": ["none"]},
     ]
     parser_public.write_templates(iter(told), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["com.shop"]
     text = (tmp_path / "com.shop" / "dataset.tt").read_text()
-    assert text.count("utterances") == 1
+    assert text.count("utterances") == 3
+    assert "program (p_a : String) := now => @com.shop.find(a=p_a) => notify\n" in text
     assert 'query (p_a : String) := @com.shop.find(a=p_a)\n  #_[utterances=["shops \\"' in text
     assert (tmp_path / "com.shop" / "manifest.tt").exists()
 

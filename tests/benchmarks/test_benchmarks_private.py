@@ -152,9 +152,17 @@ def test_public_and_private_rows_share_none_and_public_ones_lack_the_function(ma
     assert {row.functions[0] for row in parts[1]} == {"IN:BUY", "IN:ASK"}
 
 
-def test_names_of_a_schema_are_few_among_the_rows_that_a_generator_learns(maker, tmp_path, world):
+def test_names_of_a_schema_are_few_among_the_rows_that_a_generator_learns(
+    maker, tmp_path, world, monkeypatch
+):
     rows = written(tmp_path / "all.jsonl", [*said(150), *said(50, "IN:ASK")])
-    lacking = maker.without(world, rows, "IN:ASK")
+    others = written(tmp_path / "others.jsonl", said(9))
+    monkeypatch.setattr(Maker, "_topv2", lambda self, domain, part: others)
+    sentences = [row.utterance for row in said(9)]
+    word = sentences[0].split()[-1]
+    lacking = maker.without(world, rows, "IN:ASK", word)
+    heard = {row.utterance for row in read_rows(str(lacking.public[1]))}
+    assert heard == {text for text in sentences if word not in text.split()} < set(sentences)
     tenth = list(read_rows(str(maker.tenth(rows, is_public=True, without="IN:ASK"))))
     repeated = list(read_rows(str(lacking.public[0])))
     assert len(repeated) == 10 * len(tenth) > 0
