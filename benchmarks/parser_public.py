@@ -389,7 +389,7 @@ def lines_of(path: Path) -> Iterator[dict[str, object]]:
         yield from map(json.loads, lines)
 
 
-# What our ThingTalk has no word for: one changed output alone.
+# Changes of one output alone, which ours says otherwise (`on new [id]`): few templates.
 _CHANGES_OF = re.compile(r"\bid of @")
 _CALLED = re.compile(r"(@[\w.-]+)(?:\([^()]*\)(\.\w+))?\(")
 _QUERY = re.compile(r"^ *(?:monitorable |list )*query (\w+)", re.MULTILINE)

@@ -26,7 +26,6 @@ from genie_dp.private.ledger.accounting import (
     DEFAULT,
     Accountant,
     least_noise,
-    noise_multiplier_for,
 )
 from genie_dp.private.ledger.mechanisms import PoissonGaussian, Selection
 from genie_dp.private.training.settings import DPSettings, noisy_steps
@@ -284,11 +283,12 @@ def best_training(
         raise GenieError(Problem("H012", message, hint=hint))
 
     @cache
-    def trained(place: int) -> PlannedTraining:
+    def trained(place: int, accountant: Accountant = "rdp") -> PlannedTraining:
         # Searched by the fast accountant, which asks for more noise with any number of steps.
-        return make(config, speed, tries[place], batch_of(tries[place]), "rdp")
+        steps = tries[place]
+        bands = steps if is_banded else 1
+        return _training(config, speed, steps, batch_of(steps), accountant, bands=bands)
 
-    make = _banded_training if is_banded else _training
     place = min(range(len(tries)), key=lambda i: abs(tries[i] - near))
     while better := [
         other
@@ -296,9 +296,7 @@ def best_training(
         if 0 <= other < len(tries) and trained(other).loss < trained(place).loss
     ]:
         place = better[0]
-    if config.accountant == "rdp":
-        return trained(place)
-    return make(config, speed, tries[place], batch_of(tries[place]), config.accountant)
+    return trained(place, config.accountant)
 
 
 def _steps_to_try() -> tuple[int, ...]:
@@ -313,37 +311,29 @@ def _steps_to_try() -> tuple[int, ...]:
 
 
 def _training(
-    config: PlanConfig, speed: Speed, steps: int, batch: int, accountant: Accountant
+    config: PlanConfig,
+    speed: Speed,
+    steps: int,
+    batch: int,
+    accountant: Accountant,
+    *,
+    bands: int = 1,
 ) -> PlannedTraining:
-    rate = batch / config.about
-    noise = noise_multiplier_for(
-        config.epsilon, config.delta, rate=rate, steps=steps, accountant=accountant
-    )
-    loss, is_measured = expected_loss(steps, _signal(config, batch, noise))
-    minutes = speed.seconds(steps, batch) / 60
-    return PlannedTraining(steps, batch, rate, noise, RATE, minutes, loss, is_measured)
+    """Return a training, without bands or with as many as steps.
 
-
-def _banded_training(
-    config: PlanConfig, speed: Speed, steps: int, batch: int, accountant: Accountant
-) -> PlannedTraining:
-    """Return a training whose noise hangs together.
-
-    What is left of the noise in the weights counts as that of a training without bands.
+    What bands leave of the noise in the weights counts as the noise of a training without.
     """
     rate = batch / config.about
     noise = least_noise(
-        lambda sigma: (noisy_steps(sigma, rate, steps, steps),),
+        lambda sigma: (noisy_steps(sigma, rate, steps, bands),),
         config.epsilon,
         config.delta,
         accountant=accountant,
     )
-    signal = _signal(config, batch, noise * _noise_left(steps))
-    loss, is_measured = expected_loss(steps, signal)
+    left, highest = (1.0, RATE) if bands == 1 else (_noise_left(steps), BANDED_RATE)
+    loss, is_measured = expected_loss(steps, _signal(config, batch, noise * left))
     minutes = speed.seconds(steps, batch) / 60
-    return PlannedTraining(
-        steps, batch, rate, noise, BANDED_RATE, minutes, loss, is_measured, steps
-    )
+    return PlannedTraining(steps, batch, rate, noise, highest, minutes, loss, is_measured, bands)
 
 
 @cache
