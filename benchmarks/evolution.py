@@ -27,7 +27,7 @@ from pathlib import Path
 
 from measure import ROOT
 from parser_runs import Results, Work, genie, told
-from private import BEAMS, PARSED, Script, show
+from private import PARSED, TEMPERATURE, Script, show
 from private_runs import SMOKE, Bench, Case, Lines, Sizes, World
 from private_worlds import Maker, as_public
 
@@ -124,7 +124,7 @@ class Comparison:
     def two_stage(self, epsilon: float, seed: int) -> tuple[Sequence[Path], float]:
         """Return rows of a generator trained with noise, beside those of the templates."""
         bench, case = self.script.bench, Case(self.world, "two-stage", epsilon)
-        rows = as_public(bench.work, bench.drawn(case, seed, width=BEAMS))
+        rows = as_public(bench.work, bench.drawn(case, seed, temperature=TEMPERATURE))
         return [self.base, rows], bench.minutes(case, seed)
 
     def known(self, _: int) -> tuple[Sequence[Path], float]:

@@ -29,8 +29,8 @@ EPSILONS = (3.0, 8.0, NONE)
 PATIENCE = 3.0
 # Rows of a batch of these in SMCalFlow: few large steps have less noise in all than many small.
 LARGE = 1024
-# Beams of sentences that parsers learn: fewer sentences, which make sense more often.
-BEAMS = 2
+# Of sentences that parsers learn: fewer, which make sense more often.
+TEMPERATURE = 0.7
 GENERATED = {
     "word_overlap": "W. overlap ↑",
     "mauve": "MAUVE ↑",
@@ -211,17 +211,21 @@ def function(script: Script, name: str, word: str = "") -> None:
         # The private rows' programs are those of the parser before; annotators write the others.
         source = before if kind == "two-stage" else None
         case = Case(world, kind, 3.0, parser=source, patience=PATIENCE, batch=large)
-        drawn = bench.drawn(case, seed, rows=bench.sizes.asked, width=BEAMS)
+        drawn = bench.drawn(case, seed, rows=bench.sizes.asked, temperature=TEMPERATURE)
         again = annotated(bench.work, drawn, bench.annotator(whole))
         return script.tested(world, public, parts, seed, added=again)
 
     def own_pairs(seed: int, *, is_read_back: bool) -> dict[str, float]:
         # The private rows' programs are those of people.
         case = Case(world, "two-stage", 3.0, "4/6", patience=PATIENCE, batch=large)
-        drawn = as_public(bench.work, bench.drawn(case, seed, rows=bench.sizes.added, width=BEAMS))
+        drawn = as_public(
+            bench.work, bench.drawn(case, seed, rows=bench.sizes.added, temperature=TEMPERATURE)
+        )
         if is_read_back and size_of(drawn):
             learned = bench.parser(public, world.options, steps=bench.sizes.parser, added=[drawn])
-            kept = bench.drawn(case, seed, rows=bench.sizes.added, width=BEAMS, parser=learned)
+            kept = bench.drawn(
+                case, seed, rows=bench.sizes.added, temperature=TEMPERATURE, parser=learned
+            )
             drawn = as_public(bench.work, kept)
         return script.tested(world, public, parts, seed, added=drawn)
 
@@ -256,7 +260,7 @@ def rendered(script: Script) -> None:
         return Case(world, kind, 3.0, split, patience=2 * PATIENCE)
 
     def drawn(kind: str, seed: int) -> Path:
-        return bench.drawn(case(kind), seed, rows=bench.sizes.added, width=BEAMS)
+        return bench.drawn(case(kind), seed, rows=bench.sizes.added, temperature=TEMPERATURE)
 
     def labelled(kind: str, seed: int) -> dict[str, float]:
         again = annotated(bench.work, drawn(kind, seed), bench.annotator(whole))

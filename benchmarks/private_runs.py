@@ -48,8 +48,8 @@ class Sizes:
     private: int = 20_000
     public: int = 12_000
     real: int = 1_000
-    pretraining: int = 4
-    pretrained: int = 16_000
+    pretraining: int = 2
+    pretrained: int = 48_000
     seen: int = 9_000
     drawn: int = 1_000
     added: int = 3_000
@@ -177,8 +177,7 @@ class Bench:
             old.unlink()
         ledger = target.with_suffix(".ledger.json")
         promised = ["--epsilon", str(epsilon), "--delta", str(DELTA), "--unit", "utterance"]
-        # The paper's accountant, which the published figures are of.
-        init = ["private", "budget", "init", str(private), *promised, "--accountant", "rdp"]
+        init = ["private", "budget", "init", str(private), *promised]
         genie([*init, "--apart", "--ledger", str(ledger)])
         return ledger
 
@@ -213,9 +212,15 @@ class Bench:
         return "/".join(f"{epochs * share / sum(shares):.4g}" for share in shares)
 
     def drawn(
-        self, case: Case, seed: int, *, rows: int = 0, width: int = 1, parser: Path | None = None
+        self,
+        case: Case,
+        seed: int,
+        *,
+        rows: int = 0,
+        temperature: float = 1.0,
+        parser: Path | None = None,
     ) -> Path:
-        """Return rows of a generator; with beams, fewer and likelier sentences.
+        """Return rows of a generator; at a lower temperature fewer and likelier sentences.
 
         A parser writes the programs where it makes none. Else only rows are kept that it reads
         back; they are others than without a parser, for it may have learned these.
@@ -225,7 +230,7 @@ class Bench:
         # The language is the generator's.
         skills = ["--skills", world.grammar] if world.grammar else world.options[2:]
         command = ["private", "sample", folder, "--rows", rows or self.sizes.drawn, *skills]
-        command += [*self.sizes.sampling, "--width", width]
+        command += [*self.sizes.sampling, "--temperature", temperature]
         is_shaped = world.grammar or world.is_shaped or self.sizes.uses_shapes
         if world.is_sexpr and not is_shaped:
             command.append("--unconstrained")

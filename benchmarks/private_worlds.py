@@ -74,17 +74,20 @@ class Maker:
         return replace(world, is_shaped=True, epochs=EPOCHS)
 
     def said_to_others(self, *, without: str = "") -> Path:
-        """Return rows of all domains of TOPv2, without sentences that have a word."""
+        """Return sentences of all domains of TOPv2, without those that have a word.
+
+        They come without programs, which are of another assistant.
+        """
         domains = [self._topv2(name, "train") for name in TOPV2]
 
         def choose() -> Iterator[Example]:
             for rows in domains:
                 for row in read_rows(str(self._some("others", rows, self.sizes.of_others))):
                     if not without or without not in row.utterance.lower().split():
-                        yield row
+                        yield replace(row, program="", functions=())
 
         count = self.sizes.of_others
-        return self.work.chosen("others", domains[0], choose, *domains[1:], count, without)
+        return self.work.chosen("said", domains[0], choose, *domains[1:], count, without)
 
     def tenth(self, rows: Path, *, is_public: bool, without: str = "") -> Path:
         """Return a tenth of the rows, without those of a function; or the others, with them."""

@@ -138,12 +138,14 @@ def public_sequences(
     seed: int = 0,
     spelled: float = 0.03,
 ) -> list[EncodedRow]:
-    """Return public rows as a stage learns them; `spelled` is the share of words in pieces."""
+    """Return public rows as a stage learns them; `spelled` is the share of words in pieces.
+
+    A sentence that has no program teaches how people speak: its prompt is empty.
+    """
     if isinstance(tokenizer, PublicTokenizer) and spelled:
         rng = stream(seed, "spelled", stage.name)
         tokenizer = _PartlySpelled(tokenizer, rng, spelled)
-    needs_program = stage.name == "program" or stage.prompt != "nothing"
-    usable = (row for row in rows if row.program or not needs_program)
+    usable = (row for row in rows if row.program or stage.name == "utterance")
     return [encode_row(stage, row, tokenizer, longest=longest) for row in usable]
 
 

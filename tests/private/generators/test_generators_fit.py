@@ -45,6 +45,7 @@ from genie_dp.private.generators.sample import (  # noqa: E402
     sample,
 )
 from genie_dp.private.generators.stages import STAGES, LabelledRow, encode_row  # noqa: E402
+from genie_dp.private.generators.tokenizer import build_tokenizer  # noqa: E402
 from genie_dp.private.ledger.accounting import epsilon_of  # noqa: E402
 from genie_dp.private.ledger.guard import Units  # noqa: E402
 from genie_dp.private.ledger.mechanisms import Gaussian, PoissonGaussian  # noqa: E402
@@ -111,6 +112,24 @@ def drawn(generator, count=40, parser=None, **options):
         )
     )  # fmt: skip
     return rows, tally
+
+
+# --------------------------------------------------------------------------------- public rows
+
+
+@pytest.mark.parametrize("kind", list(STAGES))
+def test_a_sentence_without_a_program_teaches_how_people_speak(kind):
+    alone, pair = LabelledRow(("dim", "it")), LabelledRow(("dim", "it"), ("now",), "now")
+    tokenizer = build_tokenizer([["dim", "it", "now"]])
+    for stage in STAGES[kind]:
+        rows = public_sequences(stage, [alone, pair], tokenizer, longest=64, spelled=0)
+        pairs = public_sequences(stage, [pair], tokenizer, longest=64, spelled=0)
+        assert rows[-1:] == pairs
+        assert len(rows) == (1 if stage.name == "program" else 2)
+        if len(rows) == 2:  # what is to be said is the same, behind an empty prompt
+            first, second = (row.tokens[row.scored_from :] for row in rows)
+            assert first == second
+            assert not set(tokenizer.spell("now")) & set(rows[0].tokens)
 
 
 # --------------------------------------------------------------------------------- the plan
