@@ -291,10 +291,17 @@ class SampleConfig:
         1, "Beams of an utterance: more make likelier and fewer ones; 1 is plain sampling.", least=1
     )
     program_width: int = setting(1, "Beams of a program.", least=1)
-    temperature: float = setting(1.0, "Below 1: likelier tokens more often.", above=0)
-    top_k: int = setting(0, "Only so many tokens at each place; 0 for all.", least=0)
+    temperature: float = setting(
+        1.0, "Of utterances; below 1 likelier tokens come more often.", above=0
+    )
+    top_k: int = setting(
+        0, "Only so many tokens at each place of an utterance; 0 for all.", least=0
+    )
     top_p: float = setting(
-        1.0, "Only the likeliest tokens that have this share together.", above=0, most=1
+        1.0,
+        "Only the likeliest tokens of an utterance that have this share together.",
+        above=0,
+        most=1,
     )
     longest: int = setting(128, "Tokens of an utterance; longer ones are dropped.", least=1)
     program_longest: int = setting(
@@ -315,11 +322,13 @@ class SampleConfig:
         check_settings(self)
 
     def settings(self) -> SampleSettings:
-        """Return how programs and utterances are drawn."""
-        restricted = (self.temperature, self.top_k, self.top_p)
+        """Return how programs and utterances are drawn.
+
+        Programs come as often as they were learned: of likelier tokens they would be short ones.
+        """
         return SampleSettings(
-            SamplingSettings(self.program_width, *restricted, self.program_longest),
-            SamplingSettings(self.width, *restricted, self.longest),
+            SamplingSettings(self.program_width, longest=self.program_longest),
+            SamplingSettings(self.width, self.temperature, self.top_k, self.top_p, self.longest),
             self.constrained,
             self.batch,
             self.tries,

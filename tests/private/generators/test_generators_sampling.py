@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from genie_dp.languages import get_language  # noqa: E402
-from genie_dp.private.generators.config import SamplingSettings  # noqa: E402
+from genie_dp.private.generators.config import SampleConfig, SamplingSettings  # noqa: E402
 from genie_dp.private.generators.models import DecoderSettings, PreLNDecoder  # noqa: E402
 from genie_dp.private.generators.rows import check_program  # noqa: E402
 from genie_dp.private.generators.sampling import GrammarSpelling, draw, is_plain, restrict_scores  # noqa: E402
@@ -167,6 +167,12 @@ def test_prompts_of_different_lengths_do_not_disturb_each_other():
 def test_settings_that_draw_nothing_are_refused(options):
     with pytest.raises(ValueError, match="expected|must be"):
         SamplingSettings(**options)
+
+
+def test_programs_come_as_often_as_they_were_learned_whatever_utterances_do():
+    settings = SampleConfig(temperature=0.5, top_k=3, top_p=0.9, longest=9).settings()
+    assert settings.utterance == SamplingSettings(1, 0.5, 3, 0.9, 9)
+    assert settings.program == SampleConfig().settings().program
 
 
 # ------------------------------------------------------------------------- under a grammar
