@@ -9,7 +9,8 @@ again, so that a run can be stopped and gone on with. The figures are those of `
 evaluate` against rows that were held out, which are public here: these are published data sets.
 Table numbers are those of Mireshghallah et al. 2023. Sizes are for two cores (private_runs.Sizes);
 generators are small decoders, pretrained on public rows, where the paper has GPT-2. Pretraining is
-in the CPU minutes of the run that makes it; others with the same public rows and seed take it.
+in the CPU minutes of the run that makes it; others with the same public rows take it, with any
+seed: what differs by seed are batches and noise of private rows, and what is drawn.
 """
 
 import argparse
