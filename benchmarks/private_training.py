@@ -40,9 +40,11 @@ def model_and_rows() -> tuple[Any, list[Any]]:
     """Return the decoder and a batch of rows of full length."""
     import torch
 
+    from genie_dp.models.device import keep_memory
     from genie_dp.private.generators.models import DecoderSettings, PreLNDecoder
     from genie_dp.private.generators.stages import EncodedRow
 
+    keep_memory()
     torch.set_num_threads(1)
     torch.manual_seed(0)
     model = PreLNDecoder(WORDS, DecoderSettings(256, 4, 4, longest=TOKENS)).train()

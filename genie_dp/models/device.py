@@ -1,4 +1,7 @@
-"""Where networks run: a device, and its number formats."""
+"""Where networks run: a device, its number formats and the memory of the process."""
+
+import ctypes
+import os
 
 from genie_dp.errors import GenieError, Problem
 
@@ -18,6 +21,25 @@ def prepare_torch(device: str, threads: int = 1) -> None:
         message = f"cannot use the device {device!r}: {str(error).splitlines()[0]}"
         hint = "leave --device out, or name one such as cpu, cuda, cuda:1"
         raise GenieError(Problem("N008", message, hint=hint)) from None
+
+
+# Of glibc's <malloc.h>: below which free memory goes back to the system, and how many blocks are
+# fetched from it one by one.
+_TRIM_THRESHOLD, _MMAP_MAX = -1, -4
+
+
+def keep_memory() -> bool:
+    """Let the process keep what it frees, and tell whether it does; only glibc can be asked.
+
+    Large blocks go back to the system else, and come again page by page, all zeros: for gradients
+    of each row that is a third of all CPU time. Who has set malloc's own variables is obeyed.
+    """
+    is_set = any(name.startswith("MALLOC_") for name in os.environ)
+    if is_set or "GLIBC_TUNABLES" in os.environ:
+        return False
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
+    most = 2**31 - 1
+    return bool(mallopt and mallopt(_TRIM_THRESHOLD, most) and mallopt(_MMAP_MAX, 0))
 
 
 def bf16_helps(device: str = "cpu") -> bool:

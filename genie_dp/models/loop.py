@@ -16,6 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.models.device import keep_memory
 from genie_dp.models.layers import Features, Module
 from genie_dp.models.mixture import Batches
 from genie_dp.models.processes import Group
@@ -361,6 +362,7 @@ class Run:
         Raises:
             GenieError: M003, the folder's checkpoint is of another run; M008, the loss diverged.
         """
+        keep_memory()
         if folder is not None:
             self.resume(folder)
         self.model.train()

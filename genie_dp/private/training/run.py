@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.models.device import keep_memory
 from genie_dp.models.loop import Checkpoint, learning_rate, load_checkpoint, save_checkpoint
 from genie_dp.private import secure
 from genie_dp.private.generators.models import collate
@@ -83,6 +84,7 @@ class PrivateRun:
         from genie_dp.private.training.check import check_engine
         from genie_dp.private.training.engines import PrivateOptimizer, engine_of
 
+        keep_memory()
         check_engine(model, settings.engine, collate=collate)
         self.model, self.settings, self.collate, self.listen = model, settings, collate, listen
         self._units = units
