@@ -274,6 +274,17 @@ def test_codes_have_next_to_no_noise_where_nothing_has(script, world, commands):
     some, none = commands.named("control")
     assert "--code-noise" not in some
     assert float(none[none.index("--code-noise") + 1]) < 1
+    # Nor the rate of noisy steps, which is too high then; the last one that is given counts.
+    assert "--learning-rate" not in some
+    assert none[none.index("--learning-rate") + 1] == str(private_runs.PLAIN_RATE)
+
+
+def test_all_seeds_begin_with_the_same_public_weights(script, world, commands):
+    for seed in (1, 2):
+        script.bench.generator(Case(world, "one-stage", 3.0), seed)
+    first, second = commands.named("one-stage")
+    assert first[first.index("--seed") + 1] == second[second.index("--seed") + 1]
+    assert first[first.index("--output") + 1] != second[second.index("--output") + 1]
 
 
 def test_programs_of_a_private_domain_need_no_shape_of_public_ones(work, world, commands, tmp_path):
