@@ -208,23 +208,23 @@ def function(script: Script, name: str, word: str = "") -> None:
     public = [make.tenth(whole.annotated[0], is_public=True, without=name)]
     before = bench.parser(public, world.options, steps=bench.sizes.parser)
 
-    likely = partial(bench.drawn, temperature=TEMPERATURE)
+    draw_likely = partial(bench.drawn, temperature=TEMPERATURE)
 
     def augmented(kind: str, seed: int) -> dict[str, float]:
         # The private rows' programs are those of the parser before; annotators write the others.
         source = before if kind == "two-stage" else None
         case = Case(world, kind, 3.0, parser=source, patience=PATIENCE, batch=large)
-        drawn = likely(case, seed, rows=bench.sizes.asked)
+        drawn = draw_likely(case, seed, rows=bench.sizes.asked)
         again = annotated(bench.work, drawn, bench.annotator(whole))
         return script.tested(world, public, parts, seed, added=again)
 
     def own_pairs(seed: int, *, is_read_back: bool) -> dict[str, float]:
         # The private rows' programs are those of people.
         case = Case(world, "two-stage", 3.0, "4/6", patience=PATIENCE, batch=large)
-        drawn = as_public(bench.work, likely(case, seed, rows=bench.sizes.added))
+        drawn = as_public(bench.work, draw_likely(case, seed, rows=bench.sizes.added))
         if is_read_back and size_of(drawn):
             learned = bench.parser(public, world.options, steps=bench.sizes.parser, added=[drawn])
-            kept = likely(case, seed, rows=bench.sizes.added, parser=learned)
+            kept = draw_likely(case, seed, rows=bench.sizes.added, parser=learned)
             drawn = as_public(bench.work, kept)
         return script.tested(world, public, parts, seed, added=drawn)
 
