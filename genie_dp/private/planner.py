@@ -404,7 +404,12 @@ def _measured_speed(
 ) -> Speed:
     import torch
 
-    from genie_dp.private.generators.models import DecoderSettings, PreLNDecoder, collate
+    from genie_dp.private.generators.models import (
+        DecoderSettings,
+        PreLNDecoder,
+        PublicSequences,
+        collate,
+    )
     from genie_dp.private.generators.stages import EncodedRow
     from genie_dp.private.ledger.guard import Units
     from genie_dp.private.training.run import PrivateRun
@@ -428,7 +433,7 @@ def _measured_speed(
 
     few, many = (fastest(lambda n=n: run.step(rows[:n])) for n in (_FEW, _MANY))
     run.close()
-    batch = collate(rows)
+    batch = PublicSequences.of(collate(rows))
 
     def plain() -> None:
         with torch.enable_grad():

@@ -62,6 +62,32 @@ def collate(
     return Sequences(inputs, targets, torch.tensor(weights or [1.0] * len(rows)))
 
 
+@dataclass(frozen=True, slots=True)
+class PublicSequences(Sequences):
+    """A batch of public rows, whose gradients nobody clips one by one.
+
+    So only the scored places go through the head, which is most of the work of a small model. Steps
+    on sentences behind their programs take half the time (2 layers of 96, November 2026).
+
+    Attributes:
+        scored: (N,) places with a target among the B x T, counted row by row.
+    """
+
+    scored: torch.Tensor
+
+    @staticmethod
+    def of(batch: Sequences) -> "PublicSequences":
+        """Return rows that may be learned together."""
+        scored = (batch.targets.flatten() != UNSCORED).nonzero()[:, 0]
+        return PublicSequences(batch.inputs, batch.targets, batch.weights, scored)
+
+    def to(self, device: torch.device | str) -> "PublicSequences":
+        """Return the same on a device."""
+        whole = Sequences.to(self, device)
+        scored = self.scored.to(device)
+        return PublicSequences(whole.inputs, whole.targets, whole.weights, scored)
+
+
 def losses(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """Return (B,) losses in nats, summed over each row's scored places.
 
@@ -74,6 +100,17 @@ def losses(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     scores = logits.float().log_softmax(2)
     log_probabilities = scores.gather(2, targets.clamp(min=0)[:, :, None])[:, :, 0]
     return -(log_probabilities * (targets != UNSCORED)).sum(1)
+
+
+def losses_of(head: nn.Linear, states: torch.Tensor, batch: Sequences) -> torch.Tensor:
+    """Return (B,) losses in nats of (B, T, d) states, by a head to the logits of tokens."""
+    if not isinstance(batch, PublicSequences):
+        return losses(head(states), batch.targets)
+    logits = head(states.flatten(0, 1)[batch.scored])
+    targets = batch.targets.flatten()
+    scored = nn.functional.cross_entropy(logits.float(), targets[batch.scored], reduction="none")
+    of_places = scored.new_zeros(len(targets)).index_copy(0, batch.scored, scored)
+    return of_places.view(batch.targets.shape).sum(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,13 +261,18 @@ class PreLNDecoder(Module):
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         """Return (B, T, V) logits of the token after each of (B, T)."""
+        logits: torch.Tensor = self.head(self._states(ids))
+        return logits
+
+    def _states(self, ids: torch.Tensor) -> torch.Tensor:
+        """Return (B, T, d) states, which the head reads."""
         x = self._embed(ids, positions_of(ids, self.longest))
         # Under vmap the fused kernel of CPUs runs row by row and takes 1.3 times as long; without
         # vmap both are as fast (8 rows of 64 tokens, 5M weights, November 2026).
         with sdpa_kernel(SDPBackend.MATH) if ids.device.type == "cpu" else nullcontext():
             for block in self.blocks:
                 x, _, _ = block(x)
-        return self.head(self.norm(x))
+        return self.norm(x)
 
     def _embed(self, ids: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
         return self.words(ids) + self.places(places)
@@ -243,7 +285,7 @@ class PreLNDecoder(Module):
 
     def loss(self, batch: Sequences) -> torch.Tensor:
         """Return (B,): the rows' losses in nats, summed over their scored tokens."""
-        return losses(self(batch.inputs), batch.targets)
+        return losses_of(self.head, self._states(batch.inputs), batch)
 
     def start(
         self, prompts: torch.Tensor, lengths: torch.Tensor
@@ -334,12 +376,15 @@ class RecurrentLM(Module):
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         """Return (B, T, V) logits of the token after each of (B, T)."""
+        logits: torch.Tensor = self.head(self._states(ids))
+        return logits
+
+    def _states(self, ids: torch.Tensor) -> torch.Tensor:
+        """Return (B, T, d) states, which the head reads."""
         x = self.words(ids)
         # The fused kernel is three times as fast, but runs row by row under vmap, which is what
         # training with noise wants of a model in train mode.
-        states = unroll(self.recurrent, x) if self.training else self.recurrent(x)[0]
-        logits: torch.Tensor = self.head(states)
-        return logits
+        return unroll(self.recurrent, x) if self.training else self.recurrent(x)[0]
 
     @property
     def device(self) -> torch.device:
@@ -349,7 +394,7 @@ class RecurrentLM(Module):
 
     def loss(self, batch: Sequences) -> torch.Tensor:
         """Return (B,): the rows' losses in nats, summed over their scored tokens."""
-        return losses(self(batch.inputs), batch.targets)
+        return losses_of(self.head, self._states(batch.inputs), batch)
 
     def start(
         self, prompts: torch.Tensor, lengths: torch.Tensor

@@ -20,7 +20,7 @@ from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
 from genie_dp.models.loop import Listener, Run, TrainingProgress, TrainSettings
 from genie_dp.models.saved import hash_of, load_weights, weights, write_weights
-from genie_dp.private.generators.models import Sequences, collate
+from genie_dp.private.generators.models import PublicSequences, collate
 from genie_dp.private.generators.stages import EncodedRow, GeneratorStage, LabelledRow, encode_row
 from genie_dp.private.generators.tokenizer import PublicTokenizer, Tokenizer
 from genie_dp.rng import child_seed, stream
@@ -94,12 +94,13 @@ class EncodedBatches:
         """Return how many batches there are of all rows."""
         return max(1, len(self.rows) // self.size)
 
-    def take(self, number: int, rank: int = 0, world: int = 1) -> tuple[Sequences, float]:
+    def take(self, number: int, rank: int = 0, world: int = 1) -> tuple[PublicSequences, float]:
         """Return a batch, or a process's rows of it, and the scored tokens of any on average."""
         epoch, place = divmod(number, int(self.per_epoch))
         chosen = [self.rows[i] for i in self._order(epoch)[place]]
         mine = chosen[rank::world]
-        return collate(mine or chosen[:1], weights=[] if mine else [0.0]), self._scored
+        batch = collate(mine or chosen[:1], weights=[] if mine else [0.0])
+        return PublicSequences.of(batch), self._scored
 
     def _order(self, epoch: int) -> list[list[int]]:
         if self._known[0] != epoch:

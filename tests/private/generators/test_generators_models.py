@@ -1,5 +1,7 @@
 """Language models: what is cached changes nothing, and every engine has the right gradients."""
 
+import random
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -11,6 +13,9 @@ from genie_dp.private.generators.models import (  # noqa: E402
     UNSCORED,
     HuggingFaceCausal,
     HuggingFaceSettings,
+    PublicSequences,
+    RecurrentLM,
+    RecurrentLMSettings,
     collate,
 )
 from genie_dp.private.generators.stages import EncodedRow  # noqa: E402
@@ -80,6 +85,30 @@ def test_the_loss_of_a_row_does_not_depend_on_others_or_on_padding(model):
         together = model.loss(collate(rows, width=20))
         alone = [model.loss(collate([row])) for row in rows]
     assert torch.allclose(together, torch.cat(alone), atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["own", "recurrent", "gpt2"])
+def test_public_rows_have_the_losses_and_gradients_of_any(kind, tmp_path):
+    draw = random.Random(4)
+    rows = [
+        EncodedRow(tuple(draw.randrange(5, 300) for _ in range(size)), draw.randrange(1, size))
+        for size in (2, 3, 9, 9, 17, 24)
+    ]
+    batch = collate(rows, weights=[1.0, 0.0, 1.0, 2.0, 1.0, 1.0])
+    model = {
+        "own": own,
+        "recurrent": lambda: RecurrentLM(300, RecurrentLMSettings(size=16)),
+        "gpt2": lambda: hugging_face(tmp_path, gpt2),
+    }[kind]().train()
+    found = []
+    for learned in (batch, PublicSequences.of(batch).to("cpu")):
+        by_row = model.loss(learned)
+        (by_row * learned.weights).sum().backward()
+        gradients = {name: p.grad for name, p in model.named_parameters()}
+        model.zero_grad(set_to_none=True)
+        found.append({"losses": by_row.detach(), **gradients})
+    for name, expected in found[0].items():
+        assert torch.allclose(found[1][name], expected, rtol=1e-4, atol=1e-5), name
 
 
 def test_only_scored_places_count(model):
