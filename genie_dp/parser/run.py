@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -48,7 +47,7 @@ from genie_dp.run.cache import keep_pickled, load_pickled, place_in_cache
 from genie_dp.run.files import sha256_of
 from genie_dp.run.manifest import PRIVATE, write_json
 from genie_dp.run.page import render_card
-from genie_dp.run.stage import Output, Result, hold_output
+from genie_dp.run.stage import Output, Result, hold_output, tell, write_over
 from genie_dp.run.work import PARSER, enter_work, interruptible, put_in_place, refuse_output
 from genie_dp.templates.inputs import library_fingerprint
 
@@ -289,41 +288,31 @@ def _nothing_left(job: _Run) -> Iterator[None]:
         raise
 
 
-# Seconds between two lines where there is no terminal.
-_NEXT_LINE = 10.0
-
-
 class _Screen:
     """What a person sees while a parser is trained: notes, and how far it is.
 
-    A terminal has one line, written over; elsewhere there is a line each ten seconds.
+    A terminal has one line, written over; elsewhere there is a line now and then.
     """
 
     def __init__(self, config: ParserConfig, progress: bool | None):
         self.config = config
         self.notes: list[str] = []
         self.best = ""
-        self.has_line = progress is not False and sys.stderr.isatty() and rank() == 0
-        self.has_notes = rank() == 0 and (self.has_line or bool(progress))
-        self.due = time.monotonic() + _NEXT_LINE
+        self.progress = progress if rank() == 0 else False
         self.is_estimated = False
 
     def line(self, text: str) -> None:
-        """Write over the last line of a terminal; elsewhere, write a line if one is due."""
-        if self.has_line:
-            sys.stderr.write(f"\r\033[K{text}")
-            sys.stderr.flush()
-        elif self.has_notes and text and time.monotonic() >= self.due:
-            sys.stderr.write(f"{text}\n")
-            sys.stderr.flush()
-            self.due = time.monotonic() + _NEXT_LINE
+        """Show how far the run is."""
+        write_over(text, show=self.progress)
 
     def note(self, text: str) -> None:
         """Keep a note for the result, and write it where notes are wanted at once."""
         self.notes.append(text)
-        if self.has_notes:
-            self.line("")
-            sys.stderr.write(f"{text}\n")
+        self._tell(text)
+
+    def _tell(self, text: str) -> None:
+        self.line("")
+        tell(text, show=self.progress)
 
     def __call__(self, event: Mapping[str, Any]) -> None:
         """Show how far training is."""
@@ -334,10 +323,8 @@ class _Screen:
         rest = event["seconds"] * (1 - used) / used if used else 0.0
         if not self.is_estimated:
             self.is_estimated = True
-            if self.has_notes:
-                self.line("")
-                total = in_minutes(event["seconds"] + rest)
-                sys.stderr.write(f"training takes {total} at this speed\n")
+            total = in_minutes(event["seconds"] + rest)
+            self._tell(f"training takes {total} at this speed")
         left = f", {in_minutes(rest)} left" if used < 1 else ""
         self.line(f"{place}, loss {event['loss']:.3f}{self.best}{left}")
 

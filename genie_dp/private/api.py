@@ -449,6 +449,7 @@ class Ledger:
         resume: bool = False,
         overwrite: bool = False,
         jobs: int = 1,
+        progress: bool | None = None,
         **settings: Any,
     ) -> "GapResult":
         """Return what people ask for that is not understood, counted once with noise.
@@ -462,6 +463,7 @@ class Ledger:
             resume: go on with a call that was interrupted, for the same payment.
             overwrite: replace the output, and forget an interrupted call: its cost stays spent.
             jobs: processes that listen; the result does not depend on it.
+            progress: whether to show how far it is; None for on a terminal.
             settings: those of `GapConfig`, such as sentences=2, least=10.
 
         Raises:
@@ -475,7 +477,7 @@ class Ledger:
 
         def release(folder: Path) -> "GapResult":
             target = Output(str(folder), resume=resume, overwrite=overwrite)
-            return run_gaps(config, rows, ledger, listener, target, jobs=jobs)
+            return run_gaps(config, rows, ledger, listener, target, jobs=jobs, progress=progress)
 
         if output is not None:
             return release(Path(output))

@@ -138,13 +138,27 @@ def _bar(rows: Iterable[Row], label: str, total: int | None) -> Iterator[Iterabl
 
 
 def _with_lines(rows: Iterable[Row], label: str, total: int | None) -> Iterator[Row]:
-    due = time.monotonic() + _FIRST_LINE
+    pace = _Pace()
     of_all = f" of {total:,}" if total is not None else ""
     for count, row in enumerate(rows, 1):
         yield row
-        if time.monotonic() > due:
+        if pace.is_due():
             print(f"{label}: {count:,}{of_all}", file=sys.stderr, flush=True)  # noqa: T201
-            due = time.monotonic() + _NEXT_LINE
+
+
+class _Pace:
+    """When a line is due where there is no terminal: soon, and then now and then."""
+
+    def __init__(self) -> None:
+        self.due = time.monotonic() + _FIRST_LINE
+
+    def is_due(self) -> bool:
+        """Tell whether a line is due, which is written then."""
+        now = time.monotonic()
+        if now < self.due:
+            return False
+        self.due = now + _NEXT_LINE
+        return True
 
 
 def tell(text: str, *, show: bool | None = None) -> None:
@@ -153,8 +167,39 @@ def tell(text: str, *, show: bool | None = None) -> None:
         print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 
+class _Line:
+    """The last line of stderr while work goes on, and when the next is due."""
+
+    text = ""
+    pace: _Pace | None = None
+
+
 def write_over(text: str, *, show: bool | None = None) -> None:
-    """Write over the last line of a terminal; elsewhere, or with `show` False, write nothing."""
-    if show is not False and sys.stderr.isatty():
-        sys.stderr.write(f"\r\033[K{text}")
-        sys.stderr.flush()
+    """Write over the last line of a terminal; elsewhere, write a line now and then.
+
+    A terminal gets the same text once, so that how often work says it is not told.
+
+    Args:
+        text: how far work is; "" where it has ended.
+        show: True to show it, False not to; None shows it on a terminal alone.
+    """
+    if sys.stderr.isatty():
+        if show is not False and text != _Line.text:
+            sys.stderr.write(f"\r\033[K{text}")
+            sys.stderr.flush()
+            _Line.text = text
+    elif not text:
+        _Line.pace = None
+    elif show:
+        _Line.pace = _Line.pace or _Pace()
+        if _Line.pace.is_due():
+            print(text, file=sys.stderr, flush=True)  # noqa: T201
+
+
+_PARTS = 20
+
+
+def write_share(text: str, done: int, total: int, *, show: bool | None = None) -> None:
+    """Write over the last line how far work on private rows is, in twentieths: not how many."""
+    share = f": {100 * (_PARTS * done // total) // _PARTS} %" if total >= _PARTS else ""
+    write_over(f"{text}{share}", show=show)

@@ -495,7 +495,8 @@ def test_paraphrases_that_the_parser_reads_otherwise_are_left_out(trained, tmp_p
 
 
 def test_without_a_terminal_a_line_now_and_then_says_how_far_it_is(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("genie_dp.parser.run._NEXT_LINE", 0.0)
+    for pace in ("_FIRST_LINE", "_NEXT_LINE"):
+        monkeypatch.setattr(f"genie_dp.run.stage.{pace}", 0.0)
     train(tmp_path, steps=100)
     lines = capsys.readouterr().err.splitlines()
     assert any(line.startswith("training takes ") for line in lines)

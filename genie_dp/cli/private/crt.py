@@ -102,7 +102,7 @@ def command(
     result = run(
         config, rows, Output(output, resume=resume, overwrite=overwrite),
         ledger=ledger, report=report, said_apart=redacted_apart, public=public, original=original,
-        public_model=public_model, device=device, threads=threads,
+        public_model=public_model, device=device, threads=threads, progress=True,
     )  # fmt: skip
     show(result)
 

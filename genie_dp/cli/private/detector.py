@@ -1,6 +1,5 @@
 """`genie-dp private detector`: a detector learned from sentences whose secrets are known."""
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -50,14 +49,17 @@ def command(*, output: Path, settings: Mapping[str, Any], overwrite: bool, **fil
     from genie_dp.augment.values import shipped_list
     from genie_dp.cli.output import show
     from genie_dp.private.redact.learned import run
-    from genie_dp.run.stage import Output
+    from genie_dp.run.stage import Output, write_over
 
     config, inputs = DetectorTrainingConfig(**settings), DetectorTrainingInputs(**files)
     lists = {name: shipped_list(name).texts for name in _SHIPPED}
     target = Output(str(output), overwrite=overwrite)
-    show(run(config, inputs, target, lists=lists, listen=_show_loss))
+    result = run(config, inputs, target, lists=lists, listen=_show_loss)
+    write_over("", show=True)
+    show(result)
 
 
 def _show_loss(event: Mapping[str, Any]) -> None:
-    if sys.stderr.isatty():
-        click.echo(f"epoch {event['epoch']:.2f}  loss {event['loss']:.4f}", err=True)
+    from genie_dp.run.stage import write_over
+
+    write_over(f"epoch {event['epoch']:.2f}, loss {event['loss']:.4f}", show=True)

@@ -102,6 +102,6 @@ def command(
     result = run(
         config, private, book, library, Output(output, resume=resume, overwrite=overwrite),
         language=language, epsilon=epsilon, rest=rest, grammar=grammar, public=public,
-        open_parser=BestProgram.from_folder, threads=threads,
+        open_parser=BestProgram.from_folder, threads=threads, progress=True,
     )  # fmt: skip
     show(result)

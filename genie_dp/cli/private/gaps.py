@@ -95,7 +95,7 @@ def command(
     )
     result = run(
         config, private, book, listener,
-        Output(str(report), resume=resume, overwrite=overwrite), jobs=jobs,
+        Output(str(report), resume=resume, overwrite=overwrite), jobs=jobs, progress=True,
     )  # fmt: skip
     *lines, written = result.lines()
     for line in lines:

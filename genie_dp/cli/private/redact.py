@@ -62,4 +62,5 @@ def command(
     from genie_dp.run.stage import Output
 
     target = Output(output, resume=resume, overwrite=overwrite)
-    show(run(RedactConfig(**settings), source, target, report=report, review=review))
+    config = RedactConfig(**settings)
+    show(run(config, source, target, report=report, review=review, progress=True))

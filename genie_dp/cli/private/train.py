@@ -174,6 +174,6 @@ def command(
         config, private, book, library, Output(output, resume=resume, overwrite=overwrite),
         language=language, public=public, codes=codes, parser=parser,
         open_parser=BestProgram.from_folder, pretrained=pretrained, public_model=public_model,
-        device=device, threads=threads,
+        device=device, threads=threads, progress=True,
     )  # fmt: skip
     show(result)

@@ -41,7 +41,7 @@ from genie_dp.private_prior import spent_of
 from genie_dp.records import Spent
 from genie_dp.rows import to_json
 from genie_dp.run.files import refuse_overlap
-from genie_dp.run.stage import Output, Result
+from genie_dp.run.stage import Output, Result, write_over, write_share
 from genie_dp.run.work import FolderKind, begin_work, put_in_place, refuse_output
 from genie_dp.run.workers import in_processes
 
@@ -82,6 +82,7 @@ def run(
     output: Output,
     *,
     jobs: int = 1,
+    progress: bool | None = None,
 ) -> GapResult:
     """Count with noise what private rows ask for that is not understood, and write a report.
 
@@ -94,6 +95,7 @@ def run(
         listener: what understands sentences; it has learned of nothing private.
         output: the folder of the report.
         jobs: processes that listen; the result does not depend on it.
+        progress: whether to show on stderr how far it is; None for on a terminal.
 
     Raises:
         GenieError: past the budget (B023), the ledger is another's (B030, B031), what is said to be
@@ -116,7 +118,7 @@ def run(
 
     def units() -> Units[Unit]:
         source = PrivateSource.promised(private, ledger.budget, language=listener.language)
-        heard = _hear_each(source, listener, jobs)
+        heard = _hear_each(source, listener, jobs, progress)
         return source.units.each(lambda rows: tuple(heard[row.utterance] for row in rows))
 
     refuse_output(folder, output.work, FOLDER, resume=output.resume, overwrite=output.overwrite)
@@ -126,7 +128,9 @@ def run(
     with begin_work(output.work, settings, resume=output.resume) as work:
         released, total, name = released_once(output.work, plan, units, Payer(ledger, PURPOSE))
         work.keep()
+        write_over("templates are tried for what is shown", show=progress)
         advice = advise(released, listener)
+        write_over("", show=progress)
         report = GapReport.from_release(
             released,
             plan,
@@ -202,7 +206,9 @@ def _sorted(plan: GapPlan) -> tuple[object, ...]:
     return sorted(said.words), sorted(said.pairs), said.functions, dict(said.reasons)
 
 
-def _hear_each(source: PrivateSource, listener: Listener, jobs: int) -> dict[str, Heard]:
+def _hear_each(
+    source: PrivateSource, listener: Listener, jobs: int, progress: bool | None
+) -> dict[str, Heard]:
     """Return what becomes of each sentence of private rows: people say the same again."""
     sentences = list(dict.fromkeys(row.utterance for rows in source.units for row in rows))
 
@@ -210,8 +216,13 @@ def _hear_each(source: PrivateSource, listener: Listener, jobs: int) -> dict[str
         return listener.hear(sentences[number] for number in numbers)
 
     numbers = range(len(sentences))
-    heard = in_processes(hear, numbers, jobs) if jobs > 1 else hear(numbers)
-    return dict(zip(sentences, heard, strict=True))
+    found = in_processes(hear, numbers, jobs) if jobs > 1 else hear(numbers)
+    heard: dict[str, Heard] = {}
+    for sentence, one in zip(sentences, found, strict=True):
+        heard[sentence] = one
+        write_share("sentences are listened to", len(heard), len(sentences), show=progress)
+    write_over("", show=progress)
+    return heard
 
 
 def released_once(

@@ -40,6 +40,7 @@ STATEMENT = (
     "tell about rows. Keep it where the private rows are."
 )
 _AT_ONCE = 256
+_LOOKING = "secrets are looked for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def run(
         output: the file of the redacted rows.
         report: a file for counts and settings.
         review: a file for a page that shows what was found; it is private.
-        progress: False to say nothing on a terminal.
+        progress: whether to show on stderr how far it is; None for on a terminal.
 
     Raises:
         GenieError: an output is no local file (E015), or is there already (E016); what is read is
@@ -102,7 +103,7 @@ def run(
     with for_owner_alone():
         work = redaction.enter()
         with interruptible(output.work):
-            with _show_step("secrets are looked for", progress):
+            with _show_step(_LOOKING, progress):
                 redaction.fill(work)
             redaction.deliver(work)
         shutil.rmtree(output.work)
@@ -213,6 +214,7 @@ class _Redaction:
                     if self.files.review:
                         page_rows.append(work.review.add(number, point, redacted, self.redactor))
                 work.add(rows, [row for row in page_rows if row])
+                write_over(_LOOKING, show=self.progress)
         finally:
             work.close()
 
@@ -333,7 +335,7 @@ def _row_of(number: int, redacted: Redacted) -> dict[str, Any]:
 
 @contextmanager
 def _show_step(text: str, progress: bool | None) -> Iterator[None]:
-    """Say on a terminal what is done; a bar would tell how many rows there are."""
+    """Say what is done; a bar would tell how many rows there are."""
     write_over(text, show=progress)
     try:
         yield
