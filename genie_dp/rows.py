@@ -38,6 +38,7 @@ _DEEPEST = 2**31  # a column of Parquet
 MOST_WEIGHT = sys.float_info.max  # JSON has whole numbers beyond it
 _NAMES = tuple(f.name for f in fields(Example))
 _NEEDED = frozenset(("id", "utterance", "program"))
+_ROW = 'a row has id, utterance and program at least; of a sentence alone the program is ""'
 _ALLOWED = frozenset(_NAMES)
 _text = json.encoder.encode_basestring
 
@@ -115,7 +116,8 @@ def from_json(line: str, *, file: str = "<rows>", number: int = 1) -> Example:
         raise GenieError(Problem("R010", f"no JSON: {error}", span, stage="syntax")) from None
     except (AttributeError, KeyError, TypeError) as error:
         span = Span(file, number, 1, number, len(line) + 1)
-        raise GenieError(Problem("R011", f"no row of a data set: {error}", span)) from None
+        message = f"no row of a data set: {error}"
+        raise GenieError(Problem("R011", message, span, hint=_ROW)) from None
 
 
 def _not_fields(names: Collection[str]) -> str:

@@ -160,7 +160,7 @@ def command(
         raise click.UsageError(message)
 
     from genie_dp.cli.inputs import load_library_of
-    from genie_dp.cli.output import show, show_problems
+    from genie_dp.cli.output import show
     from genie_dp.parser.answers import BestProgram
     from genie_dp.private.generators.run import run
     from genie_dp.private.ledger.book import Ledger
@@ -169,7 +169,6 @@ def command(
 
     book = Ledger.open(ledger_to_spend(private, ledger))
     library = load_library_of(language, skills, skip_broken=skip_broken)
-    show_problems(config.doubts(has_parser=parser is not None))
     result = run(
         config, private, book, library, Output(output, resume=resume, overwrite=overwrite),
         language=language, public=public, codes=codes, parser=parser,

@@ -23,6 +23,9 @@ RATE, RATE_OF_OTHERS = 2e-2, 2e-3
 BANDED_RATE = 5e-2  # with bands, where little of the noise is left
 # Of Adam; for the own decoder what was best of a few (docs/benchmarks.md, "Settings").
 MOMENTUM, MOMENTUM_OF_OTHERS = 0.5, 0.9
+# With fewer public sentences a small decoder writes little English (docs/benchmarks.md, "What a
+# generator lacks"): 752 were far too few, 12,000 a start, 48,000 better.
+FEW_SENTENCES = 10_000
 # Where settings are chosen by trials: how many on average, and the share of units that score.
 TRIALS_MEAN, HELD_OUT = 4.0, 0.1
 
@@ -150,13 +153,26 @@ class GeneratorConfig:
         if self.model is None and self.size % self.heads:
             yield "--size must be a multiple of --heads"
 
-    def doubts(self, *, has_parser: bool) -> tuple[Problem, ...]:
-        """Return what is to be said against a run: always, whatever the rows are."""
-        if not needs_programs(self.kind) or has_parser:
-            return ()
-        message = f"{self.kind} learns rows with programs alone; without any it pays for noise"
-        hint = "where rows have none, a parser writes them: --parser DIR"
-        return (Problem("H007", message, hint=hint, severity="warning"),)
+    def doubts(self, *, has_parser: bool, sentences: int) -> tuple[Problem, ...]:
+        """Return what is to be said against a run, whatever the private rows are.
+
+        Args:
+            has_parser: whether a parser writes the private rows' programs.
+            sentences: different public sentences.
+        """
+        found = []
+        if needs_programs(self.kind) and not has_parser:
+            message = f"{self.kind} learns rows with programs alone; without any it pays for noise"
+            hint = "where rows have none, a parser writes them: --parser DIR"
+            found.append(Problem("H007", message, hint=hint, severity="warning"))
+        if self.model is None and sentences < FEW_SENTENCES:
+            message = (
+                f"a small decoder learns from public sentences how people speak: {sentences:,} are "
+                f"few, {FEW_SENTENCES:,} and more make rows that read better"
+            )
+            hint = "--public takes sentences to any other assistant, too, with an empty program"
+            found.append(Problem("H013", message, hint=hint, severity="warning"))
+        return tuple(found)
 
     @property
     def tuned(self) -> tuple[str, ...]:

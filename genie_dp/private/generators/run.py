@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp import __version__
-from genie_dp.errors import GenieError, Problem
+from genie_dp.errors import GenieError, Problem, render_problem
 from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
@@ -73,7 +73,7 @@ from genie_dp.private.training.settings import EngineName
 from genie_dp.records import Example, Spent
 from genie_dp.rows import Rows, rows_of, to_json
 from genie_dp.run.files import sha256_of
-from genie_dp.run.stage import Output, Result, write_over
+from genie_dp.run.stage import Output, Result, tell, write_over
 from genie_dp.run.work import GENERATOR, begin_work, put_in_place, refuse_output
 from genie_dp.templates.inputs import library_fingerprint
 
@@ -89,7 +89,7 @@ class GeneratorResult(Result):
         plan: what was done, in public numbers.
         spent: all that was spent of the rows' budget so far.
         budget: what was promised.
-        doubts: what is to be said against the run; the command tells it before.
+        doubts: what is to be said against the run; it was told before anything was spent.
         seconds: how long all took.
         learning_rate: that of the best of several trials, None where none were made.
     """
@@ -221,6 +221,11 @@ def run(
     refuse_output(target, output.work, GENERATOR, resume=output.resume, overwrite=output.overwrite)
     if public_model is not None and not (output.overwrite or output.resume):
         refuse_output(public_model, output.work, GENERATOR, resume=False, overwrite=False)
+    doubts = config.doubts(
+        has_parser=parser is not None, sentences=len({row.utterance for row in rows})
+    )
+    for doubt in doubts:
+        tell(render_problem(doubt), show=progress)
     settings = {
         "version": __version__,
         "private": str(private.resolve()),
@@ -263,7 +268,6 @@ def run(
             save_public(generator, budget, public_model)
         done, learning_rate, spent = _fit_and_save(job, generator, private_rows, plan, target)
     write_over("", show=progress)
-    doubts = config.doubts(has_parser=parser is not None)
     seconds = time.monotonic() - started
     chosen = learning_rate if config.tuned else None
     return GeneratorResult(output.target, done, spent, budget, doubts, seconds, chosen)

@@ -15,7 +15,7 @@ pytest.importorskip("dp_accounting")
 from genie_dp.cli import load_command, run  # noqa: E402
 from genie_dp.cli.private import STEPS  # noqa: E402
 from genie_dp.private.generators import run as training_stage  # noqa: E402
-from genie_dp.private.generators.config import GeneratorConfig  # noqa: E402
+from genie_dp.private.generators.config import FEW_SENTENCES, GeneratorConfig  # noqa: E402
 from genie_dp.private.generators.generator import read_spent  # noqa: E402
 from genie_dp.private.generators.rows import read_drawn_rows  # noqa: E402
 from genie_dp.private.ledger.book import Ledger  # noqa: E402
@@ -539,3 +539,30 @@ def test_broken_public_programs_leave_no_constants(tmp_path):
     assert train(tmp_path, "two-stage") == 0
     config = json.loads((tmp_path / "made" / "config.json").read_text())
     assert config["public"]["texts"] == []
+
+
+@pytest.mark.parametrize(
+    ("sentences", "more", "codes"),
+    [
+        (FEW_SENTENCES - 1, {}, ["H013"]),
+        (0, {"kind": "two-stage"}, ["H007", "H013"]),
+        (FEW_SENTENCES, {}, []),
+        (0, {"model": "gpt2"}, []),
+    ],
+)
+def test_few_public_sentences_are_doubted_unless_the_model_has_read_much(sentences, more, codes):
+    config = GeneratorConfig(**{"kind": "one-stage", "about": 100, "epsilon": 1, **more})
+    doubts = config.doubts(has_parser=False, sentences=sentences)
+    assert [doubt.code for doubt in doubts] == codes
+    assert {doubt.severity for doubt in doubts} <= {"warning"}
+
+
+def test_doubts_are_told_before_anything_is_spent(tmp_path, capsys, monkeypatch):
+    def refuse(*args, **settings):
+        raise KeyboardInterrupt
+
+    prepare(tmp_path)
+    monkeypatch.setattr(training_stage, "_fit_and_save", refuse)
+    assert train(tmp_path, "one-stage", "--no-pretraining") != 0
+    assert "warning[H013]" in capsys.readouterr().err
+    assert not ledger(tmp_path).entries
