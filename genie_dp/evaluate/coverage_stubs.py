@@ -7,6 +7,7 @@ if it checks, and if the grammar derives the sentence with it.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from string import ascii_lowercase
 
 from genie_dp.errors import GenieError
@@ -25,8 +26,19 @@ from genie_dp.synthesis.spoken import (
     renumber,
     stem_of,
 )
-from genie_dp.templates.ast import Template
+from genie_dp.templates.ast import (
+    Child,
+    Choice,
+    Item,
+    Optional,
+    PlainWords,
+    QuotedWords,
+    Template,
+    WordChoice,
+)
 from genie_dp.templates.check import errors_of
+from genie_dp.templates.grammar import Grammar
+from genie_dp.templates.guard import Guard
 from genie_dp.templates.inputs import Inputs
 from genie_dp.templates.syntax import parse_file
 
@@ -114,7 +126,7 @@ def _places(variant: ReadValues, literals: Sequence[Literal]) -> dict[str, list[
 
 
 def write_stub(sentence: AlignedSentence, category: str, inputs: Inputs) -> str:
-    """Return a template of a root category that says a sentence.
+    """Return a template of a category that says a sentence.
 
     A value that the sentence does not say stays in the body.
     """
@@ -135,6 +147,42 @@ def write_stub(sentence: AlignedSentence, category: str, inputs: Inputs) -> str:
     return f"{category} := '{words}'\n  -> " + (
         f"\\({parameters})\n  -> {body};" if names else f"{body};"
     )
+
+
+def _categories_of_sentences(grammar: Grammar) -> list[str]:
+    """Return the roots of a grammar, and categories that are whole sentences by themselves.
+
+    Such is VP by `COMMAND := a:VP -> a`.
+    """
+    names = dict.fromkeys(root.name for root in grammar.roots())
+    size = 0
+    while size < len(names):
+        size = len(names)
+        for template in grammar.templates:
+            match template.utterance:
+                case (Child(name, category, requests=()),) if (
+                    template.category in names
+                    and category in grammar.categories
+                    and grammar.kind(category) == grammar.kind(template.category)
+                    and template.body_text.strip().removesuffix(";").strip() == name
+                    and template.guard == Guard()
+                ):
+                    names[category] = None
+    return list(names)
+
+
+def _beginnings(items: Sequence[Item]) -> Iterator[tuple[str, ...]]:
+    """Yield the words that an utterance may begin with, each as a tuple of its own."""
+    for item in items:
+        match item:
+            case QuotedWords((PlainWords(text), *_)):
+                yield (text.split(" ")[0],)
+            case Choice(alternatives):
+                yield from chain.from_iterable(map(_beginnings, alternatives))
+            case Optional(inner) | WordChoice(inner):
+                yield from _beginnings(inner)
+        if not isinstance(item, Optional):
+            return
 
 
 def _type_in_templates(text: str, language: Language) -> str:
@@ -158,9 +206,15 @@ class Stub:
 
     @classmethod
     def from_sentence(cls, sentence: AlignedSentence, inputs: Inputs) -> "Stub":
-        """Return a stub for each root of the grammar; those that do not fit are found later."""
-        roots = inputs.grammar.roots()
-        return cls(sentence, tuple(write_stub(sentence, root.name, inputs) for root in roots))
+        """Return a stub for each category that says sentences; what does not fit is found later.
+
+        Those come first whose templates begin with the word that the sentence begins with: as one
+        more "feed the .." among others, a stub is said with "please", too.
+        """
+        first, grammar = sentence.read.tokens[:1], inputs.grammar
+        begun = {t.category for t in grammar.templates if first in _beginnings(t.utterance)}
+        names = sorted(_categories_of_sentences(grammar), key=lambda name: name not in begun)
+        return cls(sentence, tuple(write_stub(sentence, name, inputs) for name in names))
 
 
 def working_stubs(

@@ -5,9 +5,10 @@ values are taken out as coverage does; what was shown is judged by coverage agai
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
+from os.path import commonprefix
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -17,7 +18,7 @@ from genie_dp.evaluate.config import CoverageConfig
 from genie_dp.evaluate.coverage import CoverageReader, CoveredSentence
 from genie_dp.evaluate.coverage_stubs import AlignedSentence, NearestPrograms, Stub, working_stubs
 from genie_dp.languages.calls.library import words_of
-from genie_dp.languages.library import Library, Signature
+from genie_dp.languages.library import Library, Parameter, Signature
 from genie_dp.languages.types import STRING, Entity, Enum, Type, slot_stem
 from genie_dp.locale import locale_from
 from genie_dp.parser.answers import EMPTY, REFUSALS, TOO_LONG, Reply
@@ -217,16 +218,25 @@ class GapListener:
         """Return what each sentence lacks, and a template for it; reads nothing private.
 
         None of a sentence with holes that are no values of a function. Those that are become texts
-        or names, and the template has placeholders for them.
+        or names, and the template has placeholders for them. So do words that no template says,
+        where a function lacks a text or a name.
         """
-        filled = [self._fill_holes(tokens) for tokens in sentences]
-        known = iter(self._advise([tokens for tokens in filled if tokens is not None]))
-        advice = [None if tokens is None else next(known) for tokens in filled]
-        return [
+        advice = self._advise_known([self._fill_holes(tokens) for tokens in sentences])
+        named = self._advise_known(self._take_names_out(sentences))
+        found = []
+        for tokens, one, other in zip(sentences, advice, named, strict=True):
+            has_advice = one is not None and (one.is_derived or one.stub)
+            best = other if other is not None and other.stub and not has_advice else one
             # Without a template the words in a hole may be anything.
-            None if one is not None and HOLE in tokens and not one.stub else one
-            for one, tokens in zip(advice, sentences, strict=True)
-        ]
+            is_empty = best is not None and HOLE in tokens and not best.stub
+            found.append(None if is_empty else best)
+        return found
+
+    def _advise_known(self, sentences: Sequence[Tokens | None]) -> list[Advice | None]:
+        """Return advice for the sentences that are there; the same one is judged once."""
+        different = list(dict.fromkeys(tokens for tokens in sentences if tokens is not None))
+        known = dict(zip(different, self._advise(different), strict=True))
+        return [None if tokens is None else known[tokens] for tokens in sentences]
 
     def _fill_holes(self, tokens: Tokens) -> Tokens | None:
         """Return a sentence whose holes are values of a function that its words tell of.
@@ -240,19 +250,83 @@ class GapListener:
             return None if holes else tokens
         known = [token for token in tokens if token != HOLE]
         for name, _ in self._nearest(known):
-            signature = self.inputs.library.signature(name)
-            if signature is None:
-                continue
-            taken = dict(_constants(signature, number_values(known)))
-            free = [
-                (not parameter.is_required, stem)
-                for parameter in signature.inputs
-                if parameter.name not in taken and (stem := _open_stem(parameter.type))
-            ]
+            free = self._free_inputs(name, known)
             if len(free) >= len(holes):
-                stems = (stem for _, stem in sorted(free, key=lambda pair: pair[0]))
+                stems = (stem for _, stem in free)
                 return tuple(next(stems) if token == HOLE else token for token in tokens)
         return None
+
+    def _free_inputs(self, function: str, tokens: Sequence[str]) -> list[tuple[Parameter, str]]:
+        """Return the texts and names that a sentence does not give to a function, with stems.
+
+        Required ones come first.
+        """
+        signature = self.inputs.library.signature(function)
+        if signature is None:
+            return []
+        taken = dict(_constants(signature, number_values(tokens)))
+        free = [
+            (parameter, stem)
+            for parameter in signature.inputs
+            if parameter.name not in taken and (stem := _open_stem(parameter.type))
+        ]
+        return sorted(free, key=lambda pair: not pair[0].is_required)
+
+    def _take_names_out(self, sentences: Sequence[Tokens]) -> list[Tokens | None]:
+        """Return sentences whose unknown words are texts or names of the nearest function.
+
+        They are where other sentences say other words at that place, "feed the reef tank" and "feed
+        the lobby tank"; or, where nothing else is unknown, beside the name of an input that is
+        required. None where it is not so.
+        """
+        runs = [_unknown_runs(tokens, self._is_known) for tokens in sentences]
+        said: dict[Tokens, set[Tokens]] = {}
+        for tokens, own in zip(sentences, runs, strict=True):
+            for run in own:
+                said.setdefault(_without(tokens, [run]), set()).add(tokens[run])
+        found = []
+        for tokens, own in zip(sentences, runs, strict=True):
+            others = ((run, said[_without(tokens, [run])]) for run in own)
+            varied = [_inside(run, words) for run, words in others if len(words) > 1]
+            found.append(self._fill_runs(tokens, varied) or self._fill_named(tokens, own))
+        return found
+
+    def _is_known(self, token: str) -> bool:
+        """Tell whether a token is said by templates, or belongs to a function of the library."""
+        return self.said.has(token) or token in self.words.uses
+
+    def _fill_runs(self, tokens: Tokens, runs: Sequence[slice]) -> Tokens | None:
+        """Return a sentence with stems for some words, None where no function lacks them."""
+        if not runs:
+            return None
+        free = self._lacking(tokens, runs)
+        wanted = sum(parameter.is_required for parameter, _ in free)
+        if not wanted <= len(runs) <= len(free):
+            return None
+        return _without(tokens, runs, [stem for _, stem in free])
+
+    def _fill_named(self, tokens: Tokens, runs: Sequence[slice]) -> Tokens | None:
+        """Return a sentence with the one input that is missing, whose name stands beside it."""
+        if len(runs) != 1:
+            return None
+        free = [pair for pair in self._lacking(tokens, runs) if pair[0].is_required]
+        [run] = runs
+        beside = {*tokens[max(0, run.start - 1) : run.start], *tokens[run.stop : run.stop + 1]}
+        if len(free) != 1 or beside.isdisjoint(_forms(free[0][0].name)):
+            return None
+        return _without(tokens, runs, [free[0][1]])
+
+    def _lacking(self, tokens: Tokens, runs: Sequence[slice]) -> list[tuple[Parameter, str]]:
+        """Return the free inputs of the function that is nearest without some words.
+
+        None where another one is as near: then it is not known which is meant.
+        """
+        rest = [token for token in _without(tokens, runs) if token]
+        near = self._nearest(rest)
+        shared = [len(words) for _, words in near]
+        if not near or shared[0] in shared[1:]:
+            return []
+        return self._free_inputs(near[0][0], rest)
 
     def _advise(self, sentences: Sequence[Tokens]) -> list[Advice]:
         numbered = [number_values(tokens) for tokens in sentences]
@@ -282,13 +356,20 @@ class GapListener:
             found = None
             if function not in self.unsaid:
                 found = templates.align(judged.utterance, function)
-            values = {token for token in tokens if token[:1] in ascii_uppercase}
-            if found is None or not values.issubset(found.program.split(" ")):
+            if found is None or not self._says(function, tokens, found.program):
                 # Templates that are put together have no words of their own to begin with.
                 found = self._call(function, tokens)
             if found is not None:
                 return found
         return None
+
+    def _says(self, function: str, tokens: Tokens, program: str) -> bool:
+        """Tell whether a program of a function has the values and listed words of a sentence."""
+        has = {token.removeprefix("enum:") for token in program.split(" ")}
+        values = {token for token in tokens if token[:1] in ascii_uppercase}
+        signature = self.inputs.library.signature(function)
+        listed = dict(_constants(signature, tokens)).values() if signature is not None else ()
+        return has.issuperset(values.union(value.removeprefix("enum:") for value in listed))
 
     def _call(self, name: str, tokens: Tokens) -> AlignedSentence | None:
         """Return a sentence as a call of a function that no template says.
@@ -432,6 +513,43 @@ def _constants(signature: Signature, tokens: Sequence[str]) -> Iterator[tuple[st
         if fitting:
             del free[fitting[0]]
             yield fitting[0], token
+
+
+def _unknown_runs(tokens: Tokens, is_known: Callable[[str], bool]) -> list[slice]:
+    """Return where unknown words stand, one behind the other; nothing of sentences with holes."""
+    if HOLE in tokens:
+        return []
+    runs, start = [], 0
+    for is_said, part in groupby(tokens, is_known):
+        end = start + len(list(part))
+        if not is_said:
+            runs.append(slice(start, end))
+        start = end
+    return runs
+
+
+def _inside(run: slice, said: Collection[Tokens]) -> slice:
+    """Return where the words of a run differ: without those that all begin with, and end in.
+
+    >>> _inside(slice(2, 4), {("saying", "hello"), ("saying", "bye")})
+    slice(3, 4, None)
+    """
+    most = min(map(len, said)) - 1
+    begin = len(commonprefix([words[:most] for words in said]))
+    end = len(commonprefix([words[::-1][: most - begin] for words in said]))
+    return slice(run.start + begin, run.stop - end)
+
+
+def _without(tokens: Tokens, runs: Sequence[slice], instead: Sequence[str] = ()) -> Tokens:
+    """Return tokens with others, or "", in place of some runs.
+
+    >>> _without(("feed", "the", "big", "reef", "tank"), [slice(2, 4)])
+    ('feed', 'the', '', 'tank')
+    """
+    found = list(tokens)
+    for number, run in reversed(list(enumerate(runs))):
+        found[run] = [instead[number] if instead else ""]
+    return tuple(found)
 
 
 def _open_stem(type_: Type) -> str | None:

@@ -222,3 +222,73 @@ def test_each_language_calls_a_function_with_constants():
     )
     assert thingtalk.render(thingtalk.call(query, {})) == "now => @com.lamp.get() => notify"
     assert get_language("sexpr").call(action, given) is None
+
+
+def advised(listener, *sentences):
+    return listener.advise([tuple(sentence.split()) for sentence in sentences])
+
+
+@pytest.mark.parametrize(
+    ("sentences", "template", "said", "program"),
+    [
+        # Other words at the same place, and a word that both begin with.
+        (
+            ["send mail saying kumquat", "send mail saying lychee pie"],
+            "COMMAND := 'send mail saying ${a:const}'\n"
+            "  -> \\(a : String)\n  -> mail.send(text = a);",
+            "send mail saying good night",
+            "mail.send( text= QUOTED_STRING_0 )",
+        ),
+        # A listed word belongs to another input.
+        (
+            ["shift the cosy lamp up", "shift the wobbly lamp up"],
+            "COMMAND := 'shift the ${a:const} lamp up'\n"
+            "  -> \\(a : room)\n  -> lamp.shift(room = a, step = up);",
+            "shift the attic lamp up",
+            "lamp.shift( room= GENERIC_ENTITY_room_0 step= up )",
+        ),
+        # The name of the input beside it.
+        (
+            ["shift the lamp down in the cosy room"],
+            "COMMAND := 'shift the lamp down in the ${a:const} room'\n"
+            "  -> \\(a : room)\n  -> lamp.shift(room = a, step = down);",
+            "shift the lamp down in the attic room",
+            "lamp.shift( room= GENERIC_ENTITY_room_0 step= down )",
+        ),
+    ],
+)
+def test_unknown_words_at_the_place_of_an_input_become_its_placeholder(
+    sentences, template, said, program, inputs, listener, tmp_path
+):
+    found = advised(listener, *sentences)
+    assert {advice.stub for advice in found} == {template}
+    added = tmp_path / "added.genie"
+    added.write_text(template)
+    grammar = gd.load_grammar([*inputs.grammar_files, added], inputs.library)
+    assert program in gd.explain(said, grammar, names=NAMES).programs
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["shift the cosy lamp up"],  # nothing tells that "cosy" is a room
+        ["shift the lamp carefully"],
+        ["sing cosy", "sing wobbly"],
+        ["send the cosy lamp", "send the wobbly lamp"],  # of mail as much as of the lamp
+    ],
+)
+def test_other_unknown_words_are_no_inputs(sentences, listener):
+    assert [advice.stub for advice in advised(listener, *sentences)] == [""] * len(sentences)
+
+
+def test_a_template_says_the_listed_word_of_its_sentence(inputs, tmp_path):
+    more = tmp_path / "more.genie"
+    more.write_text(
+        TEMPLATES
+        + "COMMAND := 'shift $step the lamp of $room' -> lamp.shift(room = $room, step = $step);"
+    )
+    tools = tmp_path / "tools.json"
+    tools.write_text(json.dumps(TOOLS))
+    listener = GapListener.from_inputs(load_inputs("calls", [tools], [more]), CoverageConfig())
+    [advice] = advised(listener, "shift the lamp of GENERIC_ENTITY_room down")
+    assert "step = down" in advice.stub

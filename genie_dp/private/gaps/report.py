@@ -225,16 +225,21 @@ class GapReport:
         parts = [
             "// Templates for what people ask for, to be made more general: genie-dp coverage.\n"
         ]
+        stubs: dict[str, list[Gap]] = {}
         for gap in self.gaps:
             if gap.advice is not None and gap.advice.stub:
-                parts.append(f"// {gap.units:,} {self.spent.unit}s\n{gap.advice.stub}\n")
+                stubs.setdefault(gap.advice.stub, []).append(gap)
+        for stub, gaps in stubs.items():
+            # A unit may count for several sentences: their counts are not added up.
+            said = f", and {len(gaps) - 1:,} more such sentences" if len(gaps) > 2 else ""
+            said = ", and another such sentence" if len(gaps) == 2 else said
+            parts.append(f"// {gaps[0].units:,} {self.spent.unit}s{said}\n{stub}\n")
         return "\n".join(parts)
 
     def rows(self) -> Iterator[Example]:
-        """Yield the rows that the templates would add."""
-        for gap in self.gaps:
-            if gap.advice is not None and gap.advice.row is not None:
-                yield gap.advice.row
+        """Yield the rows that the templates would add, each once."""
+        rows = (gap.advice.row for gap in self.gaps if gap.advice is not None and gap.advice.row)
+        yield from {(row.utterance, row.program): row for row in rows}.values()
 
     def as_dict(self) -> dict[str, Any]:
         """Return all of it as plain data."""
