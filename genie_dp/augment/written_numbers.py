@@ -316,7 +316,7 @@ def _range_of(scale: Scale, limits: Limits) -> tuple[Decimal, Decimal, tuple[Dec
     usual_low, usual_high = Decimal(scale.low), Decimal(scale.high)
     low = usual_low if least is None else least
     high = usual_high if most is None else most
-    if low > high:
+    if low > high or (low == high and not limits.in_bounds(low)):
         low, high = (high - _SPAN, high) if least is None else (low, low + _SPAN)
     top, bottom = min(high, usual_high), max(low, usual_low)
     is_usual = top - bottom >= min(high - low, (usual_high - usual_low) / 4)
@@ -334,9 +334,23 @@ def _range_of(scale: Scale, limits: Limits) -> tuple[Decimal, Decimal, tuple[Dec
         known = (unit,)
     elif span > _SPAN:
         known = (Decimal(10) ** (span.adjusted() - 1),)
-    multiples = ((step, *_multiples(low, high, step)) for step in known)
-    steps = tuple(step for step, first, last in multiples if first <= last)
+    counts = [(step, _count_allowed(low, high, step, limits)) for step in known]
+    steps = tuple(step for step, count in counts if count > 1)
+    steps = steps or tuple(step for step, count in counts if count and limits.steps)
     return low, high, steps or (min(known) if limits.steps else unit,)
+
+
+def _count_allowed(low: Decimal, high: Decimal, step: Decimal, limits: Limits) -> int:
+    """Return how many multiples of a step lie between two numbers, within open bounds.
+
+    >>> _count_allowed(Decimal(0), Decimal(3), Decimal(500), Limits(Decimal(0), is_least_open=True))
+    0
+    """
+    first, last = _multiples(low, high, step)
+    if first > last:
+        return 0
+    edges = {first, last}
+    return last - first + 1 - sum(not limits.in_bounds(edge * step) for edge in edges)
 
 
 def number_forms(value: Decimal, *, is_bare: bool = False) -> Iterator[tuple[str, float]]:

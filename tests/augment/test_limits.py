@@ -5,13 +5,13 @@ from decimal import Decimal
 from random import Random
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from genie_dp.augment.config import AugmentConfig
 from genie_dp.augment.engine import AugmentEngine, augment
 from genie_dp.augment.values import LibraryValues, of_library
-from genie_dp.augment.written_numbers import ANY, SCALES, draw_within
+from genie_dp.augment.written_numbers import ANY, SCALES, Scale, draw_within
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.languages.calls.library import read_tools
@@ -93,6 +93,8 @@ def test_augmented_rows_type_check(number, text, name, language):
 @given(
     number_schemas(), st.sampled_from([ANY, *(scale for _, scale in SCALES)]), st.integers(0, 99)
 )
+@example({"type": "number", "maximum": 3, "exclusiveMinimum": 0}, Scale(1000, 30000, (500,)), 0)
+@example({"type": "number", "exclusiveMinimum": 100}, Scale(1, 100, (1, 5)), 0)
 def test_a_number_is_found_wherever_there_are_some(given_schema, scale, seed):
     library = library_of(n=given_schema)
     limits = CALLS.limits("f( n= NUMBER_0 )", library).get("NUMBER_0", NO_LIMITS)
