@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from genie_dp.augment.values import DATA, GENERIC, kinds, kinds_by_use, shipped_list, shipped_rows
+from genie_dp.locale import locale_from
 from genie_dp.skills.words import join_tokens
 
 KINDS = sorted(kinds())
@@ -110,3 +111,12 @@ def test_every_file_belongs_to_a_kind():
     files = {path.name.split(".")[0] for path in DATA.iterdir()}
     assert files == {*FILES, "kinds", "LICENCES"}
     assert GENERIC in FILES
+
+
+def test_free_texts_are_of_one_word_as_well():
+    # A parser that never saw a text of one word leaves it out: "feed the reef tank".
+    texts = shipped_list(GENERIC).texts
+    alone = [text for text in texts if " " not in text]
+    assert 0.1 < len(alone) / len(texts) < 0.3
+    # These are said around texts; "will" is somebody's name, too.
+    assert locale_from("en").words.function_words.intersection(alone) <= {"will"}
