@@ -236,7 +236,7 @@ class Calls:
     # ------------------------------------------- values that readers find, and names of lists
 
     def reads_values(self, library: Any) -> bool:
-        """Tell whether a parameter holds numbers, dates, names and the like."""
+        """Tell whether a parameter holds texts, numbers, dates, names and the like."""
         return (library or NONE).reads_values
 
     def fill(self, program: ast.Program, values_: Mapping[str, tuple[str, str]]) -> ast.Program:

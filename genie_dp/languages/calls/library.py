@@ -147,7 +147,7 @@ class ToolLibrary:
 
     @property
     def reads_values(self) -> bool:
-        """Tell whether a parameter holds numbers, dates, names or other things that are read."""
+        """Tell whether a parameter holds texts, numbers, dates, names or others that are read."""
         return any(_is_read(p.type) for tool in self.tools.values() for p in tool.parameters)
 
     def __repr__(self) -> str:
@@ -191,9 +191,7 @@ def _types_of(library: ToolLibrary) -> Iterator[ValueType]:
 
 def _is_read(type_: ValueType) -> bool:
     match type_.sort:
-        case "text":
-            return type_.type != ty.STRING
-        case "number":
+        case "text" | "number":
             return True
         case "array":
             return type_.item is not None and _is_read(type_.item)

@@ -15,6 +15,7 @@ from genie_dp.evaluate.gaps import GapListener
 from genie_dp.private.gaps import run as stage
 from genie_dp.private.gaps.run import released_once
 from genie_dp.private.ledger.book import Ledger
+from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.ledger.guard import Units
 from genie_dp.private.secure import _seeded
 from genie_dp.records import Spent
@@ -257,3 +258,43 @@ def test_every_option_and_error_is_in_the_docs():
     assert [name for name in sorted(options) if f"`{name}" not in page] == []
     for code in ("F020", "F021", "F022", "F023", "F024"):
         assert code in page
+
+
+def test_many_names_at_one_place_are_one_template_that_the_page_shows_once(tmp_path):
+    rooms = ["attic", "pantry", "study"]
+    tool = {
+        "name": "heating.raise",
+        "description": "Raises the heating",
+        "parameters": {
+            "type": "object",
+            "properties": {"place": {"type": "string"}},
+            "required": ["place"],
+        },
+    }
+    (tmp_path / "tools.json").write_text(json.dumps({"tools": [tool]}))
+    (tmp_path / "main.genie").write_text(
+        'category COMMAND : program root "whole sentences";\n'
+        'category VP : program "what can be asked for";\n'
+        "COMMAND := 'please' a:VP -> a;\nCOMMAND := a:VP -> a;\n"
+        "VP := 'raise the heating in $place' -> heating.raise(place = $place);\n"
+    )
+    path = tmp_path / "private.jsonl"
+    said = ((f"u{n}", f"raise the {room} heating") for room in rooms for n in range(60))
+    path.write_text(
+        "".join(
+            f"{json.dumps({'user': f'{user} {text}', 'utterance': text})}\n" for user, text in said
+        )
+    )
+    Ledger.create(ledger_of(path), Budget(9.0, 1e-6, "user", cap=10))
+    options = ["--skills", tmp_path / "tools.json", "--grammar", tmp_path / "main.genie"]
+    command = ["private", "gaps", path, "--language", "calls", *options, "--epsilon", 8]
+    assert cli.run([*map(str, [*command, "--report", tmp_path / "gaps"])]) == 0
+    assert {f"raise the {room} heating" for room in rooms} == {*texts(found(path), "sentences")}
+    stub = "VP := 'raise the ${a:const} heating'"
+    templates = (tmp_path / "gaps" / "gaps.genie").read_text()
+    page = (tmp_path / "gaps" / "index.html").read_text()
+    assert templates.count(stub) == 1
+    assert "and 2 more such sentences" in templates
+    assert page.count("raise the ${a:const} heating") == 1
+    assert page.count("the template of “raise the") == 2
+    assert len(list(Rows.read(tmp_path / "gaps" / "rows.jsonl"))) == 1
