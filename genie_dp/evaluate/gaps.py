@@ -222,11 +222,15 @@ class GapListener:
         where a function lacks a text or a name.
         """
         advice = self._advise_known([self._fill_holes(tokens) for tokens in sentences])
-        named = self._advise_known(self._take_names_out(sentences))
+        named = self._advise_known(
+            [
+                None if one is not None and (one.is_derived or one.stub) else tokens
+                for tokens, one in zip(self._take_names_out(sentences), advice, strict=True)
+            ]
+        )
         found = []
         for tokens, one, other in zip(sentences, advice, named, strict=True):
-            has_advice = one is not None and (one.is_derived or one.stub)
-            best = other if other is not None and other.stub and not has_advice else one
+            best = other if other is not None and other.stub else one
             # Without a template the words in a hole may be anything.
             is_empty = best is not None and HOLE in tokens and not best.stub
             found.append(None if is_empty else best)

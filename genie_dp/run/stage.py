@@ -167,11 +167,15 @@ def tell(text: str, *, show: bool | None = None) -> None:
         print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 
+@dataclass(slots=True)
 class _Line:
     """The last line of stderr while work goes on, and when the next is due."""
 
-    text = ""
+    text: str = ""
     pace: _Pace | None = None
+
+
+_LINE = _Line()
 
 
 def write_over(text: str, *, show: bool | None = None) -> None:
@@ -184,22 +188,19 @@ def write_over(text: str, *, show: bool | None = None) -> None:
         show: True to show it, False not to; None shows it on a terminal alone.
     """
     if sys.stderr.isatty():
-        if show is not False and text != _Line.text:
+        if show is not False and text != _LINE.text:
             sys.stderr.write(f"\r\033[K{text}")
             sys.stderr.flush()
-            _Line.text = text
+            _LINE.text = text
     elif not text:
-        _Line.pace = None
+        _LINE.pace = None
     elif show:
-        _Line.pace = _Line.pace or _Pace()
-        if _Line.pace.is_due():
+        _LINE.pace = _LINE.pace or _Pace()
+        if _LINE.pace.is_due():
             print(text, file=sys.stderr, flush=True)  # noqa: T201
-
-
-_PARTS = 20
 
 
 def write_share(text: str, done: int, total: int, *, show: bool | None = None) -> None:
     """Write over the last line how far work on private rows is, in twentieths: not how many."""
-    share = f": {100 * (_PARTS * done // total) // _PARTS} %" if total >= _PARTS else ""
+    share = f": {5 * (20 * done // total)} %" if total >= 20 else ""
     write_over(f"{text}{share}", show=show)

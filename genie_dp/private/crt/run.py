@@ -59,7 +59,7 @@ from genie_dp.private.ledger.once import check_run_name, name_run
 from genie_dp.private.training.run import digest_of_weights, train_alone
 from genie_dp.records import Spent
 from genie_dp.run.files import sha256_of
-from genie_dp.run.stage import Output, Result, write_over
+from genie_dp.run.stage import Output, Result, write_over, write_share
 from genie_dp.run.work import GENERATOR, Work, begin_work, put_in_place, refuse_output
 
 Listen = Callable[[StageName, Mapping[str, Any]], None]
@@ -213,8 +213,9 @@ def run(
             spend=payer,
             folder=work_folder,
             before_private=keep_public if public_model else None,
-            listen=lambda stage, event: write_over(
-                f"{stage}: step {event['step']:,} of {event['steps']:,}", show=progress
+            # The number of steps would tell how many rows have no secret.
+            listen=lambda stage, event: write_share(
+                f"{stage} learns", event["step"], event["steps"], show=progress
             ),
         )
         write_over("", show=progress)

@@ -403,8 +403,10 @@ def _fit_and_save(
     )
     training = config.noisy_steps
     if isinstance(plan, SelectionPlan):
+        # Their steps, or a line now and then, would say how many trials there are.
+        job.show("settings are tried")
         generator, spent, chosen = fit_by_trials(
-            generator, rows, plan, spend=payer, folder=job.folders[0], listen=job.listen
+            generator, rows, plan, spend=payer, folder=job.folders[0]
         )
         done, training = chosen.plan, chosen.training
     else:
@@ -510,7 +512,6 @@ def fit_by_trials(
     *,
     spend: Callable[[Sequence[Mechanism]], Spent],
     folder: Path,
-    listen: Listen | None = None,
 ) -> tuple[Generator, Spent, Candidate]:
     """Return the best of a random number of trainings, what was spent, and its settings.
 
@@ -522,7 +523,6 @@ def fit_by_trials(
         plan: what will be done.
         spend: the `Payer` of the rows' ledger.
         folder: where trials are kept, and where an interrupted run goes on from.
-        listen: is told the stage and its steps, and nothing else.
 
     Raises:
         GenieError: those of `fit_privately`.
@@ -541,7 +541,7 @@ def fit_by_trials(
 
         fitted, _ = fit_privately(
             generator, learned, candidate.plan, candidate.training,
-            spend=check_recorded, folder=here, listen=listen,
+            spend=check_recorded, folder=here,
         )  # fmt: skip
         return fitted
 

@@ -146,6 +146,17 @@ def test_no_private_text_is_written_or_said(budgeted, tmp_path, capsys):
     assert "name" not in vocabulary
 
 
+def test_how_many_rows_have_no_secret_is_not_told_on_the_way(
+    budgeted, tmp_path, capsys, monkeypatch
+):
+    for pace in ("_FIRST_LINE", "_NEXT_LINE"):
+        monkeypatch.setattr(f"genie_dp.run.stage.{pace}", 0.0)
+    assert train(budgeted, *PAY, *SHARES) == 0
+    lines = [line for line in capsys.readouterr().err.splitlines() if " learns" in line]
+    assert lines
+    assert all(re.fullmatch(r"[a-z]+ learns(: \d+ %)?", line) for line in lines)
+
+
 @pytest.fixture
 def by_user(tmp_path, monkeypatch):
     """Return what makes redacted rows of users, and a budget by user."""

@@ -132,7 +132,9 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_best_is_delivered_and_all_trials_are_one_entry(folder, capsys):
+def test_the_best_is_delivered_and_all_trials_are_one_entry(folder, capsys, monkeypatch):
+    for pace in ("_FIRST_LINE", "_NEXT_LINE"):
+        monkeypatch.setattr(f"genie_dp.run.stage.{pace}", 0.0)
     train(folder, "--tune", "rate", "--trials-mean", 2)
     [entry] = Ledger.open(folder / "private.ledger.json").entries
     [mechanism] = entry.mechanisms
@@ -146,7 +148,8 @@ def test_the_best_is_delivered_and_all_trials_are_one_entry(folder, capsys):
     told = capsys.readouterr().err
     assert "are chosen" in told
     # Neither how many trials there were, nor how long they took.
-    assert not [word for word in ("trial-", " s)") if word in told]
+    assert not [word for word in ("trial-", " s)", ": step ") if word in told]
+    assert told.count("settings are tried") == 1
     assert not (folder / ".made.work").exists()
     assert run(["private", "budget", "show", str(folder / "private.jsonl")]) == 0
     assert "best of 2 runs on average (geometric)" in capsys.readouterr().out
