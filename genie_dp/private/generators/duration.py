@@ -130,6 +130,8 @@ class Duration:
         if self.is_fitted and self.epochs < EPOCHS[0]:
             whole = _in_minutes(EPOCHS[0] * self.epoch)
             more = f"; --pretraining-epochs {EPOCHS[0]:g} learns them better, in {whole}"
+        if self.is_fitted and self.private > 60 * MINUTES * (1 - _LEAST_SHARE):
+            more += "; a smaller --size, fewer --layers or --epochs take less"
         total = _in_minutes(self.seconds)
         return f"takes about {total} here ({used}): {', '.join(parts)}{more}"
 
