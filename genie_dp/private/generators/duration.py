@@ -125,7 +125,8 @@ class Duration:
         parts = [f"{_in_minutes(self.private)} for noisy steps"]
         if self.epochs:
             public = _in_minutes(self.epochs * self.epoch)
-            parts.insert(0, f"{public} for {self.epochs:g} epochs of {rows:,} public rows")
+            epochs = "1 epoch" if self.epochs == 1 else f"{self.epochs:g} epochs"
+            parts.insert(0, f"{public} for {epochs} of {rows:,} public rows")
         more = ""
         if self.is_fitted and self.epochs < EPOCHS[0]:
             whole = _in_minutes(EPOCHS[0] * self.epoch)
