@@ -71,7 +71,8 @@ def private_way(threads: int) -> str:
             "prior": f"private prior {private} --epsilon 1 --output {prior}",
             "synthesize": f"synthesize --prior {prior} --size 40000 --output {pairs}",
             "train two-stage": f"private train two-stage {private} --public {pairs} --about 5000 "
-            f"--epsilon 3 --size 96 --layers 2 --heads 2 --chunk 32 --threads {threads} --output {generator}",
+            f"--epsilon 3 --size 96 --layers 2 --heads 2 --chunk 32 --threads {threads} "
+            f"--output {generator}",
             "sample": f"private sample {generator} --rows 1000 --output {rows}",
         }
         for name, words in steps.items():

@@ -50,6 +50,7 @@ OF_OTHERS = {
     "--tests",  # benchmarks/bridges.py
     "--index-url",
     "--only-binary",
+    "--private",
     "--programs",
     "--render",
     "--runs",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
+from genie_dp.languages.calls.library import words_of
 from genie_dp.languages.library import Library, Signature
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.types import is_slot
@@ -371,7 +372,8 @@ class Parser:
         called: dict[str, None] = {}
         if (library := self.target.library) is not None:
             own = (name for name in library.names() if not library.is_inherited(name))
-            called = dict.fromkeys(phrase for name in own for phrase in library.called(name)[:1])
+            phrases = ((*library.called(name), words_of(name.rpartition(".")[2])) for name in own)
+            called = dict.fromkeys(first for first, *_ in phrases)
         return Offers(tuple(facts.get("examples", ())), tuple(called))
 
     def score(self, rows: Sequence[Checked]) -> Score:
