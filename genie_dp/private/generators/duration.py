@@ -92,8 +92,8 @@ def _time_public(
 def spread(rows: Sequence[EncodedRow], count: int) -> list[EncodedRow]:
     """Return so many rows, evenly over all of them; some come again where there are fewer.
 
-    >>> [row.tokens for row in spread([EncodedRow((n,)) for n in range(10)], 3)]
-    [(1,), (5,), (8,)]
+    >>> [row.tokens[0] for row in spread([EncodedRow((n, 3)) for n in range(10)], 3)]
+    [1, 5, 8]
     """
     return [rows[int((n + 0.5) * len(rows) / count)] for n in range(count)]
 
