@@ -81,9 +81,10 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Frequency:
-    """In what share of units something was found, with the bounds of its 95 % interval.
+    """In what share of units something was found, with the bounds of its interval.
 
-    The interval is that of the noise. All three lie between 0 and 1.
+    The interval is that of the noise: all intervals of a prior hold together with 95 %. All three
+    figures lie between 0 and 1.
     """
 
     share: float
@@ -103,7 +104,7 @@ class PrivatePrior:
         programs: DP programs in token form, as often as they were drawn.
         utterances: DP sentences.
         functions: function of the library -> share of units that ask for it.
-        pairs: pair -> share of units that ask for both in one program; the certain ones alone.
+        pairs: pair -> share of units that ask for both in one program; of those above the noise.
         missing: what the library lacks -> share of units that ask for it; "" is any of it.
         signal: which part of `function_shares` is more than noise, between 0 and 1.
         release: how the frequencies were released: settings of the noise, nothing exact.

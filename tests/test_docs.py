@@ -1,6 +1,7 @@
 """Links in the documentation lead somewhere, and commands named there exist."""
 
 import re
+import shlex
 import textwrap
 from pathlib import Path
 
@@ -49,6 +50,7 @@ OF_OTHERS = {
     "--tests",  # benchmarks/bridges.py
     "--index-url",
     "--only-binary",
+    "--private",
     "--programs",
     "--render",
     "--runs",
@@ -166,3 +168,17 @@ def test_pages_of_examples_that_pages_name_are_part_of_the_site():
     }
     assert "examples/pizza/README.md" in named
     assert {page for page in named if f'"{page}"' not in conf} == set()
+
+
+def test_the_first_minute_of_the_readme_prints_what_it_shows(tmp_path, capsys, monkeypatch):
+    blocks = re.findall(r"(?m)^(?: {4}.*\n|\n(?= {4}))+", (ROOT / "README.md").read_text("utf-8"))
+    files, said = (textwrap.dedent(block) for block in blocks[:2])
+    for name, content in re.findall(r"// (\S+)\n((?:.+\n)+)", files):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    assert len(list(tmp_path.glob("*/*"))) == 2
+    command, _, expected = said.strip().removeprefix("$ genie-dp ").partition("\n")
+    monkeypatch.chdir(tmp_path)
+    assert run(shlex.split(command)) == 0
+    assert capsys.readouterr().out.startswith(expected)
+    assert len(f"{files}{said}".splitlines()) <= 15

@@ -107,7 +107,7 @@ def command(
             click.echo(f"\nand {rest:,} more; --misses, --html and --output show them")
     if threshold is not None and coverage.share < threshold:
         click.echo(
-            f"expected {100 * threshold:g} % derived, got {100 * coverage.share:.1f} %", err=True
+            f"expected {100 * threshold:g} % covered, got {100 * coverage.share:.1f} %", err=True
         )
         return 1
     return 0

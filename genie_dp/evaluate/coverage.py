@@ -427,7 +427,7 @@ class Coverage(Result):
     def __repr__(self) -> str:
         """Return the share in one line."""
         rows = len(self.counted)
-        return f"Coverage({100 * self.share:.1f} % of {rows:,} sentences derived)"
+        return f"Coverage({100 * self.share:.1f} % of {rows:,} sentences covered)"
 
     @property
     def counted(self) -> tuple[CoveredSentence, ...]:
@@ -438,6 +438,15 @@ class Coverage(Result):
     def missed(self) -> tuple[CoveredSentence, ...]:
         """Return the sentences that have not their program."""
         return tuple(s for s in self.sentences if s.missed is not None)
+
+    @property
+    def stubs(self) -> dict[str, list[CoveredSentence]]:
+        """Return the templates that would derive missed sentences, with these sentences."""
+        stubs: dict[str, list[CoveredSentence]] = {}
+        for sentence in self.missed:
+            if sentence.missed is not None and sentence.missed.stub:
+                stubs.setdefault(sentence.missed.stub, []).append(sentence)
+        return stubs
 
     @property
     def share(self) -> float:
@@ -472,7 +481,7 @@ class Coverage(Result):
         """Yield the share, and what it is made of."""
         covered = sum(s.is_covered for s in self.counted)
         of_all = f"{covered:,} of {len(self.counted):,} sentences"
-        yield f"{percent(self.share)} derived: {of_all}"
+        yield f"{percent(self.share)} covered: {of_all}"
         for name, count in self.verdicts.items():
             yield f"  {name:<12}{count:>7,}  {VERDICTS[name]}"
         if self.causes:

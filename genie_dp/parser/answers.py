@@ -148,6 +148,18 @@ class Guess(NamedTuple):
     confidence: float | None = None
 
 
+class Offers(NamedTuple):
+    """What a parser may be asked, to show how.
+
+    Attributes:
+        sentences: examples, each of other functions.
+        functions: what its functions are called.
+    """
+
+    sentences: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
+
+
 class SentenceParser(Protocol):
     """Anything that turns sentences into programs."""
 
@@ -171,6 +183,9 @@ class SentenceParser(Protocol):
 
     def functions(self) -> Sequence[Signature]:
         """Return the functions that its programs may use."""
+
+    def offers(self) -> Offers:
+        """Return what it may be asked."""
 
 
 def open_parser(

@@ -312,7 +312,7 @@ def _deliver(ensemble: _Ensemble, output: Output, licence: str) -> None:
 
 def _manifest(ensemble: _Ensemble) -> dict[str, Any]:
     first = ensemble.members[0].manifest
-    copied_names = ("inputs", "counts", "example", "prior", "priors")
+    copied_names = ("inputs", "counts", "example", "examples", "prior", "priors")
     ledgers = dict.fromkeys(
         str(ledger)
         for member in ensemble.members

@@ -1,5 +1,6 @@
 """A trained parser: from what people type to programs that can be executed."""
 
+import json
 import math
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
+from genie_dp.languages.calls.library import words_of
 from genie_dp.languages.library import Library, Signature
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.types import is_slot
@@ -30,6 +32,7 @@ from genie_dp.parser.answers import (
     UNUSED_WORDS,
     Answer,
     Guess,
+    Offers,
     Reply,
 )
 from genie_dp.parser.decode import LONGEST, Decoded, Decoder, log_sum
@@ -361,6 +364,17 @@ class Parser:
         """Return the functions that its programs may use; none where nothing declares them."""
         library = self.target.library
         return library.functions() if library is not None else ()
+
+    def offers(self) -> Offers:
+        """Return what it may be asked: examples of training, and what its functions are called."""
+        path = self.folder and self.folder / files.MANIFEST
+        facts = json.loads(path.read_text(encoding="utf-8")) if path and path.exists() else {}
+        called: dict[str, None] = {}
+        if (library := self.target.library) is not None:
+            own = (name for name in library.names() if not library.is_inherited(name))
+            phrases = ((*library.called(name), words_of(name.rpartition(".")[2])) for name in own)
+            called = dict.fromkeys(first for first, *_ in phrases)
+        return Offers(tuple(facts.get("examples", ())), tuple(called))
 
     def score(self, rows: Sequence[Checked]) -> Score:
         """Return how many rows are answered rightly, and the signals of the answers."""

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -546,6 +547,7 @@ def _facts(
 def _manifest(job: _Run, material: "Material", trained: "Trained") -> dict[str, Any]:
     earlier = priors_of(job.digests)
     inputs = dict(job.digests)
+    examples = _examples(material)
     if job.start:
         earlier = job.start.priors | earlier
         inputs = job.start.inputs_beside(inputs)
@@ -558,7 +560,8 @@ def _manifest(job: _Run, material: "Material", trained: "Trained") -> dict[str, 
         "figures": dict(trained.figures),
         "config": asdict(job.config),
         **({"encoder": job.encoder.digest} if job.encoder else {}),
-        "example": _example(material),
+        "example": examples[0] if examples else "...",
+        "examples": list(examples),
         **({"prior": job.prior.manifest_fields()} if job.prior else {}),
         **({"priors": earlier} if earlier else {}),
         **({"start": {"parser": job.start.folder.name, "sha256": job.start.digest}}
@@ -585,7 +588,7 @@ def _card(job: _Run, material: "Material", trained: "Trained", curves: Path | No
         threshold=config.threshold,
         is_constrained=config.is_constrained,
         has_skills=bool(job.skills),
-        example=_example(material),
+        example=next(iter(_examples(material)), "..."),
         made_by=config.made_by,
         licence=job.licence,
         spent=job.spent,
@@ -602,13 +605,30 @@ def _measured_on(config: ParserConfig) -> str:
     return f"{100 * config.held_out:g} % of the rows, held out by family"
 
 
-def _example(material: "Material") -> str:
-    """Return a short sentence without placeholders; none of rows that people wrote."""
+_LOOKED_AT = 5_000  # rows of an input that examples are looked for in
+_MOST_EXAMPLES = 12
+
+
+def _examples(material: "Material") -> tuple[str, ...]:
+    """Return short sentences without placeholders, each of other functions, the plainest first.
+
+    None of rows that people wrote.
+    """
     if material.rows.counts["human"] or material.rows.counts["private"]:
-        return "..."
+        return ()
+    counts = Counter[tuple[str, str]]()
     for store in material.rows.parts:
-        for place in range(min(len(store), 2000)):
-            words = store[place].sentence
-            if 3 <= len(words) <= 8 and all(word.isalpha() and word.islower() for word in words):
-                return " ".join(words)
-    return "..."
+        for place in range(0, len(store), max(1, len(store) // _LOOKED_AT)):
+            words, program = store[place].sentence, " ".join(store[place].program)
+            is_plain = all(word.isalpha() and word.islower() for word in words)
+            if 3 <= len(words) <= 8 and is_plain and program != OUT_OF_SCOPE:
+                counts[" ".join(words), program] += 1
+    found: dict[frozenset[str], tuple[int, int, int, str]] = {}
+    for (sentence, program), count in counts.items():
+        names = frozenset(material.target.language.functions_in(program))
+        # What comes again is without the noise of augmentation.
+        rank = (program.count(" "), -count, abs(sentence.count(" ") - 4), sentence)
+        found[names] = min(found.get(names, rank), rank)
+    # Of one function first: it says what there is.
+    order = sorted(found.items(), key=lambda item: (len(item[0]), item[1]))
+    return tuple(sentence for _, (*_, sentence) in order[:_MOST_EXAMPLES])

@@ -20,6 +20,7 @@ from genie_dp.private.generators.config import (
     RATE,
     TRIALS_MEAN,
 )
+from genie_dp.private.generators.plans import Speed
 from genie_dp.private.generators.stages import KINDS, Kind
 from genie_dp.private.ledger.accounting import (
     ACCOUNTANTS,
@@ -89,25 +90,6 @@ class PlanConfig:
         if missing:
             raise GenieError([Problem("R040", f"{name}: expected a number") for name in missing])
         check_settings(self)
-
-
-@dataclass(frozen=True, slots=True)
-class Speed:
-    """How fast this machine trains a model, in CPU seconds.
-
-    Attributes:
-        row: of the gradient of a private row.
-        step: of a noisy step beside its rows: noise and optimizer.
-        public_row: of a public row in pretraining.
-    """
-
-    row: float
-    step: float
-    public_row: float
-
-    def seconds(self, steps: int, batch: float) -> float:
-        """Return how long noisy steps take."""
-        return steps * (self.step + batch * self.row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +165,7 @@ class PrivatePlan(Result):
             f"--epsilon {config.epsilon:g} --batch {best.batch} --epochs {self.epochs} "
             f"--learning-rate {best.learning_rate:g} --chunk {config.chunk} --size {config.size} "
             f"--layers {config.layers} --heads {config.heads}"
+            + (f" --pretraining-epochs {config.pretraining_epochs:g}" if config.public_rows else "")
         )
         rows = f"{1 / speed.row:,.0f} private rows a CPU second"
         yield f"speed    {rows}, and {speed.step:.3f} s a step"
@@ -385,7 +368,7 @@ def _between(points: Sequence[float], value: float) -> tuple[tuple[int, int], fl
 
 # ------------------------------------------------------------------------------- this machine
 
-_FEW, _MANY = 8, 72
+_BATCH = 64  # public rows, as private train has them
 
 
 def measure_speed(config: PlanConfig) -> Speed:
@@ -402,43 +385,12 @@ def measure_speed(config: PlanConfig) -> Speed:
 def _measured_speed(
     size: int, layers: int, heads: int, words: int, tokens: int, chunk: int
 ) -> Speed:
-    import torch
-
-    from genie_dp.private.generators.models import (
-        DecoderSettings,
-        PreLNDecoder,
-        PublicSequences,
-        collate,
-    )
+    from genie_dp.private.generators import duration
+    from genie_dp.private.generators.models import DecoderSettings, PreLNDecoder
     from genie_dp.private.generators.stages import EncodedRow
-    from genie_dp.private.ledger.guard import Units
-    from genie_dp.private.training.run import PrivateRun
     from genie_dp.private.training.settings import DPSettings
-    from genie_dp.records import Spent
 
     model = PreLNDecoder(words + 300, DecoderSettings(size, layers, heads, max(8, tokens)))
-    rows = [EncodedRow((2, *range(4, tokens + 3), 3)) for _ in range(_MANY)]
-    settings = DPSettings(1.0, rate=0.1, steps=20, batch=_MANY, chunk=chunk)
-    run = PrivateRun(model, Units(()), settings)
-    run.pay(lambda _: Spent(1.0, 1e-6, "utterance", "add-or-remove-one", "none", ("made-up",)))
-
-    def fastest(of: Any) -> float:
-        of()
-        seconds = []
-        for _ in range(3):
-            start = time.process_time()
-            of()
-            seconds.append(time.process_time() - start)
-        return min(seconds)
-
-    few, many = (fastest(lambda n=n: run.step(rows[:n])) for n in (_FEW, _MANY))
-    run.close()
-    batch = PublicSequences.of(collate(rows))
-
-    def plain() -> None:
-        with torch.enable_grad():
-            model.loss(batch).mean().backward()
-        model.zero_grad(set_to_none=True)
-
-    row = max(1e-9, (many - few) / (_MANY - _FEW))
-    return Speed(row, max(0.0, few - _FEW * row), fastest(plain) / _MANY)
+    rows = [EncodedRow((2, *range(4, tokens + 3), 3)) for _ in range(_BATCH)]
+    settings = DPSettings(1.0, rate=0.1, steps=20, batch=_BATCH, chunk=chunk)
+    return duration.measure_speed(model, rows, settings, batch=_BATCH, clock=time.process_time)

@@ -167,6 +167,7 @@ def _page(
         model=config.model,
         most_characters=config.limits.characters,
         examples=config.examples,
+        functions=config.functions,
         typed=typed,
         reply=reply,
         refusal=refusal,

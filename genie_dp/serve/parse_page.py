@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from genie_dp.parser.answers import REFUSALS, SentenceParser
+from genie_dp.languages.scope import OUT_OF_SCOPE
+from genie_dp.parser.answers import (
+    AMBIGUOUS,
+    EMPTY,
+    MISSING_INPUT,
+    TOO_LONG,
+    UNSURE,
+    UNUSED_VALUE,
+    UNUSED_WORDS,
+    SentenceParser,
+)
 from genie_dp.run.page import page_environment
 from genie_dp.serve.parse_models import ParsedAnswer, ParsedReply
 from genie_dp.serve.parse_refusals import Refusal
@@ -52,24 +62,23 @@ def highlight(code: str) -> tuple[CodePiece, ...]:
     )
 
 
-# Of the shipped skills; a page shows those that its parser knows.
-CANDIDATES = (
-    "list my Dropbox files",
-    "what is the weather in Paris?",
-    "when I get an email, turn on the lights",
-    "show me the news from the BBC",
-    "show me my Slack messages",
-    "get a cat picture",
-    "what are my tasks?",
-    "get my emails every day at 8 am",
-)
-_MOST_EXAMPLES = 3
+_MOST_EXAMPLES, _MOST_FUNCTIONS = 6, 40
 _ORDER = (
     "Query", "Context", "Replies", "ParsedReply", "ParsedAnswer", "ParsedInput", "Problem",
     "Health", "RequestLimits", "Counts",
 )  # fmt: skip
 _LEAST = 0.01  # confidence of what is shown at all; programs for nonsense are far below
-_LIKELY = 0.8  # from here on the page says "likely"; below one half, "unlikely"
+# What stands above a program that nobody may act on, and above what is nearest.
+_UNKNOWN: Mapping[str, tuple[str, str]] = {
+    EMPTY: ("There is nothing to read", ""),
+    TOO_LONG: ("That is too long for me", ""),
+    OUT_OF_SCOPE: ("I cannot do that", "The nearest that I can do:"),
+    UNUSED_VALUE: ("I did not understand all of that", "Did you mean this?"),
+    UNUSED_WORDS: ("I did not understand all of that", "Did you mean this?"),
+    MISSING_INPUT: ("Something is missing", "So far I have:"),
+    AMBIGUOUS: ("That may mean different things", "Did you mean this?"),
+    UNSURE: ("I am not sure enough", "Did you mean this?"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,24 +88,20 @@ class ShownAnswer:
     answer: ParsedAnswer
     pieces: tuple[CodePiece, ...]
     percent: int
-    word: str
     json: str
 
 
 def show_answer(answer: ParsedAnswer) -> ShownAnswer:
     """Return an answer with what the page says beside it."""
     percent = int(100 * answer.confidence)
-    word = "possible" if answer.confidence >= 0.5 else "unlikely"
-    if answer.confidence >= _LIKELY:
-        word = "likely"
     told = answer.tree if answer.calls is None else answer.calls
     written = json.dumps(told, ensure_ascii=False, indent=1)
-    return ShownAnswer(answer, highlight(answer.code), percent, word, written)
+    return ShownAnswer(answer, highlight(answer.code), percent, written)
 
 
 def known_examples(parser: SentenceParser) -> tuple[str, ...]:
-    """Return sentences that a parser knows, to show how it is asked; none for other skills."""
-    replies = parser.parse(CANDIDATES)
+    """Return the examples of a parser that it knows itself, to show how it is asked."""
+    replies = parser.parse(parser.offers().sentences)
     return tuple(reply.sentence for reply in replies if reply.is_known)[:_MOST_EXAMPLES]
 
 
@@ -105,17 +110,29 @@ def page(
     model: str,
     most_characters: int,
     examples: Sequence[str] = (),
+    functions: Sequence[str] = (),
     typed: str = "",
     reply: ParsedReply | None = None,
     refusal: Refusal | None = None,
 ) -> str:
-    """Return the demo page, with the answer to what was typed or why there is none."""
+    """Return the demo page, with the answer to what was typed or why there is none.
+
+    Args:
+        model: name of the parser.
+        most_characters: of a sentence.
+        examples: sentences that it knows.
+        functions: what its functions are called.
+        typed: the sentence.
+        reply, refusal: what became of it.
+    """
     return _render(
         "parse.html.jinja",
         model=model,
         most_characters=most_characters,
         typed=typed,
         examples=examples,
+        functions=functions[:_MOST_FUNCTIONS],
+        more_functions=max(0, len(functions) - _MOST_FUNCTIONS),
         **_answer_values(reply, refusal),
     )
 
@@ -132,8 +149,15 @@ def _answer_values(reply: ParsedReply | None, refusal: Refusal | None) -> dict[s
     parsed_answers = reply.answers if reply is not None else []
     answers = [show_answer(answer) for answer in parsed_answers if answer.confidence >= _LEAST]
     problem = refusal.as_dict() if refusal is not None else None
-    why = REFUSALS.get(reply.refused or "", "") if reply is not None else ""
-    return {"reply": reply, "answers": answers, "problem": problem, "why": why}
+    refused = reply.refused if reply is not None else None
+    title, nearest = _UNKNOWN.get(refused or UNSURE, _UNKNOWN[UNSURE])
+    return {
+        "reply": reply,
+        "answers": answers,
+        "problem": problem,
+        "title": title,
+        "nearest": nearest,
+    }
 
 
 def docs_page(schema: Mapping[str, Any], address: str) -> str:
@@ -157,7 +181,7 @@ def docs_page(schema: Mapping[str, Any], address: str) -> str:
         address=address,
         routes=routes,
         shapes=shapes,
-        example=json.dumps({"sentence": CANDIDATES[0], "count": 3, "english": True}),
+        example=json.dumps({"sentence": "list my files", "count": 3, "english": True}),
     )
 
 

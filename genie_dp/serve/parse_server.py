@@ -280,10 +280,14 @@ def serve_parser(
     with nullcontext() if is_stdio else listen(config.host, config.port) as bound:
         parser, english = load()
         settings = config.for_service(model, names)
-        if APIS[api].has_page and not settings.examples:
+        if APIS[api].has_page:
             from genie_dp.serve.parse_page import known_examples
 
-            settings = replace(settings, examples=known_examples(parser))
+            settings = replace(
+                settings,
+                examples=settings.examples or known_examples(parser),
+                functions=parser.offers().functions,
+            )
         service = ParseService(parser, settings, english)
         keep_texts_out_of_logs()
         try:

@@ -60,6 +60,7 @@ class ServiceConfig:
     Attributes:
         model: name of the parser, as /health tells it.
         examples: sentences that the page offers.
+        functions: what the page says that the parser can do.
         names: those of whoever serves, for every request.
         spoken: languages of the sentences, such as "en".
         clock: seconds that go on whatever the date is.
@@ -67,6 +68,7 @@ class ServiceConfig:
 
     model: str
     examples: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
     limits: RequestBounds = RequestBounds()
     batches: BatchConfig = BatchConfig()
     rate: RateConfig = RateConfig()

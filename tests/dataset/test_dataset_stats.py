@@ -133,6 +133,8 @@ def test_a_page_without_paraphrases_says_nothing_of_them(tmp_path):
     out = tmp_path / "stats.json"
     assert run(["stats", str(file), "--html", str(page), "-o", str(out)]) == 0
     assert "new words" not in page.read_text()
+    # Of one source, what is counted by source and altogether is the same.
+    assert not re.search(r"<th[^>]*>(all|synthetic|with those above)<", page.read_text())
     assert json.loads(out.read_text())["paraphrases"] is None
 
 

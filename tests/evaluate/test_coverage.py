@@ -2,6 +2,8 @@
 
 import json
 import random
+import re
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -152,8 +154,25 @@ def test_totals_count_functions_and_sorts(inputs):
         ("@com.example.jukebox.songs", 1, 1, 0),
     ]
     assert [(g.name, g.rows, g.covered) for g in coverage.sorts] == [("primitive", 3, 2)]
-    assert repr(coverage) == "Coverage(66.7 % of 3 sentences derived)"
+    assert repr(coverage) == "Coverage(66.7 % of 3 sentences covered)"
     assert coverage.causes == {"function not said": 1}
+
+
+def test_the_card_of_a_page_agrees_with_its_bars(inputs, tmp_path):
+    songs = "now => @com.example.jukebox.songs() => notify"
+    given = [("spin blue moon", PROGRAM), ("play blue moon", PROGRAM), ("get my songs", songs)]
+    rows = [row_of(*pair, inputs, str(number)) for number, pair in enumerate(given)]
+    coverage = run(CONFIG, inputs, rows)
+    sentences = (coverage.sentences[0], replace(coverage.sentences[1], verdict="ambiguous"),
+                 coverage.sentences[2])  # fmt: skip
+    replace(coverage, sentences=sentences).report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "covered<small>2 of 3 sentences: 1 derived, 1 ambiguous</small>" in page
+    bars = {name: int(count) for name, count in re.findall(
+        r'name">(derived|ambiguous):(?:<wbr>)? .*?class="value">(\d+)', page)}  # fmt: skip
+    assert bars == {"derived": 1, "ambiguous": 1}
+    assert page.count("COMMAND := &#39;spin") == 1
+    assert "QUOTED_STRING_0" not in page
 
 
 def test_verdicts_and_causes_are_explained_in_the_docs():
@@ -209,8 +228,8 @@ def command(files, monkeypatch, capsys):
 def test_less_than_the_threshold_is_a_failure_with_the_figure(command):
     code, said = command("eval.tsv", "--threshold", 0.8)
     assert code == 1
-    assert "expected 80 % derived, got 50.0 %" in said.err
-    assert said.out.startswith("50 % derived: 1 of 2 sentences")
+    assert "expected 80 % covered, got 50.0 %" in said.err
+    assert said.out.startswith("50 % covered: 1 of 2 sentences")
     assert command("eval.tsv", "--threshold", 0.5)[0] == 0
 
 
@@ -224,6 +243,9 @@ def test_json_page_and_rows_hold_every_sentence(command, files):
     page = (files / "out.html").read_text()
     assert all(sentence in page for sentence in SENTENCES)
     assert "<script" not in page
+    # What is missed, and what would derive it, come first.
+    parts = re.findall(r'<section id="(\w+)">', page)
+    assert parts == ["missed", "functions", "sorts", "verdicts", "derived"]
 
 
 def test_processes_change_nothing(command, files):

@@ -50,6 +50,16 @@ def test_the_loop_has_the_settings_of_the_recipe():
     assert not loop.bf16
 
 
+def test_a_parser_offers_sentences_of_training_and_what_it_can_do(parser):
+    offers = parser.offers()
+    functions = [frozenset(parser.target.language.functions_in(r.program))
+                 for r in parser.parse(offers.sentences) if r.is_known]  # fmt: skip
+    assert offers.sentences
+    assert len(set(functions)) == len(functions)
+    assert all(word.isalpha() for sentence in offers.sentences for word in sentence.split())
+    assert {"inbox", "archive"} <= set(offers.functions)
+
+
 def test_the_values_of_a_sentence_are_in_its_program(parser):
     (reply,) = parser.parse(["Send bob@example.com a mail about the lunch"])
     answer = reply.answers[0]

@@ -7,7 +7,7 @@ from starlette.testclient import TestClient
 from genie_dp.languages.base import MissingInput
 from genie_dp.languages.library import Parameter, Signature
 from genie_dp.languages.types import NUMBER, STRING
-from genie_dp.parser.answers import MISSING_INPUT, Answer, Reply
+from genie_dp.parser.answers import MISSING_INPUT, Answer, Offers, Reply
 from genie_dp.serve.hosts import rule_for
 from genie_dp.serve.parse_app import parse_app
 from genie_dp.serve.parse_batches import BatchConfig
@@ -47,6 +47,11 @@ class EchoParser:
 
     def schema(self):
         return {"type": "object"}
+
+    def offers(self):
+        return Offers(
+            ("list my Dropbox files", "say gibberish"), ("list my files", "say <something>")
+        )
 
     def functions(self):
         room, level = Parameter("room", "in req", STRING), Parameter("level", "in opt", NUMBER)

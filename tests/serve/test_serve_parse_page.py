@@ -1,11 +1,14 @@
 """The page of the parse service, as the server writes it (a browser looks at it elsewhere)."""
 
+import re
+from dataclasses import replace
 from html import unescape
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from genie_dp.parser.answers import REFUSALS
 from genie_dp.serve.parse_page import highlight, known_examples
 from tests.serve.serve_parsers import (
     AskingParser,
@@ -32,8 +35,8 @@ def test_the_page_works_as_a_form_and_escapes_everything(browser):
     assert NASTY not in answer.text
     text = unescape(answer.text)
     assert f'value="say {NASTY}"' in text
-    assert text.count("<meter") == 4
-    assert "3 other programs" in text
+    assert text.count("<meter") == 1
+    assert "3 less likely programs" in text
 
 
 def test_the_script_gets_the_answer_alone(browser):
@@ -43,10 +46,40 @@ def test_the_script_gets_the_answer_alone(browser):
     assert "93 %" in answer.text
 
 
-def test_the_page_says_that_it_does_not_know(browser):
+def test_what_is_not_known_is_a_question_without_a_confidence(browser):
     text = browser.post("/", data={"sentence": "gibberish"}).text
-    assert "I do not know" in text
-    assert "less sure than the threshold. The closest program is:" in text
+    assert "I am not sure enough" in text
+    assert "Did you mean this?" in text
+    assert "<meter" not in text
+    assert "% sure" not in text
+
+
+@pytest.mark.parametrize("code", REFUSALS)
+def test_every_refusal_says_what_it_is_and_none_how_likely(code):
+    class Refusing(EchoParser):
+        def parse(self, sentences, *, count=1, context=None, names=None):
+            return [replace(reply_of(s, count, confidence=0.61), refused=code) for s in sentences]
+
+    service = service_of(Refusing())
+    text = client_of(service).post("/", data={"sentence": "remind me"}).text
+    assert len(re.findall("<h2>(?!Before)", text)) == 1
+    assert "61 %" not in text
+    service.close(20)
+
+
+def test_an_accepted_answer_is_no_doubt_and_shows_what_was_typed():
+    class Reading(EchoParser):
+        def parse(self, sentences, *, count=1, context=None, names=None):
+            one = reply_of(sentences[0], 1, confidence=0.71)
+            return [replace(one, tokens=("send", "NUMBER_0", "mails"))]
+
+    service = service_of(Reading())
+    text = client_of(service).post("/", data={"sentence": "send 3 mails"}).text
+    assert "71 % sure" in text
+    assert 'class="card"' in text
+    assert " low=" not in text  # which would be amber
+    assert "NUMBER_0" not in text
+    service.close(20)
 
 
 @pytest.mark.parametrize(("count", "confidence"), [(0, 0.9), (4, 0.009)])
@@ -58,8 +91,8 @@ def test_no_answer_that_comes_near_is_told(count, confidence):
     answers = count
     service = service_of(Unsure())
     text = client_of(service).post("/", data={"sentence": "x"}).text
-    assert "I do not know" in text
-    assert "The closest program is:" not in text
+    assert "I am not sure enough" in text
+    assert "Did you mean this?" not in text
     assert "<meter" not in text
     service.close(20)
 
@@ -78,21 +111,20 @@ def test_a_question_has_a_field_for_its_answer():
     service.close(20)
 
 
-def test_the_page_offers_sentences_that_its_parser_knows():
-    class Knowing(EchoParser):
-        def parse(self, sentences, *, count=1, context=None, names=None):
-            known = {s for s in sentences if "Slack" in s or "Dropbox" in s}
-            return [reply_of(s if s in known else "gibberish", count) for s in sentences]
-
-    found = known_examples(Knowing())
-    assert found == ("list my Dropbox files", "show me my Slack messages")
-    service = service_of(examples=found)
-    assert client_of(service).get("/").text.count('class="chip"') == 2
+def test_the_page_offers_sentences_that_its_parser_knows_and_what_it_can_do():
+    parser = EchoParser()
+    assert known_examples(parser) == ("list my Dropbox files",)  # the other one is refused
+    offers = parser.offers()
+    service = service_of(examples=known_examples(parser), functions=offers.functions)
+    text = client_of(service).get("/").text
+    assert text.count('class="chip"') == 1
+    assert "What it can do" in text
+    assert "<li>say &lt;something&gt;</li>" in text
     service.close(20)
 
 
 def test_a_page_without_examples_does_not_speak_of_them(browser):
-    assert "For example" not in browser.get("/").text
+    assert "Try one of these" not in browser.get("/").text
 
 
 @pytest.mark.parametrize("path", ["/", "/answer"])

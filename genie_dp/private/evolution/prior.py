@@ -12,10 +12,11 @@ from genie_dp.private.evolution.config import EvolutionSettings
 from genie_dp.private.evolution.evolve import Evolution
 from genie_dp.private.evolution.generator import VoteCandidate
 from genie_dp.private.prior import make
+from genie_dp.private.prior.histogram import outside_each
 from genie_dp.private_prior import pairs_of
 from genie_dp.records import Frequency, PrivatePrior
 
-_OUTSIDE = 0.05  # 95 % intervals
+_SORTS = 3  # of what has intervals: the total, functions, pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,12 @@ class NamedVotes:
 
     votes: Mapping[str, float]
     deviations: Mapping[str, float]
+
+    def above(self, tail: float) -> "NamedVotes":
+        """Return those whose noise alone would be as great with less than a chance."""
+        least = _quantile(tail)
+        names = [n for n, votes in self.votes.items() if votes > least * self.deviations[n]]
+        return NamedVotes({n: self.votes[n] for n in names}, {n: self.deviations[n] for n in names})
 
 
 def count_votes_by_name(
@@ -87,45 +94,55 @@ def prior_of(
     own = make.made_shares(names, public.functions)
     target_shares = {n: strength * shares.get(n, 0.0) + (1 - strength) * own[n] for n in names}
     weights = make.multipliers(target_shares, own)
-    pairs = _drop_uncertain(
-        count_votes_by_name(evolution, noise, lambda row: pairs_of(row.example.functions))
-    )
+    all_pairs = count_votes_by_name(evolution, noise, lambda row: pairs_of(row.example.functions))
+    # Those of which noise alone makes one in two evolutions steer; those that are shown are sure.
+    steering = all_pairs.above(min(0.4, 0.5 / max(1, len(all_pairs.votes))))
+    pairs = all_pairs.above(_tail(all_pairs))
     in_all = count_votes_by_name(evolution, noise, lambda _: ("",))
     total, of_total = max(1.0, in_all.votes[""]), in_all.deviations[""]
     return PrivatePrior(
         evolution.spent,
         shares,
         weights,
-        make.pair_multipliers(pairs.votes, clipped.sum(), weights, own, public),
+        make.pair_multipliers(steering.votes, clipped.sum(), weights, own, public),
         tuple(row.example.program for row in evolution.rows if row.example.program),
         tuple(row.example.utterance for row in evolution.rows),
-        _frequencies(by_function, total, of_total),
-        _frequencies(pairs, total, of_total),
+        _frequencies(by_function, total, of_total, _tail(by_function)),
+        _frequencies(pairs, total, of_total, _tail(all_pairs)),
         {},
         round(strength, 4),
-        _describe_release(settings, total),
+        _describe_release(settings, total, {"function": by_function, "pair": all_pairs}),
     )
 
 
-def _drop_uncertain(pairs: NamedVotes) -> NamedVotes:
-    """Return pairs of which noise alone makes one in two evolutions."""
-    tail = min(0.4, 0.5 / max(1, len(pairs.votes)))
-    least = NormalDist().inv_cdf(1 - tail)
-    names = [n for n, votes in pairs.votes.items() if votes > least * pairs.deviations[n]]
-    return NamedVotes({n: pairs.votes[n] for n in names}, {n: pairs.deviations[n] for n in names})
+def _tail(votes: NamedVotes) -> float:
+    """Return the chance with which each count may be too great, so that all intervals hold.
+
+    Names share candidates and so noise, which intervals of Gaussian noise allow (`outside_each`).
+    """
+    return outside_each(max(1, len(votes.votes)), outside_each(_SORTS)) / 2
 
 
-def _frequencies(votes: NamedVotes, total: float, of_total: float) -> dict[str, Frequency]:
-    """Return shares of all votes, the greatest first, with bounds that hold with 95 %."""
-    z = NormalDist().inv_cdf(1 - _OUTSIDE / 4)  # half of it for the total
-    units = total, max(1.0, total - z * of_total), total + z * of_total
+def _frequencies(
+    votes: NamedVotes, total: float, of_total: float, tail: float
+) -> dict[str, Frequency]:
+    """Return shares of all votes, the greatest first, with bounds that hold together with 95 %."""
+    around = _quantile(outside_each(_SORTS) / 2) * of_total
+    units = total, max(1.0, total - around), total + around
     names = sorted(votes.votes, key=lambda name: (-votes.votes[name], name))
     return {
-        name: make.frequency(votes.votes[name], units, z * votes.deviations[name]) for name in names
+        name: make.frequency(votes.votes[name], units, _quantile(tail) * votes.deviations[name])
+        for name in names
     }
 
 
-def _describe_release(settings: EvolutionSettings, total: float) -> dict[str, object]:
+def _quantile(tail: float) -> float:
+    return -NormalDist().inv_cdf(tail)
+
+
+def _describe_release(
+    settings: EvolutionSettings, total: float, votes: Mapping[str, NamedVotes]
+) -> dict[str, object]:
     """Return how the votes were released, for people and for the next stages."""
     return {
         "method": "private evolution",
@@ -136,4 +153,16 @@ def _describe_release(settings: EvolutionSettings, total: float) -> dict[str, ob
         "units": round(total / math.sqrt(settings.neighbours)),
         "units_are": "from noisy votes",
         "iterations": settings.iterations,
+        "looked_at": {sort: len(named.votes) for sort, named in votes.items() if named.votes},
+        # In units; of the name that most candidates have, for which it is greatest.
+        "above": {
+            sort: round(
+                _quantile(_tail(named))
+                * max(named.deviations.values())
+                / math.sqrt(settings.neighbours),
+                1,
+            )
+            for sort, named in votes.items()
+            if named.votes
+        },
     }

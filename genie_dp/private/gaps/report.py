@@ -11,8 +11,16 @@ from typing import Any
 
 from genie_dp import __version__
 from genie_dp.private.gaps.listen import Advice
-from genie_dp.private.gaps.select import HOLE, LEVELS, GapPlan, NoisyGaps, number_values
+from genie_dp.private.gaps.select import (
+    HOLE,
+    LEVELS,
+    RELEASES,
+    GapPlan,
+    NoisyGaps,
+    number_values,
+)
 from genie_dp.private.ledger.mechanisms import describe_mechanism
+from genie_dp.private.prior.histogram import outside_each, simultaneous_width
 from genie_dp.records import Example, Spent
 from genie_dp.run.page import page_environment
 
@@ -38,7 +46,7 @@ class Gap:
         level: one of LEVELS.
         text: tokens with spaces, with placeholders for values and holes for what too few say.
         units: noisy count of those that said it, of those that could count for it.
-        low, high: 95 % interval of the noise.
+        low, high: its interval; all intervals of a report hold together with 95 %.
         advice: what it lacks; of whole sentences alone.
     """
 
@@ -61,7 +69,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A public name with its noisy count of units, and the 95 % interval of the noise."""
+    """A public name with its noisy count of units, and its interval; see `Gap`."""
 
     name: str
     units: int
@@ -105,12 +113,18 @@ class GapReport:
         facts: Mapping[str, Any],
     ) -> "GapReport":
         """Return the report of noisy counts."""
+        looked_at, widths = _look_at(plan, released)
+
+        def interval(level: str, count: int, least: int) -> tuple[int, int]:
+            """Return the interval of a count; below `least` nothing is shown."""
+            return max(least, count - widths[level]), max(least, count + widths[level])
+
         gaps = [
             Gap(
                 level,
                 " ".join(number_values(text.split(" "))),
                 count,
-                *_interval(plan, level, count, plan.least),
+                *interval(level, count, plan.least),
                 advice.get(text) if level == "sentences" else None,
             )
             for level in reversed(LEVELS)
@@ -120,7 +134,7 @@ class GapReport:
         gaps.sort(key=lambda gap: -LEVELS.index(gap.level))
 
         def counted(name: str, count: int) -> Counted:
-            return Counted(name, max(0, count), *_interval(plan, "totals", count, 0))
+            return Counted(name, max(0, count), *interval("totals", count, 0))
 
         def ranked(counts: Mapping[str, int]) -> tuple[Counted, ...]:
             found = (counted(name, count) for name, count in counts.items())
@@ -133,6 +147,8 @@ class GapReport:
             "least": plan.least,
             "reads_all": plan.reads_all,
             "mechanisms": [one.as_dict() for one in plan.mechanisms],
+            "looked_at": looked_at,
+            "above": widths["totals"],
             "levels": {
                 level: {
                     "most_of_a_unit": plan.limits.of(level),
@@ -202,6 +218,11 @@ class GapReport:
         levels = self.release["levels"]
         shown = ", ".join(f"{name} from {levels[name]['shown_from']:,} on" for name in LEVELS)
         yield f"shown are {shown}; nothing that fewer than {self.release['least']:,} {unit}s said"
+        public = len(self.functions) + len(self.reasons)
+        yield (
+            f"of {public:,} functions and reasons those above {self.release['above']:,} {unit}s; "
+            "with 95 % all intervals hold"
+        )
         sorts = (
             ("functions that they seem to want", [one for one in self.functions if one.is_seen]),
             ("why they were not understood", [one for one in self.reasons if one.is_seen]),
@@ -269,7 +290,17 @@ def _without_numbers(text: str) -> str:
     return re.sub(r"(?<=[A-Za-z])_\d+(?= |$)", "", text)
 
 
-def _interval(plan: GapPlan, level: str, count: int, least: int) -> tuple[int, int]:
-    """Return the 95 % interval of the noise around a count; below `least` nothing is shown."""
-    wide = plan.noise(level).quantile(0.025)
-    return max(least, round(count - wide)), max(least, round(count + wide))
+def _look_at(plan: GapPlan, released: NoisyGaps) -> tuple[dict[str, int], dict[str, int]]:
+    """Return how many counts each release has, and within how much of the truth all of them lie.
+
+    With 95 % all intervals of a report hold together. How much was met in private rows is not
+    known; it is at most what all units could add, to counts of at least `least`.
+    """
+    outside = outside_each(RELEASES)
+    looked_at = {"totals": 2 + len(released.reasons) + len(released.functions)}
+    widths = {"totals": simultaneous_width(plan.noise("totals"), looked_at["totals"], outside)}
+    most_units = max(1, released.units + widths["totals"])
+    for level in LEVELS:
+        looked_at[level] = math.ceil(most_units * plan.limits.of(level) / plan.least)
+        widths[level] = simultaneous_width(plan.noise(level), looked_at[level], outside)
+    return looked_at, widths

@@ -58,7 +58,12 @@ class GeneratorConfig:
     )
     pretraining: bool = True
     """Whether public rows are learned before private ones are, not only their vocabulary."""
-    pretraining_epochs: float = setting(5.0, "Epochs of each stage on public rows.", above=0)
+    pretraining_epochs: float | None = setting(
+        None,
+        "Epochs of each stage on public rows [as many as make the training ten minutes on this "
+        "machine, 5 at most].",
+        above=0,
+    )
     pretraining_batch: int = setting(64, "Public rows of a batch.", least=1)
     pretraining_rate: float = setting(2e-3, "Highest learning rate on public rows.", above=0)
     code_sets: bool = False

@@ -27,6 +27,25 @@ _MOST_EPOCHS = 1e6
 
 
 @dataclass(frozen=True, slots=True)
+class Speed:
+    """How fast this machine trains a model, in seconds.
+
+    Attributes:
+        row: of the gradient of a private row.
+        step: of a noisy step beside its rows: noise and optimizer.
+        public_row: of a public row in pretraining.
+    """
+
+    row: float
+    step: float
+    public_row: float
+
+    def seconds(self, steps: int, batch: float) -> float:
+        """Return how long noisy steps take."""
+        return steps * (self.step + batch * self.row)
+
+
+@dataclass(frozen=True, slots=True)
 class TrainingPlan:
     """What a run will do to private data; public numbers only.
 

@@ -24,6 +24,13 @@ from genie_dp.models.loop import TrainSettings
 from genie_dp.private.generators import rows as generator_rows
 from genie_dp.private.generators.codes import Codes, code_of_set, release_codes
 from genie_dp.private.generators.config import GeneratorConfig
+from genie_dp.private.generators.duration import (
+    Duration,
+    measure_speed,
+    plan_duration,
+    plan_duration_once,
+    seconds_of_stages,
+)
 from genie_dp.private.generators.generator import (
     Generator,
     new_generator,
@@ -51,6 +58,7 @@ from genie_dp.private.generators.selection import (
 from genie_dp.private.generators.stages import (
     RUN,
     STAGES,
+    EncodedRow,
     LabelledRow,
     StageName,
     encode_row,
@@ -260,13 +268,20 @@ def run(
         for model in generator.models.values():
             model.to(device)
         check_engines(generator, config.engine)
+        sequences = _encode_public(config, generator, labelled)
+        duration = plan_duration_once(
+            output.work, partial(_measure_duration, config, generator, sequences, plan)
+        )
+        tell(f"private train {duration.describe(len(labelled), threads)}", show=progress)
         private_rows = _label_private(job, units, open_parser)
         work.keep()  # all was checked that can be before anything is learned
-        if labelled and config.pretraining:
-            _pretrain(job, generator, labelled, pretrained)
+        if duration.epochs:
+            _pretrain(job, generator, sequences, duration.epochs, pretrained)
         if public_model is not None:
             save_public(generator, budget, public_model)
-        done, learning_rate, spent = _fit_and_save(job, generator, private_rows, plan, target)
+        done, learning_rate, spent = _fit_and_save(
+            job, generator, private_rows, plan, duration.epochs, target
+        )
     write_over("", show=progress)
     seconds = time.monotonic() - started
     chosen = learning_rate if config.tuned else None
@@ -350,11 +365,60 @@ def _label_private(
     )
 
 
+def _encode_public(
+    config: GeneratorConfig, generator: Generator, public: Sequence[LabelledRow]
+) -> dict[StageName, list[EncodedRow]]:
+    """Return the public rows as each stage learns them."""
+    return {
+        stage.name: public_sequences(
+            stage,
+            public,
+            generator.tokenizer,
+            longest=generator.models[stage.name].longest,
+            seed=config.seed,
+        )
+        for stage in STAGES[config.kind]
+    }
+
+
+def _measure_duration(
+    config: GeneratorConfig,
+    generator: Generator,
+    public: Mapping[StageName, Sequence[EncodedRow]],
+    plan: TrainingPlan | SelectionPlan,
+) -> Duration:
+    """Return how long the training takes on this machine, and its epochs of public rows."""
+    if isinstance(plan, SelectionPlan):
+        candidates, trials = plan.candidates, plan.mean
+    else:
+        candidates, trials = (Candidate(plan, config.noisy_steps),), 1.0
+    one = candidates[0]
+    speeds = {
+        stage: measure_speed(
+            generator.models[stage],
+            rows or [EncodedRow((0,) * 16)],
+            one.training.for_stage(one.plan, stage),
+            batch=config.pretraining_batch,
+        )
+        for stage, rows in public.items()
+    }
+    epoch = sum(len(rows) * speeds[stage].public_row for stage, rows in public.items())
+    each = [seconds_of_stages(speeds, one.plan.steps, one.plan.batch) for one in candidates]
+    return plan_duration(
+        config.pretraining_epochs,
+        epoch=epoch if config.pretraining else 0.0,
+        private=trials * sum(each) / len(each),
+    )
+
+
 def _pretrain(
-    job: _GeneratorRun, generator: Generator, public: Sequence[LabelledRow], kept: Path | None
+    job: _GeneratorRun,
+    generator: Generator,
+    public: Mapping[StageName, Sequence[EncodedRow]],
+    epochs: float,
+    kept: Path | None,
 ) -> None:
     config = job.config
-    epochs = config.pretraining_epochs
     settings = TrainSettings(
         PublicBudget(epochs=epochs), rate=config.pretraining_rate, seed=config.seed
     )
@@ -364,20 +428,16 @@ def _pretrain(
             progress = f"epoch {event['epoch']:.1f} of {epochs:g}, loss {event['loss']:.3f}"
             job.show(f"public rows, {stage}: {progress}")
 
-    for stage in STAGES[config.kind]:
-        model = generator.models[stage.name]
-        rows = public_sequences(
-            stage, public, generator.tokenizer, longest=model.longest, seed=config.seed
-        )
+    for stage, rows in public.items():
         if rows:
             pretrain_publicly(
-                model,
+                generator.models[stage],
                 rows,
                 settings,
                 batch=config.pretraining_batch,
-                folder=job.work / f"public-{stage.name}",
+                folder=job.work / f"public-{stage}",
                 kept=kept,
-                listen=partial(show_loss, stage.name),
+                listen=partial(show_loss, stage),
             )
 
 
@@ -386,6 +446,7 @@ def _fit_and_save(
     generator: Generator,
     rows: Units[tuple[LabelledRow, ...]],
     plan: TrainingPlan | SelectionPlan,
+    epochs: float,
     target: Path,
 ) -> tuple[TrainingPlan, float, Spent]:
     """Train with noise, write the folder beside its name, and rename it when it is complete.
@@ -414,7 +475,6 @@ def _fit_and_save(
         generator, spent = fit_privately(
             generator, rows, plan, training, spend=payer, folder=job.work, listen=job.listen
         )
-    pretrained = bool(job.public) and config.pretraining
     facts = {
         "version": __version__,
         "noise multiplier": done.noise_multiplier,
@@ -424,7 +484,7 @@ def _fit_and_save(
         "noise multiplier of the codes": done.code_noise or None,
         "training": asdict(training),
         "public rows": len(job.public),
-        "epochs on public rows": config.pretraining_epochs if pretrained else 0,
+        "epochs on public rows": epochs,
         "programs of private rows": "by a parser" if job.parser else "of the rows",
         "model": config.model or "own decoder",
         RUN: name,

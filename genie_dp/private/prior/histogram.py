@@ -264,6 +264,50 @@ def leak(noise: Noise, names: int, threshold: int) -> float:
     return -math.expm1(names * math.log1p(-single))
 
 
+OUTSIDE = 0.05
+"""Chance that any interval of a release misses what it is of: all of them hold with 95 %."""
+
+
+def outside_each(parts: int, outside: float = OUTSIDE) -> float:
+    """Return the chance that each of independent parts may fail with, so that all hold together.
+
+    Šidák, "Rectangular Confidence Regions" (1967): exact for independent noise, and safe for
+    two-sided intervals of Gaussian noise whatever its correlation.
+
+    >>> round(outside_each(2), 4), outside_each(1) == OUTSIDE
+    (0.0253, True)
+    """
+    return -math.expm1(math.log1p(-outside) / max(1, parts))
+
+
+def simultaneous_width(noise: Noise, counts: int, outside: float = OUTSIDE) -> int:
+    """Return within how much of the truth all of so many rounded noisy counts lie together.
+
+    So whichever of them are looked at afterwards, such as the greatest, their intervals hold
+    with the same probability: and a count above it is above 0.
+
+    Args:
+        noise: of each count, which is drawn by itself and rounded to a whole number with it.
+        counts: how many there are, those that are not looked at as well.
+        outside: the chance that any of them is farther from the truth.
+
+    >>> simultaneous_width(Noise("gaussian", 10.0), 1)
+    20
+    >>> simultaneous_width(Noise("gaussian", 10.0), 200)
+    37
+    """
+    if noise.scale == 0:
+        return 0
+    width = max(0, math.ceil(noise.quantile(outside_each(counts, outside) / 2) - 0.5))
+    # A step less, for there the discrete noise may have more than the continuous one.
+    while (
+        -math.expm1(max(1, counts) * math.log1p(-2 * noise.beyond(width + 0.5 - noise.grid)))
+        > outside
+    ):
+        width += 1
+    return width
+
+
 @dataclass(frozen=True, slots=True)
 class CountPlan:
     """All that is public about a release, settled before private rows are read.

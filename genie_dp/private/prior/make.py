@@ -13,7 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.prior.histogram import ANY, CountPlan, Noise, NoisyCounts, norm_of
+from genie_dp.private.prior.histogram import (
+    ANY,
+    CountPlan,
+    NoisyCounts,
+    norm_of,
+    outside_each,
+    simultaneous_width,
+)
 from genie_dp.private_prior import pairs_of
 from genie_dp.records import Frequency, PrivatePrior, Spent
 
@@ -78,22 +85,21 @@ def prior_of(
         raise GenieError(Problem("F006", "the sampled rows have no guarantee", hint=hint))
     spent = covering(spent, sampled.spent)
     function_shares, signal = shares(released, plan)
-    frequencies = Frequencies(released, plan.noise, about)
+    frequencies = Frequencies(released, plan, about)
     own = made_shares(released.functions, made.functions)
     # As far as counts differ by noise, nothing is to change.
     target_shares = {
         name: signal * function_shares.get(name, 0) + (1 - signal) * own[name] for name in own
     }
     weights = multipliers(target_shares, own)
-    pairs = frequencies.pairs()
-    # Where noise dominates, a pair that is told may be noise, too: it is to steer nothing.
-    steering = pairs if signal else ()
+    # Where noise dominates, a pair may be noise, too: it is to steer nothing.
+    steering = frequencies.steering_pairs() if signal else {}
     return PrivatePrior(
         spent,
         function_shares,
         weights,
         pair_multipliers(
-            {name: released.pairs[name] for name in steering},
+            steering,
             # Noise and all: it cancels in the sum, and would not without the counts below 0.
             sum(released.functions.values()),
             weights,
@@ -102,11 +108,11 @@ def prior_of(
         ),
         sampled.programs,
         sampled.utterances,
-        frequencies.share_counts(released.functions),
-        dict(sorted(pairs.items(), key=lambda item: (-item[1].share, item[0]))),
+        frequencies.share_counts(released.functions, "function"),
+        dict(sorted(frequencies.pairs().items(), key=lambda item: (-item[1].share, item[0]))),
         frequencies.missing(),
         round(signal, 4),
-        _describe_release(plan, released, about),
+        _describe_release(plan, released, about) | frequencies.as_dict(),
     )
 
 
@@ -185,7 +191,6 @@ def covering(ledger: Spent, rows: Spent | None) -> Spent:
 MOST = 20.0
 # Of a pair, a few rows are weighed so that they do not lead their batches.
 MOST_OF_PAIR = 4.0
-_OUTSIDE = 0.05  # 95 % intervals
 
 
 def project_shares(counts: F64) -> F64:
@@ -300,39 +305,76 @@ def _clip_share(count: float, units: float) -> float:
 
 
 class Frequencies:
-    """Shares of units with their 95 % intervals."""
+    """Shares of units with intervals that hold together: all of a release, with 95 %.
 
-    def __init__(self, released: NoisyCounts, noise: Noise, about: int | None):
-        """Settle how many units there are: a public estimate, or the noisy count.
+    Attributes:
+        looked_at: sort of counts -> how many there are.
+        widths: sort -> within how many units of the truth all of its counts lie; a count above it
+            is more than noise.
+        units: how many units there are: the estimate, and its bounds.
+    """
 
-        Where the units were counted with noise, too, each of the two intervals is a 97.5 % one, so
-        that both hold with 95 %.
+    def __init__(self, released: NoisyCounts, plan: CountPlan, about: int | None):
+        """Settle how many counts there are of each sort, and how many units.
+
+        Args:
+            released: noisy counts.
+            plan: how they were made.
+            about: a public estimate of the number of units; None where they were counted.
         """
-        outside = _OUTSIDE if about is not None else _OUTSIDE / 2
-        self.width = noise.quantile(outside / 2) if noise.scale else 0.0
+        self.released, self.plan = released, plan
         counted = max(1.0, float(about if about is not None else released.units or 0))
-        around = 0.0 if about is not None else self.width
+        sizes = {
+            "total": 1 + (about is None),
+            "function": len(released.functions),
+            "pair": len(released.pairs),
+            "missing": len(released.candidates),
+        }
+        has_names = {"missing"} if plan.least else set()
+        sorts = [sort for sort, size in sizes.items() if size or sort in has_names]
+        outside = outside_each(len(sorts))
+        total = simultaneous_width(plan.noise, sizes["total"], outside)
+        around = total if about is None else 0
+        if has_names:
+            # Names below the threshold are looked at, too: a unit has so many of them at most.
+            sizes["missing"] += math.ceil(counted + around) * plan.limits.missing
+        self.looked_at = {sort: sizes[sort] for sort in sorts}
+        self.widths = {
+            sort: simultaneous_width(plan.noise, size, outside)
+            for sort, size in self.looked_at.items()
+        }
         self.units = counted, max(1.0, counted - around), counted + around
-        self.released, self.noise = released, noise
 
-    def share_counts(self, counts: Mapping[str, int]) -> dict[str, Frequency]:
-        """Return the frequencies of counts."""
-        return {name: frequency(n, self.units, self.width) for name, n in counts.items()}
+    def as_dict(self) -> dict[str, object]:
+        """Return how many counts were looked at, and from where on they are told, for JSON."""
+        return {"looked_at": self.looked_at, "above": self.widths}
+
+    def share_counts(self, counts: Mapping[str, int], sort: str) -> dict[str, Frequency]:
+        """Return the frequencies of counts of a sort."""
+        return {
+            name: frequency(n, self.units, self.widths.get(sort, 0)) for name, n in counts.items()
+        }
 
     def pairs(self) -> dict[str, Frequency]:
-        """Return those of the certain pairs: noise alone makes one of them in two releases."""
+        """Return those of the pairs that are more than noise."""
         counts = self.released.pairs
+        certain = {name: n for name, n in counts.items() if n > self.widths["pair"]}
+        return self.share_counts(certain, "pair")
+
+    def steering_pairs(self) -> dict[str, int]:
+        """Return the counts of pairs of which noise alone makes one in two releases."""
+        counts, noise = self.released.pairs, self.plan.noise
         if not counts:
             return {}
-        least = self.noise.quantile(min(0.4, 0.5 / len(counts))) if self.noise.scale else 0.0
-        return self.share_counts({name: n for name, n in counts.items() if n > least})
+        least = noise.quantile(min(0.4, 0.5 / len(counts))) if noise.scale else 0.0
+        return {name: n for name, n in counts.items() if n > least}
 
     def missing(self) -> dict[str, Frequency]:
         """Return those of what the library lacks, the most frequent first; "" is any of it."""
         named = {**self.released.candidates, **self.released.named}
         order = sorted(named, key=lambda name: (-named[name], name))
-        return self.share_counts(
-            {ANY: self.released.lacking, **{name: named[name] for name in order}}
+        return self.share_counts({ANY: self.released.lacking}, "total") | self.share_counts(
+            {name: named[name] for name in order}, "missing"
         )
 
 
@@ -356,26 +398,38 @@ def describe_prior(prior: PrivatePrior, most: int = MOST_LINES) -> Iterator[str]
         yield "and synthesis stays as it is; more data or a greater epsilon would tell"
     if prior.programs:
         yield f"{len(prior.programs):,} programs and sentences of a private generator"
-    lacking = dict(prior.missing)
-    any_ = lacking.pop(ANY, None)
+    missing = dict(prior.missing)
+    any_ = missing.pop(ANY, None)
     if any_ is not None:
         yield ""
-        many = f"{_in_1000(any_.share)} in 1,000 {unit}"
-        yield f"{many} ask for a function that the library lacks {_describe_range(any_)}"
-    yield from _describe_frequencies("functions that it lacks", lacking, unit, most)
-    yield from _describe_frequencies("functions asked for most", prior.functions, unit, most)
-    yield from _describe_frequencies("functions asked for together", prior.pairs, unit, most)
+        asked = f"in 1,000 {unit} ask for a function that the library lacks"
+        if any_.low > 0:
+            yield f"{_in_1000(any_.share)} {asked} {_describe_range(any_)}"
+        else:
+            yield f"at most {_in_1000(any_.high)} {asked}: as far as can be told, none"
+    sorts = (
+        ("missing", "functions that it lacks", missing),
+        ("function", "functions asked for most", prior.functions),
+        ("pair", "functions asked for together", prior.pairs),
+    )
+    looked_at, above = release.get("looked_at", {}), release.get("above", {})
+    for sort, title, frequencies in sorts:
+        if sort in looked_at:
+            place = f"{looked_at[sort]:,} counted, above {above[sort]:,.3g} {unit}"
+            yield from _describe_frequencies(f"{title} ({place})", frequencies, unit, most)
+    yield ""
+    yield "with 95 % all of these intervals hold; what is not above the noise is not shown"
 
 
 def _describe_frequencies(
     title: str, frequencies: Mapping[str, Frequency], unit: str, most: int
 ) -> Iterator[str]:
-    # What may be nothing at all is no news.
+    yield ""
     certain = [(name, f) for name, f in frequencies.items() if f.low > 0]
     certain.sort(key=lambda item: (-item[1].share, item[0]))
     if not certain:
+        yield f"{title}: none is above the noise"
         return
-    yield ""
     yield f"{title}, in 1,000 {unit}:"
     for name, frequency in certain[:most]:
         yield f"{_in_1000(frequency.share):>8}  {name}  {_describe_range(frequency)}"

@@ -6,6 +6,7 @@ Beside it what it is compared with: columns without dependence, and nothing at a
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -13,7 +14,7 @@ from random import Random
 import numpy as np
 
 from genie_dp.private.ledger.mechanisms import Exponential, Gaussian, Mechanism
-from genie_dp.private.prior.histogram import Noise
+from genie_dp.private.prior.histogram import Noise, outside_each, simultaneous_width
 from genie_dp.private.tables.joint import (
     F64,
     GRAIN,
@@ -255,6 +256,70 @@ def fit_measurements(
     total = total_of(measurements)
     joint = fit(domain, measurements, total=total, start=start or {}, iterations=iterations)
     return FittedJoint(joint, tuple(measurements), total)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmedParts:
+    """What noisy marginals show that is more than noise: with 95 % all of it.
+
+    Attributes:
+        values: column -> places of its values that some record has.
+        pairs: pairs of columns that are not independent.
+        looked_at: how many marginals there could be, each of which has an equal part of the chance.
+    """
+
+    values: Mapping[int, tuple[int, ...]]
+    pairs: tuple[Clique, ...]
+    looked_at: int
+
+
+def confirm_parts(measurements: Sequence[Measurement], most: int) -> ConfirmedParts:
+    """Return what is more than noise: post-processing of what was measured.
+
+    What is measured next depends on what was measured before, never on its own noise. So each
+    marginal is looked at by itself.
+
+    Args:
+        measurements: the noisy marginals.
+        most: how many there could have been, which no record decides.
+    """
+    outside = outside_each(max(most, len(measurements)))
+    values: defaultdict[int, set[int]] = defaultdict(set)
+    together: dict[Clique, None] = {}
+    for measured in measurements:
+        counts, is_pair = measured.counts, len(measured.clique) == 2
+        each = outside_each(len(measured.clique) + is_pair, outside)
+        for axis, place in enumerate(measured.clique):
+            others = counts.size // counts.shape[axis]
+            noise = Noise("gaussian", measured.deviation * math.sqrt(others), 1 / GRAIN)
+            # The counts that are added up were rounded each.
+            least = simultaneous_width(noise, counts.shape[axis], each) + (others - 1) / 2
+            sums = counts.sum(axis=tuple(a for a in range(counts.ndim) if a != axis))
+            values[place].update(np.flatnonzero(sums > least).tolist())
+        if is_pair and _is_dependent(counts, measured.deviation, each):
+            together[measured.clique] = None
+    places = {place: tuple(sorted(found)) for place, found in values.items()}
+    return ConfirmedParts(places, tuple(together), max(most, len(measurements)))
+
+
+def _is_dependent(counts: F64, deviation: float, outside: float) -> bool:
+    """Tell whether two columns are not independent, by their noisy counts.
+
+    Each cell is compared with what independent columns would have there, as the noisy sums tell.
+    Beside the noise counts differ as those of records drawn at random do.
+    """
+    total = float(counts.sum())
+    if total <= 0:
+        return False
+    expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0, keepdims=True) / total
+    # The sums are within so many deviations, too.
+    tail = outside_each(counts.size + sum(counts.shape), outside) / 2
+    z = Noise("gaussian", 1.0).quantile(tail)
+    spread = z * np.sqrt(deviation**2 + np.maximum(expected, 0.0))
+    of_sums = z**2 * deviation**2 * math.sqrt(counts.size) / total
+    # Bernstein's inequality for few records, and half a record for rounding.
+    more = z**2 / 6 + 0.5
+    return bool((np.abs(counts - expected) > spread + of_sums + more).any())
 
 
 def deviation_of(rho: float, columns: int) -> float:

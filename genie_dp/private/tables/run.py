@@ -25,7 +25,15 @@ from genie_dp.private.ledger.once import release_once
 from genie_dp.private.secure import noise
 from genie_dp.private.source import PrivateSource
 from genie_dp.private.tables import extract
-from genie_dp.private.tables.aim import Listen, aim, deviation_of, independent, uniform
+from genie_dp.private.tables.aim import (
+    ROUNDS,
+    Listen,
+    aim,
+    confirm_parts,
+    deviation_of,
+    independent,
+    uniform,
+)
 from genie_dp.private.tables.config import (
     AT_ONCE,
     BACKENDS,
@@ -293,6 +301,9 @@ def release_table(
         )
     else:
         fitted = independent(records, rho, noise("table"), fit=fit)
+    columns = len(schema.columns)
+    rounds = ROUNDS * columns if method == "aim" else 0
+    confirmed = confirm_parts(fitted.measurements, columns + rounds)
     facts = {
         "method": method,
         "backend": backend,
@@ -308,6 +319,14 @@ def release_table(
             }
             for measurement in fitted.measurements
         ],
+        "confirmed": {
+            "values": {
+                schema.names[place]: [schema.columns[place].values[at] for at in found]
+                for place, found in sorted(confirmed.values.items())
+            },
+            "pairs": [[schema.names[place] for place in pair] for pair in confirmed.pairs],
+            "looked_at": confirmed.looked_at,
+        },
     }
     # Rounded, so that the table of a file is this one.
     joint = Joint(schema.domain, round_factors(fitted.joint.potentials))

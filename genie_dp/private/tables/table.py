@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.tables.joint import F64, Clique, Joint, Potentials, pairs
+from genie_dp.private.tables.joint import F64, Clique, Joint, Potentials
 from genie_dp.private.tables.schema import Metadata, Schema
 from genie_dp.private_prior import spent_of
 from genie_dp.records import Spent
@@ -158,16 +158,26 @@ def describe_table(table: SyntheticTable, *, values: int = MOST_VALUES) -> Itera
         )
     cells = f"{table.schema.cells:,} different records"
     yield f"{len(table.schema.columns)} columns, {cells}"
+    confirmed = facts.get("confirmed")
+    if confirmed:
+        looks = f"{confirmed['looked_at']:,} marginals at most were looked at"
+        yield f"values and pairs of columns above the noise; with 95 % all of them ({looks})"
+    if spent is not None and confirmed is None:
+        yield "made by an earlier version, which does not tell values from noise: none are shown"
+        return
     for column in table.schema.columns:
         yield ""
         yield f"{column.name}:"
         shares = table.marginal([column.name])
-        order = np.argsort(-shares, kind="stable")
-        for place in order[:values]:
+        order = np.argsort(-shares, kind="stable").tolist()
+        certain = confirmed["values"][column.name] if confirmed else column.values
+        shown = [place for place in order if column.values[place] in certain][:values]
+        for place in shown:
             yield f"{100 * shares[place]:>6.1f} %  {column.values[place]}"
-        if len(order) > values:
-            rest = 100 * shares[order[values:]].sum()
-            yield f"{rest:>6.1f} %  in {len(order) - values:,} more"
+        if len(order) > len(shown):
+            rest = 100 * (1 - shares[shown].sum())
+            noise = ", of which noise may have made any" if len(shown) == len(certain) else ""
+            yield f"{rest:>6.1f} %  in {len(order) - len(shown):,} others{noise}"
     yield from _describe_dependences(table)
 
 
@@ -185,10 +195,11 @@ def dependence(joint: F64) -> float:
 
 
 def _describe_dependences(table: SyntheticTable) -> Iterator[str]:
-    names = table.schema.names
-    if len(names) < 2:
+    """Yield the pairs of columns that depend on each other by more than noise."""
+    if len(table.schema.names) < 2:
         return
-    shares = {pair: dependence(table.joint.marginal(pair)) for pair in pairs(len(names))}
+    certain = table.release.get("confirmed", {}).get("pairs", [])
+    shares = {tuple(pair): dependence(table.marginal(pair)) for pair in certain}
     strong = sorted((-share, pair) for pair, share in shares.items() if share >= _LEAST)
     yield ""
     if not strong:
@@ -196,4 +207,4 @@ def _describe_dependences(table: SyntheticTable) -> Iterator[str]:
         return
     yield "columns that go together, in how many records more or less than by chance:"
     for negative_share, (left, right) in strong[:MOST_PAIRS]:
-        yield f"{-100 * negative_share:>6.1f} %  {names[left]}, {names[right]}"
+        yield f"{-100 * negative_share:>6.1f} %  {left}, {right}"

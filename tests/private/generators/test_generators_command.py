@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import pytest
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 pytest.importorskip("opacus")
 pytest.importorskip("dp_accounting")
 
@@ -16,12 +16,18 @@ from genie_dp.cli import load_command, run  # noqa: E402
 from genie_dp.cli.private import STEPS  # noqa: E402
 from genie_dp.private.generators import run as training_stage  # noqa: E402
 from genie_dp.private.generators.config import FEW_SENTENCES, GeneratorConfig  # noqa: E402
+from genie_dp.private.generators.duration import measure_speed  # noqa: E402
 from genie_dp.private.generators.generator import read_spent  # noqa: E402
+from genie_dp.private.generators.models import DecoderSettings, PreLNDecoder  # noqa: E402
+from genie_dp.private.generators.plans import Speed  # noqa: E402
 from genie_dp.private.generators.rows import read_drawn_rows  # noqa: E402
+from genie_dp.private.generators.stages import EncodedRow  # noqa: E402
 from genie_dp.private.ledger.book import Ledger  # noqa: E402
 from genie_dp.private.ledger.guard import refuse_learned, refuse_uncovered  # noqa: E402
 from genie_dp.private.training import run as training_run  # noqa: E402
-from genie_dp.rows import read_rows
+from genie_dp.private.training.run import digest_of_weights  # noqa: E402
+from genie_dp.private.training.settings import DPSettings  # noqa: E402
+from genie_dp.rows import read_rows  # noqa: E402
 from tests.private.generators import generator_rows  # noqa: E402
 from tests.private.generators.generator_models import gpt2, save_pretrained  # noqa: E402
 from tests.private.generators.generator_rows import CANARY  # noqa: E402
@@ -107,6 +113,68 @@ def test_bands_of_noise_are_paid_as_fewer_steps_of_a_higher_rate(tmp_path, capsy
     assert (one.rate, one.steps) == (0.5, 4)  # of 8 steps at 0.25
     spent = json.loads((tmp_path / "made" / "spent.json").read_text())
     assert 2.9 < spent["epsilon"] <= 3
+
+
+PLACE = SIZES.index("--pretraining-epochs")
+SMALL = (*SIZES[:PLACE], *SIZES[PLACE + 2 :])
+
+
+def test_public_epochs_that_fit_are_said_before_payment_and_stay_where_a_run_goes_on(
+    tmp_path, capsys, monkeypatch
+):
+    prepare(tmp_path)
+    amount = ("--about", 40, "--batch", 10, "--epochs", "1/2", "--epsilon", 3)
+    public = tmp_path / "public.jsonl"
+    rows = len(public.read_text().splitlines())
+    words = ("train", "two-stage", tmp_path / "private.jsonl", "--public", public, *amount,
+             *SKILLS, *SMALL, "--output", tmp_path / "made")  # fmt: skip
+
+    def killed(*_args, **_options):
+        raise KeyboardInterrupt
+
+    def never(*_args, **_options):
+        raise AssertionError("the speed of another machine is of no account")
+
+    # Two stages: 900 seconds an epoch, so that half of one fits into ten minutes.
+    slow = Speed(row=0.0, step=0.0, public_row=450 / rows)
+    with monkeypatch.context() as patched:
+        patched.setattr(training_stage, "measure_speed", lambda *_args, **_options: slow)
+        patched.setattr(training_stage, "pretrain_publicly", killed)
+        assert command(*words) == 130
+    said = capsys.readouterr().err
+    assert "takes about 7.5 minutes here (1 thread)" in said
+    assert f"0.5 epochs of {rows} public rows" in said
+    assert ledger(tmp_path).entries == ()
+    monkeypatch.setattr(training_stage, "measure_speed", never)
+    assert command(*words, "--resume") == 0
+    config = json.loads((tmp_path / "made" / "config.json").read_text())
+    assert config["training"]["epochs on public rows"] == 0.5
+    assert "0.5 epochs" in capsys.readouterr().err
+
+
+def test_epochs_of_public_rows_that_are_given_win(tmp_path, capsys, monkeypatch):
+    prepare(tmp_path)
+    slow = Speed(row=1.0, step=0.0, public_row=1000.0)
+    monkeypatch.setattr(training_stage, "measure_speed", lambda *_args, **_options: slow)
+    assert train(tmp_path, "one-stage") == 0  # --pretraining-epochs 1
+    said = capsys.readouterr().err
+    assert "hours for 1 epoch of" in said
+    assert "1.3 minutes for noisy steps" in said  # 8 steps of 10 rows
+    config = json.loads((tmp_path / "made" / "config.json").read_text())
+    assert config["training"]["epochs on public rows"] == 1
+
+
+def test_the_speed_of_a_model_is_measured_without_changing_it():
+    model = PreLNDecoder(40, DecoderSettings(8, 1, 2, 16))
+    before = digest_of_weights([model])
+    rows = [EncodedRow((2, *range(4, 4 + n % 9), 3)) for n in range(1, 30)]
+    settings = DPSettings(1.0, rate=0.1, steps=4, batch=8)
+    state = torch.random.get_rng_state()
+    speed = measure_speed(model, rows, settings, batch=8)
+    assert speed.row > 0
+    assert speed.public_row > 0
+    assert digest_of_weights([model]) == before
+    assert torch.equal(torch.random.get_rng_state(), state)
 
 
 def test_what_the_generator_was_before_private_rows_is_kept_and_says_nothing_of_them(two_stage):

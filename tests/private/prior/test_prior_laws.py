@@ -241,22 +241,24 @@ def test_intervals_hold_the_truth_as_often_as_they_say(monkeypatch):
     monkeypatch.setattr(histogram, "count", lambda *_: exact)  # the same 400 times
     for seed in range(400):
         found = release_counts(units, chosen, random.Random(seed))
-        one = Frequencies(found, chosen.noise, 1000).share_counts(found.functions)[FUNCTIONS[0]]
-        hits += one.low <= 0.4 <= one.high
+        shares = Frequencies(found, chosen, 1000).share_counts(found.functions, "function")
+        truth = {FUNCTIONS[0]: 0.4, FUNCTIONS[1]: 0.6}
+        hits += all(f.low <= truth.get(name, 0.0) <= f.high for name, f in shares.items())
     assert 0.95 - 4 * 0.011 <= hits / 400 <= 1
 
 
 def test_intervals_are_wider_where_units_are_counted_with_noise_too():
-    noise = Noise("gaussian", 10.0)
+    chosen = plan(multiplier=5.0)
     given_, counted = released({FUNCTIONS[0]: 400}), released({FUNCTIONS[0]: 400}, units=1000)
-    exact = Frequencies(given_, noise, 1000).share_counts(given_.functions)[FUNCTIONS[0]]
-    wide = Frequencies(counted, noise, None).share_counts(counted.functions)[FUNCTIONS[0]]
+    exact = Frequencies(given_, chosen, 1000).share_counts(given_.functions, "function")
+    wide = Frequencies(counted, chosen, None).share_counts(counted.functions, "function")
+    exact, wide = exact[FUNCTIONS[0]], wide[FUNCTIONS[0]]
     assert wide.low < exact.low < exact.share == wide.share < exact.high < wide.high
 
 
 def test_what_the_library_lacks_comes_with_the_most_frequent_first():
     found = released({}, candidates={"@a.b": 3, "@c.d": 90}, named={"@e.f": 70}, lacking=150)
-    missing = Frequencies(found, Noise("gaussian", 4.0), 1000).missing()
+    missing = Frequencies(found, plan(multiplier=2.0, delta=1e-6), 1000).missing()
     assert list(missing) == [ANY, "@c.d", "@e.f", "@a.b"]
     assert missing["@c.d"].share == 0.09
     assert missing["@a.b"].low == 0
@@ -265,27 +267,30 @@ def test_what_the_library_lacks_comes_with_the_most_frequent_first():
 def test_pairs_that_noise_may_have_made_are_left_out():
     chosen = plan(multiplier=5.0)
     noisy = [release_counts([], chosen, random.Random(seed)) for seed in range(60)]
-    many = [len(Frequencies(counts, chosen.noise, 100).pairs()) for counts in noisy]
-    assert sum(many) <= 60
+    frequencies = [Frequencies(counts, chosen, 100) for counts in noisy]
+    assert 0 < sum(len(one.steering_pairs()) for one in frequencies) <= 60
+    assert sum(len(one.pairs()) for one in frequencies) <= 3
     units = [[(FUNCTIONS[0], FUNCTIONS[1])]] * 200
     found = release_counts(units, chosen, random.Random(1))
-    assert list(Frequencies(found, chosen.noise, 200).pairs())[:1] == [
-        f"{FUNCTIONS[0]} {FUNCTIONS[1]}"
-    ]
+    assert list(Frequencies(found, chosen, 200).pairs())[:1] == [f"{FUNCTIONS[0]} {FUNCTIONS[1]}"]
     assert replace(chosen, multiplier=1.0).noise.scale < chosen.noise.scale
 
 
 def test_pairs_of_noise_steer_nothing_where_noise_dominates():
     chosen = plan(multiplier=100.0)
+    noisy = [release_counts([], chosen, random.Random(seed)) for seed in range(60)]
     priors = [
         prior_of(
-            release_counts([], chosen, random.Random(seed)), chosen, SPENT,
-            about=10, made=PublicFunctions(), sampled=Sampled(),
+            counts, chosen, SPENT, about=10, made=PublicFunctions(), sampled=Sampled(),
         )
-        for seed in range(60)
+        for counts in noisy
     ]  # fmt: skip
     dominated = [one for one in priors if one.signal == 0]
-    assert any(one.pairs for one in dominated)
+    assert any(
+        Frequencies(counts, chosen, 10).steering_pairs()
+        for counts, one in zip(noisy, priors, strict=True)
+        if one.signal == 0
+    )
     assert all(is_neutral(one) for one in dominated)
 
 
