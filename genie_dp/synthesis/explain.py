@@ -34,6 +34,7 @@ from genie_dp.synthesis.chart import (
 )
 from genie_dp.synthesis.compiler import CompiledGrammar, compile_inputs
 from genie_dp.synthesis.config import ReverseConfig
+from genie_dp.synthesis.joints import sentences_apart, ways_apart
 from genie_dp.synthesis.pieces import BLANK, GAP, Piece, Placeholders
 from genie_dp.synthesis.rules import Agreement, GrammarRule
 from genie_dp.synthesis.spoken import (
@@ -451,7 +452,7 @@ class Explainer:
         return replace(explanation, refused=refused, miss=miss)
 
     def read(self, text: str) -> list[ReadSentence]:
-        """Return the sentence, and where numbers may be words of a template, with these as words.
+        """Return the sentence, with numbers that templates say as words, with words cut apart.
 
         Raises:
             GenieError: the placeholders are not numbered from left to right (Y060).
@@ -459,10 +460,15 @@ class Explainer:
         placeholders = self.compiled.placeholders
         plain = read_sentence(text, placeholders)
         written = {value.words for value in plain.values.values()}
-        said_values = written & self.grammar.vocabulary
-        if not said_values:
-            return [plain]
-        return [plain, read_sentence(text, placeholders, words=said_values)]
+        vocabulary = self.grammar.vocabulary
+        found = [plain]
+        if said_values := written & vocabulary:
+            found.append(read_sentence(text, placeholders, words=said_values))
+        if '"' not in text:
+            choices = [[(token,), *ways_apart(token, vocabulary)] for token in tokenize(text)]
+            cut = (" ".join(tokens) for _, tokens in sentences_apart(choices))
+            found += (read_sentence(sentence, placeholders) for sentence in cut)
+        return found
 
     def parse(self, sentence: ReadSentence) -> tuple[Explanation, Chart]:
         """Return the readings of a sentence that was read, and its chart."""
