@@ -73,9 +73,9 @@ def _parts_of(word: str, known: Collection[str]) -> Iterator[tuple[str, ...]]:
         for end in sorted(ends, reverse=True):
             if not (word[end - 1].isdigit() and word[end : end + 1].isdigit()):
                 yield from ((word[start:end], *rest) for rest in ways(end))
-        if word[start] == "-" and 0 < start < len(word) - 1:
-            if not word[start - 1].isdigit() or word[start + 1].isdigit():
-                yield from ((" ", *rest) for rest in ways(start + 1))
+        is_between = word[start] == "-" and 0 < start < len(word) - 1
+        if is_between and (not word[start - 1].isdigit() or word[start + 1].isdigit()):
+            yield from ((" ", *rest) for rest in ways(start + 1))
 
     for parts in ways(0):
         is_said = any(part in known and part.isalpha() for part in parts)

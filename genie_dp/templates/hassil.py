@@ -85,9 +85,7 @@ _SPECIAL = frozenset("()[]{}<>|;\\")
 _DEEPEST = 50
 
 
-def read_template(
-    text: str, *, file: str = "<template>", keeps_empty: bool = True
-) -> Sequence_:
+def read_template(text: str, *, file: str = "<template>", keeps_empty: bool = True) -> Sequence_:
     """Return what a template of hassil says.
 
     Args:

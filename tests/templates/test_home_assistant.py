@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import genie_dp as gd
 from genie_dp.errors import GenieError, render_problem
 from genie_dp.synthesis.compiler import compile_inputs
 from genie_dp.templates.ast import Child, SaidWords, write_items
@@ -14,7 +15,7 @@ from genie_dp.templates.hassil import UtteranceWriter, read_template
 from genie_dp.templates.home_assistant import import_home_assistant, read_sources
 from genie_dp.templates.imports import Source, kind_of, run
 from genie_dp.templates.inputs import load_inputs
-from tests.golden import Case, cases
+from tests.golden import DATA, Case, cases
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 import bridges
@@ -40,6 +41,49 @@ def test_mistakes_in_templates_have_their_place(case: Case, golden) -> None:
         read_template(case.input)
     [problem] = caught.value.problems
     golden(case, render_problem(problem, caught.value.sources))
+
+
+LISTS = {
+    "minutes": {"range": {"from": 1, "to": 100}},
+    "hours": {"range": {"from": 1, "to": 24}},
+    "level": {"range": {"from": 0, "to": 100}},
+    "zimmer": {"values": ["küche", "bad", "gäste wc"]},
+    "hue": {"values": ["red"]},
+}
+JOINTS = [
+    block.strip().split("\n")
+    for block in (DATA / "home_assistant" / "joints.txt")
+    .read_text()
+    .split("\n", 1)[1]
+    .split("\n\n")
+]
+
+
+@pytest.mark.parametrize("block", JOINTS, ids=lambda block: block[0])
+def test_words_with_joints_are_derived_as_hassil_matches_them(block, tmp_path) -> None:
+    template, *sentences = block
+    file = tmp_path / "en.json"
+    intents = {"Do": {"data": [{"sentences": [template]}]}}
+    file.write_text(json.dumps({"language": "en", "intents": intents, "lists": LISTS}))
+    run(Source(str(file)), tmp_path / "home")
+    grammar = gd.load_grammar(tmp_path / "home" / "main.genie", tmp_path / "home" / "tools.json")
+    derived = [
+        f"{'+' if gd.explain(sentence[2:], grammar).readings else '-'} {sentence[2:]}"
+        for sentence in sentences
+    ]
+    assert derived == sentences
+
+
+def test_hassil_itself_matches_these_joints() -> None:
+    hassil = pytest.importorskip("hassil")
+    for template, *sentences in JOINTS:
+        intents = {"Do": {"data": [{"sentences": [template]}]}}
+        known = hassil.Intents.from_dict({"language": "en", "intents": intents, "lists": LISTS})
+        matched = [
+            f"{'+' if hassil.recognize(sentence[2:], known) else '-'} {sentence[2:]}"
+            for sentence in sentences
+        ]
+        assert matched == sentences, template
 
 
 # ------------------------------------------------------------------------------------- a folder
