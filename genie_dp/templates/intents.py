@@ -737,7 +737,9 @@ class _BlockImporter:
         text = self.block.rules.get(name, self.sources.rules.get(name))
         if text is None:
             near = did_you_mean(name, {**self.sources.rules, **self.block.rules})
-            raise _MistakeError(f"there is no rule <{name}>", near)
+            raise _MistakeError(
+                f"there is no rule <{name}>", near or "write it as an expansion rule"
+            )
         return self._read(str(text), f"rule <{name}>")
 
     def paths(self, sequence: Sequence_, outer: tuple[str, ...] = ()) -> frozenset[tuple[str, ...]]:
