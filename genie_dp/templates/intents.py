@@ -10,7 +10,6 @@ import itertools
 import json
 import math
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -58,6 +57,7 @@ from genie_dp.templates.hassil import (
     read_template,
 )
 from genie_dp.templates.imports import Imported, Source
+from genie_dp.texts import without_accents
 
 Json = Any
 
@@ -555,8 +555,8 @@ class _Importer:
     def slot_name(self, slot: str) -> str:
         """Return the name of the parameter that a slot becomes."""
         if slot not in self.slots:
-            plain = unicodedata.normalize("NFKD", slot).encode("ascii", "ignore").decode()
-            plain = re.sub(r"\W", "_", plain) or "slot"
+            plain = slot if slot.isascii() else without_accents(slot)
+            plain = re.sub(r"\W", "_", plain.encode("ascii", "ignore").decode()) or "slot"
             is_taken = plain[0].isdigit() or plain in _RESERVED_SLOTS
             name = f"_{plain}" if is_taken else plain
             while name in self.slots.values():
