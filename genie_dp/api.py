@@ -228,7 +228,6 @@ def augment(
     from genie_dp.augment.config import AugmentConfig
     from genie_dp.augment.datasets import read_own_lists
     from genie_dp.private.ledger.guard import private_inputs
-    from genie_dp.skills.model import SkillLibrary
 
     config = config_of(AugmentConfig, settings)
     _check_choice("on_error", on_error, ("stop", "skip"))
@@ -236,8 +235,7 @@ def augment(
     weighs = _prior(prior)
     own = None
     if values is not None:
-        owner = skills if isinstance(skills, SkillLibrary) else SkillLibrary()
-        own = read_own_lists(values, owner, language=config.place.words.spelled)
+        own = read_own_lists(values, skills, language=config.place.words.spelled)
     given = [rows_of(one) for one in rows]
     name = language or skills.language
 

@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from importlib import import_module
 from io import BytesIO
@@ -15,6 +15,8 @@ from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any, BinaryIO
+
+import xxhash
 
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem, Span
@@ -55,6 +57,52 @@ def format_of(target: str, default: str = "jsonl") -> str:
         name = name.removesuffix(suffix)
     ending = name.rpartition(".")[2]
     return ending if ending in FORMATS else default
+
+
+class FreeIds:
+    """Gives ids of their own to rows of several runs that were put together.
+
+    A row whose id an earlier one has gets the first number that is free behind it, "S0.2". What was
+    made of it is told by its program, or else, as rows of a run stand together, by its place.
+
+    Attributes:
+        renamed: rows that got another id.
+    """
+
+    def __init__(self) -> None:
+        """Take no ids yet."""
+        self.renamed = 0
+        self._taken: set[int] = set()
+        self._names: dict[str, dict[str, str]] = {}  # id -> program -> its new id
+
+    def free(self, id: str) -> str:
+        """Return an id, or the next that no row has, and take it.
+
+        >>> ids = FreeIds()
+        >>> ids.free("S0"), ids.free("S0"), ids.free("S0.2"), ids.free("S0")
+        ('S0', 'S0.2', 'S0.2.2', 'S0.3')
+        """
+        number, free = 1, id
+        while (key := xxhash.xxh3_64_intdigest(free.encode())) in self._taken:
+            number += 1
+            free = f"{id}.{number}"
+        self._taken.add(key)
+        self.renamed += free != id
+        return free
+
+    def rename(self, row: Example) -> Example:
+        """Return a row with an id of its own, and the new id of the row that it was made of."""
+        id = self.free(row.id)
+        parent = row.parent
+        if parent == row.id:
+            parent = id
+        elif known := self._names.get(parent):
+            is_changed = row.source == "augmented"
+            parent = known.get(row.program) or (list(known.values())[-1] if is_changed else parent)
+        if id == row.id:
+            return row if parent == row.parent else replace(row, parent=parent)
+        self._names.setdefault(row.id, {})[row.program] = id
+        return replace(row, id=id, parent=parent)
 
 
 def to_json(example: Example) -> str:

@@ -3,6 +3,7 @@
 import codecs
 import re
 import sys
+import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -12,6 +13,9 @@ from genie_dp.errors import GenieError, Problem, Span
 # Control characters, but for those that are space to Python; and characters of private use, which
 # stand for placeholders while sentences are made (synthesis/pieces.py).
 _NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ue000-\uf8ff]")
+
+# Letters that are no others with a mark.
+_LETTERS = str.maketrans({"ß": "ss", "ø": "o", "ł": "l", "æ": "ae", "œ": "oe", "đ": "d", "ı": "i"})
 
 Paths = Path | str | Sequence[Path | str]
 """One path, or several."""
@@ -103,6 +107,16 @@ def lines_of_stdin() -> Iterator[str]:
         except UnicodeDecodeError as error:
             raise _undecodable("<stdin>", data, error.start, "R003", number) from None
         yield text.rstrip("\r\n")
+
+
+def without_accents(text: str) -> str:
+    """Return a text in small letters with plain ones for those with accents.
+
+    >>> without_accents("são"), without_accents("łódź"), without_accents("größe")
+    ('sao', 'lodz', 'grosse')
+    """
+    letters = unicodedata.normalize("NFKD", text.translate(_LETTERS))
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
 
 def is_whole(text: str) -> bool:

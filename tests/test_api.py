@@ -299,8 +299,9 @@ def test_rows_of_several_sources_are_augmented_together(grammar, tmp_path, monke
     del apart
     assert not file.exists()
     assert next(iter(gd.augment(pairs, library=grammar.library))) == first  # though nobody keeps it
-    with pytest.raises(gd.GenieError, match="A102"):
-        list(gd.augment(pairs, pairs[:1], library=grammar.library))
+    again = list(gd.augment(pairs, pairs[:1], library=grammar.library))
+    assert again[: len(together)] == together
+    assert {row.parent for row in again[len(together) :]} == {f"{pairs[0].id}.2"}
 
 
 @pytest.mark.parametrize(

@@ -33,9 +33,9 @@ from typing import Any
 from genie_dp.augment.expand import is_fit, is_fit_all
 from genie_dp.augment.values import ValueList, kinds, value_list
 from genie_dp.errors import GenieError, Problem, Severity, Span, did_you_mean
+from genie_dp.languages.library import Library
 from genie_dp.locale import DEFAULT
 from genie_dp.run.files import UNREADABLE, hint_unreadable, is_url, why_unreadable
-from genie_dp.skills.model import SkillLibrary
 from genie_dp.skills.words import join_tokens
 from genie_dp.texts import read_text
 
@@ -327,7 +327,7 @@ class _NamedList:
 
 
 def read_own_lists(
-    path: Path | str, library: SkillLibrary | None = None, *, language: str = DEFAULT
+    path: Path | str, library: Library | None = None, *, language: str = DEFAULT
 ) -> OwnLists:
     """Return the lists that a file names.
 
@@ -474,14 +474,15 @@ def _lines_given_twice(lines: Iterable[_NamedList]) -> Iterator[Problem]:
         seen.add((line.use, line.path))
 
 
-def _unknown_names(lines: Iterable[_NamedList], library: SkillLibrary) -> Iterator[Problem]:
+def _unknown_names(lines: Iterable[_NamedList], library: Library) -> Iterator[Problem]:
     """Yield the names that nothing in the library has; Genie's files list those of all skills."""
     names = _known_names(library)
     for line in lines:
         if line.use in names:
             continue
         why = "no skill has it" if line.form in GENIE else "neither a kind nor of the skills"
-        hint = did_you_mean(line.use, names) or (
+        parameters = {name for name in names if ":" in name}
+        hint = did_you_mean(line.use, parameters if ":" in line.use else names) or (
             "give a shipped kind, an entity type, a tag, or a parameter such as @com.x.f:name"
         )
         severity: Severity = "warning" if line.form in GENIE else "error"
@@ -489,10 +490,11 @@ def _unknown_names(lines: Iterable[_NamedList], library: SkillLibrary) -> Iterat
         yield Problem("A003", message, line.use_span, hint, severity)
 
 
-def _known_names(library: SkillLibrary) -> set[str]:
+def _known_names(library: Library) -> set[str]:
     names = {*kinds(), *library.entity_types, *library.value_lists}
     for kind in kinds().values():
-        names.update(kind.serves)
+        # Those of other classes are of no use here.
+        names.update(use for use in kind.serves if ":" not in use or use.startswith("tt:"))
     for signature in library.functions():
         for parameter in signature.parameters:
             names |= {f"{signature.qualified}:{parameter.name}", parameter.name}

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from json.encoder import encode_basestring
 
 from genie_dp.augment.config import AugmentConfig
@@ -12,6 +12,7 @@ from genie_dp.augment.values import ValueSource
 from genie_dp.errors import GenieError, Problem, Span, problem_at
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
+from genie_dp.languages.types import is_slot
 from genie_dp.paraphrase.lexical import SynonymLexicon
 from genie_dp.records import Example, Slot, source_of_copy
 
@@ -202,4 +203,16 @@ def _template(engine: AugmentEngine, expander: Expander, row: Example) -> RowTem
     if not row.utterance.strip():  # noise would make a sentence of it
         hint = "take it out, or skip it with --on-error skip"
         raise GenieError(Problem("A113", f"row {row.id} has no sentence", hint=hint))
-    return expander.template(row)
+    return expander.template(row if row.slots else _with_slots(engine, row))
+
+
+def _with_slots(engine: AugmentEngine, row: Example) -> Example:
+    """Return a row of a format without slots with those of its program."""
+    if not any(map(is_slot, row.utterance.split(" "))):
+        return row
+    try:
+        tree = engine.language.from_tokens(row.program)
+    except GenieError:
+        return row  # what is wrong with it is told of its text
+    fills = engine.language.fills(tree, engine.library)
+    return replace(row, slots={token: Slot(type_, name) for token, type_, name in fills})

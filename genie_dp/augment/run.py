@@ -22,14 +22,14 @@ from genie_dp.augment.datasets import OwnLists
 from genie_dp.augment.engine import AugmentBlock, AugmentEngine, augment, count_made, make_block
 from genie_dp.augment.made_texts import made_texts
 from genie_dp.augment.values import NO_LIST, LibraryValues, of_library
-from genie_dp.errors import GenieError, Problem, Span, render_problem
+from genie_dp.errors import GenieError, Problem, render_problem
 from genie_dp.languages import get_language
 from genie_dp.languages.library import Library
 from genie_dp.paraphrase.lexical import SynonymLexicon
 from genie_dp.paraphrase.lexicons import lexicon_named
 from genie_dp.private_prior import PriorFile, priors_of, refuse_twice, weigh_row
 from genie_dp.records import DEFAULT_LANGUAGE, Example, PrivatePrior
-from genie_dp.rows import deliver, format_of, from_json, from_tsv, read_rows, rows_format
+from genie_dp.rows import FreeIds, deliver, format_of, from_json, from_tsv, read_rows, rows_format
 from genie_dp.run.collector import collector_off
 from genie_dp.run.files import no_text, open_bytes, open_input, refuse_overlap
 from genie_dp.run.manifest import manifest_of, write_json
@@ -60,12 +60,14 @@ class AugmentFile:
         rows: how many it has.
         digest: hash of their text.
         ids: hashes of their ids.
+        renamed: line -> another id for a row whose id an earlier one has.
     """
 
     name: str
     rows: int
     digest: str
     ids: "array[int]"
+    renamed: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def blocks(self) -> int:
@@ -74,11 +76,10 @@ class AugmentFile:
 
 
 def scan_files(names: Sequence[str]) -> tuple[AugmentFile, ...]:
-    """Return the inputs, counted and hashed.
+    """Return the inputs, counted and hashed; rows of several runs get ids of their own.
 
     Raises:
-        GenieError: no row in any of them (A101); two rows of one id (A102), for the rows made of
-            them would have one id, too; a line that is no row (R010 to R012).
+        GenieError: no row in any of them (A101); a line that is no row (R010 to R012).
     """
     inputs = tuple(_scan_file(name) for name in names)
     if not sum(file.rows for file in inputs):
@@ -86,8 +87,31 @@ def scan_files(names: Sequence[str]) -> tuple[AugmentFile, ...]:
         raise GenieError(Problem("A101", f"no rows in {', '.join(names)}", hint=hint))
     ids = np.concatenate([np.frombuffer(file.ids, np.uint64) for file in inputs if file.rows])
     if len(np.unique(ids)) < len(ids):
-        raise GenieError(_repeated_id(inputs))
+        return tuple(_with_free_ids(inputs))
     return inputs
+
+
+def _with_free_ids(inputs: Sequence[AugmentFile]) -> Iterator[AugmentFile]:
+    """Yield the inputs with other ids for rows whose id an earlier one has."""
+    ids = FreeIds()
+    for file in inputs:
+        renamed: dict[int, str] = {}
+        for number, line in enumerate(_raw_lines(file.name), 1):
+            own = _id_of_line(line, file.name, number).decode()
+            if (free := ids.free(own)) != own:
+                renamed[number] = free
+        yield replace(file, renamed=renamed)
+
+
+def _id_notes(inputs: Sequence[AugmentFile]) -> Iterator[str]:
+    """Yield what is to be said of rows that got other ids."""
+    for file in inputs:
+        if file.renamed:
+            count, (number, id) = len(file.renamed), next(iter(file.renamed.items()))
+            yield (
+                f"note: {count:,} rows of {file.name} have the id of an earlier one: that of line "
+                f"{number:,} is called {id}, and so are the parents of rows made of it"
+            )
 
 
 def _scan_file(name: str) -> AugmentFile:
@@ -128,24 +152,13 @@ def _row_of_line(line: bytes, name: str, number: int) -> Example:
     return read(text, file=name, number=number)
 
 
-def _repeated_id(inputs: Sequence[AugmentFile]) -> Problem:
-    """Return the first two rows of one id, with their places."""
-    places: dict[int, tuple[str, int]] = {}
-    for file in inputs:
-        for number, key in enumerate(file.ids, 1):
-            if key in places:
-                earlier, first = places[key]
-                span = Span(file.name, number, 1, number, 2)
-                message = f"a row of this id is at {earlier}:{first} already"
-                hint = "rows of several runs need ids of their own before they are put together"
-                return Problem("A102", message, span, hint)
-            places[key] = (file.name, number)
-    raise AssertionError("no repeated id")
-
-
 def facts_of(inputs: Sequence[AugmentFile]) -> list[dict[str, Any]]:
     """Return what the manifest says of the inputs."""
-    return [{"file": file.name, "rows": file.rows, "xxh3_128": file.digest} for file in inputs]
+    return [
+        {"file": file.name, "rows": file.rows, "xxh3_128": file.digest}
+        | ({"renamed": len(file.renamed)} if file.renamed else {})
+        for file in inputs
+    ]
 
 
 def block_numbers(inputs: Sequence[AugmentFile]) -> range:
@@ -190,16 +203,17 @@ def _blocks(file: AugmentFile, first: int) -> Iterator[tuple[int, Callable[[], P
     lines: Iterator[Any] = read_rows(file.name) if is_parquet else _raw_lines(file.name)
     for index in range(file.blocks):
         block = list(islice(lines, BLOCK))
-        yield first + index, partial(_read, file.name, block, index * BLOCK + 1)
+        yield first + index, partial(_read, file, block, index * BLOCK + 1)
 
 
-def _read(name: str, block: Sequence[Any], start: int) -> PlacedRows:
-    if format_of(name) == "parquet":
-        return [(row, (name, number)) for number, row in enumerate(block, start)]
-    return [
-        (_row_of_line(line, name, number), (name, number))
-        for number, line in enumerate(block, start)
-    ]
+def _read(file: AugmentFile, block: Sequence[Any], start: int) -> PlacedRows:
+    rows: PlacedRows = []
+    for number, read in enumerate(block, start):
+        row = read if isinstance(read, Example) else _row_of_line(read, file.name, number)
+        if number in file.renamed:
+            row = replace(row, id=file.renamed[number])
+        rows.append((row, (file.name, number)))
+    return rows
 
 
 def fingerprint(texts: Sequence[str]) -> str:
@@ -422,7 +436,7 @@ def run(
     Raises:
         GenieError: an output that cannot be written, is there (Y022) or is an input (D027); work
             of other settings (Y020, Y021); a prior that does not go with it (F004, F005); rows
-            that cannot be worked on (A101, A102, A110 to A113).
+            that cannot be worked on (A101, A110 to A113).
     """
     started = time.monotonic()
     needs_file = ["resume"] if output.resume else []
@@ -465,7 +479,7 @@ def run(
         tuple(tally.mistakes),
         tuple(tally.empty),
         prior,
-        _notes(config, lexicon),
+        (*_id_notes(scanned), *_notes(config, lexicon)),
     )
 
 

@@ -11,7 +11,7 @@ from random import Random
 from typing import Literal, Protocol
 
 from genie_dp.errors import Problem, Span
-from genie_dp.languages.library import ListedValues
+from genie_dp.languages.library import ListedValues, Parameter
 from genie_dp.languages.types import STRING, Array, Entity, Type, slot_stem
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.skills.words import join_tokens
@@ -300,12 +300,13 @@ class LibraryValues:
         return self._chosen[key]
 
     def _choose(self, type_: Type, parameter: str) -> ChosenList:
-        while isinstance(type_, Array):
-            type_ = type_.element
+        type_ = _element(type_)
         name = parameter.rpartition(":")[2]
         for key in (parameter, name):
             if key in self.own and key not in kinds():
                 return ChosenList(self.own[key], "parameter")
+        if type_ == STRING and isinstance(declared := self._declared(parameter), Entity):
+            type_ = declared  # a name that a program looks for by its words
         if isinstance(type_, Entity):
             return self._of_entity(type_.kind, name)
         if type_ != STRING:
@@ -373,10 +374,23 @@ class LibraryValues:
         return tuple(parents)
 
     def _tag(self, parameter: str) -> str | None:
+        declared = self._parameter(parameter)
+        return declared.value_list if declared else None
+
+    def _declared(self, parameter: str) -> Type | None:
+        declared = self._parameter(parameter)
+        return _element(declared.type) if declared else None
+
+    def _parameter(self, parameter: str) -> Parameter | None:
         qualified, _, name = parameter.rpartition(":")
         function = self.library.find(qualified) if qualified else None
-        declared = function.signature.parameter(name) if function else None
-        return declared.value_list if declared else None
+        return function.signature.parameter(name) if function else None
+
+
+def _element(type_: Type) -> Type:
+    while isinstance(type_, Array):
+        type_ = type_.element
+    return type_
 
 
 def of_library(listed: ListedValues) -> ValueList:
@@ -461,9 +475,7 @@ def chosen_lists(library: SkillLibrary, source: ValueSource) -> Iterator[Paramet
     """Yield every parameter of the library that people can give a value, function by function."""
     for signature in library.functions():
         for parameter in signature.parameters:
-            type_ = parameter.type
-            while isinstance(type_, Array):
-                type_ = type_.element
+            type_ = _element(parameter.type)
             if slot_stem(type_) is None:
                 continue
             name = f"{signature.qualified}:{parameter.name}"

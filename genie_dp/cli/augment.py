@@ -141,12 +141,10 @@ def _own_lists(values: Path | None, library: Library, language: str) -> "OwnList
     """Return the lists of --values; what is odd in them is told."""
     from genie_dp.augment.datasets import read_own_lists
     from genie_dp.cli.output import show_problems
-    from genie_dp.skills.model import SkillLibrary
 
     if values is None:
         return None
-    owner = library if isinstance(library, SkillLibrary) else SkillLibrary()
-    own = read_own_lists(values, owner, language=language)
+    own = read_own_lists(values, library, language=language)
     show_problems(own.warnings, own.sources)
     return own
 

@@ -38,14 +38,14 @@ from genie_dp.dataset.formats import (
     format_by_name,
 )
 from genie_dp.dataset.readers import parts_in
-from genie_dp.dataset.scan import GroupCounts, as_row, hash_of
+from genie_dp.dataset.scan import GroupCounts, as_row
 from genie_dp.dataset.writers import FEATURES
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.library import Library, Skipped
 from genie_dp.languages.programs import functions_of
 from genie_dp.private.ledger.guard import PrivateInputs, private_inputs
 from genie_dp.records import Example
-from genie_dp.rows import check_parquet, read_rows
+from genie_dp.rows import FreeIds, check_parquet, read_rows
 from genie_dp.run.files import check_output, open_bytes, open_text, refuse_overlap
 from genie_dp.run.manifest import manifest_of, write_json
 from genie_dp.run.stage import Output, Result, show_progress
@@ -90,7 +90,7 @@ class ConvertResult(Result):
             if (rest := len(self.left) - _MOST_SHOWN) > 0:
                 yield f"  and {rest} more reasons; --rejects FILE has all rows"
         if self.renamed:
-            yield f"{self.renamed:,} rows had the id of another; a number is behind it"
+            yield f"{self.renamed:,} rows had the id of another: they have a number now, as S0.2"
         where = "stdout" if self.output == "-" else self.output
         yield f"{self.rows:,} rows -> {where} ({self.format} keeps {WRITERS[self.format].keeps})"
 
@@ -138,25 +138,15 @@ class _Conversion:
 
         Data sets give one id to several rows; no other command takes such rows.
         """
-        taken: set[int] = set()
+        ids = FreeIds()
         for row in show_progress(rows, label=label, show=self.progress):
             if isinstance(row, LeftRow):
                 self.leave_out(row)
                 continue
-            id = _free_id(row.id, taken)
-            self.renamed += id != row.id
+            renamed = ids.rename(row)
+            self.renamed = ids.renamed
             self.rows += 1
-            yield self.config.change(row if id == row.id else replace(row, id=id))
-
-
-def _free_id(id: str, taken: set[int]) -> str:
-    """Return the id, or if another row has it the id with the first number behind that is free."""
-    number, free = 1, id
-    while (key := hash_of(free)) in taken:
-        number += 1
-        free = f"{id}-{number}"
-    taken.add(key)
-    return free
+            yield self.config.change(renamed)
 
 
 def run(

@@ -492,7 +492,7 @@ def _with_names(error: Tangled, inputs: Sequence[DatasetFile]) -> GenieError:
         message = f"rows are their own ancestors: {names}"
         return GenieError(Problem("D002", message, hint="mend their `parent`"))
     message = f"different rows with one id have children: {names}"
-    hint = "tell them apart: genie-dp convert --id-prefix a- a.jsonl new.jsonl"
+    hint = "give each an id of its own: genie-dp convert together.jsonl new.jsonl"
     return GenieError(Problem("D003", message, hint=hint))
 
 

@@ -12,7 +12,6 @@ from genie_dp.models.encoder import digest_of
 from genie_dp.parser import folder as files
 from genie_dp.parser.config import ParserConfig
 from genie_dp.parser.evidence import Evidence
-from genie_dp.parser.reading.phrases import Phrases
 from genie_dp.parser.recipe import carried_settings
 from genie_dp.parser.rows import Reading
 from genie_dp.private_prior import priors_in, spent_of
@@ -88,11 +87,10 @@ class Start:
     def reading_beside(self, own: Reading) -> Reading:
         """Return how it reads sentences, with what was learned since."""
         before = files.read_reader(self.folder)
-        phrases = before.phrases
         return replace(
             own,
             glued=before.glued | own.glued,
-            phrases=Phrases(phrases.before | own.phrases.before, phrases.after | own.phrases.after),
+            phrases=before.phrases | own.phrases,
             fixed=own.fixed | frozenset(self.facts["fixed"]),
         )
 

@@ -10,7 +10,7 @@
 | K117 phrase of a comparison that begins with "that" |
 | K118 sentence with two programs | K119 programs of skills that are not loaded |
 | K121 eval.tsv without its header | K122 input that nothing says |
-| K123 required input that no template gives |
+| K123 required input that no template gives | K124 value list that nothing names |
 """
 
 import re
@@ -107,6 +107,7 @@ def check_library(
         if given is not None:
             problems.extend(_inputs_without_words(library, templated, given))
     problems.extend(_missing_values(library))
+    problems.extend(_unused_values(library))
     return problems
 
 
@@ -364,6 +365,22 @@ def _missing_values(library: SkillLibrary) -> Iterator[Problem]:
                             hint = f"write {folder}/values/{stem}.tsv, one value a line"
                             yield _warning(code, message, param.span, hint)
                         seen.add(name)
+
+
+def _unused_values(library: SkillLibrary) -> Iterator[Problem]:
+    """Yield a warning for each list of a class that no type and no text of it names."""
+    classes = {definition.name: definition for s in library.skills for definition in s.classes}
+    used = set(library.entity_types)
+    for signature in library.functions():
+        for parameter in signature.parameters:
+            used.update(filter(None, (parameter.value_list, *parameter.accepts)))
+    for name in library.value_lists:
+        namespace, _, stem = name.rpartition(":")
+        if namespace in classes and name not in used:
+            message = f"nothing of @{namespace} has the values of values/{stem}.tsv"
+            known = [each.rpartition(":")[2] for each in used if each.startswith(f"{namespace}:")]
+            hint = did_you_mean(stem, known) or f'write #[string_values="{name}"] on a text'
+            yield _warning("K124", message, classes[namespace].span, hint)
 
 
 def _lists_of(param: ParamDecl) -> Iterator[tuple[str, str, str]]:

@@ -564,7 +564,11 @@ def takes_part(functions: Iterable[str], config: SynthesisConfig) -> bool:
 
 
 def _partners(layout: Layout, guard: Guard) -> dict[int, int]:
-    """Return constant -> the child that the guard gives the same type, both as indices."""
+    """Return constant -> the child whose parameter it is compared with, both as indices.
+
+    That is the child to which the guard gives the same type; else the one in whose gap the constant
+    stands, or the only one that is a parameter: a name is compared with a text, `id =~ v`.
+    """
     names = [child.name for child in layout.children]
     partners: dict[int, int] = {}
     for join in guard.joins:
@@ -572,7 +576,16 @@ def _partners(layout: Layout, guard: Guard) -> dict[int, int]:
         for index, partner in (pair, pair[::-1]):
             if layout.children[index].pool == "VALUE" and layout.children[partner].pool != "VALUE":
                 partners.setdefault(index, partner)
+    parameters = [i for i, child in enumerate(layout.children) if child.pool in _PARAMETERS]
+    for index, child in enumerate(layout.children):
+        if child.pool == "VALUE" and index not in partners:
+            has_gap = index - 1 in parameters and layout.children[index - 1].gap == ""
+            if has_gap or len(parameters) == 1:
+                partners[index] = index - 1 if has_gap else parameters[0]
     return partners
+
+
+_PARAMETERS = frozenset(("OUTPUT", "INPUT"))
 
 
 def _is_late(test: GuardTest) -> bool:

@@ -34,6 +34,7 @@ from genie_dp.synthesis.chart import (
 )
 from genie_dp.synthesis.compiler import CompiledGrammar, compile_inputs
 from genie_dp.synthesis.config import ReverseConfig
+from genie_dp.synthesis.joints import sentences_apart, ways_apart
 from genie_dp.synthesis.pieces import BLANK, GAP, Piece, Placeholders
 from genie_dp.synthesis.rules import Agreement, GrammarRule
 from genie_dp.synthesis.spoken import (
@@ -412,10 +413,11 @@ class Explainer:
         Raises:
             GenieError: as `read`.
         """
-        sentences = self.read(text)
         if self.spoken is None:
-            explanations = [self.parse(sentence)[0] for sentence in sentences]
-            return next((e for e in explanations if e.readings), explanations[0])
+            parsed = (self.parse(sentence)[0] for sentence in self.read(text))
+            first = next(parsed)
+            return first if first.readings else next((e for e in parsed if e.readings), first)
+        next(self.read(text))  # placeholders out of order are a mistake
         found = self.spoken.find(text)
         explanations = [
             self.parse(self.sentence_of(reading))[0] for reading in found.readings[:_MOST_TRIED]
@@ -450,19 +452,22 @@ class Explainer:
             miss = nearest_miss(self, explanation.sentence, chart)
         return replace(explanation, refused=refused, miss=miss)
 
-    def read(self, text: str) -> list[ReadSentence]:
-        """Return the sentence, and where numbers may be words of a template, with these as words.
+    def read(self, text: str) -> Iterator[ReadSentence]:
+        """Yield the sentence, with numbers that templates say as words, with words cut apart.
 
         Raises:
             GenieError: the placeholders are not numbered from left to right (Y060).
         """
-        placeholders = self.compiled.placeholders
+        placeholders, vocabulary = self.compiled.placeholders, self.grammar.vocabulary
         plain = read_sentence(text, placeholders)
+        yield plain
         written = {value.words for value in plain.values.values()}
-        said_values = written & self.grammar.vocabulary
-        if not said_values:
-            return [plain]
-        return [plain, read_sentence(text, placeholders, words=said_values)]
+        if said_values := written & vocabulary:
+            yield read_sentence(text, placeholders, words=said_values)
+        if '"' not in text:
+            choices = [[(token,), *ways_apart(token, vocabulary)] for token in tokenize(text)]
+            for _, tokens in sentences_apart(choices):
+                yield read_sentence(" ".join(tokens), placeholders)
 
     def parse(self, sentence: ReadSentence) -> tuple[Explanation, Chart]:
         """Return the readings of a sentence that was read, and its chart."""

@@ -7,13 +7,16 @@ has a placeholder of such a sort, if the reader takes them for a value. Each rea
 so is a sentence with placeholders again, which a closed chart derives exactly.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice, pairwise
 from typing import NamedTuple, Protocol
 
 from genie_dp.skills.words import tokenize
 from genie_dp.synthesis.chart import Chart, ChartGrammar, Tokens, TooMuchWorkError
 from genie_dp.synthesis.compiler import CompiledGrammar
+from genie_dp.synthesis.joints import MOST_SENTENCES, NUMBER, sentences_apart, ways_apart
 from genie_dp.synthesis.pieces import Placeholders
 from genie_dp.synthesis.wording import FunctionWords
 
@@ -161,15 +164,45 @@ class SpokenSentences:
             self._without_end_marks(_with_words(read, _unknown_values(read, stems)))
             for read in readings
         ]
-        apart = self.reader.apart(known[0].tokens, self.grammar.vocabulary)
-        if apart != known[0].tokens:
-            known.append(known[0]._replace(tokens=apart))
+        first = known[0]
+        apart = self.reader.apart(first.tokens, self.grammar.vocabulary)
+        if apart != first.tokens:
+            known.append(first._replace(tokens=apart))
+        cut = (way for read in known for way in self._cut_apart(read, text))
         variants: dict[Tokens, ReadValues] = {}
-        for variant in (*known, *_with_less_values(known[0])):
+        for variant in (*known, *_with_less_values(first), *islice(cut, MOST_SENTENCES)):
             best = variants.get(variant.tokens)
             if best is None or variant.doubt < best.doubt:
                 variants[variant.tokens] = variant
         return sorted(variants.values(), key=lambda variant: variant.doubt)
+
+    def _cut_apart(self, read: ReadValues, text: str) -> Iterator[ReadValues]:
+        """Yield a reading with words cut into the parts that templates join: "5-minute", "40%"."""
+        typed, known = {*tokenize(text.casefold()), *read.values}, self.grammar.vocabulary
+        choices: list[list[Tokens]] = []
+        for before, token in pairwise(("", *read.tokens)):
+            if before in read.values and token not in typed:
+                choices[-1][0] += (token,)  # the "percent" that readers put behind a number
+                continue
+            value = read.values.get(token)
+            # "40 %" is "40%" to readers.
+            word = re.sub(r"\s+(?=\W)", "", value.words.casefold()) if value else token
+            choices.append([(token,), *ways_apart(word, known)])
+        for cuts_made, tokens in sentences_apart(choices):
+            doubt = read.doubt + _LEFT_AS_WORDS * cuts_made
+            yield self._with_numbers(ReadValues(tokens, read.values, doubt))
+
+    def _with_numbers(self, read: ReadValues) -> ReadValues:
+        """Return a reading with placeholders for the numbers among its words."""
+        tokens, values = [*read.tokens], {**read.values}
+        for place, token in enumerate(tokens):
+            if NUMBER.fullmatch(token):
+                for value in self.reader.read(token)[0].values.values():
+                    tokens[place] = f"NUMBER_{1000 + place}"
+                    values[tokens[place]] = value
+        used = {name: value for name, value in values.items() if name in tokens}
+        cut = read._replace(tokens=tuple(tokens), values=used)
+        return renumber(cut, self.compiled.placeholders)
 
     def _without_end_marks(self, read: ReadValues) -> ReadValues:
         """Return a sentence without the mark at its end, if no template says such marks."""

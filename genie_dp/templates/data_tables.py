@@ -2,12 +2,13 @@
 
 A table has columns with guessed types. Types follow from the values, the declared type and the
 name: "weight_kg" is a Measure(kg), "price" a Currency, few different words are an Enum.
+Numbers and dates in texts are written as programs have them, if all of a column have one form.
 """
 
-import csv
 import json
 import re
 import sqlite3
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.library import Library
 from genie_dp.languages.thingtalk.sql import enum_name
 from genie_dp.languages.units import SHIPPED
@@ -24,7 +25,8 @@ from genie_dp.skills.annotations import text_of
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.skills.words import tokenize
 from genie_dp.templates import english
-from genie_dp.texts import read_text
+from genie_dp.templates.delimited import read_delimited, repeated
+from genie_dp.texts import read_text, without_accents
 
 MOST_ROWS = 20_000  # of a table that are looked at
 _MOST_WORDS_OF_ENUM = 12  # different values
@@ -62,6 +64,7 @@ class DataTable:
 
     Attributes:
         source: what the data calls the table.
+        words: what one row is called by people.
         rows: how many were looked at.
         doc: what it holds, where the source says so.
     """
@@ -69,6 +72,7 @@ class DataTable:
     name: str
     source: str
     columns: list[Column]
+    words: str = ""
     rows: int = 0
     doc: str = ""
 
@@ -88,7 +92,8 @@ class _Raw:
     Attributes:
         declared: column -> its declared type in upper case, where the source has one.
         unsaid: columns that only join tables, with the reason.
-        formats: columns with dates in another form than ISO's -> this form.
+        formats: columns whose values were written in another form -> what is to be said of it.
+        has_comma: whether decimals seem to have a comma.
     """
 
     name: str
@@ -97,6 +102,7 @@ class _Raw:
     declared: dict[str, str] = field(default_factory=dict)
     unsaid: dict[str, str] = field(default_factory=dict)
     formats: dict[str, str] = field(default_factory=dict)
+    has_comma: bool = False
 
 
 _Reader = Callable[[Path, Sequence[str], int | None], Iterable[_Raw]]
@@ -178,40 +184,154 @@ def _cell(value: Any) -> Any:
 
 
 def _read(path: Path, only: Sequence[str], most: int | None) -> Iterator[_Raw]:
-    """Yield the tables of a file; dates are ISO text, but in SQLite, which is asked as it is."""
+    """Yield the tables of a file; SQLite is asked as it is, texts of others are put into one form.
+
+    Raises:
+        GenieError: R094, two columns of a table have one name.
+    """
     reader = _reader_of(path)
     for table in reader(path, only, most):
+        if name := repeated(table.columns):
+            message = f"{path}: two columns of {table.name!r} are called {name!r}"
+            raise GenieError(Problem("R094", message, hint="give each its own name"))
         if reader is not _sqlite_tables:
-            for column in table.columns:
-                _write_dates(table, column)
+            _write_numbers(table)
+            _write_dates(table)
         yield table
 
 
+def _texts_of(table: _Raw, column: str) -> list[str]:
+    """Return the different texts of a column; none where it has other values than texts."""
+    values = [row[column] for row in table.rows[:MOST_ROWS] if row.get(column) not in (None, "")]
+    if not all(isinstance(value, str) and len(value) <= 30 for value in values):
+        return []
+    return [*dict.fromkeys(value.strip() for value in values)]
+
+
+# Forms of numbers: what parts thousands, what parts decimals, and how one is written.
+_NUMBER_FORMS = {
+    "1234.5": re.compile(r"\d+(\.\d+)?([eE][+-]?\d+)?"),
+    "1,234.5": re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.\d+)?|\d+(\.\d+)?"),
+    "1.234,5": re.compile(r"[1-9]\d{0,2}(\.\d{3})+(,\d+)?|\d+(,\d+)?"),
+    "1 234,5": re.compile(r"[1-9]\d{0,2}([ \u00a0\u202f]\d{3})+(,\d+)?|\d+(,\d+)?"),
+    "1'234.5": re.compile(r"[1-9]\d{0,2}(['’]\d{3})+(\.\d+)?|\d+(\.\d+)?"),
+}
+_PLAIN_FORM, _COMMA_FORM = "1234.5", "1.234,5"
+_CURRENCY = r"[€$£¥]|usd|eur|gbp|chf|jpy"
+_AMOUNT = re.compile(
+    rf"(?P<sign>[+\-−]?)\s*(?P<money>{_CURRENCY})?\s*(?P<inner>[+\-−]?)(?P<number>\d.*?)"
+    rf"\s*(?P<after>%|{_CURRENCY})?",
+    re.IGNORECASE,
+)
+_IS_CODE = re.compile(r"[+-]?0\d")  # "01234" is no amount
+
+
+def _write_numbers(table: _Raw) -> None:
+    """Write the numbers of columns as programs have them, if all of a column have one form."""
+    amounts: dict[str, dict[str, re.Match[str]]] = {}
+    forms: dict[str, list[str]] = {}
+    for column in table.columns:
+        found = _amounts_of(table, column)
+        numbers = [match["number"] for match in found.values()]
+        fitting = [f for f, form in _NUMBER_FORMS.items() if all(map(form.fullmatch, numbers))]
+        if fitting and found:
+            amounts[column], forms[column] = found, fitting
+        elif found and all(map(_is_number, numbers)):
+            table.formats[column] = "its numbers are written in several ways, and stay texts"
+    sure = {fitting[0] for fitting in forms.values() if _COMMA_FORM not in fitting}
+    has_points = any("." in form for form in sure)
+    has_commas = any(_PLAIN_FORM not in fitting and "1,234.5" not in fitting
+                     and "1'234.5" not in fitting for fitting in forms.values())  # fmt: skip
+    table.has_comma = has_commas or (table.has_comma and not has_points)
+    for column, found in amounts.items():
+        fitting = forms[column]
+        is_sure = has_commas or _PLAIN_FORM not in fitting
+        is_comma = table.has_comma and is_sure and _COMMA_FORM in fitting
+        _write_amounts(table, column, found, _COMMA_FORM if is_comma else fitting[0], fitting)
+
+
+def _is_number(text: str) -> bool:
+    return any(form.fullmatch(text) for form in _NUMBER_FORMS.values())
+
+
+def _amounts_of(table: _Raw, column: str) -> dict[str, re.Match[str]]:
+    """Return the texts of a column as amounts; none where some are codes, or something else."""
+    texts = _texts_of(table, column)
+    found = {text: match for text in texts if (match := _AMOUNT.fullmatch(text))}
+    has_codes = any(_IS_CODE.match(match["number"]) for match in found.values())
+    is_phone = not _PHONES.isdisjoint(name_parts(column))
+    return {} if len(found) < len(texts) or has_codes or is_phone else found
+
+
+def _write_amounts(
+    table: _Raw, column: str, found: Mapping[str, re.Match[str]], form: str, fitting: Sequence[str]
+) -> None:
+    kinds = {(match["money"] or match["after"] or "").lower() for match in found.values()}
+    if all(match["number"].isdigit() for match in found.values()):
+        form = _PLAIN_FORM
+    if form == _PLAIN_FORM and kinds == {""}:
+        return
+    notes = []
+    if form != _PLAIN_FORM:
+        others = [f for f in fitting if f in (_PLAIN_FORM, "1,234.5", _COMMA_FORM) and f != form]
+        doubt = f", though they might be as {others[0]}" if others else ""
+        notes.append(f"its numbers are written as {form}{doubt}")
+    if "%" in kinds:
+        notes.append("its numbers are percentages")
+    elif kinds != {""}:
+        table.declared.setdefault(column, "MONEY")
+        notes.append(f"its amounts are in {', '.join(sorted(kinds - {''}))}")
+    table.formats[column] = "; ".join(notes)
+    written = {text: _written_number(match, form) for text, match in found.items()}
+    for row in table.rows:
+        text = row.get(column)
+        if isinstance(text, str) and text.strip() in written:
+            row[column] = written[text.strip()]
+
+
+def _written_number(match: re.Match[str], form: str) -> str:
+    number = re.sub(r"[ '’\u00a0\u202f]", "", match["number"])
+    if form in (_COMMA_FORM, "1 234,5"):
+        number = number.replace(".", "").replace(",", ".")
+    elif form == "1,234.5":
+        number = number.replace(",", "")
+    is_negative = (match["sign"] or match["inner"]) in ("-", "−")
+    return f"-{number}" if is_negative else number
+
+
+_DAYS_FIRST = ("%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y")
 _DATE_FORMATS = (
-    "%Y/%m/%d", "%Y.%m.%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y", "%b %d %Y",
+    "%Y/%m/%d", "%Y.%m.%d", "%m/%d/%Y", *_DAYS_FIRST, "%b %d %Y",
     "%b %d, %Y", "%B %d %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%d-%b-%Y", "%b %Y", "%B %Y",
 )  # fmt: skip
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 
 
-def _write_dates(table: _Raw, column: str) -> None:
-    """Write the dates of a column as ISO text, if by one format all of it are dates."""
-    values = [row[column] for row in table.rows[:MOST_ROWS] if row.get(column) not in (None, "")]
-    if not values or not all(isinstance(value, str) and len(value) <= 30 for value in values):
-        return
-    texts = set(values)
-    for format_ in (f"{day}{time}" for day in _DATE_FORMATS for time in _TIMES):
-        if all(_date_of(text, format_) for text in texts):
-            break
-    else:
-        return
-    table.formats[column] = format_
-    for row in table.rows:
-        text = row.get(column)
-        moment = _date_of(text, format_) if isinstance(text, str) else None
-        if moment is not None:
-            is_day = "%H" not in format_ and "%I" not in format_
-            row[column] = moment.date().isoformat() if is_day else moment.isoformat()
+def _write_dates(table: _Raw) -> None:
+    """Write the dates of columns as ISO text, if by one format all of a column are dates."""
+    formats: dict[str, list[str]] = {}
+    for column in table.columns:
+        texts = _texts_of(table, column)
+        known = (f"{day}{time}" for day in _DATE_FORMATS for time in _TIMES)
+        fitting = [f for f in known if all(_date_of(text, f) for text in texts)] if texts else []
+        if fitting:
+            formats[column] = fitting
+    sure = [fitting[0] for fitting in formats.values() if len(fitting) == 1]
+    is_day_first = any(f.startswith(_DAYS_FIRST) for f in sure) or (
+        table.has_comma and not any(f.startswith("%m/") for f in sure)
+    )
+    for column, fitting in formats.items():
+        format_ = fitting[-1] if is_day_first else fitting[0]
+        table.formats[column] = f"its dates are written as {format_}"
+        if len(fitting) > 1:
+            other = fitting[0] if is_day_first else fitting[-1]
+            table.formats[column] += f", though they might be as {other}"
+        for row in table.rows:
+            text = row.get(column)
+            moment = _date_of(text, format_) if isinstance(text, str) else None
+            if moment is not None:
+                is_day = "%H" not in format_ and "%I" not in format_
+                row[column] = moment.date().isoformat() if is_day else moment.isoformat()
 
 
 def _date_of(text: str, format_: str) -> datetime | None:
@@ -267,16 +387,10 @@ def _sqlite_tables(path: Path, only: Sequence[str], most: int | None) -> Iterato
 
 
 def _csv_tables(path: Path, only: Sequence[str], most: int | None) -> Iterator[_Raw]:
-    lines = read_text(path).splitlines()
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else _delimiter(lines[:1])
-    reader = csv.DictReader(lines, delimiter=delimiter)
-    columns = [name for name in reader.fieldnames or () if name]
-    rows = [{name: row.get(name) for name in columns} for row in islice(reader, most)]
-    yield _Raw(path.stem, rows, columns if rows else [])
-
-
-def _delimiter(header: Sequence[str]) -> str:
-    return max(",;\t|", key=lambda sign: "".join(header).count(sign))
+    sign = "\t" if path.suffix.lower() == ".tsv" else ""
+    read = read_delimited(path, delimiter=sign, most=most)
+    unsaid = dict.fromkeys(read.unnamed, "it has no name")
+    yield _Raw(path.stem, read.rows, read.columns, unsaid=unsaid, has_comma=read.delimiter == ";")
 
 
 def _parquet_tables(path: Path, only: Sequence[str], most: int | None) -> Iterator[_Raw]:
@@ -292,13 +406,19 @@ def _parquet_tables(path: Path, only: Sequence[str], most: int | None) -> Iterat
 
 def _json_tables(path: Path, only: Sequence[str], most: int | None) -> Iterator[_Raw]:
     text = read_text(path)
-    try:
-        if path.suffix.lower() == ".jsonl":
-            document: Any = [json.loads(line) for line in text.splitlines() if line.strip()]
-        else:
-            document = json.loads(text)
-    except ValueError as error:
-        raise GenieError(Problem("R090", f"{path} is not JSON: {error}")) from None
+    lines = text.split("\n") if path.suffix.lower() == ".jsonl" else [text]
+    found: list[Any] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            found += [json.loads(line)] if line.strip() or len(lines) == 1 else []
+        except json.JSONDecodeError as error:
+            row = number + error.lineno - 1
+            span = Span(str(path), row, error.colno, row, error.colno + 1)
+            problem = Problem("R090", f"not JSON: {error.msg}", span, stage="syntax")
+            raise GenieError(problem, sources={str(path): text}) from None
+        except RecursionError:
+            raise GenieError(Problem("R090", f"{path}: lists too deep in each other")) from None
+    document: Any = found if path.suffix.lower() == ".jsonl" else found[0]
     if isinstance(document, Mapping) and "@graph" in document:
         yield from _schema_tables(document["@graph"], only)
         return
@@ -382,27 +502,45 @@ _RESERVED = word_set(
 )
 
 
-def identifier_of(name: str) -> str:
-    """Return a name as programs write it.
+_WORDS = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_CAMEL = re.compile(r"(?<=[a-z0-9ß-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])")
+
+
+def name_parts(name: str) -> list[str]:
+    """Return the words of a name in small letters, as people write them.
+
+    >>> name_parts("Weight (kg)"), name_parts("birthDate"), name_parts("Customer’s Größe")
+    (['weight', 'kg'], ['birth', 'date'], ["customer's", 'größe'])
+    """
+    text = unicodedata.normalize("NFC", name).replace("’", "'")
+    return _WORDS.findall(_CAMEL.sub(" ", text).lower())
+
+
+def identifier_of(name: str, default: str = "column") -> str:
+    """Return a name as programs write it, or `default` where its letters are none of theirs.
 
     >>> identifier_of("Weight (kg)"), identifier_of("birthDate"), identifier_of("2nd owner")
     ('weight_kg', 'birth_date', 'n2nd_owner')
+    >>> identifier_of("Größe"), identifier_of("Customer's Name"), identifier_of("顧客", "column_3")
+    ('grosse', 'customers_name', 'column_3')
     """
-    text = enum_name(name) or "column"
+    parts = (re.sub(r"[^a-z0-9]", "", without_accents(part)) for part in name_parts(name))
+    text = "_".join(filter(None, parts)) or default
     text = text if text[0].isalpha() else f"n{text}"
     return f"{text}_of_it" if text in _RESERVED else text
 
 
 def _described(raw: _Raw) -> DataTable:
-    name = english.singular(identifier_of(raw.name).replace("_", " ")).replace(" ", "_")
-    table = DataTable(name, raw.name, [], len(raw.rows))
+    words = english.singular(" ".join(name_parts(raw.name)) or "table")
+    table = DataTable(identifier_of(words, "table"), raw.name, [], words, len(raw.rows))
     taken: list[str] = []
     lasts = [column.rsplit(".", 1)[-1] for column in raw.columns]
-    for source, last in zip(raw.columns, lasts, strict=True):
+    names = [identifier_of(last) for last in lasts]
+    for place, (source, last) in enumerate(zip(raw.columns, lasts, strict=True), start=1):
         said = last if lasts.count(last) == 1 else source
-        name, unit = _without_unit(identifier_of(said), map(identifier_of, lasts))
-        words = name.removesuffix("_name") if "." in said else name  # "worksFor.name"
-        column = Column(_unique(words, taken), source, _words_of(words))
+        name, unit = _without_unit(identifier_of(said, f"column_{place}"), names)
+        name = name.removesuffix("_name") if "." in said else name  # "worksFor.name"
+        column = Column(_unique(name, taken), source, _words_of(said, name))
         taken.append(column.name)
         values = [row[source] for row in raw.rows if row.get(source) not in (None, "", [])]
         column.is_list = bool(values) and all(isinstance(value, list) for value in values)
@@ -411,12 +549,13 @@ def _described(raw: _Raw) -> DataTable:
         declared = raw.declared.get(source, "")
         if source in raw.unsaid:
             column.why = raw.unsaid[source]
+        elif not name_parts(source):
+            column.why = "its name has no letters"
         elif raw.rows and not values:
             column.why = "it is empty"
         else:
             _guess_type(column, values, declared, unit)
-            if source in raw.formats:
-                column.why = f"its dates are written as {raw.formats[source]}"
+            column.why = "; ".join(filter(None, (column.why, raw.formats.get(source, ""))))
         table.columns.append(column)
     _find_key(table, raw.rows)
     return table
@@ -432,13 +571,19 @@ _IN_FULL = {
 _EXTREMES = ("maximum", "minimum", "average", "total")
 
 
-def _words_of(name: str) -> str:
-    """Return the words of a name.
+def _words_of(source: str, name: str) -> str:
+    """Return the words of a name, without the unit that its identifier has not either.
 
-    >>> _words_of("temp_max"), _words_of("birth_date"), _words_of("min")
-    ('maximum temperature', 'birth date', 'minimum')
+    >>> _words_of("temp_max", "temp_max"), _words_of("birthDate", "birth_date")
+    ('maximum temperature', 'birth date')
+    >>> _words_of("Größe (cm)", "grosse"), _words_of("Customer's name", "customers_name")
+    ('größe', "customer's name")
     """
-    words = [_IN_FULL.get(word, word) for word in name.split("_")]
+    parts = name_parts(source)
+    whole = identifier_of(source)
+    if name != whole and whole.startswith(f"{name}_"):
+        parts = parts[: -(whole.count("_") - name.count("_"))]
+    words = [_IN_FULL.get(word, word) for word in parts] or name.split("_")
     if words[-1] in _EXTREMES:
         words = [words[-1], *words[:-1]]
     return " ".join(words)
@@ -521,6 +666,8 @@ def _guess_type(column: Column, values: Sequence[Any], declared: str, unit: str)
         column.type = "Boolean"
     elif declared in _DECLARED and (not texts or declared != "NUMBER"):
         column.type = _DECLARED[declared]
+    elif texts and any(map(_IS_CODE.match, counts)) and all(map(_NUMBER.fullmatch, texts)):
+        column.type, column.why = "String", "its numbers begin with 0: they are codes"
     elif all(map(_NUMBER.fullmatch, texts)) and texts:
         column.type = _type_of_numbers(column, unit)
     else:

@@ -5,8 +5,9 @@ r"""Sentence templates of Home Assistant (hassil), read and put into utterances 
 
 Their templates are made of letters: `light[s]` is two words. Ours are made of tokens, so what is
 glued together is spelled out: `('light' | 'lights')`. Where a value is glued to what stands before
-it, as in `de{area}`, the word `~` stands between them. Behind a value it may be left out, for to
-hassil `{area}s` and `{area} s` are one; behind a number, of which readers know the end, it is.
+it, as in `de{area}`, the word `~` stands between them. Behind a value, and before a number, it may
+be left out, for to hassil `{area}s` and `{area} s` are one, and so are `channel{n}` and
+`channel {n}`; behind a number, of which readers know the end, it is.
 """
 
 import itertools
@@ -84,8 +85,13 @@ _SPECIAL = frozenset("()[]{}<>|;\\")
 _DEEPEST = 50
 
 
-def read_template(text: str, *, file: str = "<template>") -> Sequence_:
+def read_template(text: str, *, file: str = "<template>", keeps_empty: bool = True) -> Sequence_:
     """Return what a template of hassil says.
+
+    Args:
+        text: the template.
+        file: its name, for mistakes.
+        keeps_empty: whether `(a|)` may be left out; to hassil itself only `[a]` may.
 
     Raises:
         GenieError: R086, brackets that do not fit each other, a list or a rule without a name, `|`
@@ -94,13 +100,13 @@ def read_template(text: str, *, file: str = "<template>") -> Sequence_:
     >>> read_template("light[s]")
     (Letters(text='light'), Group(alternatives=((Letters(text='s'),), ())))
     """
-    reader = _TemplateReader(unicodedata.normalize("NFC", text).replace("’", "'"), file)
-    return reader.group(0, "")
+    text = unicodedata.normalize("NFC", text).replace("’", "'")
+    return _TemplateReader(text, file, keeps_empty=keeps_empty).group(0, "")
 
 
 class _TemplateReader:
-    def __init__(self, text: str, file: str):
-        self.text, self.file = text, file
+    def __init__(self, text: str, file: str, *, keeps_empty: bool):
+        self.text, self.file, self.keeps_empty = text, file, keeps_empty
         self.place = 0
 
     def group(self, depth: int, closing: str) -> Sequence_:
@@ -132,6 +138,8 @@ class _TemplateReader:
         sequences = tuple(tuple(part) for part in parts)
         if separators == {";"}:
             return (Permutation(sequences),)
+        if not self.keeps_empty:
+            sequences = tuple(filter(None, sequences)) or ((),)
         return (Group(tuple(dict.fromkeys(sequences))),)
 
     def atoms(self, character: str, depth: int, closing: str) -> Iterable[Atom]:
@@ -225,6 +233,9 @@ UNSPACED = re.compile(
 )
 _PUNCTUATION = ".。,，?¿？؟!¡！;；:：…—–―"
 _DOTTED = re.compile(r"(?:\w\.){2,}")
+
+
+_JOINED = frozenset(("alphabetic", "list"))  # beginnings that may be glued to a value before them
 
 
 class CannotSayError(Exception):
@@ -322,7 +333,7 @@ class UtteranceWriter:
 
     def _runs(self, sequence: Sequence_) -> Iterator[Sequence_]:
         """Yield the parts between which there is a space whatever is chosen."""
-        atoms = self._with_joints(_with_whole_letters(sequence))
+        atoms = self._with_joints(self._with_whole_letters(sequence))
         edges = list(map(self._edges, atoms))
         run: list[Atom] = []
         for place, atom in enumerate(atoms):
@@ -344,6 +355,22 @@ class UtteranceWriter:
         is_word = "letter" in before or "apostrophe" in before
         return (is_word and "letter" in after) or ("letter" in before and "list" in after)
 
+    def _with_whole_letters(self, sequence: Sequence_) -> list[Atom]:
+        """Return a sequence with letters beside each other joined, and marked before a list."""
+        atoms: list[Atom] = []
+        for atom in sequence:
+            last = atoms[-1] if atoms else None
+            if isinstance(atom, Letters) and isinstance(last, Letters):
+                atoms[-1] = Letters(last.text + atom.text)
+                continue
+            if isinstance(atom, ListReference) and isinstance(last, Letters) and _is_open(last):
+                if self.is_number(atom):
+                    atoms.append(JOINT)
+                else:
+                    atoms[-1] = Letters(f"{last.text}~")
+            atoms.append(atom)
+        return atoms
+
     def _with_joints(self, atoms: Sequence[Atom]) -> list[Atom]:
         """Return atoms with a joint between each value, but a number, and letters behind it."""
         edges = list(map(self._edges, atoms))
@@ -353,7 +380,7 @@ class UtteranceWriter:
             # What may be letters is spelled out, and comes here again.
             if before.isdisjoint(("letter", "apostrophe")) and "value" in before:
                 after = _first((e.left, e.may_be_empty) for e in edges[place + 1 :])
-                found += self._behind_value(atom, is_glued="alphabetic" in after)
+                found += self._behind_value(atom, is_glued=not _JOINED.isdisjoint(after))
             else:
                 found.append(atom)
         return found
@@ -367,14 +394,14 @@ class UtteranceWriter:
                 value: of `{room}[n]light` "light" and "nlight" are.
         """
         edges = self._edges(atom)
-        if "alphabetic" not in edges.left:
+        is_skipped = is_glued and edges.may_be_empty and "letter" in edges.right
+        if _JOINED.isdisjoint(edges.left) and not is_skipped:
             return (atom,)
         if not isinstance(atom, Group) or not (edges.may_be_empty or "space" in edges.left):
             return JOINT, atom
         ways: list[Sequence_] = []
         for way in atom.alternatives:
-            may_be_left_out = not way and is_glued and "letter" in edges.right
-            has_joint = may_be_left_out or "alphabetic" in self._edges_of(way).left
+            has_joint = (is_skipped and not way) or not _JOINED.isdisjoint(self._edges_of(way).left)
             ways.append((JOINT, *way) if has_joint else way)
         return (Group(tuple(ways)),)
 
@@ -476,6 +503,12 @@ def _edge_of(character: str) -> str:
     return "apostrophe" if character == "'" else "letter"
 
 
+def _is_open(letters: Letters) -> bool:
+    """Tell whether a list behind letters is a part of their word."""
+    last = letters.text[-1]
+    return _edge_of(last) == "letter" and last not in "~-"
+
+
 def _may_follow_value(text: str) -> bool:
     """Tell whether letters are glued to a value before them: they begin with one of a word."""
     return text[0].isalpha() and _edge_of(text[0]) == "letter"
@@ -498,22 +531,6 @@ def _first(edges: Iterable[tuple[frozenset[str], bool]]) -> frozenset[str]:
         if not may_be_empty:
             return found
     return found | {"space"}
-
-
-def _with_whole_letters(sequence: Sequence_) -> list[Atom]:
-    """Return a sequence with letters beside each other joined, and those before a list marked."""
-    atoms: list[Atom] = []
-    for atom in sequence:
-        last = atoms[-1] if atoms else None
-        if isinstance(atom, Letters) and isinstance(last, Letters):
-            atoms[-1] = Letters(last.text + atom.text)
-        else:
-            atoms.append(atom)
-    for place, (atom, after) in enumerate(itertools.pairwise(atoms)):
-        if isinstance(atom, Letters) and isinstance(after, ListReference):
-            is_open = _edge_of(atom.text[-1]) == "letter" and atom.text[-1] not in "~-"
-            atoms[place] = Letters(f"{atom.text}~") if is_open else atom
-    return atoms
 
 
 def _orders(permutation: Permutation) -> list[Sequence_]:

@@ -139,11 +139,17 @@ def _is_server(source: Source) -> bool:
 
 
 def _is_home_assistant(source: Source) -> bool:
+    from genie_dp.templates.home_assistant import has_custom
+
     path = source.path
     if path is not None and path.is_dir():
-        return (path / "sentences").is_dir()
+        return (path / "sentences").is_dir() or has_custom(path)
     document = source.document()
-    return isinstance(document, Mapping) and {"intents", "language"} <= document.keys()
+    if not isinstance(document, Mapping) or not isinstance(document.get("intents"), Mapping):
+        return False
+    return "language" in document or any(
+        isinstance(intent, Mapping) and "data" in intent for intent in document["intents"].values()
+    )
 
 
 def _is_alexa(source: Source) -> bool:
@@ -179,7 +185,7 @@ def _is_rasa(source: Source) -> bool:
 KINDS: tuple[SourceKind, ...] = (
     SourceKind(
         "home-assistant",
-        "sentence templates of Home Assistant: their folder, or the merged file of a language",
+        "sentences of Home Assistant: their folder, a merged file, or custom_sentences",
         _is_home_assistant,
         "genie_dp.templates.home_assistant:import_home_assistant",
     ),

@@ -10,7 +10,6 @@ import itertools
 import json
 import math
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -58,6 +57,7 @@ from genie_dp.templates.hassil import (
     read_template,
 )
 from genie_dp.templates.imports import Imported, Source
+from genie_dp.texts import without_accents
 
 Json = Any
 
@@ -555,8 +555,8 @@ class _Importer:
     def slot_name(self, slot: str) -> str:
         """Return the name of the parameter that a slot becomes."""
         if slot not in self.slots:
-            plain = unicodedata.normalize("NFKD", slot).encode("ascii", "ignore").decode()
-            plain = re.sub(r"\W", "_", plain) or "slot"
+            plain = slot if slot.isascii() else without_accents(slot)
+            plain = re.sub(r"\W", "_", plain.encode("ascii", "ignore").decode()) or "slot"
             is_taken = plain[0].isdigit() or plain in _RESERVED_SLOTS
             name = f"_{plain}" if is_taken else plain
             while name in self.slots.values():
@@ -737,8 +737,10 @@ class _BlockImporter:
         text = self.block.rules.get(name, self.sources.rules.get(name))
         if text is None:
             near = did_you_mean(name, {**self.sources.rules, **self.block.rules})
-            raise _MistakeError(f"there is no rule <{name}>", near)
-        return _read(str(text), f"rule <{name}>")
+            raise _MistakeError(
+                f"there is no rule <{name}>", near or "write it as an expansion rule"
+            )
+        return self._read(str(text), f"rule <{name}>")
 
     def paths(self, sequence: Sequence_, outer: tuple[str, ...] = ()) -> frozenset[tuple[str, ...]]:
         """Return which slots are said together, for each choice."""
@@ -947,7 +949,8 @@ class _BlockImporter:
             self.importer.notes.append(Note(f"{place}.{key}", text, "left out"))
         try:
             plain = re.sub(r"([\\;])", r"\\\1", said)
-            sequence = _read(said if is_template(said) else plain, f"value of {{{place}}}")
+            text = said if is_template(said) else plain
+            sequence = self._read(text, f"value of {{{place}}}")
             utterance = self.writer.utterance(sequence)
             if names_of(utterance):
                 raise CannotSayError("a value holds other lists")
@@ -997,12 +1000,21 @@ class _BlockImporter:
                 heading = ""
 
     def _read_sentence(self, text: str) -> list[tuple[Item, ...]]:
-        sequence = _read(text, "sentence")
+        sequence = self._read(text, "sentence")
         for path in self.paths(sequence):
             twice = [slot for slot, count in Counter(path).items() if count > 1]
             if twice:
                 raise CannotSayError(f"slot {twice[0]!r} is said twice")
         return self.ways(self.writer.utterance(sequence))
+
+    def _read(self, text: str, what: str) -> Sequence_:
+        try:
+            return read_template(text.strip(), keeps_empty=self.sources.is_plain)
+        except GenieError as error:
+            [problem] = error.problems
+            place = f" at its letter {problem.span.column}" if problem.span else ""
+            message = f"{what}: {problem.message}{place}"
+            raise _MistakeError(message, problem.hint) from None
 
     def ways(self, utterance: tuple[Item, ...]) -> list[tuple[Item, ...]]:
         """Return an utterance cut where a choice is between different slots."""
@@ -1063,16 +1075,6 @@ class _BlockImporter:
             arguments["context"] = json.dumps("+".join(asked))
             self.importer.contexts.setdefault(self.block.intent, []).append("+".join(asked))
         return arguments, types
-
-
-def _read(text: str, what: str) -> Sequence_:
-    try:
-        return read_template(text.strip())
-    except GenieError as error:
-        [problem] = error.problems
-        place = f" at its letter {problem.span.column}" if problem.span else ""
-        message = f"{what}: {problem.message}{place}"
-        raise _MistakeError(message, problem.hint) from None
 
 
 def _short_of(domains: Sequence[str]) -> str:

@@ -363,7 +363,7 @@ class _Writer:
             f'#[doc="Lists the {_several(table)}."]',
         )
         marks = "".join(f"\n    {mark}" for mark in said)
-        return f"  list query {_several(table, '_')}(\n" + ",\n".join(outputs) + f"){marks};"
+        return f"  list query {_query_name(table)}(\n" + ",\n".join(outputs) + f"){marks};"
 
     def _output(self, table: DataTable, column: Column) -> str:
         kind, _, thing = column.type.partition(" ")
@@ -426,7 +426,7 @@ class _Writer:
     # --------------------------------------------------------------------------- templates
 
     def _templates(self, table: DataTable) -> str:
-        query, one, several = _several(table, "_"), _one(table), _several(table)
+        query, one, several = _query_name(table), _one(table), _several(table)
         lines = [
             f"// {several}",
             f"NP := ('the' | 'all')? '{several}' -> {query}();",
@@ -453,7 +453,7 @@ class _Writer:
                 for text in column.texts:
                     said = " ".join(tokenize(text))
                     if said.isalpha() and not said.endswith("ed") and english.plural(said) != said:
-                        call = f"{_several(table, '_')}() filter {column.name}"
+                        call = f"{_query_name(table)}() filter {column.name}"
                         yield (
                             f"NP := ('the' | 'all')? '{english.plural(said)}' "
                             f"-> {call} == enum({enum_name(text)});"
@@ -469,11 +469,15 @@ def _list_text(texts: Iterable[str]) -> str:
 
 
 def _one(table: DataTable) -> str:
-    return table.name.replace("_", " ")
+    return table.words
 
 
-def _several(table: DataTable, between: str = " ") -> str:
-    return english.plural(_one(table)).replace(" ", between)
+def _several(table: DataTable) -> str:
+    return english.plural(table.words)
+
+
+def _query_name(table: DataTable) -> str:
+    return english.plural(table.name.replace("_", " ")).replace(" ", "_")
 
 
 def _escaped(text: str) -> str:

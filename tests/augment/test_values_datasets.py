@@ -13,6 +13,7 @@ from genie_dp.augment import datasets
 from genie_dp.augment.datasets import read_own_lists
 from genie_dp.augment.values import LibraryValues, kinds, shipped_list, shipped_rows
 from genie_dp.errors import GenieError
+from genie_dp.languages.calls.library import read_tools
 from genie_dp.languages.types import STRING, Entity
 from genie_dp.resources import data_folder
 from genie_dp.skills.load import load_library
@@ -192,6 +193,28 @@ def test_an_unknown_name_is_told_with_the_nearest(tmp_path):
     assert problems(tmp_path, "sogn\ta.txt\n", SkillLibrary()) == [
         ("A003", "values.tsv:1:1", "did you mean 'song' or 'person'?")
     ]
+
+
+@pytest.mark.parametrize(
+    ("use", "near"),
+    [
+        ("lamp.tint:hue", None),
+        ("hue", None),
+        ("lamp.tint:hues", "'lamp.tint:hue'"),
+        ("lamp.dye:hue", "'lamp.tint:hue'"),
+        ("com.spotify:song", None),  # of a class that is not there
+    ],
+)
+def test_lists_are_for_what_the_library_has(use, near, tmp_path):
+    (tmp_path / "a.txt").write_text("teal\n")
+    hue = {"type": "object", "properties": {"hue": {"type": "string"}}}
+    tools = read_tools({"tools.json": json.dumps([{"name": "lamp.tint", "parameters": hue}])})
+    if near is None and use != "com.spotify:song":
+        assert own(tmp_path, f"{use}\ta.txt\n", tools).lists[use].texts == ("teal",)
+    else:
+        [(code, _, hint)] = problems(tmp_path, f"{use}\ta.txt\n", tools)
+        assert code == "A003"
+        assert near is None or near in hint
 
 
 def test_a_list_that_is_not_there(tmp_path):

@@ -291,16 +291,36 @@ def test_ids_and_sources_may_be_changed(tmp_path):
 
 
 def test_rows_of_one_id_get_ids_of_their_own(tmp_path, capsys):
-    source = write(tmp_path / "a.jsonl", [row("S1"), row("S2"), row("S1"), row("S1-2"), row("S1")])
+    source = write(tmp_path / "a.jsonl", [row("S1"), row("S2"), row("S1"), row("S1.2"), row("S1")])
     assert convert(source, tmp_path / "b.jsonl") == 0
-    assert [one["id"] for one in read(tmp_path / "b.jsonl")] == [
-        "S1",
-        "S2",
-        "S1-2",
-        "S1-2-2",
-        "S1-3",
-    ]
+    ids = [one["id"] for one in read(tmp_path / "b.jsonl")]
+    assert ids == ["S1", "S2", "S1.2", "S1.2.2", "S1.3"]
     assert "3 rows had the id of another" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("order", ["apart", "paraphrases at the end"])
+def test_what_was_made_of_rows_of_two_runs_follows_them(order, tmp_path):
+    runs = [
+        (
+            [row(f"S{n}", program=f"( {name} {n} )") for n in range(3)],
+            [
+                row(f"S{n}-P", program=f"( {name} {n} )", parent=f"S{n}", source="paraphrase")
+                for n in range(3)
+            ],
+        )
+        for name in ("a", "b")
+    ]
+    if order == "apart":
+        rows = [one for run_ in runs for part in run_ for one in part]
+    else:
+        rows = [one for part in (0, 1) for run_ in runs for one in run_[part]]
+    assert convert(write(tmp_path / "a.jsonl", rows), tmp_path / "b.jsonl") == 0
+    made = {one["id"]: one for one in read(tmp_path / "b.jsonl")}
+    assert len(made) == 12
+    children = [one for one in made.values() if one["parent"]]
+    assert len({one["parent"] for one in children}) == 6
+    assert all(made[one["parent"]]["program"] == one["program"] for one in children)
+    assert run(["split", str(tmp_path / "b.jsonl"), "--output", str(tmp_path / "parts")]) == 0
 
 
 def test_tsv_rows_get_the_language_that_is_said(tmp_path):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import genie_dp as gd
 from genie_dp.errors import GenieError, render_problem
 from genie_dp.synthesis.compiler import compile_inputs
 from genie_dp.templates.ast import Child, SaidWords, write_items
@@ -14,7 +15,7 @@ from genie_dp.templates.hassil import UtteranceWriter, read_template
 from genie_dp.templates.home_assistant import import_home_assistant, read_sources
 from genie_dp.templates.imports import Source, kind_of, run
 from genie_dp.templates.inputs import load_inputs
-from tests.golden import Case, cases
+from tests.golden import DATA, Case, cases
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 import bridges
@@ -40,6 +41,49 @@ def test_mistakes_in_templates_have_their_place(case: Case, golden) -> None:
         read_template(case.input)
     [problem] = caught.value.problems
     golden(case, render_problem(problem, caught.value.sources))
+
+
+LISTS = {
+    "minutes": {"range": {"from": 1, "to": 100}},
+    "hours": {"range": {"from": 1, "to": 24}},
+    "level": {"range": {"from": 0, "to": 100}},
+    "zimmer": {"values": ["küche", "bad", "gäste wc"]},
+    "hue": {"values": ["red"]},
+}
+JOINTS = [
+    block.strip().split("\n")
+    for block in (DATA / "home_assistant" / "joints.txt")
+    .read_text()
+    .split("\n", 1)[1]
+    .split("\n\n")
+]
+
+
+@pytest.mark.parametrize("block", JOINTS, ids=lambda block: block[0])
+def test_words_with_joints_are_derived_as_hassil_matches_them(block, tmp_path) -> None:
+    template, *sentences = block
+    file = tmp_path / "en.json"
+    intents = {"Do": {"data": [{"sentences": [template]}]}}
+    file.write_text(json.dumps({"language": "en", "intents": intents, "lists": LISTS}))
+    run(Source(str(file)), tmp_path / "home")
+    grammar = gd.load_grammar(tmp_path / "home" / "main.genie", tmp_path / "home" / "tools.json")
+    derived = [
+        f"{'+' if gd.explain(sentence[2:], grammar).readings else '-'} {sentence[2:]}"
+        for sentence in sentences
+    ]
+    assert derived == sentences
+
+
+def test_hassil_itself_matches_these_joints() -> None:
+    hassil = pytest.importorskip("hassil")
+    for template, *sentences in JOINTS:
+        intents = {"Do": {"data": [{"sentences": [template]}]}}
+        known = hassil.Intents.from_dict({"language": "en", "intents": intents, "lists": LISTS})
+        matched = [
+            f"{'+' if hassil.recognize(sentence[2:], known) else '-'} {sentence[2:]}"
+            for sentence in sentences
+        ]
+        assert matched == sentences, template
 
 
 # ------------------------------------------------------------------------------------- a folder
@@ -378,3 +422,81 @@ def test_a_text_that_is_a_command_has_commands_as_examples(tmp_path: Path) -> No
     }
     assert inputs["late_command"]["examples"] == ["lamp on later", "lamp on"]
     assert "examples" not in inputs["song"]
+
+
+# -------------------------------------------------------------------------------- a user's own
+
+OWN = """\
+language: "%s"
+intents:
+  %s:
+    data:
+      - sentences: ["hoover [the] {den}"]
+lists:
+  den: {values: [attic, shed]}
+"""
+
+
+def write_own(folder: Path) -> Path:
+    """Return the configuration of a home with sentences in two languages."""
+    for language, intent in (("en", "Hoover"), ("en", "HassTurnOn"), ("de", "Hoover")):
+        file = folder / "config" / "custom_sentences" / language / "own" / f"{intent}.yaml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(OWN % (language, intent))
+    (folder / "config" / "configuration.yaml").write_text("conversation:\n  intents: {A: [b]}\n")
+    return folder / "config"
+
+
+@pytest.mark.parametrize(
+    ("inside", "locale", "intents"),
+    [
+        ("", "en", {"Hoover", "HassTurnOn"}),
+        ("", "de", {"Hoover"}),
+        ("custom_sentences", "en", {"Hoover", "HassTurnOn"}),
+        ("custom_sentences/de", "en", {"Hoover"}),
+        ("custom_sentences/de/own/Hoover.yaml", "en", {"Hoover"}),
+    ],
+)
+def test_sentences_of_a_home_are_imported_as_their_own(inside, locale, intents, tmp_path) -> None:
+    source = Source(str(write_own(tmp_path) / inside), locale)
+    assert kind_of(source).name == "home-assistant"
+    imported = import_home_assistant(source)
+    assert {tool["name"] for tool in json.loads(imported.files["tools.json"])["tools"]} == intents
+    assert imported.locale == ("de" if "de" in inside else locale)
+    assert not any("CC BY" in text for text in imported.files.values())
+    is_whole = not inside
+    assert any("conversation" in note.text for note in imported.notes) == is_whole
+
+
+def test_a_merged_file_of_the_public_sentences_is_credited(tmp_path) -> None:
+    intents = {"HassTurnOn": {"data": [{"sentences": ["lamps on"]}]}}
+    (tmp_path / "en.json").write_text(json.dumps({"language": "en", "intents": intents}))
+    imported = import_home_assistant(Source(str(tmp_path / "en.json")))
+    assert "Home Assistant authors" in imported.files["main.genie"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("sentences: [", "sentence: ["), "en has no sentences in 'en'"),
+        (('["hoover [the] {den}"]', "go home"), "expected a list at Hoover.yaml:intents"),
+        (("      - sentences", "        sentences"), "expected a list at Hoover.yaml:intents"),
+        (("[the]", "<the>"), "there is no rule <the>"),
+        (("lists:\n  den: ", "lists:\n  - "), "expected an object at Hoover.yaml:lists"),
+    ],
+)
+def test_mistakes_in_sentences_of_a_home_are_told(change, message, tmp_path) -> None:
+    folder = tmp_path / "en"
+    folder.mkdir()
+    (folder / "Hoover.yaml").write_text((OWN % ("en", "Hoover")).replace(*change))
+    with pytest.raises(GenieError, match=message):
+        import_home_assistant(Source(str(folder)))
+
+
+def test_a_home_without_sentences_says_where_they_stand(tmp_path) -> None:
+    (tmp_path / "custom_sentences").mkdir()
+    source = Source(str(tmp_path))
+    assert kind_of(source).name == "home-assistant"
+    with pytest.raises(GenieError, match="no file with sentences") as caught:
+        import_home_assistant(source)
+    assert "custom_sentences/LANGUAGE" in str(caught.value.problems[0].hint)

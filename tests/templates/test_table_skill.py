@@ -363,3 +363,106 @@ def test_a_first_name_beside_a_last_name_names_no_row(tmp_path):
     assert "ID" not in types(path).values()
     path.write_text(json.dumps([{"first_name": a, "fins": 2} for a, b in people]))
     assert types(path)["diver.first_name"] == "ID"
+
+
+# --------------------------------------------------------------------- what spreadsheets write
+
+
+def read_both(path, text):
+    """Return the columns of a CSV file, and its first row as questions are answered from it."""
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    [table] = read_tables(path)
+    said = {c.name: (c.type, c.words) for c in table.columns if c.type}
+    names = ", ".join(f'"{c.source}"' for c in table.columns if c.type)
+    with closing(connect(path)) as data:
+        row = data.execute(f'SELECT {names} FROM "{table.source}"').fetchone()
+    return said, " / ".join(row), {c.source: c.why for c in table.columns if c.why}
+
+
+SIZE = {"name": ("ID", "name"), "size": ("Number", "size")}
+COST = {"name": ("ID", "name"), "price": ("Currency", "price")}
+DUE = {"name": ("ID", "name"), "due": ("Date", "due")}
+TEXT = {"name": ("ID", "name"), "size": ("String", "size")}
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "row"),
+    [
+        ("name;size\nA;1,5\nB;2\n", SIZE, "A / 1.5"),
+        ("sep=;\nname;size\nA, B;1,5\nC;2\n", SIZE, "A, B / 1.5"),
+        ('"sep=|"\r\nname|size\r\nA;B,C|1\r\n\r\nD|2\r\n', SIZE, "A;B,C / 1"),
+        ("\ufeffname\tsize\rA\t1\rB\t2\r", SIZE, "A / 1"),
+        ("name\tsize\nA\t1\n".encode("utf-16"), SIZE, "A / 1"),
+        ("size\n1,5\n2,25\n", {"size": SIZE["size"]}, "1.5"),
+        (",name,size,\n0,A,1,\n1,B,2,\n", SIZE, "A / 1"),
+        ('name,size\nA,"1,234"\nB,"1,234,567.5"\n', SIZE, "A / 1234"),
+        ("name;size\nA;1,234\nB;2,500\n", SIZE, "A / 1.234"),
+        ("name;size\nA;1.234\nB;2.500\n", SIZE, "A / 1.234"),
+        ("name;size;price\nA;1.234;0,5\n", {**SIZE, **COST}, "A / 1234 / 0.5"),
+        ("name;size\nA;1'234.5\nB;12\n", SIZE, "A / 1234.5"),
+        ("name;size\nA;-1\u202f234,5\nB;+12\n", SIZE, "A / -1234.5"),
+        ("name,size\nA,12%\nB,7.5 %\n", SIZE, "A / 12"),
+        ("name;price\nA;1.234,50 €\nB;5,00 €\n", COST, "A / 1234.50"),
+        ("name,price\nA,$5.00\nB,-$2\n", COST, "A / 5.00"),
+        ("name;size\nA;1,5\nB;2.5\n", TEXT, "A / 1,5"),
+        ("name,size\nA,01234\nB,98765\n", TEXT, "A / 01234"),
+        ("name,size\nA,1.2.3\nB,1.10.0\n", TEXT, "A / 1.2.3"),
+        ('name,size\nA,5" pipe\nB,"a ""b""\nc"\n', TEXT, 'A / 5" pipe'),
+        ("name,due\nA,03/04/2020\nB,01/02/2021\n", DUE, "A / 2020-03-04"),
+    ],
+)  # fmt: skip
+def test_tables_of_spreadsheets_are_read(text, said, row, tmp_path):
+    assert read_both(tmp_path / "made.csv", text)[:2] == (said, row)
+
+
+def test_days_come_first_where_other_columns_say_so(tmp_path):
+    text = "name;begun;sold;price\nA;03/04/2020;31/12/2020;1\nB;01/02/2021;01/02/2021;1\n"
+    said, row, notes = read_both(tmp_path / "made.csv", text)
+    assert row == "A / 2020-04-03 / 2020-12-31 / 1"
+    assert "though they might be as %m/%d/%Y" in notes["begun"]
+    assert "though" not in notes["sold"]
+
+
+def test_names_of_columns_keep_their_letters(tmp_path):
+    head = "Prénom;Größe (cm);Customer’s Name;顧客;🍕 slices;🍕;shoeSize"
+    said, _, notes = read_both(tmp_path / "Läden.csv", f"{head}\nZoé;1,5;B C;山田;5;x;7\n")
+    assert said == {
+        "prenom": ("String", "prénom"),
+        "grosse": ("Measure(cm)", "größe"),
+        "customers_name": ("ID", "customer's name"),
+        "column_4": ("String", "顧客"),
+        "slices": ("Number", "slices"),
+        "shoe_size": ("Number", "shoe size"),
+    }
+    assert notes["🍕"] == "its name has no letters"
+    [table] = read_tables(tmp_path / "Läden.csv")
+    assert (table.name, table.words) == ("laden", "läden")
+    new_table_skill("com.example.laden", tmp_path / "Läden.csv", tmp_path / "skills")
+    assert not [p for p in problems_of(tmp_path / "skills") if p.severity == "error"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place", "message"),
+    [
+        ("a.csv", 'name,size\nA,1\n"B,2\nC,3\n', ":3:1", "is never closed"),
+        ("a.csv", 'sep=,\nname,size\n"A"x,1\n', ":3:1", "behind the quote"),
+        ("a.csv", "name,size\nA,1\nB,2,3\n", ":3:1", "expected 2 cells as in the header, got 3"),
+        ("a.csv", "name,size\n\nA\n", ":3:1", "expected 2 cells as in the header, got 1"),
+        ("a.csv", "name,size,Size \nA,1,2\n", ":1:1", "two columns are called 'Size'"),
+        ("a.csv", "last, first;age\nDoe, Jo;5\n", ":1:1", "parted by ',' or by ';'"),
+        ("a.csv", "name;Größe\nA;1\n".encode("latin-1"), ":1:8", "expected UTF-8 text"),
+        ("a.csv", "name,size\n", "", "a header and no rows"),
+        ("a.csv", "\n \n", "", "nothing in it"),
+        ("a.json", '[{"name": "A", "Size": 1, "size": 2}]', "", "are called 'size'"),
+        ("a.jsonl", '{"name": "A"}\n{"name":\n', ":2:9", "not JSON"),
+    ],
+)
+@pytest.mark.parametrize("door", [read_tables, connect])
+def test_what_is_no_table_is_refused_with_its_place(door, name, text, place, message, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(GenieError) as caught:
+        door(path)
+    shown = str(caught.value)
+    assert message in shown
+    assert f"{path}{place}" in shown

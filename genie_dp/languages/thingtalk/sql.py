@@ -21,6 +21,7 @@ from genie_dp.languages.thingtalk import operators
 from genie_dp.languages.thingtalk.placeholders import qualify
 from genie_dp.languages.thingtalk.tables import MOST_SHOWN
 from genie_dp.languages.units import SHIPPED, Units
+from genie_dp.texts import without_accents
 
 ORDER = "#"  # the column with a result's place
 _INPUT = "@"  # before the names of columns that are inputs
@@ -551,11 +552,11 @@ def _words(text: Any) -> str | None:
 def enum_name(text: str) -> str:
     """Return a text as a value of an enum, as `new skill --from` names it.
 
-    >>> enum_name("House boat"), enum_name("no-show")
-    ('house_boat', 'no_show')
+    >>> enum_name("House boat"), enum_name("no-show"), enum_name("süß")
+    ('house_boat', 'no_show', 'suss')
     """
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text)
-    return re.sub(r"[^a-z0-9]+", "_", spaced.lower()).strip("_")
+    return re.sub(r"[^a-z0-9]+", "_", without_accents(spaced.lower())).strip("_")
 
 
 def _name(text: Any) -> str | None:

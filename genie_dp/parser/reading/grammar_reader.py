@@ -173,6 +173,7 @@ def read_choices(
     s: TextTokens, candidates: Sequence[Candidate], *, most: int, phrases: Phrases = NO_PHRASES
 ) -> tuple[Reading, ...]:
     """Return the readings that the candidates allow."""
+    candidates = [*candidates, *phrases.numbers_in_words(s, candidates)]
     if not candidates:
         return (Reading(tuple([token for token, _, _ in s.tokens])),)
     fitting = phrases.weaken(by_context(candidates, s.words), s)

@@ -1,11 +1,13 @@
 """Phrases of the skills whose words are values elsewhere: "radio four", "walked today".
 
 Templates say "the steps that i walked today" for a function of today, and "before today" with a
-date. Only the words around tell which, and those are learned from synthesized rows.
+date. Only the words around tell which, and those are learned from synthesized rows. So is what may
+be glued to a number: where rows say `NUMBER_0 minutes`, "5minutes" has a number.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +17,8 @@ from genie_dp.parser.reading.sentence import TextTokens
 from genie_dp.skills.words import tokenize
 
 Pair = tuple[str, str]
+_BEHIND_NUMBER = re.compile(r"\bNUMBER_\d+ ((?:(?:~ )?- )?(?:~ )?[^\W\d_]+)(?!\S)")
+_NUMBER_IN_WORD = re.compile(r"(\d+(?:\.\d+)?)(-?[^\W\d_]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +29,39 @@ class Phrases:
         before: (word before, words).
         after: (words, word after).
         says_halves: "and a half" is said after numbers, which have their place without it.
+        behind_numbers: what follows numbers, such as "minutes", "-minute".
     """
 
     before: frozenset[Pair] = frozenset()
     after: frozenset[Pair] = frozenset()
     says_halves: bool = False
+    behind_numbers: frozenset[str] = frozenset()
+
+    def __or__(self, other: "Phrases") -> "Phrases":
+        """Return what either of two knows."""
+        return Phrases(
+            self.before | other.before,
+            self.after | other.after,
+            self.says_halves or other.says_halves,
+            self.behind_numbers | other.behind_numbers,
+        )
+
+    def numbers_in_words(
+        self, s: TextTokens, candidates: Sequence[Candidate]
+    ) -> Iterator[Candidate]:
+        """Yield the numbers that are one word with what follows them: the 5 of "5-minute".
+
+        They are a second choice, for the word may be a name ("7up"), or a duration.
+        """
+        if not self.behind_numbers:
+            return
+        for place, word in enumerate(s.words):
+            match = _NUMBER_IN_WORD.fullmatch(word)
+            if match is not None and match[2] in self.behind_numbers:
+                start = s.starts[place]
+                end = start + len(match[1])
+                is_weak = all(end <= c.start or c.end <= start for c in candidates)
+                yield Candidate(start, end, "NUMBER", match[1], is_weak, False, "")
 
     def weaken(self, candidates: Sequence[Candidate], s: TextTokens) -> list[Candidate]:
         """Return the candidates; those of a known phrase only for callers who ask for more."""
@@ -54,6 +86,7 @@ class Phrases:
             "before": sorted(map(list, self.before)),
             "after": sorted(map(list, self.after)),
             "says_halves": self.says_halves,
+            "behind_numbers": sorted(self.behind_numbers),
         }
 
 
@@ -69,7 +102,18 @@ def from_dict(data: dict[str, Any]) -> Phrases:
     """
     before = frozenset((first, second) for first, second in data["before"])
     after = frozenset((first, second) for first, second in data["after"])
-    return Phrases(before, after, bool(data.get("says_halves", False)))
+    behind = frozenset(map(str, data.get("behind_numbers", ())))
+    return Phrases(before, after, bool(data.get("says_halves", False)), behind)
+
+
+def behind_numbers(utterance: str) -> Iterator[str]:
+    """Yield what a row says directly behind its numbers.
+
+    >>> list(behind_numbers("set a NUMBER_0 - minute timer to NUMBER_1 percent"))
+    ['-minute', 'percent']
+    """
+    for words in _BEHIND_NUMBER.findall(utterance):
+        yield words.replace("~ ", "").replace(" ", "")
 
 
 def learn(rows: Iterable[tuple[str, Reading, Reading]], words: Words, *, least: int = 2) -> Phrases:

@@ -1,6 +1,5 @@
 """Places by list: the shipped cities with their positions, and home, work, here."""
 
-import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -10,6 +9,7 @@ from genie_dp.augment.values import shipped_list, shipped_rows
 from genie_dp.augment.written import HERE
 from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import TextTokens, words_of
+from genie_dp.texts import without_accents
 
 DATA = Path(__file__).parent / "data"
 # Weights of the list. Larger cities are known by their name alone; if it is a person's as well,
@@ -28,7 +28,6 @@ _AFTER_NAME = frozenset(("times", "post", "park", "square", "university", "colle
 _OF_THINGS = words_of("the a an this that my your our his her their every each any")
 _NEVER = words_of("of than can most")  # cities, too, but nobody means these
 _MOST_WORDS = 5
-_LETTERS = str.maketrans({"ß": "ss", "ø": "o", "ł": "l", "æ": "ae", "đ": "d", "ı": "i"})
 # What people call some cities of the list.
 _SHORT = {"new york": "new york city", "nyc": "new york city", "washington dc": "washington"}
 
@@ -122,16 +121,6 @@ def _second_words() -> dict[str, frozenset[str]]:
 def _begins_place(word: str) -> bool:
     plain = word if word.isascii() else without_accents(word)
     return plain in gazetteer()[1] or plain in _OWN
-
-
-def without_accents(word: str) -> str:
-    """Return a word in the letters of the list of cities.
-
-    >>> without_accents("são"), without_accents("łódź")
-    ('sao', 'lodz')
-    """
-    letters = unicodedata.normalize("NFKD", word.translate(_LETTERS))
-    return "".join(c for c in letters if not unicodedata.combining(c))
 
 
 def _candidate(s: TextTokens, at: int, length: int, name: str, place: ListedPlace) -> Candidate:

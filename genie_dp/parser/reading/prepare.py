@@ -23,7 +23,7 @@ from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.locale import LOCALE, Locale
 from genie_dp.parser.reading.glued import NOT_GLUED, Glued, as_read
 from genie_dp.parser.reading.numbers import WITH_HALF
-from genie_dp.parser.reading.phrases import Phrases, learn
+from genie_dp.parser.reading.phrases import Phrases, behind_numbers, learn
 from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, Reading, ReadValue
 from genie_dp.records import Example, Slot
 from genie_dp.skills.words import GLUE, tokenize
@@ -342,14 +342,17 @@ def phrases_of(rows: Iterable[Example], preparer: Preparer) -> Phrases:
     """
 
     halves = 0
+    behind = set[str]()
 
     def readings() -> Iterator[tuple[str, Reading, Reading]]:
         nonlocal halves
         for row in rows:
             halves += WITH_HALF.search(row.utterance) is not None
+            behind.update(behind_numbers(row.utterance))
             first = preparer.reader.read(row.utterance, now=preparer.now, locale=preparer.locale)
             right = preparer.right_reading(row) if first.values else None
             if right is not None:
                 yield row.utterance, first, right
 
-    return replace(learn(readings(), preparer.locale.words), says_halves=halves > 1)
+    phrases = learn(readings(), preparer.locale.words)
+    return replace(phrases, says_halves=halves > 1, behind_numbers=frozenset(behind))

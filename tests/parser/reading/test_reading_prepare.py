@@ -263,3 +263,10 @@ def test_a_half_beside_a_number_stays_words_where_rows_say_it():
     ]  # fmt: skip
     assert [read.value for reading in readings for read in reading.values.values()] == ["2.5", "2"]
     assert len(GrammarReader().readings(sentence, now=NOW, most=2)) == 1
+
+
+def test_numbers_are_taken_apart_from_what_rows_say_behind_them():
+    said = [Example("S0", "nap for NUMBER_0 - minute", ""), Example("S1", "NUMBER_0 laps", "")]
+    reader = GrammarReader(phrases_of(said, preparer()))
+    read = [reading.utterance for reading in reader.readings("30-minute 7laps 7up", now=NOW)]
+    assert "NUMBER_0 - minute NUMBER_1 laps 7up" in read
