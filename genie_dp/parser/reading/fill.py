@@ -89,18 +89,24 @@ class TypedText:
         """Return the likeliest reading in which some tokens are names and no values."""
         names: dict[str, ReadValue] = {}
         counts: dict[str, int] = {}
-        pieces: list[str] = []
-        last = 0
+        masked, last = "", 0
+        shifts: list[tuple[int, int]] = []  # where in `masked`, and how far it is from `text` there
         for first, end, kind in sorted(links):
             slot = f"GENERIC_ENTITY_{kind}_{counts.get(kind, 0)}"
             counts[kind] = counts.get(kind, 0) + 1
             said = " ".join(self.tokens[first:end])
-            span = self.places[first][1], self.places[end - 1][2]
-            names[slot] = ReadValue(f"Entity({kind})", f'" {said} " ^^{kind}', said, span)
-            pieces += [self.text[last : span[0]], slot]
-            last = span[1]
-        reading = reader.read(" ".join((*pieces, self.text[last:])), now=now, locale=locale)
-        return replace(reading, values={**reading.values, **names}, links=tuple(names))
+            start, stop = self.places[first][1], self.places[end - 1][2]
+            names[slot] = ReadValue(f"Entity({kind})", f'" {said} " ^^{kind}', said, (start, stop))
+            masked += f"{self.text[last:start]} {slot} "
+            last = stop
+            shifts.append((len(masked), stop - len(masked)))
+        reading = reader.read(masked + self.text[last:], now=now, locale=locale)
+        values = dict(reading.values)
+        for token, value in values.items():
+            start, end = value.span
+            by = ([0] + [shift for place, shift in shifts if place <= start])[-1]
+            values[token] = replace(value, span=(start + by, end + by))
+        return replace(reading, values={**values, **names}, links=tuple(names))
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,7 @@ def parts_of(tokens: Sequence[str], known: Words) -> list[Part]:
     """Return the parts of tokens; placeholders are parts as they are.
 
     >>> [part.text for part in parts_of(("kyle", "'s", "radio", "twenty-two"), LOCALE.words)]
-    ['kyles', 'radio', '22']
+    ['kyle', 's', 'radio', '22']
     """
     texts: list[str] = []
     places: list[int] = []
@@ -86,9 +86,7 @@ def parts_of(tokens: Sequence[str], known: Words) -> list[Part]:
             found = [token]
         else:
             found = _PART.findall(token.replace("'", "").replace("’", "").casefold())
-        is_start = True
-        if token[0] == "'" and found and texts and texts[-1].isalpha():
-            texts[-1] += found.pop(0)
+        is_start = token[0] != "'"
         for text in found:
             if text not in _JOINTS:
                 texts.append(text)
@@ -156,7 +154,12 @@ def _key_of(parts: Sequence[Part]) -> NameKey:
         is_digits = text[-1:].isdigit() and part.text[0].isdigit()
         text += f" {part.text}" if is_digits else part.text
     words = " ".join([part.text for part in parts])
-    fixed = tuple([x.text for x in parts if x.is_number or _is_fixed(x.text)])
+    is_possessive = [part.text == "s" and not part.starts_word for part in parts]
+    fixed = tuple(
+        part.text
+        for part, is_left_out in zip(parts, is_possessive, strict=True)
+        if part.is_number or (_is_fixed(part.text) and not is_left_out)
+    )
     return NameKey(text, words, fixed, frozenset(breaks), frozenset(plain_breaks))
 
 
