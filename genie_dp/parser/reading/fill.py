@@ -166,7 +166,7 @@ class EntityNames:
         own = self._owned(parts)
         types = self.library.entity_types
         listed: dict[tuple[int, int], dict[str, None]] = {}
-        for start, end, kind in self._listed.places(parts):
+        for start, end, kind, _ in self._listed.find_in(parts):
             place = start, end
             if place in own or kind not in types or not has_names(kind):
                 continue
@@ -214,15 +214,21 @@ class EntityNames:
         """Yield the places of names, a caller's own included, without slips."""
         parts = parts_of(tokens, self.known)
         for index in (self._own_index, self._listed):
-            yield from ((start, end) for start, end, _ in index.places(parts))
+            yield from ((x.start, x.end) for x in index.find_in(parts))
 
     def _owned(self, parts: Sequence[Part]) -> dict[tuple[int, int], list[str]]:
         """Return the places of a caller's own names, and the kinds that have them."""
+        exact = [*self._own_index.find_in(parts)]
+        slips = (
+            found
+            for found in self._own_index.find_slips(parts, self.threshold)
+            if not any(
+                found.name == x.name and found.start < x.end and x.start < found.end for x in exact
+            )
+        )
         own: dict[tuple[int, int], dict[str, None]] = {}
-        for start, end, kind in self._own_index.places(parts):
-            own.setdefault((start, end), {})[kind] = None
-        for start, end, kind in self._own_index.places_with_slips(parts, self.threshold):
-            own.setdefault((start, end), {})[kind] = None
+        for found in (*exact, *slips):
+            own.setdefault((found.start, found.end), {})[found.kind] = None
         return {place: [*kinds] for place, kinds in own.items()}
 
     @cached_property
@@ -280,7 +286,7 @@ class EntityNames:
         """
         last = 0
         parts = parts_of(tokens, self.known)
-        listed = ((start, end) for start, end, _ in self._listed.places(parts))
+        listed = ((x.start, x.end) for x in self._listed.find_in(parts))
         places = {*self._owned(parts), *listed}
         for start, end in sorted(places, key=_longest_at):
             if start >= last:

@@ -55,7 +55,7 @@ class NameKey(NamedTuple):
 
     Attributes:
         text: its parts, without spaces but between two numbers.
-        words: its parts with spaces, to be compared where there are slips.
+        words: its words with spaces, to be compared where there are slips.
         fixed: the parts that no slip may change: numbers, Roman ones too, single letters, "and".
         breaks: the places in `text` at which a word begins.
         plain_breaks: those of them before or behind a function word.
@@ -153,7 +153,7 @@ def _key_of(parts: Sequence[Part]) -> NameKey:
                 plain_breaks.add(len(text))
         is_digits = text[-1:].isdigit() and part.text[0].isdigit()
         text += f" {part.text}" if is_digits else part.text
-    words = " ".join([part.text for part in parts])
+    words = " ".join([text for text, _ in _words_of(parts)])
     is_possessive = [part.text == "s" and not part.starts_word for part in parts]
     fixed = tuple(
         part.text
@@ -161,6 +161,21 @@ def _key_of(parts: Sequence[Part]) -> NameKey:
         if part.is_number or (_is_fixed(part.text) and not is_left_out)
     )
     return NameKey(text, words, fixed, frozenset(breaks), frozenset(plain_breaks))
+
+
+def _words_of(parts: Sequence[Part]) -> list[tuple[str, int]]:
+    """Return the words of parts, each with the number of its first part.
+
+    >>> _words_of(parts_of(("kyle", "'s", "r2-d2"), LOCALE.words))
+    [('kyles', 0), ('r2', 2), ('d2', 4)]
+    """
+    words: list[tuple[str, int]] = []
+    for place, part in enumerate(parts):
+        if part.starts_word or not words:
+            words.append((part.text, place))
+        else:
+            words[-1] = (words[-1][0] + part.text, words[-1][1])
+    return words
 
 
 @lru_cache(maxsize=65536)
@@ -200,6 +215,15 @@ def _from_roman(numeral: re.Match[str]) -> str:
     values = [_ROMAN_VALUES[letter] for letter in numeral[0]]
     following = [*values[1:], 0]
     return str(sum(x if x >= y else -x for x, y in zip(values, following, strict=True)))
+
+
+class Found(NamedTuple):
+    """A name in a sentence: where it begins and ends, in tokens, its kind, and the name."""
+
+    start: int
+    end: int
+    kind: str
+    name: str
 
 
 class NameIndex:
@@ -253,12 +277,8 @@ class NameIndex:
                 return names[0][0]
         return None
 
-    def places(self, parts: Sequence[Part]) -> Iterator[tuple[int, int, str]]:
-        """Yield (start, end, kind) of what is a name in a sentence, places in its tokens.
-
-        Args:
-            parts: of the sentence.
-        """
+    def find_in(self, parts: Sequence[Part]) -> Iterator[Found]:
+        """Yield what is a name in the sentence that has these parts, without slips."""
         for start, first in enumerate(parts):
             for end in range(start + 1, len(parts) + 1):
                 said = _key_of(parts[start:end])
@@ -266,31 +286,29 @@ class NameIndex:
                 if place == len(self._sorted) or not self._sorted[place].startswith(said.text):
                     break
                 if self._sorted[place] == said.text and _are_tokens(parts, start, end):
-                    for _, kind, key in self._names[said.text]:
+                    for name, kind, key in self._names[said.text]:
                         if key.is_said_as(said):
-                            yield first.first, parts[end - 1].end, kind
+                            yield Found(first.first, parts[end - 1].end, kind, name)
 
-    def places_with_slips(
-        self, parts: Sequence[Part], threshold: float
-    ) -> Iterator[tuple[int, int, str]]:
-        """Yield what is a name with a slip of spelling, as `places` yields names without."""
+    def find_slips(self, parts: Sequence[Part], threshold: float) -> Iterator[Found]:
+        """Yield what is a name with a slip of spelling in the sentence that has these parts."""
         from rapidfuzz import fuzz
 
+        words = [*_words_of(parts), ("", len(parts))]
         for named in self._names.values():
-            for _, kind, key in named:
+            for name, kind, key in named:
                 count = key.words.count(" ") + 1
-                for start in range(len(parts) - count + 1):
-                    said = parts[start : start + count]
-                    text = " ".join([part.text for part in said])
+                for at in range(len(words) - count):
+                    text = " ".join([text for text, _ in words[at : at + count]])
+                    start, end = words[at][1], words[at + count][1]
                     if (
                         len(text) >= _LETTERS_OF_SLIPS
-                        and text != key.words
-                        and not any(is_slot(part.text) for part in said)
-                        and _are_tokens(parts, start, start + count)
                         and fuzz.ratio(key.words, text) >= threshold
-                        and _key_of(said).fixed == key.fixed
+                        and not any(is_slot(part.text) for part in parts[start:end])
+                        and _key_of(parts[start:end]).fixed == key.fixed
+                        and _are_tokens(parts, start, end)
                     ):
-                        yield said[0].first, said[-1].end, kind
+                        yield Found(parts[start].first, parts[end - 1].end, kind, name)
 
 
 def _are_tokens(parts: Sequence[Part], start: int, end: int) -> bool:
