@@ -398,12 +398,13 @@ class Parser:
         first, typed = readings[0], TypedText.from_reading(sentence, readings[0])
         tokens, places = names.apart(first.tokens, self._glued)
         apart = replace(first, tokens=tokens)
-        own, own_apart = names.owned_apart(typed.tokens), names.owned_apart(tokens)
+        own = names.owned_apart(typed.tokens)
+        own_apart = names.owned_apart(tokens) if places else []
         most = max(len(own), len(own_apart))
         yield from (replace(reading, doubt=reading.doubt + most) for reading in readings)
         glued = (
             (apart.with_names(links), most - sum(map(any, _overlaps(links, own_apart))))
-            for links in self._links(names.names_together(tokens))
+            for links in self._links(names.names_together(tokens) if places else ())
             if any(link.start <= place < link.end for link in links for place in places)
         )
         whole = (

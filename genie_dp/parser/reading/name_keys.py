@@ -20,7 +20,7 @@ from genie_dp.parser.reading.sentence import TextTokens
 from genie_dp.skills.words import tokenize
 
 _PART = re.compile(r"\d+(?:st|nd|rd|th)\b|\d+(?:[.,]\d+)*|[^\W\d_]+|[^\w\s]|_")
-_JOINTS = frozenset("-./_:()*+")  # marks inside of names that people leave out
+_JOINTS = frozenset("-./_:()*+#")  # marks inside of names that people leave out
 _AND = "&"
 # After another word, so that no "I" or "X" at the beginning is a number.
 _NUMERAL = r"(?=[IVX])X{0,3}(?:IX|IV|V?I{0,3})"
@@ -72,12 +72,17 @@ class NameKey(NamedTuple):
         return said.plain_breaks <= self.breaks
 
 
-def parts_of(tokens: Sequence[str], known: Words) -> list[Part]:
+def parts_of(tokens: Sequence[str], known: Words) -> tuple[Part, ...]:
     """Return the parts of tokens; placeholders are parts as they are.
 
     >>> [part.text for part in parts_of(("kyle", "'s", "radio", "twenty-two"), LOCALE.words)]
     ['kyle', 's', 'radio', '22']
     """
+    return _parts_of(tuple(tokens), known)
+
+
+@lru_cache(maxsize=4096)
+def _parts_of(tokens: tuple[str, ...], known: Words) -> tuple[Part, ...]:
     texts: list[str] = []
     places: list[int] = []
     starts: list[bool] = []
@@ -93,7 +98,7 @@ def parts_of(tokens: Sequence[str], known: Words) -> list[Part]:
                 places.append(place)
                 starts.append(is_start)
             is_start = text in _JOINTS
-    return list(_parts(texts, places, starts, known))
+    return tuple(_parts(texts, places, starts, known))
 
 
 def _parts(
@@ -196,19 +201,17 @@ def keys_of(name: str, known: Words) -> tuple[NameKey, ...]:
     """
     tokens = tokenize(name)
     own = parts_of(tokens, known)
-    bare = [part for part in own if part.text == _AND or any(map(str.isalnum, part.text))]
-    short = list(bare)
-    while len(short) > 1 and tokens[short[0].first] in known.articles | _POSSESSIVES:
-        del short[0]
-    ways = [own, bare]
-    if any(part.text.isalpha() for part in short):  # "The 5" is no 5
-        ways.append(short)
-    ways.append(parts_of(tokenize(_ROMAN.sub(_from_roman, name)), known))
-    keys: dict[str, NameKey] = {}
-    for key in map(_key_of, ways):
-        if any(map(str.isalnum, key.text)):
-            keys.setdefault(key.text, key)
-    return tuple(keys.values())
+    bare = tuple([part for part in own if part.text == _AND or any(map(str.isalnum, part.text))])
+    start, last = 0, len(bare) - 1
+    while start < last and tokens[bare[start].first] in known.articles | _POSSESSIVES:
+        start += 1
+    ways = {own: None, bare: None}
+    if any(part.text.isalpha() for part in bare[start:]):  # "The 5" is no 5
+        ways[bare[start:]] = None
+    if (figures := _ROMAN.sub(_from_roman, name)) != name:
+        ways[parts_of(tokenize(figures), known)] = None
+    keys = {key.text: key for key in map(_key_of, filter(None, ways))}
+    return tuple([key for key in keys.values() if any(map(str.isalnum, key.text))])
 
 
 def _from_roman(numeral: re.Match[str]) -> str:
@@ -279,7 +282,7 @@ class NameIndex:
 
     def find_in(self, parts: Sequence[Part]) -> Iterator[Found]:
         """Yield what is a name in the sentence that has these parts, without slips."""
-        for start, first in enumerate(parts):
+        for start, first in enumerate(parts if self._sorted else ()):
             for end in range(start + 1, len(parts) + 1):
                 said = _key_of(parts[start:end])
                 place = bisect_left(self._sorted, said.text)
