@@ -22,7 +22,14 @@ from genie_dp.augment.noise import (
     is_mark,
     speech_of,
 )
-from genie_dp.augment.values import GENERIC, ValueList, ValueSource, shipped_list, value_list
+from genie_dp.augment.values import (
+    CODE,
+    GENERIC,
+    ValueList,
+    ValueSource,
+    shipped_list,
+    value_list,
+)
 from genie_dp.augment.words_written import draw_by_words
 from genie_dp.augment.written import ValueContext, context_of, draw_written, is_said
 from genie_dp.errors import GenieError
@@ -52,6 +59,8 @@ Draw = Callable[[Random], str]
 # Asked of a text that holds more: people name a part of it ("emails that mention the budget").
 _PART = frozenset(("=~",))
 _START = frozenset(("starts_with",))
+_GIVEN = re.compile(r"[\w.]*=")  # of what a function is given: "=" and "id=", not "=="
+_CODES = 0.05  # share of ids among texts that functions are given, for any may be one
 _END = frozenset(("ends_with",))
 # What cannot be one and the same on both sides: quotes and escapes of the token form, private
 # characters, which mark places, white space but for one space between words, placeholders.
@@ -155,11 +164,14 @@ class ValueDraws:
     def _make(self, place: SlotPlace, limits: Limits) -> Draw | None:
         values = self.source.values_for(place.type, place.parameter)
         own = self._draw(values, place.operator, limits)
-        is_ours = self.config.place.words.has_grammar
-        if place.type != STRING or not self.config.general or own is None or not is_ours:
+        share = self.config.general
+        if place.type != STRING or not share or own is None:
             return own
-        any_text = self._draw(shipped_list(GENERIC), place.operator, limits)
-        return own if any_text is None else _mix_lists(own, any_text, self.config.general)
+        is_ours = self.config.place.words.has_grammar
+        any_text = self._draw(shipped_list(GENERIC), place.operator, limits) if is_ours else None
+        is_given = _GIVEN.fullmatch(place.operator) is not None
+        code = self._draw(shipped_list(CODE), place.operator, limits) if is_given else None
+        return _mix_lists(own, any_text or own, share, code or own)
 
     def _draw(self, values: ValueList, operator: str, limits: Limits) -> Draw | None:
         if operator in _PART | _START | _END:
@@ -194,8 +206,12 @@ def _whole(values: ValueList) -> Draw:
     return lambda rng: texts[int(rng.random() * count)]
 
 
-def _mix_lists(own: Draw, any_text: Draw, share: float) -> Draw:
-    return lambda rng: any_text(rng) if rng.random() < share else own(rng)
+def _mix_lists(own: Draw, any_text: Draw, share: float, code: Draw) -> Draw:
+    def draw(rng: Random) -> str:
+        place = rng.random()
+        return any_text(rng) if place < share else code(rng) if place > 1 - _CODES else own(rng)
+
+    return draw
 
 
 def _window(values: ValueList, operator: str, config: AugmentConfig) -> Draw:

@@ -1,6 +1,7 @@
 """Which list gives the values of a parameter."""
 
 import gzip
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ from genie_dp.skills.words import join_tokens
 
 DATA = Path(__file__).parent / "data"
 GENERIC = "free_text"
+CODE = "code"  # the one list of no language
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +265,7 @@ class LibraryValues:
        of a type that it extends;
     3. the list of its tag, `#[string_values="tt:song_title"]`: the user's, then the skill's;
     4. the list of the kind that serves its entity type, its tag or its name: `own["song"]`,
-       then the shipped one;
+       then the shipped one; of a name such as `note_id` that of ids;
     5. the free text, `own["free_text"]` or the shipped one.
 
     A skill's list (not the user's own) is joined with the list of its kind: skills list
@@ -272,7 +275,7 @@ class LibraryValues:
         library: the skills.
         own: lists that the user brought, by parameter, entity type or tag; see `datasets`.
         widen: whether skills' lists are joined with shipped ones.
-        shipped: whether there are any; they are of the default language alone.
+        shipped: whether there are any; but for ids they are of the default language alone.
         made: texts where no other list has any.
     """
 
@@ -327,7 +330,13 @@ class LibraryValues:
             chosen = self._named(tag, "tag") or self._by_kind(tag, tag.rpartition(":")[2])
             if chosen is not None:
                 return chosen
-        return self._by_kind(name) or self._generic()
+        return self._by_kind(name) or self._of_code(name) or self._generic()
+
+    def _of_code(self, name: str) -> ChosenList | None:
+        """Return ids and numbers for a name that ends so, such as `note_id` or `orderNumber`."""
+        last = _WORD.findall(name)[-1:]
+        is_code = last and kinds_by_use().get(last[0].lower()) == kinds()[CODE]
+        return ChosenList(self._of_kind(CODE), "shipped") if is_code else None
 
     def _by_kind(self, *uses: str) -> ChosenList | None:
         """Return the list of the first use that some kind serves."""
@@ -345,7 +354,8 @@ class LibraryValues:
         parts = kinds()[kind].parts
         if kind not in self.own and any(part in self.own for part in parts):
             return union(kind, kind, [self._of_kind(part) for part in parts], even=True)
-        return self.own.get(kind) or (shipped_list(kind) if self.shipped else NO_LIST)
+        is_shipped = self.shipped or kind == CODE
+        return self.own.get(kind) or (shipped_list(kind) if is_shipped else NO_LIST)
 
     def _named(self, name: str, origin: Origin) -> ChosenList | None:
         """Return the user's or the skill's list of a name."""

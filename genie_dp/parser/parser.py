@@ -3,10 +3,10 @@
 import json
 import math
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -37,7 +37,7 @@ from genie_dp.parser.answers import (
 )
 from genie_dp.parser.decode import LONGEST, Decoded, Decoder, log_sum
 from genie_dp.parser.evidence import Evidence, Support, signals_of
-from genie_dp.parser.reading.fill import EntityNames, Filled, Link, fill
+from genie_dp.parser.reading.fill import EntityNames, Filled, Link, TypedText, fill
 from genie_dp.parser.reading.glued import NOT_GLUED, Glued, as_read
 from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.inputs import read_input
@@ -152,7 +152,7 @@ class Parser:
         library = self.target.library
         self._names: EntityNames | None = None
         if library is not None and self.target.reads_values:
-            self._names = EntityNames(library)
+            self._names = EntityNames(library, known=use.locale.words)
 
     @classmethod
     def from_pretrained(
@@ -400,36 +400,42 @@ class Parser:
         )
         if names is None or not readings:
             return list(readings)
-        return [*self._with_names(readings, names)]
+        return [*self._with_names(sentence, readings, names)]
 
-    def _with_names(self, readings: Sequence[Reading], names: EntityNames) -> Iterator[Reading]:
+    def _with_names(
+        self, sentence: str, readings: Sequence[Reading], names: EntityNames
+    ) -> Iterator[Reading]:
         """Yield readings, then those in which names are linked, first those inside of words.
 
-        A caller's name that is left out is a doubt. It is looked for where another reading has a
-        value in its place, too.
+        A caller's name that is left out is a doubt.
         """
-        first = readings[0]
+        first, typed = readings[0], TypedText.from_reading(sentence, readings[0])
         tokens, places = names.apart(first.tokens, self._glued)
-        apart = replace(first, tokens=tokens) if places else None
-        sources = [apart, *readings] if apart is not None else [*readings]
-        owned = [names.owned_apart(reading.tokens) for reading in sources]
-        most, least = max(map(len, owned)), len(owned[sources.index(first)])
+        apart = replace(first, tokens=tokens)
+        own = names.owned_apart(typed.tokens)
+        own_apart = names.owned_apart(tokens) if places else []
+        most = max(len(own), len(own_apart))
         yield from (replace(reading, doubt=reading.doubt + most) for reading in readings)
-        linked = (
-            (reading, links, most - sum(map(any, _overlaps(links, own))))
-            for reading, own in zip(sources, owned, strict=True)
-            if reading is first or reading is apart or len(own) > least
-            for links in self._links(reading.tokens, names)
-            if reading is not apart
-            or any(link.start <= place < link.end for link in links for place in places)
+        glued = (
+            (apart.with_names(links), most - sum(map(any, _overlaps(links, own_apart))))
+            for links in self._links(names.names_together(tokens) if places else ())
+            if any(link.start <= place < link.end for link in links for place in places)
         )
-        for reading, links, left_out in islice(linked, _MOST_LINKS):
-            yield replace(reading.with_names(links), doubt=reading.doubt + left_out)
+        whole = (
+            (self._read_linked(typed, links), most - sum(map(any, _overlaps(links, own))))
+            for links in self._links(names.names_together(typed.tokens, typed.values))
+        )
+        for reading, left_out in islice(chain(glued, whole), _MOST_LINKS):
+            yield replace(reading, doubt=reading.doubt + left_out)
 
-    def _links(self, tokens: Sequence[str], names: EntityNames) -> Iterator[tuple[Link, ...]]:
-        """Yield the sets of names that a sentence may have, of kinds that rows have."""
+    def _read_linked(self, typed: TypedText, links: Sequence[Link]) -> Reading:
+        assert self._reader is not None
+        return typed.read(links, self._reader, now=self._clock(), locale=self.use.locale)
+
+    def _links(self, found: Iterable[tuple[Link, ...]]) -> Iterator[tuple[Link, ...]]:
+        """Yield the sets of names of kinds that rows have."""
         known = self._decoder.vocabulary.index
-        for links in names.names_together(tokens):
+        for links in found:
             if all(f"GENERIC_ENTITY_{link.kind}_0" in known for link in links):
                 yield links
 

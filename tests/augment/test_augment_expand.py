@@ -12,6 +12,7 @@ from genie_dp.augment.config import AugmentConfig
 from genie_dp.augment.engine import augment, json_lines, make_block, tsv_lines
 from genie_dp.augment.expand import is_fit, is_telling
 from genie_dp.augment.expand_places import placeholder
+from genie_dp.augment.values import shipped_list
 from genie_dp.errors import GenieError
 from genie_dp.paraphrase.example_values import is_then
 from genie_dp.records import Example, Slot
@@ -218,6 +219,18 @@ def test_some_texts_are_of_any_kind_if_asked():
     said = [quoted(c.program)[0] for c in made(one, **SILENT, primitive=40, quoted=0, general=0.5)]
     own = sum(words in TEXTS for words in said)
     assert 3 <= own < len(said) - 5
+
+
+def test_some_texts_that_functions_are_given_are_ids():
+    """A parser has seen that a number may be a text; what is compared is seldom one."""
+    given = replace(ROWS[0], program=ROWS[0].program.replace(" == ", " = "))
+    shares = []
+    for row in (given, ROWS[0]):
+        settings = {**SILENT, "primitive": 300, "quoted": 0, "general": 0.5}
+        said = [quoted(copy.program)[0] for copy in made(row, Lists(), **settings)]
+        shares.append(sum(text in shipped_list("code").texts for text in said) / len(said))
+    assert 0.01 < shares[0] < 0.15
+    assert shares[1] == 0
 
 
 def test_values_of_more_weight_are_drawn_more_often():

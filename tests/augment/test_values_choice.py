@@ -30,6 +30,8 @@ class @com.example.food {
   list query menu(
     in opt search : String #[string_values="com.example.food:word"],
     in opt note_to_cook : String,
+    in opt order_id : String,
+    in opt tableNumber : String,
     in opt song : String #[string_values="tt:song_title"],
     out dish : Entity(com.example.food:dish),
     out gadget : Entity(com.example.food:gadget),
@@ -216,3 +218,14 @@ def test_values_of_skills_are_split_into_tokens_as_utterances_are():
     texts = [text for found in library.value_lists.values() for text in of_library(found).texts]
     assert len(texts) > 2000
     assert [text for text in texts if join_tokens(text) != text] == []
+
+
+@pytest.mark.parametrize("shipped", [True, False])
+def test_ids_are_numbers_and_codes_in_every_language(library, shipped):
+    for name in ("order_id", "tableNumber"):
+        choice = chosen(library, STRING, name, shipped=shipped)
+        assert (choice.values.name, choice.origin) == ("code", "shipped")
+        assert sum(text.isdigit() for text in choice.values.texts) > len(choice.values) / 4
+    assert chosen(library, STRING, "note_to_cook").origin == "generic"
+    own = {"code": listed("mine", "x1")}
+    assert chosen(library, STRING, "order_id", own=own).values.texts == ("x1",)

@@ -214,6 +214,14 @@ def test_a_name_of_a_caller_is_found_where_a_place_is_read(parser):
     assert f"show mail about lunch in {SLOT}" in found
 
 
+def test_a_number_in_a_name_of_a_caller_is_no_value(parser):
+    found = readings_with(parser, "send zork two and zork 12 a mail", "Zork 2", "Zork 12")
+    both = f"send {SLOT} and {SLOT.removesuffix('0')}1 a mail"
+    assert found["send zork NUMBER_0 and zork NUMBER_1 a mail"] == 2
+    assert found[both] == 0
+    assert "send zork NUMBER_0 a mail" in readings_with(parser, "send zork 3 a mail", "Zork 2")
+
+
 def test_a_name_of_a_caller_that_stands_for_nothing_is_mentioned(library):
     names = EntityNames(library).with_own({"room": ["Zork Den"], "contact": ["Ann"]})
     tokens = ["pause", "the", "music", "in", "the", "zork", "den", "for", "ann"]

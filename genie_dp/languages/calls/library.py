@@ -205,10 +205,10 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 def words_of(name: str) -> str:
     """Return a name in words.
 
-    >>> words_of("maxTemperature_of-room"), words_of("getUSAddress")
-    ('max temperature of room', 'get us address')
+    >>> words_of("maxTemperature_of-room"), words_of("getUSAddress"), words_of("104.6 RTL")
+    ('max temperature of room', 'get us address', '104.6 rtl')
     """
-    return " ".join(re.findall(r"[^\W_]+", _HUMP.sub(" ", name))).lower()
+    return " ".join(re.findall(r"\d+[.,]\d+|[^\W_]+", _HUMP.sub(" ", name))).lower()
 
 
 # --------------------------------------------------------------------------------- reading

@@ -1,27 +1,27 @@
 """Programs with the values of a sentence in them; names are looked up in lists."""
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from datetime import datetime
+from functools import cached_property
 from itertools import islice, product
 from typing import Any, Literal, NamedTuple
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
-from genie_dp.languages.types import Entity, is_slot, slot_stem
+from genie_dp.languages.types import Entity, slot_stem
+from genie_dp.locale import LOCALE, Locale, Words
 from genie_dp.parser.reading.glued import Glued
-from genie_dp.parser.reading.reading import ReadValue
-from genie_dp.skills.words import tokenize
+from genie_dp.parser.reading.name_keys import NameIndex, Part, parts_of
+from genie_dp.parser.reading.reading import Reader, Reading, ReadValue
+from genie_dp.parser.reading.sentence import clean
+from genie_dp.skills.words import token_places
 
 How = Literal["exact", "normalised", "nearest", "unknown", "unlisted"]
 # Of 100, in rapidfuzz's ratio: "beetles" is 85.7 to "beatles", "beatls" 92.3.
 THRESHOLD = 85.0
-_MARGIN = 3.0
-# A slip in fewer letters is mostly another word: "all" is no hall.
-_LETTERS_OF_SLIPS = 4
 _MOST_TOGETHER = 2  # sets of names that stand in a sentence side by side
-_ARTICLES = frozenset(("the", "a", "an", "my", "our"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class Name:
         kind: its type, such as "com.spotify:song".
         said: the words.
         value: the value of the list, or the words where none was found.
-        how: "exact", "normalised" (but for case, articles and punctuation), "nearest" (but for a
-            slip), "unknown" (the list has none that is near, or two), "unlisted" (the type has no
-            list, as anything may be one).
+        how: "exact", "normalised" (of the same key, see `name_keys`), "nearest" (but for a slip),
+            "unknown" (the list has none that is near, or two), "unlisted" (the type has no list,
+            as anything may be one).
     """
 
     kind: str
@@ -51,6 +51,64 @@ class Link(NamedTuple):
     kind: str
 
 
+@dataclass(frozen=True, slots=True)
+class TypedText:
+    """A text as it was typed, in which names are looked for before its values are read.
+
+    Attributes:
+        text: the text, cleaned.
+        places: its tokens, each with where it begins and ends in the text.
+        values: the places among them of values that were read.
+    """
+
+    text: str
+    places: tuple[tuple[str, int, int], ...]
+    values: frozenset[int]
+
+    @classmethod
+    def from_reading(cls, text: str, reading: Reading) -> "TypedText":
+        """Return a text with the values of a reading of it."""
+        text = clean(text)
+        places = tuple(token_places(text))
+        spans = [value.span for value in reading.values.values()]
+        values = frozenset(
+            place
+            for place, (_, start, end) in enumerate(places)
+            if any(start < last and first < end for first, last in spans)
+        )
+        return cls(text, places, values)
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """Return its tokens."""
+        return tuple([token for token, _, _ in self.places])
+
+    def read(
+        self, links: Sequence[Link], reader: Reader, *, now: datetime, locale: Locale
+    ) -> Reading:
+        """Return the likeliest reading in which some tokens are names and no values."""
+        names: dict[str, ReadValue] = {}
+        counts: dict[str, int] = {}
+        masked, last = "", 0
+        shifts: list[tuple[int, int]] = []  # where in `masked`, and how far it is from `text` there
+        for first, end, kind in sorted(links):
+            slot = f"GENERIC_ENTITY_{kind}_{counts.get(kind, 0)}"
+            counts[kind] = counts.get(kind, 0) + 1
+            said = " ".join(self.tokens[first:end])
+            start, stop = self.places[first][1], self.places[end - 1][2]
+            names[slot] = ReadValue(f"Entity({kind})", f'" {said} " ^^{kind}', said, (start, stop))
+            masked += f"{self.text[last:start]} {slot} "
+            last = stop
+            shifts.append((len(masked), stop - len(masked)))
+        reading = reader.read(masked + self.text[last:], now=now, locale=locale)
+        values = dict(reading.values)
+        for token, value in values.items():
+            start, end = value.span
+            by = ([0] + [shift for place, shift in shifts if place <= start])[-1]
+            values[token] = replace(value, span=(start + by, end + by))
+        return replace(reading, values={**values, **names}, links=tuple(names))
+
+
 @dataclass(frozen=True)
 class EntityNames:
     """The names that a library's lists have, and those of one caller.
@@ -59,13 +117,15 @@ class EntityNames:
         library: the skills, or declarations.
         threshold: how alike a name must be to one of a list, of 100.
         own: kind of entity -> names that belong to the caller; they are looked up first.
+        known: the words of the language of sentences and names.
     """
 
     library: Library
     threshold: float = THRESHOLD
     own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    _lists: dict[str, tuple[dict[str, str], dict[str, str]] | None] = field(default_factory=dict)
-    _by_first_word: dict[str, dict[tuple[str, ...], list[str]]] = field(default_factory=dict)
+    known: Words = field(default_factory=lambda: LOCALE.words)
+    _lists: dict[str, NameIndex | None] = field(default_factory=dict)
+    _of_all_lists: list[NameIndex] = field(default_factory=list)
 
     def with_own(self, names: Mapping[str, Sequence[str]]) -> "EntityNames":
         """Return the same with names of one caller.
@@ -89,24 +149,35 @@ class EntityNames:
                 raise GenieError(Problem("I012", message, hint=hint or "see entity in skill.tt"))
             for kind in meant:
                 own[kind] = (*own.get(kind, ()), *values)
-        return replace(self, own=own, _lists={})
+        lists = {kind: listed for kind, listed in self._lists.items() if kind not in own}
+        return replace(self, own=own, _lists=lists)
 
-    def links(self, tokens: Sequence[str]) -> list[Link]:
+    def links(self, tokens: Sequence[str], values: Collection[int] = ()) -> list[Link]:
         """Return what in a sentence may be a name, the longest first; a caller's own before others.
 
-        Names of lists are found as they are written, a caller's with slips of spelling, too.
+        Names of lists are found without slips of spelling, a caller's with them.
+
+        Args:
+            tokens: of the sentence.
+            values: places of tokens that are values by themselves, such as "5 pm". There a name of
+                a list has to have a number.
         """
-        own = self._owned(tokens)
+        parts = parts_of(tokens, self.known)
+        own = self._owned(parts)
         types = self.library.entity_types
-        listed = {
-            place: [name for name in lists if name in types and has_names(name)]
-            for place, lists in self._listed(tokens)
-            if place not in own
-        }
+        listed: dict[tuple[int, int], dict[str, None]] = {}
+        for start, end, kind, _ in self._listed.find_in(parts):
+            place = start, end
+            if place in own or kind not in types or not has_names(kind):
+                continue
+            if set(values).isdisjoint(range(*place)) or _has_number(parts, place):
+                listed.setdefault(place, {})[kind] = None
         places = [*sorted(own, key=_longest_first), *sorted(listed, key=_longest_first)]
         return [Link(*place, kind) for place in places for kind in (own | listed)[place]]
 
-    def names_together(self, tokens: Sequence[str]) -> Iterator[tuple[Link, ...]]:
+    def names_together(
+        self, tokens: Sequence[str], values: Collection[int] = ()
+    ) -> Iterator[tuple[Link, ...]]:
         """Yield sets of names that a sentence may have: first the caller's, two or more, together.
 
         Then one name alone, as `links` has them.
@@ -114,7 +185,7 @@ class EntityNames:
         apart = self.owned_apart(tokens)
         if len(apart) > 1:
             yield from islice(product(*apart), _MOST_TOGETHER)
-        yield from ((link,) for link in self.links(tokens))
+        yield from ((link,) for link in self.links(tokens, values))
 
     def owned_apart(self, tokens: Sequence[str]) -> list[list[Link]]:
         """Return the caller's names in a sentence, the longest of those that overlap.
@@ -123,7 +194,7 @@ class EntityNames:
         """
         apart: list[list[Link]] = []
         taken: set[int] = set()
-        owned = self._owned(tokens)
+        owned = self._owned(parts_of(tokens, self.known))
         for start, end in sorted(owned, key=_longest_first):
             if taken.isdisjoint(range(start, end)):
                 taken.update(range(start, end))
@@ -141,77 +212,56 @@ class EntityNames:
 
     def _exact(self, tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
         """Yield the places of names, a caller's own included, without slips."""
-        for name in {
-            tuple(tokenize(value.lower())) for values in self.own.values() for value in values
-        }:
-            for start in range(len(tokens) - len(name) + 1):
-                if name and tuple(tokens[start : start + len(name)]) == name:
-                    yield start, start + len(name)
-        yield from (place for place, _ in self._listed(tokens))
+        parts = parts_of(tokens, self.known)
+        for index in (self._own_index, self._listed):
+            yield from ((x.start, x.end) for x in index.find_in(parts))
 
-    def _owned(self, tokens: Sequence[str]) -> dict[tuple[int, int], list[str]]:
+    def _owned(self, parts: Sequence[Part]) -> dict[tuple[int, int], list[str]]:
         """Return the places of a caller's own names, and the kinds that have them."""
-        own: dict[tuple[int, int], list[str]] = {}
-        for kind, values in self.own.items():
-            for name in {tuple(tokenize(value.lower())) for value in values} - {()}:
-                for start in range(len(tokens) - len(name) + 1):
-                    place = start, start + len(name)
-                    kinds = own.get(place, [])
-                    if kind not in kinds and self._is_like(name, tokens[slice(*place)]):
-                        own[place] = [*kinds, kind]
-        return own
-
-    def _is_like(self, name: Sequence[str], said: Sequence[str]) -> bool:
-        from rapidfuzz import fuzz
-
-        one, other = " ".join(name), " ".join(said)
-        return one == other or (
-            len(other) >= _LETTERS_OF_SLIPS
-            and not any(map(is_slot, said))
-            and fuzz.ratio(one, other) >= self.threshold
+        exact = [*self._own_index.find_in(parts)]
+        slips = (
+            found
+            for found in self._own_index.find_slips(parts, self.threshold)
+            if not any(
+                found.name == x.name and found.start < x.end and x.start < found.end for x in exact
+            )
         )
+        own: dict[tuple[int, int], dict[str, None]] = {}
+        for found in (*exact, *slips):
+            own.setdefault((found.start, found.end), {})[found.kind] = None
+        return {place: [*kinds] for place, kinds in own.items()}
 
-    def _listed(self, tokens: Sequence[str]) -> Iterator[tuple[tuple[int, int], list[str]]]:
-        """Yield the places of listed names, and the lists that have them."""
-        if not self._by_first_word:
-            for listed in self.library.value_lists.values():
-                for value in listed.values:
-                    if name := tuple(tokenize(value.lower())):
-                        lists = self._by_first_word.setdefault(name[0], {}).setdefault(name, [])
-                        lists.append(listed.name)
-        for start, token in enumerate(tokens):
-            for name, lists in self._by_first_word.get(token, {}).items():
-                if tuple(tokens[start : start + len(name)]) == name:
-                    yield (start, start + len(name)), list(dict.fromkeys(lists))
+    @cached_property
+    def _own_index(self) -> NameIndex:
+        names = ((value, kind) for kind, values in self.own.items() for value in values)
+        return NameIndex(names, self.known)
+
+    @property
+    def _listed(self) -> NameIndex:
+        """Return the index of all lists, which is made once for all callers."""
+        if not self._of_all_lists:
+            lists = self.library.value_lists.values()
+            names = ((value, listed.name) for listed in lists for value in listed.values)
+            self._of_all_lists.append(NameIndex(names, self.known))
+        return self._of_all_lists[0]
 
     def find(self, kind: str, said: str) -> Name:
         """Return what an entity's name stands for."""
         listed = self._list(kind)
         if listed is None:
             return Name(kind, said, said, "unlisted")
-        exact, normal = listed
-        if said in exact:
+        if said in listed:
             return Name(kind, said, said, "exact")
-        key = normalise(said)
-        if key in normal:
-            return Name(kind, said, normal[key], "normalised")
-        from rapidfuzz import fuzz, process
-
-        nearest = process.extract(
-            key, tuple(normal), scorer=fuzz.ratio, limit=2, score_cutoff=self.threshold
-        )
-        # Of two of which neither is clearly nearer it is none.
-        if len(nearest) == 1 or (nearest and nearest[0][1] - nearest[1][1] >= _MARGIN):
-            return Name(kind, said, normal[nearest[0][0]], "nearest")
+        if (value := listed.find(said)) is not None:
+            return Name(kind, said, value, "normalised")
+        if (value := listed.nearest(said, self.threshold)) is not None:
+            return Name(kind, said, value, "nearest")
         return Name(kind, said, said, "unknown")
 
     def is_listed(self, kind: str, said: str) -> bool | None:
         """Tell whether a list has a name, without slips; None if the kind has no list."""
         listed = self._list(kind)
-        if listed is None:
-            return None
-        exact, normal = listed
-        return said in exact or normalise(said) in normal
+        return None if listed is None else listed.find(said) is not None
 
     def resolve(self, program: Any, language: Language) -> tuple[Any, tuple[Name, ...]]:
         """Return a program with the values of the lists, and every name that was looked up."""
@@ -235,14 +285,16 @@ class EntityNames:
         Of names within each other the longest counts.
         """
         last = 0
-        places = {*self._owned(tokens), *(place for place, _ in self._listed(tokens))}
+        parts = parts_of(tokens, self.known)
+        listed = ((x.start, x.end) for x in self._listed.find_in(parts))
+        places = {*self._owned(parts), *listed}
         for start, end in sorted(places, key=_longest_at):
             if start >= last:
                 last = end
                 if any(word in words for word in tokens[start:end]):
                     yield " ".join(tokens[start:end])
 
-    def _list(self, kind: str) -> tuple[dict[str, str], dict[str, str]] | None:
+    def _list(self, kind: str) -> NameIndex | None:
         if kind not in self._lists:
             kinds = [kind]  # and those that it extends
             for name in kinds:
@@ -250,10 +302,8 @@ class EntityNames:
                 kinds.extend(p for p in (declared.parents if declared else ()) if p not in kinds)
             values = [*self.own.get(kind, ())]
             values += [v for name in kinds for v in self.library.values(name)]
-            normal: dict[str, str] = {}
-            for value in values:
-                normal.setdefault(normalise(value), value)
-            self._lists[kind] = (dict.fromkeys(values, ""), normal) if values else None
+            names = ((value, kind) for value in values)
+            self._lists[kind] = NameIndex(names, self.known) if values else None
         return self._lists[kind]
 
 
@@ -270,16 +320,9 @@ def _longest_first(place: tuple[int, int]) -> tuple[int, int]:
     return place[0] - place[1], place[0]
 
 
-@lru_cache(maxsize=65536)
-def normalise(name: str) -> str:
-    """Return a name without case, articles and punctuation.
-
-    >>> normalise("The Beatles!"), normalise("the")
-    ('beatles', 'the')
-    """
-    words = [token for token in tokenize(name.casefold()) if any(c.isalnum() for c in token)]
-    short = [word for word in words if word not in _ARTICLES]
-    return " ".join(short or words)
+def _has_number(parts: Sequence[Part], place: tuple[int, int]) -> bool:
+    start, end = place
+    return any(part.is_number and start <= part.first < end for part in parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,14 +16,21 @@ from genie_dp.parser.reading.numbers import number_at, numbers, wholes
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
 from genie_dp.parser.reading.places import places
 from genie_dp.parser.reading.ranges import ranges, with_scales
-from genie_dp.parser.reading.reading import MOST_CHARACTERS, Candidate, Reader, Reading, ReadValue
+from genie_dp.parser.reading.reading import (
+    MOST_CHARACTERS,
+    WORDS,
+    Candidate,
+    Reader,
+    Reading,
+    ReadValue,
+)
 from genie_dp.parser.reading.sentence import TextTokens, sentence, words_of
 from genie_dp.skills.words import tokenize
 
 # Of equally long candidates the first of these.
 _ORDER = (
     "QUOTED_STRING", "EMAIL_ADDRESS", "URL", "PATH_NAME", "PHONE_NUMBER", "USERNAME", "HASHTAG",
-    "DATE", "TIME", "CURRENCY", "DURATION", "MEASURE", "LOCATION", "NUMBER",
+    "DATE", "TIME", "CURRENCY", "DURATION", "MEASURE", "LOCATION", "NUMBER", WORDS,
 )  # fmt: skip
 _RANK = {stem: rank for rank, stem in enumerate(_ORDER)}
 _WEIGHED = words_of(
@@ -194,6 +201,10 @@ def _reading(s: TextTokens, taken: Sequence[Candidate], doubt: int) -> Reading:
             tokens.extend(
                 tokenize(s.text[start : candidate.start]) if start < candidate.start else ()
             )
+            if candidate.stem == WORDS:
+                tokens.extend(candidate.after.split())
+                start = last = max(start, candidate.end)
+                continue
             number = counts.get(candidate.stem, 0)
             while (name := f"{candidate.stem}_{number}") in slots_in_text:
                 number += 1

@@ -233,11 +233,9 @@ def numbers(s: TextTokens, token_numbers: Numbers) -> Iterator[Candidate]:
             yield from _ordinal(s, i)
         elif number is not None:
             yield from _plain(s, i, number)
-            century = SMALL.get(word, 0)
-            if number.is_said and 13 <= century <= 20:  # "nineteen eighty four"
-                rest = _below_hundred(s, i + 1)
-                if rest is not None and rest[0] >= 10:
-                    yield s.candidate(i, rest[1], "NUMBER", str(century * 100 + rest[0]))
+            year = year_at(s, i) if number.is_said else None
+            if year is not None:
+                yield s.candidate(i, year[1], "NUMBER", str(year[0]))
         elif (short := short_number(word)) is not None:
             yield s.candidate(i, i + 1, "NUMBER", plain_digits(short), weak=word in _NAMES)
         elif (match := ORDINAL.fullmatch(word)) is not None:
@@ -292,6 +290,13 @@ def _plain(s: TextTokens, at: int, number: Number) -> Iterator[Candidate]:
         soft=number.is_said and number.end == at + 1,
         weak=is_people or s.has(at - 2, "out", "of"),
     )
+
+
+def year_at(s: TextTokens, at: int) -> tuple[int, int] | None:
+    """Return (number, next place) of "nineteen eighty four", or None."""
+    century = SMALL.get(s.word(at), 0)
+    rest = _below_hundred(s, at + 1) if 13 <= century <= 20 else None
+    return (century * 100 + rest[0], rest[1]) if rest is not None and rest[0] >= 10 else None
 
 
 def ordinal_at(s: TextTokens, at: int) -> tuple[int, int] | None:

@@ -9,10 +9,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from genie_dp.locale import Words
-from genie_dp.parser.reading.reading import Candidate, Reading
+from genie_dp.parser.reading.name_keys import parts_of
+from genie_dp.parser.reading.reading import WORDS, Candidate, Reading
 from genie_dp.parser.reading.sentence import TextTokens
 from genie_dp.skills.words import tokenize
 
@@ -64,21 +66,43 @@ class Phrases:
                 yield Candidate(start, end, "NUMBER", match[1], is_weak, False, "")
 
     def weaken(self, candidates: Sequence[Candidate], s: TextTokens) -> list[Candidate]:
-        """Return the candidates; those of a known phrase only for callers who ask for more."""
+        """Return the candidates; those of a known phrase only for callers who ask for more.
+
+        A number of a phrase is spelled as the skills spell it: "radio 7" is their "radio seven".
+        """
         if not self.before and not self.after:
             return list(candidates)
         starts = {start: i for i, start in enumerate(s.starts)}
         ends = {end: i for i, end in enumerate(s.ends)}
-        weakened = []
+        kept: list[tuple[int, int]] = []
+        spelled: list[Candidate] = []
         for c in candidates:
             first, last = starts.get(c.start), ends.get(c.end)
-            if c.is_soft and not c.is_weak and first is not None and last is not None:
-                words = " ".join(s.words[first : last + 1])
-                before, after = (s.word(first - 1), words), (words, s.word(last + 1))
-                if before in self.before or after in self.after:
-                    c = c._replace(is_weak=True)
-            weakened.append(c)
-        return weakened
+            if c.is_weak or first is None or last is None:
+                continue
+            words, before, after = s.words[first : last + 1], s.word(first - 1), s.word(last + 1)
+            said = self._said_as(" ".join(words), before, after, s.locale.words)
+            if said is not None:
+                kept.append((c.start, c.end))
+                if said != " ".join(words):
+                    spelled.append(Candidate(c.start, c.end, WORDS, "", after=said))
+        weakened = [
+            c._replace(is_weak=True)
+            if any(start <= c.start and c.end <= end for start, end in kept)
+            else c
+            for c in candidates
+        ]
+        return weakened + spelled
+
+    def _said_as(self, words: str, before: str, after: str, known: Words) -> str | None:
+        """Return the words that the skills say here, where they say them; "7" may be "seven"."""
+        if (before, words) in self.before or (words, after) in self.after:
+            return words
+        number = _number_of(words, known)
+        if number is None:
+            return None
+        by_before, by_after = _by_number(self, known)
+        return by_before.get((before, number)) or by_after.get((number, after))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the phrases as JSON has them, to be saved with a parser."""
@@ -91,6 +115,25 @@ class Phrases:
 
 
 NO_PHRASES = Phrases()
+
+
+@lru_cache(maxsize=4096)
+def _number_of(words: str, known: Words) -> str | None:
+    parts = parts_of(tuple(words.split(" ")), known)
+    return parts[0].text if len(parts) == 1 and parts[0].is_number else None
+
+
+@lru_cache(maxsize=64)
+def _by_number(phrases: Phrases, known: Words) -> tuple[dict[Pair, str], dict[Pair, str]]:
+    """Return the words of phrases by the word before, or behind, and their number."""
+    before, after = dict[Pair, str](), dict[Pair, str]()
+    for word, said in sorted(phrases.before):
+        if (number := _number_of(said, known)) is not None:
+            before.setdefault((word, number), said)
+    for said, word in sorted(phrases.after):
+        if (number := _number_of(said, known)) is not None:
+            after.setdefault((number, word), said)
+    return before, after
 
 
 def from_dict(data: dict[str, Any]) -> Phrases:

@@ -154,6 +154,17 @@ class Preparer:
         agreement = self._find_agreement(row)
         return None if isinstance(agreement, Left) else agreement[0]
 
+    def without_words(self, row: Example, reading: Reading) -> Reading:
+        """Return a reading without the values that stand nowhere in the program of a row."""
+        program = tuple(row.program.split(" "))
+        constants = tuple(self.language.literals(program))
+        values = {
+            token: value
+            for token, value in reading.values.items()
+            if not isinstance(_match({token: value}, program, constants, self.key_of), str)
+        }
+        return replace(reading, values=values)
+
     def _find_agreement(self, row: Example) -> tuple[Reading, Places] | Left:
         """Return the likeliest reading that agrees with the program, and where its values stand."""
         if len(row.utterance) > MOST_CHARACTERS:
@@ -230,6 +241,7 @@ class Preparer:
         return self.language.tokens(tree, self.library), slots
 
 
+_MADE = frozenset(("synthetic", "augmented"))
 TYPED = frozenset(("human", "private"))
 """Sources of rows whose sentences people typed: `~` is a sign there, and joins nothing."""
 
@@ -351,7 +363,10 @@ def phrases_of(rows: Iterable[Example], preparer: Preparer) -> Phrases:
             behind.update(behind_numbers(row.utterance))
             first = preparer.reader.read(row.utterance, now=preparer.now, locale=preparer.locale)
             right = preparer.right_reading(row) if first.values else None
-            if right is not None:
+            if first.values and right is None and row.source in _MADE:
+                # What looks like a value, and is none of the program, is a word of a template.
+                right = preparer.without_words(row, first)
+            if first.values and right is not None:
                 yield row.utterance, first, right
 
     phrases = learn(readings(), preparer.locale.words)

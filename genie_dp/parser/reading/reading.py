@@ -73,12 +73,16 @@ class Reading:
         return " ".join(self.tokens)
 
 
+WORDS = "WORDS"
+"""The stem of a candidate that is no value: it is the words `after`."""
+
+
 class Candidate(NamedTuple):
     """A piece of a text that may be a value.
 
     Attributes:
         start, end: characters of the text.
-        stem: of its placeholder, such as "NUMBER" or "MEASURE_m".
+        stem: of its placeholder, such as "NUMBER" or "MEASURE_m", or WORDS.
         value: what it means, in the token form of programs.
         is_weak: only to be taken if a caller asks for other readings.
         is_soft: may also be words: "today", "one", a city's name.

@@ -4,7 +4,7 @@ Numbers, dates and addresses are read by the parser's reader. Names and free tex
 lists of the skills tell which are likely.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 
@@ -13,10 +13,10 @@ from genie_dp.languages.library import Library, units_in_sentences
 from genie_dp.languages.types import Entity, slot_stem, slot_type
 from genie_dp.locale import LOCALE, Locale, Words
 from genie_dp.parser.evidence import content_words
-from genie_dp.parser.reading.fill import EntityNames, fill
+from genie_dp.parser.reading.fill import EntityNames, TypedText, fill
 from genie_dp.parser.reading.glued import Glued
 from genie_dp.parser.reading.grammar_reader import load_reader
-from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, ReadValue
+from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, Reading, ReadValue
 from genie_dp.skills.words import GLUE
 from genie_dp.synthesis.chart import Tokens
 from genie_dp.synthesis.spoken import NameOrText, ReadValues, SaidValue
@@ -63,7 +63,7 @@ class SaidValues:
             GenieError: I012, names of an unknown kind.
         """
         self.language, self.library = language, library
-        self.names = EntityNames(library).with_own(names or {})
+        self.names = EntityNames(library, known=locale.words).with_own(names or {})
         self._now = now
         units = units_in_sentences(library)
         self._reader = reader or load_reader(units=units, locale=locale)
@@ -76,15 +76,26 @@ class SaidValues:
 
     def read(self, text: str) -> Sequence[ReadValues]:
         """Return the readings of a text, the likeliest first; of a long one, of its beginning."""
-        readings = self._reader.readings(text[:MOST_CHARACTERS], now=self._now, locale=self._locale)
+        text = text[:MOST_CHARACTERS]
+        readings = self._reader.readings(text, now=self._now, locale=self._locale)
         return [
             ReadValues(
                 reading.tokens,
-                {name: SaidValue(v.text, v.value) for name, v in reading.values.items()},
-                float(reading.doubt),
+                {
+                    name: SaidValue(v.text, v.value, "listed" if name in reading.links else "")
+                    for name, v in reading.values.items()
+                },
+                reading.doubt + _LISTED * bool(reading.links),
             )
-            for reading in readings
+            for reading in (*readings, *self._with_names(text, readings[0]))
         ]
+
+    def _with_names(self, text: str, first: Reading) -> Iterator[Reading]:
+        """Yield readings with names in the place of values; other names the chart finds."""
+        typed = TypedText.from_reading(text, first)
+        for links in self.names.names_together(typed.tokens, typed.values):
+            if any(not typed.values.isdisjoint(range(link.start, link.end)) for link in links):
+                yield typed.read(links, self._reader, now=self._now, locale=self._locale)
 
     def as_value(self, stem: str, words: Tokens) -> NameOrText | None:
         """Return words as a name or a text; None where they cannot be one."""

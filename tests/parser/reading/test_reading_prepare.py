@@ -7,6 +7,7 @@ from functools import cache
 from genie_dp.augment.config import AugmentConfig
 from genie_dp.augment.engine import AugmentEngine, augment
 from genie_dp.augment.values import LibraryValues
+from genie_dp.languages import get_language
 from genie_dp.parser.reading.fill import fill
 from genie_dp.parser.reading.grammar_reader import GrammarReader
 from genie_dp.parser.reading.phrases import from_dict
@@ -242,6 +243,34 @@ def test_phrases_of_the_skills_are_learned_and_kept_as_words():
     assert reader.read(sentence, now=NOW).utterance == sentence
     assert GrammarReader().read(sentence, now=NOW).utterance == "what is on bbc NUMBER_0"
     assert reader.read("play two songs", now=NOW).utterance == "play NUMBER_0 songs"
+
+
+def test_a_number_that_templates_say_as_a_word_is_no_value():
+    """A listed value such as "channel 5" is words of a template: another number is another one."""
+    rows = [
+        Example(f"S{place}", said, 'play( station= "x" )', "calls", source)
+        for place, (said, source) in enumerate(
+            (said, source)
+            for said in ("play channel 5", "play radio seven", "play 104.6 rtl", "play 50 cent")
+            for source in ("synthetic", "augmented")
+        )
+    ]
+    preparer = Preparer(GrammarReader(), get_language("calls"), None, NOW)
+    reader = GrammarReader(phrases_of(rows, preparer))
+    for said, read in (
+        ("play channel 5", "play channel 5"),
+        ("play channel five", "play channel 5"),
+        ("play radio 7", "play radio seven"),
+        ("play 104.6 rtl", "play 104.6 rtl"),
+        ("play 50 cent", "play 50 cent"),
+        ("play channel 6", "play channel NUMBER_0"),
+        ("play 99 rtl", "play NUMBER_0 rtl"),
+        ("set the volume to 5", "set the volume to NUMBER_0"),
+    ):
+        assert reader.read(said, now=NOW).utterance == read
+    assert "play channel NUMBER_0" in {
+        reading.utterance for reading in reader.readings("play channel 5", now=NOW)
+    }
 
 
 def test_phrases_survive_json():
