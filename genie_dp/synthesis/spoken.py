@@ -207,12 +207,15 @@ class SpokenSentences:
                 text = entry.piece.value.text
                 if not entry.piece.value.gap:
                     spoken = [chart.opened[c] for c in dict.fromkeys(text) if c in chart.opened]
-                    reading = self._reading(variant, spoken)
+                    reading = self._reading(variant, spoken, entry.piece.value.functions)
                     if reading is not None:
                         yield reading
 
     def _reading(
-        self, variant: ReadValues, spoken: Sequence[tuple[str, Tokens]]
+        self,
+        variant: ReadValues,
+        spoken: Sequence[tuple[str, Tokens]],
+        functions: Sequence[str],
     ) -> ReadValues | None:
         """Return a variant with placeholders for what was taken for names and text."""
         spans: dict[int, tuple[int, str]] = {}
@@ -234,15 +237,16 @@ class SpokenSentences:
                 is_text = value.value.how == "text"
                 has_value |= not is_text and _has_any(words, variant.left)
         rest = [token for place, token in enumerate(variant.tokens) if place not in used]
-        if has_value or (guessed and not self._is_likely(rest, guessed, has_listed=has_listed)):
+        if guessed and not has_listed and not self.reader.content_words(rest):
+            # "what is .." is no search for all that people ask, unless few functions say so.
+            has_value |= not self.function_words.are_telling(rest, functions)
+        if has_value or (guessed and not self._is_likely(rest, guessed)):
             doubt += UNLIKELY
         return self._with_spans(variant, spans, doubt)
 
-    def _is_likely(self, said: Sequence[str], guessed: Sequence[str], *, has_listed: bool) -> bool:
+    def _is_likely(self, said: Sequence[str], guessed: Sequence[str]) -> bool:
         """Tell whether the words of templates tell more than those taken for text and names do."""
-        telling = self.reader.content_words(said)
-        if not telling and not has_listed:  # "what is .." is no search for all that people ask
-            return False
+        telling = self.reader.content_words(said) or said
         weigh = self.function_words.weigh
         return weigh(self.reader.content_words(guessed)) <= weigh(telling)
 
