@@ -39,6 +39,7 @@ from genie_dp.parser.reading.glued import NOT_GLUED, Glued, as_read
 from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.inputs import read_input
 from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, Reading
+from genie_dp.parser.reading.typed import TypedTexts, typed_texts
 from genie_dp.parser.rows import Style, Target, target_of
 from genie_dp.parser.scoring import Score, score
 from genie_dp.parser.validation import Checked
@@ -436,7 +437,7 @@ class Parser:
         count: int,
         names: EntityNames | None,
     ) -> Reply:
-        ranked = self._fill_programs(readings, decoded, names)
+        ranked = self._fill_programs(readings, decoded, names, sentence)
         meant = [candidate for candidate in ranked if not candidate.is_refusal]
         answers = tuple(self._answer(candidate, names) for candidate in meant[:count])
         tokens = ranked[0].reading.tokens if ranked else readings[0].tokens
@@ -555,12 +556,14 @@ class Parser:
         readings: Sequence[Reading],
         decoded: Sequence[tuple[Decoded, ...]],
         names: EntityNames | None,
+        sentence: str | None = None,
         *,
         keep: bool = False,
     ) -> "list[_Candidate]":
         """Return the programs with their values, best first; equal ones are one.
 
         Args:
+            sentence: as it was typed, and so texts are; None for texts in tokens.
             keep: whether what cannot be filled stays, as it was written.
         """
         candidates: dict[str, _Candidate] = {}
@@ -576,7 +579,7 @@ class Parser:
                 )
                 filled: Filled | None = Filled(None, OUT_OF_SCOPE)
                 if written != OUT_OF_SCOPE:
-                    filled = self._fill(written, reading, names)
+                    filled = self._fill(written, reading, names, sentence)
                 if filled is None and keep:
                     filled = Filled(None, written)
                 if filled is None:
@@ -634,7 +637,9 @@ class Parser:
             candidate.functions = ()
         candidate.support = self._evidence.support(words, values, candidate.functions, parts)
 
-    def _fill(self, program: str, reading: Reading, names: EntityNames | None) -> Filled | None:
+    def _fill(
+        self, program: str, reading: Reading, names: EntityNames | None, sentence: str | None
+    ) -> Filled | None:
         """Return a program with its values; None if values make it one that cannot be."""
         language, library = self.target.language, self.target.library
         try:
@@ -643,9 +648,13 @@ class Parser:
             if self._reader is None or is_row:
                 filled = Filled(language.from_tokens(program), program)
             else:
+                texts = TypedTexts(program, {})
+                if sentence is not None:
+                    texts = typed_texts(program, reading, sentence)
                 filled = fill(
-                    program, reading.values, language=language, library=library, names=names
-                )
+                    texts.program, reading.values, language=language, library=library, names=names,
+                    typed=texts.texts,
+                )  # fmt: skip
         except GenieError:
             return None
         problems = language.check(filled.program, library)

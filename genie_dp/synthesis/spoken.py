@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from genie_dp.skills.words import tokenize
+from genie_dp.skills.words import END_MARKS, tokenize
 from genie_dp.synthesis.chart import Chart, ChartGrammar, Tokens, TooMuchWorkError
 from genie_dp.synthesis.compiler import CompiledGrammar
 from genie_dp.synthesis.pieces import Placeholders
@@ -21,7 +21,6 @@ MOST_WORK = 40_000
 """Steps of a chart for one sentence: some ten seconds; real ones take 50 to 10,000."""
 MOST_TOKENS = 60  # of a sentence that is read at all
 _MOST_READINGS = 100
-_END_MARKS = frozenset((".", "?", "!"))
 _LEFT_AS_WORDS = 1.0  # doubt of each value that is left as the words that it is
 UNLIKELY = 10.0
 """Doubt of a reading whose text and unlisted names tell more of other functions than the rest does.
@@ -174,7 +173,7 @@ class SpokenSentences:
     def _without_end_marks(self, read: ReadValues) -> ReadValues:
         """Return a sentence without the mark at its end, if no template says such marks."""
         end = len(read.tokens)
-        while end and read.tokens[end - 1] in _END_MARKS - self.grammar.vocabulary:
+        while end and read.tokens[end - 1] in END_MARKS - self.grammar.vocabulary:
             end -= 1
         return read._replace(tokens=read.tokens[:end])
 

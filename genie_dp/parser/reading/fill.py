@@ -4,6 +4,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice, product
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
@@ -12,7 +13,7 @@ from genie_dp.languages.library import Library
 from genie_dp.languages.types import Entity, is_slot, slot_stem
 from genie_dp.parser.reading.glued import Glued
 from genie_dp.parser.reading.reading import ReadValue
-from genie_dp.skills.words import tokenize
+from genie_dp.skills.words import join_tokens, tokenize
 
 How = Literal["exact", "normalised", "nearest", "unknown", "unlisted"]
 # Of 100, in rapidfuzz's ratio: "beetles" is 85.7 to "beatles", "beatls" 92.3.
@@ -190,8 +191,8 @@ class EntityNames:
         if listed is None:
             return Name(kind, said, said, "unlisted")
         exact, normal = listed
-        if said in exact:
-            return Name(kind, said, said, "exact")
+        if found := next((x for x in (said, join_tokens(said)) if x in exact), None):
+            return Name(kind, said, found, "exact")
         key = normalise(said)
         if key in normal:
             return Name(kind, said, normal[key], "normalised")
@@ -309,6 +310,7 @@ def fill(
     language: Language,
     library: Library | None = None,
     names: EntityNames | None = None,
+    typed: Mapping[str, str] = MappingProxyType({}),
     is_whole: bool = True,
 ) -> Filled:
     """Return a predicted program with the values of its sentence.
@@ -319,13 +321,14 @@ def fill(
         language: that of the program.
         library: its skills or declarations, to bring the program into canonical form.
         names: the lists in which entities are looked up; None looks none up.
+        typed: stand-in for the words of a text of the program -> these, as they were typed.
         is_whole: refuse a program of which placeholders are left.
 
     Raises:
         GenieError: I010, a placeholder has no value; I011, a value that the language has no form
             for; or what the language says of a program that it cannot read.
     """
-    replacements: dict[str, tuple[str, str]] = {}
+    replacements = {stand_in: ("", text) for stand_in, text in typed.items()}
     for token, read in values.items():
         # Inside of free text a value is its words, a percent sign left out.
         words = " ".join(read.text.split()).removesuffix("%").rstrip()
