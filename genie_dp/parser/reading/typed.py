@@ -1,4 +1,4 @@
-"""Texts of programs as they were typed: the places of tokens in a sentence, and what stands there."""
+"""Texts of programs as they were typed, by the places of tokens in a sentence."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -70,8 +70,8 @@ def typed_texts(program: str, reading: Reading, sentence: str) -> TypedTexts:
         reading: of the sentence.
         sentence: as it was typed.
 
-    >>> typed_texts('say( text= " dr . who " )', Reading(("say", "dr", ".", "who")), "Say Dr. Who")
-    TypedTexts(program='say( text= " QUOTED_STRING_9000 " )', texts={'QUOTED_STRING_9000': 'Dr. Who'})
+    >>> typed_texts('say( " dr . who " )', Reading(("say", "dr", ".", "who")), "Say Dr. Who")
+    TypedTexts(program='say( " QUOTED_STRING_9000 " )', texts={'QUOTED_STRING_9000': 'Dr. Who'})
     """
     if '"' not in program:
         return TypedTexts(program, {})
