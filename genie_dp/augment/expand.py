@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from genie_dp.augment.config import NOISE, AugmentConfig
 from genie_dp.augment.expand_places import MarkedRow, SlotPlace, left_over, mark_row
+from genie_dp.augment.made_texts import SIGNED, with_signs
 from genie_dp.augment.noise import (
     Carrier,
     NoiseRates,
@@ -159,7 +160,11 @@ class ValueDraws:
         if place.type != STRING or not self.config.general or own is None or not is_ours:
             return own
         any_text = self._draw(shipped_list(GENERIC), place.operator, limits)
-        return own if any_text is None else _mix_lists(own, any_text, self.config.general)
+        if any_text is None:
+            return own
+        # A sign may be against the limits of a text.
+        any_text = any_text if limits.is_of_texts else _signed(any_text)
+        return _mix_lists(own, any_text, self.config.general)
 
     def _draw(self, values: ValueList, operator: str, limits: Limits) -> Draw | None:
         if operator in _PART | _START | _END:
@@ -196,6 +201,14 @@ def _whole(values: ValueList) -> Draw:
 
 def _mix_lists(own: Draw, any_text: Draw, share: float) -> Draw:
     return lambda rng: any_text(rng) if rng.random() < share else own(rng)
+
+
+def _signed(draw: Draw) -> Draw:
+    def drawn(rng: Random) -> str:
+        text = draw(rng)
+        return with_signs(text, draw(rng), rng) if rng.random() < SIGNED else text
+
+    return drawn
 
 
 def _window(values: ValueList, operator: str, config: AugmentConfig) -> Draw:

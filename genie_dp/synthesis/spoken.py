@@ -245,9 +245,10 @@ class SpokenSentences:
 
     def _is_likely(self, said: Sequence[str], guessed: Sequence[str]) -> bool:
         """Tell whether the words of templates tell more than those taken for text and names do."""
-        telling = self.reader.content_words(said) or said
+        telling = self.reader.content_words(said)
         weigh = self.function_words.weigh
-        return weigh(self.reader.content_words(guessed)) <= weigh(telling)
+        weight = weigh(self.reader.content_words(guessed))
+        return weight <= weigh(telling) or (not telling and weight < weigh(said))
 
     def _with_spans(
         self, variant: ReadValues, spans: Mapping[int, tuple[int, str]], doubt: float
