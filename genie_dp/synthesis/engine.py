@@ -55,6 +55,7 @@ def pool_settings(config: SynthesisConfig) -> dict[str, Any]:
 
 MOST_LEAVES = 100_000  # combinations of one leaf template; more are sampled
 MOST_COPIES = 20  # of a piece in a group, so that extreme weights cost no memory
+_ENOUGH = 3  # draws for each way to say a template, from which on every one has some
 _MARGIN = 1.15  # rows are drawn beyond the size, for repeats and rejections
 
 
@@ -310,4 +311,25 @@ def _quotas(
     for (a, b), share in zip(cells.spans, shares(room), strict=True):
         seed = child_seed(config.seed, *names, "cells", a)
         quotas[a:b] = fill(int(share), pull[a:b], sizes[a:b], seed)
+        _give_every_rule(quotas[a:b], pull[a:b], cells, a)
     return quotas
+
+
+def _give_every_rule(quotas: I64, pull: F64, cells: Cells, first: int) -> None:
+    """Give a draw to each rule of a template that has none, where there are draws enough.
+
+    Args:
+        quotas, pull: of the cells of the template, from `first` on.
+    """
+    rules, says_words = cells.rules_from(first, len(quotas))
+    count = int(rules.max()) + 1
+    if count == 1 or quotas.sum() < (count if says_words else _ENOUGH * count):
+        return
+    drawn = np.bincount(rules, quotas, count)
+    for rule in np.flatnonzero(drawn == 0).tolist():
+        own = np.flatnonzero((rules == rule) & (pull > 0))
+        if len(own):
+            most = int(np.argmax(np.where(drawn[rules] > 1, quotas, 0)))
+            drawn[rules[most]] -= 1
+            quotas[most] -= 1
+            quotas[own[np.argmax(pull[own])]] += 1

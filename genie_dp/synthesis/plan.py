@@ -147,6 +147,11 @@ class DrawPlan:
         all_cells: cells, those without a quota included.
         places: of the cells with a quota, in the order of the plan.
         ends: cumulative quotas, shape (kept cells,).
+        turns: of a cell that says words which mean nothing the length of its longest list: after so
+            many draws every piece of every list was there. 1 of others, whose combinations come in
+            the order of a permutation, shape (kept cells,).
+        starts: the draws of the same rule and depth in the cells before, shape (kept cells,).
+        rule_keys: of these, shape (kept cells,).
     """
 
     all_cells: Sequence[Cell]
@@ -154,6 +159,9 @@ class DrawPlan:
     ends: U64
     sizes: U64
     keys: U64
+    turns: U64
+    starts: U64
+    rule_keys: U64
     total: int
     seed: int
     _met: dict[int, Cell] = field(default_factory=dict)
@@ -205,12 +213,26 @@ class DrawPlan:
         """Return the same for places in the order of the cells."""
         cell = np.searchsorted(self.ends, places, side="right")
         begins = np.where(cell > 0, self.ends[cell - 1], np.uint64(0))
-        return cell, permute(places - begins, self.sizes[cell], self.keys[cell])
+        index, size, turn = places - begins, self.sizes[cell], self.turns[cell]
+        if (turn == 1).all():
+            return cell, permute(index, size, self.keys[cell])
+        round_, step = np.divmod(index, turn)
+        # The first round is the one in which no piece is shifted.
+        is_first = (turn > 1) & (round_ == 0)
+        one = np.uint64(1)
+        index = np.where(turn > 1, np.maximum(round_, one) - one, index)
+        size = np.where(turn > 1, np.maximum(size // turn, np.uint64(2)) - one, size)
+        image = permute(index, size, self.keys[cell])
+        image = np.where(turn > 1, np.where(is_first, np.uint64(0), image + one), image)
+        return cell, image * turn + step
 
     def _draw(self, number: int, rest: int) -> tuple[Cell, tuple[Piece, ...]]:
         if number not in self._met:  # made here, so that workers share the work
             self._met[number] = self.all_cells[self.places[number]]
         chosen = self._met[number]
+        if (turn := int(self.turns[number])) > 1:
+            start, key = int(self.starts[number]), int(self.rule_keys[number])
+            return chosen, _in_turn(chosen, *divmod(rest, turn), turn, start, key)
         if len(chosen.lists) == 2:  # most cells by far
             left, right = chosen.lists
             rest, here = divmod(rest, len(left))
@@ -220,6 +242,51 @@ class DrawPlan:
             rest, here = divmod(rest, len(pieces_of_child))
             pieces.append(pieces_of_child[here])
         return chosen, tuple(pieces)
+
+
+_MOST_ROTATED = 16  # pieces of a list of words whose first one may be any
+
+
+def _in_turn(
+    cell: Cell, shift: int, step: int, turn: int, start: int, key: int
+) -> tuple[Piece, ...]:
+    """Return a draw of a cell in which the pieces of every list take turns.
+
+    Lists of words have one piece of every alternative first (`ast.say_words`): long ones begin with
+    these, so that few draws have them all.
+
+    Args:
+        shift: by how much the lists beside the longest are shifted, their sizes as a base.
+        step: place in the longest list.
+        turn: its length.
+        start: draws before.
+        key: of the rule.
+    """
+    time = start + step
+    pieces, has_longest = [], False
+    for child, (spec, pieces_of_child) in enumerate(
+        zip(cell.rule.layout.children, cell.lists, strict=True)
+    ):
+        count = len(pieces_of_child)
+        moved, run = 0, 0
+        if count == turn and not has_longest:
+            has_longest = True
+        else:
+            shift, moved = divmod(shift, count)
+            run = time // count  # each begins elsewhere, lest two lists keep step
+        is_ordered = spec.says_words and count > _MOST_ROTATED and not run
+        begin = 0 if is_ordered else _mixed(key, child, run)
+        pieces.append(pieces_of_child[(time + begin + moved) % count])
+    return tuple(pieces)
+
+
+def _mixed(key: int, child: int, run: int) -> int:
+    mixed = (key ^ (child + 1) * 0x9E3779B97F4A7C15 ^ (run + 1) * 0xBF58476D1CE4E5B9) & _WORD
+    mixed = ((mixed ^ mixed >> 30) * 0x94D049BB133111EB) & _WORD
+    return mixed ^ mixed >> 31
+
+
+_WORD = 0xFFFFFFFFFFFFFFFF
 
 
 def plan_draws(
@@ -239,9 +306,26 @@ def plan_draws(
     keys = cell_keys(len(places), base) if keys is None else keys[places]
     ends = np.cumsum(quotas[places]).astype(np.uint64)
     sizes = combination_counts(cells)[places]
-    return DrawPlan(
-        cells, places.tolist(), ends, sizes, keys, int(ends[-1]) if len(ends) else 0, base
-    )
+    turns = _turns(cells, places, quotas, base)
+    total = int(ends[-1]) if len(ends) else 0
+    return DrawPlan(cells, places.tolist(), ends, sizes, keys, *turns, total, base)
+
+
+def _turns(cells: Sequence[Cell], places: I64, quotas: I64, seed: int) -> tuple[U64, U64, U64]:
+    """Return `DrawPlan.turns`, `DrawPlan.starts` and `DrawPlan.rule_keys`."""
+    turns, starts = np.ones(len(places), np.uint64), np.zeros(len(places), np.uint64)
+    keys = np.zeros(len(places), np.uint64)
+    if not isinstance(cells, Cells):
+        return turns, starts, keys
+    before: dict[tuple[int, int], int] = {}
+    for number, place in enumerate(places.tolist()):
+        rule = cells.rule_that_says_words(place)
+        if rule is not None:
+            turns[number] = max(map(len, cells[place].lists))
+            starts[number] = before.get(rule, 0)
+            before[rule] = int(starts[number]) + int(quotas[place])
+            keys[number] = _mixed(seed & _WORD, *rule)
+    return turns, starts, keys
 
 
 def cell_keys(count: int, seed: int) -> U64:
