@@ -11,6 +11,7 @@ from random import Random
 from genie_dp.augment.values import ValueList, value_list
 from genie_dp.locale import Words, sentences_of
 from genie_dp.rng import stream
+from genie_dp.skills.words import join_tokens
 
 _TEXTS = 6_000
 _MOST_WORDS = 6
@@ -77,7 +78,8 @@ def with_signs(text: str, other: str, rng: Random) -> str:
     first, second = text.split(" ")[:_OF_SIGNED], other.split(" ")[:_OF_SIGNED]
     sign = rng.choice(_SIGNS)
     number = str(rng.randrange(2, 100))
-    return sign.format(" ".join(first), " ".join(second), first[-1], second[0], number)
+    text = sign.format(" ".join(first), " ".join(second), first[-1], second[0], number)
+    return join_tokens(text)
 
 
 def _letters_after(words: list[str]) -> dict[str, list[str]]:

@@ -138,9 +138,14 @@ def _plan_root(
     draws = 1.0 if steered is None else 1 / steered.share_kept
     seed = child_seed(config.seed, "root", "shares")
     shares = partial(_root_shares, weights, config=config, draws=draws, seed=seed)
-    planned = plan_draws(
-        root_cells, _quotas(root_cells, config, shares, "root"), config.seed, "root"
-    )
+    quotas, first = _quotas(root_cells, config, shares, "root"), None
+    is_cut = config.size is not None and config.target_size is None and steered is None
+    if is_cut and root_cells.say_words:
+        # What is drawn once is not to be among the draws that the size leaves over.
+        exact = partial(fill, config.size or 0, weights, seed=seed)
+        first = _quotas(root_cells, config, exact, "root")
+        quotas = np.maximum(quotas, first)
+    planned = plan_draws(root_cells, quotas, config.seed, "root", first=first)
     return SynthesisEngine(compiled, config, pools, planned, root_cells, lexicon, steered)
 
 

@@ -152,6 +152,7 @@ class DrawPlan:
             the order of a permutation, shape (kept cells,).
         starts: the draws of the same rule and depth in the cells before, shape (kept cells,).
         rule_keys: of these, shape (kept cells,).
+        first_ends: cumulative quotas of the draws that come before all others; None for none.
     """
 
     all_cells: Sequence[Cell]
@@ -164,6 +165,7 @@ class DrawPlan:
     rule_keys: U64
     total: int
     seed: int
+    first_ends: U64 | None = None
     _met: dict[int, Cell] = field(default_factory=dict)
 
     @property
@@ -207,13 +209,28 @@ class DrawPlan:
         count = max(0, min(count, self.total - first))
         places = np.arange(first, first + count, dtype=np.uint64)
         seeds = np.full(count, self.seed, np.uint64)
-        return self._at(permute(places, np.full(count, self.total, np.uint64), seeds))
+        if self.first_ends is None:
+            return self._at(permute(places, np.full(count, self.total, np.uint64), seeds))
+        early = self.first_ends[-1]
+        is_early = places < early
+        sizes = np.where(is_early, early, np.uint64(self.total) - early)
+        places = permute(np.where(is_early, places, places - early), sizes, seeds)
+        cell, index = _cell_at(places, self.first_ends)
+        late_cell, late_index = _cell_at(places, self.ends - self.first_ends)
+        late_index += np.diff(self.first_ends, prepend=np.uint64(0))[late_cell]
+        return self._combination(
+            np.where(is_early, cell, late_cell), np.where(is_early, index, late_index)
+        )
 
     def _at(self, places: U64) -> tuple[npt.NDArray[np.int64], U64]:
         """Return the same for places in the order of the cells."""
-        cell = np.searchsorted(self.ends, places, side="right")
-        begins = np.where(cell > 0, self.ends[cell - 1], np.uint64(0))
-        index, size, turn = places - begins, self.sizes[cell], self.turns[cell]
+        return self._combination(*_cell_at(places, self.ends))
+
+    def _combination(
+        self, cell: npt.NDArray[np.int64], index: U64
+    ) -> tuple[npt.NDArray[np.int64], U64]:
+        """Return cells, and which combination the draw of that number is in each."""
+        size, turn = self.sizes[cell], self.turns[cell]
         if (turn == 1).all():
             return cell, permute(index, size, self.keys[cell])
         round_, step = np.divmod(index, turn)
@@ -242,6 +259,12 @@ class DrawPlan:
             rest, here = divmod(rest, len(pieces_of_child))
             pieces.append(pieces_of_child[here])
         return chosen, tuple(pieces)
+
+
+def _cell_at(places: U64, ends: U64) -> tuple[I64, U64]:
+    """Return the cells of some places, and the place inside of each, by cumulative quotas."""
+    cell = np.minimum(np.searchsorted(ends, places, side="right"), len(ends) - 1)
+    return cell, places - np.where(cell > 0, ends[cell - 1], np.uint64(0))
 
 
 _MOST_ROTATED = 16  # pieces of a list of words whose first one may be any
@@ -295,11 +318,12 @@ def plan_draws(
     seed: int,
     *names: object,
     keys: U64 | None = None,
+    first: I64 | None = None,
 ) -> DrawPlan:
     """Return the plan of the cells that have a quota; `names` name its random stream.
 
     `keys` choose the combinations of each cell, shape (cells,), where they are not to depend on
-    the other cells.
+    the other cells. The draws of the quotas `first`, which are no greater, come before all others.
     """
     places = np.flatnonzero(quotas)
     base = child_seed(seed, *names)
@@ -308,7 +332,10 @@ def plan_draws(
     sizes = combination_counts(cells)[places]
     turns = _turns(cells, places, quotas, base)
     total = int(ends[-1]) if len(ends) else 0
-    return DrawPlan(cells, places.tolist(), ends, sizes, keys, *turns, total, base)
+    first_ends = None
+    if first is not None and first.sum():
+        first_ends = np.cumsum(first[places]).astype(np.uint64)
+    return DrawPlan(cells, places.tolist(), ends, sizes, keys, *turns, total, base, first_ends)
 
 
 def _turns(cells: Sequence[Cell], places: I64, quotas: I64, seed: int) -> tuple[U64, U64, U64]:

@@ -201,9 +201,9 @@ def inputs_of_texts(library: Library, files: Sequence[str], texts: Mapping[str, 
     """
     from genie_dp.templates.load import Reading
 
-    def read(name: Path | str, *, code: str) -> str:
-        text = texts.get(str(name))
-        return read_source(name, code=code) if text is None else text
+    def read(path: Path | str, *, code: str) -> str:
+        text = texts.get(str(path))
+        return read_source(path, code=code) if text is None else text
 
     reading = Reading(read=read, functions=lambda path, text: {})
     return _put_together(library, tuple(map(Path, files)), reading)
