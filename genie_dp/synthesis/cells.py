@@ -118,16 +118,8 @@ class Cells(Sequence[Cell]):
         batch = self.batches[number]
         return _cell(self._speakers[batch.rule], batch, index - self._starts[number])
 
-    @property
-    def say_words(self) -> bool:
-        """Tell whether some rule says words that mean nothing."""
-        return any(speaker.says_words for speaker in self._speakers)
-
-    def rules_from(self, first: int, count: int) -> tuple[npt.NDArray[np.int64], bool]:
-        """Return numbers of the rules of some cells in a row, from 0, and whether any says words.
-
-        The cells are those of a template at one depth.
-        """
+    def rules_from(self, first: int, count: int) -> npt.NDArray[np.int64]:
+        """Return the rules of some cells in a row, as numbers from 0."""
         numbers: dict[int, int] = {}
         rules = np.empty(count, np.int64)
         place, batch = first, bisect_right(self._starts, first) - 1
@@ -136,7 +128,7 @@ class Cells(Sequence[Cell]):
             number = numbers.setdefault(self.batches[batch].rule, len(numbers))
             rules[place - first : end - first] = number
             place, batch = max(place, end), batch + 1
-        return rules, any(self._speakers[rule].says_words for rule in numbers)
+        return rules
 
     def rule_that_says_words(self, index: int) -> tuple[int, int] | None:
         """Return number of the rule, and depth, of a cell that says words which mean nothing."""

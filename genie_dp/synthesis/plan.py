@@ -137,6 +137,7 @@ def _whole(share: F64, target: int, seed: int) -> I64:
 
 SMALL_BLOCK, LARGE_BLOCK = 4_096, 16_384
 MOST_IN_SMALL_BLOCKS = 200_000  # draws
+_AT_ONCE = 1 << 18  # draws that are counted together
 
 
 @dataclass(slots=True)
@@ -203,6 +204,15 @@ class DrawPlan:
         cell, index = self._at(np.arange(self.total, dtype=np.uint64))
         for number, rest in zip(cell.tolist(), index.tolist(), strict=True):
             yield self._draw(number, rest)
+
+    def count_cells(self, count: int) -> I64:
+        """Return how often each cell is among the first draws, shape (all cells,)."""
+        counts = np.zeros(len(self.all_cells), np.int64)
+        for first in range(0, min(count, self.total), _AT_ONCE):
+            cell, _ = self._locate(first, min(_AT_ONCE, count - first))
+            of_kept = np.bincount(cell, minlength=len(self.places))
+            counts[self.places] += of_kept
+        return counts
 
     def _locate(self, first: int, count: int) -> tuple[npt.NDArray[np.int64], U64]:
         """Return which cell, and which combination of it, stands at each of some places."""
