@@ -118,6 +118,11 @@ class Cells(Sequence[Cell]):
         batch = self.batches[number]
         return _cell(self._speakers[batch.rule], batch, index - self._starts[number])
 
+    @property
+    def say_words(self) -> bool:
+        """Tell whether some rule says words that mean nothing."""
+        return any(speaker.says_words for speaker in self._speakers)
+
     def rules_from(self, first: int, count: int) -> npt.NDArray[np.int64]:
         """Return the rules of some cells in a row, as numbers from 0."""
         numbers: dict[int, int] = {}

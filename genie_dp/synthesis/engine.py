@@ -142,7 +142,7 @@ def _plan_root(
     planned = plan_draws(root_cells, quotas, config.seed, "root")
     if config.size is not None and config.target_size is None and steered is None:
         first = _quotas(root_cells, config, partial(fill, config.size, weights, seed=seed), "root")
-        if _lacks_a_rule(planned, config.size, first):
+        if root_cells.say_words or _lacks_a_rule(planned, config.size, first):
             # What is drawn once is not to be among the draws that the size leaves over.
             quotas = np.maximum(quotas, first)
             planned = plan_draws(root_cells, quotas, config.seed, "root", first=first)

@@ -248,7 +248,7 @@ class SpokenSentences:
         telling = self.reader.content_words(said)
         weigh = self.function_words.weigh
         weight = weigh(self.reader.content_words(guessed))
-        return weight <= weigh(telling) or (not telling and weight < weigh(said))
+        return weight <= weigh(telling) or not weight or (not telling and weight < weigh(said))
 
     def _with_spans(
         self, variant: ReadValues, spans: Mapping[int, tuple[int, str]], doubt: float
