@@ -259,6 +259,7 @@ def augment(
 def train(
     *rows: Rows | str | Path | Iterable[Example],
     library: Library | Paths = SHIPPED,
+    grammar: Inputs | Paths | None = None,
     validation: Rows | str | Path | Iterable[Example] | None = None,
     start: "Parser | str | Path | None" = None,
     prior: str | Path | None = None,
@@ -281,6 +282,8 @@ def train(
         rows: what is learned from, each as rows, a file of them, or Examples; none for the inputs
             of the recipe.
         library: the skills of the programs: what `load_library` returns, or its source.
+        grammar: the templates that the rows were made of: what `load_grammar` returns, or its
+            source. The parser keeps them, and checks by them where texts end; None for no check.
         validation: rows of real sentences, or a folder of skills whose eval.tsv are meant, by which
             the best weights are chosen; None for a share of the rows, held out.
         start: a parser, or its folder, to go on from: the new one begins with its network and its
@@ -324,13 +327,15 @@ def train(
         given["prior"] = str(prior)
     config = parser_config(Path(recipe) if recipe else None, [one.file() for one in learned], given)
     name = language_of(config.inputs, language)
+    known = files.library_from(library, language=name)
     with ExitStack() as stack:
         if output is None:
             output = f"{stack.enter_context(TemporaryDirectory(prefix='genie_dp-'))}/parser"
         run(
             config,
             Output(str(output), resume=resume, overwrite=overwrite),
-            library=files.library_from(library, language=name),
+            library=known,
+            templates=None if grammar is None else _grammar(grammar, known),
             language=name,
             spent=spent,
             licence=licence,

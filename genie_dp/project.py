@@ -19,6 +19,7 @@ from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.library import Library
 from genie_dp.private_prior import load_spent
 from genie_dp.project_file import JOBS, NAMES_FILE, Stage, read_project, texts_of
+from genie_dp.resources import SHIPPED
 from genie_dp.run.files import sha256_of
 from genie_dp.run.manifest import write_json
 from genie_dp.run.stage import Result, hold_output, tell
@@ -137,6 +138,12 @@ class Project:
     def grammar(self) -> Inputs:
         """Return the templates, put together with the skills."""
         return api.load_grammar(self.templates, self.library)
+
+    @property
+    def has_templates(self) -> bool:
+        """Tell whether the rows of the project are made of templates."""
+        is_made = any(stage.job == "synthesize" for stage in self.stages.values())
+        return is_made or self.templates != SHIPPED
 
     def path(self, name: str) -> Path:
         """Return where a stage puts what it makes, or a part of a split, such as "parts/train".
@@ -285,7 +292,7 @@ class Project:
             **{_name_in(folder, self.file.parent): state.digest(folder)
                for folder in self._gold_folders(stage)},
         }  # fmt: skip
-        if stage.job == "synthesize":
+        if stage.job == "synthesize" or (stage.job == "train" and self.has_templates):
             facts |= self._file_facts(self.grammar.sources, "shipped skills and templates")
         elif JOBS[stage.job].reads_skills:
             facts |= self._file_facts(self.library.sources, "shipped skills")
@@ -353,6 +360,7 @@ class Project:
                     settings["spent"] = load_spent(Path(settings["spent"]))
                 parser = api.train(
                     *inputs, library=self.library, output=output, resume=goes_on,
+                    grammar=self.grammar if self.has_templates else None,
                     overwrite=overwrite, jobs=jobs, progress=progress, **settings,
                 )  # fmt: skip
                 made = repr(parser)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from genie_dp.augment.config import NOISE, AugmentConfig
 from genie_dp.augment.expand_places import MarkedRow, SlotPlace, left_over, mark_row
+from genie_dp.augment.made_texts import SIGNED, with_signs
 from genie_dp.augment.noise import (
     Carrier,
     NoiseRates,
@@ -169,6 +170,9 @@ class ValueDraws:
             return own
         is_ours = self.config.place.words.has_grammar
         any_text = self._draw(shipped_list(GENERIC), place.operator, limits) if is_ours else None
+        # A sign may be against the limits of a text.
+        if any_text is not None and not limits.is_of_texts:
+            any_text = _signed(any_text)
         is_given = _GIVEN.fullmatch(place.operator) is not None
         code = self._draw(shipped_list(CODE), place.operator, limits) if is_given else None
         return _mix_lists(own, any_text or own, share, code or own)
@@ -212,6 +216,14 @@ def _mix_lists(own: Draw, any_text: Draw, share: float, code: Draw) -> Draw:
         return any_text(rng) if place < share else code(rng) if place > 1 - _CODES else own(rng)
 
     return draw
+
+
+def _signed(draw: Draw) -> Draw:
+    def drawn(rng: Random) -> str:
+        text = draw(rng)
+        return with_signs(text, draw(rng), rng) if rng.random() < SIGNED else text
+
+    return drawn
 
 
 def _window(values: ValueList, operator: str, config: AugmentConfig) -> Draw:

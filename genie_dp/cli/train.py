@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from genie_dp.cli.options import (
+    GRAMMAR,
     locale_option,
     prior_option,
     resume_options,
@@ -45,6 +46,9 @@ _ABLATIONS = ("types", "keywords", "canonical")
               help="Ablation: inputs by position; decoding is then unconstrained.")  # fmt: skip
 @click.option("--no-canonical", is_flag=True, help="Ablation: inputs and conditions in any order.")
 @skills_option("Skills of the programs")
+@click.option("--grammar", multiple=True, type=GRAMMAR, metavar="FILE|DIR",
+              help="Templates that the rows were made of: by them the parser checks where texts "
+              "end; shipped for those that come with genie-dp. May be repeated.")  # fmt: skip
 @click.option("--skip-broken", is_flag=True, help="Go on without the skills that cannot be read.")
 @click.option("--language", type=click.Choice(language_names()),
               help="Language of the programs [what the first row says].")  # fmt: skip
@@ -72,6 +76,7 @@ def command(
     positional: bool,
     no_canonical: bool,
     skills: tuple[Path, ...],
+    grammar: tuple[Path, ...],
     skip_broken: bool,
     language: str | None,
     spent: Path | None,
@@ -101,6 +106,7 @@ def command(
     from genie_dp.parser.rows import language_of
     from genie_dp.parser.run import rank, run
     from genie_dp.run.stage import Output
+    from genie_dp.templates.inputs import inputs_of
 
     ablations = zip(_ABLATIONS, (no_types, positional, no_canonical), strict=True)
     settings_of_options = {
@@ -116,6 +122,7 @@ def command(
         config,
         Output(output, resume=resume, overwrite=overwrite),
         library=library,
+        templates=inputs_of(library, grammar) if grammar else None,
         language=name,
         spent=AboutRows(spent=spent).guarantee(),
         licence=licence,

@@ -482,7 +482,7 @@ def _all_words(
         own[signature.qualified] = frozenset(_words_of_signature(signature, called))
     uses = Counter(word for of_function in own.values() for word in of_function)
     names = frozenset(signature.qualified for signature in unsaid)
-    return FunctionWords(own, uses, known.templates), names
+    return FunctionWords(own, uses, known.templates, known.choices), names
 
 
 def _words_of_signature(signature: Signature, called: Iterable[str]) -> Iterator[str]:

@@ -292,7 +292,7 @@ class Evidence:
             functions, parts = set(language.functions_in(program)), language.parts_in(tokens)
         except GenieError:  # without a grammar it may be no program
             return program
-        for place in _places_of_texts(tokens):
+        for place in places_of_texts(tokens):
             text = tokens[place]
             told = self._told_inside(text, sentence, functions, parts)
             if told and (kept := text[told[-1] + 1 :] or self._whole(text[: told[0]])):
@@ -499,10 +499,10 @@ def _terms(
     yield from zip(names, names[1:], strict=False)
 
 
-def _places_of_texts(program: Sequence[str]) -> Iterator[slice]:
+def places_of_texts(program: Sequence[str]) -> Iterator[slice]:
     """Yield where the words of each text are that is no name of a thing, the last one first.
 
-    >>> list(_places_of_texts('say( text= " hi there " to= " bob " ^^contact )'.split()))
+    >>> list(places_of_texts('say( text= " hi there " to= " bob " ^^contact )'.split()))
     [slice(3, 5, None)]
     """
     quotes = [i for i, token in enumerate(program) if token == '"']

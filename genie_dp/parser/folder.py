@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.languages.library import Library
 from genie_dp.locale import Locale, Words
 from genie_dp.models.calibration import Calibration
 from genie_dp.parser.evidence import SCALES, Evidence
 from genie_dp.parser.reading import glued, phrases
 from genie_dp.parser.rows import Reading
 from genie_dp.run.files import hash_of_files
+from genie_dp.templates.inputs import Inputs, inputs_of_texts, template_texts
 
 CARD, RECIPE, MANIFEST = "README.md", "recipe.yaml", "manifest.json"
 METRICS, CURVES, START_CARD = "metrics.jsonl", "curves", "start.md"
@@ -27,6 +29,7 @@ SKILLS, TEXTS, READER = "skills", "constants.txt.gz", "reader.json"
 CONFIG = "config.json"
 WORDS = "words.txt"  # of a language whose words are not shipped
 EVIDENCE, REFUSALS = "evidence.npz", "refusals.txt.gz"
+TEMPLATES = "templates.json.gz"
 # What of a skill a parser and its descriptions need; eval.tsv stays where it is.
 _KEPT = ("skill.tt", "manifest.tt", "dataset.tt", "templates.genie", "values/*.tsv")
 
@@ -96,6 +99,29 @@ def read_lines(folder: Path, name: str) -> tuple[str, ...]:
         raise broken(folder, f"{name}: {error}") from None
     # Not by splitlines: a text may hold what that takes for line ends.
     return tuple(text.split("\n")[:-1])
+
+
+def write_templates(folder: Path, inputs: Inputs) -> None:
+    """Write the templates of a grammar, which tell where texts end; none with Python functions."""
+    found = template_texts(inputs)
+    if found is not None:
+        files, texts = found
+        content = json.dumps({"files": files, "texts": texts}, ensure_ascii=False, indent=1)
+        write_lines(folder / TEMPLATES, content.split("\n"))
+
+
+def read_templates(folder: Path, library: Library) -> Inputs:
+    """Return the templates of a folder, with its skills.
+
+    Raises:
+        GenieError: N010, they cannot be read, or have mistakes.
+    """
+    try:
+        data = json.loads("\n".join(read_lines(folder, TEMPLATES)))
+        files, texts = list(map(str, data["files"])), dict(data["texts"])
+        return inputs_of_texts(library, files, texts)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise broken(folder, f"{TEMPLATES}: {error}") from None
 
 
 def write_reader(folder: Path, reading: Reading) -> None:

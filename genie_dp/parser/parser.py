@@ -3,9 +3,10 @@
 import json
 import math
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from threading import Lock
@@ -36,17 +37,21 @@ from genie_dp.parser.answers import (
     Reply,
 )
 from genie_dp.parser.decode import LONGEST, Decoded, Decoder, log_sum
-from genie_dp.parser.evidence import Evidence, Support, signals_of
+from genie_dp.parser.derivations import Derivations
+from genie_dp.parser.evidence import Evidence, Support, places_of_texts, signals_of
 from genie_dp.parser.reading.fill import EntityNames, Filled, Link, TypedText, fill
 from genie_dp.parser.reading.glued import NOT_GLUED, Glued, as_read
 from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.inputs import read_input
 from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, Reading
+from genie_dp.parser.reading.said import SaidValues
+from genie_dp.parser.reading.typed import TypedTexts, typed_texts
 from genie_dp.parser.rows import Style, Target, target_of
 from genie_dp.parser.scoring import Score, score
 from genie_dp.parser.validation import Checked
 from genie_dp.run.work import PARSER, put_in_place, refuse_output, work_folder_of
 from genie_dp.skills.words import GLUE, tokenize
+from genie_dp.synthesis.spoken import UNLIKELY
 from genie_dp.templates.inputs import read_library
 
 if TYPE_CHECKING:
@@ -58,6 +63,9 @@ _DOUBT = math.log(4.0)
 # Confidence under which a refusal of the network is believed. Of the sentences in eval.tsv that are
 # parsed rightly 2 % are under it, of those that mean no skill 91 % (one parser, November 2026).
 _HARDLY = 0.125
+# Of 308 sentences in eval.tsv that templates derive 281 have the right program alone
+# (docs/coverage.md, November 2026).
+_DERIVED = 0.91
 # Readings with a name of a list in them, beside the others; each costs as much as they do.
 _MOST_LINKS = 4
 OwnNames = Mapping[str, Sequence[str]]
@@ -133,6 +141,7 @@ class Parser:
         folder: Path | None = None,
         is_validated: bool = True,
         glued: Glued = NOT_GLUED,
+        derivations: Derivations | None = None,
     ):
         """Keep the parts.
 
@@ -142,6 +151,7 @@ class Parser:
             calibration: how sure it may be.
             evidence: with which functions the rows of training say their words.
             clock: tells from when "tomorrow" is.
+            derivations: derives sentences by the templates of the rows, where these are kept.
         """
         self.target: Target = decoder.target
         self.use, self.skills, self.folder = use, tuple(skills), folder
@@ -149,6 +159,7 @@ class Parser:
         self._decoder, self._reader = decoder, reader
         self._calibration, self._evidence = calibration, evidence
         self._clock, self._lock, self._glued = clock, Lock(), glued
+        self._derivations = derivations
         library = self.target.library
         self._names: EntityNames | None = None
         if library is not None and self.target.reads_values:
@@ -215,6 +226,11 @@ class Parser:
             reader = load_reader(
                 reads, phrases=reading.phrases, units=target.units, locale=use.locale
             )
+        derivations, library = None, target.library
+        if reader is not None and library is not None and (path / files.TEMPLATES).exists():
+            derivations = Derivations(
+                partial(files.read_templates, path, library), library, use.locale.words
+            )
         return cls(
             decoder,
             reader=reader,
@@ -226,6 +242,7 @@ class Parser:
             folder=path,
             is_validated=is_validated,
             glued=glued,
+            derivations=derivations,
         )
 
     def __repr__(self) -> str:
@@ -342,8 +359,8 @@ class Parser:
             decoded = self._decode_readings(readings)
             keep = not self.use.is_constrained
             ranked = [
-                self._fill_programs(read, programs, None, keep=keep)
-                for read, programs in zip(readings, decoded, strict=True)
+                self._by_templates(self._fill_programs(read, programs, None, keep=keep), text, None)
+                for text, read, programs in zip(utterances, readings, decoded, strict=True)
             ]
             return [self._guesses(candidates)[:count] for candidates in ranked]
 
@@ -456,7 +473,8 @@ class Parser:
         count: int,
         names: EntityNames | None,
     ) -> Reply:
-        ranked = self._fill_programs(readings, decoded, names)
+        ranked = self._fill_programs(readings, decoded, names, sentence)
+        ranked = self._by_templates(ranked, sentence, names)
         meant = [candidate for candidate in ranked if not candidate.is_refusal]
         answers = tuple(self._answer(candidate, names) for candidate in meant[:count])
         tokens = ranked[0].reading.tokens if ranked else readings[0].tokens
@@ -533,6 +551,8 @@ class Parser:
         if not meant:
             return OUT_OF_SCOPE
         best, threshold = meant[0], self.use.threshold
+        if best.is_ambiguous:
+            return AMBIGUOUS
         if best.confidence >= threshold:
             if self._unused_values(best, names):
                 return UNUSED_VALUE
@@ -575,12 +595,14 @@ class Parser:
         readings: Sequence[Reading],
         decoded: Sequence[tuple[Decoded, ...]],
         names: EntityNames | None,
+        sentence: str | None = None,
         *,
         keep: bool = False,
     ) -> "list[_Candidate]":
         """Return the programs with their values, best first; equal ones are one.
 
         Args:
+            sentence: as it was typed, and so texts are; None for texts in tokens.
             keep: whether what cannot be filled stays, as it was written.
         """
         candidates: dict[str, _Candidate] = {}
@@ -596,7 +618,7 @@ class Parser:
                 )
                 filled: Filled | None = Filled(None, OUT_OF_SCOPE)
                 if written != OUT_OF_SCOPE:
-                    filled = self._fill(written, reading, names)
+                    filled = self._fill(written, reading, names, sentence)
                 if filled is None and keep:
                     filled = Filled(None, written)
                 if filled is None:
@@ -608,6 +630,76 @@ class Parser:
                 else:
                     earlier.score = log_sum(earlier.score, score)
         return self._rank(tuple(candidates.values()))
+
+    def _by_templates(
+        self, ranked: "list[_Candidate]", sentence: str, names: EntityNames | None
+    ) -> "list[_Candidate]":
+        """Return the programs with the first as templates derive it, where they do.
+
+        Of the derivations with its functions those count whose texts have the fewest words; several
+        of them make it ambiguous. A derivation with other functions goes before it if it is the
+        only likely one.
+
+        Args:
+            ranked: the programs of the network, best first.
+            sentence: as it was typed.
+            names: the lists of names; None where they are not looked up.
+        """
+        meant = [candidate for candidate in ranked if not candidate.is_refusal]
+        if self._derivations is None or (meant and not meant[0].is_doubtful):
+            return ranked
+        functions = {name for candidate in meant for name in candidate.functions}
+        derived = self._derive(sentence, functions, names)
+        shape = self._shape_of(meant[0].filled) if meant else ""
+        alike = [candidate for candidate in derived if self._shape_of(candidate.filled) == shape]
+        found = alike or derived
+        best = [candidate for candidate in found if candidate.score == found[0].score]
+        is_likely = bool(best) and best[0].score > -UNLIKELY
+        if not alike and not (is_likely and len(best) == 1):
+            for candidate in meant[:1] if best else ():
+                # All of it may be a text to another function.
+                candidate.is_ambiguous = candidate.leaves_out
+            return ranked
+        own = [x for x in meant[:1] if any(x.filled.tokens == y.filled.tokens for y in best)]
+        chosen = (*own, *best)[0]
+        if is_likely and len(best) == 1:
+            chosen.confidence = max(chosen.confidence, _DERIVED)
+        if alike:
+            chosen.confidence = max(chosen.confidence, meant[0].confidence)
+        chosen.support = chosen.support._replace(unexplained=())
+        chosen.is_ambiguous = not own and len(best) > 1
+        replaced = meant[0] if alike else chosen
+        others = [candidate for candidate in ranked if candidate is not replaced]
+        for candidate in others:
+            candidate.confidence = min(candidate.confidence, 1.0 - chosen.confidence)
+        return [chosen, *others]
+
+    def _derive(
+        self, sentence: str, functions: Collection[str], names: EntityNames | None
+    ) -> "list[_Candidate]":
+        """Return the programs of which templates derive a sentence, the likeliest first."""
+        language, library = self.target.language, self.target.library
+        assert self._derivations is not None
+        assert library is not None
+        values = SaidValues(
+            language, library, now=self._clock(), reader=self._reader, locale=self.use.locale,
+            lists=names or self._names,
+        )  # fmt: skip
+        found: dict[str, _Candidate] = {}
+        for derivation in self._derivations.find(sentence, functions, values):
+            program, reading = derivation.program, derivation.reading
+            filled = self._fill(program, reading, names, None)
+            if filled is not None and filled.tokens not in found:
+                candidate = _Candidate(filled, program, reading, -derivation.doubt)
+                candidate.functions = tuple(language.functions_in(program))
+                found[filled.tokens] = candidate
+        return [*found.values()]
+
+    def _shape_of(self, filled: Filled) -> str:
+        """Return what programs have in common that differ in their values alone."""
+        comparison = self.target.language.comparison()
+        assert comparison is not None
+        return comparison.view(filled.program, self.target.library).shape
 
     def _gives_enough(self, program: str) -> bool:
         """Tell whether each function of a program has the inputs that some row gives it."""
@@ -654,7 +746,9 @@ class Parser:
             candidate.functions = ()
         candidate.support = self._evidence.support(words, values, candidate.functions, parts)
 
-    def _fill(self, program: str, reading: Reading, names: EntityNames | None) -> Filled | None:
+    def _fill(
+        self, program: str, reading: Reading, names: EntityNames | None, sentence: str | None
+    ) -> Filled | None:
         """Return a program with its values; None if values make it one that cannot be."""
         language, library = self.target.language, self.target.library
         try:
@@ -663,9 +757,13 @@ class Parser:
             if self._reader is None or is_row:
                 filled = Filled(language.from_tokens(program), program)
             else:
+                texts = TypedTexts(program, {})
+                if sentence is not None:
+                    texts = typed_texts(program, reading, sentence)
                 filled = fill(
-                    program, reading.values, language=language, library=library, names=names
-                )
+                    texts.program, reading.values, language=language, library=library, names=names,
+                    typed=texts.texts,
+                )  # fmt: skip
         except GenieError:
             return None
         problems = language.check(filled.program, library)
@@ -733,6 +831,7 @@ class _Candidate:
     confidence: float = 0.0
     functions: tuple[str, ...] = ()
     support: Support = Support(0.0, 0, ())  # noqa: RUF009 - it is immutable
+    is_ambiguous: bool = False
 
     @property
     def rank(self) -> float:
@@ -743,6 +842,18 @@ class _Candidate:
     def words(self) -> tuple[str, ...]:
         """Return the content words that nothing of the program stands for."""
         return self.support.unexplained
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Return whether it has a text, whose ends are a guess, or leaves something out."""
+        has_text = any(places_of_texts(self.decoded.split(" ")))
+        is_unlisted = any(name.how in ("unknown", "unlisted") for name in self.filled.names)
+        return has_text or is_unlisted or self.leaves_out
+
+    @property
+    def leaves_out(self) -> bool:
+        """Return whether the sentence has words, or tells parts, that it has not."""
+        return bool(self.words) or self.support.left_out > 0
 
     @property
     def is_refusal(self) -> bool:

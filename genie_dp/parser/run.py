@@ -50,7 +50,7 @@ from genie_dp.run.manifest import PRIVATE, write_json
 from genie_dp.run.page import render_card
 from genie_dp.run.stage import Output, Result, hold_output, tell, write_over
 from genie_dp.run.work import PARSER, enter_work, interruptible, put_in_place, refuse_output
-from genie_dp.templates.inputs import library_fingerprint
+from genie_dp.templates.inputs import Inputs, library_fingerprint
 
 if TYPE_CHECKING:
     from genie_dp.parser.training import Material, Trained
@@ -102,6 +102,7 @@ class _Run:
         ledgers: those of the rows that have one.
         start: the parser that is gone on from.
         encoder: whose vectors the network reads; None for none.
+        templates: those that the rows were made of, which are kept with the parser.
     """
 
     config: ParserConfig
@@ -117,6 +118,7 @@ class _Run:
     start: Start | None
     encoder: Encoder | None
     screen: "_Screen"
+    templates: Inputs | None = None
 
     @property
     def folder(self) -> Path:
@@ -151,6 +153,7 @@ def run(
     output: Output,
     *,
     library: Library | None = None,
+    templates: Inputs | None = None,
     language: str | None = None,
     spent: Spent | None = None,
     licence: str = "",
@@ -169,6 +172,7 @@ def run(
         config: what is learned from, and how.
         output: the folder.
         library: the skills, or the declarations, of the programs; None for S-expressions without.
+        templates: those that the rows were made of; by them a parser checks where texts end.
         language: of the programs; None for what the first row says.
         spent: the guarantee of rows of source private, and of `config.start`; None for that of the
             prior, or of the start.
@@ -186,7 +190,7 @@ def run(
     """
     started = time.monotonic()
     screen = _Screen(config, progress)
-    job = _read(config, output, library, language, spent, licence, screen)
+    job = _read(config, output, library, language, spent, licence, screen, templates)
     is_first = rank() == 0
     with _entered(job) if is_first else nullcontext():
         material, reading = prepare(job, jobs)
@@ -215,6 +219,7 @@ def _read(
     spent: Spent | None,
     licence: str,
     screen: "_Screen",
+    templates: Inputs | None,
 ) -> _Run:
     """Return the run, its files read for the first time."""
     name = language_of(config.inputs, language)
@@ -238,6 +243,7 @@ def _read(
         start,
         encoder,
         screen,
+        templates,
     )
 
 
@@ -496,6 +502,8 @@ def deliver(job: _Run, material: "Material", reading: Reading, trained: "Trained
     files.copy_skills(job.skills, folder)
     files.write_texts(folder, material.texts)
     files.write_reader(folder, reading)
+    if job.templates is not None:
+        files.write_templates(folder, job.templates)
     if (place := locale(job.config)).is_own:
         shutil.copyfile(place.language, folder / files.WORDS)
     material.evidence.save(folder / files.EVIDENCE)

@@ -34,6 +34,7 @@ _TOKEN = re.compile(
 _KEEPS_CASE = re.compile(r"\$(?!\d)|\{|[A-Z]+[A-Z_]*(?:_\S+)?_\d+$")
 
 
+END_MARKS = frozenset((".", "?", "!"))
 GLUE = "~"
 """The token between two that people write as one word: "sun ~ light"."""
 

@@ -118,6 +118,28 @@ class Cells(Sequence[Cell]):
         batch = self.batches[number]
         return _cell(self._speakers[batch.rule], batch, index - self._starts[number])
 
+    @property
+    def say_words(self) -> bool:
+        """Tell whether some rule says words that mean nothing."""
+        return any(speaker.says_words for speaker in self._speakers)
+
+    def rules_from(self, first: int, count: int) -> npt.NDArray[np.int64]:
+        """Return the rules of some cells in a row, as numbers from 0."""
+        numbers: dict[int, int] = {}
+        rules = np.empty(count, np.int64)
+        place, batch = first, bisect_right(self._starts, first) - 1
+        while place < first + count:
+            end = self._starts[batch + 1] if batch + 1 < len(self._starts) else len(self)
+            number = numbers.setdefault(self.batches[batch].rule, len(numbers))
+            rules[place - first : end - first] = number
+            place, batch = max(place, end), batch + 1
+        return rules
+
+    def rule_that_says_words(self, index: int) -> tuple[int, int] | None:
+        """Return number of the rule, and depth, of a cell that says words which mean nothing."""
+        batch = self.batches[bisect_right(self._starts, index) - 1]
+        return (batch.rule, batch.depth) if self._speakers[batch.rule].says_words else None
+
     def pull(self, balance: float) -> npt.NDArray[np.float64]:
         """Return how much of its template's quota each cell asks for: its size ** balance.
 
@@ -173,6 +195,7 @@ class _Speaker:
         self.rule = rule
         agreeing = {part.child for part in rule.layout.parts if isinstance(part, Agreement)}
         self.places = [(i, rule.reads[i].index("num")) for i in sorted(agreeing)]
+        self.says_words = any(x.says_words for x in rule.layout.children)
 
     def wording(self, keys: Sequence[Key]) -> Wording:
         """Return the wording where children have these keys; a rule remembers its wordings."""

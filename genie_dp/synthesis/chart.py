@@ -1102,7 +1102,8 @@ class Chart:
 
 def _is_character(token: str) -> bool:
     """Tell whether a token is a placeholder or a gap."""
-    return len(token) == 1 and token >= chr(FIRST)
+    # An emoji lies between both.
+    return len(token) == 1 and (chr(FIRST) <= token <= GAP or token >= chr(_FIRST_OPEN))
 
 
 def _agreeing_candidates(

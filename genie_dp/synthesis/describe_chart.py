@@ -113,7 +113,7 @@ def is_content(token: str) -> bool:
     >>> [is_content(token) for token in ("param:size:Number", ">", "(", "filter")]
     [True, True, False, False]
     """
-    is_placeholder = len(token) == 1 and ord(token) >= FIRST
+    is_placeholder = len(token) == 1 and chr(FIRST) <= token <= GAP
     return token in _OPERATORS or is_placeholder or _NAME.search(token) is not None
 
 

@@ -87,7 +87,8 @@ def mark_of(engine: SynthesisEngine) -> str:
     library, another rounding of quotas.
     """
     digest = xxhash.xxh3_128()
-    for numbers in (engine.plan.ends, engine.plan.sizes, engine.plan.keys):
+    plan = engine.plan
+    for numbers in (plan.ends, plan.sizes, plan.keys, plan.turns, plan.starts, plan.rule_keys):
         digest.update(numbers.tobytes())
     for cell in engine.plan.cells:
         digest.update(f"{cell.rule.template.id}\0{cell.wording.text}\0{cell.depth}\n".encode())

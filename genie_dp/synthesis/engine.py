@@ -55,6 +55,7 @@ def pool_settings(config: SynthesisConfig) -> dict[str, Any]:
 
 MOST_LEAVES = 100_000  # combinations of one leaf template; more are sampled
 MOST_COPIES = 20  # of a piece in a group, so that extreme weights cost no memory
+_ENOUGH = 5  # draws for each template at each depth, from which on each way to say one is drawn
 _MARGIN = 1.15  # rows are drawn beyond the size, for repeats and rejections
 
 
@@ -137,9 +138,14 @@ def _plan_root(
     draws = 1.0 if steered is None else 1 / steered.share_kept
     seed = child_seed(config.seed, "root", "shares")
     shares = partial(_root_shares, weights, config=config, draws=draws, seed=seed)
-    planned = plan_draws(
-        root_cells, _quotas(root_cells, config, shares, "root"), config.seed, "root"
-    )
+    quotas = _quotas(root_cells, config, shares, "root")
+    planned = plan_draws(root_cells, quotas, config.seed, "root")
+    if config.size is not None and config.target_size is None and steered is None:
+        first = _quotas(root_cells, config, partial(fill, config.size, weights, seed=seed), "root")
+        if root_cells.say_words or _lacks_a_rule(planned, config.size, first):
+            # What is drawn once is not to be among the draws that the size leaves over.
+            quotas = np.maximum(quotas, first)
+            planned = plan_draws(root_cells, quotas, config.seed, "root", first=first)
     return SynthesisEngine(compiled, config, pools, planned, root_cells, lexicon, steered)
 
 
@@ -307,7 +313,49 @@ def _quotas(
     room = np.array([sizes[a:b][boost[a:b] > 0].sum() for a, b in cells.spans])
     pull = cells.pull(config.balance) * boost
     quotas = np.zeros(len(cells), np.int64)
-    for (a, b), share in zip(cells.spans, shares(room), strict=True):
+    of_spans = shares(room)
+    is_enough = of_spans.sum() >= _ENOUGH * len(of_spans)
+    for (a, b), share in zip(cells.spans, of_spans, strict=True):
         seed = child_seed(config.seed, *names, "cells", a)
         quotas[a:b] = fill(int(share), pull[a:b], sizes[a:b], seed)
+        if is_enough:
+            _give_every_rule(quotas[a:b], pull[a:b], cells.rules_from(a, b - a))
     return quotas
+
+
+def _lacks_a_rule(planned: DrawPlan, size: int, shares: I64) -> bool:
+    """Tell whether the first draws lack a rule of a template with draws enough for all.
+
+    Args:
+        planned: draws, some of which the size leaves over.
+        shares: how many the cells would have of the size alone.
+    """
+    cells = planned.all_cells
+    assert isinstance(cells, Cells)
+    if size < _ENOUGH * len(cells.spans):
+        return False
+    drawn = planned.count_cells(size)
+    for a, b in cells.spans:
+        of_rules = np.bincount(cells.rules_from(a, b - a), drawn[a:b])
+        if shares[a:b].sum() >= len(of_rules) and not of_rules.all():
+            return True
+    return False
+
+
+def _give_every_rule(quotas: I64, pull: F64, rules: I64) -> None:
+    """Give a draw to each rule of a template that has none, where there are draws enough.
+
+    Args:
+        quotas, pull, rules: of the cells of the template.
+    """
+    count = int(rules.max()) + 1
+    if count == 1 or quotas.sum() < count:
+        return
+    drawn = np.bincount(rules, quotas, count)
+    for rule in np.flatnonzero(drawn == 0).tolist():
+        own = np.flatnonzero((rules == rule) & (pull > 0))
+        if len(own):
+            most = int(np.argmax(np.where(drawn[rules] > 1, quotas, 0)))
+            drawn[rules[most]] -= 1
+            quotas[most] -= 1
+            quotas[own[np.argmax(pull[own])]] += 1

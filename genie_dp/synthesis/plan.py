@@ -137,6 +137,7 @@ def _whole(share: F64, target: int, seed: int) -> I64:
 
 SMALL_BLOCK, LARGE_BLOCK = 4_096, 16_384
 MOST_IN_SMALL_BLOCKS = 200_000  # draws
+_AT_ONCE = 1 << 18  # draws that are counted together
 
 
 @dataclass(slots=True)
@@ -147,6 +148,12 @@ class DrawPlan:
         all_cells: cells, those without a quota included.
         places: of the cells with a quota, in the order of the plan.
         ends: cumulative quotas, shape (kept cells,).
+        turns: of a cell that says words which mean nothing the length of its longest list: after so
+            many draws every piece of every list was there. 1 of others, whose combinations come in
+            the order of a permutation, shape (kept cells,).
+        starts: the draws of the same rule and depth in the cells before, shape (kept cells,).
+        rule_keys: of these, shape (kept cells,).
+        first_ends: cumulative quotas of the draws that come before all others; None for none.
     """
 
     all_cells: Sequence[Cell]
@@ -154,8 +161,12 @@ class DrawPlan:
     ends: U64
     sizes: U64
     keys: U64
+    turns: U64
+    starts: U64
+    rule_keys: U64
     total: int
     seed: int
+    first_ends: U64 | None = None
     _met: dict[int, Cell] = field(default_factory=dict)
 
     @property
@@ -194,23 +205,61 @@ class DrawPlan:
         for number, rest in zip(cell.tolist(), index.tolist(), strict=True):
             yield self._draw(number, rest)
 
+    def count_cells(self, count: int) -> I64:
+        """Return how often each cell is among the first draws, shape (all cells,)."""
+        counts = np.zeros(len(self.all_cells), np.int64)
+        for first in range(0, min(count, self.total), _AT_ONCE):
+            cell, _ = self._locate(first, min(_AT_ONCE, count - first))
+            of_kept = np.bincount(cell, minlength=len(self.places))
+            counts[self.places] += of_kept
+        return counts
+
     def _locate(self, first: int, count: int) -> tuple[npt.NDArray[np.int64], U64]:
         """Return which cell, and which combination of it, stands at each of some places."""
         count = max(0, min(count, self.total - first))
         places = np.arange(first, first + count, dtype=np.uint64)
         seeds = np.full(count, self.seed, np.uint64)
-        return self._at(permute(places, np.full(count, self.total, np.uint64), seeds))
+        if self.first_ends is None:
+            return self._at(permute(places, np.full(count, self.total, np.uint64), seeds))
+        early = self.first_ends[-1]
+        is_early = places < early
+        sizes = np.where(is_early, early, np.uint64(self.total) - early)
+        places = permute(np.where(is_early, places, places - early), sizes, seeds)
+        cell, index = _cell_at(places, self.first_ends)
+        late_cell, late_index = _cell_at(places, self.ends - self.first_ends)
+        late_index += np.diff(self.first_ends, prepend=np.uint64(0))[late_cell]
+        return self._combination(
+            np.where(is_early, cell, late_cell), np.where(is_early, index, late_index)
+        )
 
     def _at(self, places: U64) -> tuple[npt.NDArray[np.int64], U64]:
         """Return the same for places in the order of the cells."""
-        cell = np.searchsorted(self.ends, places, side="right")
-        begins = np.where(cell > 0, self.ends[cell - 1], np.uint64(0))
-        return cell, permute(places - begins, self.sizes[cell], self.keys[cell])
+        return self._combination(*_cell_at(places, self.ends))
+
+    def _combination(
+        self, cell: npt.NDArray[np.int64], index: U64
+    ) -> tuple[npt.NDArray[np.int64], U64]:
+        """Return cells, and which combination the draw of that number is in each."""
+        size, turn = self.sizes[cell], self.turns[cell]
+        if (turn == 1).all():
+            return cell, permute(index, size, self.keys[cell])
+        round_, step = np.divmod(index, turn)
+        # The first round is the one in which no piece is shifted.
+        is_first = (turn > 1) & (round_ == 0)
+        one = np.uint64(1)
+        index = np.where(turn > 1, np.maximum(round_, one) - one, index)
+        size = np.where(turn > 1, np.maximum(size // turn, np.uint64(2)) - one, size)
+        image = permute(index, size, self.keys[cell])
+        image = np.where(turn > 1, np.where(is_first, np.uint64(0), image + one), image)
+        return cell, image * turn + step
 
     def _draw(self, number: int, rest: int) -> tuple[Cell, tuple[Piece, ...]]:
         if number not in self._met:  # made here, so that workers share the work
             self._met[number] = self.all_cells[self.places[number]]
         chosen = self._met[number]
+        if (turn := int(self.turns[number])) > 1:
+            start, key = int(self.starts[number]), int(self.rule_keys[number])
+            return chosen, _in_turn(chosen, *divmod(rest, turn), turn, start, key)
         if len(chosen.lists) == 2:  # most cells by far
             left, right = chosen.lists
             rest, here = divmod(rest, len(left))
@@ -222,26 +271,98 @@ class DrawPlan:
         return chosen, tuple(pieces)
 
 
+def _cell_at(places: U64, ends: U64) -> tuple[I64, U64]:
+    """Return the cells of some places, and the place inside of each, by cumulative quotas."""
+    cell = np.minimum(np.searchsorted(ends, places, side="right"), len(ends) - 1)
+    return cell, places - np.where(cell > 0, ends[cell - 1], np.uint64(0))
+
+
+_MOST_ROTATED = 16  # pieces of a list of words whose first one may be any
+
+
+def _in_turn(
+    cell: Cell, shift: int, step: int, turn: int, start: int, key: int
+) -> tuple[Piece, ...]:
+    """Return a draw of a cell in which the pieces of every list take turns.
+
+    Lists of words have one piece of every alternative first (`ast.say_words`): long ones begin with
+    these, so that few draws have them all.
+
+    Args:
+        shift: by how much the lists beside the longest are shifted, their sizes as a base.
+        step: place in the longest list.
+        turn: its length.
+        start: draws before.
+        key: of the rule.
+    """
+    time = start + step
+    pieces, has_longest = [], False
+    for child, (spec, pieces_of_child) in enumerate(
+        zip(cell.rule.layout.children, cell.lists, strict=True)
+    ):
+        count = len(pieces_of_child)
+        moved, run = 0, 0
+        if count == turn and not has_longest:
+            has_longest = True
+        else:
+            shift, moved = divmod(shift, count)
+            run = time // count  # each begins elsewhere, lest two lists keep step
+        is_ordered = spec.says_words and count > _MOST_ROTATED and not run
+        begin = 0 if is_ordered else _mixed(key, child, run)
+        pieces.append(pieces_of_child[(time + begin + moved) % count])
+    return tuple(pieces)
+
+
+def _mixed(key: int, child: int, run: int) -> int:
+    mixed = (key ^ (child + 1) * 0x9E3779B97F4A7C15 ^ (run + 1) * 0xBF58476D1CE4E5B9) & _WORD
+    mixed = ((mixed ^ mixed >> 30) * 0x94D049BB133111EB) & _WORD
+    return mixed ^ mixed >> 31
+
+
+_WORD = 0xFFFFFFFFFFFFFFFF
+
+
 def plan_draws(
     cells: Sequence[Cell],
     quotas: npt.NDArray[np.int64],
     seed: int,
     *names: object,
     keys: U64 | None = None,
+    first: I64 | None = None,
 ) -> DrawPlan:
     """Return the plan of the cells that have a quota; `names` name its random stream.
 
     `keys` choose the combinations of each cell, shape (cells,), where they are not to depend on
-    the other cells.
+    the other cells. The draws of the quotas `first`, which are no greater, come before all others.
     """
     places = np.flatnonzero(quotas)
     base = child_seed(seed, *names)
     keys = cell_keys(len(places), base) if keys is None else keys[places]
     ends = np.cumsum(quotas[places]).astype(np.uint64)
     sizes = combination_counts(cells)[places]
-    return DrawPlan(
-        cells, places.tolist(), ends, sizes, keys, int(ends[-1]) if len(ends) else 0, base
-    )
+    turns = _turns(cells, places, quotas, base)
+    total = int(ends[-1]) if len(ends) else 0
+    first_ends = None
+    if first is not None and first.sum():
+        first_ends = np.cumsum(first[places]).astype(np.uint64)
+    return DrawPlan(cells, places.tolist(), ends, sizes, keys, *turns, total, base, first_ends)
+
+
+def _turns(cells: Sequence[Cell], places: I64, quotas: I64, seed: int) -> tuple[U64, U64, U64]:
+    """Return `DrawPlan.turns`, `DrawPlan.starts` and `DrawPlan.rule_keys`."""
+    turns, starts = np.ones(len(places), np.uint64), np.zeros(len(places), np.uint64)
+    keys = np.zeros(len(places), np.uint64)
+    if not isinstance(cells, Cells):
+        return turns, starts, keys
+    before: dict[tuple[int, int], int] = {}
+    for number, place in enumerate(places.tolist()):
+        rule = cells.rule_that_says_words(place)
+        if rule is not None:
+            turns[number] = max(map(len, cells[place].lists))
+            starts[number] = before.get(rule, 0)
+            before[rule] = int(starts[number]) + int(quotas[place])
+            keys[number] = _mixed(seed & _WORD, *rule)
+    return turns, starts, keys
 
 
 def cell_keys(count: int, seed: int) -> U64:

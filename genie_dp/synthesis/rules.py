@@ -49,6 +49,11 @@ class ChildSpec:
     after: str = ""
     is_const: bool = False
 
+    @property
+    def says_words(self) -> bool:
+        """Tell whether it is words that mean nothing, which have no name."""
+        return self.is_leaf and not self.name
+
 
 @dataclass(frozen=True, slots=True)
 class Agreement:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import NamedTuple, Protocol
 
-from genie_dp.skills.words import tokenize
+from genie_dp.skills.words import END_MARKS, tokenize
 from genie_dp.synthesis.chart import Chart, ChartGrammar, Tokens, TooMuchWorkError
 from genie_dp.synthesis.compiler import CompiledGrammar
 from genie_dp.synthesis.joints import MOST_SENTENCES, NUMBER, sentences_apart, ways_apart
@@ -24,7 +24,6 @@ MOST_WORK = 40_000
 """Steps of a chart for one sentence: some ten seconds; real ones take 50 to 10,000."""
 MOST_TOKENS = 60  # of a sentence that is read at all
 _MOST_READINGS = 100
-_END_MARKS = frozenset((".", "?", "!"))
 _LEFT_AS_WORDS = 1.0  # doubt of each value that is left as the words that it is
 UNLIKELY = 10.0
 """Doubt of a reading whose text and unlisted names tell more of other functions than the rest does.
@@ -207,7 +206,7 @@ class SpokenSentences:
     def _without_end_marks(self, read: ReadValues) -> ReadValues:
         """Return a sentence without the mark at its end, if no template says such marks."""
         end = len(read.tokens)
-        while end and read.tokens[end - 1] in _END_MARKS - self.grammar.vocabulary:
+        while end and read.tokens[end - 1] in END_MARKS - self.grammar.vocabulary:
             end -= 1
         return read._replace(tokens=read.tokens[:end])
 
@@ -240,12 +239,15 @@ class SpokenSentences:
                 text = entry.piece.value.text
                 if not entry.piece.value.gap:
                     spoken = [chart.opened[c] for c in dict.fromkeys(text) if c in chart.opened]
-                    reading = self._reading(variant, spoken)
+                    reading = self._reading(variant, spoken, entry.piece.value.functions)
                     if reading is not None:
                         yield reading
 
     def _reading(
-        self, variant: ReadValues, spoken: Sequence[tuple[str, Tokens]]
+        self,
+        variant: ReadValues,
+        spoken: Sequence[tuple[str, Tokens]],
+        functions: Sequence[str],
     ) -> ReadValues | None:
         """Return a variant with placeholders for what was taken for names and text."""
         spans: dict[int, tuple[int, str]] = {}
@@ -267,17 +269,19 @@ class SpokenSentences:
                 is_text = value.value.how == "text"
                 has_value |= not is_text and _has_any(words, variant.left)
         rest = [token for place, token in enumerate(variant.tokens) if place not in used]
-        if has_value or (guessed and not self._is_likely(rest, guessed, has_listed=has_listed)):
+        if guessed and not has_listed and not self.reader.content_words(rest):
+            # "what is .." is no search for all that people ask, unless few functions say so.
+            has_value |= not self.function_words.are_telling(rest, functions)
+        if has_value or (guessed and not self._is_likely(rest, guessed)):
             doubt += UNLIKELY
         return self._with_spans(variant, spans, doubt)
 
-    def _is_likely(self, said: Sequence[str], guessed: Sequence[str], *, has_listed: bool) -> bool:
+    def _is_likely(self, said: Sequence[str], guessed: Sequence[str]) -> bool:
         """Tell whether the words of templates tell more than those taken for text and names do."""
         telling = self.reader.content_words(said)
-        if not telling and not has_listed:  # "what is .." is no search for all that people ask
-            return False
         weigh = self.function_words.weigh
-        return weigh(self.reader.content_words(guessed)) <= weigh(telling)
+        weight = weigh(self.reader.content_words(guessed))
+        return weight <= weigh(telling) or not weight or (not telling and weight < weigh(said))
 
     def _with_spans(
         self, variant: ReadValues, spans: Mapping[int, tuple[int, str]], doubt: float

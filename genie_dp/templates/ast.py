@@ -5,7 +5,7 @@ Every node carries the span it was read from; spans take no part in equality.
 
 import itertools
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, assert_never
@@ -504,6 +504,8 @@ def say_words(
 ) -> tuple[str, ...] | None:
     """Return all that words alone say; None for more than `most`.
 
+    Of every choice that they have the first ones have all alternatives.
+
     Args:
         items: words, choices of words, and categories of words.
         words: category -> all that it says.
@@ -511,15 +513,36 @@ def say_words(
 
     >>> the, sun = SaidWords("the"), QuotedWords((PlainWords("sun"),))
     >>> say_words((Optional((the,)), sun), {"the": ("the", "our")}, 10)
-    ('the sun', 'our sun', 'sun')
+    ('the sun', 'sun', 'our sun')
     """
     texts: tuple[str, ...] = ("",)
     for item in items:
         more = _say_item(item, words, most)
         if more is None or len(texts) * len(more) > most:
             return None
-        texts = tuple(dict.fromkeys(f"{a} {b}" if a and b else a or b for a in texts for b in more))
+        texts = tuple(
+            dict.fromkeys(f"{a} {b}" if a and b else a or b for a, b in _pairs(texts, more))
+        )
     return texts
+
+
+def _pairs(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield all pairs; the first so many as the longer of the two has have all of both."""
+    long, short = (left, right) if len(left) >= len(right) else (right, left)
+    for shift in range(len(short)):
+        for place, text in enumerate(long):
+            other = short[(place + shift) % len(short)]
+            yield (text, other) if long is left else (other, text)
+
+
+def take_turns(lists: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """Return the texts of several lists, none twice, the first of each before their second.
+
+    >>> take_turns([("a",), ("b", "c", "d"), ("e", "f")])
+    ('a', 'b', 'e', 'c', 'f', 'd')
+    """
+    rounds = itertools.zip_longest(*lists)
+    return tuple(dict.fromkeys(text for texts in rounds for text in texts if text is not None))
 
 
 def _say_item(
@@ -534,12 +557,12 @@ def _say_item(
             return say_words(inner, words, most)
         case Optional(inner):
             inside = say_words(inner, words, most)
-            return None if inside is None else tuple(dict.fromkeys((*inside, "")))
+            return None if inside is None else take_turns((inside, ("",)))
         case Choice(alternatives):
             each = [say_words(alternative, words, most) for alternative in alternatives]
             known = [texts for texts in each if texts is not None]
             is_all = len(known) == len(each)
-            return tuple(dict.fromkeys(itertools.chain(*known))) if is_all else None
+            return take_turns(known) if is_all else None
         case Child() | Determiner():
             return None
         case _:

@@ -19,6 +19,7 @@ from genie_dp.templates.ast import (
     children_of,
     names_of,
     say_words,
+    take_turns,
     words_said,
 )
 
@@ -107,7 +108,7 @@ def words_of(
     problems: list[Problem] = []
 
     def add(name: str, outer: tuple[str, ...]) -> None:
-        texts: dict[str, None] = {}
+        each: list[tuple[str, ...]] = []
         for template in by_category[name]:
             for said in words_said(template.utterance):
                 if said.category in (*outer, name):
@@ -116,13 +117,13 @@ def words_of(
                 elif said.category in by_category and said.category not in words:
                     add(said.category, (*outer, name))
             said_here = say_words(template.utterance, words, MOST_WORDS)
-            if said_here is None or len(texts) + len(said_here) > MOST_WORDS:
+            if said_here is None or sum(map(len, each)) + len(said_here) > MOST_WORDS:
                 message = f"{name} says more than {MOST_WORDS:,} different things"
                 hint = "cut it into several categories, said one after the other"
                 problems.append(Problem("G036", message, template.span, hint))
             else:
-                texts |= dict.fromkeys(said_here)
-        words[name] = tuple(texts)
+                each.append(said_here)
+        words[name] = take_turns(each)
 
     for name in by_category:
         if name not in words:

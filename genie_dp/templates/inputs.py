@@ -4,10 +4,11 @@ Both are kept in the user's cache folder (`run.cache`), so reading them again ta
 """
 
 import hashlib
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import Language, get_language
@@ -18,7 +19,10 @@ from genie_dp.resources import data_folder, shipped_path
 from genie_dp.run.cache import Parsed
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.templates.grammar import Grammar
-from genie_dp.texts import Paths, paths_of
+from genie_dp.texts import Paths, paths_of, read_source
+
+if TYPE_CHECKING:
+    from genie_dp.templates.load import Reading
 
 MAIN = "main.genie"
 REAL = "real_phrases.genie"  # beside it: for skills with templates of a Thingpedia data set
@@ -169,6 +173,42 @@ def inputs_of(library: Library, grammar: Sequence[Path] = ()) -> Inputs:
     return _put_together(library, tuple(grammar_files(grammar)))
 
 
+def template_texts(inputs: Inputs) -> tuple[list[str], dict[str, str]] | None:
+    """Return the names of the template files of a grammar, and name -> text of all they import.
+
+    Templates of skills are left out: they lie with the skills. Names are relative to the folder
+    that all the files share. None of a grammar with Python functions, which do not travel.
+    """
+    if inputs.grammar.functions:
+        return None
+    grammar = inputs.grammar
+    beside = files_of_templates(inputs.library, (), has_real=False)
+    of_skills = {os.path.abspath(path) for path in beside}
+    texts = {os.path.abspath(name): text for name, text in grammar.sources.items()}
+    texts = {name: text for name, text in texts.items() if name not in of_skills}
+    files = [os.path.abspath(path) for path in inputs.grammar_files]
+    files += [name for name in texts if os.path.basename(name) == REAL and name not in files]
+    folder = os.path.commonpath([os.path.dirname(name) for name in (*texts, *files)])
+    short = {name: Path(os.path.relpath(name, folder)).as_posix() for name in (*texts, *files)}
+    return [short[name] for name in files], {short[name]: text for name, text in texts.items()}
+
+
+def inputs_of_texts(library: Library, files: Sequence[str], texts: Mapping[str, str]) -> Inputs:
+    """Return templates from the texts that `template_texts` gave, put together with a library.
+
+    Raises:
+        GenieError: mistakes in any of them.
+    """
+    from genie_dp.templates.load import Reading
+
+    def read(path: Path | str, *, code: str) -> str:
+        text = texts.get(str(path))
+        return read_source(path, code=code) if text is None else text
+
+    reading = Reading(read=read, functions=lambda path, text: {})
+    return _put_together(library, tuple(map(Path, files)), reading)
+
+
 def library_fingerprint(library: Library | None) -> str:
     """Return a hash of the texts of a library, wherever its files lie."""
     texts = sorted(library.sources.values()) if library is not None else ()
@@ -222,7 +262,9 @@ def files_of_templates(library: Library, files: Sequence[Path], *, has_real: boo
     return [*files, *real, *own]
 
 
-def _put_together(library: Library, files: tuple[Path, ...]) -> Inputs:
+def _put_together(
+    library: Library, files: tuple[Path, ...], reading: "Reading | None" = None
+) -> Inputs:
     # Not needed where all of it is kept from before.
     from genie_dp.templates.check import errors_of
     from genie_dp.templates.load import read_grammar
@@ -234,7 +276,7 @@ def _put_together(library: Library, files: tuple[Path, ...]) -> Inputs:
 
         extra = convert(library).templates
     all_files = files_of_templates(library, files, has_real=bool(extra))
-    read, problems = read_grammar(all_files, target, library, extra=extra)
+    read, problems = read_grammar(all_files, target, library, extra=extra, reading=reading)
     problems += errors_of(read, target, library)
     if problems:
         raise GenieError(problems, sources=read.sources)

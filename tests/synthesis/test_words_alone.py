@@ -43,7 +43,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
 
 def test_words_are_drawn_and_not_multiplied(inputs: Inputs) -> None:
     assert len(compile_inputs(inputs).rules["COMMAND"]) == RULES
-    assert inputs.grammar.words["the"] == ("the", "our nice", "our nice old", "our dear", "our")
+    assert inputs.grammar.words["the"] == ("the", "our nice", "our", "our dear", "our nice old")
     assert len(inputs.grammar.words["make"]) == 6
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import islice, product
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
@@ -16,7 +17,7 @@ from genie_dp.parser.reading.glued import Glued
 from genie_dp.parser.reading.name_keys import NameIndex, Part, parts_of
 from genie_dp.parser.reading.reading import Reader, Reading, ReadValue
 from genie_dp.parser.reading.sentence import clean
-from genie_dp.skills.words import token_places
+from genie_dp.skills.words import join_tokens, token_places
 
 How = Literal["exact", "normalised", "nearest", "unknown", "unlisted"]
 # Of 100, in rapidfuzz's ratio: "beetles" is 85.7 to "beatles", "beatls" 92.3.
@@ -250,8 +251,8 @@ class EntityNames:
         listed = self._list(kind)
         if listed is None:
             return Name(kind, said, said, "unlisted")
-        if said in listed:
-            return Name(kind, said, said, "exact")
+        if found := next((x for x in (said, join_tokens(said)) if x in listed), None):
+            return Name(kind, said, found, "exact")
         if (value := listed.find(said)) is not None:
             return Name(kind, said, value, "normalised")
         if (value := listed.nearest(said, self.threshold)) is not None:
@@ -352,6 +353,7 @@ def fill(
     language: Language,
     library: Library | None = None,
     names: EntityNames | None = None,
+    typed: Mapping[str, str] = MappingProxyType({}),
     is_whole: bool = True,
 ) -> Filled:
     """Return a predicted program with the values of its sentence.
@@ -362,13 +364,14 @@ def fill(
         language: that of the program.
         library: its skills or declarations, to bring the program into canonical form.
         names: the lists in which entities are looked up; None looks none up.
+        typed: stand-in for the words of a text of the program -> these, as they were typed.
         is_whole: refuse a program of which placeholders are left.
 
     Raises:
         GenieError: I010, a placeholder has no value; I011, a value that the language has no form
             for; or what the language says of a program that it cannot read.
     """
-    replacements: dict[str, tuple[str, str]] = {}
+    replacements = {stand_in: ("", text) for stand_in, text in typed.items()}
     for token, read in values.items():
         # Inside of free text a value is its words, a percent sign left out.
         words = " ".join(read.text.split()).removesuffix("%").rstrip()

@@ -12,7 +12,7 @@ from genie_dp.locale import Words
 from genie_dp.parser.evidence import content_words
 from genie_dp.parser.reading.fill import EntityNames, has_names
 from genie_dp.parser.reading.reading import Reading
-from genie_dp.skills.words import tokenize
+from genie_dp.skills.words import END_MARKS, tokenize
 
 _MOST_WORDS = 6  # of a name that no list has
 
@@ -41,8 +41,9 @@ def read_input(
 ) -> ReadInput | None:
     """Return the value that a sentence gives an input; None where it cannot be read as one.
 
-    Text is taken as it is. Any other value must be all that the sentence says: "at 5 pm, please" is
-    a time, "turn on the lights at 5 pm" is none. Words of the question may stand beside it.
+    Text is taken as it was typed. Any other value must be all that the sentence says: "at 5 pm,
+    please" is a time, "turn on the lights at 5 pm" is none. Words of the question may stand beside
+    it.
 
     Args:
         readings: of the sentence.
@@ -59,6 +60,8 @@ def read_input(
         choice = _read_enum(words, missing, type_, library, asked, known)
         return ReadInput(choice) if choice else None
     element = type_.element if isinstance(type_, ty.Array) else type_
+    if element in (ty.STRING, ty.ANY):
+        return ReadInput(_quoted(sentence.strip().rstrip("".join(END_MARKS)).rstrip()))
     return _read_value(" ".join(words), element, readings, names, asked, library.units, known)
 
 
@@ -99,8 +102,6 @@ def _read_value(
     if type_ == ty.BOOLEAN:
         said = "true" if text in known.yes else "false"
         return ReadInput(said) if text in known.yes + known.no else None
-    if type_ in (ty.STRING, ty.ANY):
-        return ReadInput(_quoted(text))
     if type_ == ty.LOCATION and text in known.places:
         return ReadInput(f"location:{known.places[text]}")
     stem = ty.slot_stem(type_, units)

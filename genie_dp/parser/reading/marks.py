@@ -50,7 +50,7 @@ _NANP = frozenset(("US", "CA"))
 def marks(s: TextTokens) -> Iterator[Candidate]:
     """Yield the candidates that are told by their shape."""
     for match in _QUOTES.finditer(s.text) if _ANY_QUOTE.search(s.text) else ():
-        text = " ".join(next(group for group in match.groups() if group is not None).split())
+        text = next(group for group in match.groups() if group is not None).strip()
         is_masked = any(
             masked and match.start() <= start < match.end()
             for start, masked in zip(s.starts, s.masked, strict=True)

@@ -4,12 +4,14 @@ Numbers, dates and addresses are read by the parser's reader. Names and free tex
 lists of the skills tell which are likely.
 """
 
+import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library, units_in_sentences
+from genie_dp.languages.thingtalk.tokens import quote_words
 from genie_dp.languages.types import Entity, slot_stem, slot_type
 from genie_dp.locale import LOCALE, Locale, Words
 from genie_dp.parser.evidence import content_words
@@ -22,13 +24,13 @@ from genie_dp.synthesis.chart import Tokens
 from genie_dp.synthesis.spoken import NameOrText, ReadValues, SaidValue
 
 _OPEN = frozenset(("QUOTED_STRING", "USERNAME", "HASHTAG", "PATH_NAME"))
-_MOST_TEXT = 12  # words of a text without quotes around it
+_MOST_TEXT, _USUAL_TEXT = 40, 12  # words of a text without quotes around it
 _MOST_NAME = 8
 # What speaks against a value, so that the likeliest of several readings comes first. A listed name
 # goes before any other, a name of a kind without a list before a text of as many words, and what
 # takes fewer words before what takes more. Only the order counts.
 _LISTED = 0.1
-_NAME, _WORD = 0.8, 0.5
+_NAME, _WORD, _FURTHER_WORD = 0.8, 0.5, 0.05
 _UNLISTED, _UNLISTED_WORD = 1.2, 0.6
 _EDGE = 0.3  # of a text that begins or ends with a word such as "to"
 
@@ -49,6 +51,7 @@ class SaidValues:
         reader: Reader | None = None,
         locale: Locale = LOCALE,
         names: Mapping[str, Sequence[str]] | None = None,
+        lists: EntityNames | None = None,
     ) -> None:
         """Take what the values are read with.
 
@@ -58,12 +61,13 @@ class SaidValues:
             reader: of numbers, dates and addresses; None for that of the locale.
             locale: the language of the sentences, and what they leave unsaid.
             names: kind of entity -> names that belong to who speaks.
+            lists: the lists of the library with these names, where they were read before.
 
         Raises:
             GenieError: I012, names of an unknown kind.
         """
         self.language, self.library = language, library
-        self.names = EntityNames(library, known=locale.words).with_own(names or {})
+        self.names = lists or EntityNames(library, known=locale.words).with_own(names or {})
         self._now = now
         units = units_in_sentences(library)
         self._reader = reader or load_reader(units=units, locale=locale)
@@ -141,11 +145,12 @@ class SaidValues:
         type_ = slot_type(f"{stem}_0")
         text, number = " ".join(words), len(words)
         if not isinstance(type_, Entity):
-            doubt = _NAME + _WORD * number + _EDGE * shape
-            return _value(f'" {text} "', text, "text", doubt) if number <= _MOST_TEXT else None
+            beyond = max(0, number - _USUAL_TEXT)
+            doubt = _NAME + _WORD * (number - beyond) + _FURTHER_WORD * beyond + _EDGE * shape
+            return _value(quote_words(text), text, "text", doubt) if number <= _MOST_TEXT else None
         if number > _MOST_NAME:
             return None
-        constant = f'" {text} " ^^{type_.kind}'
+        constant = f"{quote_words(text)} ^^{type_.kind}"
         is_listed = self.names.is_listed(type_.kind, text)
         if is_listed:
             return _value(constant, text, "listed", _LISTED)
@@ -159,16 +164,18 @@ class SaidValues:
 @lru_cache(maxsize=65536)
 def _shape(words: Tokens, known: Words) -> int | None:
     """Return how many of its ends are words such as "to" that say nothing; None of no value."""
-    if (
-        '"' in words
-        or GLUE in words
-        or not any(character.isalnum() for word in words for character in word)
-    ):
+    is_quoted = words[0] == words[-1] == '"' or words.count('"') % 2
+    if is_quoted or GLUE in words or not any(map(_is_said, "".join(words))):
         return None
     first, last = words[0], words[-1]
     empty = known.function_words
     # "the dentist", "my wife", "all you need"
     return (first in empty and first not in known.name_starts) + (last in empty)
+
+
+def _is_said(character: str) -> bool:
+    """Tell whether a character is no punctuation: a letter, a digit, an emoji."""
+    return character.isalnum() or unicodedata.category(character) == "So"
 
 
 def said_values(

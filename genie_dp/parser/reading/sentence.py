@@ -55,7 +55,12 @@ def clean(text: str) -> str:
     'at 5 pm, -5 degrees'
     """
     # Without its sign a number would be another one.
-    return _UNCLEAN.sub(" ", text).replace("\u2212", "-")
+    return without_controls(text).replace("\u2212", "-")
+
+
+def without_controls(text: str) -> str:
+    """Return a text with spaces for the characters that no person types."""
+    return _UNCLEAN.sub(" ", text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,167 @@
+"""What the templates say of a sentence that a parser is asked: whether, and where, texts end.
+
+A network guesses the ends of texts; templates tell them. The templates of the rows lie in the
+parser's folder, and are indexed when a sentence first needs them.
+"""
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+from genie_dp.languages.library import Library
+from genie_dp.languages.thingtalk.tokens import quote_words
+from genie_dp.locale import Words
+from genie_dp.parser.reading.reading import Reading, ReadValue
+from genie_dp.parser.reading.said import SaidValues
+from genie_dp.parser.reading.typed import token_spans
+from genie_dp.synthesis.chart import Chart, ChartGrammar
+from genie_dp.synthesis.compiler import CompiledGrammar, compile_inputs
+from genie_dp.synthesis.spoken import ReadValues, SpokenSentences, engine_tokens
+from genie_dp.templates.inputs import Inputs
+
+_MOST_FUNCTIONS = 120
+"""Functions of a library whose templates are all indexed at once: a second of work for each 300."""
+_MOST_KEPT = 8  # parts of a larger library
+_MOST_READINGS = 24
+_WORD = re.compile(r"\w")
+
+
+class Derivation(NamedTuple):
+    """A way in which templates derive a sentence.
+
+    Attributes:
+        program: in token form, with placeholders.
+        reading: what these stand for; texts and names are as they were typed.
+        doubt: how much speaks against it; that of the likeliest is the least.
+        is_unlikely: its texts are full of the words of other functions.
+    """
+
+    program: str
+    reading: Reading
+    doubt: float
+    is_unlikely: bool
+
+
+class Derives(NamedTuple):
+    """The templates of some functions, indexed."""
+
+    spoken: SpokenSentences
+    closed: ChartGrammar
+    compiled: CompiledGrammar
+
+    def programs(self, read: ReadValues) -> list[str]:
+        """Return the programs of a sentence whose values were read, sorted."""
+        chart, placeholders = Chart(self.closed), self.compiled.placeholders
+        tokens = engine_tokens(read.tokens, placeholders)
+        entries = (x for root in self.compiled.roots for x in chart.cell(root, tokens))
+        return sorted({placeholders.show(x.piece.value.text) for x in entries
+                       if not x.piece.value.gap})  # fmt: skip
+
+
+@dataclass(slots=True)
+class Derivations:
+    """Derives sentences by the templates of a parser.
+
+    Attributes:
+        load: reads the templates, once.
+        library: the skills.
+        words: those of the language of the sentences.
+    """
+
+    load: Callable[[], Inputs]
+    library: Library
+    words: Words
+    _inputs: Inputs | None = None
+    _parts: "OrderedDict[frozenset[str], Derives]" = field(default_factory=OrderedDict)
+
+    def find(
+        self, sentence: str, functions: Collection[str], values: SaidValues
+    ) -> list[Derivation]:
+        """Return the derivations of a sentence, and of it without words of politeness.
+
+        Args:
+            sentence: as it was typed.
+            functions: of the programs that a network has for it; of a large library only the
+                templates of their skills are looked at.
+            values: reads its values.
+        """
+        engine = self._engine(functions, values)
+        found: dict[tuple[object, ...], Derivation] = {}
+        for text in without_politeness(sentence, self.words):
+            for read in engine.spoken.find(text).readings[:_MOST_READINGS]:
+                reading = _as_typed(read, text)
+                for program in engine.programs(read):
+                    derivation = Derivation(program, reading, read.doubt, read.is_unlikely)
+                    key = program, *((x, v.value) for x, v in reading.values.items())
+                    known = found.get(key)
+                    if known is None or derivation.doubt < known.doubt:
+                        found[key] = derivation
+        return sorted(found.values(), key=lambda x: (x.doubt, x.program, x.reading.tokens))
+
+    def _engine(self, functions: Collection[str], values: SaidValues) -> Derives:
+        if self._inputs is None:
+            self._inputs = self.load()
+        is_small = len(self.library.functions()) <= _MOST_FUNCTIONS
+        key = frozenset() if is_small else frozenset(x.rpartition(".")[0] for x in functions)
+        engine = self._parts.pop(key, None)
+        if engine is None:
+            compiled = compile_inputs(self._inputs, functions=() if is_small else sorted(functions))
+            engine = Derives(SpokenSentences(compiled, values), ChartGrammar(compiled), compiled)
+        self._parts[key] = engine
+        while len(self._parts) > _MOST_KEPT:
+            self._parts.popitem(last=False)
+        engine.spoken.reader = values
+        return engine
+
+
+def _as_typed(read: ReadValues, text: str) -> Reading:
+    """Return a derived sentence with its names and texts as they were typed in `text`."""
+    said = read.values
+    spans = token_spans(text, [said[x].words if x in said else x for x in read.tokens])
+    values = {}
+    for token, (start, end) in zip(read.tokens, spans, strict=True):
+        if token in said:
+            words, constant, how = said[token]
+            if how and start < end:  # a name or a text: `" kind of blue " ^^com.x:album`
+                words = text[start:end]
+                constant = quote_words(words) + constant.rpartition('"')[2]
+            values[token] = ReadValue(how, constant, words, (start, end))
+    return Reading(read.tokens, values)
+
+
+def without_politeness(sentence: str, words: Words) -> Iterator[str]:
+    """Yield a sentence, then without the greetings, requests and thanks around it.
+
+    >>> from genie_dp.locale import words_of
+    >>> list(without_politeness("Kindly tell me, please?", words_of("en")))
+    ['Kindly tell me, please?', 'tell me', 'Kindly tell me', 'tell me, please?']
+    """
+    yield sentence
+    before, after = _around(
+        (*words.greetings, *words.requests, *words.polite_starts),
+        (*words.endings, *words.command_endings),
+    )
+    start = match.end() if (match := before.match(sentence)) else 0
+    end = match.start() if (match := after.search(sentence, start)) else len(sentence)
+    for text in (sentence[start:end], sentence[:end], sentence[start:]):
+        if text != sentence and _WORD.search(text):
+            yield text
+
+
+@lru_cache(maxsize=8)
+def _around(
+    starts: tuple[str, ...], endings: tuple[str, ...]
+) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of what is said before a command, and behind it."""
+    return (
+        re.compile(rf"(?:\s*(?:{_any_of(starts)})(?!\w)[\s,]*)+", re.IGNORECASE),
+        re.compile(rf"(?:[\s,]+(?:{_any_of(endings)}))+\s*[.!?]*\s*$", re.IGNORECASE),
+    )
+
+
+def _any_of(phrases: Sequence[str]) -> str:
+    ways = (r"\s+".join(map(re.escape, x.split())) for x in sorted(phrases, key=len, reverse=True))
+    return "|".join(ways) or r"(?!)"

@@ -1,0 +1,120 @@
+"""Where texts end, by the templates that a parser keeps."""
+
+import gzip
+import json
+from datetime import datetime
+
+import pytest
+
+pytest.importorskip("phonenumbers")
+
+import genie_dp as gd
+from genie_dp.errors import GenieError
+from genie_dp.locale import words_of
+from genie_dp.parser import folder as files
+from genie_dp.parser.derivations import Derivations
+from genie_dp.parser.reading.said import SaidValues
+
+TEXT = {"type": "string"}
+TOOLS = {
+    "tools": [
+        {"name": "shop", "parameters": {"required": ["item"], "properties": {"item": TEXT}}},
+        {"name": "remind", "parameters": {"required": ["t"], "properties": {"t": TEXT}}},
+        {"name": "done", "parameters": {"required": ["id"], "properties": {"id": TEXT}}},
+        {"name": "notes"},
+        {"name": "tell", "parameters": {"properties": {"text": TEXT, "to": {"enum": ["bo"]}}}},
+    ]
+}
+GRAMMAR = """category COMMAND : program root;
+category VP : program;
+category the : words;
+the := 'the' | 'my';
+COMMAND := v:VP -> v;
+COMMAND := v:VP 'and' w:VP -> v & w;
+VP := ('add' | 'put') '$t' ('to' | 'on') (the)? 'shopping list' -> shop(item = $t);
+VP := ('remind me to' | 'i need to' | 'ich muss') '$t' -> remind(t = $t);
+VP := 'mark todo $i as done' -> done(id = $i);
+VP := 'list' the 'notes' -> notes();
+VP := 'tell bo $t' | 'tell $t bo' -> tell(text = $t, to = bo);
+"""
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    path = tmp_path_factory.mktemp("templates")
+    (path / "tools.json").write_text(json.dumps(TOOLS))
+    (path / "main.genie").write_text(GRAMMAR)
+    return gd.load_grammar(path / "main.genie", gd.load_library(path / "tools.json"))
+
+
+@pytest.fixture(scope="module")
+def derive(inputs):
+    values = SaidValues(inputs.language, inputs.library, now=datetime(2026, 11, 25))
+    derivations = Derivations(lambda: inputs, inputs.library, words_of("en"))
+
+    def best(sentence):
+        found = derivations.find(sentence, [], values)
+        best = [x for x in found if x.doubt == found[0].doubt]
+        return [(x.program, [v.text for v in x.reading.values.values()]) for x in best]
+
+    return best
+
+
+@pytest.mark.parametrize(
+    ("sentence", "text"),
+    [
+        ("add 7UP to my shopping list", "7UP"),
+        ("Put 🍕 on the shopping list!", "🍕"),
+        ("add Ben and Jerry's to my shopping list", "Ben and Jerry's"),
+        ("add Coca-Cola (Zero) to shopping list", "Coca-Cola (Zero)"),
+        ("Put Müller's  Käse on my shopping list.", "Müller's  Käse"),
+        ("add a card to my mum to my shopping list", "a card to my mum"),
+        ("add 3.5% Milk to the shopping list", "3.5% Milk"),
+        ("could you add salt & pepper to my shopping list, please?", "salt & pepper"),
+        ('add "Der Spiegel" no. 5 to my shopping list', '"Der Spiegel" no. 5'),
+        ("I need to pay the Rent", "pay the Rent"),
+        ("remind me to call Dr. No, thanks", "call Dr. No"),
+        ("ich muss Müll rausbringen", "Müll rausbringen"),
+        ("mark todo 3 as done and list my notes", "3"),
+        (f"remind me to {'really ' * 30}go", f"{'really ' * 30}go"),
+    ],
+)
+def test_templates_tell_where_a_text_ends(derive, sentence, text):
+    assert [texts for _, texts in derive(sentence)] == [[text]]
+
+
+def test_a_text_may_end_in_two_places_by_two_templates(derive):
+    assert len(derive("tell bo hi bo")) == 2
+
+
+@pytest.mark.parametrize("sentence", ["i need to pay the rent", "remind me to pay the rent"])
+@pytest.mark.parametrize("locale", ["en", "de"])
+def test_all_alternatives_before_a_text_are_explained(inputs, sentence, locale):
+    # All of "i need to" are function words of English.
+    explained = gd.explain(sentence, inputs, locale=locale)
+    assert explained.programs == ("remind( t= QUOTED_STRING_0 )",)
+
+
+def test_words_that_most_functions_say_are_no_search(tmp_path):
+    tools = [{"name": n} for n in "abcd"] + [
+        {"name": "search", "parameters": {"properties": {"q": TEXT}}}
+    ]
+    ways = "".join(f"C := 'what is {n} {n}{n}' -> {n}();\n" for n in "abcd")
+    (tmp_path / "tools.json").write_text(json.dumps({"tools": tools}))
+    (tmp_path / "main.genie").write_text(
+        f"category C : program root;\n{ways}C := 'what is $q' -> search(q = $q);\n"
+    )
+    inputs = gd.load_grammar(tmp_path / "main.genie", gd.load_library(tmp_path / "tools.json"))
+    assert gd.explain("what is a aa", inputs).programs == ("a( )",)
+    assert not gd.explain("what is the moon made of", inputs).programs
+
+
+def test_templates_are_kept_without_their_places(inputs, tmp_path):
+    files.write_templates(tmp_path, inputs)
+    kept = json.loads(gzip.decompress((tmp_path / files.TEMPLATES).read_bytes()))
+    assert kept["files"] == ["main.genie"]
+    read = files.read_templates(tmp_path, inputs.library)
+    assert [t.id for t in read.grammar.templates] == [t.id for t in inputs.grammar.templates]
+    (tmp_path / files.TEMPLATES).write_bytes(b"")
+    with pytest.raises(GenieError, match="templates.json.gz"):
+        files.read_templates(tmp_path, inputs.library)
