@@ -13,6 +13,7 @@ from genie_dp.languages.library import Library, units_in_sentences
 from genie_dp.languages.types import Entity, slot_stem, slot_type
 from genie_dp.locale import LOCALE, Locale, Words
 from genie_dp.parser.evidence import content_words
+from genie_dp.parser.negation import negations_in
 from genie_dp.parser.reading.fill import EntityNames, fill
 from genie_dp.parser.reading.glued import Glued
 from genie_dp.parser.reading.grammar_reader import load_reader
@@ -147,7 +148,7 @@ class SaidValues:
 
 @lru_cache(maxsize=65536)
 def _shape(words: Tokens, known: Words) -> int | None:
-    """Return how many of its ends are words such as "to" that say nothing; None of no value."""
+    """Return how many of its ends are words such as "to" or "not"; None of no value."""
     if (
         '"' in words
         or GLUE in words
@@ -155,9 +156,13 @@ def _shape(words: Tokens, known: Words) -> int | None:
     ):
         return None
     first, last = words[0], words[-1]
-    empty = known.function_words
     # "the dentist", "my wife", "all you need"
-    return (first in empty and first not in known.name_starts) + (last in empty)
+    return (first not in known.name_starts and _is_edge(first, known)) + _is_edge(last, known)
+
+
+def _is_edge(word: str, known: Words) -> bool:
+    """Tell whether a word at the end of a value hardly belongs to it."""
+    return word in known.function_words or bool(negations_in([word], known))
 
 
 def said_values(
