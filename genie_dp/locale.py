@@ -21,6 +21,18 @@ from genie_dp.texts import read_text
 # The one language of which genie_dp has a grammar: articles, plurals, which words are verbs.
 DEFAULT = "en"
 ENDING = ".txt"  # of files of words
+_NEGATIONS = "negations.tsv"  # beside them: language, and its negations
+_WORDS_BEGUN = """\
+# Words of the sentences' language; docs/locales.md in the package has all sections, such as
+# function words, requests, everyday, units, times.
+
+[locale]
+language = {language}
+
+# What has one of these is refused, unless templates say it.
+[negations]
+{negations}
+"""
 _NUMBERS = ("morning", "afternoon", "evening", "night")
 
 
@@ -235,6 +247,7 @@ class _WordsReader:
             self.tell(f"section {name!r} comes twice", number, line, "put both together")
             return None, ""
         self.read[name] = {}
+        self.places[name, ""] = number, line
         return self.read[name], _KINDS[name]
 
     def _add(self, section: dict[str, str], kind: str, line: str, number: int) -> None:
@@ -274,7 +287,8 @@ class _WordsReader:
             hint = (
                 "commands that are not given would be carried out: [negations], below it no, never"
             )
-            self.tell("expected a section of negations, got none", 1, "", hint)
+            place = self.places.get(("negations", ""), (1, ""))
+            self.tell("expected a section of negations, got none", *place, hint)
         for section in ("function words", "articles", "hesitations"):
             for word in self.read.get(section, {}).keys() & negations.keys():
                 message = f"{word!r} is one of the negations: it is none of the {section}"
@@ -342,6 +356,17 @@ def words_of(language: str = DEFAULT) -> Words:
     if language not in languages():
         raise GenieError(_no_language(language))
     return read_words(data_folder("locales") / f"{language}{ENDING}", language=language)
+
+
+def begin_words(language: str) -> str:
+    """Return a file of words for a language whose words are not shipped, with its negations alone.
+
+    >>> print(begin_words("it").splitlines()[-1][:15])
+    non, mai, nessu
+    """
+    lines = read_text(data_folder("locales") / _NEGATIONS).splitlines()
+    known = dict(line.split("\t") for line in lines if not line.startswith("#"))
+    return _WORDS_BEGUN.format(language=language, negations=known.get(language, ""))
 
 
 def _no_language(language: str, why: str = "") -> Problem:

@@ -12,6 +12,7 @@ from genie_dp.languages.units import SHIPPED
 from genie_dp.locale import (
     LOCALE,
     Locale,
+    begin_words,
     languages,
     locale_from,
     read_words,
@@ -20,6 +21,7 @@ from genie_dp.locale import (
 )
 from genie_dp.number_words import spelled_numbers
 from genie_dp.project_file import read_places, read_project
+from genie_dp.resources import data_folder
 from genie_dp.templates.imports import Imported, project_text
 
 OTHERS = tuple(name for name in languages() if not words_of(name).has_grammar)
@@ -198,7 +200,31 @@ def test_a_project_says_its_language_once(tmp_path):
     assert (problem.code, problem.span.line) == ("R051", 2)
 
 
-def test_an_imported_project_says_a_language_whose_words_are_known():
-    for language, line in (("de", "locale: de\n"), ("xx", ""), ("en", "")):
+def test_an_imported_project_says_its_language():
+    said = (("de", "locale: de\n"), ("de-CH", "locale: de\n"), ("en", ""), ("en-GB", ""))
+    for language, line in (*said, ("pt-BR", "locale: pt.txt\n")):
         text = project_text(Imported({}, (), locale=language))
         assert f"output: build\n{line}jobs" in text
+
+
+def test_a_file_of_words_is_begun_with_the_negations_of_the_language(tmp_path):
+    path = tmp_path / "it.txt"
+    path.write_text(begin_words("it"), encoding="utf-8")
+    words = read_words(path, language=str(path))
+    assert {"non", "mai", "senza", "invece di"} <= {*words.negations}
+    assert words.spelled == "it"
+    # Of Turkish, which denies by endings, there are none: somebody has to say them.
+    assert problems(tmp_path, begin_words("tr")) == [
+        ("R060", 8, "expected a section of negations, got none")
+    ]
+
+
+def test_no_language_is_said_twice_in_the_table_of_negations():
+    rows = (data_folder("locales") / "negations.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    codes = [row.split("\t")[0] for row in rows]
+    assert codes == sorted(set(codes))
+    assert not {*codes} & {*languages()}
+    for code in codes:
+        negations = begin_words(code).splitlines()[-1].split(", ")
+        assert len(set(negations)) == len(negations) >= 7
+        assert all(word == word.lower().strip() for word in negations)
