@@ -207,6 +207,18 @@ def _inside(
             yield negation.start
 
 
+def takes_negation(sentence: Sequence[str], places: range, words: Words) -> bool:
+    """Tell whether a text at some places of a sentence has a negation that may be the command's.
+
+    >>> from genie_dp.locale import words_of
+    >>> takes_negation("play no music".split(), range(1, 3), words_of("en"))
+    True
+    """
+    found = negations_in(sentence, words)
+    inside = {*_inside(sentence, places, found, words)}
+    return any(x.start in places and x.start not in inside for x in found)
+
+
 def _is_noun(before: Sequence[str], words: Words) -> bool:
     """Tell whether a text follows a word for what it is, such as "song"."""
     if len(before) < 2 or is_slot(before[-1]) or before[-1] in words.function_words:

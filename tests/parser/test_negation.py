@@ -6,7 +6,7 @@ from genie_dp.languages import get_language
 from genie_dp.locale import languages, words_of
 from genie_dp.models.vocabulary import Pair
 from genie_dp.parser.evidence import Evidence, content_words
-from genie_dp.parser.negation import negations_in, open_negations
+from genie_dp.parser.negation import negations_in, open_negations, takes_negation
 from genie_dp.skills.words import tokenize
 from tests.golden import DATA
 
@@ -126,6 +126,10 @@ def test_negations_in_the_texts_of_rows_deny_nothing():
 )
 def test_a_text_has_no_negation_that_may_be_the_commands(language, sentence, text, expected):
     assert denied(sentence, f'play( title= " {text} " )', language=language) == expected
+    tokens = tokenize(sentence)
+    places = range(len(tokens) - len(tokenize(text)), len(tokens))
+    is_inside = not expected or expected[0] in text.split()
+    assert takes_negation(tokens, places, words_of(language)) == bool(expected and is_inside)
 
 
 @pytest.mark.parametrize(("listed", "expected"), [(True, []), (None, ["no"]), (False, ["no"])])

@@ -13,7 +13,7 @@ from genie_dp.languages.library import Library, units_in_sentences
 from genie_dp.languages.types import Entity, slot_stem, slot_type
 from genie_dp.locale import LOCALE, Locale, Words
 from genie_dp.parser.evidence import content_words
-from genie_dp.parser.negation import negations_in
+from genie_dp.parser.negation import negations_in, takes_negation
 from genie_dp.parser.reading.fill import EntityNames, fill
 from genie_dp.parser.reading.glued import Glued
 from genie_dp.parser.reading.grammar_reader import load_reader
@@ -109,6 +109,10 @@ class SaidValues:
     def content_words(self, words: Sequence[str]) -> Sequence[str]:
         """Return the words that say what is wanted, without values and function words."""
         return content_words(words, (), self._locale.words)
+
+    def takes_negation(self, tokens: Tokens, start: int, end: int) -> bool:
+        """Tell whether words that are taken for a text may deny the command: "yesterday not"."""
+        return takes_negation(tokens, range(start, end), self._locale.words)
 
     def fill(self, program: str, values: Mapping[str, SaidValue]) -> str:
         """Return a program in token form with values in the place of its placeholders.
