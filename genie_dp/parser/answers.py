@@ -20,7 +20,7 @@ REFUSALS = {
     EMPTY: "there is nothing to read",
     TOO_LONG: "it has too many words",
     OUT_OF_SCOPE: "the skills can do nothing of the kind",
-    NEGATED: "it has a negation, and no template has it so",
+    NEGATED: "it has a negation that no template has",
     UNUSED_VALUE: "something that was said has no place in what the skills can do",
     UNUSED_WORDS: "the nearest that the skills can do leaves out some of the words",
     MISSING_INPUT: "something is still to be said",

@@ -9,7 +9,7 @@ the program alone (docs/parser.md).
 import io
 from array import array
 from collections import defaultdict
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain, combinations, islice, pairwise
@@ -379,7 +379,8 @@ class Evidence:
         sides = _sides(negation, set(program) - self.words.function_words)
         own = [*opposites_of(self.words).keys() & set(sentence), *(f"{_PART} {x}" for x in parts)]
         lacking = [(f"{_LACKING} {negation.name}", x) for x in own]
-        return all(self._are_said(sides, functions)) and not any(self._are_said(lacking, functions))
+        is_said = any(all(self._are_said(sides, [function])) for function in functions)
+        return is_said and not any(self._are_said(lacking, functions))
 
     def gives(self, function: str, inputs: frozenset[str]) -> bool:
         """Tell whether some row gives a function these inputs or fewer; True of an unknown one.
@@ -435,15 +436,15 @@ class Evidence:
 
 
 class _Denied:
-    """What rows of one function have beside a negation.
+    """What rows of a function, or of several together, have beside a negation.
 
     Attributes:
-        sides: the words before and behind it, as terms.
-        parts, words: of rows of this function alone, those of their programs and sentences.
+        sides: the words before and behind it, as terms, of each row.
+        parts, words: those of their programs and sentences.
     """
 
     def __init__(self) -> None:
-        self.sides: set[tuple[str, str]] = set()
+        self.sides: set[tuple[tuple[str, str], ...]] = set()
         self.parts: set[str] = set()
         self.words: set[str] = set()
 
@@ -481,8 +482,8 @@ class _Said:
         self._functions: dict[str, _FunctionRows] = defaultdict(_FunctionRows)
         self._given: dict[str, set[frozenset[str]]] = defaultdict(set)
         self._words = words
-        self._denied: dict[tuple[str, str], _Denied] = defaultdict(_Denied)
-        self._alone: dict[str, set[int]] = defaultdict(set)  # words of rows of one function
+        self._denied: dict[tuple[tuple[str, ...], str], _Denied] = defaultdict(_Denied)
+        self._alone: dict[str, set[int]] = defaultdict(set)  # words of rows of one call
 
     def add(self, store: RowStore, language: Language, step: int) -> None:
         """Count the rows of a store, one of so many."""
@@ -517,8 +518,8 @@ class _Said:
             for function, inputs in inputs_in(form):
                 self._given[function].add(inputs)
             part_numbers = [self._parts.setdefault(part, len(self._parts)) for part in parts]
-            functions = set(functions_in(language.outline(text)[0]))
-            for function in functions:
+            functions = functions_in(language.outline(text)[0])
+            for function in set(functions):
                 self._functions[function].add(terms, part_numbers)
                 if len(functions) == 1:
                     self._alone[function].update(words)
@@ -527,7 +528,7 @@ class _Said:
                 self._add_denied(said, form, functions, parts, language)
 
     def _add_denied(
-        self, sentence: Sequence[str], program: Sequence[str], functions: Collection[str],
+        self, sentence: Sequence[str], program: Sequence[str], functions: Sequence[str],
         parts: Iterable[str], language: Language,
     ) -> None:  # fmt: skip
         """Note the negations of a row, save those in the texts of its program."""
@@ -535,12 +536,10 @@ class _Said:
         for negation in open_negations(
             sentence, program, language, self._words, is_listed=lambda *_: True
         ):
-            for function in functions:
-                denied = self._denied[function, negation.name]
-                denied.sides.update(_sides(negation, values))
-                if len(functions) == 1:
-                    denied.parts.update(parts)
-                    denied.words.update(sentence)
+            denied = self._denied[tuple(sorted(functions)), negation.name]
+            denied.sides.add(_sides(negation, values))
+            denied.parts.update(parts)
+            denied.words.update(sentence)
 
     def _number(self, name: str) -> int:
         return self._numbers.setdefault(name, len(self._numbers))
@@ -560,15 +559,31 @@ class _Said:
                 yield function, _words_of(term, names), parts[part]
 
     def denied(self) -> Iterator[tuple[str, tuple[str, str]]]:
-        """Yield function, and terms of what its rows have, or lack, beside a negation."""
+        """Yield function, and a term of what its rows have, or lack, beside a negation.
+
+        A row of several functions denies for the one of them that has the same in rows of its own,
+        or for each if none has.
+        """
+        alone: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
+        for (functions, name), denied in self._denied.items():
+            if len(functions) == 1:
+                alone[functions[0], name].update(chain.from_iterable(denied.sides))
+        for (functions, name), denied in self._denied.items():
+            for sides in denied.sides:
+                if not any(alone.get((x, name), set()).issuperset(sides) for x in functions):
+                    yield from ((function, term) for function in functions for term in sides)
+        for (function, name), terms in alone.items():
+            yield from ((function, term) for term in terms)
+            yield from ((function, term) for term in self._lacking(function, name))
+
+    def _lacking(self, function: str, name: str) -> Iterator[tuple[str, str]]:
+        """Yield as terms what rows of one function never have beside a negation."""
         parts, names = list(self._parts), list(self._numbers)
+        own = [parts[number] for number in set(self._functions[function].parts.flat)]
+        words = {names[number] for number in self._alone[function]}
         opposites = [(x, y) for x, others in opposites_of(self._words).items() for y in others]
-        for (function, name), denied in self._denied.items():
-            yield from ((function, term) for term in denied.sides)
-            own = [parts[number] for number in set(self._functions[function].parts.flat)]
-            words = {names[number] for number in self._alone[function]}
-            for word in denied.lacking(own, words, opposites):
-                yield function, (f"{_LACKING} {name}", word)
+        for word in self._denied[(function,), name].lacking(own, words, opposites):
+            yield f"{_LACKING} {name}", word
 
     def given(self) -> Iterator[tuple[str, ...]]:
         """Yield each function with _START, and with inputs beside which no row gives fewer."""
@@ -589,10 +604,10 @@ def _name_of(word: str) -> str:
     return word.rpartition("_")[0] if is_slot(word) else word
 
 
-def _sides(negation: Negation, values: Container[str]) -> list[tuple[str, str]]:
+def _sides(negation: Negation, values: Container[str]) -> tuple[tuple[str, str], ...]:
     """Return a negation with the word before it, and with the one behind it, as terms."""
     before, behind = (_as_term(word, values) for word in (negation.before, negation.after))
-    return [(f"{_BEHIND} {negation.name}", before), (f"{_BEFORE} {negation.name}", behind)]
+    return (f"{_BEHIND} {negation.name}", before), (f"{_BEFORE} {negation.name}", behind)
 
 
 def _as_term(word: str, values: Container[str]) -> str:

@@ -91,7 +91,22 @@ def test_the_opposite_of_what_rows_deny_is_denied_by_none_even_far_from_the_nega
     early = (f"schalte nicht das licht im {ROOM} an", LIGHT.format("aus"))
     ask = f"schalte nicht das licht im {ROOM} {{}}"
     assert denied(ask.format("an"), LIGHT.format("aus"), said=[*PLAIN, early]) == []
-    assert denied(ask.format("aus"), LIGHT.format("aus"), said=[*PLAIN, early]) == ["nicht"]
+    both = f"{early[0]} und {PLAIN[0][0]}", f"{LIGHT.format('aus')} & {LIGHT.format('an')}"
+    for said in ([*PLAIN, early], [*PLAIN, early, both]):
+        assert denied(ask.format("aus"), LIGHT.format("aus"), said=said) == ["nicht"]
+        assert denied(ask.format("an"), LIGHT.format("an"), said=said) == ["nicht"]
+
+
+def test_what_one_half_of_a_sentence_denies_is_denied_by_no_other_function():
+    stop, start = "timer.stop( )", "timer.start( minutes= NUMBER_0 )"
+    said = [
+        ("starte keinen timer", stop),
+        ("starte einen timer für NUMBER_0 minuten", start),
+        ("starte einen timer für NUMBER_0 minuten und starte keinen timer", f"{start} & {stop}"),
+    ]
+    assert denied("starte keinen timer", stop, said=said) == []
+    assert denied(said[2][0], f"{start} & {stop}", said=said) == []
+    assert denied("starte keinen timer für NUMBER_0 minuten", start, said=said) == ["keinen"]
 
 
 def test_negations_in_the_texts_of_rows_deny_nothing():
