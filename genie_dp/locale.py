@@ -21,6 +21,18 @@ from genie_dp.texts import read_text
 # The one language of which genie_dp has a grammar: articles, plurals, which words are verbs.
 DEFAULT = "en"
 ENDING = ".txt"  # of files of words
+_NEGATIONS = "negations.tsv"  # beside them: language, and its negations
+_WORDS_BEGUN = """\
+# Words of the sentences' language; docs/locales.md in the package has all sections, such as
+# function words, requests, everyday, units, times.
+
+[locale]
+language = {language}
+
+# What has one of these is refused, unless templates say it.
+[negations]
+{negations}
+"""
 _NUMBERS = ("morning", "afternoon", "evening", "night")
 
 
@@ -44,11 +56,14 @@ class Words:
         locale: what a `Locale` of the language has unless it is said; `language` is that in which
             numbers are spelled.
         function_words: say nothing by themselves of what is wanted.
+        negations: words, and phrases, that deny or leave out; those with an apostrophe at their end
+            stand before a vowel. What has one is refused unless rows say it so.
+        not_negating: phrases with a word of these that deny nothing.
         articles: may be left out, save before `after_counted` and after `before_counted`.
         prepositions: begin a phrase that ends in a value.
         verbs: begin a command, function words among them.
         around_values: stand around values of any sort.
-        name_starts: a name may begin with these although they say nothing.
+        name_starts: a name may begin with these although they say nothing, or deny.
         linking: letters between the parts of a word that is made of two.
         elided: lose their end before a vowel, and stand before a name with an apostrophe alone.
         greetings: before any sentence.
@@ -94,6 +109,8 @@ class Words:
     has_grammar: bool = False
     locale: Mapping[str, str] = _section("entries")
     function_words: frozenset[str] = _section("words")
+    negations: tuple[str, ...] = _section("phrases")
+    not_negating: tuple[str, ...] = _section("phrases")
     articles: frozenset[str] = _section("words")
     prepositions: frozenset[str] = _section("words")
     verbs: frozenset[str] = _section("words")
@@ -200,6 +217,7 @@ class _WordsReader:
         self.file = file
         self.problems: list[Problem] = []
         self.read: dict[str, dict[str, str]] = {}
+        self.places: dict[tuple[str, str], tuple[int, str]] = {}
 
     def tell(self, message: str, line: int, text: str, hint: str) -> None:
         span = Span(self.file, line, 1, line, 1 + max(1, len(text)))
@@ -229,6 +247,7 @@ class _WordsReader:
             self.tell(f"section {name!r} comes twice", number, line, "put both together")
             return None, ""
         self.read[name] = {}
+        self.places[name, ""] = number, line
         return self.read[name], _KINDS[name]
 
     def _add(self, section: dict[str, str], kind: str, line: str, number: int) -> None:
@@ -243,6 +262,7 @@ class _WordsReader:
                 self.tell(f"{name!r} has capitals", number, line, "sentences are in lower case")
             elif name:
                 section[name.strip()] = value.strip()
+                self.places[next(reversed(self.read)), name] = number, line
                 self._check_shape(item, number, line)
 
     def _check_shape(self, item: str, number: int, line: str) -> None:
@@ -259,6 +279,20 @@ class _WordsReader:
         if not re.fullmatch(pattern, item.strip()):
             hint = "docs/locales.md has all sections"
             self.tell(f"expected {expected}, got {item!r}", number, line, hint)
+
+    def check_negations(self) -> None:
+        """Tell of a file without negations, and of those that are words without content."""
+        negations = self.read.get("negations", {})
+        if not negations:
+            hint = (
+                "commands that are not given would be carried out: [negations], below it no, never"
+            )
+            place = self.places.get(("negations", ""), (1, ""))
+            self.tell("expected a section of negations, got none", *place, hint)
+        for section in ("function words", "articles", "hesitations"):
+            for word in self.read.get(section, {}).keys() & negations.keys():
+                message = f"{word!r} is one of the negations: it is none of the {section}"
+                self.tell(message, *self.places[section, word], "leave it out here")
 
     def check_lines(self) -> None:
         """Tell of sections with too few or too many lines."""
@@ -285,6 +319,7 @@ def read_words(file: Path | str, *, language: str) -> Words:
     reader = _WordsReader(str(file))
     reader.read_lines(text)
     reader.check_lines()
+    reader.check_negations()
     if reader.problems:
         raise GenieError(reader.problems, sources={str(file): text})
     made: dict[str, Any] = {}
@@ -321,6 +356,17 @@ def words_of(language: str = DEFAULT) -> Words:
     if language not in languages():
         raise GenieError(_no_language(language))
     return read_words(data_folder("locales") / f"{language}{ENDING}", language=language)
+
+
+def begin_words(language: str) -> str:
+    """Return a file of words for a language whose words are not shipped, with its negations alone.
+
+    >>> print(begin_words("it").splitlines()[-1][:15])
+    non, mai, nessu
+    """
+    lines = read_text(data_folder("locales") / _NEGATIONS).splitlines()
+    known = dict(line.split("\t") for line in lines if not line.startswith("#"))
+    return _WORDS_BEGUN.format(language=language, negations=known.get(language, ""))
 
 
 def _no_language(language: str, why: str = "") -> Problem:

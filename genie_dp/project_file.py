@@ -169,7 +169,7 @@ def read_project(path: str | Path = ".") -> ProjectFile:
     reader = _ProjectReader(file.parent)
     stages = reader.read(located)
     if reader.problems:
-        raise GenieError(reader.problems, sources=sources)
+        raise GenieError(reader.problems, sources={**sources, **reader.sources})
     settings = located.plain
     return ProjectFile(
         file,
@@ -213,7 +213,7 @@ def read_places(file: Path) -> Places:
     reader = _ProjectReader(file.parent)
     reader.read_places(located)
     if reader.problems:
-        raise GenieError(reader.problems, sources=sources)
+        raise GenieError(reader.problems, sources={**sources, **reader.sources})
     said = located.plain
     skills, grammar = (_paths(said.get(name), file.parent) for name in ("skills", "grammar"))
     stages = said["stages"] if isinstance(said.get("stages"), dict) else {}
@@ -330,6 +330,7 @@ class _ProjectReader:
         """Start with no mistake; files are looked for in the folder."""
         self.folder = folder
         self.problems: list[Problem] = []
+        self.sources: dict[str, str] = {}
         self.stages: dict[str, Stage] = {}
         self.has_folders = False
         self.locale = ""
@@ -364,8 +365,13 @@ class _ProjectReader:
         try:
             locale_from(self.locale)
         except GenieError as error:
+            # What is wrong in a file of words has its place there.
+            self.problems += (p for p in error.problems if p.span is not None)
+            self.sources |= error.sources
+            self.locale = ""
             for problem in error.problems:
-                self.tell(problem.message, value.span, problem.hint)
+                if problem.span is None:
+                    self.tell(problem.message, value.span, problem.hint)
 
     def read(self, located: Located) -> Mapping[str, Stage]:
         """Return the stages, in their order."""

@@ -1,14 +1,18 @@
 """Words of languages: each file can be read and has what stages need; wrong ones are refused."""
 
+import contextlib
+
 import pytest
 
 from genie_dp.augment.written_numbers import plain_digits
+from genie_dp.cli import run
 from genie_dp.errors import GenieError
 from genie_dp.languages.programs import POLES
 from genie_dp.languages.units import SHIPPED
 from genie_dp.locale import (
     LOCALE,
     Locale,
+    begin_words,
     languages,
     locale_from,
     read_words,
@@ -17,12 +21,14 @@ from genie_dp.locale import (
 )
 from genie_dp.number_words import spelled_numbers
 from genie_dp.project_file import read_places, read_project
+from genie_dp.resources import data_folder
 from genie_dp.templates.imports import Imported, project_text
 
 OTHERS = tuple(name for name in languages() if not words_of(name).has_grammar)
 # Sections that a stage cannot do without.
 NEEDED = (
-    "function_words", "articles", "prepositions", "verbs", "around_values", "greetings", "requests",
+    "negations", "not_negating", "function_words", "articles", "prepositions", "verbs",
+    "around_values", "greetings", "requests",
     "endings", "pleases", "thanks", "command_endings", "at_once", "hesitations", "pauses", "keys",
     "not_given", "everyday", "yes", "no", "take_back",
 )  # fmt: skip
@@ -99,14 +105,17 @@ def test_an_unknown_language_is_refused_with_what_there_is():
 
 
 def test_mistakes_in_a_file_of_words_have_their_lines(tmp_path):
-    text = "a b\n[articles]\nthe a\nthe\n[artikles]\nx\n[articles]\n[places]\nhere\n[verbs]\nGo\n"
+    text = (
+        "a b\n[negations]\nno\n[articles]\nthe a\nthe\n[artikles]\nx\n[articles]\n"
+        "[places]\nhere\n[verbs]\nGo\n"
+    )
     assert problems(tmp_path, text) == [
         ("R060", 1, "expected a section"),
-        ("R060", 4, "'the' comes twice in the section"),
-        ("R060", 5, "unknown section 'artikles'"),
-        ("R060", 7, "section 'articles' comes twice"),
-        ("R060", 9, "expected NAME = VALUE, got 'here'"),
-        ("R060", 11, "'Go' has capitals"),
+        ("R060", 6, "'the' comes twice in the section"),
+        ("R060", 7, "unknown section 'artikles'"),
+        ("R060", 9, "section 'articles' comes twice"),
+        ("R060", 11, "expected NAME = VALUE, got 'here'"),
+        ("R060", 13, "'Go' has capitals"),
     ]
 
 
@@ -125,13 +134,42 @@ def test_mistakes_in_a_file_of_words_have_their_lines(tmp_path):
     ],
 )
 def test_what_a_section_cannot_use_is_a_mistake(tmp_path, text, told):
-    ((code, _, message),) = problems(tmp_path, text)
+    ((code, _, message),) = problems(tmp_path, f"{text}\n[negations]\nno\n")
     assert (code, message) == ("R060", told)
+
+
+def test_a_language_says_how_it_denies_and_these_words_are_none_that_say_nothing(tmp_path):
+    assert problems(tmp_path, "[verbs]\naccendi\n") == [
+        ("R060", 1, "expected a section of negations, got none")
+    ]
+    text = "[articles]\nil\n[negations]\nnon, mai\n[function words]\ne\ndi mai\n"
+    message = "'mai' is one of the negations: it is none of the function words"
+    assert problems(tmp_path, text) == [("R060", 7, message)]
+
+
+def test_a_project_whose_language_says_no_negations_is_a_mistake_of_check(
+    tmp_path, capsys, monkeypatch
+):
+    monkeypatch.delenv("GENIE_DP_PROJECT")
+    (tmp_path / "it.txt").write_text("[articles]\nil\n")
+    (tmp_path / "tools.json").write_text('{"tools": [{"name": "stop"}]}')
+    (tmp_path / "main.genie").write_text("category B : program root;\nB := 'ferma' -> stop();\n")
+    project = "skills: tools.json\ngrammar: main.genie\nlocale: it.txt\nstages: {}\n"
+    (tmp_path / "genie.yaml").write_text(project)
+    with contextlib.chdir(tmp_path):
+        assert run(["check"]) == 1
+        told = capsys.readouterr().err
+        assert "it.txt:1:1: error[R060]: expected a section of negations, got none" in told
+        assert told.count("error[") == told.count("hint: ") == 1
+        (tmp_path / "it.txt").write_text("[articles]\nil\n[negations]\nnon\n")
+        assert run(["check"]) == 0
 
 
 def test_a_file_of_somebodys_own_is_a_language(tmp_path):
     path = tmp_path / "it.txt"
-    path.write_text("[locale]\nregion = IT\nlanguage = it\n[articles]\nil la un una\n")
+    path.write_text(
+        "[locale]\nregion = IT\nlanguage = it\n[articles]\nil la un una\n[negations]\nnon\n"
+    )
     words = locale_from(str(path)).words
     assert (words.has_grammar, words.spelled, words.articles) == (
         False, "it", frozenset(("il", "la", "un", "una")),
@@ -162,7 +200,31 @@ def test_a_project_says_its_language_once(tmp_path):
     assert (problem.code, problem.span.line) == ("R051", 2)
 
 
-def test_an_imported_project_says_a_language_whose_words_are_known():
-    for language, line in (("de", "locale: de\n"), ("xx", ""), ("en", "")):
+def test_an_imported_project_says_its_language():
+    said = (("de", "locale: de\n"), ("de-CH", "locale: de\n"), ("en", ""), ("en-GB", ""))
+    for language, line in (*said, ("pt-BR", "locale: pt.txt\n")):
         text = project_text(Imported({}, (), locale=language))
         assert f"output: build\n{line}jobs" in text
+
+
+def test_a_file_of_words_is_begun_with_the_negations_of_the_language(tmp_path):
+    path = tmp_path / "it.txt"
+    path.write_text(begin_words("it"), encoding="utf-8")
+    words = read_words(path, language=str(path))
+    assert {"non", "mai", "senza", "invece di"} <= {*words.negations}
+    assert words.spelled == "it"
+    # Of Turkish, which denies by endings, there are none: somebody has to say them.
+    assert problems(tmp_path, begin_words("tr")) == [
+        ("R060", 8, "expected a section of negations, got none")
+    ]
+
+
+def test_no_language_is_said_twice_in_the_table_of_negations():
+    rows = (data_folder("locales") / "negations.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    codes = [row.split("\t")[0] for row in rows]
+    assert codes == sorted(set(codes))
+    assert not {*codes} & {*languages()}
+    for code in codes:
+        negations = begin_words(code).splitlines()[-1].split(", ")
+        assert len(set(negations)) == len(negations) >= 7
+        assert all(word == word.lower().strip() for word in negations)

@@ -75,7 +75,12 @@ class Speech:
         if self.words.has_grammar:
             return is_english_word(word)
         known = self.words
-        return word in tokens or word in known.function_words or word in known.verbs
+        return (
+            word in tokens
+            or word in known.function_words
+            or word in known.verbs
+            or word in known.negations
+        )
 
 
 @lru_cache(maxsize=16)

@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 
 
 EMPTY, TOO_LONG, UNSURE, AMBIGUOUS = "empty", "too_long", "unsure", "ambiguous"
+NEGATED = "negated"
 UNUSED_VALUE, UNUSED_WORDS, MISSING_INPUT = "unused_value", "unused_words", "missing_input"
 REFUSALS = {
     EMPTY: "there is nothing to read",
     TOO_LONG: "it has too many words",
     OUT_OF_SCOPE: "the skills can do nothing of the kind",
+    NEGATED: "it has a negation that no template has",
     UNUSED_VALUE: "something that was said has no place in what the skills can do",
     UNUSED_WORDS: "the nearest that the skills can do leaves out some of the words",
     MISSING_INPUT: "something is still to be said",

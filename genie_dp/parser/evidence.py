@@ -9,10 +9,10 @@ the program alone (docs/parser.md).
 import io
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import combinations, islice, pairwise
+from itertools import chain, combinations, islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
 from zipfile import BadZipFile
@@ -28,6 +28,13 @@ from genie_dp.languages.types import is_slot
 from genie_dp.locale import Words
 from genie_dp.models.calibration import Calibration
 from genie_dp.models.vocabulary import Pair
+from genie_dp.parser.negation import (
+    Negation,
+    may_deny,
+    open_negations,
+    opposites_of,
+    without_idioms,
+)
 from genie_dp.parser.rows import RowStore
 
 # Rows that are looked at; what they have said twice counts, of few rows what they have said once.
@@ -39,6 +46,8 @@ _OFTEN, _SURE = 4, 0.8
 _START, _VALUE, _END = "<s>", "<value>", "</s>"
 # Before a function and inputs, which are no words.
 _GIVEN = "<given>"
+# Before a negation: with a word beside it, or with what rows never have beside it; before a part.
+_BEFORE, _BEHIND, _LACKING, _PART = "<before>", "<behind>", "<lacking>", "<part>"
 _MOST_INPUTS = 10  # of one call: with more, all choices of them would be too many to look up
 # Stands for all of a sentence that says nothing by itself, such as "hi there".
 _BARE = "<bare>"
@@ -92,7 +101,8 @@ def content_words(sentence: Sequence[str], program: Sequence[str], words: Words)
     ['unread', 'emails']
     """
     values, empty = set(program), words.function_words
-    return [x for x in dict.fromkeys(sentence) if _is_telling(x, empty) and x not in values]
+    said = dict.fromkeys(without_idioms(sentence, words))
+    return [x for x in said if _is_telling(x, empty) and x not in values]
 
 
 @lru_cache(maxsize=1 << 15)
@@ -229,6 +239,7 @@ class Evidence:
             telling.append(_hash(name, *terms) >> 32)
             told.append(_hash(part) >> 32)
         tells, are_told = np.unique(np.array([telling, told], np.uint32), axis=1)
+        hashes.extend([_hash(name, *terms) >> 32 for name, terms in said.denied()])
         given = [_hash(_GIVEN, *names) >> 32 for names in said.given()]
         return cls(
             np.unique(np.array(hashes, np.uint32)),
@@ -349,6 +360,28 @@ class Evidence:
         names = [first, *names[1:-1], last] if len(names) > 1 else [first]
         return all(self._are_said(list(pairwise(names)) or [(first,)], functions))
 
+    def denies(
+        self,
+        negation: Negation,
+        sentence: Sequence[str],
+        program: Sequence[str],
+        functions: Sequence[str],
+        parts: Iterable[str],
+    ) -> bool:
+        """Tell whether rows have a negation as a sentence has it: between the same words.
+
+        Where they say "not on" and mean "off", "not on" is not denied by "on", nor "not off" by
+        anything.
+
+        Args:
+            sentence, program, functions, parts: those of `support`.
+        """
+        sides = _sides(negation, set(program) - self.words.function_words)
+        own = [*opposites_of(self.words).keys() & set(sentence), *(f"{_PART} {x}" for x in parts)]
+        lacking = [(f"{_LACKING} {negation.name}", x) for x in own]
+        is_said = any(all(self._are_said(sides, [function])) for function in functions)
+        return is_said and not any(self._are_said(lacking, functions))
+
     def gives(self, function: str, inputs: frozenset[str]) -> bool:
         """Tell whether some row gives a function these inputs or fewer; True of an unknown one.
 
@@ -402,6 +435,40 @@ class Evidence:
         return cls(hashes, telling, told, given, words)
 
 
+class _Denied:
+    """What rows of a function, or of several together, have beside a negation.
+
+    Attributes:
+        sides: the words before and behind it, as terms, of each row.
+        parts, words: those of their programs and sentences.
+    """
+
+    def __init__(self) -> None:
+        self.sides: set[tuple[tuple[str, str], ...]] = set()
+        self.parts: set[str] = set()
+        self.words: set[str] = set()
+
+    def lacking(
+        self, parts: Iterable[str], words: Container[str], opposites: Iterable[tuple[str, str]]
+    ) -> Iterator[str]:
+        """Yield those parts and words of the function that stand only where nothing is denied.
+
+        Their opposites stand beside the negation: of "not on" is "off" they are the part "on" and
+        the word "off". Parts are opposites if a place of programs has no third one.
+        """
+        places: dict[str, list[str]] = defaultdict(list)
+        for part in parts:
+            if part[-1].isalnum():  # what ends in a sign has no listed value
+                places[part[: max(part.rfind(" "), part.rfind("=")) + 1]].append(part)
+        pairs = (pair for pair in places.values() if len(pair) == 2)
+        for one, other in chain.from_iterable((pair, pair[::-1]) for pair in pairs):
+            if one in self.parts and other not in self.parts:
+                yield f"{_PART} {other}"
+        for one, other in opposites:
+            if one in self.words and other in words and other not in self.words:
+                yield other
+
+
 class _Said:
     """What rows say with which function, and with which parts of its programs.
 
@@ -414,6 +481,9 @@ class _Said:
         self._parts: dict[str, int] = {}
         self._functions: dict[str, _FunctionRows] = defaultdict(_FunctionRows)
         self._given: dict[str, set[frozenset[str]]] = defaultdict(set)
+        self._words = words
+        self._denied: dict[tuple[tuple[str, ...], str], _Denied] = defaultdict(_Denied)
+        self._alone: dict[str, set[int]] = defaultdict(set)  # words of rows of one call
 
     def add(self, store: RowStore, language: Language, step: int) -> None:
         """Count the rows of a store, one of so many."""
@@ -426,6 +496,7 @@ class _Said:
         is_slot_ = list(map(is_slot, store.names))
         is_telling = [_is_telling(name, self._empty) for name in store.names]
         is_plain = [name in self._empty for name in store.names]
+        denies = [may_deny(name, self._words) for name in store.names]
         places = {name: place for place, name in enumerate(store.names)}
         rows = zip(store.programs(), store.numbered(), strict=True)
         for text, (sentence, _) in islice(rows, 0, None, step):
@@ -447,8 +518,28 @@ class _Said:
             for function, inputs in inputs_in(form):
                 self._given[function].add(inputs)
             part_numbers = [self._parts.setdefault(part, len(self._parts)) for part in parts]
-            for function in set(functions_in(language.outline(text)[0])):
+            functions = functions_in(language.outline(text)[0])
+            for function in set(functions):
                 self._functions[function].add(terms, part_numbers)
+                if len(functions) == 1:
+                    self._alone[function].update(words)
+            if any([denies[word] for word in sentence]):
+                said = [store.names[word] for word in sentence]
+                self._add_denied(said, form, functions, parts, language)
+
+    def _add_denied(
+        self, sentence: Sequence[str], program: Sequence[str], functions: Sequence[str],
+        parts: Iterable[str], language: Language,
+    ) -> None:  # fmt: skip
+        """Note the negations of a row, save those in the texts of its program."""
+        values = set(language.values_in(program)) - self._empty
+        for negation in open_negations(
+            sentence, program, language, self._words, is_listed=lambda *_: True
+        ):
+            denied = self._denied[tuple(sorted(functions)), negation.name]
+            denied.sides.add(_sides(negation, values))
+            denied.parts.update(parts)
+            denied.words.update(sentence)
 
     def _number(self, name: str) -> int:
         return self._numbers.setdefault(name, len(self._numbers))
@@ -466,6 +557,33 @@ class _Said:
         for function, rows in self._functions.items():
             for term, part in rows.telling():
                 yield function, _words_of(term, names), parts[part]
+
+    def denied(self) -> Iterator[tuple[str, tuple[str, str]]]:
+        """Yield function, and a term of what its rows have, or lack, beside a negation.
+
+        A row of several functions denies for the one of them that has the same in rows of its own,
+        or for each if none has.
+        """
+        alone: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
+        for (functions, name), denied in self._denied.items():
+            if len(functions) == 1:
+                alone[functions[0], name].update(chain.from_iterable(denied.sides))
+        for (functions, name), denied in self._denied.items():
+            for sides in denied.sides:
+                if not any(alone.get((x, name), set()).issuperset(sides) for x in functions):
+                    yield from ((function, term) for function in functions for term in sides)
+        for (function, name), terms in alone.items():
+            yield from ((function, term) for term in terms)
+            yield from ((function, term) for term in self._lacking(function, name))
+
+    def _lacking(self, function: str, name: str) -> Iterator[tuple[str, str]]:
+        """Yield as terms what rows of one function never have beside a negation."""
+        parts, names = list(self._parts), list(self._numbers)
+        own = [parts[number] for number in set(self._functions[function].parts.flat)]
+        words = {names[number] for number in self._alone[function]}
+        opposites = [(x, y) for x, others in opposites_of(self._words).items() for y in others]
+        for word in self._denied[(function,), name].lacking(own, words, opposites):
+            yield f"{_LACKING} {name}", word
 
     def given(self) -> Iterator[tuple[str, ...]]:
         """Yield each function with _START, and with inputs beside which no row gives fewer."""
@@ -486,14 +604,24 @@ def _name_of(word: str) -> str:
     return word.rpartition("_")[0] if is_slot(word) else word
 
 
+def _sides(negation: Negation, values: Container[str]) -> tuple[tuple[str, str], ...]:
+    """Return a negation with the word before it, and with the one behind it, as terms."""
+    before, behind = (_as_term(word, values) for word in (negation.before, negation.after))
+    return (f"{_BEHIND} {negation.name}", before), (f"{_BEFORE} {negation.name}", behind)
+
+
+def _as_term(word: str, values: Container[str]) -> str:
+    """Return what a word of a sentence counts as, where some words are values."""
+    return _VALUE if word in values and not is_slot(word) else _name_of(word)
+
+
 def _terms(
     sentence: Sequence[str], program: Sequence[str], words: Words
 ) -> Iterator[tuple[str, ...]]:
     """Yield the words of a sentence and its neighbouring pairs; values count by what they are."""
     values = set(program) - words.function_words
     names = [_START]
-    for word in sentence:
-        names.append(_VALUE if word in values and not is_slot(word) else _name_of(word))
+    names += (_as_term(word, values) for word in sentence)
     names.append(_END)
     yield from ((name,) for name in names[1:-1])
     yield from zip(names, names[1:], strict=False)

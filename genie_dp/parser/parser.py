@@ -27,6 +27,7 @@ from genie_dp.parser.answers import (
     AMBIGUOUS,
     EMPTY,
     MISSING_INPUT,
+    NEGATED,
     TOO_LONG,
     UNSURE,
     UNUSED_VALUE,
@@ -39,6 +40,7 @@ from genie_dp.parser.answers import (
 from genie_dp.parser.decode import LONGEST, Decoded, Decoder, log_sum
 from genie_dp.parser.derivations import Derivations
 from genie_dp.parser.evidence import Evidence, Support, places_of_texts, signals_of
+from genie_dp.parser.negation import negations_in, open_negations
 from genie_dp.parser.reading.fill import EntityNames, Filled, Link, TypedText, fill
 from genie_dp.parser.reading.glued import NOT_GLUED, Glued, as_read
 from genie_dp.parser.reading.grammar_reader import load_reader
@@ -485,7 +487,15 @@ class Parser:
             candidate.filled,
             candidate.decoded,
             candidate.confidence,
-            tuple(dict.fromkeys((*self._unused_values(candidate, names), *candidate.words))),
+            tuple(
+                dict.fromkeys(
+                    (
+                        *self._denied_words(candidate, names),
+                        *self._unused_values(candidate, names),
+                        *candidate.words,
+                    )
+                )
+            ),
         )
 
     def _shape(
@@ -551,9 +561,12 @@ class Parser:
         if not meant:
             return OUT_OF_SCOPE
         best, threshold = meant[0], self.use.threshold
+        is_sure = best.confidence >= threshold
+        if (is_sure or not ranked[0].is_refusal) and self._denied_words(best, names):
+            return NEGATED
         if best.is_ambiguous:
             return AMBIGUOUS
-        if best.confidence >= threshold:
+        if is_sure:
             if self._unused_values(best, names):
                 return UNUSED_VALUE
             if best.words and threshold and not self.is_validated:
@@ -570,6 +583,29 @@ class Parser:
         if best.confidence + second >= threshold and second >= best.confidence / 2:
             return AMBIGUOUS
         return UNUSED_WORDS if best.words else UNSURE
+
+    def _denied_words(self, candidate: "_Candidate", names: EntityNames | None) -> tuple[str, ...]:
+        """Return the negations of the sentence for which a program does not stand.
+
+        What was taken for a name is one only if a list has it so.
+        """
+        words, sentence = self.use.locale.words, candidate.reading.tokens
+        is_listed = names.is_listed if names is not None else lambda kind, text: None
+        program, language = candidate.decoded.split(), self.target.language
+        parts, values = candidate.parts, language.values_in(program)
+        denied = [
+            negation.name
+            for negation in open_negations(sentence, program, language, words, is_listed=is_listed)
+            if not self._evidence.denies(negation, sentence, values, candidate.functions, parts)
+        ]
+        for token in candidate.reading.links:
+            said = candidate.reading.values[token].text.casefold()
+            kind = token.removeprefix("GENERIC_ENTITY_").rpartition("_")[0]
+            if negations_in(tokenize(said.casefold()), words) and not is_listed(
+                kind, said.casefold()
+            ):
+                denied.append(said)
+        return tuple(denied)
 
     def _unused_values(self, candidate: "_Candidate", names: EntityNames | None) -> tuple[str, ...]:
         """Return the values and names of the sentence that a program has no place for.
@@ -744,6 +780,7 @@ class Parser:
             parts = language.parts_in(program)
         except GenieError:  # without a grammar it may be no program
             candidate.functions = ()
+        candidate.parts = parts
         candidate.support = self._evidence.support(words, values, candidate.functions, parts)
 
     def _fill(
@@ -830,6 +867,7 @@ class _Candidate:
     score: float
     confidence: float = 0.0
     functions: tuple[str, ...] = ()
+    parts: frozenset[str] = frozenset()
     support: Support = Support(0.0, 0, ())  # noqa: RUF009 - it is immutable
     is_ambiguous: bool = False
 

@@ -96,6 +96,9 @@ class ValueReader(Protocol):
     def content_words(self, words: Sequence[str]) -> Sequence[str]:
         """Return the words that say what is wanted, without values and function words."""
 
+    def takes_negation(self, tokens: Tokens, start: int, end: int) -> bool:
+        """Tell whether words that are taken for a text may deny the command: "yesterday not"."""
+
 
 class FoundReadings(NamedTuple):
     """The readings of a sentence that are derived, the likeliest first.
@@ -253,7 +256,8 @@ class SpokenSentences:
         spans: dict[int, tuple[int, str]] = {}
         used: set[int] = set()
         guessed: list[str] = []
-        doubt, has_listed, has_value = variant.doubt, False, False
+        doubt, has_listed = variant.doubt, False
+        has_other = False  # a value in what was guessed, or the negation of the command
         for stem, words in sorted(spoken, key=lambda pair: -len(pair[1])):
             value = self.reader.as_value(stem, words)
             start = find_words(variant.tokens, words, used)
@@ -267,12 +271,13 @@ class SpokenSentences:
             else:
                 guessed += words
                 is_text = value.value.how == "text"
-                has_value |= not is_text and _has_any(words, variant.left)
+                has_other |= self.reader.takes_negation(variant.tokens, start, start + len(words))
+                has_other |= not is_text and _has_any(words, variant.left)
         rest = [token for place, token in enumerate(variant.tokens) if place not in used]
         if guessed and not has_listed and not self.reader.content_words(rest):
             # "what is .." is no search for all that people ask, unless few functions say so.
-            has_value |= not self.function_words.are_telling(rest, functions)
-        if has_value or (guessed and not self._is_likely(rest, guessed)):
+            has_other |= not self.function_words.are_telling(rest, functions)
+        if has_other or (guessed and not self._is_likely(rest, guessed)):
             doubt += UNLIKELY
         return self._with_spans(variant, spans, doubt)
 

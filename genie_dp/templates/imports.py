@@ -17,7 +17,7 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.calls.library import SCHEMAS
 from genie_dp.languages.library import Library
-from genie_dp.locale import DEFAULT, languages
+from genie_dp.locale import DEFAULT, ENDING, begin_words, languages
 from genie_dp.run.stage import Result
 from genie_dp.skills.imported import Note
 from genie_dp.templates.skeletons import write_files
@@ -301,6 +301,8 @@ class ImportResult(Result):
         left_out = sum(note.sort == "left out" for note in self.imported.notes)
         if left_out:
             yield f"  {left_out:,} things are left out: {self.folder / REVIEW}"
+        if (language := _language_of(self.imported)).endswith(ENDING):
+            yield f"  {self.folder / language} begins the words of the language: docs/locales.md"
         yield f"go on with: read {self.folder / REVIEW}, then"
         yield f"  cd {self.folder}"
         yield "  genie-dp check"
@@ -329,6 +331,9 @@ def run(
         write_files(output, {})  # says so before anything is read
     imported = import_source(source, kind=kind)
     own = {PROJECT: project_text(imported), REVIEW: review_text(source, imported)}
+    language = _language_of(imported)
+    if language.endswith(ENDING):
+        own[language] = begin_words(language.removesuffix(ENDING))
     write_files(output, {**own, **(files or {}), **imported.files})
     return ImportResult(output, imported)
 
@@ -351,13 +356,19 @@ _RESULT = "  result: {{evaluate: {{rows: {eval}}}, of: parser}}\n"
 def project_text(imported: Imported) -> str:
     """Return the genie.yaml of what was imported."""
     text = _PROJECT + (_RESULT if imported.eval else "")
-    is_told = imported.locale != DEFAULT and imported.locale in languages()
+    language = _language_of(imported)
     return text.format(
         skills=imported.skills,
         grammar=imported.grammar,
         eval=imported.eval,
-        locale=f"locale: {imported.locale}\n" if is_told else "",
+        locale=f"locale: {language}\n" if language != DEFAULT else "",
     )
+
+
+def _language_of(imported: Imported) -> str:
+    """Return what a project says of its language: a shipped one, or a file of words beside it."""
+    language = imported.locale.replace("_", "-").partition("-")[0].lower() or DEFAULT
+    return language if language in languages() else f"{language}{ENDING}"
 
 
 _SORTS = {

@@ -81,7 +81,8 @@ def test_german_is_noisy_without_english():
 
 def test_a_file_with_hardly_a_word_makes_little_noise(tmp_path):
     pytest.importorskip("unicode_rbnf")
-    (tmp_path / "it.txt").write_text("[locale]\nlanguage = it\n[endings]\ngrazie\n")
+    words = "[locale]\nlanguage = it\n[negations]\nnon\n[endings]\ngrazie\n"
+    (tmp_path / "it.txt").write_text(words)
     said = set(
         noisy(
             ["accendi", "la", "luce", "e", "spegni", "3", "lampade", "."],

@@ -20,6 +20,7 @@ from genie_dp.models.vocabulary import (  # noqa: E402
     Pair,  # noqa: E402
     build_vocabulary,  # noqa: E402
 )
+from genie_dp.parser.answers import NEGATED  # noqa: E402
 from genie_dp.parser.config import InputFile, ParserConfig  # noqa: E402
 from genie_dp.parser.decode import LONGEST, Decoder  # noqa: E402
 from genie_dp.parser.evidence import BELIEVED, Evidence, Signals  # noqa: E402
@@ -90,6 +91,26 @@ def test_under_the_threshold_it_does_not_know_and_still_says_the_nearest(trained
     assert known.is_known
     assert not unknown.is_known
     assert unknown.answers == known.answers
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "do not show mail about lunch", "show no mail about lunch", "never show mail about lunch",
+        "show mail about lunch not", "show mail without lunch",
+    ],
+)  # fmt: skip
+def test_what_no_row_denies_is_refused_whatever_the_threshold(trained, sentence):  # noqa: F811
+    reply = Parser.from_pretrained(trained, threshold=0.0)(sentence)
+    assert (reply.refused, reply.is_known) == (NEGATED, False)
+    assert {*reply.unused} & {*sentence.split()}
+    assert "negation" in reply.message
+
+
+def test_a_negation_in_quotes_is_text(parser):
+    reply = parser('show mail about "do not"')
+    assert reply.is_known
+    assert "do not" in reply.code
 
 
 @pytest.mark.parametrize("sentence", ["", " \n", "word " * (LONGEST + 1)])

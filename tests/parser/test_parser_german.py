@@ -11,6 +11,8 @@ pytest.importorskip("phonenumbers")
 pytest.importorskip("unicode_rbnf")
 
 from genie_dp import cli  # noqa: E402
+from genie_dp.languages.scope import OUT_OF_SCOPE  # noqa: E402
+from genie_dp.parser.answers import NEGATED  # noqa: E402
 from genie_dp.parser.parser import Parser  # noqa: E402
 from genie_dp.resources import data_folder  # noqa: E402
 from tests.golden import DATA  # noqa: E402
@@ -31,6 +33,13 @@ ASKED = {
     "weck mich um halb acht":
         [{"name": "wecker.stellen", "arguments": {"zeit": "07:30:00"}}],
 }  # fmt: skip
+DENIED = (
+    "mach das licht in der küche nicht an",
+    "stelle die heizung im flur niemals auf 21 grad",
+    "starte keinen timer für fünf minuten",
+    "weck mich auf keinen fall um halb acht",
+    "brich den timer nicht ab",
+)
 REFUSED = ("wie geht es dir heute", "erzähl mir einen witz", "wer hat dich gebaut")
 
 
@@ -73,6 +82,7 @@ def test_a_german_parser_answers_and_refuses(folder):
     answers = {reply.sentence: [*reply.calls] for reply in parser.parse(list(ASKED))}
     assert answers == ASKED
     assert not [reply.sentence for reply in parser.parse(REFUSED) if reply.is_known]
+    assert {reply.refused for reply in parser.parse(DENIED)} <= {NEGATED, OUT_OF_SCOPE}
 
 
 @pytest.mark.slow

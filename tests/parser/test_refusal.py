@@ -258,7 +258,7 @@ def test_what_cannot_be_read_is_refused_with_a_code(refusing, sentence, code):
 
 def test_codes_stay_as_they_are():
     assert sorted(REFUSALS) == [
-        "ambiguous", "empty", "missing_input", "out_of_scope", "too_long", "unsure",
+        "ambiguous", "empty", "missing_input", "negated", "out_of_scope", "too_long", "unsure",
         "unused_value", "unused_words",
     ]  # fmt: skip
 

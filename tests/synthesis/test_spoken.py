@@ -47,6 +47,9 @@ class MadeUpReader:
     def apart(self, tokens, words):
         return tokens
 
+    def takes_negation(self, tokens, start, end):
+        return False
+
     def content_words(self, words):
         return [word for word in words if word not in ("the", "a", "it", "into", "my", "me", "on")]
 

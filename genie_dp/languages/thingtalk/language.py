@@ -315,8 +315,8 @@ class ThingTalk:
         return skim.parts_in(program)
 
     def values_in(self, program: Sequence[str]) -> Sequence[str]:
-        """Return all of it."""
-        return program
+        """Return all but the operator `not`, which says what the word says."""
+        return skim.values_in(program)
 
     def inputs_in(self, program: Sequence[str]) -> tuple[()]:
         """Return nothing: skills say which inputs are required."""

@@ -28,6 +28,22 @@ def functions_in(program: str) -> tuple[str, ...]:
     return tuple(_FUNCTION.findall(without_text(program)))
 
 
+def values_in(program: Sequence[str]) -> Sequence[str]:
+    """Return the tokens of a program that a sentence may have as they are: all but its `not`.
+
+    >>> values_in('filter not param:text:String == " do not " '.split())
+    ['filter', 'param:text:String', '==', '"', 'do', 'not', '"']
+    """
+    if "not" not in program:
+        return program
+    is_text, found = False, []
+    for token in program:
+        is_text ^= token == '"'
+        if is_text or token != "not":
+            found.append(token)
+    return found
+
+
 _OPERATORS = frozenset(
     ("monitor", "edge", "timer", "attimer", "join", "new", "not", "or", "source", "select", "desc",
      "asc")

@@ -10,6 +10,7 @@ from genie_dp.languages.text import escape_word
 from genie_dp.languages.units import Units
 from genie_dp.locale import Words
 from genie_dp.parser.evidence import content_words
+from genie_dp.parser.negation import negations_in
 from genie_dp.parser.reading.fill import EntityNames, has_names
 from genie_dp.parser.reading.reading import Reading
 from genie_dp.skills.words import END_MARKS, tokenize
@@ -42,8 +43,8 @@ def read_input(
     """Return the value that a sentence gives an input; None where it cannot be read as one.
 
     Text is taken as it was typed. Any other value must be all that the sentence says: "at 5 pm,
-    please" is a time, "turn on the lights at 5 pm" is none. Words of the question may stand beside
-    it.
+    please" is a time, "turn on the lights at 5 pm" and "not at 5 pm" are none. Words of the
+    question may stand beside it.
 
     Args:
         readings: of the sentence.
@@ -102,6 +103,9 @@ def _read_value(
     if type_ == ty.BOOLEAN:
         said = "true" if text in known.yes else "false"
         return ReadInput(said) if text in known.yes + known.no else None
+    is_listed = isinstance(type_, ty.Entity) and names.is_listed(type_.kind, text)
+    if not is_listed and (text in known.no or negations_in(text.split(), known)):
+        return None
     if type_ == ty.LOCATION and text in known.places:
         return ReadInput(f"location:{known.places[text]}")
     stem = ty.slot_stem(type_, units)

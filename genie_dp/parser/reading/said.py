@@ -15,6 +15,7 @@ from genie_dp.languages.thingtalk.tokens import quote_words
 from genie_dp.languages.types import Entity, slot_stem, slot_type
 from genie_dp.locale import LOCALE, Locale, Words
 from genie_dp.parser.evidence import content_words
+from genie_dp.parser.negation import negations_in, takes_negation
 from genie_dp.parser.reading.fill import EntityNames, TypedText, fill
 from genie_dp.parser.reading.glued import Glued
 from genie_dp.parser.reading.grammar_reader import load_reader
@@ -124,6 +125,10 @@ class SaidValues:
         """Return the words that say what is wanted, without values and function words."""
         return content_words(words, (), self._locale.words)
 
+    def takes_negation(self, tokens: Tokens, start: int, end: int) -> bool:
+        """Tell whether words that are taken for a text may deny the command: "yesterday not"."""
+        return takes_negation(tokens, range(start, end), self._locale.words)
+
     def fill(self, program: str, values: Mapping[str, SaidValue]) -> str:
         """Return a program in token form with values in the place of its placeholders.
 
@@ -163,14 +168,18 @@ class SaidValues:
 
 @lru_cache(maxsize=65536)
 def _shape(words: Tokens, known: Words) -> int | None:
-    """Return how many of its ends are words such as "to" that say nothing; None of no value."""
+    """Return how many of its ends are words such as "to" or "not"; None of no value."""
     is_quoted = words[0] == words[-1] == '"' or words.count('"') % 2
     if is_quoted or GLUE in words or not any(map(_is_said, "".join(words))):
         return None
     first, last = words[0], words[-1]
-    empty = known.function_words
     # "the dentist", "my wife", "all you need"
-    return (first in empty and first not in known.name_starts) + (last in empty)
+    return (first not in known.name_starts and _is_edge(first, known)) + _is_edge(last, known)
+
+
+def _is_edge(word: str, known: Words) -> bool:
+    """Tell whether a word at the end of a value hardly belongs to it."""
+    return word in known.function_words or bool(negations_in([word], known))
 
 
 def _is_said(character: str) -> bool:

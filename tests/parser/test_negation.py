@@ -1,0 +1,155 @@
+"""What a sentence denies is refused, unless rows deny it in the same way; in every language."""
+
+import pytest
+
+from genie_dp.languages import get_language
+from genie_dp.locale import languages, words_of
+from genie_dp.models.vocabulary import Pair
+from genie_dp.parser.evidence import Evidence, content_words
+from genie_dp.parser.negation import negations_in, open_negations, takes_negation
+from genie_dp.skills.words import tokenize
+from tests.golden import DATA
+
+CALLS, GERMAN = get_language("calls"), words_of("de")
+LIGHT = "licht.schalten( raum= GENERIC_ENTITY_raum_0 zustand= {} )"
+ROOM = "GENERIC_ENTITY_raum_0"
+
+
+def negation_cases():
+    for language in languages():
+        file = DATA / "negations" / f"{language}.txt"
+        for line in file.read_text(encoding="utf-8").splitlines()[1:]:
+            sentence, _, expected = line.partition(" =>")
+            yield pytest.param(language, sentence, expected.strip(), id=f"{language}: {sentence}")
+
+
+@pytest.mark.parametrize(("language", "sentence", "expected"), [*negation_cases()])
+def test_negations_are_found_and_idioms_are_none(language, sentence, expected):
+    words, tokens = words_of(language), tokenize(sentence)
+    assert ", ".join(x.name for x in negations_in(tokens, words)) == expected
+    said = content_words(tokens, (), words)
+    denying = {tokens[x.start] for x in negations_in(tokens, words)}
+    assert denying <= {*said}
+
+
+def test_every_language_has_sentences_that_deny_and_some_that_do_not():
+    count = {language: [0, 0] for language in languages()}
+    for language, _, expected in (case.values for case in negation_cases()):
+        count[language][not expected] += 1
+    assert all(denied >= 12 and others >= 2 for denied, others in count.values())
+
+
+@pytest.mark.parametrize("language", languages())
+def test_a_negation_is_content(language):
+    words = words_of(language)
+    single = {word for word in words.negations if " " not in word}
+    assert not single & (words.function_words | words.articles)
+    assert content_words(sorted(single - {"n'", "n't"}), (), words)
+
+
+# --------------------------------------------------------------------- what rows stand for
+
+
+def denied(sentence, program, *, said=(), language="de", listed=None):
+    """Return the negations of a sentence that neither texts of its program nor rows have."""
+    words, tokens, form = words_of(language), tokenize(sentence), program.split()
+    evidence = Evidence.from_rows([[Pair.from_text(*row) for row in said]], CALLS, words)
+    functions, parts = CALLS.functions_in(program), CALLS.parts_in(form)
+    found = open_negations(tokens, form, CALLS, words, lambda kind, text: listed)
+    return [
+        negation.name
+        for negation in found
+        if not evidence.denies(negation, tokens, CALLS.values_in(form), functions, parts)
+    ]
+
+
+PLAIN = [(f"schalte das licht im {ROOM} {state}", LIGHT.format(state)) for state in ("an", "aus")]
+DENYING = [*PLAIN, (f"schalte das licht im {ROOM} nicht an", LIGHT.format("aus"))]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "state", "expected"),
+    [
+        (f"schalte das licht im {ROOM} nicht an", "aus", []),
+        (f"schalte das licht im {ROOM} bitte nicht an", "aus", []),
+        (f"schalte das licht im {ROOM} nicht an", "an", ["nicht"]),
+        (f"schalte das licht im {ROOM} nicht aus", "aus", ["nicht"]),
+        (f"schalte das licht im {ROOM} nicht aus", "an", ["nicht"]),
+        (f"schalte das licht nicht im {ROOM} an", "aus", ["nicht"]),
+        (f"schalte das licht im {ROOM} nie an", "aus", ["nie"]),
+        (f"schalte kein licht im {ROOM} nicht an", "aus", ["kein"]),
+    ],
+)
+def test_a_negation_needs_rows_with_the_same_words_beside_it_and_the_same_parts(
+    sentence, state, expected
+):
+    assert denied(sentence, LIGHT.format(state), said=DENYING) == expected
+    assert "nicht" not in sentence or "nicht" in denied(sentence, LIGHT.format(state), said=PLAIN)
+
+
+def test_the_opposite_of_what_rows_deny_is_denied_by_none_even_far_from_the_negation():
+    early = (f"schalte nicht das licht im {ROOM} an", LIGHT.format("aus"))
+    ask = f"schalte nicht das licht im {ROOM} {{}}"
+    assert denied(ask.format("an"), LIGHT.format("aus"), said=[*PLAIN, early]) == []
+    both = f"{early[0]} und {PLAIN[0][0]}", f"{LIGHT.format('aus')} & {LIGHT.format('an')}"
+    for said in ([*PLAIN, early], [*PLAIN, early, both]):
+        assert denied(ask.format("aus"), LIGHT.format("aus"), said=said) == ["nicht"]
+        assert denied(ask.format("an"), LIGHT.format("an"), said=said) == ["nicht"]
+
+
+def test_what_one_half_of_a_sentence_denies_is_denied_by_no_other_function():
+    stop, start = "timer.stop( )", "timer.start( minutes= NUMBER_0 )"
+    said = [
+        ("starte keinen timer", stop),
+        ("starte einen timer für NUMBER_0 minuten", start),
+        ("starte einen timer für NUMBER_0 minuten und starte keinen timer", f"{start} & {stop}"),
+    ]
+    assert denied("starte keinen timer", stop, said=said) == []
+    assert denied(said[2][0], f"{start} & {stop}", said=said) == []
+    assert denied("starte keinen timer für NUMBER_0 minuten", start, said=said) == ["keinen"]
+
+
+def test_negations_in_the_texts_of_rows_deny_nothing():
+    said = [("spiele sie liebt mich nicht", 'play( title= " sie liebt mich nicht " )')]
+    program = 'play( title= " yesterday " )'
+    assert denied("spiele yesterday nicht", program, said=said) == ["nicht"]
+
+
+# ------------------------------------------------------------------------------ what is a text
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "text", "expected"),
+    [
+        ("de", "spiele ich liebe dich nicht mehr", "ich liebe dich nicht mehr", []),
+        ("de", "spiele yesterday nicht", "yesterday nicht", ["nicht"]),
+        ("de", "spiele nicht yesterday", "nicht yesterday", ["nicht"]),
+        ("de", "spiele keine musik", "keine musik", ["keine"]),
+        ("de", "spiele das lied kein alkohol", "kein alkohol", []),
+        ("de", "spiele ohne dich", "ohne dich", []),
+        ("de", "spiele nicht ohne dich", "ohne dich", ["nicht"]),
+        ("en", "play don't stop believing", "don't stop believing", []),
+        ("en", "don't play believing", "believing", ["don't"]),
+        ("en", "play no music", "no music", ["no"]),
+        ("en", "please play no music", "no music", ["no"]),
+        ("en", "play the song no woman no cry", "no woman no cry", []),
+        ("fr", "joue pas la vie en rose", "pas la vie en rose", ["pas"]),
+        ("fr", "mets la chanson sans toi", "sans toi", []),
+        ("es", "pon la canción sin ti", "sin ti", []),
+        ("nl", "speel yesterday niet", "yesterday niet", ["niet"]),
+    ],
+)
+def test_a_text_has_no_negation_that_may_be_the_commands(language, sentence, text, expected):
+    assert denied(sentence, f'play( title= " {text} " )', language=language) == expected
+    tokens = tokenize(sentence)
+    places = range(len(tokens) - len(tokenize(text)), len(tokens))
+    is_inside = not expected or expected[0] in text.split()
+    assert takes_negation(tokens, places, words_of(language)) == bool(expected and is_inside)
+
+
+@pytest.mark.parametrize(("listed", "expected"), [(True, []), (None, ["no"]), (False, ["no"])])
+def test_a_name_with_a_negation_is_one_if_a_list_has_it(listed, expected):
+    program = 'play( artist= " no doubt " ^^artist )'
+    # "no doubt" alone is an idiom of English, "no doubts" is none.
+    program, sentence = program.replace("doubt", "doubts"), "play no doubts"
+    assert denied(sentence, program, language="en", listed=listed) == expected
