@@ -22,6 +22,7 @@ from genie_dp.texts import read_text
 DEFAULT = "en"
 ENDING = ".txt"  # of files of words
 _NUMBERS = ("morning", "afternoon", "evening", "night")
+PARTS_OF_DAY = ("morning", "noon", "afternoon", "evening", "night")
 
 
 # ------------------------------------------------------------------------------------- the words
@@ -79,15 +80,31 @@ class Words:
         minus: before a number less than zero.
         percent: what follows a number; the first is said after its placeholder.
         numbers: words -> number, beside those that the rules of the language spell.
+        decimal_words: how the decimal sign is pronounced: "komma".
+        scales: words -> what they multiply the number before them by.
+        fractions: words -> fraction, of a unit or after a whole number.
+        number_endings: how numbers in words end that add a fraction: "dreieinhalb".
+        ordinal_endings: after digits of an ordinal number: the "e" of "2e".
         units: unit -> its words; the first is that of several.
         amounts: words -> an amount, such as 30 min.
+        unit_endings: make another word of that of a unit: the "tje" of "uurtje".
+        before_units: may stand between a number and its unit: the "de" of "dos millones de euros".
+        below_zero: after a temperature that is less than zero.
         currencies: code -> words.
+        cents: code -> words of its hundredths.
         between_amounts: joins the parts of an amount.
+        range_starts: before the first of two ends: "from", "between".
+        range_links: between two ends.
+        differences: words of sentences in which a number after a preposition of time is an amount:
+            "lauter" in "um 5 lauter".
         before_times: words that say that a time follows and no duration: "at 2 hours".
-        times: H and M with words -> a time, such as H-1:30.
-        days: words -> how many days it is from today.
+        times: H and M with words -> a time, such as H-1:30. `<um ab> H` is an H after one of these
+            words, which are not of the value; (a|b) is one of the two.
+        parts_of_day: words -> morning, noon, afternoon, evening or night.
+        days: words -> how many days it is from today, and the part of the day.
         months, weekdays: the names of each, from january and monday on.
-        dates: D, MONTH, YEAR, WEEKDAY and N with words -> what N counts, in days.
+        dates: D, MONTH, YEAR, WEEKDAY and N with words, as in `times` -> what N counts, in days or
+            units of the calendar; or a day and a month.
     """
 
     language: str
@@ -131,12 +148,25 @@ class Words:
     minus: frozenset[str] = _section("words")
     percent: tuple[str, ...] = _section("phrases")
     numbers: Mapping[str, str] = _section("entries")
+    decimal_words: frozenset[str] = _section("words")
+    scales: Mapping[str, str] = _section("entries")
+    fractions: Mapping[str, str] = _section("entries")
+    number_endings: Mapping[str, str] = _section("entries")
+    ordinal_endings: frozenset[str] = _section("words")
     units: Mapping[str, str] = _section("entries")
+    unit_endings: frozenset[str] = _section("words")
     amounts: Mapping[str, str] = _section("entries")
+    before_units: frozenset[str] = _section("words")
+    below_zero: tuple[str, ...] = _section("phrases")
     currencies: Mapping[str, str] = _section("entries")
+    cents: Mapping[str, str] = _section("entries")
     between_amounts: frozenset[str] = _section("words")
+    range_starts: frozenset[str] = _section("words")
+    range_links: frozenset[str] = _section("words")
+    differences: frozenset[str] = _section("words")
     before_times: frozenset[str] = _section("words")
     times: Mapping[str, str] = _section("entries")
+    parts_of_day: Mapping[str, str] = _section("entries")
     days: Mapping[str, str] = _section("entries")
     months: tuple[str, ...] = _section("lines")
     weekdays: tuple[str, ...] = _section("lines")
@@ -161,11 +191,21 @@ _SHAPES = {
     "opposites": (r"\S+ = \S+ \S+(?: *, *\S+ \S+)*", "SIGN = WORD OPPOSITE, WORD OPPOSITE .."),
     "places": (r".+ = (?:home|work|current_location)", "home, work or current_location"),
     "signs": (r"(?:decimal|thousands) = [.,]", "decimal or thousands = . or ,"),
-    "numbers": (r".+ = -?\d+(?:\.\d+)?", "a number such as 1.5"),
+    **dict.fromkeys(
+        ("numbers", "scales", "fractions", "number endings"),
+        (r".+ = -?\d+(?:\.\d+)?", "a number such as 1.5"),
+    ),
     "amounts": (r".+ = \d+(?:\.\d+)? \w+", "a number and a unit, such as 30 min"),
-    "times": (r".+ = (?:H(?:[+-]\d\d?)?:(?:M|60-M|\d\d)|\d\d?:\d\d)", "a time such as H-1:30"),
-    "days": (r".+ = -?\d+", "a number of days"),
-    "dates": (r".+ = -?\d+", "a number of days"),
+    "times": (r".+ = (?:H(?:[+-]\d\d?)?|\d\d?):(?:M|\d\d|\d\d[+-]M)", "a time such as H-1:30"),
+    "parts of day": (rf".+ = (?:{'|'.join(PARTS_OF_DAY)})", " or ".join(PARTS_OF_DAY)),
+    "days": (
+        rf".+ = -?\d+(?: (?:{'|'.join(PARTS_OF_DAY)}))?",
+        "a number of days, and a part of the day or none",
+    ),
+    "dates": (
+        r".+ = (?:-?\d+(?: (?:week|mon|year))?|\d\d?\.\d\d?)",
+        "a number of days, such as 7, of a unit, such as 1 mon, or a day such as 24.12",
+    ),
 }
 # What [locale] may say.
 _HOUR = (r"[1-9]|1\d|2[0-3]", "an hour from 1 to 23")
@@ -271,7 +311,8 @@ class _WordsReader:
 def _is_pattern(name: str) -> bool:
     """Tell whether a name has capitals as patterns of times and dates and names of units have."""
     places = ("H", "M", "N", "D", "MONTH", "YEAR", "WEEKDAY")
-    return " " not in name or all(word in places or word == word.lower() for word in name.split())
+    words = re.split(r"[ ()|<>]+", name)
+    return " " not in name or all(word in places or word == word.lower() for word in words)
 
 
 def read_words(file: Path | str, *, language: str) -> Words:

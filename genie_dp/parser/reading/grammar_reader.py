@@ -239,7 +239,7 @@ def load_reader(
     if name == "grammar":
         from genie_dp.parser.reading.words_reader import WordsReader
 
-        return WordsReader(words, phrases, units)
+        return WordsReader(locale, phrases, units)
     if name == "duckling" and not words.has_grammar:
         message = f"the reader {name!r} does not read {words.language!r}"
         raise GenieError(Problem("I004", message, hint="leave --reader out, or say grammar"))
