@@ -20,6 +20,8 @@ from genie_dp.texts import read_text
 
 # The one language of which genie_dp has a grammar: articles, plurals, which words are verbs.
 DEFAULT = "en"
+# The file of what no language has words of its own for, named as CLDR names its root.
+NEUTRAL = "und"
 ENDING = ".txt"  # of files of words
 _NUMBERS = ("morning", "afternoon", "evening", "night")
 PARTS_OF_DAY = ("morning", "noon", "afternoon", "evening", "night")
@@ -178,6 +180,14 @@ class Words:
         return self.locale.get("language", self.language)
 
 
+_ISO_639_1 = """
+    aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da
+    de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz
+    ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln
+    lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi
+    pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti
+    tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu
+"""
 _KINDS = {
     one.name.replace("_", " "): str(one.metadata["kind"])
     for one in fields(Words)
@@ -344,12 +354,24 @@ def languages() -> tuple[str, ...]:
     >>> languages()
     ('de', 'en', 'es', 'fr', 'nl')
     """
-    return tuple(sorted(path.stem for path in data_folder("locales").glob(f"*{ENDING}")))
+    files = data_folder("locales").glob(f"*{ENDING}")
+    return tuple(sorted(path.stem for path in files if path.stem != NEUTRAL))
+
+
+def is_language(name: str) -> bool:
+    """Tell whether a name is a language of ISO 639-1, with words of its own here or without.
+
+    >>> is_language("it"), is_language("ed")
+    (True, False)
+    """
+    return name in _ISO_639_1.split()
 
 
 @lru_cache(maxsize=16)
 def words_of(language: str = DEFAULT) -> Words:
     """Return the words of a language: one that is shipped, or a file of somebody's own.
+
+    A language without a file has signs, symbols of units and dates in digits, and no words.
 
     Raises:
         GenieError: N002, no such language; R060, a file with mistakes.
@@ -359,9 +381,10 @@ def words_of(language: str = DEFAULT) -> Words:
             return read_words(language, language=language)
         except OSError as error:
             raise GenieError(_no_language(language, str(error.strerror or error))) from None
-    if language not in languages():
+    if language not in languages() and not is_language(language):
         raise GenieError(_no_language(language))
-    return read_words(data_folder("locales") / f"{language}{ENDING}", language=language)
+    file = language if language in languages() else NEUTRAL
+    return read_words(data_folder("locales") / f"{file}{ENDING}", language=language)
 
 
 def _no_language(language: str, why: str = "") -> Problem:

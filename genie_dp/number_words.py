@@ -69,9 +69,13 @@ class SpelledNumbers:
                 more = rest if rest is not None and rest.value < _SMALL else None
                 end = more.end if more is not None else after + 1
                 return Spelled(count * 1000 + (more.value if more is not None else 0), end)
-        if whole is not None and whole.end == at + 1 and tokens[at] in self.words.articles:
+        if whole is not None and whole.end == at + 1 and self._may_be_article(tokens[at], whole):
             return None
         return whole if whole is not None else self._joined(tokens[at], at)
+
+    def _may_be_article(self, word: str, number: Spelled) -> bool:
+        """Tell whether a word is an article; in a language whose articles are not known, one is."""
+        return word in self.words.articles or (not self.words.articles and number.value == 1)
 
     def _below(self, tokens: Sequence[str], at: int) -> Spelled | None:
         """Return the longest number that the table has; "tweehonderd vijftig" are two of them."""
@@ -151,7 +155,10 @@ def spelled_numbers(words: Words) -> SpelledNumbers:
     Raises:
         GenieError: I003, unicode-rbnf is not installed; N002, it does not know the language.
     """
-    engine, cardinal, ordinal = _engine(words.spelled)
+    engine, cardinal, ordinal = _engine(words)
+    if engine is None:
+        digits = tuple(map(str, range(_SMALL + 1)))
+        return SpelledNumbers(words, digits, {}, frozenset(), {}, "", "")
     forms: list[str] = []
     values: dict[tuple[str, ...], Decimal] = {}
     for number in range(_SMALL + 1):
@@ -192,14 +199,17 @@ def _with_ones(ten: str, value: Decimal, forms: Sequence[str]) -> Iterator[tuple
         yield from ((start + text, 100 * hundred + number) for text, number in small.items())
 
 
-def _engine(language: str):  # type: ignore[no-untyped-def]
-    """Return what spells numbers, and the two purposes that are asked for."""
+def _engine(words: Words):  # type: ignore[no-untyped-def]
+    """Return what spells numbers, None for a language without words, and the two purposes."""
+    language = words.spelled
     try:
         from unicode_rbnf import FormatPurpose, RbnfEngine
     except ImportError:
         hint = "pip install 'genie_dp[locales]'"
         message = f"numbers in words of {language!r} need unicode-rbnf"
         raise GenieError(Problem("I003", message, hint=hint)) from None
+    if language not in RbnfEngine.get_supported_languages() and words.language == language:
+        return None, None, None
     if language not in RbnfEngine.get_supported_languages():
         hint = "say one that it has in [locale]: language = .."
         message = f"locale: language: unicode-rbnf has no numbers of {language!r}"

@@ -381,9 +381,7 @@ class Parser:
         """Return the readings of a sentence: the reader's, then those in which a name is linked."""
         if self._reader is None:
             return [Reading(tokenize(sentence))]
-        readings = self._reader.readings(
-            sentence, now=self._clock(), locale=self.use.locale, most=self.use.readings
-        )
+        readings = self._reader.readings(sentence, now=self._clock(), most=self.use.readings)
         if names is None or not readings:
             return list(readings)
         return [*self._with_names(readings, names)]

@@ -17,7 +17,7 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.calls.library import SCHEMAS
 from genie_dp.languages.library import Library
-from genie_dp.locale import DEFAULT, languages
+from genie_dp.locale import DEFAULT, is_language
 from genie_dp.run.stage import Result
 from genie_dp.skills.imported import Note
 from genie_dp.templates.skeletons import write_files
@@ -345,7 +345,7 @@ _RESULT = "  result: {{evaluate: {{rows: {eval}}}, of: parser}}\n"
 def project_text(imported: Imported) -> str:
     """Return the genie.yaml of what was imported."""
     text = _PROJECT + (_RESULT if imported.eval else "")
-    is_told = imported.locale != DEFAULT and imported.locale in languages()
+    is_told = imported.locale != DEFAULT and is_language(imported.locale)
     return text.format(
         skills=imported.skills,
         grammar=imported.grammar,

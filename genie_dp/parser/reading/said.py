@@ -76,7 +76,7 @@ class SaidValues:
 
     def read(self, text: str) -> Sequence[ReadValues]:
         """Return the readings of a text, the likeliest first; of a long one, of its beginning."""
-        readings = self._reader.readings(text[:MOST_CHARACTERS], now=self._now, locale=self._locale)
+        readings = self._reader.readings(text[:MOST_CHARACTERS], now=self._now)
         return [
             ReadValues(
                 reading.tokens,

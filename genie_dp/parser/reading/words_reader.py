@@ -190,7 +190,7 @@ class _Finder:
         spelled = numbers.find(s.words, at)
         if spelled is not None:
             return self._with_decimals(_Number(spelled.value, spelled.end, is_said=True))
-        if word in self.words.articles and numbers.values.get((word,)) == 1:
+        if self._is_one(word):
             one = _Number(Decimal(1), at + 1, is_said=True, is_article=True)
             return self._with_decimals(one)
         for ending, fraction in self.tables.number_endings.items():
@@ -234,9 +234,9 @@ class _Finder:
             text, after = s.word(end), end + 1
             if not (text.isdigit() and text.isascii()):
                 spelled = self.tables.numbers.find(s.words, end) if text else None
-                one = Decimal(1) if text in self.words.articles else None
+                one = Decimal(1) if self._is_one(text) else None
                 value = spelled.value if spelled is not None else one
-                if value is None or value % 1 or (one and not self._is_one(text)):
+                if value is None or value % 1:
                     break
                 text, after = plain_digits(value), spelled.end if spelled is not None else after
             if behind and len(text) > 1:
@@ -250,7 +250,8 @@ class _Finder:
 
     def _is_one(self, word: str) -> bool:
         """Tell whether a word is an article that is the number one, too."""
-        return word in self.words.articles and self.tables.numbers.values.get((word,)) == 1
+        is_article = word in self.words.articles or not self.words.articles
+        return is_article and self.tables.numbers.values.get((word,)) == 1
 
     def _number(self, at: int) -> _Number | None:
         """Return the number at a token, with what multiplies it and with fractions of it."""
@@ -359,9 +360,10 @@ class _Finder:
             is_as_said = end == number.end + 1 and s.word(number.end) == first
             after = "" if is_as_said else first
             yield s.candidate(at, number.end if is_as_said else end, "NUMBER", text, after=after)
-        elif not number.is_article:
+        elif not number.is_article or not self.words.articles:
             is_soft = number.is_said and number.end == at + 1
-            yield s.candidate(at, number.end, "NUMBER", text, soft=is_soft)
+            weak = number.is_article  # where it is not known whether it is one
+            yield s.candidate(at, number.end, "NUMBER", text, weak=weak, soft=is_soft)
 
     # ----------------------------------------------------------------------- measures, money
 
@@ -425,7 +427,7 @@ class _Finder:
 
     def _joined_amount(self, at: int) -> _Amount | None:
         """Return an amount of one token, "5km", "1h30", "zehnminütig", or of "1:30 stunden"."""
-        s, word = self.s, self.s.word(at)
+        word = self.s.word(at)
         counted = self.tables.counted_unit(word)
         if counted is not None:
             named = self._unit_of_word(counted[1])
