@@ -8,7 +8,7 @@ docs/locales.md says how to add one.
 import re
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
@@ -20,8 +20,14 @@ from genie_dp.texts import read_text
 
 # The one language of which genie_dp has a grammar: articles, plurals, which words are verbs.
 DEFAULT = "en"
+# The file of what no language has words of its own for, named as CLDR names its root.
+NEUTRAL = "und"
 ENDING = ".txt"  # of files of words
 _NEGATIONS = "negations.tsv"  # beside them: language, and its negations
+# Sections of symbols, which are no words of a language.
+_OF_SYMBOLS = (
+    "around_values", "signs", "minus", "percent", "units", "currencies", "range_links",
+)  # fmt: skip
 _WORDS_BEGUN = """\
 # Words of the sentences' language; docs/locales.md in the package has all sections, such as
 # function words, requests, everyday, units, times.
@@ -34,6 +40,7 @@ language = {language}
 {negations}
 """
 _NUMBERS = ("morning", "afternoon", "evening", "night")
+PARTS_OF_DAY = ("morning", "noon", "afternoon", "evening", "night")
 
 
 # ------------------------------------------------------------------------------------- the words
@@ -94,15 +101,31 @@ class Words:
         minus: before a number less than zero.
         percent: what follows a number; the first is said after its placeholder.
         numbers: words -> number, beside those that the rules of the language spell.
+        decimal_words: how the decimal sign is pronounced: "komma".
+        scales: words -> what they multiply the number before them by.
+        fractions: words -> fraction, of a unit or after a whole number.
+        number_endings: how numbers in words end that add a fraction: "dreieinhalb".
+        ordinal_endings: after digits of an ordinal number: the "e" of "2e".
         units: unit -> its words; the first is that of several.
         amounts: words -> an amount, such as 30 min.
+        unit_endings: make another word of that of a unit: the "tje" of "uurtje".
+        before_units: may stand between a number and its unit: the "de" of "dos millones de euros".
+        below_zero: after a temperature that is less than zero.
         currencies: code -> words.
+        cents: code -> words of its hundredths.
         between_amounts: joins the parts of an amount.
+        range_starts: before the first of two ends: "from", "between".
+        range_links: between two ends.
+        differences: words of sentences in which a number after a preposition of time is an amount:
+            "lauter" in "um 5 lauter".
         before_times: words that say that a time follows and no duration: "at 2 hours".
-        times: H and M with words -> a time, such as H-1:30.
-        days: words -> how many days it is from today.
+        times: H and M with words -> a time, such as H-1:30. `<um ab> H` is an H after one of these
+            words, which are not of the value; (a|b) is one of the two.
+        parts_of_day: words -> morning, noon, afternoon, evening or night.
+        days: words -> how many days it is from today, and the part of the day.
         months, weekdays: the names of each, from january and monday on.
-        dates: D, MONTH, YEAR, WEEKDAY and N with words -> what N counts, in days.
+        dates: D, MONTH, YEAR, WEEKDAY and N with words, as in `times` -> what N counts, in days or
+            units of the calendar; or a day and a month.
     """
 
     language: str
@@ -148,12 +171,25 @@ class Words:
     minus: frozenset[str] = _section("words")
     percent: tuple[str, ...] = _section("phrases")
     numbers: Mapping[str, str] = _section("entries")
+    decimal_words: frozenset[str] = _section("words")
+    scales: Mapping[str, str] = _section("entries")
+    fractions: Mapping[str, str] = _section("entries")
+    number_endings: Mapping[str, str] = _section("entries")
+    ordinal_endings: frozenset[str] = _section("words")
     units: Mapping[str, str] = _section("entries")
+    unit_endings: frozenset[str] = _section("words")
     amounts: Mapping[str, str] = _section("entries")
+    before_units: frozenset[str] = _section("words")
+    below_zero: tuple[str, ...] = _section("phrases")
     currencies: Mapping[str, str] = _section("entries")
+    cents: Mapping[str, str] = _section("entries")
     between_amounts: frozenset[str] = _section("words")
+    range_starts: frozenset[str] = _section("words")
+    range_links: frozenset[str] = _section("words")
+    differences: frozenset[str] = _section("words")
     before_times: frozenset[str] = _section("words")
     times: Mapping[str, str] = _section("entries")
+    parts_of_day: Mapping[str, str] = _section("entries")
     days: Mapping[str, str] = _section("entries")
     months: tuple[str, ...] = _section("lines")
     weekdays: tuple[str, ...] = _section("lines")
@@ -165,6 +201,14 @@ class Words:
         return self.locale.get("language", self.language)
 
 
+_ISO_639_1 = """
+    aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da
+    de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz
+    ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln
+    lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi
+    pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti
+    tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu
+"""
 _KINDS = {
     one.name.replace("_", " "): str(one.metadata["kind"])
     for one in fields(Words)
@@ -178,11 +222,21 @@ _SHAPES = {
     "opposites": (r"\S+ = \S+ \S+(?: *, *\S+ \S+)*", "SIGN = WORD OPPOSITE, WORD OPPOSITE .."),
     "places": (r".+ = (?:home|work|current_location)", "home, work or current_location"),
     "signs": (r"(?:decimal|thousands) = [.,]", "decimal or thousands = . or ,"),
-    "numbers": (r".+ = -?\d+(?:\.\d+)?", "a number such as 1.5"),
+    **dict.fromkeys(
+        ("numbers", "scales", "fractions", "number endings"),
+        (r".+ = -?\d+(?:\.\d+)?", "a number such as 1.5"),
+    ),
     "amounts": (r".+ = \d+(?:\.\d+)? \w+", "a number and a unit, such as 30 min"),
-    "times": (r".+ = (?:H(?:[+-]\d\d?)?:(?:M|60-M|\d\d)|\d\d?:\d\d)", "a time such as H-1:30"),
-    "days": (r".+ = -?\d+", "a number of days"),
-    "dates": (r".+ = -?\d+", "a number of days"),
+    "times": (r".+ = (?:H(?:[+-]\d\d?)?|\d\d?):(?:M|\d\d|\d\d[+-]M)", "a time such as H-1:30"),
+    "parts of day": (rf".+ = (?:{'|'.join(PARTS_OF_DAY)})", " or ".join(PARTS_OF_DAY)),
+    "days": (
+        rf".+ = -?\d+(?: (?:{'|'.join(PARTS_OF_DAY)}))?",
+        "a number of days, and a part of the day or none",
+    ),
+    "dates": (
+        r".+ = (?:-?\d+(?: (?:week|mon|year))?|\d\d?\.\d\d?)",
+        "a number of days, such as 7, of a unit, such as 1 mon, or a day such as 24.12",
+    ),
 }
 # What [locale] may say.
 _HOUR = (r"[1-9]|1\d|2[0-3]", "an hour from 1 to 23")
@@ -305,7 +359,8 @@ class _WordsReader:
 def _is_pattern(name: str) -> bool:
     """Tell whether a name has capitals as patterns of times and dates and names of units have."""
     places = ("H", "M", "N", "D", "MONTH", "YEAR", "WEEKDAY")
-    return " " not in name or all(word in places or word == word.lower() for word in name.split())
+    words = re.split(r"[ ()|<>]+", name)
+    return " " not in name or all(word in places or word == word.lower() for word in words)
 
 
 def read_words(file: Path | str, *, language: str) -> Words:
@@ -319,7 +374,8 @@ def read_words(file: Path | str, *, language: str) -> Words:
     reader = _WordsReader(str(file))
     reader.read_lines(text)
     reader.check_lines()
-    reader.check_negations()
+    if Path(file).stem != NEUTRAL:
+        reader.check_negations()
     if reader.problems:
         raise GenieError(reader.problems, sources={str(file): text})
     made: dict[str, Any] = {}
@@ -338,24 +394,57 @@ def languages() -> tuple[str, ...]:
     >>> languages()
     ('de', 'en', 'es', 'fr', 'nl')
     """
-    return tuple(sorted(path.stem for path in data_folder("locales").glob(f"*{ENDING}")))
+    files = data_folder("locales").glob(f"*{ENDING}")
+    return tuple(sorted(path.stem for path in files if path.stem != NEUTRAL))
+
+
+def is_language(name: str) -> bool:
+    """Tell whether a name is a language of ISO 639-1, with words of its own here or without.
+
+    >>> is_language("it"), is_language("ed")
+    (True, False)
+    """
+    return name in _ISO_639_1.split()
 
 
 @lru_cache(maxsize=16)
 def words_of(language: str = DEFAULT) -> Words:
     """Return the words of a language: one that is shipped, or a file of somebody's own.
 
+    A language without a file has its negations, signs, symbols of units and dates in digits, and no
+    other words. Sections that a file of somebody's own leaves out are those of such a language.
+
     Raises:
-        GenieError: N002, no such language; R060, a file with mistakes.
+        GenieError: N002, no such language, or none whose negations are known; R060, a file with
+            mistakes.
     """
+    if language in languages():
+        return read_words(data_folder("locales") / f"{language}{ENDING}", language=language)
+    neutral = read_words(data_folder("locales") / f"{NEUTRAL}{ENDING}", language=language)
     if language.endswith(ENDING):
         try:
-            return read_words(language, language=language)
+            own = read_words(language, language=language)
         except OSError as error:
             raise GenieError(_no_language(language, str(error.strerror or error))) from None
-    if language not in languages():
+        missing = [name for name in _OF_SYMBOLS if not getattr(own, name)]
+        return replace(own, **{name: getattr(neutral, name) for name in missing})
+    if not is_language(language):
         raise GenieError(_no_language(language))
-    return read_words(data_folder("locales") / f"{language}{ENDING}", language=language)
+    if not has_negations(language):
+        raise GenieError(_no_language(language, "whose negations are not known here"))
+    return replace(neutral, negations=tuple(_known_negations()[language].split(", ")))
+
+
+@lru_cache(maxsize=1)
+def _known_negations() -> Mapping[str, str]:
+    """Return language -> its negations, of languages whose other words are not shipped."""
+    lines = read_text(data_folder("locales") / _NEGATIONS).splitlines()
+    return dict(line.split("\t") for line in lines if not line.startswith("#"))
+
+
+def has_negations(language: str) -> bool:
+    """Tell whether the negations of a language are shipped."""
+    return language in languages() or language in _known_negations()
 
 
 def begin_words(language: str) -> str:
@@ -364,9 +453,8 @@ def begin_words(language: str) -> str:
     >>> print(begin_words("it").splitlines()[-1][:15])
     non, mai, nessu
     """
-    lines = read_text(data_folder("locales") / _NEGATIONS).splitlines()
-    known = dict(line.split("\t") for line in lines if not line.startswith("#"))
-    return _WORDS_BEGUN.format(language=language, negations=known.get(language, ""))
+    negations = _known_negations().get(language, "")
+    return _WORDS_BEGUN.format(language=language, negations=negations)
 
 
 def _no_language(language: str, why: str = "") -> Problem:

@@ -4,7 +4,7 @@ The package unicode-rbnf has the rules; it is an extra, `locales`.
 """
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
@@ -35,6 +35,7 @@ class SpelledNumbers:
         starts: all beginnings of these.
         ordinals: the same of the places in a row from 1 to 31.
         thousand: the word for it.
+        hundred: that which ends "zweihundert" and stands inside of words.
     """
 
     words: Words
@@ -43,6 +44,7 @@ class SpelledNumbers:
     starts: frozenset[tuple[str, ...]]
     ordinals: Mapping[tuple[str, ...], int]
     thousand: str
+    hundred: str
 
     def spell(self, number: int) -> str:
         """Return a whole number from 0 to 1000 in words."""
@@ -58,7 +60,7 @@ class SpelledNumbers:
         >>> french.find("mets une lampe".split(), 1) is None
         True
         """
-        whole = self._below(tokens, at)
+        whole = self._below(tokens, at) if tokens[at] != self.thousand else None
         after = whole.end if whole is not None else at
         if after < len(tokens) and tokens[after] == self.thousand:
             count = whole.value if whole is not None else Decimal(1)
@@ -67,12 +69,25 @@ class SpelledNumbers:
                 more = rest if rest is not None and rest.value < _SMALL else None
                 end = more.end if more is not None else after + 1
                 return Spelled(count * 1000 + (more.value if more is not None else 0), end)
-        if whole is not None and whole.end == at + 1 and tokens[at] in self.words.articles:
+        if whole is not None and whole.end == at + 1 and self._may_be_article(tokens[at], whole):
             return None
         return whole if whole is not None else self._joined(tokens[at], at)
 
+    def _may_be_article(self, word: str, number: Spelled) -> bool:
+        """Tell whether a word is an article; in a language whose articles are not known, one is."""
+        return word in self.words.articles or (not self.words.articles and number.value == 1)
+
     def _below(self, tokens: Sequence[str], at: int) -> Spelled | None:
-        """Return the longest number that the table has."""
+        """Return the longest number that the table has; "tweehonderd vijftig" are two of them."""
+        found = self._in_table(tokens, at)
+        if found is None or not self.hundred or found.value % 100 or not 0 < found.value < _SMALL:
+            return found
+        rest = self._in_table(tokens, found.end)
+        if rest is None or not 0 < rest.value < 100 or tokens[found.end] in self.words.articles:
+            return found
+        return Spelled(found.value + rest.value, rest.end)
+
+    def _in_table(self, tokens: Sequence[str], at: int) -> Spelled | None:
         found: Spelled | None = None
         said: tuple[str, ...] = ()
         end = at
@@ -86,19 +101,41 @@ class SpelledNumbers:
         return found
 
     def _joined(self, word: str, at: int) -> Spelled | None:
-        """Return the 2,500 of "zweitausendfünfhundert"."""
-        before, thousand, after = word.partition(self.thousand)
-        if not thousand or not before + after:
-            return None
-        count = self.values.get((before,)) if before else Decimal(1)
-        rest = self.values.get((after,)) if after else Decimal(0)
-        if count is None or rest is None or max(count, rest) >= _SMALL:
-            return None
-        return Spelled(count * 1000 + rest, at + 1)
+        """Return the 2,500 of "zweitausendfünfhundert", the 1,900 of "neunzehnhundert"."""
+        for scale, name, most in ((1000, self.thousand, _SMALL), (100, self.hundred, 100)):
+            before, found, after = word.partition(name) if name else (word, "", "")
+            if not found or not before + after:
+                continue
+            count = self.values.get((before,)) if before else Decimal(1)
+            rest = self._rest(after) if after else Decimal(0)
+            if count is not None and rest is not None and max(count, rest) < most:
+                return Spelled(count * scale + rest, at + 1)
+        return None
+
+    def _rest(self, word: str) -> Decimal | None:
+        """Return the 1 of "hundertundeins", which may be joined by the word for "and"."""
+        starts = ("", *(x for x in self.words.between_amounts if word.startswith(x)))
+        known = (self.values.get((word.removeprefix(start),)) for start in starts)
+        return next((value for value in known if value is not None), None)
 
 
 def _parts(word: str) -> tuple[str, ...]:
     return tuple(part for part in word.split("-") if part)
+
+
+# As people write letters that their keys do not have.
+_DIGRAPHS = {ord(a): b for a, b in {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"}.items()}
+
+
+def typed_forms(word: str) -> tuple[str, ...]:
+    """Return a word as it is typed by who has other keys, beside the word itself.
+
+    >>> typed_forms("fünf"), typed_forms("dreißig"), typed_forms("día"), typed_forms("vier")
+    (('fuenf', 'funf'), ('dreissig',), ('dia',), ())
+    """
+    plain = word.replace("ß", "ss")
+    forms = (word.translate(_DIGRAPHS), without_accents(plain))
+    return tuple(dict.fromkeys(form for form in forms if form != word))
 
 
 def without_accents(word: str) -> str:
@@ -118,7 +155,10 @@ def spelled_numbers(words: Words) -> SpelledNumbers:
     Raises:
         GenieError: I003, unicode-rbnf is not installed; N002, it does not know the language.
     """
-    engine, cardinal, ordinal = _engine(words.spelled)
+    engine, cardinal, ordinal = _engine(words)
+    if engine is None:
+        numerals = tuple(map(str, range(_SMALL + 1)))
+        return SpelledNumbers(words, numerals, {}, frozenset(), {}, "", "")
     forms: list[str] = []
     values: dict[tuple[str, ...], Decimal] = {}
     for number in range(_SMALL + 1):
@@ -128,8 +168,11 @@ def spelled_numbers(words: Words) -> SpelledNumbers:
             values.setdefault(_key(text), Decimal(number))
     for text, digits in words.numbers.items():
         values.setdefault(_key(text), Decimal(digits))
+        for form, value in _with_ones(text, Decimal(digits), forms):
+            values.setdefault(_key(form), value)
     for key, value in list(values.items()):
-        values.setdefault(tuple(map(without_accents, key)), value)
+        for form in typed_forms(" ".join(key)):
+            values.setdefault(tuple(form.split()), value)
     ordinals = {
         _key(_clean(text)): number
         for number in range(_LAST_DAY, 0, -1)
@@ -139,17 +182,34 @@ def spelled_numbers(words: Words) -> SpelledNumbers:
     # "mil" of "dos mil", "tausend" of "zweitausend".
     two = _clean(engine.format_number(2000, cardinal).text)
     thousand = two.removeprefix(forms[2]).strip()
-    return SpelledNumbers(words, forms, values, frozenset(starts), ordinals, thousand)
+    hundred = forms[200].removeprefix(forms[2])
+    hundred = "" if hundred.startswith(" ") or hundred == forms[200] else hundred
+    return SpelledNumbers(words, forms, values, frozenset(starts), ordinals, thousand, hundred)
 
 
-def _engine(language: str):  # type: ignore[no-untyped-def]
-    """Return what spells numbers, and the two purposes that are asked for."""
+def _with_ones(ten: str, value: Decimal, forms: Sequence[str]) -> Iterator[tuple[str, Decimal]]:
+    """Yield "septante et un", "deux cent septante-cinq" of a ten that no rule spells."""
+    if value % 10 or not 20 <= value < 100:
+        return
+    small = {ten: value}
+    for one in range(1, 10):
+        small[ten + forms[20 + one].removeprefix(forms[20])] = value + one
+    for hundred in range(10):
+        start = forms[100 * hundred + 1].removesuffix(forms[1]) if hundred else ""
+        yield from ((start + text, 100 * hundred + number) for text, number in small.items())
+
+
+def _engine(words: Words):  # type: ignore[no-untyped-def]
+    """Return what spells numbers, None for a language without words, and the two purposes."""
+    language = words.spelled
     try:
         from unicode_rbnf import FormatPurpose, RbnfEngine
     except ImportError:
         hint = "pip install 'genie_dp[locales]'"
         message = f"numbers in words of {language!r} need unicode-rbnf"
         raise GenieError(Problem("I003", message, hint=hint)) from None
+    if language not in RbnfEngine.get_supported_languages() and words.language == language:
+        return None, None, None
     if language not in RbnfEngine.get_supported_languages():
         hint = "say one that it has in [locale]: language = .."
         message = f"locale: language: unicode-rbnf has no numbers of {language!r}"

@@ -12,11 +12,12 @@ from genie_dp.augment.written_numbers import WrittenValue, as_written, plain_dig
 from genie_dp.languages.limits import NO_LIMITS, Limits
 from genie_dp.languages.types import Type
 from genie_dp.languages.units import SHIPPED, Units
-from genie_dp.locale import Words
+from genie_dp.locale import Words, sentences_of
 from genie_dp.number_words import spelled_numbers
 
 _TRIES = 20  # for a value that the language has words for
 _MOST_IN_WORDS = 1000
+_MOST_DECIMALS = 2  # of a number in words
 _IN_WORDS = 0.5  # share of the numbers that may be in words
 
 
@@ -43,23 +44,23 @@ def draw_by_words(
         drawn = draw_written(type_, rng, parameter=parameter, units=units, limits=limits)
         if drawn is None:
             return None
-        forms = list(_forms(words, drawn.value, rng))
+        day_first = words.locale.get("day_first") == "true"
+        forms = list(_forms(words, drawn.value, rng, day_first=day_first))
         if forms:
             return as_written(forms[int(rng.random() * len(forms))], drawn.value)
     return None
 
 
-def _forms(words: Words, value: str, rng: Random) -> Iterator[str]:
+def _forms(words: Words, value: str, rng: Random, *, day_first: bool) -> Iterator[str]:
     """Yield how a value in the token form of programs is written."""
     sort, _, rest = value.partition(":")
     if sort == "time":
         yield from _time_forms(words, *(int(part) for part in rest.split(":")[:2]))
     elif sort == "date":
-        yield from _date_forms(words, rest)
+        yield from _date_forms(words, rest, day_first=day_first)
     elif sort == "currency":
         amount, _, code = rest.partition(":")
-        for name in words.currencies.get(code, "").split()[:1]:
-            yield f"{_number(words, Decimal(amount), rng)} {name}"
+        yield from _money_forms(words, Decimal(amount), code, rng)
     elif " unit:" in value:
         yield from _measure_forms(words, value, rng)
     elif sort == value and '"' not in value:
@@ -68,12 +69,34 @@ def _forms(words: Words, value: str, rng: Random) -> Iterator[str]:
 
 def _number(words: Words, number: Decimal, rng: Random) -> str:
     """Return a number in digits or, if it is small, in words."""
-    is_small = number == int(number) and 0 <= number <= _MOST_IN_WORDS
-    if is_small and rng.random() < _IN_WORDS:
-        spelled = spelled_numbers(words).spell(int(number))
+    whole, _, behind = plain_digits(abs(number)).partition(".")
+    is_small = int(whole) <= _MOST_IN_WORDS and len(behind) <= _MOST_DECIMALS
+    signs = (number >= 0 or words.minus) and (not behind or words.decimal_words)
+    if is_small and signs and rng.random() < _IN_WORDS:
+        spelled = _in_words(words, whole, behind)
         if spelled not in words.articles:  # "een", which is read as no number
-            return spelled
+            return f"{min(words.minus)} {spelled}" if number < 0 else spelled
     return plain_digits(number).replace(".", words.signs.get("decimal", "."))
+
+
+def _in_words(words: Words, whole: str, behind: str) -> str:
+    """Return a number with each of its decimals said: "zwei komma null fünf"."""
+    spell = spelled_numbers(words).spell
+    said = [spell(int(whole))]
+    if behind:
+        said += [min(words.decimal_words), *(spell(int(digit)) for digit in behind)]
+    return " ".join(said)
+
+
+def _money_forms(words: Words, amount: Decimal, code: str, rng: Random) -> Iterator[str]:
+    names = words.currencies.get(code, "").split()
+    if not names:
+        return
+    yield f"{1 if amount == 1 else _number(words, amount, rng)} {names[0]}"
+    cents = words.cents.get(code, "").split()
+    whole, part = divmod(amount, 1)
+    if cents and amount > 1 and part and part * 100 % 1 == 0:
+        yield f"{plain_digits(whole)} {names[0]} {plain_digits(part * 100)} {cents[0]}"
 
 
 def _measure_forms(words: Words, value: str, rng: Random) -> Iterator[str]:
@@ -88,28 +111,49 @@ def _measure_forms(words: Words, value: str, rng: Random) -> Iterator[str]:
         written = "1" if number == 1 else _number(words, number, rng)
         said.append(f"{written} {names[1] if number == 1 and len(names) > 1 else names[0]}")
     yield " ".join(said)
+    if len(parts) == 2 and Decimal(parts[0]) > 1 and Decimal(parts[0]) % 1 == Decimal("0.5"):
+        yield f"{int(Decimal(parts[0]))} 1 / 2 {said[0].rpartition(' ')[2]}"
 
 
 def _time_forms(words: Words, hour: int, minute: int) -> Iterator[str]:
     yield f"{hour}:{minute:02d}"
-    wanted = "H:M" if minute else "H:00"
-    for pattern, time in words.times.items():
-        if time == wanted:
-            parts = {"H": str(hour), "M": str(minute)}
-            yield " ".join(parts.get(part, part) for part in pattern.split())
-            return
+    units = set(words.units.get("h", "").split())
+    for line, time in words.times.items():
+        for pattern in sentences_of(line):
+            said = pattern.split()
+            letters = [part for part in said if part in ("H", "M")]
+            # Those that are as well durations or counts need the words around them.
+            is_clear = not units & set(said) and said[0] not in words.articles
+            is_clear = is_clear and not pattern.startswith("<") and letters == ["H"]
+            found = _said_in(time, hour, minute) if is_clear else None
+            if found is not None:
+                yield " ".join(str(found) if part == "H" else part for part in said)
 
 
-def _date_forms(words: Words, value: str) -> Iterator[str]:
+def _said_in(time: str, hour: int, minute: int) -> int | None:
+    """Return the H of a pattern that says a time, or None if it says none such.
+
+    >>> _said_in("H-1:30", 7, 30), _said_in("H:15", 7, 15), _said_in("H:15", 7, 30)
+    (8, 7, None)
+    """
+    count, _, minutes = time.removeprefix("H").partition(":")
+    said = hour - int(count or 0)
+    most = 12 if minute else 23  # "halb 17" says nobody
+    return said if minutes == f"{minute:02d}" and 2 <= said <= most else None
+
+
+def _date_forms(words: Words, value: str, *, day_first: bool) -> Iterator[str]:
     if "T" in value:
         return
     year, month, day = value.split("-")
     yield value
     yield f"{int(day)}.{int(month)}.{year}"
-    for pattern in words.dates:
-        said = pattern.split()
-        if {"D", "MONTH", "YEAR"} <= set(said) and words.months:
-            name = words.months[int(month) - 1].split()[0]
-            parts = {"D": str(int(day)), "MONTH": name, "YEAR": year}
-            yield " ".join(parts.get(part, part) for part in said)
-            return
+    first, second = (day, month) if day_first else (month, day)
+    yield f"{int(first)} / {int(second)} / {year}"
+    for line in words.dates:
+        for pattern in sentences_of(line):
+            said = pattern.split()
+            if {"D", "MONTH", "YEAR"} <= set(said) and words.months and said[0] == "D":
+                name = words.months[int(month) - 1].split()[0]
+                parts = {"D": str(int(day)), "MONTH": name, "YEAR": year}
+                yield " ".join(parts.get(part, part) for part in said)

@@ -414,9 +414,7 @@ class Parser:
         """Return the readings of a sentence: the reader's, then those in which a name is linked."""
         if self._reader is None:
             return [Reading(tokenize(sentence))]
-        readings = self._reader.readings(
-            sentence, now=self._clock(), locale=self.use.locale, most=self.use.readings
-        )
+        readings = self._reader.readings(sentence, now=self._clock(), most=self.use.readings)
         if names is None or not readings:
             return list(readings)
         return [*self._with_names(sentence, readings, names)]
@@ -449,7 +447,7 @@ class Parser:
 
     def _read_linked(self, typed: TypedText, links: Sequence[Link]) -> Reading:
         assert self._reader is not None
-        return typed.read(links, self._reader, now=self._clock(), locale=self.use.locale)
+        return typed.read(links, self._reader, now=self._clock())
 
     def _links(self, found: Iterable[tuple[Link, ...]]) -> Iterator[tuple[Link, ...]]:
         """Yield the sets of names of kinds that rows have."""

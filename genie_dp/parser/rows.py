@@ -538,7 +538,7 @@ def _unsaid(rows: Iterable[Example], preparer: Preparer) -> frozenset[str]:
         constants = [literal.constant for literal in found if not literal.is_text]
         text_of_key = {preparer.key_of(constant): constant for constant in constants}
         if text_of_key:
-            read = preparer.reader.read(row.utterance, now=NOW, locale=preparer.locale)
+            read = preparer.reader.read(row.utterance, now=NOW)
             if not read.values:
                 counts.update(text_of_key.keys())
                 texts.update(text_of_key)
@@ -746,7 +746,7 @@ class RowMaker:
         if self.preparer is None:
             return tokenize(sentence)
         reader = self.preparer.reader
-        return reader.read(sentence[:MOST_CHARACTERS], now=NOW, locale=self.locale).tokens
+        return reader.read(sentence[:MOST_CHARACTERS], now=NOW).tokens
 
     def _has_known_functions(self, program: str) -> tuple[str, bool]:
         # Policies may name all functions of a skill.

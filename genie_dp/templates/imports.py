@@ -17,7 +17,7 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.calls.library import SCHEMAS
 from genie_dp.languages.library import Library
-from genie_dp.locale import DEFAULT, ENDING, begin_words, languages
+from genie_dp.locale import DEFAULT, ENDING, begin_words, has_negations, is_language
 from genie_dp.run.stage import Result
 from genie_dp.skills.imported import Note
 from genie_dp.templates.skeletons import write_files
@@ -366,9 +366,14 @@ def project_text(imported: Imported) -> str:
 
 
 def _language_of(imported: Imported) -> str:
-    """Return what a project says of its language: a shipped one, or a file of words beside it."""
+    """Return what a project says of its language: its name, or a file of words beside it.
+
+    Without negations no language is a locale: the file is where they are to be written.
+    """
     language = imported.locale.replace("_", "-").partition("-")[0].lower() or DEFAULT
-    return language if language in languages() else f"{language}{ENDING}"
+    if not is_language(language):
+        return DEFAULT
+    return language if has_negations(language) else f"{language}{ENDING}"
 
 
 _SORTS = {

@@ -136,19 +136,25 @@ class DucklingReader:
     """Reads as GrammarReader does, and asks Duckling for further dates ("the last day of may")."""
 
     def __init__(
-        self, phrases: Phrases = NO_PHRASES, units: Units = COMMON, *, deadline: float = 1.0
+        self,
+        phrases: Phrases = NO_PHRASES,
+        units: Units = COMMON,
+        locale: Locale = LOCALE,
+        *,
+        deadline: float = 1.0,
     ):
         """Look that the libraries are there; Duckling's process starts when it is first needed.
 
         Args:
             phrases: what the skills say with words that are values elsewhere.
             units: those to look for.
+            locale: what texts leave unsaid.
             deadline: seconds for an answer of Duckling; a later one is not waited for.
 
         Raises:
             GenieError: I003, Duckling is not installed.
         """
-        self._grammar = GrammarReader(phrases, units)
+        self._grammar = GrammarReader(phrases, units, locale)
         self.process = DucklingProcess(deadline=deadline)
         for module, package in (
             ("duckling", "pyduckling-native-phihos==0.3.0"),
@@ -159,15 +165,15 @@ class DucklingReader:
                 hint = f"pip install {package}, or read with the grammar alone"
                 raise GenieError(Problem("I003", message, hint=hint))
 
-    def read(self, text: str, *, now: datetime, locale: Locale = LOCALE) -> Reading:
+    def read(self, text: str, *, now: datetime, locale: Locale | None = None) -> Reading:
         """Return the likeliest reading of a text; see `Reader`."""
         return self.readings(text, now=now, locale=locale, most=1)[0]
 
     def readings(
-        self, text: str, *, now: datetime, locale: Locale = LOCALE, most: int = 8
+        self, text: str, *, now: datetime, locale: Locale | None = None, most: int = 8
     ) -> tuple[Reading, ...]:
         """Return up to so many readings, the likeliest first; see `Reader`."""
-        s = checked_sentence(text, locale, self._grammar.units)
+        s = checked_sentence(text, locale or self._grammar.locale, self._grammar.units)
         candidates = list(self._grammar.candidates(s, now))
         candidates.extend(self._more(s, now, candidates))
         return read_choices(s, candidates, most=most, phrases=self._grammar.phrases)

@@ -12,7 +12,7 @@ from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
 from genie_dp.languages.types import Entity, slot_stem
-from genie_dp.locale import LOCALE, Locale, Words
+from genie_dp.locale import LOCALE, Words
 from genie_dp.parser.reading.glued import Glued
 from genie_dp.parser.reading.name_keys import NameIndex, Part, parts_of
 from genie_dp.parser.reading.reading import Reader, Reading, ReadValue
@@ -84,9 +84,7 @@ class TypedText:
         """Return its tokens."""
         return tuple([token for token, _, _ in self.places])
 
-    def read(
-        self, links: Sequence[Link], reader: Reader, *, now: datetime, locale: Locale
-    ) -> Reading:
+    def read(self, links: Sequence[Link], reader: Reader, *, now: datetime) -> Reading:
         """Return the likeliest reading in which some tokens are names and no values."""
         names: dict[str, ReadValue] = {}
         counts: dict[str, int] = {}
@@ -101,7 +99,7 @@ class TypedText:
             masked += f"{self.text[last:start]} {slot} "
             last = stop
             shifts.append((len(masked), stop - len(masked)))
-        reading = reader.read(masked + self.text[last:], now=now, locale=locale)
+        reading = reader.read(masked + self.text[last:], now=now)
         values = dict(reading.values)
         for token, value in values.items():
             start, end = value.span

@@ -125,12 +125,16 @@ def _options(candidate: Candidate, candidates: Sequence[Candidate]) -> Options:
 class GrammarReader:
     """Reads by rules alone: no process, no network, the same everywhere."""
 
-    def __init__(self, phrases: Phrases = NO_PHRASES, units: Units = COMMON) -> None:
-        """Keep what the skills say with words that are values elsewhere, and the units to find."""
-        self.phrases, self.units = phrases, units
+    def __init__(
+        self, phrases: Phrases = NO_PHRASES, units: Units = COMMON, locale: Locale = LOCALE
+    ) -> None:
+        """Keep what the skills say with words that are values elsewhere, the units to find, and
+        what texts leave unsaid.
+        """
+        self.phrases, self.units, self.locale = phrases, units, locale
         self._has_shipped_units = are_shipped(units)
 
-    def read(self, text: str, *, now: datetime, locale: Locale = LOCALE) -> Reading:
+    def read(self, text: str, *, now: datetime, locale: Locale | None = None) -> Reading:
         """Return the likeliest reading of a text; see `Reader`."""
         if self._has_shipped_units and len(text) <= MOST_CHARACTERS:
             tokens = tokens_without_values(text)
@@ -139,10 +143,10 @@ class GrammarReader:
         return self.readings(text, now=now, locale=locale, most=1)[0]
 
     def readings(
-        self, text: str, *, now: datetime, locale: Locale = LOCALE, most: int = 8
+        self, text: str, *, now: datetime, locale: Locale | None = None, most: int = 8
     ) -> tuple[Reading, ...]:
         """Return up to so many readings, the likeliest first; see `Reader`."""
-        s = checked_sentence(text, locale, self.units)
+        s = checked_sentence(text, locale or self.locale, self.units)
         return read_choices(s, list(self.candidates(s, now)), most=most, phrases=self.phrases)
 
     def candidates(self, s: TextTokens, now: datetime) -> Iterator[Candidate]:
@@ -247,17 +251,17 @@ def load_reader(
     """
     words = locale.words
     if name == "grammar" and words.has_grammar:
-        return GrammarReader(phrases, units)
+        return GrammarReader(phrases, units, locale)
     if name == "grammar":
         from genie_dp.parser.reading.words_reader import WordsReader
 
-        return WordsReader(words, phrases, units)
+        return WordsReader(locale, phrases, units)
     if name == "duckling" and not words.has_grammar:
         message = f"the reader {name!r} does not read {words.language!r}"
         raise GenieError(Problem("I004", message, hint="leave --reader out, or say grammar"))
     if name == "duckling":
         from genie_dp.parser.reading.duckling_reader import DucklingReader
 
-        return DucklingReader(phrases, units)
+        return DucklingReader(phrases, units, locale)
     hint = did_you_mean(name, NAMES) or f"readers: {', '.join(NAMES)}"
     raise GenieError(Problem("I004", f"unknown reader {name!r}", hint=hint))

@@ -7,9 +7,11 @@ from genie_dp.languages.thingtalk.tokens import quote_words
 from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import TextTokens
 
-_ANY_QUOTE = re.compile("[\"'“«‘]")
+_ANY_QUOTE = re.compile("[\"'“«‘„»‚›‹]")
 _QUOTES = re.compile(
-    r'(?<!\w)"([^"\n]{1,500})"|“([^“”\n]{1,500})”|«([^«»\n]{1,500})»'
+    r"„([^„“”\"\n]{1,500})[“”\"]|»([^«»\n]{1,500})«|‚([^‚‘’\n]{1,200})[‘’](?!\w)"
+    r"|›([^‹›\n]{1,200})‹|‹([^‹›\n]{1,200})›"
+    r'|(?<!\w)"([^"\n]{1,500})"|“([^“”\n]{1,500})”|«([^«»\n]{1,500})»'
     r"|(?<!\w)'([^'\n]{1,200})'(?!\w)|‘([^‘’\n]{1,200})’(?!\w)"
 )
 _MAIL = re.compile(r"[\w.+'-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,6}", re.IGNORECASE)

@@ -196,12 +196,10 @@ class Preparer:
 
     def _readings(self, row: Example, *, is_plain: bool) -> Iterator[Reading]:
         """Yield the readings, the first alone before the others are made."""
-        first = self.reader.read(row.utterance, now=self.now, locale=self.locale)
+        first = self.reader.read(row.utterance, now=self.now)
         yield first
         if first.values or not is_plain:
-            yield from self.reader.readings(
-                row.utterance, now=self.now, locale=self.locale, most=self.most
-            )[1:]
+            yield from self.reader.readings(row.utterance, now=self.now, most=self.most)[1:]
 
     def _make_row(self, row: Example, reading: Reading, places: Places) -> Example:
         if not places:
@@ -361,7 +359,7 @@ def phrases_of(rows: Iterable[Example], preparer: Preparer) -> Phrases:
         for row in rows:
             halves += WITH_HALF.search(row.utterance) is not None
             behind.update(behind_numbers(row.utterance))
-            first = preparer.reader.read(row.utterance, now=preparer.now, locale=preparer.locale)
+            first = preparer.reader.read(row.utterance, now=preparer.now)
             right = preparer.right_reading(row) if first.values else None
             if first.values and right is None and row.source in _MADE:
                 # What looks like a value, and is none of the program, is a word of a template.

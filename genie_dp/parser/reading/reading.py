@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from genie_dp.languages.types import slot_type
-from genie_dp.locale import LOCALE, Locale
+from genie_dp.locale import Locale
 
 # Of a text: who types more has pasted something, and looking for values in it takes seconds.
 MOST_CHARACTERS = 4000
@@ -106,17 +106,17 @@ class Candidate(NamedTuple):
 class Reader(Protocol):
     """Reads the values of a sentence."""
 
-    def read(self, text: str, *, now: datetime, locale: Locale = LOCALE) -> Reading:
+    def read(self, text: str, *, now: datetime, locale: Locale | None = None) -> Reading:
         """Return the likeliest reading of a text.
 
         Args:
             text: what somebody typed; any text at all.
             now: from when "tomorrow" is told; nothing else tells the reader what day it is.
-            locale: what the text leaves unsaid.
+            locale: what the text leaves unsaid; None for the locale of the reader.
         """
 
     def readings(
-        self, text: str, *, now: datetime, locale: Locale = LOCALE, most: int = 8
+        self, text: str, *, now: datetime, locale: Locale | None = None, most: int = 8
     ) -> tuple[Reading, ...]:
         """Return up to so many readings, the likeliest first.
 

@@ -82,7 +82,7 @@ class SaidValues:
     def read(self, text: str) -> Sequence[ReadValues]:
         """Return the readings of a text, the likeliest first; of a long one, of its beginning."""
         text = text[:MOST_CHARACTERS]
-        readings = self._reader.readings(text, now=self._now, locale=self._locale)
+        readings = self._reader.readings(text, now=self._now)
         return [
             ReadValues(
                 reading.tokens,
@@ -100,7 +100,7 @@ class SaidValues:
         typed = TypedText.from_reading(text, first)
         for links in self.names.names_together(typed.tokens, typed.values):
             if any(not typed.values.isdisjoint(range(link.start, link.end)) for link in links):
-                yield typed.read(links, self._reader, now=self._now, locale=self._locale)
+                yield typed.read(links, self._reader, now=self._now)
 
     def as_value(self, stem: str, words: Tokens) -> NameOrText | None:
         """Return words as a name or a text; None where they cannot be one."""

@@ -7,7 +7,7 @@ import pytest
 
 from genie_dp.languages import get_language
 from genie_dp.languages.calls.library import ToolLibrary, read_tools
-from genie_dp.locale import LOCALE, locale_from
+from genie_dp.locale import locale_from
 from genie_dp.parser.reading.fill import EntityNames, Link, TypedText
 from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.said import SaidValues
@@ -61,7 +61,7 @@ def test_what_is_part_of_a_name_is_no_value() -> None:
     links = [*names.names_together(typed.tokens, typed.values)]
     assert [typed.tokens[x.start : x.end] for x in links[0]] == [("lamp", "2"), ("lamp", "twelve")]
     assert [typed.tokens[x.start : x.end] for x in links[-1]] == [("50", "cent")]
-    read = typed.read(links[0], reader, now=NOW, locale=LOCALE)
+    read = typed.read(links[0], reader, now=NOW)
     assert read.utterance == (
         "dim GENERIC_ENTITY_x_0 to NUMBER_0 percent and GENERIC_ENTITY_x_1 to NUMBER_1 , then play "
         "CURRENCY_0"
