@@ -19,7 +19,7 @@ LAYERS = {
     "records": 0,
     "texts": 0.4,
     "run": 0.5,
-    "located": 0.6,
+    "located": 0.45,
     "rows": 0.6,
     # The words of a language, and its numbers in words.
     "locale": 0.5,

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Place = tuple[str | int, ...]
-"""Where something stands in a document: keys and indices."""
+from genie_dp.located import Place
 
 
 @dataclass(frozen=True, slots=True)

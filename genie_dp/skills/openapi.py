@@ -8,7 +8,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from genie_dp.skills.imported import FoundTools, Note, Place, path_text
+from genie_dp.located import Place
+from genie_dp.skills.imported import FoundTools, Note, path_text
 
 Json = Mapping[str, Any]
 _METHODS = ("get", "put", "post", "delete", "patch", "head", "options", "trace")

@@ -19,7 +19,8 @@ from genie_dp.languages.calls import ast
 from genie_dp.languages.calls.library import Tool, ToolLibrary, words_of
 from genie_dp.languages.calls.schema import Field, ValueType
 from genie_dp.languages.calls.text import render, value_text
-from genie_dp.skills.imported import Note, Place, path_text
+from genie_dp.located import Place
+from genie_dp.skills.imported import Note, path_text
 from genie_dp.templates import cold_words as words
 from genie_dp.templates import english
 

@@ -9,7 +9,8 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.languages.calls.library import ToolLibrary, read_tools
 from genie_dp.languages.types import STRING
-from genie_dp.skills.imported import FoundTools, Note, Place, path_text
+from genie_dp.located import Place
+from genie_dp.skills.imported import FoundTools, Note, path_text
 from genie_dp.skills.openapi import read_openapi
 from genie_dp.templates.cold_start import cold_start
 from genie_dp.templates.imports import Imported, Source

@@ -5,12 +5,10 @@ returns files, and notes on what was guessed and what could not be said. All of 
 folder that a person goes on editing.
 """
 
-import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.calls.library import SCHEMAS
 from genie_dp.languages.library import Library
 from genie_dp.locale import DEFAULT, languages
+from genie_dp.located import Located, Place, places_of, read_json, read_yaml
 from genie_dp.run.stage import Result
 from genie_dp.skills.imported import Note
 from genie_dp.templates.skeletons import write_files
@@ -72,9 +71,28 @@ class Source:
         if path is None or path.suffix not in (".json", *_YAML):
             return None
         if "document" not in self._read:
-            read = _read_yaml if path.suffix in _YAML else _read_json
-            self._read["document"] = read(self.text(), str(path))
+            if path.suffix in _YAML:
+                located = self._read["located"] = read_yaml(self.text(), str(path))
+                self._read["document"] = None if located is None else located.plain
+            else:
+                self._read["document"] = read_json(self.text(), str(path))
         return self._read["document"]
+
+    def span_of(self, place: Place) -> Span | None:
+        """Return where a part of the document stands, or what is nearest above it."""
+        path = self.path
+        if path is None or self.document() is None:
+            return None
+        located: Located | None = self._read.get("located")
+        if located is not None:
+            return located.find(place)
+        if "places" not in self._read:
+            self._read["places"] = places_of(self.text(), str(path))
+        places = self._read["places"]
+        while place and place not in places:
+            place = place[:-1]
+        found: Span | None = places.get(place)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,72 +401,3 @@ def review_text(source: Source, imported: Imported) -> str:
     if not imported.notes:
         lines += ["", "Nothing was guessed or left out."]
     return "\n".join(lines) + "\n"
-
-
-# -------------------------------------------------------------------------------- documents
-
-
-def _read_json(text: str, file: str) -> Any:
-    try:
-        return json.loads(text)
-    except RecursionError:
-        span = Span(file, 1, 1, 1, 2)
-        message = "not JSON that can be read: brackets too deep in each other"
-        raise GenieError(Problem("R081", message, span), sources={file: text}) from None
-    except json.JSONDecodeError as error:
-        span = Span(file, error.lineno, error.colno, error.lineno, error.colno + 1)
-        problem = Problem("R081", f"not JSON: {error.msg}", span, stage="syntax")
-        raise GenieError(problem, sources={file: text}) from None
-
-
-def _read_yaml(text: str, file: str) -> Any:
-    import yaml
-
-    try:
-        return _plain(yaml.load(text, Loader=_loader()), (), count())  # noqa: S506  # a safe loader
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        span = Span(file, line, column, line, column + 1)
-        problem = Problem("R081", f"not YAML: {error.problem}", span, stage="syntax")
-        raise GenieError(problem, sources={file: text}) from None
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        message = f"not YAML that can be read: {str(error).splitlines()[0]}"
-        raise GenieError(Problem("R081", message, Span(file, 1, 1, 1, 2)),
-                         sources={file: text}) from None  # fmt: skip
-
-
-def _loader() -> Any:
-    """Return a safe loader that leaves dates as texts, as JSON has them."""
-    import yaml
-
-    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-        pass
-
-    resolvers = Loader.yaml_implicit_resolvers
-    Loader.yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in found if not tag.endswith(":timestamp")]
-        for first, found in resolvers.items()
-    }
-    return Loader
-
-
-_MOST_VALUES = 500_000  # lists and maps of a document, what anchors stand for written out
-
-
-def _plain(value: Any, above: tuple[int, ...], counted: Iterator[int]) -> Any:
-    """Return a value with texts as its keys; one that holds itself is an error."""
-    if not isinstance(value, Mapping | list):
-        return value
-    if id(value) in above:
-        raise ValueError("an anchor holds itself")
-    if next(counted) > _MOST_VALUES:
-        raise ValueError(f"more than {_MOST_VALUES:,} values, with what anchors stand for")
-    inside = (*above, id(value))
-    if isinstance(value, Mapping):
-        return {_key(key): _plain(part, inside, counted) for key, part in value.items()}
-    return [_plain(part, inside, counted) for part in value]
-
-
-def _key(key: Any) -> str:
-    return key if isinstance(key, str) else json.dumps(key)

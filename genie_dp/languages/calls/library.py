@@ -5,11 +5,9 @@ A tool is `{"name", "description", "parameters"}`, with `inputSchema` or `input_
 of the last as MCP and Anthropic have it, or inside of `{"type": "function", "function": ..}`.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -21,6 +19,7 @@ from genie_dp.languages.calls.schema import Field, SchemaReader, ValueType
 from genie_dp.languages.library import NameList, Parameter, Signature, Skipped
 from genie_dp.languages.limits import NO_LIMITS
 from genie_dp.languages.units import SHIPPED, Units
+from genie_dp.located import places_of, read_json
 from genie_dp.texts import read_text
 
 Json = Mapping[str, Any]
@@ -306,15 +305,9 @@ class _Reader:
     def read_file(self, file: str, text: str) -> None:
         self.file = file
         try:
-            # Numbers keep their digits; NaN and Infinity are no JSON.
-            found = json.loads(text, parse_float=Decimal, parse_constant=_no_constant)
-        except RecursionError:
-            span = Span(file, 1, 1, 1, 2)
-            message = "the file has brackets too deep in each other"
-            self.errors.append(Problem("Z025", message, span, f"write {_FORM}"))
-            return
-        except ValueError as error:
-            self.errors.append(_no_json(error, file, text))
+            found = read_json(text, file, code="Z020", hint=f"write {_FORM}", exact=True)
+        except GenieError as error:
+            self.errors += error.problems
             return
         self.document = found
         path: js.Path = ()
@@ -454,63 +447,3 @@ def _is_bare(shape: Json) -> bool:
         and all(isinstance(part, Mapping) for part in shape.values())
         and not shape.keys() & {"properties", "additionalProperties", "$defs"}
     )
-
-
-def _no_constant(text: str) -> Any:
-    raise ValueError(f"{text} is no JSON")
-
-
-def _no_json(error: ValueError, file: str, text: str) -> Problem:
-    span, message = Span(file, 1, 1, 1, 2), str(error)
-    if isinstance(error, json.JSONDecodeError):
-        message = error.msg
-        span = Span(file, error.lineno, error.colno, error.lineno, error.colno + 1)
-    return Problem(
-        "Z020", f"the file is no JSON: {message}", span, f"write {_FORM}", stage="syntax"
-    )
-
-
-_JSON = re.compile(r'(?P<text>"(?:[^"\\]|\\.)*")|(?P<sign>[\[\]{},:])|(?P<atom>[^\s\[\]{},:"]+)')
-
-
-def places_of(text: str, file: str) -> dict[js.Path, Span]:
-    """Return where each value of a JSON text stands; of one in an object, its key.
-
-    >>> places = places_of('{"a": [1, {"b": 2}]}', "x.json")
-    >>> str(places["a", 1, "b"])
-    'x.json:1:12'
-    """
-    starts = [0, *(m.end() for m in re.finditer("\n", text))]
-    found: dict[js.Path, Span] = {}
-    path: list[str | int] = []
-    is_key: list[bool] = []  # for each open bracket, whether a key comes next; lists have none
-    kinds: list[str] = []
-    row = 0
-    for match in _JSON.finditer(text):
-        while row + 1 < len(starts) and starts[row + 1] <= match.start():
-            row += 1
-        column = match.start() - starts[row] + 1
-        span = Span(file, row + 1, column, row + 1, column + len(match[0]))
-        sign = match["sign"]
-        if sign in ("[", "{"):
-            found.setdefault(tuple(path), span)
-            kinds.append(sign)
-            is_key.append(sign == "{")
-            path.append(0 if sign == "[" else "")
-        elif sign in ("]", "}"):
-            if not kinds:
-                break
-            kinds.pop()
-            is_key.pop()
-            path.pop()
-        elif sign == ",":
-            if kinds and kinds[-1] == "[":
-                path[-1] = int(path[-1]) + 1
-            elif kinds:
-                is_key[-1] = True
-        elif sign is None and kinds and is_key[-1]:
-            path[-1], is_key[-1] = json.loads(match[0], strict=False), False
-            found.setdefault(tuple(path), span)
-        elif sign is None:
-            found.setdefault(tuple(path), span)
-    return found
