@@ -118,11 +118,12 @@ def read_yaml(text: str, file: str, *, code: str = "R081", twice: str = "") -> L
         for event in yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             builder.take(event)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        lines = text.split("\n")
-        is_tab = mark.line < len(lines) and lines[mark.line][mark.column :][:1] == "\t"
+        mark, lines = error.problem_mark or error.context_mark, text.split("\n")
+        row = min(mark.line, len(lines) - 1)  # the end of a file may be a line of its own
+        column = mark.column if row == mark.line else len(lines[row])
+        is_tab = lines[row][column : column + 1] == "\t"
         problem = Problem(code, f"not YAML: {error.problem or error.context}",
-                          _span(mark, mark, file),
+                          Span(file, row + 1, column + 1, row + 1, column + 2),
                           "indent with spaces, not with tabs" if is_tab else None,
                           stage="syntax")  # fmt: skip
         raise GenieError(problem, sources={file: text}) from None
@@ -235,7 +236,7 @@ class _Builder:
                 try:
                     return int(text[2:] if base != 10 else text, base)
                 except ValueError:  # of more than 4,300 digits
-                    self._refuse("a number of too many digits", event)
+                    self._refuse("a number of too many digits", event, "quote it, if it is a text")
             case "float":
                 return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
         return text
@@ -244,7 +245,7 @@ class _Builder:
         if event.anchor not in self._anchors:
             is_open = any(outer.anchor == event.anchor for outer in self._open)
             what = "holds itself" if is_open else "is not there"
-            self._refuse(f"the anchor {event.anchor!r} {what}", event)
+            self._refuse(f"the anchor {event.anchor!r} {what}", event, "write the value out")
         found, size = self._anchors[event.anchor]
         self._copied += size
         if self._copied > _MOST_COPIED:
@@ -391,7 +392,7 @@ def read_json(
             raise GenieError([*_twice(text, file, code)], sources={file: text})
         return value
     span = _span_at(text, position, file)
-    problem = Problem(code, f"not JSON that can be read: {message}", span, hint, stage="syntax")
+    problem = Problem(code, f"not JSON: {message}", span, hint, stage="syntax")
     raise GenieError(problem, sources={file: text})
 
 

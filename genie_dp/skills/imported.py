@@ -1,7 +1,7 @@
 """What readers of other descriptions of skills give: tools, and notes on what was guessed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from genie_dp.located import Place
@@ -30,12 +30,21 @@ class FoundTools:
     Attributes:
         document: JSON that the reader of tools takes: `tools`, and what their schemas refer to.
         notes: in the order of the document.
-        places: where each tool stands in the document, by name.
+        places: where each tool stands in what was read, by name; its name where there is none.
+        moved: where a part of `document` stands in what was read, if that is elsewhere.
     """
 
-    document: Mapping[str, Any]
-    notes: tuple[Note, ...]
-    places: Mapping[str, Place]
+    document: Any
+    notes: tuple[Note, ...] = ()
+    places: Mapping[str, Place] = field(default_factory=dict)
+    moved: Mapping[Place, Place] = field(default_factory=dict)
+
+    def place_of(self, path: Place) -> Place:
+        """Return where a part of `document` stands in what was read."""
+        for end in range(len(path), 0, -1):
+            if path[:end] in self.moved:
+                return (*self.moved[path[:end]], *path[end:])
+        return path
 
 
 def path_text(place: Place) -> str:

@@ -16,7 +16,7 @@ from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.languages import types as ty
 from genie_dp.languages.calls import ast
-from genie_dp.languages.calls.library import Tool, ToolLibrary, words_of
+from genie_dp.languages.calls.library import Tool, ToolLibrary, value_words, words_of
 from genie_dp.languages.calls.schema import Field, ValueType
 from genie_dp.languages.calls.text import render, value_text
 from genie_dp.located import Place
@@ -139,7 +139,7 @@ class _Part:
         if self.type.sort == "boolean":
             return "true", "false"
         texts = {words_of(text): text for text in map(value_text, self.type.values)}
-        is_text = texts.keys() == {"true", "false"}
+        is_text = texts.keys() == {"true", "false"} and len(self.type.values) == 2
         return (texts["true"], texts["false"]) if is_text else None
 
     @property
@@ -290,10 +290,10 @@ class _Wording:
 
 
 def label_of(name: str) -> str:
-    """Return what people call a parameter.
+    """Return what people call a parameter; a name without any word is a value.
 
-    >>> [label_of(name) for name in ("userId", "max_num_results", "file_path", "lang", "side2")]
-    ['user', 'maximum number results', 'file', 'language', 'side 2']
+    >>> [label_of(name) for name in ("userId", "max_num_results", "file_path", "side2", "_")]
+    ['user', 'maximum number results', 'file', 'side 2', 'value']
     """
     found = words_of(re.sub(r"(?<=[a-z]{2})(?=\d$)", "_", name)).split()
     found = [words.ABBREVIATIONS.get(word, word) for word in found]
@@ -301,7 +301,7 @@ def label_of(name: str) -> str:
         found.pop()
     while len(found) > 1 and found[0] in words.DROPPED_STARTS:
         found = found[1:]
-    joined = " ".join(found)
+    joined = " ".join(found) or "value"
     return words.LABELS.get(joined, joined)
 
 
@@ -437,7 +437,7 @@ def wording_of_description(tool: Tool, parts: Sequence[_Part], verb: str) -> _Wo
         own = "get"
     if len(rest) > 1 and rest[0] in ("and", "or") and verb_of(rest[1]):
         rest = rest[2:]
-    rest = _cut(rest)
+    rest = _cut(own, rest)
     if not rest or len(rest) > _MOST_WORDS:
         rest = rest[: _until_preposition(rest)]
     if not rest or len(rest) > _MOST_WORDS:
@@ -454,19 +454,36 @@ def _is_said_of_it(word: str) -> bool:
     return word not in lemminflect.getAllLemmas(word, upos="VERB").get("VERB", (word,))
 
 
-def _cut(rest: Sequence[str]) -> list[str]:
-    """Return words up to what says how, or begins another sentence."""
+def _cut(verb: str, rest: Sequence[str]) -> list[str]:
+    """Return words up to what says how, or begins another sentence.
+
+    >>> _cut("mark", "a todo as done using its id".split())
+    ['a', 'todo', 'as', 'done']
+    """
     for place, word in enumerate(rest):
         after = rest[place + 1] if place + 1 < len(rest) else ""
+        is_state = verb in words.SETTING_VERBS and place + 2 == len(rest)  # "set it to heat"
         begins = (
-            word in words.STOPS
+            (word in words.STOPS and not _is_complement(verb, rest, place))
             or not any(map(str.isalnum, word))
             or (word in ("and", "or") and bool(after) and _begins_clause(after))
-            or (word == "to" and after in words.VERBS)
+            or (word == "to" and after in words.VERBS and not is_state)
         )
         if place and begins:
             return list(rest[:place])
     return list(rest)
+
+
+def _is_complement(verb: str, rest: Sequence[str], place: int) -> bool:
+    """Tell whether a word begins what its verb needs to be whole, such as "as done"."""
+    word, after = rest[place], rest[place + 1] if place + 1 < len(rest) else ""
+    if word == "not":
+        return bool(place) and rest[place - 1] == "as"
+    if word != "as":
+        return verb in words.COMPLEMENTS.get(word, ()) and bool(after)
+    is_shape = verb in words.GETTING_VERBS | words.RECKONING_VERBS  # "return users as a list"
+    is_state = after not in words.MANNERS and (after == "not" or after not in words.STOPS)
+    return bool(after) and not is_shape and is_state
 
 
 def _begins_clause(word: str) -> bool:
@@ -493,6 +510,9 @@ def _fill(wording: _Wording, rest: Sequence[str], parts: Sequence[_Part]) -> Non
         has_preposition = phrase[0] in words.PREPOSITIONS
         noun = phrase[1:] if has_preposition else phrase
         noun = [word for word in noun if word not in words.VAGUE]
+        if len(phrase) == 1 and has_preposition:  # a particle: "turn the lights on"
+            wording.rest += phrase
+            continue
         if not noun or all(word in words.DETERMINERS for word in noun):
             continue
         pair = _pair_of(phrase, noun, waiting)
@@ -578,7 +598,7 @@ def phrase_of(part: _Part, verb: str) -> str:
     label, type_, value = label_of(part.path[-1]), part.type, part.mark
     label = english.singular(label) if part.is_list and not part.is_number else label
     is_amount = part.is_number and label in words.NOT_OF_NUMBERS
-    is_name = words_of(part.path[-1]).split()[-1] in words.NAMING_ENDS
+    is_name = bool({*words_of(part.path[-1]).split()[-1:]} & words.NAMING_ENDS)
     return (
         _of_type(label, type_, value)
         or (None if is_amount else _of_label(label, value, verb))
@@ -784,6 +804,14 @@ class _Writer:
             if part.name not in wordings[0].parts:
                 said = self._said(part, wordings[0], set())
                 self._note(place, part.path, f"said as: {said}", "guess")
+            names = value_words(tuple(value_text(v).strip("'") for v in part.type.values))
+            apart = [
+                f"{n} as: {said}"
+                for n, said in names.items()
+                if said and said not in (n, words_of(n))
+            ]
+            if apart:
+                self._note(place, part.path, f"values said apart: {'; '.join(apart)}", "guess")
         about = " ".join(tool.description.split())[:90].replace("*/", "")
         return [f"\n// {tool.name}{': ' + about if about else ''}", *lines]
 
@@ -964,17 +992,15 @@ class _Writer:
             said = zip(switch_phrases(label), part.switch, strict=True)
             values: tuple[tuple[str, str], ...] = tuple(said)
         else:
-            named: dict[str, str] = {}
-            for value in part.type.values:
-                text = value_text(value)
-                named.setdefault(words_of(text.strip("'")), text)
-            values = tuple((said, text) for said, text in named.items() if said)
+            texts = [value_text(value) for value in part.type.values]
+            names = value_words(tuple(text.strip("'") for text in texts))
+            values = tuple((said, text) for text in texts if (said := names[text.strip("'")]))
         if values not in self._values:
             name = re.sub(r"\W+", "_", label).upper().strip("_") or "VALUE"
             name = f"IS_{name}" if part.is_switch else f"ANY_{name}"
             taken = set(self._values.values())
-            names = (f"{name}{number or ''}" for number in count())
-            self._values[values] = next(one for one in names if one not in taken)
+            numbered = (f"{name}{number or ''}" for number in count())
+            self._values[values] = next(one for one in numbered if one not in taken)
         return self._values[values]
 
     def values(self) -> Iterator[str]:

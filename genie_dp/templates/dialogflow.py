@@ -99,7 +99,7 @@ def import_dialogflow(source: Source) -> Imported:
     sources = IntentSources(locale.partition("-")[0], title, keeps_articles=False)
     sources.files |= texts
     _AgentReader(sources, locale).read()
-    return import_intents(sources, skip_broken=source.skip_broken)
+    return import_intents(sources, source)
 
 
 def _read_files(path: Path) -> dict[str, str]:

@@ -3,11 +3,12 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from genie_dp.errors import GenieError, Problem
+from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages import get_language
-from genie_dp.languages.calls.library import ToolLibrary, read_tools
+from genie_dp.languages.calls.library import ToolLibrary, read_document
 from genie_dp.languages.types import STRING
 from genie_dp.located import Place
 from genie_dp.skills.imported import FoundTools, Note, path_text
@@ -17,7 +18,7 @@ from genie_dp.templates.imports import Imported, Source
 
 Json = Mapping[str, Any]
 _TOOLS, _GRAMMAR, _EVAL = "tools.json", "main.genie", "eval.tsv"
-_WHERE = re.compile(r" \((?P<path>[^()]*)\)$")
+_WHERE = re.compile(r" \((?P<path>\S*)\)$")
 
 
 def import_tools(source: Source) -> Imported:
@@ -29,9 +30,7 @@ def import_tools(source: Source) -> Imported:
     document = source.document()
     if document is None:  # no file
         raise GenieError(Problem("R080", f"{source.given} is no file of tools"))
-    is_json = source.given.endswith(".json")  # else mistakes have no place
-    text = source.text() if is_json else None
-    return _import(FoundTools(document, (), _places(document)), source, text)
+    return _import(FoundTools(document), source)
 
 
 def import_openapi(source: Source) -> Imported:
@@ -56,21 +55,24 @@ def import_server(source: Source) -> Imported:
     from genie_dp.skills.mcp_server import read_server
 
     document = read_server(source.given)
-    return _import(FoundTools(document, (), _places(document)), source)
+    return _import(FoundTools(document), source)
 
 
-def _import(found: FoundTools, source: Source, text: str | None = None) -> Imported:
-    """Return the files of tools.
+def _import(found: FoundTools, source: Source) -> Imported:
+    """Return the files of tools; those with mistakes are left out, if any are without."""
 
-    Args:
-        found: the tools.
-        source: where they are from.
-        text: what they were read from, for mistakes with places; None where it was another form.
-    """
-    text = json.dumps(found.document, ensure_ascii=False, indent=1) if text is None else text
-    library = read_tools({source.given: text}, skip_broken=source.skip_broken)
+    def find(path: Place) -> tuple[Place, Span | None]:
+        place = found.place_of(path)
+        return place, source.span_of(place)
+
+    texts = {source.given: source.text()}
+    library = read_document(found.document, texts, find, skip_broken=True)
+    if library.skipped and not library.tools:
+        broken = (problem for skipped in library.skipped for problem in skipped.problems)
+        raise GenieError(broken, sources=texts)
+    library = _chosen(library, source)
     given = _given_tools(found.document)
-    if not given:
+    if not library.tools:
         hint = "expected tools, or operations under paths"
         raise GenieError(Problem("R084", f"{source.given} has no tool", hint=hint))
     notes = [*found.notes, *_of_schemas(library, found)]
@@ -92,13 +94,34 @@ def _import(found: FoundTools, source: Source, text: str | None = None) -> Impor
         "tools without templates": len(library.tools) - len(cold.said),
         "examples": len(examples),
     }
+    unasked = given.keys() - library.tools.keys() - {skipped.name for skipped in library.skipped}
+    others = tuple(f"{path_text(found.places.get(name, (name,)))}." for name in unasked)
     return Imported(
         files,
-        (*notes, *problems, *cold.notes),
+        tuple(
+            note
+            for note in (*notes, *problems, *cold.notes)
+            if not f"{note.path}.".startswith(others)
+        ),
         skills=_TOOLS,
         grammar=_GRAMMAR,
         counts={what: number for what, number in counts.items() if number},
         eval=_EVAL if examples else "",
+        skipped=library.skipped,
+    )
+
+
+def _chosen(library: ToolLibrary, source: Source) -> ToolLibrary:
+    """Return a library with the tools that a person asks for.
+
+    Raises:
+        GenieError: R088, a pattern fits none.
+    """
+    names = source.chosen([*library.tools, *(skipped.name for skipped in library.skipped)])
+    return replace(
+        library,
+        tools={name: tool for name, tool in library.tools.items() if name in names},
+        skipped=tuple(skipped for skipped in library.skipped if skipped.name in names),
     )
 
 
@@ -122,42 +145,30 @@ def _named_tools(document: Any) -> Iterator[tuple[Place, str, Json]]:
             yield place, one["name"], one
 
 
-def _places(document: Any) -> dict[str, Place]:
-    return {name: place for place, name, _ in _named_tools(document)}
-
-
 def _given_tools(document: Any) -> dict[str, Json]:
-    return {name: tool for _, name, tool in _named_tools(document)}
+    found: dict[str, Json] = {}
+    for _, name, tool in _named_tools(document):
+        found.setdefault(name, tool)
+    return found
 
 
 def _of_schemas(library: ToolLibrary, found: FoundTools) -> Iterator[Note]:
-    """Yield notes on what was said when the tools were read."""
-    names = {path_text(("tools", i)): n for i, n in enumerate(_given_tools(found.document))}
-    for name in _given_tools(found.document):
-        if name not in library.tools:
-            place = path_text(found.places.get(name, ()))
-            yield Note(place, f"the tool {name}: its schema has a mistake", "left out")
+    """Yield notes on the mistakes in schemas, and on what of them is not checked."""
     for skipped in library.skipped:
+        what = f"the tool {skipped.name} has a mistake: " if skipped.name else ""
         for problem in skipped.problems:
-            yield Note(*_moved(problem, names, found.places), "left out")
+            path, text = _place_and_text(problem)
+            yield Note(path, f"{what}{text}", "left out")
     for problem in library.warnings:
         is_passed_on = "not checked" in problem.message
-        sort = "not checked" if is_passed_on else "left out"
-        yield Note(*_moved(problem, names, found.places), sort)  # type: ignore[arg-type]
+        yield Note(*_place_and_text(problem), "not checked" if is_passed_on else "left out")
 
 
-def _moved(
-    problem: Problem, names: Mapping[str, str], places: Mapping[str, Place]
-) -> tuple[str, str]:
+def _place_and_text(problem: Problem) -> tuple[str, str]:
     """Return where a mistake stands in the source, and what it says."""
     match = _WHERE.search(problem.message)
-    path = re.sub(r"\[(\d+)\]", r".\1", match["path"]) if match else ""
     text = f"{_WHERE.sub('', problem.message)} [{problem.code}]"
-    head = ".".join(path.split(".")[:2])
-    if head in names and names[head] in places:
-        rest = path.split(".")[2:]
-        return path_text((*places[names[head]], *rest)), text
-    return path, text
+    return (match["path"] if match else ""), text
 
 
 def _canonical_tools(
@@ -182,7 +193,7 @@ def _canonical_tools(
                 if found and is_plain and parameter.name in properties:
                     part = {**properties[parameter.name], "examples": list(found)}
                     properties[parameter.name] = part
-                    path = (*places.get(tool.name, ()), "parameters", parameter.name)
+                    path = (*places.get(tool.name, (tool.name,)), "parameters", parameter.name)
                     text = f"values from the description: {', '.join(found)}"
                     notes.append(Note(path_text(path), text))
         shown: dict[str, Any] = {"name": tool.name, "description": tool.description}
@@ -243,7 +254,7 @@ def _examples(
         if name not in library.tools or not isinstance(examples, Sequence):
             continue
         for index, example in enumerate(examples):
-            place = path_text((*places.get(name, ()), "examples", index))
+            place = path_text((*places.get(name, (name,)), "examples", index))
             said = example.get("utterance") if isinstance(example, Mapping) else None
             if not isinstance(said, str) or not said.strip():
                 notes.append(Note(place, "an example without an utterance", "left out"))

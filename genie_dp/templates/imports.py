@@ -6,15 +6,16 @@ folder that a person goes on editing.
 """
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.calls.library import SCHEMAS
-from genie_dp.languages.library import Library
+from genie_dp.languages.library import Library, Skipped
 from genie_dp.locale import DEFAULT, languages
 from genie_dp.located import Located, Place, places_of, read_json, read_yaml
 from genie_dp.run.stage import Result
@@ -34,11 +35,15 @@ class Source:
         given: its words.
         locale: the language of what people say, where a source has several.
         skip_broken: leave parts with mistakes out, and name them.
+        only: patterns of names of tools and intents that are taken; all if there is none.
+        without: patterns of those that are left out.
     """
 
     given: str
     locale: str = DEFAULT
     skip_broken: bool = False
+    only: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     _read: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -50,6 +55,28 @@ class Source:
     def is_url(self) -> bool:
         """Tell whether it is an address of the web."""
         return self.given.startswith(("http://", "https://"))
+
+    def chosen(self, names: Iterable[str]) -> frozenset[str]:
+        """Return which of some names are asked for.
+
+        >>> sorted(Source("", only=("todo_*",), without=("*_delete",)).chosen(
+        ...     ["todo_add", "todo_delete", "note_add"]))
+        ['todo_add']
+
+        Raises:
+            GenieError: R088, a pattern fits none of them.
+        """
+        known = frozenset(names)
+        for pattern in (*self.only, *self.without):
+            if not any(fnmatchcase(name, pattern) for name in known):
+                hint = did_you_mean(pattern, known) or f"names are {', '.join(sorted(known)[:20])}"
+                raise GenieError(Problem("R088", f"no tool is called {pattern!r}", hint=hint))
+        return frozenset(
+            name
+            for name in known
+            if not any(fnmatchcase(name, pattern) for pattern in self.without)
+            and (not self.only or any(fnmatchcase(name, pattern) for pattern in self.only))
+        )
 
     def text(self) -> str:
         """Return the text of a file; "" for what is none."""
@@ -107,6 +134,7 @@ class Imported:
         counts: what -> how many, such as {"tools": 12}, to be shown.
         eval: the name of a file of sentences with their programs; "" where there is none.
         locale: language of the sentences.
+        skipped: tools that are left out, since they have mistakes.
     """
 
     files: Mapping[str, str]
@@ -116,6 +144,7 @@ class Imported:
     counts: Mapping[str, int] = field(default_factory=dict)
     eval: str = ""
     locale: str = DEFAULT
+    skipped: tuple[Skipped, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +320,8 @@ def library_of(source: Source, *, kind: str | None = None) -> Library:
     from genie_dp.languages.calls.library import read_tools
 
     imported = import_source(source, kind=kind)
-    return read_tools({source.given: imported.files[imported.skills]})
+    library = read_tools({source.given: imported.files[imported.skills]})
+    return replace(library, skipped=imported.skipped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,6 +338,8 @@ class ImportResult(Result):
 
     def lines(self) -> Iterator[str]:
         """Yield what to tell a person."""
+        for skipped in self.imported.skipped:
+            yield from skipped.lines()
         counts = ", ".join(f"{count:,} {what}" for what, count in self.imported.counts.items())
         yield f"wrote {self.folder}: {counts}"
         left_out = sum(note.sort == "left out" for note in self.imported.notes)

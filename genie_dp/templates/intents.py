@@ -469,14 +469,22 @@ def closed_list(values: Mapping[str, Iterable[str]]) -> dict[str, Json]:
     return {"values": list(known.values())}
 
 
-def import_intents(sources: IntentSources, *, skip_broken: bool = False) -> Imported:
+def import_intents(sources: IntentSources, source: Source) -> Imported:
     """Return tools and templates that say what an assistant understands.
 
+    Args:
+        sources: what its files say.
+        source: which of the intents are taken, and whether parts with mistakes are left out.
+
     Raises:
-        GenieError: R084, there is no intent; R086, all parts with mistakes, unless they are to be
-            left out.
+        GenieError: R084, there is no intent; R088, none has a name that is asked for; R086, all
+            parts with mistakes, unless they are to be left out.
     """
-    return _Importer(sources, skip_broken=skip_broken).run()
+    names = source.chosen((*(block.intent for block in sources.blocks), *sources.declared))
+    sources.blocks = [block for block in sources.blocks if block.intent in names]
+    sources.declared = {name: slots for name, slots in sources.declared.items() if name in names}
+    sources.examples = [e for e in sources.examples if not e.intent or e.intent in names]
+    return _Importer(sources, skip_broken=source.skip_broken).run()
 
 
 class _Importer:

@@ -48,7 +48,7 @@ def import_ovos(source: Source) -> Imported:
         GenieError: R085, nothing of that language; and, unless parts with mistakes are to be left
             out, R086, all lines with mistakes.
     """
-    return import_intents(read_skill(source), skip_broken=source.skip_broken)
+    return import_intents(read_skill(source), source)
 
 
 def read_skill(source: Source) -> IntentSources:

@@ -72,7 +72,7 @@ def import_rasa(source: Source) -> Imported:
     if not sources.blocks:
         hint = "expected YAML with nlu:, as Rasa 2 and 3 write it"
         raise GenieError(Problem("R085", f"{source.given} has no examples of intents", hint=hint))
-    return import_intents(sources, skip_broken=source.skip_broken)
+    return import_intents(sources, source)
 
 
 @dataclass(slots=True)
