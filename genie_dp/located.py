@@ -27,6 +27,7 @@ _CORE: tuple[tuple[str, re.Pattern[str]], ...] = (
                          r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")),
 )  # fmt: skip
 _FIRST = frozenset("nN~tTfF+-.0123456789")
+_LOOK_ABOVE = "a quote, a bracket, a colon or a space may be missing here, or in the lines above"
 _TAG = "tag:yaml.org,2002:"
 
 Place = tuple[str | int, ...]
@@ -124,7 +125,7 @@ def read_yaml(text: str, file: str, *, code: str = "R081", twice: str = "") -> L
         is_tab = lines[row][column : column + 1] == "\t"
         problem = Problem(code, f"not YAML: {error.problem or error.context}",
                           Span(file, row + 1, column + 1, row + 1, column + 2),
-                          "indent with spaces, not with tabs" if is_tab else None,
+                          "indent with spaces, not with tabs" if is_tab else _LOOK_ABOVE,
                           stage="syntax")  # fmt: skip
         raise GenieError(problem, sources={file: text}) from None
     except GenieError as error:
@@ -370,7 +371,7 @@ def read_json(
         has_twice = has_twice or len(found) < len(pairs)
         return found
 
-    position, message = 0, "brackets too deep in each other"
+    position, message, advice = 0, "brackets too deep in each other", "take levels out"
     try:
         value = json.loads(text, parse_float=Decimal if exact else None,
                            parse_constant=_refuse_constant, object_pairs_hook=mapping)  # fmt: skip
@@ -380,19 +381,22 @@ def read_json(
         pass
     except json.JSONDecodeError as error:
         position, message = error.pos, error.msg
+        advice = f"see what is wrong with it: python -m json.tool {file}"
     except UnicodeEncodeError:
         half = _SURROGATE.search(text)
         position, message = half.start() if half else 0, "a character of which one half is missing"
+        advice = "write the character itself"
     except ValueError as error:
         wrong = _NO_NUMBER.search(text)
         position = wrong.start() if wrong else 0
         message = f"{error}" if "JSON" in str(error) else "a number of too many digits"
+        advice = "quote it, if it is a text"
     else:
         if has_twice:
             raise GenieError([*_twice(text, file, code)], sources={file: text})
         return value
     span = _span_at(text, position, file)
-    problem = Problem(code, f"not JSON: {message}", span, hint, stage="syntax")
+    problem = Problem(code, f"not JSON: {message}", span, hint or advice, stage="syntax")
     raise GenieError(problem, sources={file: text})
 
 

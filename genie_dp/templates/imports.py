@@ -5,6 +5,7 @@ returns files, and notes on what was guessed and what could not be said. All of 
 folder that a person goes on editing.
 """
 
+import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,7 @@ from genie_dp.texts import read_text
 
 REVIEW, PROJECT = "REVIEW.md", "genie.yaml"
 _YAML = (".yaml", ".yml")
+_RUNNERS = {".py": "python", ".js": "node", ".mjs": "node", ".ts": "npx tsx"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +181,10 @@ def _is_tools(source: Source) -> bool:
 
 
 def _is_server(source: Source) -> bool:
-    if source.is_url or source.path is not None:
-        return source.is_url
+    path = source.path
+    if source.is_url or path is not None:
+        is_program = path is not None and path.is_file() and os.access(path, os.X_OK)
+        return source.is_url or (is_program and bool(os.path.dirname(source.given)))
     command = source.given.split()
     return bool(command) and shutil.which(command[0].strip("\"'")) is not None
 
@@ -278,10 +282,15 @@ def kind_of(source: Source, name: str | None = None) -> SourceKind:
         if kind.recognizes(source):
             return kind
     known = "; ".join(kind.what for kind in KINDS)
-    is_there = source.path is not None
-    trouble = "is nothing that can be imported" if is_there else "is no file and no command"
+    path = source.path
+    trouble = "is nothing that can be imported" if path else "is no file and no command"
     message = f"{source.given} {trouble}"
-    raise GenieError(Problem("R080", message, hint=f"sources are: {known}"))
+    hint = f"sources are: {known}; --kind NAME says which it is"
+    if path and path.suffix in _RUNNERS:
+        hint = f"if it is an MCP server: genie-dp import '{_RUNNERS[path.suffix]} {source.given}'"
+    elif path and shutil.which(source.given):
+        hint = f"if the command {source.given} is meant, an MCP server: --kind mcp; else {hint}"
+    raise GenieError(Problem("R080", message, hint=hint))
 
 
 def import_source(source: Source, *, kind: str | None = None) -> Imported:

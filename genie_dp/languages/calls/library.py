@@ -428,7 +428,7 @@ class _Reader:
             self.report("Z021", "expected a tool, an object", path, f"write {_FORM}")
             return ""
         name = given.get("name")
-        if not isinstance(name, str) or not name.strip():
+        if not isinstance(name, str) or not name.strip() or js.CONTROL.search(name):
             self.report("Z022", "expected a tool with a name", path, f"write {_FORM}")
             return ""
         self._named[path] = name

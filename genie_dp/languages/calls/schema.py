@@ -507,6 +507,10 @@ class SchemaReader:
             given, place = properties[name], (*path, "properties", name)
             if given is False:  # what must not be there
                 continue
+            if CONTROL.search(name):
+                hint = "take the control character out of the name"
+                self.report("Z026", f"expected a name that one can read, got {name!r}", place, hint)
+                continue
             type_ = self.read(given, place, depth + 1)
             plain = given if isinstance(given, Mapping) else {}
             yield Field(
@@ -543,6 +547,7 @@ _OPTIONS = 'such as [{"type": "string"}, {"type": "integer"}]'
 _COUNTS = "write whole numbers from 0"
 _PROPERTIES = 'such as {"room": {"type": "string"}}'
 _OF_TEXTS = ("minLength", "maxLength", "pattern")
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 ENTITY = re.compile(r"[\w:.\-]+")
 _ENTITY_HINT = 'write letters, digits, "_", ":", "." or "-", such as "room"'
 
