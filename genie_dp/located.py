@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +120,8 @@ def read_yaml(text: str, file: str, *, code: str = "R081", twice: str = "") -> L
         for event in yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             builder.take(event)
     except yaml.MarkedYAMLError as error:
-        mark, lines = error.problem_mark or error.context_mark, text.split("\n")
+        mark: Any = error.problem_mark or error.context_mark
+        lines = text.split("\n")
         row = min(mark.line, len(lines) - 1)  # the end of a file may be a line of its own
         column = mark.column if row == mark.line else len(lines[row])
         is_tab = lines[row][column : column + 1] == "\t"
@@ -192,7 +194,7 @@ class _Builder:
                 self._check_tag(event, ("map", "set") if is_map else ("seq", "omap", "pairs"))
                 if len(self._open) >= _DEEPEST:
                     self._refuse(f"more than {_DEEPEST} lists and maps in each other", event)
-                self._anchors.pop(event.anchor, None)
+                self._anchors.pop(event.anchor or "", None)
                 self._open.append(_Open(event.start_mark, event.anchor, is_map))
             case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
                 self._close(event)
@@ -340,6 +342,34 @@ def as_yaml(value: Any) -> str:
         whole = re.compile(rf"^(?:{pattern.pattern})$")
         Dumper.add_implicit_resolver(_TAG + kind, whole, None)
     return yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True)
+
+
+def find_place(text: str, file: str, path: Place) -> Span | None:
+    """Return where a part of a YAML or JSON file stands, or what is nearest above it.
+
+    Args:
+        text: of the file; None comes back for one that cannot be read.
+        file: its name.
+        path: of the part.
+
+    >>> str(find_place('{"a": [1, {"b": 2}]}', "x.json", ("a", 1, "b", "c")))
+    'x.json:1:12'
+    """
+    found = _places_in(text, file)
+    if isinstance(found, Located):
+        return found.find(path)
+    return next((found[path[:end]] for end in range(len(path), -1, -1) if path[:end] in found),
+                None)  # fmt: skip
+
+
+@lru_cache(maxsize=2)  # of the file whose mistakes are shown
+def _places_in(text: str, file: str) -> Located | dict[Place, Span]:
+    if not file.endswith((".yaml", ".yml")):
+        return places_of(text, file)
+    try:
+        return read_yaml(text, file) or {}
+    except GenieError:
+        return {}
 
 
 # ------------------------------------------------------------------------------------- JSON

@@ -63,13 +63,13 @@ def _parts_on_card(folder: Path) -> dict[str, list[Path]]:
         return {}
     parts = card.read_text(encoding="utf-8").split("---\n", 2)
     try:
-        head = read_yaml(parts[1], str(card)) if len(parts) == 3 and not parts[0] else None
-        files = head.plain["configs"][0]["data_files"]
+        head = read_yaml(parts[1] if len(parts) == 3 and not parts[0] else "", str(card))
+        files = (head.plain if head else {})["configs"][0]["data_files"]
         named = {
             file["split"]: [file["path"]] if isinstance(file["path"], str) else file["path"]
             for file in files
         }
-    except (GenieError, AttributeError, KeyError, IndexError, TypeError):
+    except (GenieError, KeyError, IndexError, TypeError):
         return {}
     files_of = {
         name: [p for pattern in patterns for p in sorted(folder.glob(pattern))]

@@ -114,7 +114,7 @@ class _Reader:
         given = given.strip() if isinstance(given, str) else ""
         called = "_".join([method, *re.findall(r"\w+", re.sub(r"\{[^}]*\}", "", path))])
         by = re.findall(r"\w+", " ".join(re.findall(r"\{([^}]*)\}", path)))
-        names = [given or called, called, "_".join([called, "by", *by])]
+        names = [given or called, called, *(["_".join([called, "by", *by])] if by else [])]
         names += [f"{called}_{number}" for number in range(2, len(self.places) + 3)]
         name = next(name for name in names if name not in self.places)
         if name != names[0]:

@@ -988,9 +988,9 @@ class _Writer:
     def _category(self, part: _Part) -> str:
         """Return the category of the values of a part."""
         label = label_of(part.path[-1])
+        values: tuple[tuple[str, str], ...]
         if part.switch is not None:
-            said = zip(switch_phrases(label), part.switch, strict=True)
-            values: tuple[tuple[str, str], ...] = tuple(said)
+            values = tuple(zip(switch_phrases(label), part.switch, strict=True))
         else:
             texts = [value_text(value) for value in part.type.values]
             names = value_words(tuple(text.strip("'") for text in texts))

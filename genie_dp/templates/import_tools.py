@@ -1,6 +1,7 @@
 """Importers of tools: from JSON, from OpenAPI documents, from MCP servers."""
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -206,7 +207,20 @@ def _canonical_tools(
         tools.append(shown)
     entities = {kind: list(names.values) for kind, names in library.entity_types.items()}
     whole = {"entities": entities, "tools": tools} if entities else {"tools": tools}
-    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n", notes
+    return json.dumps(_finite(whole), indent=1, ensure_ascii=False) + "\n", notes
+
+
+def _finite(value: Any) -> Any:
+    """Return a value without numbers that JSON has not: `.inf` and `.nan` are of YAML alone."""
+    if isinstance(value, Mapping):
+        return {name: _finite(part) for name, part in value.items() if _is_finite(part)}
+    return (
+        [_finite(part) for part in value if _is_finite(part)] if isinstance(value, list) else value
+    )
+
+
+def _is_finite(value: Any) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 _EXAMPLES = re.compile(

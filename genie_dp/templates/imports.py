@@ -18,7 +18,7 @@ from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.calls.library import SCHEMAS
 from genie_dp.languages.library import Library, Skipped
 from genie_dp.locale import DEFAULT, languages
-from genie_dp.located import Located, Place, places_of, read_json, read_yaml
+from genie_dp.located import Place, find_place, read_json, read_yaml
 from genie_dp.run.stage import Result
 from genie_dp.skills.imported import Note
 from genie_dp.templates.skeletons import write_files
@@ -101,7 +101,7 @@ class Source:
             return None
         if "document" not in self._read:
             if path.suffix in _YAML:
-                located = self._read["located"] = read_yaml(self.text(), str(path))
+                located = read_yaml(self.text(), str(path))
                 self._read["document"] = None if located is None else located.plain
             else:
                 self._read["document"] = read_json(self.text(), str(path))
@@ -109,19 +109,9 @@ class Source:
 
     def span_of(self, place: Place) -> Span | None:
         """Return where a part of the document stands, or what is nearest above it."""
-        path = self.path
-        if path is None or self.document() is None:
+        if self.document() is None:
             return None
-        located: Located | None = self._read.get("located")
-        if located is not None:
-            return located.find(place)
-        if "places" not in self._read:
-            self._read["places"] = places_of(self.text(), str(path))
-        places = self._read["places"]
-        while place and place not in places:
-            place = place[:-1]
-        found: Span | None = places.get(place)
-        return found
+        return find_place(self.text(), self.given, place)
 
 
 @dataclass(frozen=True, slots=True)

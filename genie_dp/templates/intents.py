@@ -22,6 +22,7 @@ from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages import get_language
 from genie_dp.languages.calls.library import read_tools
 from genie_dp.languages.scope import OUT_OF_SCOPE
+from genie_dp.located import find_place
 from genie_dp.skills.imported import Note
 from genie_dp.templates.ast import (
     Child,
@@ -222,19 +223,22 @@ class IntentSources:
 
     def _misshapen(self, place: str, expected: str, value: Json) -> None:
         part = json.dumps(value) if isinstance(value, str | int | float) else ""
-        self.mistake(place, part, f"expected {expected} at {place}", code="R087")
+        message = f"expected {expected} at {place}"
+        self.mistake(place, part, message, _SHAPES.get(expected), code="R087")
 
     def _span(self, place: str, part: str) -> Span:
         file, _, where = place.partition(":")
         whole = self.files.get(file, "")
-        line = int(where) if where.isdecimal() else 1
+        steps = tuple(int(step) if step.isdecimal() else step for step in where.split("."))
+        above = None if where.isdecimal() else find_place(whole, file, steps)
+        line = int(where) if where.isdecimal() else above.line if above else 1
         begin = sum(len(text) + 1 for text in whole.split("\n")[: line - 1])
         for written in (part, json.dumps(part)[1:-1], json.dumps(part, ensure_ascii=False)[1:-1]):
             start = whole.find(written, begin) if written else -1
             if start >= 0:
                 line, column = whole.count("\n", 0, start) + 1, start - whole.rfind("\n", 0, start)
                 return Span(file, line, column, line, column + len(written))
-        return Span(file, line, 1, line, 2)
+        return above or Span(file, line, 1, line, 2)
 
     def domains(self) -> tuple[str, ...]:
         """Return the sorts of devices that blocks ask for."""
@@ -243,6 +247,13 @@ class IntentSources:
             for context in (block.requires, block.excludes):
                 found |= dict.fromkeys(_texts(context.get("domain")))
         return tuple(found)
+
+
+_SHAPES = {
+    "an object": 'such as {"name": "value"}',
+    "a list": 'such as ["first", "second"]',
+    "a text": "put it into quotes",
+}
 
 
 # --------------------------------------------------------------------------------------- types

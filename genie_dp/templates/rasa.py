@@ -70,6 +70,8 @@ def import_rasa(source: Source) -> Imported:
     reader = _RasaReader(sources, path)
     reader.read()
     if not sources.blocks:
+        if sources.problems:
+            raise GenieError(dict.fromkeys(sources.problems), sources=sources.files)
         hint = "expected YAML with nlu:, as Rasa 2 and 3 write it"
         raise GenieError(Problem("R085", f"{source.given} has no examples of intents", hint=hint))
     return import_intents(sources, source)

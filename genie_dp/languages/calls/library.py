@@ -494,7 +494,7 @@ class _Reader:
             whole.others if whole.fields or whole.sort == "any" or shape else None,
             result,
             isinstance(notes, Mapping) and notes.get("readOnlyHint") is True,
-            reader.write_out(shape) if len(self.errors) == before and shape else {},
+            reader.write_out(shape) if len(self.errors) == before and _is_object(shape) else {},
             result_schema,
         )
 
@@ -511,6 +511,10 @@ def _kinds(type_: ValueType) -> set[str]:
         waiting += [*one.options, *(f.type for f in one.fields)]
         waiting += [inner for inner in (one.item, one.others) if inner is not None]
     return found
+
+
+def _is_object(shape: Any) -> bool:
+    return isinstance(shape, Mapping) and bool(shape)
 
 
 def _nowhere(path: js.Path) -> tuple[js.Path, Span | None]:

@@ -493,11 +493,10 @@ class SchemaReader:
             return
         if not isinstance(required, list):
             if not isinstance(required, bool):
-                hint = 'such as ["room"]'
-                self.report("Z026", "expected a list of names", (*path, "required"), hint)
+                self.report("Z026", "expected a list of names", (*path, "required"), _NAMES)
             required = []
         for name in required:
-            if name not in properties:
+            if not isinstance(name, str) or name not in properties:
                 hint = did_you_mean(str(name), properties)
                 place = (*path, "required")
                 self.report(
@@ -544,6 +543,7 @@ class SchemaReader:
 
 
 _OPTIONS = 'such as [{"type": "string"}, {"type": "integer"}]'
+_NAMES = 'such as ["room"]'
 _COUNTS = "write whole numbers from 0"
 _PROPERTIES = 'such as {"room": {"type": "string"}}'
 _OF_TEXTS = ("minLength", "maxLength", "pattern")
