@@ -32,12 +32,14 @@ class FoundTools:
         notes: in the order of the document.
         places: where each tool stands in what was read, by name; its name where there is none.
         moved: where a part of `document` stands in what was read, if that is elsewhere.
+        unnamed: tools whose names are made up, since what was read gives them none.
     """
 
     document: Any
     notes: tuple[Note, ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict)
     moved: Mapping[Place, Place] = field(default_factory=dict)
+    unnamed: frozenset[str] = frozenset()
 
     def place_of(self, path: Place) -> Place:
         """Return where a part of `document` stands in what was read."""

@@ -42,7 +42,8 @@ def read_openapi(document: Json) -> FoundTools:
     if isinstance(paths, Mapping):
         kept["paths"] = paths  # some refer to what stands in other operations
     found = {**kept, "tools": tools}
-    return FoundTools(found, tuple(reader.notes), reader.places, reader.moved)
+    unnamed = frozenset(reader.unnamed)
+    return FoundTools(found, tuple(reader.notes), reader.places, reader.moved, unnamed)
 
 
 class _Reader:
@@ -51,6 +52,7 @@ class _Reader:
         self.notes: list[Note] = []
         self.places: dict[str, Place] = {}
         self.moved: dict[Place, Place] = {}
+        self.unnamed: set[str] = set()
         self._merges = 0
 
     def note(self, place: Place, text: str, sort: Any = "left out") -> None:
@@ -85,6 +87,11 @@ class _Reader:
             *_entries(shared, (*place[:-1], "parameters")),
         ):
             self._parameter(given, inside, shape)
+        for field in re.findall(r"\{([^{}]+)\}", path):
+            if shape.homes.get(field) != "path" and f"path {field}" not in shape.homes.values():
+                self.note(place, f"{field!r} of the path is not declared: it is a text", "changed")
+                shape.add(field, "path", {"type": "string"}, place, is_required=True,
+                          renamed=self._renamed(place, field))  # fmt: skip
         self._body(operation, place, shape)
         for key in ("callbacks", "servers"):
             if operation.get(key):
@@ -117,6 +124,8 @@ class _Reader:
         names = [given or called, called, *(["_".join([called, "by", *by])] if by else [])]
         names += [f"{called}_{number}" for number in range(2, len(self.places) + 3)]
         name = next(name for name in names if name not in self.places)
+        if name != given:
+            self.unnamed.add(name)
         if name != names[0]:
             self.note(place, f"{names[0]} is there twice; this one is called {name}", "changed")
         elif not given:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count, product
+from types import MappingProxyType
 from typing import Any
 
 from genie_dp.errors import GenieError
@@ -76,14 +77,19 @@ class ColdStart:
     count: int
 
 
-def cold_start(library: ToolLibrary, places: Mapping[str, Place]) -> ColdStart:
+def cold_start(
+    library: ToolLibrary,
+    places: Mapping[str, Place],
+    names: Mapping[str, str] = MappingProxyType({}),
+) -> ColdStart:
     """Return the first templates of a library.
 
     Args:
         library: its tools.
         places: where each tool stands in what was imported.
+        names: of tools whose own names say little, better ones.
     """
-    writer = _Writer(library)
+    writer = _Writer(library, names)
     blocks: list[str] = []
     for tool in library.tools.values():
         blocks += writer.tool(tool, places.get(tool.name, (tool.name,)))
@@ -345,6 +351,8 @@ def wording_of_name(name: str, prefix: str) -> _Wording | None:
     if not found or not all(re.fullmatch(r"[a-z0-9]+", word) for word in found):
         return None
     verb, rest = _split_name(found)
+    if all(word.isdigit() for word in rest):  # "get_2": the second of one name
+        rest = []
     for place, word in enumerate(rest):
         if place and word in words.NAME_ENDS:
             rest = rest[:place]
@@ -352,6 +360,19 @@ def wording_of_name(name: str, prefix: str) -> _Wording | None:
     if not rest and spaces:
         return _Wording(verb, _with_article(verb, spaces[-1].split()), "space")
     return _Wording(verb or "get", _with_article(verb, rest), "name" if verb else "noun")
+
+
+def says_no_thing(name: str) -> bool:
+    """Tell whether a name has a verb alone.
+
+    >>> [says_no_thing(name) for name in ("get", "findAll_1", "get_todo")]
+    [True, True, False]
+    """
+    wording = wording_of_name(name, "")
+    others = words.DETERMINERS | words.PREPOSITIONS
+    return wording is None or not any(
+        word not in others and not word.isdigit() for word in wording.rest
+    )
 
 
 def _split_name(found: Sequence[str]) -> tuple[str, list[str]]:
@@ -767,8 +788,8 @@ class _Writer:
         categories: those that were used.
     """
 
-    def __init__(self, library: ToolLibrary):
-        self.library = library
+    def __init__(self, library: ToolLibrary, names: Mapping[str, str]):
+        self.library, self.names = library, names
         self.language = get_language(library.language)
         self.notes: list[Note] = []
         self.said: set[str] = set()
@@ -820,7 +841,7 @@ class _Writer:
         self.notes.append(Note(path_text(whole), text, sort))  # type: ignore[arg-type]
 
     def _wordings(self, tool: Tool, parts: Sequence[_Part]) -> list[_Wording]:
-        by_name = wording_of_name(tool.name, self.prefix)
+        by_name = wording_of_name(self.names.get(tool.name, tool.name), self.prefix)
         verb = by_name.verb if by_name else "get" if tool.is_query else ""
         by_description = wording_of_description(tool, parts, verb)
         if by_name is not None and by_description is not None:
@@ -1086,9 +1107,9 @@ def _merge_object(wording: _Wording, parts: Sequence[_Part]) -> None:
         wording.rest = ["the", *label.split(), f"${{{texts[0].name}}}"]
         wording.parts.add(texts[0].name)
         return
-    if not wording.rest or wording.verb in words.MAKING_VERBS or len(wording.rest) > 4:
-        return
     noun = [w for w in wording.rest if w not in words.DETERMINERS]
+    if not wording.rest or wording.verb in words.MAKING_VERBS or len(noun) > 4:
+        return
     if any(word in words.PREPOSITIONS for word in noun):
         rest, wording.rest = wording.rest, []
         _fill(wording, rest, parts)

@@ -14,7 +14,8 @@ from genie_dp.languages.types import STRING
 from genie_dp.located import Place
 from genie_dp.skills.imported import FoundTools, Note, path_text
 from genie_dp.skills.openapi import read_openapi
-from genie_dp.templates.cold_start import cold_start
+from genie_dp.templates import english
+from genie_dp.templates.cold_start import cold_start, says_no_thing
 from genie_dp.templates.imports import Imported, Source
 
 Json = Mapping[str, Any]
@@ -77,7 +78,12 @@ def _import(found: FoundTools, source: Source) -> Imported:
         hint = "expected tools, or operations under paths"
         raise GenieError(Problem("R084", f"{source.given} has no tool", hint=hint))
     notes = [*found.notes, *_of_schemas(library, found)]
-    cold = cold_start(library, found.places)
+    names = {
+        name: operation_name(tool["_meta"]["method"], tool["_meta"]["path"])
+        for name, tool in given.items()
+        if name in found.places and (name in found.unnamed or says_no_thing(name))
+    }
+    cold = cold_start(library, found.places, names)
     tools, guesses = _canonical_tools(library, given, found.places)
     notes += guesses
     files = {
@@ -110,6 +116,31 @@ def _import(found: FoundTools, source: Source) -> Imported:
         eval=_EVAL if examples else "",
         skipped=library.skipped,
     )
+
+
+_VERBS = {"post": "create", "put": "update", "patch": "update"}
+_NO_NOUN = re.compile(r"api|rest|v[0-9.]+")
+
+
+def operation_name(method: str, path: str) -> str:
+    """Return a name for an operation that says what it does.
+
+    >>> [operation_name("get", path) for path in ("/v1/lists", "/lists/{id}", "/lists/{id}/items")]
+    ['get_lists', 'get_list', 'get_items_of_the_list']
+    >>> operation_name("post", "/lists")
+    'create_list'
+    """
+    verb = _VERBS.get(method, method)
+    parts = [part for part in path.split("/") if part and not _NO_NOUN.fullmatch(part)]
+    nouns = []
+    for place, part in enumerate(parts):
+        after = parts[place + 1] if place + 1 < len(parts) else ""
+        words = "_".join(re.findall(r"\w+", part))
+        is_one = after.startswith("{") or (verb == "create" and not after)
+        if words and not part.startswith("{"):
+            nouns.append(english.singular(words.replace("_", " ")).replace(" ", "_")
+                         if is_one else words)  # fmt: skip
+    return "_".join([verb, "_of_the_".join(nouns[::-1])]) if nouns else verb
 
 
 def _chosen(library: ToolLibrary, source: Source) -> ToolLibrary:

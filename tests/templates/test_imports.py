@@ -97,6 +97,29 @@ def test_what_is_written_is_read_as_the_same_tools(tmp_path):
     assert import_source(Source(str(tmp_path / "home.json"))).files == imported.files
 
 
+def test_operations_whose_names_say_nothing_are_said_by_method_and_path(tmp_path):
+    text = """openapi: 3.0.0
+paths:
+  /v1/todos: {get: {operationId: get}, post: {operationId: create_1}}
+  /v1/todos/{id}: {get: {operationId: get}, patch: {}, delete: {operationId: deleteTodo}}
+  /v1/todos/{todo_id}/tags: {get: {operationId: get_2}}
+"""
+    imported = import_source(Source(str(written(tmp_path / "api.yaml", text))))
+    said = {}
+    for line in imported.files["main.genie"].splitlines():
+        if line.startswith("VP := "):
+            utterance, _, call = line.removeprefix("VP := ").rstrip(";").partition(" -> ")
+            said.setdefault(call, utterance.replace("'", ""))
+    assert said == {
+        "get()": "(get | find) the todos",
+        "create_1()": "(create | make) a todo",
+        "get_v1_todos(id = $id)": "(get | find) the todo with the id ${id}",
+        "patch_v1_todos(id = $id)": "(update | change) the todo with the id ${id}",
+        "deleteTodo(id = $id)": "(delete | remove) the todo with the id ${id}",
+        "get_2(todo_id = $todo_id)": "(get | find) the tags of the todo ${todo_id}",
+    }
+
+
 def test_a_broken_schema_leaves_its_tool_out_and_no_other(tmp_path):
     alone = written(tmp_path / "loop.json", {"tools": [LOOP]})
     with pytest.raises(GenieError, match="Z023"):

@@ -330,7 +330,8 @@ class _Reader:
             if path[:end] in self._named and place[:end] == path[:end]:
                 place = (self._named[path[:end]], *path[end:])
                 break
-        shown = ".".join(map(str, place))
+        first = f"[{place[0]}]" if place and isinstance(place[0], int) else ""
+        shown = ".".join([*([first] if first else ()), *map(str, place[1:] if first else place)])
         whole = f"{message} ({shown})" if shown else message
         if severity == "error":
             self.errors.append(Problem(code, whole, span, hint))
