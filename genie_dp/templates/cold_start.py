@@ -527,11 +527,16 @@ def _fill(wording: _Wording, rest: Sequence[str], parts: Sequence[_Part]) -> Non
         if word in words.PREPOSITIONS and phrases[-1]:
             phrases.append([])
         phrases[-1].append(word)
-    for phrase in phrases:
+    for place, phrase in enumerate(phrases):
         has_preposition = phrase[0] in words.PREPOSITIONS
         noun = phrase[1:] if has_preposition else phrase
-        noun = [word for word in noun if word not in words.VAGUE]
-        if len(phrase) == 1 and has_preposition:  # a particle: "turn the lights on"
+        noun = [
+            word
+            for word, before in zip(noun, ["", *noun], strict=False)
+            if word not in words.VAGUE or (word == "one" and before in words.ORDINAL_WORDS)
+        ]
+        is_last = place == len(phrases) - 1
+        if phrase == ["on"] or (phrase == ["in"] and not is_last):  # a particle: "turn it on"
             wording.rest += phrase
             continue
         if not noun or all(word in words.DETERMINERS for word in noun):
@@ -545,6 +550,8 @@ def _fill(wording: _Wording, rest: Sequence[str], parts: Sequence[_Part]) -> Non
         is_vague = len(noun) < len(phrase) - has_preposition
         if part is None and has_preposition and is_vague and len(waiting) == 1:
             part = waiting[0]
+        if part is None and phrase[0] in words.STOPS and any(_names(noun, p) for p in parts):
+            continue  # what is optional is said by its own phrase
         first = phrase[:1] if has_preposition else []
         is_one = noun[0] in words.DETERMINERS and english.number_of(" ".join(noun)) != "pl"
         is_named = is_vague or is_one or (part is not None and part.is_list)
@@ -597,7 +604,7 @@ def _again(noun: list[str]) -> list[str]:
 
 def _value_after(noun: list[str], part: _Part) -> list[str]:
     """Return a noun phrase with a placeholder after it: "the project $project"."""
-    bare = noun[1:] if noun[0] in words.DETERMINERS else noun
+    bare = noun[1:] if noun[0] in words.DETERMINERS or noun[0] == "another" else noun
     label = english.singular(label_of(part.path[-1]))
     if part.type.type in _BARE or label in words.PLACES or label in ("number", "value"):
         return [f"${{{part.name}}}"]

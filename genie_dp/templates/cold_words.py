@@ -160,6 +160,7 @@ VAGUE = _words(
     """specific specified given particular provided certain single existing multiple various
     one more simple valid supplied"""
 )
+ORDINAL_WORDS = _words("first second third last next previous other")
 DROPPED_ENDS = _words("id ids name path uuid guid input absolute relative full")
 DROPPED_STARTS = _words("extra param arg argument intent opt p")
 # Which of these phrases are not for numbers: "with a time of 5".
