@@ -550,7 +550,8 @@ def _fill(wording: _Wording, rest: Sequence[str], parts: Sequence[_Part]) -> Non
         is_vague = len(noun) < len(phrase) - has_preposition
         if part is None and has_preposition and is_vague and len(waiting) == 1:
             part = waiting[0]
-        if part is None and phrase[0] in words.STOPS and any(_names(noun, p) for p in parts):
+        is_complement = phrase[0] in ("as", *words.COMPLEMENTS)
+        if part is None and is_complement and any(_names(noun, p) for p in parts):
             continue  # what is optional is said by its own phrase
         first = phrase[:1] if has_preposition else []
         is_one = noun[0] in words.DETERMINERS and english.number_of(" ".join(noun)) != "pl"
