@@ -115,6 +115,7 @@ def _import(found: FoundTools, source: Source) -> Imported:
         counts={what: number for what, number in counts.items() if number},
         eval=_EVAL if examples else "",
         skipped=library.skipped,
+        warnings=library.warnings,
     )
 
 

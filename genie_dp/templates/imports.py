@@ -127,6 +127,7 @@ class Imported:
         eval: the name of a file of sentences with their programs; "" where there is none.
         locale: language of the sentences.
         skipped: tools that are left out, since they have mistakes.
+        warnings: what of their schemas is not checked.
     """
 
     files: Mapping[str, str]
@@ -137,6 +138,7 @@ class Imported:
     eval: str = ""
     locale: str = DEFAULT
     skipped: tuple[Skipped, ...] = ()
+    warnings: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,8 +321,14 @@ def library_of(source: Source, *, kind: str | None = None) -> Library:
     from genie_dp.languages.calls.library import read_tools
 
     imported = import_source(source, kind=kind)
-    library = read_tools({source.given: imported.files[imported.skills]})
-    return replace(library, skipped=imported.skipped)
+    library = read_tools({imported.skills: imported.files[imported.skills]})
+    text = source.text()
+    return replace(
+        library,
+        skipped=imported.skipped,
+        warnings=imported.warnings,  # with the places of the source
+        sources={**library.sources, **({source.given: text} if text else {})},
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,6 +176,23 @@ components:
         ]
 
 
+def test_warnings_of_an_imported_library_stand_in_its_source(tmp_path):
+    text = """openapi: 3.0.0
+paths:
+  /songs:
+    post:
+      operationId: addSong
+      parameters:
+        - name: tags
+          in: query
+          schema: {type: array, uniqueItems: true}
+"""
+    library = gd.load_library(written(tmp_path / "api.yaml", text))
+    [warning] = library.warnings
+    assert (warning.span.file, warning.span.line) == (str(tmp_path / "api.yaml"), 9)
+    assert library.sources[warning.span.file] == text
+
+
 def test_names_without_words_and_odd_schemas_are_tools_that_can_be_said(tmp_path):
     names = ("", " ", "_", "$", "--", "1", "a.b", "ü", "class", "if", "🍕", "温度", "a'b", "{x}")
     shapes = ({"type": "string"}, {"type": "integer"}, {"enum": ["on", "ON"]}, {"type": "boolean"})
