@@ -30,7 +30,7 @@ class FoundTools:
     Attributes:
         document: JSON that the reader of tools takes: `tools`, and what their schemas refer to.
         notes: in the order of the document.
-        places: where each tool stands in what was read, by name; its name where there is none.
+        places: where each tool stands in what was read, by name; empty where it has a name there.
         moved: where a part of `document` stands in what was read, if that is elsewhere.
         unnamed: tools whose names are made up, since what was read gives them none.
     """

@@ -77,22 +77,17 @@ class ColdStart:
     count: int
 
 
-def cold_start(
-    library: ToolLibrary,
-    places: Mapping[str, Place],
-    names: Mapping[str, str] = MappingProxyType({}),
-) -> ColdStart:
+def cold_start(library: ToolLibrary, names: Mapping[str, str] = MappingProxyType({})) -> ColdStart:
     """Return the first templates of a library.
 
     Args:
         library: its tools.
-        places: where each tool stands in what was imported.
         names: of tools whose own names say little, better ones.
     """
     writer = _Writer(library, names)
     blocks: list[str] = []
     for tool in library.tools.values():
-        blocks += writer.tool(tool, places.get(tool.name, (tool.name,)))
+        blocks += writer.tool(tool, (tool.name,))
     is_one = len(library.tools) < 2
     head = _HEAD + ("" if is_one else _BOTH)
     if "SHOW" in writer.categories:

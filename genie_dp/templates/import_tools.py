@@ -83,14 +83,14 @@ def _import(found: FoundTools, source: Source) -> Imported:
         for name, tool in given.items()
         if name in found.places and (name in found.unnamed or says_no_thing(name))
     }
-    cold = cold_start(library, found.places, names)
-    tools, guesses = _canonical_tools(library, given, found.places)
+    cold = cold_start(library, names)
+    tools, guesses = _canonical_tools(library, given)
     notes += guesses
     files = {
         _TOOLS: tools,
         _GRAMMAR: cold.text,
     }
-    examples, problems = _examples(library, given, found.places)
+    examples, problems = _examples(library, given)
     if examples:
         rows = enumerate(examples, 1)
         files[_EVAL] = "".join(f"E{i}\t{said}\t{program}\n" for i, (said, program) in rows)
@@ -102,7 +102,11 @@ def _import(found: FoundTools, source: Source) -> Imported:
         "examples": len(examples),
     }
     unasked = given.keys() - library.tools.keys() - {skipped.name for skipped in library.skipped}
-    others = tuple(f"{path_text(found.places.get(name, (name,)))}." for name in unasked)
+    others = tuple(
+        f"{path_text(place)}."
+        for name in unasked
+        for place in ((name,), found.places.get(name, (name,)))
+    )
     return Imported(
         files,
         tuple(
@@ -204,9 +208,7 @@ def _place_and_text(problem: Problem) -> tuple[str, str]:
     return (match["path"] if match else ""), text
 
 
-def _canonical_tools(
-    library: ToolLibrary, given: Mapping[str, Json], places: Mapping[str, Place]
-) -> tuple[str, list[Note]]:
+def _canonical_tools(library: ToolLibrary, given: Mapping[str, Json]) -> tuple[str, list[Note]]:
     """Return the one file that has the tools of a library, in MCP's shape, and notes.
 
     Nothing in it refers to other parts. Of a plain text whose description names examples these are
@@ -226,7 +228,7 @@ def _canonical_tools(
                 if found and is_plain and parameter.name in properties:
                     part = {**properties[parameter.name], "examples": list(found)}
                     properties[parameter.name] = part
-                    path = (*places.get(tool.name, (tool.name,)), "parameters", parameter.name)
+                    path = (tool.name, "parameters", parameter.name)
                     text = f"values from the description: {', '.join(found)}"
                     notes.append(Note(path_text(path), text))
         shown: dict[str, Any] = {"name": tool.name, "description": tool.description}
@@ -286,7 +288,7 @@ def examples_in(description: str) -> tuple[str, ...]:
 
 
 def _examples(
-    library: ToolLibrary, given: Mapping[str, Json], places: Mapping[str, Place]
+    library: ToolLibrary, given: Mapping[str, Json]
 ) -> tuple[list[tuple[str, str]], list[Note]]:
     """Return the sentences that tools have as examples, with their programs, and notes.
 
@@ -300,7 +302,7 @@ def _examples(
         if name not in library.tools or not isinstance(examples, Sequence):
             continue
         for index, example in enumerate(examples):
-            place = path_text((*places.get(name, (name,)), "examples", index))
+            place = path_text((name, "examples", index))
             said = example.get("utterance") if isinstance(example, Mapping) else None
             if not isinstance(said, str) or not said.strip():
                 notes.append(Note(place, "an example without an utterance", "left out"))

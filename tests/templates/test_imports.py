@@ -36,7 +36,7 @@ def written(path, document):
 @pytest.mark.parametrize("case", cases("imports/templates.txt"), ids=str)
 def test_templates_are_guessed_from_names_and_descriptions(case, golden):
     library = read_tools({"tools.json": case.input})
-    cold = cold_start(library, {})
+    cold = cold_start(library)
     templates = [line for line in cold.text.splitlines() if "COMMAND" not in line]
     starts = [i for i, line in enumerate(templates) if line.startswith(("//", "category"))]
     body = "\n".join(templates[starts[1] :]).strip() if len(starts) > 1 else ""
