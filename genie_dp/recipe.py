@@ -12,6 +12,7 @@ from pathlib import PurePath
 from typing import Any, TypeVar
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.located import as_yaml
 
 Config = TypeVar("Config")
 
@@ -298,9 +299,7 @@ def settings_as_yaml(settings: Mapping[str, Any]) -> str:
     made_by:
     - genie-dp new
     """
-    import yaml
-
-    return yaml.safe_dump(_plain(settings), sort_keys=False, allow_unicode=True)
+    return as_yaml(_plain(settings))
 
 
 def _plain(value: Any) -> Any:

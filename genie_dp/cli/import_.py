@@ -27,7 +27,28 @@ from genie_dp.locale import DEFAULT
     help="Language of what people say, where the source has several.",
 )
 @click.option("--skip-broken", is_flag=True, help="Leave parts with mistakes out, and name them.")
-def command(source: str, *, output: Path, kind: str | None, locale: str, skip_broken: bool) -> None:
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help='Take these tools or intents alone; "todo_*" are all that begin so. May be repeated.',
+)
+@click.option(
+    "--without",
+    multiple=True,
+    metavar="NAME",
+    help="Leave these tools or intents out. May be repeated.",
+)
+def command(
+    source: str,
+    *,
+    output: Path,
+    kind: str | None,
+    locale: str,
+    skip_broken: bool,
+    only: tuple[str, ...],
+    without: tuple[str, ...],
+) -> None:
     """Make a project of tools or intents that are described elsewhere.
 
     SOURCE is a file, a folder, a URL or a command. What is written is to be edited: the library,
@@ -37,7 +58,7 @@ def command(source: str, *, output: Path, kind: str | None, locale: str, skip_br
     \b
     genie-dp import tools.json --output home
     genie-dp import openapi.yaml --output shop
-    genie-dp import "python server.py" --output notes
+    genie-dp import "python server.py" --output notes --only "note_*"
     genie-dp import skill-alarm --locale de --output alarm
     """
     from genie_dp.cli.output import show
@@ -45,5 +66,5 @@ def command(source: str, *, output: Path, kind: str | None, locale: str, skip_br
     from genie_dp.templates.imports import Source, run
 
     files = {"genie.schema.json": json.dumps(schema(), indent=1) + "\n"}
-    asked = Source(source, locale, skip_broken)
+    asked = Source(source, locale, skip_broken, only, without)
     show(run(asked, output, kind=kind, files=files))

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import xxhash
-import yaml
 
 from genie_dp.dataset.formats import LeftRow, ReadOptions, row_of_plain
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.sexpr.language import SExpressions
+from genie_dp.located import read_yaml
 from genie_dp.records import Example, Source
 from genie_dp.rows import format_of, read_rows
 from genie_dp.run.files import open_input_text
@@ -63,13 +63,13 @@ def _parts_on_card(folder: Path) -> dict[str, list[Path]]:
         return {}
     parts = card.read_text(encoding="utf-8").split("---\n", 2)
     try:
-        head = yaml.safe_load(parts[1]) if len(parts) == 3 and not parts[0] else {}
-        files = head["configs"][0]["data_files"]
+        head = read_yaml(parts[1] if len(parts) == 3 and not parts[0] else "", str(card))
+        files = (head.plain if head else {})["configs"][0]["data_files"]
         named = {
             file["split"]: [file["path"]] if isinstance(file["path"], str) else file["path"]
             for file in files
         }
-    except (yaml.YAMLError, KeyError, IndexError, TypeError):
+    except (GenieError, KeyError, IndexError, TypeError):
         return {}
     files_of = {
         name: [p for pattern in patterns for p in sorted(folder.glob(pattern))]
@@ -278,16 +278,9 @@ def read_rasa(path: str, options: ReadOptions) -> Iterator[Example | LeftRow]:
 
 
 def _intents(path: str) -> Iterator[dict[str, Any]]:
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     with open_input_text(path) as text:
-        try:
-            content = yaml.load(text, loader)  # noqa: S506 - a safe loader
-        except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None)
-            line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-            message = f"no YAML: {getattr(error, 'problem', error)}"
-            span = Span(path, line, column, line, column + 1)
-            raise GenieError(Problem("D023", message, span, stage="syntax")) from None
+        located = read_yaml(text.read(), path, code="D023")
+    content = {} if located is None else located.plain
     if not isinstance(content, dict) or not isinstance(content.get("nlu") or [], list):
         span = Span(path, 1, 1, 1, 2)
         raise GenieError(Problem("D023", "expected a list under `nlu:`", span, stage="syntax"))

@@ -98,16 +98,24 @@ class Signatures(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A part of a library that was left out, such as a skill folder, and why."""
+    """A part of a library that was left out, and why.
+
+    Attributes:
+        path: the folder of a skill, or the file of a tool.
+        problems: what is wrong with it.
+        name: of a tool, its name.
+    """
 
     path: Path
     problems: tuple[Problem, ...]
+    name: str = ""
 
     def lines(self) -> Iterator[str]:
         """Yield what a person is told."""
         for problem in self.problems:
             yield f"{problem.span}: {problem.message}" if problem.span else problem.message
-        yield f"skipped: {self.path} is broken; going on without it"
+        what = f"the tool {self.name}" if self.name else str(self.path)
+        yield f"skipped: {what} is broken; going on without it"
 
 
 class ListedValues(Protocol):

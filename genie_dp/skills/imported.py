@@ -1,11 +1,10 @@
 """What readers of other descriptions of skills give: tools, and notes on what was guessed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Place = tuple[str | int, ...]
-"""Where something stands in a document: keys and indices."""
+from genie_dp.located import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +30,23 @@ class FoundTools:
     Attributes:
         document: JSON that the reader of tools takes: `tools`, and what their schemas refer to.
         notes: in the order of the document.
-        places: where each tool stands in the document, by name.
+        places: where each tool stands in what was read, by name; empty where it has a name there.
+        moved: where a part of `document` stands in what was read, if that is elsewhere.
+        unnamed: tools whose names are made up, since what was read gives them none.
     """
 
-    document: Mapping[str, Any]
-    notes: tuple[Note, ...]
-    places: Mapping[str, Place]
+    document: Any
+    notes: tuple[Note, ...] = ()
+    places: Mapping[str, Place] = field(default_factory=dict)
+    moved: Mapping[Place, Place] = field(default_factory=dict)
+    unnamed: frozenset[str] = frozenset()
+
+    def place_of(self, path: Place) -> Place:
+        """Return where a part of `document` stands in what was read."""
+        for end in range(len(path), 0, -1):
+            if path[:end] in self.moved:
+                return (*self.moved[path[:end]], *path[end:])
+        return path
 
 
 def path_text(place: Place) -> str:

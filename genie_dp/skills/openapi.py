@@ -8,7 +8,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from genie_dp.skills.imported import FoundTools, Note, Place, path_text
+from genie_dp.languages.calls.schema import look_up
+from genie_dp.located import Place
+from genie_dp.skills.imported import FoundTools, Note, path_text
 
 Json = Mapping[str, Any]
 _METHODS = ("get", "put", "post", "delete", "patch", "head", "options", "trace")
@@ -39,7 +41,9 @@ def read_openapi(document: Json) -> FoundTools:
     paths = document.get("paths")
     if isinstance(paths, Mapping):
         kept["paths"] = paths  # some refer to what stands in other operations
-    return FoundTools({**kept, "tools": tools}, tuple(reader.notes), reader.places)
+    found = {**kept, "tools": tools}
+    unnamed = frozenset(reader.unnamed)
+    return FoundTools(found, tuple(reader.notes), reader.places, reader.moved, unnamed)
 
 
 class _Reader:
@@ -47,6 +51,8 @@ class _Reader:
         self.document = document
         self.notes: list[Note] = []
         self.places: dict[str, Place] = {}
+        self.moved: dict[Place, Place] = {}
+        self.unnamed: set[str] = set()
         self._merges = 0
 
     def note(self, place: Place, text: str, sort: Any = "left out") -> None:
@@ -81,6 +87,11 @@ class _Reader:
             *_entries(shared, (*place[:-1], "parameters")),
         ):
             self._parameter(given, inside, shape)
+        for field in re.findall(r"\{([^{}]+)\}", path):
+            if shape.homes.get(field) != "path" and f"path {field}" not in shape.homes.values():
+                self.note(place, f"{field!r} of the path is not declared: it is a text", "changed")
+                shape.add(field, "path", {"type": "string"}, place, is_required=True,
+                          renamed=self._renamed(place, field))  # fmt: skip
         self._body(operation, place, shape)
         for key in ("callbacks", "servers"):
             if operation.get(key):
@@ -92,9 +103,14 @@ class _Reader:
             "annotations": {"readOnlyHint": method in _QUERIES},
             "_meta": {"method": method, "path": path, "in": shape.homes},
         }
-        result = self._result(operation, place)
+        whole: Place = ("tools", len(self.places))
+        self.moved[whole] = place
+        for field, inside in shape.places.items():
+            self.moved[(*whole, "inputSchema", "properties", field)] = inside
+        result, inside = self._result(operation, place)
         if result is not None:
             tool["outputSchema"] = result
+            self.moved[(*whole, "outputSchema")] = inside
         if operation.get("x-examples"):
             tool["examples"] = operation["x-examples"]
         self.places[name] = place
@@ -102,18 +118,18 @@ class _Reader:
 
     def _name(self, operation: Json, path: str, method: str, place: Place) -> str:
         given = operation.get("operationId")
-        if isinstance(given, str) and given.strip():
-            name = given.strip()
-        else:
-            words = re.sub(r"\{[^}]*\}", "", path)
-            name = "_".join([method, *re.findall(r"\w+", words)])
+        given = given.strip() if isinstance(given, str) else ""
+        called = "_".join([method, *re.findall(r"\w+", re.sub(r"\{[^}]*\}", "", path))])
+        by = re.findall(r"\w+", " ".join(re.findall(r"\{([^}]*)\}", path)))
+        names = [given or called, called, *(["_".join([called, "by", *by])] if by else [])]
+        names += [f"{called}_{number}" for number in range(2, len(self.places) + 3)]
+        name = next(name for name in names if name not in self.places)
+        if name != given:
+            self.unnamed.add(name)
+        if name != names[0]:
+            self.note(place, f"{names[0]} is there twice; this one is called {name}", "changed")
+        elif not given:
             self.note(place, f"it has no operationId, and is called {name}", "guess")
-        number = 2
-        first = name
-        while name in self.places:
-            name, number = f"{first}_{number}", number + 1
-        if name != first:
-            self.note(place, f"{first} is there twice; this one is called {name}", "changed")
         return name
 
     def _parameter(self, given: Any, place: Place, shape: "_Shape") -> None:
@@ -136,7 +152,9 @@ class _Reader:
             return  # that of the operation comes before that of its path
         schema = self._schema_of(parameter, place)
         is_required = parameter.get("required") is True or home == "path"
-        shape.add(name, home, schema, is_required=is_required, renamed=self._renamed(place, name))
+        inside = (*place, "schema") if "schema" in parameter else place
+        shape.add(name, home, schema, inside, is_required=is_required,
+                  renamed=self._renamed(place, name))  # fmt: skip
 
     def _renamed(self, place: Place, name: str) -> Callable[[str], None]:
         """Return what notes the new name of a parameter that has that of another."""
@@ -183,10 +201,11 @@ class _Reader:
         if not isinstance(properties, Mapping) or not properties:
             given = schema if isinstance(schema, Mapping) else {}
             renamed = self._renamed(place, "body")
-            shape.add("body", "body", given, is_required=is_required, renamed=renamed)
+            shape.add("body", "body", given, place, is_required=is_required, renamed=renamed)
             shape.homes["body"] = "whole body"
             return
         assert whole is not None
+        _, home = self.resolved(schema, place)
         required = [name for name in _listed(whole.get("required")) if isinstance(name, str)]
         for name, field in properties.items():
             inside = (*place, "properties", name)
@@ -194,7 +213,8 @@ class _Reader:
                 self.note(inside, "it is read only")
                 continue
             must = is_required and name in required
-            shape.add(name, "body", field, is_required=must, renamed=self._renamed(inside, name))
+            shape.add(name, "body", field, (*home, "properties", name), is_required=must,
+                      renamed=self._renamed(inside, name))  # fmt: skip
 
     def _merged(self, schema: Any, place: Place, depth: int) -> dict[str, Any] | None:
         """Return a schema with what it refers to, and the parts of `allOf`, as one; else None."""
@@ -214,19 +234,20 @@ class _Reader:
                 merged["required"] = required
         return merged
 
-    def _result(self, operation: Json, place: Place) -> Any:
+    def _result(self, operation: Json, place: Place) -> tuple[Any, Place]:
+        """Return the schema of the first successful response, None without one, and its place."""
         responses = _mapping(operation.get("responses"))
         for code in ("200", "201", "202", "203", "2XX", "2xx", "default"):
             if code not in responses:
                 continue
-            response, _ = self.resolved(responses[code], (*place, "responses", code))
+            response, inside = self.resolved(responses[code], (*place, "responses", code))
             if response is None:
-                return None
+                return None, place
             if isinstance(response.get("schema"), Mapping):
-                return response["schema"]
-            _, schema = _json_content(response.get("content"))
-            return schema
-        return None
+                return response["schema"], (*inside, "schema")
+            kind, schema = _json_content(response.get("content"))
+            return schema, (*inside, "content", kind, "schema")
+        return None, place
 
     def resolved(self, given: Any, place: Place) -> tuple[Json | None, Place]:
         """Return an object, or the one that it refers to, with its place; None if there is none."""
@@ -238,17 +259,11 @@ class _Reader:
                 self.note((*place, "$ref"), f"{ref!r} {why}")
                 return None, place
             seen.append(ref)
-            parts = [p.replace("~1", "/").replace("~0", "~") for p in ref[1:].split("/") if p]
-            found: Any = self.document
-            for part in parts:
-                if isinstance(found, list) and part.isdecimal() and int(part) < len(found):
-                    found = found[int(part)]
-                else:
-                    found = _mapping(found).get(part)
+            found = look_up(self.document, ref)
             if found is None:
                 self.note((*place, "$ref"), f"there is no {ref!r}")
                 return None, place
-            given, place = found, tuple(parts)
+            place, given = found
         return (given, place) if isinstance(given, Mapping) else (None, place)
 
 
@@ -259,12 +274,14 @@ class _Shape:
         self.properties: dict[str, Any] = {}
         self.required: list[str] = []
         self.homes: dict[str, str] = {}
+        self.places: dict[str, Place] = {}
 
     def add(
         self,
         name: str,
         home: str,
         schema: Any,
+        place: Place,
         *,
         is_required: bool,
         renamed: Callable[[str], None],
@@ -278,7 +295,7 @@ class _Shape:
             name = new
         else:
             self.homes[name] = home
-        self.properties[name] = schema
+        self.properties[name], self.places[name] = schema, place
         if is_required:
             self.required.append(name)
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.errors import GenieError, Problem
+from genie_dp.located import read_yaml
 from genie_dp.recipe import check_settings, setting
 from genie_dp.texts import read_text
 
@@ -74,35 +75,28 @@ def read_weights(path: Path) -> dict[str, float]:
         GenieError: R022 if it is no map, with the place if it is no YAML; all weights that are no
             number of at least 0.
     """
-    import yaml
-
     text = read_text(path)
-    try:
-        read = yaml.safe_load(text)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        span = Span(str(path), line, column, line, column + 1)
-        problem = Problem("R022", f"not YAML: {error.problem}", span, _WEIGHTS_HINT, stage="syntax")
-        raise GenieError(problem, sources={str(path): text}) from None
-    except yaml.YAMLError as error:
-        raise GenieError(
-            Problem("R022", f"{path} is not YAML: {error}", hint=_WEIGHTS_HINT)
-        ) from None
-    if not isinstance(read, dict):
+    located = read_yaml(text, str(path), code="R022")
+    if located is None or not isinstance(located.value, dict):
         message = f"{path}: expected function: number on each line"
         raise GenieError(Problem("R022", message, hint=_WEIGHTS_HINT))
     expected = f"{path}: expected a number of at least 0 for"
+    read = located.plain
     wrong = [
-        Problem("R022", f"{expected} {name!r}, got {weight!r}", hint=_WEIGHTS_HINT)
+        Problem(
+            "R022",
+            f"{expected} {name!r}, got {weight!r}",
+            located.find((name,)),
+            hint=_WEIGHTS_HINT,
+        )
         for name, weight in read.items()
         if isinstance(weight, bool)
         or not isinstance(weight, int | float)
         or not (math.isfinite(weight) and weight >= 0)
     ]
     if wrong:
-        raise GenieError(wrong)
-    return {str(name): float(weight) for name, weight in read.items()}
+        raise GenieError(wrong, sources={str(path): text})
+    return {name: float(weight) for name, weight in read.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ def import_alexa(source: Source) -> Imported:
     title = f"The interaction model {path.name}"
     sources = IntentSources(locale.partition("-")[0], title)
     _ModelReader(sources, path).read()
-    return import_intents(sources, skip_broken=source.skip_broken)
+    return import_intents(sources, source)
 
 
 class _ModelReader:

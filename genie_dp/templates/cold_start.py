@@ -10,16 +10,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count, product
+from types import MappingProxyType
 from typing import Any
 
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.languages import types as ty
 from genie_dp.languages.calls import ast
-from genie_dp.languages.calls.library import Tool, ToolLibrary, words_of
+from genie_dp.languages.calls.library import Tool, ToolLibrary, value_words, words_of
 from genie_dp.languages.calls.schema import Field, ValueType
 from genie_dp.languages.calls.text import render, value_text
-from genie_dp.skills.imported import Note, Place, path_text
+from genie_dp.located import Place
+from genie_dp.skills.imported import Note, path_text
 from genie_dp.templates import cold_words as words
 from genie_dp.templates import english
 
@@ -75,17 +77,17 @@ class ColdStart:
     count: int
 
 
-def cold_start(library: ToolLibrary, places: Mapping[str, Place]) -> ColdStart:
+def cold_start(library: ToolLibrary, names: Mapping[str, str] = MappingProxyType({})) -> ColdStart:
     """Return the first templates of a library.
 
     Args:
         library: its tools.
-        places: where each tool stands in what was imported.
+        names: of tools whose own names say little, better ones.
     """
-    writer = _Writer(library)
+    writer = _Writer(library, names)
     blocks: list[str] = []
     for tool in library.tools.values():
-        blocks += writer.tool(tool, places.get(tool.name, (tool.name,)))
+        blocks += writer.tool(tool, (tool.name,))
     is_one = len(library.tools) < 2
     head = _HEAD + ("" if is_one else _BOTH)
     if "SHOW" in writer.categories:
@@ -138,7 +140,7 @@ class _Part:
         if self.type.sort == "boolean":
             return "true", "false"
         texts = {words_of(text): text for text in map(value_text, self.type.values)}
-        is_text = texts.keys() == {"true", "false"}
+        is_text = texts.keys() == {"true", "false"} and len(self.type.values) == 2
         return (texts["true"], texts["false"]) if is_text else None
 
     @property
@@ -289,10 +291,10 @@ class _Wording:
 
 
 def label_of(name: str) -> str:
-    """Return what people call a parameter.
+    """Return what people call a parameter; a name without any word is a value.
 
-    >>> [label_of(name) for name in ("userId", "max_num_results", "file_path", "lang", "side2")]
-    ['user', 'maximum number results', 'file', 'language', 'side 2']
+    >>> [label_of(name) for name in ("userId", "max_num_results", "file_path", "side2", "_")]
+    ['user', 'maximum number results', 'file', 'side 2', 'value']
     """
     found = words_of(re.sub(r"(?<=[a-z]{2})(?=\d$)", "_", name)).split()
     found = [words.ABBREVIATIONS.get(word, word) for word in found]
@@ -300,7 +302,7 @@ def label_of(name: str) -> str:
         found.pop()
     while len(found) > 1 and found[0] in words.DROPPED_STARTS:
         found = found[1:]
-    joined = " ".join(found)
+    joined = " ".join(found) or "value"
     return words.LABELS.get(joined, joined)
 
 
@@ -344,6 +346,8 @@ def wording_of_name(name: str, prefix: str) -> _Wording | None:
     if not found or not all(re.fullmatch(r"[a-z0-9]+", word) for word in found):
         return None
     verb, rest = _split_name(found)
+    if all(word.isdigit() for word in rest):  # "get_2": the second of one name
+        rest = []
     for place, word in enumerate(rest):
         if place and word in words.NAME_ENDS:
             rest = rest[:place]
@@ -351,6 +355,19 @@ def wording_of_name(name: str, prefix: str) -> _Wording | None:
     if not rest and spaces:
         return _Wording(verb, _with_article(verb, spaces[-1].split()), "space")
     return _Wording(verb or "get", _with_article(verb, rest), "name" if verb else "noun")
+
+
+def says_no_thing(name: str) -> bool:
+    """Tell whether a name has a verb alone.
+
+    >>> [says_no_thing(name) for name in ("get", "findAll_1", "get_todo")]
+    [True, True, False]
+    """
+    wording = wording_of_name(name, "")
+    others = words.DETERMINERS | words.PREPOSITIONS
+    return wording is None or not any(
+        word not in others and not word.isdigit() for word in wording.rest
+    )
 
 
 def _split_name(found: Sequence[str]) -> tuple[str, list[str]]:
@@ -436,7 +453,7 @@ def wording_of_description(tool: Tool, parts: Sequence[_Part], verb: str) -> _Wo
         own = "get"
     if len(rest) > 1 and rest[0] in ("and", "or") and verb_of(rest[1]):
         rest = rest[2:]
-    rest = _cut(rest)
+    rest = _cut(own, rest)
     if not rest or len(rest) > _MOST_WORDS:
         rest = rest[: _until_preposition(rest)]
     if not rest or len(rest) > _MOST_WORDS:
@@ -453,19 +470,36 @@ def _is_said_of_it(word: str) -> bool:
     return word not in lemminflect.getAllLemmas(word, upos="VERB").get("VERB", (word,))
 
 
-def _cut(rest: Sequence[str]) -> list[str]:
-    """Return words up to what says how, or begins another sentence."""
+def _cut(verb: str, rest: Sequence[str]) -> list[str]:
+    """Return words up to what says how, or begins another sentence.
+
+    >>> _cut("mark", "a todo as done using its id".split())
+    ['a', 'todo', 'as', 'done']
+    """
     for place, word in enumerate(rest):
         after = rest[place + 1] if place + 1 < len(rest) else ""
+        is_state = verb in words.SETTING_VERBS and place + 2 == len(rest)  # "set it to heat"
         begins = (
-            word in words.STOPS
+            (word in words.STOPS and not _is_complement(verb, rest, place))
             or not any(map(str.isalnum, word))
             or (word in ("and", "or") and bool(after) and _begins_clause(after))
-            or (word == "to" and after in words.VERBS)
+            or (word == "to" and after in words.VERBS and not is_state)
         )
         if place and begins:
             return list(rest[:place])
     return list(rest)
+
+
+def _is_complement(verb: str, rest: Sequence[str], place: int) -> bool:
+    """Tell whether a word begins what its verb needs to be whole, such as "as done"."""
+    word, after = rest[place], rest[place + 1] if place + 1 < len(rest) else ""
+    if word == "not":
+        return bool(place) and rest[place - 1] == "as"
+    if word != "as":
+        return verb in words.COMPLEMENTS.get(word, ()) and bool(after)
+    is_shape = verb in words.GETTING_VERBS | words.RECKONING_VERBS  # "return users as a list"
+    is_state = after not in words.MANNERS and (after == "not" or after not in words.STOPS)
+    return bool(after) and not is_shape and is_state
 
 
 def _begins_clause(word: str) -> bool:
@@ -488,10 +522,18 @@ def _fill(wording: _Wording, rest: Sequence[str], parts: Sequence[_Part]) -> Non
         if word in words.PREPOSITIONS and phrases[-1]:
             phrases.append([])
         phrases[-1].append(word)
-    for phrase in phrases:
+    for place, phrase in enumerate(phrases):
         has_preposition = phrase[0] in words.PREPOSITIONS
         noun = phrase[1:] if has_preposition else phrase
-        noun = [word for word in noun if word not in words.VAGUE]
+        noun = [
+            word
+            for word, before in zip(noun, ["", *noun], strict=False)
+            if word not in words.VAGUE or (word == "one" and before in words.ORDINAL_WORDS)
+        ]
+        is_last = place == len(phrases) - 1
+        if phrase == ["on"] or (phrase == ["in"] and not is_last):  # a particle: "turn it on"
+            wording.rest += phrase
+            continue
         if not noun or all(word in words.DETERMINERS for word in noun):
             continue
         pair = _pair_of(phrase, noun, waiting)
@@ -503,6 +545,9 @@ def _fill(wording: _Wording, rest: Sequence[str], parts: Sequence[_Part]) -> Non
         is_vague = len(noun) < len(phrase) - has_preposition
         if part is None and has_preposition and is_vague and len(waiting) == 1:
             part = waiting[0]
+        is_complement = phrase[0] in ("as", *words.COMPLEMENTS)
+        if part is None and is_complement and any(_names(noun, p) for p in parts):
+            continue  # what is optional is said by its own phrase
         first = phrase[:1] if has_preposition else []
         is_one = noun[0] in words.DETERMINERS and english.number_of(" ".join(noun)) != "pl"
         is_named = is_vague or is_one or (part is not None and part.is_list)
@@ -555,7 +600,7 @@ def _again(noun: list[str]) -> list[str]:
 
 def _value_after(noun: list[str], part: _Part) -> list[str]:
     """Return a noun phrase with a placeholder after it: "the project $project"."""
-    bare = noun[1:] if noun[0] in words.DETERMINERS else noun
+    bare = noun[1:] if noun[0] in words.DETERMINERS or noun[0] == "another" else noun
     label = english.singular(label_of(part.path[-1]))
     if part.type.type in _BARE or label in words.PLACES or label in ("number", "value"):
         return [f"${{{part.name}}}"]
@@ -577,7 +622,7 @@ def phrase_of(part: _Part, verb: str) -> str:
     label, type_, value = label_of(part.path[-1]), part.type, part.mark
     label = english.singular(label) if part.is_list and not part.is_number else label
     is_amount = part.is_number and label in words.NOT_OF_NUMBERS
-    is_name = words_of(part.path[-1]).split()[-1] in words.NAMING_ENDS
+    is_name = bool({*words_of(part.path[-1]).split()[-1:]} & words.NAMING_ENDS)
     return (
         _of_type(label, type_, value)
         or (None if is_amount else _of_label(label, value, verb))
@@ -746,8 +791,8 @@ class _Writer:
         categories: those that were used.
     """
 
-    def __init__(self, library: ToolLibrary):
-        self.library = library
+    def __init__(self, library: ToolLibrary, names: Mapping[str, str]):
+        self.library, self.names = library, names
         self.language = get_language(library.language)
         self.notes: list[Note] = []
         self.said: set[str] = set()
@@ -783,6 +828,14 @@ class _Writer:
             if part.name not in wordings[0].parts:
                 said = self._said(part, wordings[0], set())
                 self._note(place, part.path, f"said as: {said}", "guess")
+            names = value_words(tuple(value_text(v).strip("'") for v in part.type.values))
+            apart = [
+                f"{n} as: {said}"
+                for n, said in names.items()
+                if said and said not in (n, words_of(n))
+            ]
+            if apart:
+                self._note(place, part.path, f"values said apart: {'; '.join(apart)}", "guess")
         about = " ".join(tool.description.split())[:90].replace("*/", "")
         return [f"\n// {tool.name}{': ' + about if about else ''}", *lines]
 
@@ -791,7 +844,7 @@ class _Writer:
         self.notes.append(Note(path_text(whole), text, sort))  # type: ignore[arg-type]
 
     def _wordings(self, tool: Tool, parts: Sequence[_Part]) -> list[_Wording]:
-        by_name = wording_of_name(tool.name, self.prefix)
+        by_name = wording_of_name(self.names.get(tool.name, tool.name), self.prefix)
         verb = by_name.verb if by_name else "get" if tool.is_query else ""
         by_description = wording_of_description(tool, parts, verb)
         if by_name is not None and by_description is not None:
@@ -959,21 +1012,19 @@ class _Writer:
     def _category(self, part: _Part) -> str:
         """Return the category of the values of a part."""
         label = label_of(part.path[-1])
+        values: tuple[tuple[str, str], ...]
         if part.switch is not None:
-            said = zip(switch_phrases(label), part.switch, strict=True)
-            values: tuple[tuple[str, str], ...] = tuple(said)
+            values = tuple(zip(switch_phrases(label), part.switch, strict=True))
         else:
-            named: dict[str, str] = {}
-            for value in part.type.values:
-                text = value_text(value)
-                named.setdefault(words_of(text.strip("'")), text)
-            values = tuple((said, text) for said, text in named.items() if said)
+            texts = [value_text(value) for value in part.type.values]
+            names = value_words(tuple(text.strip("'") for text in texts))
+            values = tuple((said, text) for text in texts if (said := names[text.strip("'")]))
         if values not in self._values:
             name = re.sub(r"\W+", "_", label).upper().strip("_") or "VALUE"
             name = f"IS_{name}" if part.is_switch else f"ANY_{name}"
             taken = set(self._values.values())
-            names = (f"{name}{number or ''}" for number in count())
-            self._values[values] = next(one for one in names if one not in taken)
+            numbered = (f"{name}{number or ''}" for number in count())
+            self._values[values] = next(one for one in numbered if one not in taken)
         return self._values[values]
 
     def values(self) -> Iterator[str]:
@@ -1059,9 +1110,9 @@ def _merge_object(wording: _Wording, parts: Sequence[_Part]) -> None:
         wording.rest = ["the", *label.split(), f"${{{texts[0].name}}}"]
         wording.parts.add(texts[0].name)
         return
-    if not wording.rest or wording.verb in words.MAKING_VERBS or len(wording.rest) > 4:
-        return
     noun = [w for w in wording.rest if w not in words.DETERMINERS]
+    if not wording.rest or wording.verb in words.MAKING_VERBS or len(noun) > 4:
+        return
     if any(word in words.PREPOSITIONS for word in noun):
         rest, wording.rest = wording.rest, []
         _fill(wording, rest, parts)

@@ -124,7 +124,8 @@ SYNONYMS = {
     "synchronize": ("sync", "synchronize"),
 }
 PREPOSITIONS = _words(
-    "to for from in on of at about into between under against near onto over as by with through"
+    "to for from in on of at about into between under against near onto over as by with within"
+    " through"
 )
 DETERMINERS = _words("a an the my all any each every some this that these those its your their")
 # What says how, or begins another thought: a wording ends before it.
@@ -132,8 +133,21 @@ STOPS = _words(
     """using via based given by with that which who whose when where if so including according
     through such per without within while during optionally because like then also as unless
     after before until not is are was will can may should must you it they e.g i.e eg etc along
-    across matching related grouped sorted represented specified provided identified or"""
+    across matching related grouped sorted filtered represented specified provided identified or"""
 )
+# Of those, what these verbs need to be whole: "compare the first image with the second one".
+COMPLEMENTS = {
+    "with": _words(
+        """share compare replace fill sync synchronize connect merge combine pair link associate
+        swap exchange pay mix blend integrate align join"""
+    ),
+    "by": _words(
+        """divide multiply increase decrease raise lower reduce sort order group filter increment
+        decrement scale rotate shift"""
+    ),
+}
+# After "as", what says how, and not as what: "as soon as possible".
+MANNERS = _words("well soon needed possible required usual far long much many described above")
 # Names begin with these for programs' sake: "ACTION_SET_ALARM", "api_get_user".
 NAME_STARTS = _words("action intent api tool fn func function method op")
 NAME_ENDS = _words("by for with from using via in on")
@@ -146,6 +160,7 @@ VAGUE = _words(
     """specific specified given particular provided certain single existing multiple various
     one more simple valid supplied"""
 )
+ORDINAL_WORDS = _words("first second third last next previous other")
 DROPPED_ENDS = _words("id ids name path uuid guid input absolute relative full")
 DROPPED_STARTS = _words("extra param arg argument intent opt p")
 # Which of these phrases are not for numbers: "with a time of 5".

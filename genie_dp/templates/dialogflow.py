@@ -5,7 +5,6 @@ what it says is a sentence template; as it stands it is a row of eval.tsv. Entit
 values. Dialogflow ES and CX have the same things in other files and under other names.
 """
 
-import json
 import re
 import zipfile
 import zlib
@@ -14,7 +13,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
-from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.errors import GenieError, Problem
+from genie_dp.located import read_json
 from genie_dp.skills.imported import Note
 from genie_dp.templates.hassil import plain
 from genie_dp.templates.imports import Imported, Source
@@ -99,7 +99,7 @@ def import_dialogflow(source: Source) -> Imported:
     sources = IntentSources(locale.partition("-")[0], title, keeps_articles=False)
     sources.files |= texts
     _AgentReader(sources, locale).read()
-    return import_intents(sources, skip_broken=source.skip_broken)
+    return import_intents(sources, source)
 
 
 def _read_files(path: Path) -> dict[str, str]:
@@ -166,13 +166,7 @@ class _AgentReader:
         text = self.sources.files.get(file)
         if text is None:
             return None
-        try:
-            return json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as error:
-            at = (error.lineno, error.colno) if isinstance(error, json.JSONDecodeError) else (1, 1)
-            message = f"not JSON: {getattr(error, 'msg', 'brackets too deep in each other')}"
-            problem = Problem("R081", message, Span(file, *at, at[0], at[1] + 1), stage="syntax")
-            raise GenieError(problem, sources=self.sources.files) from None
+        return read_json(text, file)
 
     def of_language(self, file: str, sort: str) -> tuple[str, Any]:
         """Return the file beside another that is in the language, and what it holds."""

@@ -69,7 +69,7 @@ def import_home_assistant(source: Source) -> Imported:
         GenieError: R081, files that cannot be read; R085, nothing of that language; and, unless
             parts with mistakes are to be left out, R086, all templates with mistakes.
     """
-    return import_intents(read_sources(source), skip_broken=source.skip_broken)
+    return import_intents(read_sources(source), source)
 
 
 _OF_BLOCKS = {

@@ -1,22 +1,26 @@
 """Importers of tools: from JSON, from OpenAPI documents, from MCP servers."""
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from genie_dp.errors import GenieError, Problem
+from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages import get_language
-from genie_dp.languages.calls.library import ToolLibrary, read_tools
+from genie_dp.languages.calls.library import ToolLibrary, read_document
 from genie_dp.languages.types import STRING
-from genie_dp.skills.imported import FoundTools, Note, Place, path_text
+from genie_dp.located import Place
+from genie_dp.skills.imported import FoundTools, Note, path_text
 from genie_dp.skills.openapi import read_openapi
-from genie_dp.templates.cold_start import cold_start
+from genie_dp.templates import english
+from genie_dp.templates.cold_start import cold_start, says_no_thing
 from genie_dp.templates.imports import Imported, Source
 
 Json = Mapping[str, Any]
 _TOOLS, _GRAMMAR, _EVAL = "tools.json", "main.genie", "eval.tsv"
-_WHERE = re.compile(r" \((?P<path>[^()]*)\)$")
+_WHERE = re.compile(r" \((?P<path>\S*)\)$")
 
 
 def import_tools(source: Source) -> Imported:
@@ -28,9 +32,7 @@ def import_tools(source: Source) -> Imported:
     document = source.document()
     if document is None:  # no file
         raise GenieError(Problem("R080", f"{source.given} is no file of tools"))
-    is_json = source.given.endswith(".json")  # else mistakes have no place
-    text = source.text() if is_json else None
-    return _import(FoundTools(document, (), _places(document)), source, text)
+    return _import(FoundTools(document), source)
 
 
 def import_openapi(source: Source) -> Imported:
@@ -55,32 +57,40 @@ def import_server(source: Source) -> Imported:
     from genie_dp.skills.mcp_server import read_server
 
     document = read_server(source.given)
-    return _import(FoundTools(document, (), _places(document)), source)
+    return _import(FoundTools(document), source)
 
 
-def _import(found: FoundTools, source: Source, text: str | None = None) -> Imported:
-    """Return the files of tools.
+def _import(found: FoundTools, source: Source) -> Imported:
+    """Return the files of tools; those with mistakes are left out, if any are without."""
 
-    Args:
-        found: the tools.
-        source: where they are from.
-        text: what they were read from, for mistakes with places; None where it was another form.
-    """
-    text = json.dumps(found.document, ensure_ascii=False, indent=1) if text is None else text
-    library = read_tools({source.given: text}, skip_broken=source.skip_broken)
+    def find(path: Place) -> tuple[Place, Span | None]:
+        place = found.place_of(path)
+        return place, source.span_of(place)
+
+    texts = {source.given: source.text()}
+    library = read_document(found.document, texts, find, skip_broken=True)
+    if library.skipped and not library.tools:
+        broken = (problem for skipped in library.skipped for problem in skipped.problems)
+        raise GenieError(broken, sources=texts)
+    library = _chosen(library, source)
     given = _given_tools(found.document)
-    if not given:
+    if not library.tools:
         hint = "expected tools, or operations under paths"
         raise GenieError(Problem("R084", f"{source.given} has no tool", hint=hint))
     notes = [*found.notes, *_of_schemas(library, found)]
-    cold = cold_start(library, found.places)
-    tools, guesses = _canonical_tools(library, given, found.places)
+    names = {
+        name: operation_name(tool["_meta"]["method"], tool["_meta"]["path"])
+        for name, tool in given.items()
+        if name in found.places and (name in found.unnamed or says_no_thing(name))
+    }
+    cold = cold_start(library, names)
+    tools, guesses = _canonical_tools(library, given)
     notes += guesses
     files = {
         _TOOLS: tools,
         _GRAMMAR: cold.text,
     }
-    examples, problems = _examples(library, given, found.places)
+    examples, problems = _examples(library, given)
     if examples:
         rows = enumerate(examples, 1)
         files[_EVAL] = "".join(f"E{i}\t{said}\t{program}\n" for i, (said, program) in rows)
@@ -91,13 +101,64 @@ def _import(found: FoundTools, source: Source, text: str | None = None) -> Impor
         "tools without templates": len(library.tools) - len(cold.said),
         "examples": len(examples),
     }
+    unasked = given.keys() - library.tools.keys() - {skipped.name for skipped in library.skipped}
+    others = tuple(
+        f"{path_text(place)}."
+        for name in unasked
+        for place in ((name,), found.places.get(name, (name,)))
+    )
     return Imported(
         files,
-        (*notes, *problems, *cold.notes),
+        tuple(
+            note
+            for note in (*notes, *problems, *cold.notes)
+            if not f"{note.path}.".startswith(others)
+        ),
         skills=_TOOLS,
         grammar=_GRAMMAR,
         counts={what: number for what, number in counts.items() if number},
         eval=_EVAL if examples else "",
+        skipped=library.skipped,
+        warnings=library.warnings,
+    )
+
+
+_VERBS = {"post": "create", "put": "update", "patch": "update"}
+_NO_NOUN = re.compile(r"api|rest|v[0-9.]+")
+
+
+def operation_name(method: str, path: str) -> str:
+    """Return a name for an operation that says what it does.
+
+    >>> [operation_name("get", path) for path in ("/v1/lists", "/lists/{id}", "/lists/{id}/items")]
+    ['get_lists', 'get_list', 'get_items_of_the_list']
+    >>> operation_name("post", "/lists")
+    'create_list'
+    """
+    verb = _VERBS.get(method, method)
+    parts = [part for part in path.split("/") if part and not _NO_NOUN.fullmatch(part)]
+    nouns = []
+    for place, part in enumerate(parts):
+        after = parts[place + 1] if place + 1 < len(parts) else ""
+        words = "_".join(re.findall(r"\w+", part))
+        is_one = after.startswith("{") or (verb == "create" and not after)
+        if words and not part.startswith("{"):
+            nouns.append(english.singular(words.replace("_", " ")).replace(" ", "_")
+                         if is_one else words)  # fmt: skip
+    return "_".join([verb, "_of_the_".join(nouns[::-1])]) if nouns else verb
+
+
+def _chosen(library: ToolLibrary, source: Source) -> ToolLibrary:
+    """Return a library with the tools that a person asks for.
+
+    Raises:
+        GenieError: R088, a pattern fits none.
+    """
+    names = source.chosen([*library.tools, *(skipped.name for skipped in library.skipped)])
+    return replace(
+        library,
+        tools={name: tool for name, tool in library.tools.items() if name in names},
+        skipped=tuple(skipped for skipped in library.skipped if skipped.name in names),
     )
 
 
@@ -121,47 +182,33 @@ def _named_tools(document: Any) -> Iterator[tuple[Place, str, Json]]:
             yield place, one["name"], one
 
 
-def _places(document: Any) -> dict[str, Place]:
-    return {name: place for place, name, _ in _named_tools(document)}
-
-
 def _given_tools(document: Any) -> dict[str, Json]:
-    return {name: tool for _, name, tool in _named_tools(document)}
+    found: dict[str, Json] = {}
+    for _, name, tool in _named_tools(document):
+        found.setdefault(name, tool)
+    return found
 
 
 def _of_schemas(library: ToolLibrary, found: FoundTools) -> Iterator[Note]:
-    """Yield notes on what was said when the tools were read."""
-    names = {path_text(("tools", i)): n for i, n in enumerate(_given_tools(found.document))}
-    for name in _given_tools(found.document):
-        if name not in library.tools:
-            place = path_text(found.places.get(name, ()))
-            yield Note(place, f"the tool {name}: its schema has a mistake", "left out")
+    """Yield notes on the mistakes in schemas, and on what of them is not checked."""
     for skipped in library.skipped:
+        what = f"the tool {skipped.name} has a mistake: " if skipped.name else ""
         for problem in skipped.problems:
-            yield Note(*_moved(problem, names, found.places), "left out")
+            path, text = _place_and_text(problem)
+            yield Note(path, f"{what}{text}", "left out")
     for problem in library.warnings:
         is_passed_on = "not checked" in problem.message
-        sort = "not checked" if is_passed_on else "left out"
-        yield Note(*_moved(problem, names, found.places), sort)  # type: ignore[arg-type]
+        yield Note(*_place_and_text(problem), "not checked" if is_passed_on else "left out")
 
 
-def _moved(
-    problem: Problem, names: Mapping[str, str], places: Mapping[str, Place]
-) -> tuple[str, str]:
+def _place_and_text(problem: Problem) -> tuple[str, str]:
     """Return where a mistake stands in the source, and what it says."""
     match = _WHERE.search(problem.message)
-    path = re.sub(r"\[(\d+)\]", r".\1", match["path"]) if match else ""
     text = f"{_WHERE.sub('', problem.message)} [{problem.code}]"
-    head = ".".join(path.split(".")[:2])
-    if head in names and names[head] in places:
-        rest = path.split(".")[2:]
-        return path_text((*places[names[head]], *rest)), text
-    return path, text
+    return (match["path"] if match else ""), text
 
 
-def _canonical_tools(
-    library: ToolLibrary, given: Mapping[str, Json], places: Mapping[str, Place]
-) -> tuple[str, list[Note]]:
+def _canonical_tools(library: ToolLibrary, given: Mapping[str, Json]) -> tuple[str, list[Note]]:
     """Return the one file that has the tools of a library, in MCP's shape, and notes.
 
     Nothing in it refers to other parts. Of a plain text whose description names examples these are
@@ -181,7 +228,7 @@ def _canonical_tools(
                 if found and is_plain and parameter.name in properties:
                     part = {**properties[parameter.name], "examples": list(found)}
                     properties[parameter.name] = part
-                    path = (*places.get(tool.name, ()), "parameters", parameter.name)
+                    path = (tool.name, "parameters", parameter.name)
                     text = f"values from the description: {', '.join(found)}"
                     notes.append(Note(path_text(path), text))
         shown: dict[str, Any] = {"name": tool.name, "description": tool.description}
@@ -194,7 +241,20 @@ def _canonical_tools(
         tools.append(shown)
     entities = {kind: list(names.values) for kind, names in library.entity_types.items()}
     whole = {"entities": entities, "tools": tools} if entities else {"tools": tools}
-    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n", notes
+    return json.dumps(_finite(whole), indent=1, ensure_ascii=False) + "\n", notes
+
+
+def _finite(value: Any) -> Any:
+    """Return a value without numbers that JSON has not: `.inf` and `.nan` are of YAML alone."""
+    if isinstance(value, Mapping):
+        return {name: _finite(part) for name, part in value.items() if _is_finite(part)}
+    return (
+        [_finite(part) for part in value if _is_finite(part)] if isinstance(value, list) else value
+    )
+
+
+def _is_finite(value: Any) -> bool:
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 _EXAMPLES = re.compile(
@@ -228,7 +288,7 @@ def examples_in(description: str) -> tuple[str, ...]:
 
 
 def _examples(
-    library: ToolLibrary, given: Mapping[str, Json], places: Mapping[str, Place]
+    library: ToolLibrary, given: Mapping[str, Json]
 ) -> tuple[list[tuple[str, str]], list[Note]]:
     """Return the sentences that tools have as examples, with their programs, and notes.
 
@@ -242,7 +302,7 @@ def _examples(
         if name not in library.tools or not isinstance(examples, Sequence):
             continue
         for index, example in enumerate(examples):
-            place = path_text((*places.get(name, ()), "examples", index))
+            place = path_text((name, "examples", index))
             said = example.get("utterance") if isinstance(example, Mapping) else None
             if not isinstance(said, str) or not said.strip():
                 notes.append(Note(place, "an example without an utterance", "left out"))

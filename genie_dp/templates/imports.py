@@ -5,19 +5,20 @@ returns files, and notes on what was guessed and what could not be said. All of 
 folder that a person goes on editing.
 """
 
-import json
+import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from importlib import import_module
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.calls.library import SCHEMAS
-from genie_dp.languages.library import Library
+from genie_dp.languages.library import Library, Skipped
 from genie_dp.locale import DEFAULT, ENDING, begin_words, has_negations, is_language
+from genie_dp.located import Place, find_place, read_json, read_yaml
 from genie_dp.run.stage import Result
 from genie_dp.skills.imported import Note
 from genie_dp.templates.skeletons import write_files
@@ -25,6 +26,7 @@ from genie_dp.texts import read_text
 
 REVIEW, PROJECT = "REVIEW.md", "genie.yaml"
 _YAML = (".yaml", ".yml")
+_RUNNERS = {".py": "python", ".js": "node", ".mjs": "node", ".ts": "npx tsx"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +37,15 @@ class Source:
         given: its words.
         locale: the language of what people say, where a source has several.
         skip_broken: leave parts with mistakes out, and name them.
+        only: patterns of names of tools and intents that are taken; all if there is none.
+        without: patterns of those that are left out.
     """
 
     given: str
     locale: str = DEFAULT
     skip_broken: bool = False
+    only: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     _read: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -51,6 +57,28 @@ class Source:
     def is_url(self) -> bool:
         """Tell whether it is an address of the web."""
         return self.given.startswith(("http://", "https://"))
+
+    def chosen(self, names: Iterable[str]) -> frozenset[str]:
+        """Return which of some names are asked for.
+
+        >>> sorted(Source("", only=("todo_*",), without=("*_delete",)).chosen(
+        ...     ["todo_add", "todo_delete", "note_add"]))
+        ['todo_add']
+
+        Raises:
+            GenieError: R088, a pattern fits none of them.
+        """
+        known = frozenset(names)
+        for pattern in (*self.only, *self.without):
+            if not any(fnmatchcase(name, pattern) for name in known):
+                hint = did_you_mean(pattern, known) or f"names are {', '.join(sorted(known)[:20])}"
+                raise GenieError(Problem("R088", f"no tool is called {pattern!r}", hint=hint))
+        return frozenset(
+            name
+            for name in known
+            if not any(fnmatchcase(name, pattern) for pattern in self.without)
+            and (not self.only or any(fnmatchcase(name, pattern) for pattern in self.only))
+        )
 
     def text(self) -> str:
         """Return the text of a file; "" for what is none."""
@@ -72,9 +100,18 @@ class Source:
         if path is None or path.suffix not in (".json", *_YAML):
             return None
         if "document" not in self._read:
-            read = _read_yaml if path.suffix in _YAML else _read_json
-            self._read["document"] = read(self.text(), str(path))
+            if path.suffix in _YAML:
+                located = read_yaml(self.text(), str(path))
+                self._read["document"] = None if located is None else located.plain
+            else:
+                self._read["document"] = read_json(self.text(), str(path))
         return self._read["document"]
+
+    def span_of(self, place: Place) -> Span | None:
+        """Return where a part of the document stands, or what is nearest above it."""
+        if self.document() is None:
+            return None
+        return find_place(self.text(), self.given, place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +126,8 @@ class Imported:
         counts: what -> how many, such as {"tools": 12}, to be shown.
         eval: the name of a file of sentences with their programs; "" where there is none.
         locale: language of the sentences.
+        skipped: tools that are left out, since they have mistakes.
+        warnings: what of their schemas is not checked.
     """
 
     files: Mapping[str, str]
@@ -98,6 +137,8 @@ class Imported:
     counts: Mapping[str, int] = field(default_factory=dict)
     eval: str = ""
     locale: str = DEFAULT
+    skipped: tuple[Skipped, ...] = ()
+    warnings: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +173,10 @@ def _is_tools(source: Source) -> bool:
 
 
 def _is_server(source: Source) -> bool:
-    if source.is_url or source.path is not None:
-        return source.is_url
+    path = source.path
+    if source.is_url or path is not None:
+        is_program = path is not None and path.is_file() and os.access(path, os.X_OK)
+        return source.is_url or (is_program and bool(os.path.dirname(source.given)))
     command = source.given.split()
     return bool(command) and shutil.which(command[0].strip("\"'")) is not None
 
@@ -237,10 +280,15 @@ def kind_of(source: Source, name: str | None = None) -> SourceKind:
         if kind.recognizes(source):
             return kind
     known = "; ".join(kind.what for kind in KINDS)
-    is_there = source.path is not None
-    trouble = "is nothing that can be imported" if is_there else "is no file and no command"
+    path = source.path
+    trouble = "is nothing that can be imported" if path else "is no file and no command"
     message = f"{source.given} {trouble}"
-    raise GenieError(Problem("R080", message, hint=f"sources are: {known}"))
+    hint = f"sources are: {known}; --kind NAME says which it is"
+    if path and path.suffix in _RUNNERS:
+        hint = f"if it is an MCP server: genie-dp import '{_RUNNERS[path.suffix]} {source.given}'"
+    elif path and shutil.which(source.given):
+        hint = f"if the command {source.given} is meant, an MCP server: --kind mcp; else {hint}"
+    raise GenieError(Problem("R080", message, hint=hint))
 
 
 def import_source(source: Source, *, kind: str | None = None) -> Imported:
@@ -279,7 +327,14 @@ def library_of(source: Source, *, kind: str | None = None) -> Library:
     from genie_dp.languages.calls.library import read_tools
 
     imported = import_source(source, kind=kind)
-    return read_tools({source.given: imported.files[imported.skills]})
+    library = read_tools({imported.skills: imported.files[imported.skills]})
+    text = source.text()
+    return replace(
+        library,
+        skipped=imported.skipped,
+        warnings=imported.warnings,  # with the places of the source
+        sources={**library.sources, **({source.given: text} if text else {})},
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +351,8 @@ class ImportResult(Result):
 
     def lines(self) -> Iterator[str]:
         """Yield what to tell a person."""
+        for skipped in self.imported.skipped:
+            yield from skipped.lines()
         counts = ", ".join(f"{count:,} {what}" for what, count in self.imported.counts.items())
         yield f"wrote {self.folder}: {counts}"
         left_out = sum(note.sort == "left out" for note in self.imported.notes)
@@ -395,7 +452,8 @@ def review_text(source: Source, imported: Imported) -> str:
     lines = [
         f"# To be reviewed: {source.given}",
         "",
-        "Made once by `genie-dp import`; nothing reads this file. Places are those of the source.",
+        "Made once by `genie-dp import`; nothing reads this file. Each line begins with a tool, or "
+        "a place in the source, that it is about.",
     ]
     for sort, title in _SORTS.items():
         notes = [note for note in imported.notes if note.sort == sort]
@@ -405,72 +463,3 @@ def review_text(source: Source, imported: Imported) -> str:
     if not imported.notes:
         lines += ["", "Nothing was guessed or left out."]
     return "\n".join(lines) + "\n"
-
-
-# -------------------------------------------------------------------------------- documents
-
-
-def _read_json(text: str, file: str) -> Any:
-    try:
-        return json.loads(text)
-    except RecursionError:
-        span = Span(file, 1, 1, 1, 2)
-        message = "not JSON that can be read: brackets too deep in each other"
-        raise GenieError(Problem("R081", message, span), sources={file: text}) from None
-    except json.JSONDecodeError as error:
-        span = Span(file, error.lineno, error.colno, error.lineno, error.colno + 1)
-        problem = Problem("R081", f"not JSON: {error.msg}", span, stage="syntax")
-        raise GenieError(problem, sources={file: text}) from None
-
-
-def _read_yaml(text: str, file: str) -> Any:
-    import yaml
-
-    try:
-        return _plain(yaml.load(text, Loader=_loader()), (), count())  # noqa: S506  # a safe loader
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        span = Span(file, line, column, line, column + 1)
-        problem = Problem("R081", f"not YAML: {error.problem}", span, stage="syntax")
-        raise GenieError(problem, sources={file: text}) from None
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        message = f"not YAML that can be read: {str(error).splitlines()[0]}"
-        raise GenieError(Problem("R081", message, Span(file, 1, 1, 1, 2)),
-                         sources={file: text}) from None  # fmt: skip
-
-
-def _loader() -> Any:
-    """Return a safe loader that leaves dates as texts, as JSON has them."""
-    import yaml
-
-    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-        pass
-
-    resolvers = Loader.yaml_implicit_resolvers
-    Loader.yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in found if not tag.endswith(":timestamp")]
-        for first, found in resolvers.items()
-    }
-    return Loader
-
-
-_MOST_VALUES = 500_000  # lists and maps of a document, what anchors stand for written out
-
-
-def _plain(value: Any, above: tuple[int, ...], counted: Iterator[int]) -> Any:
-    """Return a value with texts as its keys; one that holds itself is an error."""
-    if not isinstance(value, Mapping | list):
-        return value
-    if id(value) in above:
-        raise ValueError("an anchor holds itself")
-    if next(counted) > _MOST_VALUES:
-        raise ValueError(f"more than {_MOST_VALUES:,} values, with what anchors stand for")
-    inside = (*above, id(value))
-    if isinstance(value, Mapping):
-        return {_key(key): _plain(part, inside, counted) for key, part in value.items()}
-    return [_plain(part, inside, counted) for part in value]
-
-
-def _key(key: Any) -> str:
-    return key if isinstance(key, str) else json.dumps(key)

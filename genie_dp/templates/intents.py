@@ -21,6 +21,7 @@ from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages import get_language
 from genie_dp.languages.calls.library import read_tools
 from genie_dp.languages.scope import OUT_OF_SCOPE
+from genie_dp.located import find_place
 from genie_dp.skills.imported import Note
 from genie_dp.templates.ast import (
     Child,
@@ -222,19 +223,22 @@ class IntentSources:
 
     def _misshapen(self, place: str, expected: str, value: Json) -> None:
         part = json.dumps(value) if isinstance(value, str | int | float) else ""
-        self.mistake(place, part, f"expected {expected} at {place}", code="R087")
+        message = f"expected {expected} at {place}"
+        self.mistake(place, part, message, _SHAPES.get(expected), code="R087")
 
     def _span(self, place: str, part: str) -> Span:
         file, _, where = place.partition(":")
         whole = self.files.get(file, "")
-        line = int(where) if where.isdecimal() else 1
+        steps = tuple(int(step) if step.isdecimal() else step for step in where.split("."))
+        above = None if where.isdecimal() else find_place(whole, file, steps)
+        line = int(where) if where.isdecimal() else above.line if above else 1
         begin = sum(len(text) + 1 for text in whole.split("\n")[: line - 1])
         for written in (part, json.dumps(part)[1:-1], json.dumps(part, ensure_ascii=False)[1:-1]):
             start = whole.find(written, begin) if written else -1
             if start >= 0:
                 line, column = whole.count("\n", 0, start) + 1, start - whole.rfind("\n", 0, start)
                 return Span(file, line, column, line, column + len(written))
-        return Span(file, line, 1, line, 2)
+        return above or Span(file, line, 1, line, 2)
 
     def domains(self) -> tuple[str, ...]:
         """Return the sorts of devices that blocks ask for."""
@@ -243,6 +247,13 @@ class IntentSources:
             for context in (block.requires, block.excludes):
                 found |= dict.fromkeys(_texts(context.get("domain")))
         return tuple(found)
+
+
+_SHAPES = {
+    "an object": 'such as {"name": "value"}',
+    "a list": 'such as ["first", "second"]',
+    "a text": "put it into quotes",
+}
 
 
 # --------------------------------------------------------------------------------------- types
@@ -469,14 +480,22 @@ def closed_list(values: Mapping[str, Iterable[str]]) -> dict[str, Json]:
     return {"values": list(known.values())}
 
 
-def import_intents(sources: IntentSources, *, skip_broken: bool = False) -> Imported:
+def import_intents(sources: IntentSources, source: Source) -> Imported:
     """Return tools and templates that say what an assistant understands.
 
+    Args:
+        sources: what its files say.
+        source: which of the intents are taken, and whether parts with mistakes are left out.
+
     Raises:
-        GenieError: R084, there is no intent; R086, all parts with mistakes, unless they are to be
-            left out.
+        GenieError: R084, there is no intent; R088, none has a name that is asked for; R086, all
+            parts with mistakes, unless they are to be left out.
     """
-    return _Importer(sources, skip_broken=skip_broken).run()
+    names = source.chosen((*(block.intent for block in sources.blocks), *sources.declared))
+    sources.blocks = [block for block in sources.blocks if block.intent in names]
+    sources.declared = {name: slots for name, slots in sources.declared.items() if name in names}
+    sources.examples = [e for e in sources.examples if not e.intent or e.intent in names]
+    return _Importer(sources, skip_broken=source.skip_broken).run()
 
 
 class _Importer:

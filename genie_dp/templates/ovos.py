@@ -8,7 +8,6 @@ An intent file becomes a tool, an entity a parameter. What Adapt puts together i
 and `.rx` files is told by no file, so these are left out.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 from genie_dp.errors import GenieError, did_you_mean
 from genie_dp.locale import DEFAULT
+from genie_dp.located import read_json
 from genie_dp.skills.imported import Note
 from genie_dp.templates.hassil import literal, read_template
 from genie_dp.templates.imports import Imported, Source
@@ -48,7 +48,7 @@ def import_ovos(source: Source) -> Imported:
         GenieError: R085, nothing of that language; and, unless parts with mistakes are to be left
             out, R086, all lines with mistakes.
     """
-    return import_intents(read_skill(source), skip_broken=source.skip_broken)
+    return import_intents(read_skill(source), source)
 
 
 def read_skill(source: Source) -> IntentSources:
@@ -198,9 +198,9 @@ class _SkillReader:
         for path in sorted(folder.glob("*.json")):
             place = path.relative_to(self.folder).as_posix()
             try:
-                given = json.loads(read_text(path))
-            except json.JSONDecodeError as error:
-                self.sources.leave_out(place, f"a test that is no JSON: {error.msg}")
+                given = read_json(read_text(path), place)
+            except GenieError as error:
+                self.sources.leave_out(place, f"a test: {error.problems[0].message}")
                 continue
             test = given if isinstance(given, dict) else {}
             intent = str(test.get("intent_type", "")).rpartition(":")[2].removesuffix(".intent")

@@ -70,9 +70,11 @@ def import_rasa(source: Source) -> Imported:
     reader = _RasaReader(sources, path)
     reader.read()
     if not sources.blocks:
+        if sources.problems:
+            raise GenieError(dict.fromkeys(sources.problems), sources=sources.files)
         hint = "expected YAML with nlu:, as Rasa 2 and 3 write it"
         raise GenieError(Problem("R085", f"{source.given} has no examples of intents", hint=hint))
-    return import_intents(sources, skip_broken=source.skip_broken)
+    return import_intents(sources, source)
 
 
 @dataclass(slots=True)
@@ -139,7 +141,7 @@ class _RasaReader:
     def nlu(self, given: Json, file: str) -> None:
         for place, item in self.sources.mappings(given, f"{file}:nlu"):
             sort = next((s for s in ("intent", "synonym", "lookup", "regex") if s in item), "")
-            name = str(item.get(sort))
+            name = _text(item.get(sort))
             lines = [*self.lines(item.get("examples"), f"{place}.examples", file)]
             match sort:
                 case "intent":
@@ -160,8 +162,8 @@ class _RasaReader:
         """Yield the examples of a block: lines that begin with "-", or texts in a list."""
         if isinstance(given, list):
             for at, item in enumerate(given):
-                text = item.get("text") if isinstance(item, Mapping) else item
-                if isinstance(text, str):
+                text = _text(item.get("text") if isinstance(item, Mapping) else item)
+                if text:
                     yield self._line(text, file), text.strip().removeprefix("- ").strip()
                 else:
                     message = f"expected a text at {place}.{at}"
@@ -237,7 +239,7 @@ class _RasaReader:
             ] or [name]
             for entity in entities:
                 if about.get("type") == "categorical" and isinstance(about.get("values"), list):
-                    self.categories[entity] = [str(value) for value in about["values"]]
+                    self.categories[entity] = [*filter(None, map(_text, about["values"]))]
                 elif about.get("type") == "float":
                     self.numbers.add(entity)
         responses = self.sources.mapping(document.get("responses"), f"{file}:responses")
@@ -313,7 +315,18 @@ class _RasaReader:
 
 def _names(given: Json) -> Iterator[str]:
     for item in given if isinstance(given, list) else ():
-        yield from map(str, item if isinstance(item, Mapping) else [item])
+        yield from map(_text, item if isinstance(item, Mapping) else [item])
+
+
+def _text(value: Json) -> str:
+    """Return a scalar of YAML as a text; "" for what is none.
+
+    >>> _text("on"), _text(True), _text(7), _text([])
+    ('on', 'true', '7', '')
+    """
+    if isinstance(value, str):
+        return value
+    return json.dumps(value) if isinstance(value, bool | int | float) else ""
 
 
 def _is_response(given: Json) -> bool:

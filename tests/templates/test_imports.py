@@ -36,7 +36,7 @@ def written(path, document):
 @pytest.mark.parametrize("case", cases("imports/templates.txt"), ids=str)
 def test_templates_are_guessed_from_names_and_descriptions(case, golden):
     library = read_tools({"tools.json": case.input})
-    cold = cold_start(library, {})
+    cold = cold_start(library)
     templates = [line for line in cold.text.splitlines() if "COMMAND" not in line]
     starts = [i for i, line in enumerate(templates) if line.startswith(("//", "category"))]
     body = "\n".join(templates[starts[1] :]).strip() if len(starts) > 1 else ""
@@ -74,8 +74,8 @@ def test_the_folder_is_a_project_that_checks_and_synthesizes(tmp_path, monkeypat
     program = 'lights.set( level= 20 room= " kitchen " ^^room )'
     assert (folder / "eval.tsv").read_text() == f"E1\tKitchen to 20\t{program}\n"
     review = (folder / "REVIEW.md").read_text()
-    assert "`0.parameters.level`: said as: with a level of ${level}" in review
-    assert "`0.examples.1`: the example 'Too much': 400 is out of bounds" in review
+    assert "`lights.set.parameters.level`: said as: with a level of ${level}" in review
+    assert "`lights.set.examples.1`: the example 'Too much': 400 is out of bounds" in review
     monkeypatch.chdir(folder)
     monkeypatch.delenv("GENIE_DP_PROJECT", raising=False)
     capsys.readouterr()
@@ -97,18 +97,141 @@ def test_what_is_written_is_read_as_the_same_tools(tmp_path):
     assert import_source(Source(str(tmp_path / "home.json"))).files == imported.files
 
 
-def test_a_schema_that_holds_itself_is_an_error_or_left_out(tmp_path):
-    source = written(tmp_path / "tools.json", {"tools": [LOOP, *TOOLS]})
+def test_operations_whose_names_say_nothing_are_said_by_method_and_path(tmp_path):
+    text = """openapi: 3.0.0
+paths:
+  /v1/todos: {get: {operationId: get}, post: {operationId: create_1}}
+  /v1/todos/{id}: {get: {operationId: get}, patch: {}, delete: {operationId: deleteTodo}}
+  /v1/todos/{todo_id}/tags: {get: {operationId: get_2}}
+"""
+    imported = import_source(Source(str(written(tmp_path / "api.yaml", text))))
+    said = {}
+    for line in imported.files["main.genie"].splitlines():
+        if line.startswith("VP := "):
+            utterance, _, call = line.removeprefix("VP := ").rstrip(";").partition(" -> ")
+            said.setdefault(call, utterance.replace("'", ""))
+    assert said == {
+        "get()": "(get | find) the todos",
+        "create_1()": "(create | make) a todo",
+        "get_v1_todos(id = $id)": "(get | find) the todo with the id ${id}",
+        "patch_v1_todos(id = $id)": "(update | change) the todo with the id ${id}",
+        "deleteTodo(id = $id)": "(delete | remove) the todo with the id ${id}",
+        "get_2(todo_id = $todo_id)": "(get | find) the tags of the todo ${todo_id}",
+    }
+
+
+def test_a_broken_schema_leaves_its_tool_out_and_no_other(tmp_path):
+    alone = written(tmp_path / "loop.json", {"tools": [LOOP]})
     with pytest.raises(GenieError, match="Z023"):
-        run(Source(str(source)), tmp_path / "out")
+        run(Source(str(alone)), tmp_path / "out")
     assert not (tmp_path / "out").exists()
-    result = run(Source(str(source), skip_broken=True), tmp_path / "out")
+    source = written(tmp_path / "tools.json", {"tools": [LOOP, *TOOLS, 3, {"name": ""}]})
+    result = run(Source(str(source)), tmp_path / "out")
     assert result.imported.counts["tools"] == 2
-    left = [note for note in result.imported.notes if note.sort == "left out"]
-    tool, mistake = left[:2]
-    assert (tool.path, tool.text) == ("tools.0", "the tool loop: its schema has a mistake")
-    assert mistake.path.startswith("tools.0.inputSchema")
-    assert "Z023" in mistake.text
+    told = [*result.lines()]
+    assert "holds itself" in told[0]
+    assert told[1] == "skipped: the tool loop is broken; going on without it"
+    review = (tmp_path / "out" / "REVIEW.md").read_text()
+    assert (
+        "`loop.inputSchema.$defs.a.properties.a.$ref`: the tool loop has a mistake: '#/" in review
+    )
+    assert "`tools.4`: expected a tool with a name [Z022]" in review
+    library = gd.load_library(tmp_path / "tools.json", skip_broken=True)
+    assert [skipped.name for skipped in library.skipped] == ["loop", "", ""]
+
+
+def test_mistakes_of_a_document_stand_at_their_lines_in_it(tmp_path):
+    text = """openapi: 3.0.0
+paths:
+  /songs:
+    post:
+      operationId: addSong
+      parameters:
+        - name: artist
+          in: query
+          schema: {$ref: '#/components/schemas/Nobody'}
+      requestBody:
+        content:
+          application/json:
+            schema: {$ref: '#/components/schemas/Song'}
+components:
+  schemas:
+    Song:
+      properties:
+        genre: {type: string, enum: []}
+"""
+    for name, document in (("api.yaml", text), ("api.json", json.dumps(
+        Source(str(written(tmp_path / "x.yaml", text))).document(), indent=1
+    ))):  # fmt: skip
+        source = written(tmp_path / name, document)
+        with pytest.raises(GenieError) as caught:
+            import_source(Source(str(source)))
+        lines = document.split("\n")
+        shown = [lines[p.span.line - 1][p.span.column - 1 :] for p in caught.value.problems]
+        places = [p.message.rpartition("(")[2].rstrip(")") for p in caught.value.problems]
+        assert [one.strip('"').split(":")[0].strip('"') for one in shown] == ["$ref", "enum"]
+        assert places == [
+            "paths./songs.post.parameters.0.schema.$ref",
+            "components.schemas.Song.properties.genre.enum",
+        ]
+
+
+def test_warnings_of_an_imported_library_stand_in_its_source(tmp_path):
+    text = """openapi: 3.0.0
+paths:
+  /songs:
+    post:
+      operationId: addSong
+      parameters:
+        - name: tags
+          in: query
+          schema: {type: array, uniqueItems: true}
+"""
+    library = gd.load_library(written(tmp_path / "api.yaml", text))
+    [warning] = library.warnings
+    assert (warning.span.file, warning.span.line) == (str(tmp_path / "api.yaml"), 9)
+    assert library.sources[warning.span.file] == text
+
+
+def test_names_without_words_and_odd_schemas_are_tools_that_can_be_said(tmp_path):
+    names = ("", " ", "_", "$", "--", "1", "a.b", "ü", "class", "if", "🍕", "温度", "a'b", "{x}")
+    shapes = ({"type": "string"}, {"type": "integer"}, {"enum": ["on", "ON"]}, {"type": "boolean"})
+    tools = [
+        {"name": f"set_lamp_{chr(97 + i)}{'abcd'[j]}", "description": f"Set lamp {chr(97 + i)} {j}",
+         "parameters": {"properties": {name: shape}, "required": [name]}}
+        for i, name in enumerate(names) for j, shape in enumerate(shapes)
+    ]  # fmt: skip
+    odd = {"tuple": {"type": "array", "prefixItems": [{"type": "string"}], "items": False},
+           "none": {"type": "array", "items": False}, "never": False,
+           "room": {"$ref": "#/$defs/my%20room"}, "half": {"$ref": "#/$defs/100%"}}  # fmt: skip
+    defs = {"my room": {"enum": ["hall", "attic"]}, "100%": {"type": "integer"}}
+    odd_tool = {"name": "odd", "parameters": {"properties": odd, "$defs": defs}}
+    source = written(tmp_path / "tools.json", [*tools, odd_tool])
+    result = run(Source(str(source)), tmp_path / "out")
+    assert result.imported.counts["tools"] == len(tools) + 1
+    library = gd.load_library(tmp_path / "out" / "tools.json")
+    types = {p.name: str(p.type) for p in library.tools["odd"].parameters}
+    assert types == {"tuple": "a list of String", "none": "a list of any", "half": "Integer",
+                     "room": "one of hall, attic"}  # fmt: skip
+    found = gd.synthesize(library, tmp_path / "out" / "main.genie", size=3000, seed=1, max_depth=2)
+    said = {row.functions[0] for row in found if len(row.functions) == 1}
+    assert said >= {tool["name"] for tool in tools}
+
+
+def test_tools_and_intents_are_chosen_by_their_names(tmp_path, capsys):
+    source = str(written(tmp_path / "tools.json", {"tools": [LOOP, *TOOLS]}))
+    chosen = import_source(Source(source, only=("l*",), without=("loop", "lights.*")))
+    assert "list_rooms" in chosen.files["tools.json"]
+    assert not any(name in chosen.files["tools.json"] for name in ("lights", "loop"))
+    assert not any("l" in note.path and "list" not in note.path for note in chosen.notes)
+    assert cli.run(["import", source, "--only", "light.set", "-o", str(tmp_path / "out")]) == 1
+    err = capsys.readouterr().err
+    assert "R088" in err
+    assert "did you mean 'lights.set'" in err
+    nlu = "nlu:\n- intent: stop\n  examples: '- stop it'\n- intent: go\n  examples: '- go on'\n"
+    found = import_source(Source(str(written(tmp_path / "nlu.yml", nlu)), without=("st*",)))
+    assert found.counts["tools"] == 1
+    assert "stop" not in found.files["eval.tsv"]
 
 
 def test_bodies_without_end_and_of_any_size_are_told(tmp_path):
@@ -126,11 +249,12 @@ def test_bodies_without_end_and_of_any_size_are_told(tmp_path):
         for name in codes
     }  # fmt: skip
     document = {"openapi": "3.0.0", "paths": paths, "components": {"schemas": found}}
+    paths["/stop"] = {"post": {"operationId": "stop"}}
     source = written(tmp_path / "api.json", document)
-    notes = import_source(Source(str(source), skip_broken=True)).notes
-    left = [note for note in notes if note.sort == "left out"]
-    assert [n.path for n in left[:3]] == [f"paths./{name}.post" for name in codes]
-    assert sorted(note.text[-5:-1] for note in left[3:]) == sorted(codes.values())
+    imported = import_source(Source(str(source)))
+    assert {s.name: s.problems[0].code for s in imported.skipped} == codes
+    assert imported.counts["tools"] == 1
+    assert gd.load_library(source).skipped == imported.skipped
 
 
 def test_a_folder_that_exists_is_never_touched(tmp_path, capsys):
@@ -145,6 +269,13 @@ def test_a_folder_that_exists_is_never_touched(tmp_path, capsys):
         ("a.json", '{"tools": [', "R081"),
         ("a.yaml", "a: [", "R081"),
         ("a.yaml", "openapi: &a [*a]", "R081"),
+        (
+            "a.yaml",
+            "openapi: 3.0.0\npaths: {}\npaths: {}",
+            "R081.*'paths' comes twice, first on line 2",
+        ),
+        ("a.json", '{"name": "f",\n "name": "g"}', "R081.*'name' comes twice, first on line 1"),
+        ("a.json", '{"name": "\\ud800"}', "R081.*one half is missing"),
         ("a.yaml", "name: x", "R080"),
         ("a.json", "3", "R080"),
         ("a.json", '{"tools": []}', "R084"),
@@ -194,5 +325,48 @@ def test_a_server_is_asked_for_its_tools(tmp_path):
     server = written(tmp_path / "server.py", SERVER)
     library = gd.load_library(f"{sys.executable} {server}")
     assert [p.name for p in library.tools["add_note"].parameters] == ["tags", "text"]
-    with pytest.raises(GenieError, match="R083"):
+    with pytest.raises(GenieError, match=r"R083[\s\S]*its last lines:\n.*No such file"):
         gd.load_library(f"{sys.executable} {tmp_path / 'none.py'}")
+
+
+PROGRAM = f"""#!{sys.executable}
+import json, sys
+TOOLS = [
+    {{"name": "good", "description": "Play a song", "inputSchema": {{"type": "object"}}}},
+    {{"name": "bad", "inputSchema": {{"type": "object", "properties": {{"a": {{"enum": []}}}}}}}},
+    {{"name": "worse", "inputSchema": {{"type": "object", "properties": [1]}}}},
+]
+print("Welcome!", flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    print("asked for", asked["method"], file=sys.stderr)
+    version = asked.get("params", {{}}).get("protocolVersion")
+    info = {{"protocolVersion": version, "capabilities": {{"tools": {{}}}},
+            "serverInfo": {{"name": "x", "version": "1"}}}}
+    found = {{"initialize": info, "tools/list": {{"tools": TOOLS}}}}.get(asked["method"])
+    answer = {{"result": found}} if found else {{"error": {{"code": -32601, "message": "no"}}}}
+    if "id" in asked:
+        print(json.dumps({{"jsonrpc": "2.0", "id": asked["id"], **answer}}), flush=True)
+"""
+
+
+def test_a_server_may_be_a_program_that_writes_much_and_has_broken_tools(tmp_path, capfd):
+    pytest.importorskip("mcp")
+    program = written(tmp_path / "notes-server", PROGRAM)
+    program.chmod(0o755)
+    source = Source(str(program))
+    assert kind_of(source).name == "mcp"
+    imported = import_source(source)
+    assert [skipped.name for skipped in imported.skipped] == ["bad", "worse"]
+    assert imported.counts["tools"] == 1
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_may_be_a_server_is_told_how_to_name_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "server.py", SERVER)
+    with pytest.raises(GenieError, match=r"genie-dp import 'python server.py'"):
+        kind_of(Source("server.py"))
+    (tmp_path / "ls").mkdir()
+    with pytest.raises(GenieError, match=r"--kind mcp"):
+        kind_of(Source("ls"))

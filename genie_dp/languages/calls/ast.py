@@ -256,13 +256,13 @@ _MOST_DIGITS = 300  # before or after the point: what a float holds
 
 
 def read_number(text: str) -> Decimal | None:
-    """Return a number; None where it is too long or too large for JSON's readers.
+    """Return a number; None where it is not finite, too long or too large for JSON's readers.
 
     >>> read_number("4e1"), read_number("1e999999999")
     (Decimal('4E+1'), None)
     """
-    number = Decimal(text) if len(text) <= _LONGEST else None
-    return number if number is not None and abs(number.adjusted()) < _MOST_DIGITS else None
+    number = Decimal(text) if len(text) <= _LONGEST else Decimal("nan")
+    return number if number.is_finite() and abs(number.adjusted()) < _MOST_DIGITS else None
 
 
 def number_text(value: Decimal) -> str:

@@ -21,7 +21,7 @@ from genie_dp.languages.calls.fragment import (
     parse_type,
     program_value,
 )
-from genie_dp.languages.calls.library import NONE, ToolLibrary, load_tools, words_of
+from genie_dp.languages.calls.library import NONE, ToolLibrary, load_tools, value_words
 from genie_dp.languages.library import Signature
 from genie_dp.languages.limits import Limits
 from genie_dp.languages.text import unescape_word
@@ -141,9 +141,9 @@ class Calls:
     def constants(self, type_: ty.Type, library: Any = None) -> Iterator[base.Constant]:
         """Yield the placeholder of a type; of an enum, its values in words."""
         if isinstance(type_, ty.Enum):
-            for name in type_.values:
+            for name, words in value_words(type_.values).items():
                 value = SingleValue(ast.Symbol(name), str(type_))
-                yield base.Constant(words_of(name) or name, value, "")
+                yield base.Constant(words or name, value, "")
             return
         stem = ty.slot_stem(type_)
         if stem is not None:

@@ -5,11 +5,9 @@ A tool is `{"name", "description", "parameters"}`, with `inputSchema` or `input_
 of the last as MCP and Anthropic have it, or inside of `{"type": "function", "function": ..}`.
 """
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -21,6 +19,7 @@ from genie_dp.languages.calls.schema import Field, SchemaReader, ValueType
 from genie_dp.languages.library import NameList, Parameter, Signature, Skipped
 from genie_dp.languages.limits import NO_LIMITS
 from genie_dp.languages.units import SHIPPED, Units
+from genie_dp.located import places_of, read_json
 from genie_dp.texts import read_text
 
 Json = Mapping[str, Any]
@@ -132,8 +131,11 @@ class ToolLibrary:
         return {"base": (words,)} if words else {}
 
     def enum_phrases(self, qualified: str, parameter: str, value: str) -> tuple[str, ...]:
-        """Return a listed value in words."""
-        return (words_of(value) or value,)
+        """Return a listed value in words that no other value of its list has."""
+        tool = self.tools.get(qualified)
+        found = tool.parameter(parameter) if tool else None
+        names = _listed_names(found.type) if found else ()
+        return (value_words(names).get(value) or words_of(value) or value,)
 
     def called(self, qualified: str) -> tuple[str, ...]:
         """Return what the description says of a tool."""
@@ -211,6 +213,39 @@ def words_of(name: str) -> str:
     return " ".join(re.findall(r"\d+[.,]\d+|[^\W_]+", _HUMP.sub(" ", name))).lower()
 
 
+def _listed_names(type_: ValueType) -> tuple[str, ...]:
+    """Return the names of the listed values of a type."""
+    if type_.sort == "array" and type_.item is not None:
+        return _listed_names(type_.item)
+    if type_.sort == "union":
+        return tuple(name for option in type_.options for name in _listed_names(option))
+    return type_.type.values if isinstance(type_.type, ty.Enum) else ()
+
+
+@lru_cache(maxsize=4096)
+def value_words(names: tuple[str, ...]) -> Mapping[str, str]:
+    """Return listed values in words; two that differ by case or signs alone are said apart.
+
+    >>> value_words(("on", "ON", "M", "m", "1.5", "*"))
+    {'on': 'on', 'ON': 'upper case on', 'M': 'capital m', 'm': 'm', '1.5': '1.5', '*': ''}
+    >>> value_words(("a_b", "a b"))
+    {'a_b': 'a_b', 'a b': 'a b'}
+    """
+    plain = {name: name if _DECIMAL.fullmatch(name) else words_of(name) for name in names}
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in sorted(names, key=lambda name: (name != plain[name], name != name.lower())):
+        case = "upper case" if name.isupper() and len(name) > 1 else "capital"
+        cased = (f"{case} {plain[name]}",) if name != name.lower() else ()
+        words = (plain[name], *cased, name.lower(), name)
+        found[name] = next((w for w in words if w not in taken), "") if plain[name] else ""
+        taken.add(found[name])
+    return {name: found[name] for name in names}
+
+
+_DECIMAL = re.compile(r"-?[0-9]+\.[0-9]+")
+
+
 # --------------------------------------------------------------------------------- reading
 
 
@@ -230,24 +265,30 @@ def read_tools(
     >>> str(found.tools["light"].parameter("level").type)
     'Integer <= 100'
     """
-    reader = _Reader(texts)
+    reader = _Reader()
     for file, text in texts.items():
         reader.read_file(file, text)
-    if reader.errors or (reader.broken and not skip_broken):
-        raise GenieError((*reader.errors, *reader.broken), sources=texts)
-    by_file: dict[str, list[Problem]] = {}
-    for problem in reader.broken:
-        by_file.setdefault(problem.span.file if problem.span else "", []).append(problem)
-    lists = {**reader.lists, **reader.entities}
-    return ToolLibrary(
-        reader.tools,
-        lists,
-        reader.entities,
-        tuple(reader.warnings),
-        tuple(paths),
-        dict(texts),
-        tuple(Skipped(Path(file), tuple(found)) for file, found in by_file.items()),
-    )
+    return reader.library(texts, paths, skip_broken=skip_broken)
+
+
+Find = Callable[[js.Path], tuple[js.Path, Span | None]]
+"""Takes a path of a document; returns that of its source, and where it stands there."""
+
+
+def read_document(
+    document: Any, texts: Mapping[str, str], find: Find, *, skip_broken: bool = False
+) -> ToolLibrary:
+    """Return the tools of a document that was made of another.
+
+    Args:
+        document: what a file of tools would hold.
+        texts: what it was made of, to show mistakes in.
+        find: gives the places of mistakes.
+        skip_broken: whether tools with mistakes are left out.
+    """
+    reader = _Reader(find)
+    reader.read_document(document)
+    return reader.library(texts, (), skip_broken=skip_broken)
 
 
 _FORM = '[{"name": "light", "description": "..", "parameters": {"type": "object", ..}}]'
@@ -263,18 +304,17 @@ _TOOL_KEYS = frozenset((
 class _Reader:
     """Reads files one after the other; keeps their mistakes with their places."""
 
-    def __init__(self, texts: Mapping[str, str]):
-        self.texts = texts
+    def __init__(self, find: Find | None = None):
         self.tools: dict[str, Tool] = {}
         self.given: dict[str, Json] = {}
         self.lists: dict[str, NameList] = {}
         self.entities: dict[str, NameList] = {}
         self.errors: list[Problem] = []
-        self.broken: list[Problem] = []  # mistakes of single tools
+        self.broken: list[Skipped] = []
         self.warnings: list[Problem] = []
-        self.file = ""
         self.document: Any = None
-        self._places: dict[str, dict[js.Path, Span]] = {}
+        self._find = find or _nowhere
+        self._named: dict[js.Path, str] = {}
 
     def report(
         self,
@@ -285,17 +325,18 @@ class _Reader:
         severity: str = "error",
     ) -> None:
         """Keep a mistake in the file that is read; the message names where it stands."""
-        if self.file not in self._places:
-            self._places[self.file] = places_of(self.texts[self.file], self.file)
-        spans, place = self._places[self.file], path
-        while place and place not in spans:
-            place = place[:-1]
-        shown = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path).lstrip(".")
+        place, span = self._find(path)
+        for end in (3, 2, 1):  # a tool is known by its name, not by its number
+            if path[:end] in self._named and place[:end] == path[:end]:
+                place = (self._named[path[:end]], *path[end:])
+                break
+        first = f"[{place[0]}]" if place and isinstance(place[0], int) else ""
+        shown = ".".join([*([first] if first else ()), *map(str, place[1:] if first else place)])
         whole = f"{message} ({shown})" if shown else message
         if severity == "error":
-            self.errors.append(Problem(code, whole, spans.get(place), hint))
+            self.errors.append(Problem(code, whole, span, hint))
         else:
-            self.warnings.append(Problem(code, whole, spans.get(place), hint, "warning"))
+            self.warnings.append(Problem(code, whole, span, hint, "warning"))
 
     def _warn(
         self, code: str, message: str, path: js.Path, hint: str | None = None, severity: str = ""
@@ -303,20 +344,44 @@ class _Reader:
         """Keep a mistake in what a tool gives: programs do not hang on it."""
         self.report("Z027", message, path, hint, "warning")
 
+    def library(
+        self, texts: Mapping[str, str], paths: Sequence[Path], *, skip_broken: bool
+    ) -> ToolLibrary:
+        """Return the tools that were read, or raise all mistakes."""
+        if self.errors or (self.broken and not skip_broken):
+            broken = (problem for skipped in self.broken for problem in skipped.problems)
+            raise GenieError((*self.errors, *broken), sources=texts)
+        return ToolLibrary(
+            self.tools,
+            {**self.lists, **self.entities},
+            self.entities,
+            tuple(self.warnings),
+            tuple(paths),
+            dict(texts),
+            tuple(self.broken),
+        )
+
     def read_file(self, file: str, text: str) -> None:
-        self.file = file
         try:
-            # Numbers keep their digits; NaN and Infinity are no JSON.
-            found = json.loads(text, parse_float=Decimal, parse_constant=_no_constant)
-        except RecursionError:
-            span = Span(file, 1, 1, 1, 2)
-            message = "the file has brackets too deep in each other"
-            self.errors.append(Problem("Z025", message, span, f"write {_FORM}"))
+            found = read_json(text, file, code="Z020", hint=f"write {_FORM}", exact=True)
+        except GenieError as error:
+            self.errors += error.problems
             return
-        except ValueError as error:
-            self.errors.append(_no_json(error, file, text))
-            return
-        self.document = found
+        spans: dict[js.Path, Span] = {}
+
+        def find(path: js.Path) -> tuple[js.Path, Span | None]:
+            place = path
+            if not spans:
+                spans.update(places_of(text, file))
+            while place and place not in spans:
+                place = place[:-1]
+            return path, spans.get(place)
+
+        self._find, self._named = find, {}
+        self.read_document(found, file)
+
+    def read_document(self, found: Any, file: str = "FILE") -> None:
+        self.document = document = found
         path: js.Path = ()
         if isinstance(found, Mapping):
             self._entities(found.get("entities", {}))
@@ -328,17 +393,19 @@ class _Reader:
                 found = [found] if "name" in found or "function" in found else None
                 path = ()
         if not isinstance(found, list):
-            is_service = isinstance(self.document, Mapping) and {"openapi", "swagger"} & set(
-                self.document
-            )
+            is_service = isinstance(document, Mapping) and {"openapi", "swagger"} & set(document)
             hint = f"make tools of it: genie-dp import {file} --output FOLDER"
             self.report(
                 "Z021", "expected a list of tools", path, hint if is_service else f"write {_FORM}"
             )
             return
-        is_single = not path and not text.lstrip().startswith("[")
+        is_single = not path and not isinstance(document, list)
         for index, tool in enumerate(found):
-            self._tool(tool, () if is_single else (*path, index))
+            before = len(self.errors)
+            name = self._tool(tool, () if is_single else (*path, index))
+            if problems := tuple(self.errors[before:]):
+                self.broken.append(Skipped(Path(file), problems, name))
+                del self.errors[before:]
 
     def _entities(self, found: Any) -> None:
         hint = 'write "entities": {"room": ["kitchen", "bath"]}'
@@ -354,23 +421,25 @@ class _Reader:
             before = self.entities[kind].values if kind in self.entities else ()
             self.entities[kind] = NameList(kind, tuple(dict.fromkeys((*before, *names))))
 
-    def _tool(self, given: Any, path: js.Path) -> None:
+    def _tool(self, given: Any, path: js.Path) -> str:
+        """Read a tool; return its name, "" where it has none."""
         if isinstance(given, Mapping) and isinstance(given.get("function"), Mapping):
             given, path = given["function"], (*path, "function")
         if not isinstance(given, Mapping):
             self.report("Z021", "expected a tool, an object", path, f"write {_FORM}")
-            return
+            return ""
         name = given.get("name")
-        if not isinstance(name, str) or not name.strip():
+        if not isinstance(name, str) or not name.strip() or js.CONTROL.search(name):
             self.report("Z022", "expected a tool with a name", path, f"write {_FORM}")
-            return
+            return ""
+        self._named[path] = name
         if name in self.given:
             if self.given[name] == given:
                 message = f"the tool {name!r} is there twice"
                 self.report("Z027", message, (*path, "name"), None, "warning")
-                return
+                return name
             self.report("Z022", f"there are two tools {name!r}", (*path, "name"), "rename one")
-            return
+            return name
         for key in given.keys() - _TOOL_KEYS:
             hint = did_you_mean(key, _TOOL_KEYS)
             self.report("Z027", f"{key!r} is not read", (*path, key), hint, "warning")
@@ -379,9 +448,7 @@ class _Reader:
         tool = self._read_tool(name, given, path)
         if len(self.errors) == before:
             self.tools[name] = tool
-        else:
-            self.broken += self.errors[before:]
-            del self.errors[before:]
+        return name
 
     def _read_tool(self, name: str, given: Json, path: js.Path) -> Tool:
         key = next((key for key in SCHEMAS if given.get(key) is not None), "parameters")
@@ -428,7 +495,7 @@ class _Reader:
             whole.others if whole.fields or whole.sort == "any" or shape else None,
             result,
             isinstance(notes, Mapping) and notes.get("readOnlyHint") is True,
-            reader.write_out(shape) if len(self.errors) == before and shape else {},
+            reader.write_out(shape) if len(self.errors) == before and _is_object(shape) else {},
             result_schema,
         )
 
@@ -447,6 +514,14 @@ def _kinds(type_: ValueType) -> set[str]:
     return found
 
 
+def _is_object(shape: Any) -> bool:
+    return isinstance(shape, Mapping) and bool(shape)
+
+
+def _nowhere(path: js.Path) -> tuple[js.Path, Span | None]:
+    return path, None
+
+
 def _is_bare(shape: Json) -> bool:
     """Tell whether an object holds parameters by name, without the schema around them."""
     return (
@@ -454,63 +529,3 @@ def _is_bare(shape: Json) -> bool:
         and all(isinstance(part, Mapping) for part in shape.values())
         and not shape.keys() & {"properties", "additionalProperties", "$defs"}
     )
-
-
-def _no_constant(text: str) -> Any:
-    raise ValueError(f"{text} is no JSON")
-
-
-def _no_json(error: ValueError, file: str, text: str) -> Problem:
-    span, message = Span(file, 1, 1, 1, 2), str(error)
-    if isinstance(error, json.JSONDecodeError):
-        message = error.msg
-        span = Span(file, error.lineno, error.colno, error.lineno, error.colno + 1)
-    return Problem(
-        "Z020", f"the file is no JSON: {message}", span, f"write {_FORM}", stage="syntax"
-    )
-
-
-_JSON = re.compile(r'(?P<text>"(?:[^"\\]|\\.)*")|(?P<sign>[\[\]{},:])|(?P<atom>[^\s\[\]{},:"]+)')
-
-
-def places_of(text: str, file: str) -> dict[js.Path, Span]:
-    """Return where each value of a JSON text stands; of one in an object, its key.
-
-    >>> places = places_of('{"a": [1, {"b": 2}]}', "x.json")
-    >>> str(places["a", 1, "b"])
-    'x.json:1:12'
-    """
-    starts = [0, *(m.end() for m in re.finditer("\n", text))]
-    found: dict[js.Path, Span] = {}
-    path: list[str | int] = []
-    is_key: list[bool] = []  # for each open bracket, whether a key comes next; lists have none
-    kinds: list[str] = []
-    row = 0
-    for match in _JSON.finditer(text):
-        while row + 1 < len(starts) and starts[row + 1] <= match.start():
-            row += 1
-        column = match.start() - starts[row] + 1
-        span = Span(file, row + 1, column, row + 1, column + len(match[0]))
-        sign = match["sign"]
-        if sign in ("[", "{"):
-            found.setdefault(tuple(path), span)
-            kinds.append(sign)
-            is_key.append(sign == "{")
-            path.append(0 if sign == "[" else "")
-        elif sign in ("]", "}"):
-            if not kinds:
-                break
-            kinds.pop()
-            is_key.pop()
-            path.pop()
-        elif sign == ",":
-            if kinds and kinds[-1] == "[":
-                path[-1] = int(path[-1]) + 1
-            elif kinds:
-                is_key[-1] = True
-        elif sign is None and kinds and is_key[-1]:
-            path[-1], is_key[-1] = json.loads(match[0], strict=False), False
-            found.setdefault(tuple(path), span)
-        elif sign is None:
-            found.setdefault(tuple(path), span)
-    return found

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, Literal
+from urllib.parse import unquote
 
-from genie_dp.errors import did_you_mean
+from genie_dp.errors import GenieError, did_you_mean
 from genie_dp.languages import types as ty
 from genie_dp.languages.calls import ast
 from genie_dp.languages.limits import NO_LIMITS, Limits, is_simple
@@ -143,7 +144,7 @@ _KNOWN = frozenset((
     "type", "format", "enum", "const", "minimum", "maximum", "exclusiveMinimum",
     "exclusiveMaximum", "items", "minItems", "maxItems", "properties", "required",
     "additionalProperties", "anyOf", "oneOf", "allOf", "$ref", "$defs", "definitions", "default",
-    "multipleOf", "minLength", "maxLength", "pattern",
+    "prefixItems", "multipleOf", "minLength", "maxLength", "pattern",
     "examples", "example", "description", "title", "nullable", "x-entity", "$schema", "$id",
     "$comment", "deprecated", "readOnly", "writeOnly", "optional", "propertyOrdering",
 ))  # fmt: skip
@@ -238,7 +239,8 @@ class SchemaReader:
     def _look_up(self, ref: Any, path: Path) -> tuple[Path, Any] | None:
         if not isinstance(ref, str) or not ref.startswith("#"):
             hint = 'put what it refers to under "$defs"'
-            self.report("Z024", f"{ref!r} is in another document", path, hint)
+            what = "is in another document" if isinstance(ref, str) and ref else "names nothing"
+            self.report("Z024", f"{ref!r} {what}", path, hint)
             return None
         if ref in self.refs:
             hint = "say how deep it may go: write the levels out"
@@ -246,21 +248,15 @@ class SchemaReader:
                 "Z023", f"{ref!r} holds itself, so values could be of any depth", path, hint
             )
             return None
-        parts = [
-            p.replace("~1", "/").replace("~0", "~") for p in ref[1:].strip("/").split("/") if p
-        ]
         for base, document in self.root:
-            place, found = base, document
-            for part in parts:
-                if isinstance(found, Mapping) and part in found:
-                    place, found = (*place, part), found[part]
-                elif isinstance(found, list) and part.isdecimal() and int(part) < len(found):
-                    place, found = (*place, int(part)), found[int(part)]
-                else:
-                    break
-            else:
-                return place, found
-        self.report("Z024", f"there is no {ref!r}", path, None)
+            looked_up = look_up(document, ref)
+            if looked_up is not None:
+                return (*base, *looked_up[0]), looked_up[1]
+        head, _, name = ref.rpartition("/")
+        near = look_up(self.root[0][1], head) or look_up(self.root[-1][1], head)
+        names = near[1] if near and isinstance(near[1], Mapping) else ()
+        hint = did_you_mean(name, names) or 'write "#/$defs/NAME" for what stands under "$defs"'
+        self.report("Z024", f"there is no {ref!r}", path, hint)
         return None
 
     def _all_of(self, schema: Mapping[str, Any], path: Path, depth: int) -> ValueType:
@@ -268,7 +264,7 @@ class SchemaReader:
         parts = [({k: v for k, v in schema.items() if k != "allOf"}, path)]
         found = schema["allOf"]
         if not isinstance(found, list):
-            self.report("Z026", "expected a list of schemas", (*path, "allOf"), None)
+            self.report("Z026", "expected a list of schemas", (*path, "allOf"), _OPTIONS)
             return ANYTHING
         for index, part in enumerate(found):
             place: Path = (*path, "allOf", index)
@@ -309,7 +305,7 @@ class SchemaReader:
             if name in schema:
                 options = schema[name]
                 if not isinstance(options, list) or not options:
-                    self.report("Z026", "expected a list of schemas", (*path, name), None)
+                    self.report("Z026", "expected a list of schemas", (*path, name), _OPTIONS)
                     return ANYTHING
                 # What stands beside `anyOf` holds for each: often its type alone.
                 beside = {
@@ -385,7 +381,8 @@ class SchemaReader:
                     constants.append(ast.Number(n))
                 case _:
                     message = "expected a text, a number, true, false or null in an enum"
-                    self.report("Z026", message, (*path, index), None)
+                    hint = "describe objects by properties, lists by items"
+                    self.report("Z026", message, (*path, index), hint)
         is_nullable = ast.Flag(None) in constants
         kept = tuple(dict.fromkeys(c for c in constants if c != ast.Flag(None)))
         if not kept:
@@ -414,7 +411,7 @@ class SchemaReader:
     def _limits_of_text(self, schema: Mapping[str, Any], path: Path) -> Limits:
         shortest, longest = schema.get("minLength", 0), schema.get("maxLength")
         if not _is_count(shortest) or not (longest is None or _is_count(longest)):
-            self.report("Z026", "expected numbers of characters", path, None)
+            self.report("Z026", "expected numbers of characters", path, _COUNTS)
             shortest, longest = 0, None
         pattern = schema.get("pattern")
         if pattern is None or (isinstance(pattern, str) and is_simple(pattern)):
@@ -431,7 +428,7 @@ class SchemaReader:
             if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
                 bounds[name] = ast.read_number(str(value))
             elif value is not None and not isinstance(value, bool):
-                self.report("Z026", "expected a number", (*path, name), None)
+                self.report("Z026", "expected a number", (*path, name), f'such as "{name}": 10')
         least, is_least_open = bounds["minimum"], schema.get("exclusiveMinimum") is True
         most, is_most_open = bounds["maximum"], schema.get("exclusiveMaximum") is True
         above, below = bounds["exclusiveMinimum"], bounds["exclusiveMaximum"]
@@ -443,7 +440,7 @@ class SchemaReader:
         is_number = isinstance(step, int | float | Decimal) and not isinstance(step, bool)
         known = ast.read_number(str(step)) if is_number else None
         if step is not None and (known is None or known <= 0):
-            self.report("Z026", "expected a number above 0", (*path, "multipleOf"), None)
+            self.report("Z026", "expected a number above 0", (*path, "multipleOf"), "such as 0.5")
             known = None
         limits = Limits(
             least, most, is_least_open, is_most_open, is_whole, () if known is None else (known,)
@@ -456,14 +453,21 @@ class SchemaReader:
 
     def _array(self, schema: Mapping[str, Any], path: Path, depth: int) -> ValueType:
         given, place = schema.get("items", {}), (*path, "items")
-        if isinstance(given, list):  # a tuple, each place with a type of its own
-            item = union(self.read(g, (*place, i), depth + 1) for i, g in enumerate(given))
+        most = schema.get("maxItems")
+        key = "prefixItems" if isinstance(schema.get("prefixItems"), list) else "items"
+        if isinstance(schema.get(key), list):  # a tuple, each place with a type of its own
+            each = [self.read(g, (*path, key, i), depth + 1) for i, g in enumerate(schema[key])]
+            if key == "prefixItems" and isinstance(given, Mapping):
+                each.append(self.read(given, place, depth + 1))
+            item = union(iter(each))
+            most = len(each) if given is False and most is None else most
+        elif given is False:
+            item, most = ANYTHING, 0
         else:
             item = self.read(given, place, depth + 1)
         fewest = schema.get("minItems", 0)
-        most = schema.get("maxItems")
         if not _is_count(fewest) or not (most is None or _is_count(most)):
-            self.report("Z026", "expected numbers of items", path, None)
+            self.report("Z026", "expected numbers of items", path, _COUNTS)
             fewest, most = 0, None
         return ValueType(
             "array", ty.Array(item.type), item=item, fewest_items=fewest, most_items=most
@@ -485,14 +489,14 @@ class SchemaReader:
         properties = schema.get("properties", {})
         required = schema.get("required", [])
         if not isinstance(properties, Mapping):
-            self.report("Z026", "expected an object", (*path, "properties"), None)
+            self.report("Z026", "expected an object", (*path, "properties"), _PROPERTIES)
             return
         if not isinstance(required, list):
             if not isinstance(required, bool):
-                self.report("Z026", "expected a list of names", (*path, "required"), None)
+                self.report("Z026", "expected a list of names", (*path, "required"), _NAMES)
             required = []
         for name in required:
-            if name not in properties:
+            if not isinstance(name, str) or name not in properties:
                 hint = did_you_mean(str(name), properties)
                 place = (*path, "required")
                 self.report(
@@ -500,6 +504,12 @@ class SchemaReader:
                 )
         for name in sorted(properties):
             given, place = properties[name], (*path, "properties", name)
+            if given is False:  # what must not be there
+                continue
+            if CONTROL.search(name):
+                hint = "take the control character out of the name"
+                self.report("Z026", f"expected a name that one can read, got {name!r}", place, hint)
+                continue
             type_ = self.read(given, place, depth + 1)
             plain = given if isinstance(given, Mapping) else {}
             yield Field(
@@ -518,19 +528,51 @@ class SchemaReader:
             return None
         if schema["default"] is None and not type_.is_nullable:
             return None  # often written where there is none
-        call = from_calls({"name": "f", "arguments": {"x": schema["default"]}}).steps[0][0]
-        assert isinstance(call, ast.Call)
-        value = sharpen(call.arguments[0].value, type_)
-        for problem in misfits(value, type_, "default"):
+        try:
+            call = from_calls({"name": "f", "arguments": {"x": schema["default"]}}).steps[0][0]
+            assert isinstance(call, ast.Call)
+            value = sharpen(call.arguments[0].value, type_)
+            problems = [*misfits(value, type_, "default")]
+        except GenieError as error:
+            problems = [*error.problems]
+        for problem in problems:
             message = f"the default does not fit: {problem.message}"
             self.report("Z027", message, (*path, "default"), problem.hint, "warning")
             return None
         return value
 
 
+_OPTIONS = 'such as [{"type": "string"}, {"type": "integer"}]'
+_NAMES = 'such as ["room"]'
+_COUNTS = "write whole numbers from 0"
+_PROPERTIES = 'such as {"room": {"type": "string"}}'
 _OF_TEXTS = ("minLength", "maxLength", "pattern")
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 ENTITY = re.compile(r"[\w:.\-]+")
 _ENTITY_HINT = 'write letters, digits, "_", ":", "." or "-", such as "room"'
+
+
+def look_up(document: Any, ref: str) -> tuple[Path, Any] | None:
+    """Return what a reference such as "#/$defs/Room" names, and its path; None if there is nothing.
+
+    >>> look_up({"$defs": {"my room": 1}}, "#/$defs/my%20room")
+    (('$defs', 'my room'), 1)
+    """
+    place: Path = ()
+    found = document
+    for part in ref[1:].strip("/").split("/"):
+        name = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(found, Mapping) and name not in found:
+            name = unquote(part).replace("~1", "/").replace("~0", "~")
+        if not part:
+            continue
+        if isinstance(found, Mapping) and name in found:
+            place, found = (*place, name), found[name]
+        elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
+            place, found = (*place, int(name)), found[int(name)]
+        else:
+            return None
+    return place, found
 
 
 def _is_count(value: Any) -> bool:

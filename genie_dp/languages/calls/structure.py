@@ -186,7 +186,10 @@ def _value_of(found: Any) -> ast.Value:
         case str():
             return ast.Text(found)
         case int() | float() | Decimal():
-            return ast.Number(Decimal(str(found)))
+            number = ast.read_number(str(found))
+            if number is None:
+                raise _no_calls("expected a finite number of at most 300 digits", ast.Flag(None))
+            return ast.Number(number)
         case list() | tuple():
             return ast.Array(tuple(map(_value_of, found)))
         case dict():
