@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.augment.expand import is_fit, is_fit_all
-from genie_dp.augment.values import ValueList, kinds, value_list
+from genie_dp.augment.values import ValueList, kinds, kinds_by_use, value_list
 from genie_dp.errors import GenieError, Problem, Severity, Span, did_you_mean
 from genie_dp.locale import DEFAULT
 from genie_dp.run.files import UNREADABLE, hint_unreadable, is_url, why_unreadable
@@ -490,9 +490,7 @@ def _unknown_names(lines: Iterable[_NamedList], library: SkillLibrary) -> Iterat
 
 
 def _known_names(library: SkillLibrary) -> set[str]:
-    names = {*kinds(), *library.entity_types, *library.value_lists}
-    for kind in kinds().values():
-        names.update(kind.serves)
+    names = {*kinds_by_use(), *library.entity_types, *library.value_lists}
     for signature in library.functions():
         for parameter in signature.parameters:
             names |= {f"{signature.qualified}:{parameter.name}", parameter.name}

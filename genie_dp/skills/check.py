@@ -170,8 +170,8 @@ def _example_of_adverb(param: ParamDecl) -> str:
 
 def _class_problems(definition: ClassDef, library: SkillLibrary) -> Iterator[Problem]:
     yield from _misspelt(definition.annotations)
-    for unit in definition.units:
-        yield from _misspelt(unit.annotations)
+    for declared in (*definition.entities, *definition.units):
+        yield from _misspelt(declared.annotations)
     for function in definition.functions:
         yield from _function_problems(function)
         for param in function.params:

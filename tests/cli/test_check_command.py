@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from genie_dp.augment.values import shipped_list
 from genie_dp.cli import run
 from genie_dp.templates.run import Checker
 
@@ -271,10 +272,12 @@ def test_what_shipped_templates_want_of_other_skills_is_not_told(capsys):
 MUSIC = """\
 class @com.example.music #_[canonical="music"] {
   entity tune;
-  entity song;
+  entity song #[string_values="tt:song"];
   entity melody extends tune;
   query tunes(in req song : Entity(com.example.music:song) #_[canonical={base=["song"]}],
-              in opt caption : String #_[canonical={base=["caption"]}],
+              in opt caption : String #[string_values="tt:caption"]
+                #_[canonical={base=["caption"]}],
+              in opt subject : String #_[canonical={base=["subject"]}],
               in opt hum : String #_[canonical={base=["hum"]}],
               in opt mood : String #[string_values="tt:song_title"] #_[canonical={base=["mood"]}],
               in opt melody : Entity(com.example.music:melody) #_[canonical={base=["melody"]}],
@@ -303,10 +306,19 @@ def music(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_values_of_shipped_lists_are_not_missing(music: Path, capsys) -> None:
     assert run([*CHECK, "--format", "json"]) == 0
     out, err = capsys.readouterr()
-    missing = [p["message"] for p in json.loads(out) if p["code"] in ("K102", "K103", "K104")]
-    assert len(missing) == 2
-    assert any("'hum' names no value list" in message for message in missing)
-    assert any("com.example.music:noises" in message for message in missing)
+    problems = [p for p in json.loads(out) if p["code"] in ("K102", "K103", "K104")]
+    missing = {p["message"]: p["hint"].partition("; ")[2] for p in problems}
+    assert list(missing) == [
+        "text 'subject' names no value list",
+        "text 'hum' names no value list",
+        "no file gives values of the entity type com.example.music:noises",
+    ]
+    # A list of that name may be meant or not: three of its values show which it is.
+    suggestion, *others = missing.values()
+    texts = shipped_list("email_subject").texts
+    assert suggestion.endswith(', write #[string_values="tt:email_subject"]')
+    assert sum(repr(text) in suggestion for text in texts) == 3
+    assert all(hint.startswith("until then it is filled with any texts") for hint in others)
     # The lists are told with the summary, where it does not disturb JSON.
     assert "shipped list caption (" in err
     assert " values) serves @com.example.music.tunes:caption\n" in err
@@ -322,7 +334,7 @@ def test_lists_of_missing_values_are_told_before_the_summary(music: Path, capsys
         "shipped list caption",
         "shipped list song",
     ]
-    assert lines[-1].endswith(" 0 errors, 8 warnings")  # five of inputs that nothing says
+    assert lines[-1].endswith(" 0 errors, 10 warnings")  # six of inputs that nothing says
 
 
 def test_what_is_missing_is_told_once_all_files_can_be_read(project: Path, capsys) -> None:
