@@ -144,6 +144,59 @@ def test_mistakes_are_told_with_their_places_before_anything_is_made(tmp_path, t
     assert not (tmp_path / "build").exists()
 
 
+MEASURED = (
+    STAGES
+    + """\
+  parser: {train: {steps: 1}, of: rows}
+  result: {evaluate: , of: parser}
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("rows", "code", "place"),
+    [
+        (None, "N020", "has an eval.tsv"),
+        ("", "N020", "a sentence in its eval.tsv"),
+        ("read my mail\tnow => @com.gmail.inbx() => notify\n", "T003", "eval.tsv:2:21"),
+        ("read my mail\tnow => \n", "S0", "eval.tsv:2"),
+    ],
+)
+def test_sentences_to_measure_with_are_checked_before_anything_is_made(tmp_path, rows, code, place):
+    skill = tmp_path / "skills" / "com.gmail"
+    shutil.copytree(GMAIL, skill, ignore=shutil.ignore_patterns("eval.tsv"))
+    if rows is not None:
+        (skill / "eval.tsv").write_text(f"utterance\tprogram\n{rows}")
+    measured = project(tmp_path, MEASURED, head="skills: skills\n")
+    with pytest.raises(gd.GenieError) as error:
+        measured.run()
+    (problem,) = error.value.problems
+    assert problem.code.startswith(code)
+    assert place in str(error.value)
+    assert not (tmp_path / "build" / "pairs.jsonl").exists()
+    if code == "N020":
+        assert problem.hint.endswith("without them: genie-dp run parser")
+        assert made(measured.run("rows")) == ["pairs", "paraphrases", "rows"]
+    # A file beside the project is checked as early.
+    (tmp_path / "mine.tsv").write_text(f"utterance\tprogram\n{rows or ''}")
+    text = MEASURED.replace("evaluate: ,", "evaluate: {rows: mine.tsv},")
+    with pytest.raises(gd.GenieError, match=code if rows else "mine.tsv has no sentence"):
+        project(tmp_path, text, head="skills: skills\n").run()
+
+
+def test_mistakes_of_skills_templates_and_sentences_are_told_together(tmp_path):
+    skill = tmp_path / "skills" / "com.gmail"
+    shutil.copytree(GMAIL, skill)
+    for name, line in (("templates.genie", "NP := 'x' -> inbox(y = 1);\n"), ("eval.tsv", "x\ty\n")):
+        with (skill / name).open("a") as out:
+            out.write(line)
+    with pytest.raises(gd.GenieError) as error:
+        project(tmp_path, MEASURED, head="skills: skills\n").run()
+    assert [p.span.file.rpartition("/")[2] for p in error.value.problems] == [
+        "templates.genie", "eval.tsv"
+    ]  # fmt: skip
+
+
 def test_a_folder_without_a_project_is_told(tmp_path):
     with pytest.raises(gd.GenieError, match="R050"):
         gd.Project(tmp_path)

@@ -31,7 +31,12 @@ from genie_dp.languages.base import ProgramView
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.locale import locale_from
 from genie_dp.parser.reading.said import SaidValues
-from genie_dp.parser.skill_rows import EVALUATION_FILE, evaluation_files, evaluation_rows
+from genie_dp.parser.skill_rows import (
+    EVALUATION_FILE,
+    evaluation_files,
+    evaluation_rows,
+    is_evaluation,
+)
 from genie_dp.records import Example
 from genie_dp.run.files import open_text
 from genie_dp.run.page import page_environment, percent
@@ -98,7 +103,7 @@ def coverage_rows(source: str, inputs: Inputs, *, format: str | None = None) -> 
         ]
     elif format is None and path.is_dir() and _has_evaluation(path):
         rows = list(evaluation_rows(evaluation_files([path]), language, library))
-    elif format is None and path.suffix == ".tsv" and _is_evaluation(path):
+    elif format is None and is_evaluation(path):
         rows = list(evaluation_rows([path], language, library, needs_program=False))
     else:
         name = format or _format_of(source)
@@ -124,14 +129,6 @@ def as_row(given: Example | str | tuple[str, str], number: int, inputs: Inputs) 
 
 def _has_evaluation(folder: Path) -> bool:
     return any(folder.glob(EVALUATION_FILE)) or any(folder.glob(f"*/{EVALUATION_FILE}"))
-
-
-def _is_evaluation(path: Path) -> bool:
-    """Tell whether a TSV file has sentence and program a line, and no id before them."""
-    if path.name == EVALUATION_FILE:
-        return True
-    first = next((line for line in read_text(path).split("\n") if line.strip()), "")
-    return first.count("\t") < 2
 
 
 def _format_of(source: str) -> str:

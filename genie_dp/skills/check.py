@@ -14,7 +14,7 @@
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -170,8 +170,10 @@ def _example_of_adverb(param: ParamDecl) -> str:
 
 def _class_problems(definition: ClassDef, library: SkillLibrary) -> Iterator[Problem]:
     yield from _misspelt(definition.annotations)
-    for declared in (*definition.entities, *definition.units):
-        yield from _misspelt(declared.annotations)
+    for entity in definition.entities:
+        yield from _misspelt(entity.annotations)
+    for unit in definition.units:
+        yield from _misspelt(unit.annotations)
     for function in definition.functions:
         yield from _function_problems(function)
         for param in function.params:
@@ -449,6 +451,7 @@ class SentenceChecker:
         """Yield the mistakes of an eval.tsv; `programs` has those of all sentences so far."""
         file = str(skill.evaluation)
         elsewhere: list[tuple[Span, str]] = []
+        gone: dict[str, list[Problem]] = {}
         rows = text.split("\n")
         if tuple(rows[0].rstrip("\r").split("\t")[:2]) != _HEADER:
             message = f"expected the header utterance<TAB>program, got {rows[0][:40]!r}"
@@ -470,7 +473,11 @@ class SentenceChecker:
             if read is None:
                 read = self._known[program] = _read_program(program, library)
             elsewhere += [(place, name) for name in read.missing[:1]]
-            yield from (problem_in_line(problem, place) for problem in read.mistakes)
+            for mistake in (problem_in_line(problem, place) for problem in read.mistakes):
+                if mistake.code == "T003":
+                    gone.setdefault(mistake.hint or "", []).append(mistake)
+                else:
+                    yield mistake
             words = join_tokens(sentence)
             other, where = programs.setdefault(words, (read.meaning, place))
             if other != read.meaning:
@@ -478,11 +485,27 @@ class SentenceChecker:
                 hint = "a sentence means one thing: keep one of them, or say more"
                 sentence_place = Span(file, number, 1, number, len(sentence) + 1)
                 yield _warning("K118", message, sentence_place, hint)
+        yield from map(_joined_unknown_functions, gone.values())
         if elsewhere:
             place, name = elsewhere[0]
             count = "a program calls" if len(elsewhere) == 1 else f"{len(elsewhere)} programs call"
             message = f"{count} functions of skills that are not loaded, such as {name}"
             yield _warning("K119", message, place, "check them together with these skills")
+
+
+def _joined_unknown_functions(mistakes: Sequence[Problem]) -> Problem:
+    """Return one problem for the calls of functions that a class lacks, where one hint mends all.
+
+    They are many where a skill is written in the place of another one.
+    """
+    first, *others = mistakes
+    if not others:
+        return first
+    expected, _, _ = first.message.partition(", got ")
+    names = dict.fromkeys(each.message.rpartition(", got ")[2].strip("'") for each in mistakes)
+    message = f"{expected}, got {', '.join(names)} in {len(mistakes)} sentences"
+    hint = f"leave out lines of functions that the skill has no more; {first.hint}"
+    return replace(first, message=message, hint=hint)
 
 
 @lru_cache(maxsize=10_000)

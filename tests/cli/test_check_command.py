@@ -242,6 +242,25 @@ def test_sentences_and_value_lists_are_checked(project: Path, capsys) -> None:
     assert "values/text.tsv:1:1: warning[K120]" in err
 
 
+def test_sentences_of_an_earlier_skill_are_told_once_and_last(project: Path, capsys) -> None:
+    skill = project / "skills" / "com.example.notes"
+    lines = [f"say {n}\tnow => @com.example.notes.{f}() => notify" for n, f in
+             enumerate(["bill", "bill", "branches", "nodes", "nodes"])]  # fmt: skip
+    (skill / "eval.tsv").write_text("\n".join(["utterance\tprogram", *lines, ""]))
+    templates = skill / "templates.genie"
+    templates.write_text(templates.read_text() + "NP := 'x' -> @com.example.notes.notes(y = 1);\n")
+    assert run([*CHECK, "--format", "json"]) == 1
+    errors = [p for p in json.loads(capsys.readouterr().out) if p["severity"] == "error"]
+    own, others, typos = errors
+    assert own["file"] == str(templates.relative_to(project))
+    assert others["message"].endswith(
+        "got @com.example.notes.bill, @com.example.notes.branches in 3 sentences"
+    )
+    assert (others["line"], typos["line"]) == (2, 5)
+    assert typos["message"].endswith("got @com.example.notes.nodes in 2 sentences")
+    assert "did you mean 'notes'?" in typos["hint"]
+
+
 def test_a_function_that_no_template_speaks_of_is_a_warning(project: Path, capsys) -> None:
     templates = project / "skills" / "com.example.notes" / "templates.genie"
     templates.write_text("")
