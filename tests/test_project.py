@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 import genie_dp as gd
+from genie_dp import cli
 from genie_dp.resources import data_folder
 from genie_dp.rows import read_rows
 
@@ -160,6 +161,7 @@ MEASURED = (
         ("", "N020", "a sentence in its eval.tsv"),
         ("read my mail\tnow => @com.gmail.inbx() => notify\n", "T003", "eval.tsv:2:21"),
         ("read my mail\tnow => \n", "S0", "eval.tsv:2"),
+        ("read the news\tnow => @com.bbc.news() => notify\n", "K119", "eval.tsv:2:15"),
     ],
 )
 def test_sentences_to_measure_with_are_checked_before_anything_is_made(tmp_path, rows, code, place):
@@ -180,7 +182,8 @@ def test_sentences_to_measure_with_are_checked_before_anything_is_made(tmp_path,
     # A file beside the project is checked as early.
     (tmp_path / "mine.tsv").write_text(f"utterance\tprogram\n{rows or ''}")
     text = MEASURED.replace("evaluate: ,", "evaluate: {rows: mine.tsv},")
-    with pytest.raises(gd.GenieError, match=code if rows else "mine.tsv has no sentence"):
+    expected = code.replace("K119", "T003") if rows else "mine.tsv has no sentence"
+    with pytest.raises(gd.GenieError, match=expected):
         project(tmp_path, text, head="skills: skills\n").run()
 
 
@@ -206,7 +209,7 @@ def test_a_folder_without_a_project_is_told(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_parser_is_trained_and_measured(tmp_path):
+def test_a_parser_is_trained_and_measured(tmp_path, monkeypatch):
     pytest.importorskip("torch")
     pytest.importorskip("phonenumbers")
     text = (
@@ -217,6 +220,21 @@ def test_a_parser_is_trained_and_measured(tmp_path):
     )
     result = project(tmp_path, text).run()
     assert made(result) == ["pairs", "parser", "further", "result"]
-    assert "rows right" in str(result).splitlines()[-2]
-    assert json.loads((tmp_path / "build" / "result.json").read_text())["rows"] > 5
+    figures = json.loads((tmp_path / "build" / "result.json").read_text())
+    assert figures["rows"] > 5
+    shown = str(result).partition("\nresult: ")[2].splitlines()
+    assert "rows right (interval of 95 %: " in shown[0]
+    for row, line in zip(figures["wrong"]["shown"], shown[1:6], strict=False):
+        assert line == f"  {row['kind']}: {row['utterance']}"
+    assert shown[6].endswith("with their programs: genie-dp evaluate --report wrong.html")
     assert made(project(tmp_path, text).run()) == []
+    # An eval.tsv is rows to measure and to calibrate with; a calibrated parser is not made anew.
+    parser = str(tmp_path / "build" / "further")
+    real = tmp_path / "real.tsv"
+    rows = [line for line in (GMAIL / "eval.tsv").read_text().splitlines() if "org." not in line]
+    real.write_text("\n".join(row for row in rows if "@com.nytimes" not in row))
+    assert 5 < gd.evaluate(parser, real).data["rows"] <= figures["rows"]
+    monkeypatch.setenv("GENIE_DP_PROJECT", str(tmp_path / "genie.yaml"))
+    assert cli.run(["calibrate", parser, str(real)]) == 0
+    assert gd.Parser.from_pretrained(parser).is_validated
+    assert made(project(tmp_path, text).run()) == ["result"]

@@ -30,10 +30,15 @@ def command(*, folder: Path | None, gold: str | None, threshold: float | None) -
     """
     from genie_dp.cli.output import show
     from genie_dp.parser.calibrate import run
+    from genie_dp.project import Project
+    from genie_dp.project_file import find_project
 
     if folder is None or gold is None:
         missing = "PARSER" if folder is None else "ROWS"
         raise click.UsageError(f"Missing argument '{missing}', and no project has it.")
     if not folder.is_dir():
         raise click.UsageError(f"expected PARSER, the folder of a parser, got {str(folder)!r}")
-    show(run(folder, gold, threshold=threshold))
+    result = run(folder, gold, threshold=threshold)
+    if (file := find_project(Path.cwd())) is not None:
+        Project(file).accept(folder)  # or the next run would train it anew
+    show(result)
