@@ -155,6 +155,7 @@ class MissedWording:
         nearest: functions that the words tell most of, with these words.
         near: the words that no template says, parts that are derived, and what nearly fits.
         stub: a template that would derive it, "" where none was found.
+        left_out: words that tell something and are not said of the function of such a guess.
     """
 
     cause: str
@@ -162,6 +163,7 @@ class MissedWording:
     nearest: tuple[tuple[str, tuple[str, ...]], ...]
     near: Miss
     stub: str = ""
+    left_out: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
         """Yield what to tell a person."""
@@ -174,6 +176,9 @@ class MissedWording:
         yield from (line.removeprefix("  ") for line in list(self.near.lines())[1:])
         if self.stub:
             yield "this would derive it:"
+            if self.left_out:
+                new = ", ".join(self.left_out)
+                yield f"  // new words, of which its program has nothing: {new}"
             yield from (f"  {line}" for line in self.stub.split("\n"))
 
 
@@ -375,6 +380,16 @@ class CoverageReader:
             if found is not None:
                 return Stub.from_sentence(found, self.inputs)
         return None
+
+    def left_out(self, sentence: CoveredSentence, stub: Stub) -> tuple[str, ...]:
+        """Return the telling words of a sentence that its guessed stub turns into no program."""
+        if sentence.expected or sentence.missed is None:
+            return ()
+        (function,) = self.inputs.language.functions_in(stub.sentence.program)
+        said = dict(sentence.missed.nearest)[function]
+        telling = self.values.content_words(stub.sentence.read.tokens)
+        words = (word for word in dict.fromkeys(telling) if word[:1].isalnum())  # no "'s"
+        return tuple(word for word in words if word not in said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -589,7 +604,7 @@ def run(
     numbers = range(len(rows))
     judged = in_processes(judge_all, numbers, jobs) if jobs > 1 else judge_all(numbers)
     sentences = list(show_progress(judged, label="sentences", total=len(rows), show=progress))
-    nearest = NearestPrograms(reader.explainer, reader.spoken)
+    nearest = NearestPrograms(reader.explainer, reader.spoken, inputs.library)
     stubs = {
         str(number): stub
         for number, sentence in enumerate(sentences)
@@ -600,7 +615,8 @@ def run(
     for key, text in working.items():
         sentence = sentences[int(key)]
         assert sentence.missed is not None
-        missed = replace(sentence.missed, stub=text)
+        left_out = reader.left_out(sentence, stubs[key])
+        missed = replace(sentence.missed, stub=text, left_out=left_out)
         sentences[int(key)] = replace(sentence, missed=missed)
     title = config.title or f"Coverage of {', '.join(Path(s).name for s in sources) or 'sentences'}"
     return Coverage(title, tuple(sources), inputs.language.name, tuple(sentences))
