@@ -9,14 +9,19 @@ import os
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from genie_dp import __version__, api
 from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.evaluate.result import format_interval
+from genie_dp.evaluate.rows import open_gold, skills_of
+from genie_dp.evaluate.run import Evaluation
+from genie_dp.languages.base import get_language
 from genie_dp.languages.library import Library
+from genie_dp.parser.skill_rows import evaluation_files, evaluation_rows, is_evaluation
 from genie_dp.private_prior import load_spent
 from genie_dp.project_file import JOBS, NAMES_FILE, Stage, read_project, texts_of
 from genie_dp.resources import SHIPPED
@@ -24,10 +29,14 @@ from genie_dp.run.files import sha256_of
 from genie_dp.run.manifest import write_json
 from genie_dp.run.stage import Result, hold_output, tell
 from genie_dp.run.work import work_folder_of
-from genie_dp.templates.inputs import Inputs
+from genie_dp.skills.check import check_sentences
+from genie_dp.skills.model import SkillLibrary
+from genie_dp.templates.inputs import Inputs, language_of, shipped_or
+from genie_dp.templates.run import Checker
 
 STATE = ".stages.json"
 _MOST_NAMED = 3  # of what changed, in a reason
+_MOST_WRONG = 5  # sentences beside a result
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +154,14 @@ class Project:
         is_made = any(stage.job == "synthesize" for stage in self.stages.values())
         return is_made or self.templates != SHIPPED
 
+    def checker(self) -> Checker:
+        """Return what checks skills and templates."""
+        paths = (
+            [] if isinstance(given, str) else shipped_or(given, "thingpedia")
+            for given in (self.skills, self.templates)
+        )
+        return Checker(get_language(language_of(self.skills)), *paths)
+
     def path(self, name: str) -> Path:
         """Return where a stage puts what it makes, or a part of a split, such as "parts/train".
 
@@ -205,21 +222,77 @@ class Project:
             progress: whether to tell on stderr how far it is; None for on a terminal.
 
         Raises:
-            GenieError: R052, there is no such stage; Y027, another run is at work in this folder;
-                those of the functions.
+            GenieError: before anything is made, all mistakes of the files that the stages need;
+                R052, there is no such stage; Y027, another run is at work in this folder; those of
+                the functions.
         """
         wanted, forced = self._needed(names), self._forced(names, force)
         self._read_anew()
         with hold_output(self.output), _told_how_to_go_on():
             state = _State(self.output / STATE)
+            self._check_inputs(wanted)
             how = jobs or self.jobs, progress
             runs = tuple(self._bring(stage, state, forced, *how) for stage in wanted)
         return ProjectResult(runs)
+
+    def accept(self, path: Path) -> None:
+        """Take what a stage made as it is now: somebody changed it on purpose."""
+        state = _State(self.output / STATE)
+        for name, known in list(state.stages.items()):
+            made = self.path(name) if name in self.stages else None
+            if made and made.resolve() == path.resolve() and "digest" in known:
+                state.keep(name, **{**known, "digest": state.digest(made)})
 
     def _read_anew(self) -> None:
         """Forget skills and templates: they may have changed since the last run."""
         for name in ("library", "grammar"):
             self.__dict__.pop(name, None)
+
+    def _check_inputs(self, wanted: Sequence[Stage]) -> None:
+        """Raise all mistakes of skills, templates and real sentences that stages need."""
+        jobs = {stage.job for stage in wanted}
+        try:
+            if any(JOBS[job].reads_skills for job in jobs):
+                _ = self.grammar if "synthesize" in jobs else self.library
+        except GenieError as error:  # it names the mistakes of the first files alone
+            found = self.checker().run()
+            if not found.mistakes:
+                raise
+            raise GenieError(found.mistakes, sources=found.sources) from error
+        mistakes: list[Problem] = []
+        sources: dict[str, str] = {}
+        for stage in (stage for stage in wanted if stage.job == "evaluate"):
+            try:
+                self._check_gold(stage)
+            except GenieError as error:
+                without = f"; without them: genie-dp run {' '.join(stage.of)}"
+                mistakes += [
+                    replace(p, hint=f"{p.hint}{without}") if p.code == "N020" else p
+                    for p in error.problems
+                ]
+                sources |= error.sources
+        if mistakes:
+            raise GenieError(mistakes, sources=sources)
+
+    def _check_gold(self, stage: Stage) -> None:
+        """Refuse the right programs of a stage where they are none, or do not fit the skills."""
+        folders, rows = self._gold_folders(stage), stage.settings.get("rows", SHIPPED)
+        if folders and isinstance(self.library, SkillLibrary):
+            problems, sources = check_sentences(self.library)
+            # Shipped skills are measured with each other, those of a project by themselves.
+            is_alone = any(folder.resolve() in skills_of(str(folder)) for folder in folders)
+            wrong = ("error", "K119") if is_alone else ("error",)
+            if mistakes := [p for p in problems if p.severity in wrong or p.code in wrong]:
+                raise GenieError(mistakes, sources=sources)
+            evaluation_files(folders)
+        elif rows == SHIPPED or rows.partition("/")[0] in self.stages or "://" in rows:
+            return
+        elif (place := self._place(rows)).is_dir() or is_evaluation(place):
+            language = get_language(self.library.language)
+            for _ in evaluation_rows(evaluation_files([place]), language, self.library):
+                pass
+        else:
+            open_gold(str(place))
 
     def _forced(self, names: tuple[str, ...], force: bool) -> Collection[str]:
         return (names or tuple(self.stages)) if force else ()
@@ -316,7 +389,9 @@ class Project:
     def _gold_folders(self, stage: Stage) -> list[Path]:
         """Return the folders of skills whose real sentences a stage takes without being told."""
         takes_own = stage.job == "evaluate" and "rows" not in stage.settings
-        return [*self.skills] if takes_own and not isinstance(self.skills, str) else []
+        if not takes_own or isinstance(self.skills, str):
+            return []
+        return shipped_or(self.skills, "thingpedia")
 
     def _place(self, name: str) -> Path:
         """Return the file of a reference: what a stage made, or a file beside genie.yaml."""
@@ -372,7 +447,7 @@ class Project:
                 )  # fmt: skip
                 made.save(output)
                 rows = made.data["rows"]
-                made = f"{100 * made.accuracy:.1f} % of {rows:,} rows right"
+                return "\n".join(_result_lines(made)), rows
         return next(iter(str(made).splitlines()), ""), rows
 
 
@@ -418,6 +493,23 @@ class _State:
 
 
 # ----------------------------------------------------------------------------------------- telling
+
+
+def _result_lines(result: Evaluation) -> Iterator[str]:
+    """Yield how good a parser is, which sentences are wrong, and how to see them with programs."""
+    figure = result.data["accuracy"]
+    yield (
+        f"{100 * result.accuracy:.1f} % of {figure['rows']:,} rows right "
+        f"(interval of 95 %: {format_interval(figure)})"
+    )
+    wrong = result.data["wrong"]
+    for row in wrong["shown"][:_MOST_WRONG]:
+        yield f"  {row['kind']}: {row['utterance']}"
+    if wrong["rows"]:
+        rest = wrong["rows"] - _MOST_WRONG
+        more = f"{rest:,} more; " if rest > 0 else ""
+        yield f"  {more}all of them with their programs: genie-dp evaluate --report wrong.html"
+
 
 _NEW = "it is new"
 

@@ -191,6 +191,7 @@ class Places:
         language: of skills that are a file of declarations; None for others.
         parser: the last one that the stages made; None where there is none yet.
         locale: language of the sentences; None where the file names none.
+        gold: what parsers are measured with: a file, else the skills.
     """
 
     skills: tuple[Path, ...]
@@ -198,6 +199,7 @@ class Places:
     language: str | None
     parser: Path | None
     locale: str | None
+    gold: tuple[Path, ...]
 
 
 def read_places(file: Path) -> Places:
@@ -222,6 +224,8 @@ def read_places(file: Path) -> Places:
         name for name, stage in stages.items() if isinstance(stage, dict) and "train" in stage
     ]
     made = [output / str(name) for name in trained if (output / str(name)).is_dir()]
+    rows = [_rows_of(stage) for stage in stages.values() if isinstance(stage, dict)]
+    files = [file.parent / name for name in rows if name and (file.parent / name).exists()]
     folders = () if isinstance(skills, str) else tuple(shipped_or(skills, "thingpedia"))
     return Places(
         folders,
@@ -229,7 +233,15 @@ def read_places(file: Path) -> Places:
         language_of_files(folders) if folders else None,
         made[-1] if made else None,
         reader.locale or None,
+        tuple(files[-1:]) or tuple(folder for folder in folders if folder.is_dir()),
     )
+
+
+def _rows_of(stage: Mapping[str, Any]) -> str:
+    """Return what the rows of an `evaluate` are called; "" for those of the skills."""
+    settings = stage.get("evaluate")
+    rows = settings.get("rows") if isinstance(settings, dict) else None
+    return rows if isinstance(rows, str) else ""
 
 
 def find_project(folder: Path) -> Path | None:

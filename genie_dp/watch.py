@@ -11,14 +11,12 @@ from pathlib import Path
 
 from genie_dp.augment.values import without_listed
 from genie_dp.errors import GenieError, render_problem
-from genie_dp.languages import get_language
 from genie_dp.project import Project
 from genie_dp.run.stage import Result
 from genie_dp.synthesis.trials import KnownTrials, TemplateSample
 from genie_dp.templates.ast import Template
 from genie_dp.templates.english import surface
-from genie_dp.templates.inputs import Inputs, language_of, shipped_or
-from genie_dp.templates.run import Checker
+from genie_dp.templates.inputs import Inputs
 
 _EACH = 0.2  # seconds from look to look
 _WATCHED = (".tt", ".genie", ".tsv", ".py", ".sexpr", ".json")
@@ -90,7 +88,7 @@ class ProjectWatch:
         self._known: frozenset[Template] = frozenset()
         self._untried: Inputs | None = None
         self._to_show: Sequence[Template] = ()
-        self._checker = _checker_of(project)
+        self._checker = project.checker()
         self._trials = KnownTrials()
 
     def look(self) -> Seen | None:
@@ -112,7 +110,7 @@ class ProjectWatch:
 
     def _now(self) -> Iterator[tuple[Path, tuple[int, int]]]:
         """Yield the files that matter, with the times of their last change and their sizes."""
-        roots = [*_paths(self.project.skills), *_paths(self.project.templates)]
+        roots = [*self._checker.skills, *self._checker.grammar]
         folders = {root if root.is_dir() else root.parent for root in roots}
         files = {self.project.file, *map(Path, self._sources)}
         files |= {f for folder in folders for f in folder.rglob("*") if f.suffix in _WATCHED}
@@ -127,7 +125,7 @@ class ProjectWatch:
         try:
             if self.project.file in saved:
                 self.project = Project(self.project.file)
-                self._checker = _checker_of(self.project)
+                self._checker = self.project.checker()
             result = self._checker.run(lists=without_listed)
         except GenieError as error:
             return Seen(saved, tuple(str(error).splitlines()), has_mistakes=True)
@@ -172,13 +170,3 @@ class ProjectWatch:
         more = max(0, len(self._to_show) - len(samples)) if self.count else 0
         seconds = time.monotonic() - begun
         return Seen((), problems, has_mistakes, samples, more, seconds=seconds)
-
-
-def _checker_of(project: Project) -> Checker:
-    language = get_language(language_of(project.skills))
-    return Checker(language, _paths(project.skills), _paths(project.templates))
-
-
-def _paths(said: str | list[Path]) -> list[Path]:
-    """Return folders and files; none for the shipped ones."""
-    return [] if isinstance(said, str) else shipped_or(said, "thingpedia")

@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 import genie_dp as gd
+from genie_dp import cli
 from genie_dp.resources import data_folder
 from genie_dp.rows import read_rows
 
@@ -144,6 +145,61 @@ def test_mistakes_are_told_with_their_places_before_anything_is_made(tmp_path, t
     assert not (tmp_path / "build").exists()
 
 
+MEASURED = (
+    STAGES
+    + """\
+  parser: {train: {steps: 1}, of: rows}
+  result: {evaluate: , of: parser}
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("rows", "code", "place"),
+    [
+        (None, "N020", "has an eval.tsv"),
+        ("", "N020", "a sentence in its eval.tsv"),
+        ("read my mail\tnow => @com.gmail.inbx() => notify\n", "T003", "eval.tsv:2:21"),
+        ("read my mail\tnow => \n", "S0", "eval.tsv:2"),
+        ("read the news\tnow => @com.bbc.news() => notify\n", "K119", "eval.tsv:2:15"),
+    ],
+)
+def test_sentences_to_measure_with_are_checked_before_anything_is_made(tmp_path, rows, code, place):
+    skill = tmp_path / "skills" / "com.gmail"
+    shutil.copytree(GMAIL, skill, ignore=shutil.ignore_patterns("eval.tsv"))
+    if rows is not None:
+        (skill / "eval.tsv").write_text(f"utterance\tprogram\n{rows}")
+    measured = project(tmp_path, MEASURED, head="skills: skills\n")
+    with pytest.raises(gd.GenieError) as error:
+        measured.run()
+    (problem,) = error.value.problems
+    assert problem.code.startswith(code)
+    assert place in str(error.value)
+    assert not (tmp_path / "build" / "pairs.jsonl").exists()
+    if code == "N020":
+        assert problem.hint.endswith("without them: genie-dp run parser")
+        assert made(measured.run("rows")) == ["pairs", "paraphrases", "rows"]
+    # A file beside the project is checked as early.
+    (tmp_path / "mine.tsv").write_text(f"utterance\tprogram\n{rows or ''}")
+    text = MEASURED.replace("evaluate: ,", "evaluate: {rows: mine.tsv},")
+    expected = code.replace("K119", "T003") if rows else "mine.tsv has no sentence"
+    with pytest.raises(gd.GenieError, match=expected):
+        project(tmp_path, text, head="skills: skills\n").run()
+
+
+def test_mistakes_of_skills_templates_and_sentences_are_told_together(tmp_path):
+    skill = tmp_path / "skills" / "com.gmail"
+    shutil.copytree(GMAIL, skill)
+    for name, line in (("templates.genie", "NP := 'x' -> inbox(y = 1);\n"), ("eval.tsv", "x\ty\n")):
+        with (skill / name).open("a") as out:
+            out.write(line)
+    with pytest.raises(gd.GenieError) as error:
+        project(tmp_path, MEASURED, head="skills: skills\n").run()
+    assert [p.span.file.rpartition("/")[2] for p in error.value.problems] == [
+        "templates.genie", "eval.tsv"
+    ]  # fmt: skip
+
+
 def test_a_folder_without_a_project_is_told(tmp_path):
     with pytest.raises(gd.GenieError, match="R050"):
         gd.Project(tmp_path)
@@ -153,7 +209,7 @@ def test_a_folder_without_a_project_is_told(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_parser_is_trained_and_measured(tmp_path):
+def test_a_parser_is_trained_and_measured(tmp_path, monkeypatch):
     pytest.importorskip("torch")
     pytest.importorskip("phonenumbers")
     text = (
@@ -164,6 +220,21 @@ def test_a_parser_is_trained_and_measured(tmp_path):
     )
     result = project(tmp_path, text).run()
     assert made(result) == ["pairs", "parser", "further", "result"]
-    assert "rows right" in str(result).splitlines()[-2]
-    assert json.loads((tmp_path / "build" / "result.json").read_text())["rows"] > 5
+    figures = json.loads((tmp_path / "build" / "result.json").read_text())
+    assert figures["rows"] > 5
+    shown = str(result).partition("\nresult: ")[2].splitlines()
+    assert "rows right (interval of 95 %: " in shown[0]
+    for row, line in zip(figures["wrong"]["shown"], shown[1:6], strict=False):
+        assert line == f"  {row['kind']}: {row['utterance']}"
+    assert shown[6].endswith("with their programs: genie-dp evaluate --report wrong.html")
     assert made(project(tmp_path, text).run()) == []
+    # An eval.tsv is rows to measure and to calibrate with; a calibrated parser is not made anew.
+    parser = str(tmp_path / "build" / "further")
+    real = tmp_path / "real.tsv"
+    rows = [line for line in (GMAIL / "eval.tsv").read_text().splitlines() if "org." not in line]
+    real.write_text("\n".join(row for row in rows if "@com.nytimes" not in row))
+    assert 5 < gd.evaluate(parser, real).data["rows"] <= figures["rows"]
+    monkeypatch.setenv("GENIE_DP_PROJECT", str(tmp_path / "genie.yaml"))
+    assert cli.run(["calibrate", parser, str(real)]) == 0
+    assert gd.Parser.from_pretrained(parser).is_validated
+    assert made(project(tmp_path, text).run()) == ["result"]

@@ -260,6 +260,36 @@ def test_a_folder_of_skills_is_measured_by_its_own(folder, capsys):
     assert "note" not in capsys.readouterr().err
 
 
+def test_parser_and_sentences_of_the_project_need_no_name(folder, capsys, monkeypatch):
+    (folder / "build" / "parser").mkdir(parents=True)
+    edit(folder / "genie.yaml", "stages:", "stages:\n  parser: {train: , of: pairs}")
+    real = (GMAIL / "eval.tsv").read_text().splitlines()[:3]
+    (folder / "skills" / "com.gmail" / "eval.tsv").write_text("\n".join(real))
+    assert cli.run(["coverage", "--misses", "0"]) == 0
+    out, err = capsys.readouterr()
+    assert "of 2 sentences" in out
+    assert "--skills ../../skills FILE ../../skills" in err
+    for command, given in (
+        ("evaluate", "--skills ../../skills --parser ../../build/parser GOLD ../../skills"),
+        ("calibrate", "--parser ../../build/parser GOLD ../../skills"),
+        ("serve", "--parser ../../build/parser"),
+    ):
+        assert cli.run([command]) == 1
+        err = capsys.readouterr().err
+        assert f"note: ../../genie.yaml gives {given}\n" in err
+        assert "error[N010]" in err  # the folder holds no parser
+    # Rows of a stage come before those of the skills.
+    (folder / "mine.tsv").write_text("utterance\tprogram\n")
+    with (folder / "genie.yaml").open("a") as out:
+        out.write("  result: {evaluate: {rows: mine.tsv}, of: parser}\n")
+    assert cli.run(["coverage"]) == 1
+    assert "FILE ../../mine.tsv" in capsys.readouterr().err
+    monkeypatch.setenv("GENIE_DP_PROJECT", "")
+    for command in ("coverage", "evaluate", "calibrate", "serve"):
+        assert cli.run([command]) == 2
+        assert "and no project has" in capsys.readouterr().err
+
+
 def test_a_mistake_in_the_stages_does_not_keep_skills_from_being_checked(folder, capsys):
     edit(folder / "genie.yaml", "synthesize", "sinthesize")
     assert cli.run(["check"]) == 0

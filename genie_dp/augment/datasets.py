@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.augment.expand import is_fit, is_fit_all
-from genie_dp.augment.values import ValueList, kinds, value_list
+from genie_dp.augment.values import ValueList, kinds, kinds_by_use, value_list
 from genie_dp.errors import GenieError, Problem, Severity, Span, did_you_mean
 from genie_dp.languages.library import Library
 from genie_dp.locale import DEFAULT
@@ -492,9 +492,8 @@ def _unknown_names(lines: Iterable[_NamedList], library: Library) -> Iterator[Pr
 
 def _known_names(library: Library) -> set[str]:
     names = {*kinds(), *library.entity_types, *library.value_lists}
-    for kind in kinds().values():
-        # Those of other classes are of no use here.
-        names.update(use for use in kind.serves if ":" not in use or use.startswith("tt:"))
+    # Those of other classes are of no use here.
+    names.update(use for use in kinds_by_use() if ":" not in use or use.startswith("tt:"))
     for signature in library.functions():
         for parameter in signature.parameters:
             names |= {f"{signature.qualified}:{parameter.name}", parameter.name}

@@ -4,7 +4,7 @@ import gzip
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from itertools import accumulate
 from pathlib import Path
@@ -140,8 +140,8 @@ class ValueKind:
     Attributes:
         name: its name, and that of its file.
         what: what the values are, in plain words.
-        serves: the entity types, tags ("tt:song_title") and bare names of entity types and
-            parameters ("song") whose values are of the kind.
+        serves: the entity types and tags ("tt:song_title") whose values are of the kind, and names
+            of entity types and parameters that suggest it ("song"; see `LibraryValues`).
         parts: the kinds that it is put together of; none where it has a file of its own.
     """
 
@@ -175,11 +175,19 @@ def kinds() -> dict[str, ValueKind]:
 
 @lru_cache(maxsize=1)
 def kinds_by_use() -> dict[str, ValueKind]:
-    """Return which kind serves an entity type, a tag or a name; a kind's own name serves, too."""
+    """Return which kind serves an entity type, a tag or a name.
+
+    Every kind serves its own name and the tag of that name.
+
+    >>> kinds_by_use()["branch"] is kinds_by_use()["tt:branch"] is kinds()["branch"]
+    True
+    """
     by_use = {kind.name: kind for kind in kinds().values()}
     for kind in kinds().values():
         for use in kind.serves:
             by_use.setdefault(use, kind)
+    for kind in kinds().values():
+        by_use.setdefault(f"tt:{kind.name}", kind)
     return by_use
 
 
@@ -223,6 +231,7 @@ def shipped_list(kind: str) -> ValueList:
 NO_LIST = value_list("none", "", (), ())
 NO_VALUES = frozenset(("K102", "K103", "K104"))
 _MOST_SHOWN = 4  # parameters
+_EXAMPLES = 3  # values of a list that is not declared
 Origin = Literal["parameter", "entity", "tag", "shipped", "generic", "made"]
 
 
@@ -233,9 +242,8 @@ class ChosenList:
     Attributes:
         values: the list.
         origin: "parameter" (its own list), "entity" (that of its entity type), "tag" (that of
-            `#[string_values=..]`), "shipped" (by the kind that its name or type tells), or
-            "generic" (nothing is known of it), or "made" (the same, in a language of which no list
-            is shipped).
+            `#[string_values=..]`), "shipped" (of the kind that its type or tag declares), "generic"
+            (none is declared), or "made" (the same, in a language of which no list is shipped).
         is_widened: whether a skill's list was joined with the shipped one of its kind.
     """
 
@@ -263,9 +271,11 @@ class LibraryValues:
     1. the parameter's own list: `own["@com.x.f:name"]`, then `own["name"]` if that is no kind;
     2. the list of its entity type: `own["com.x:song"]`, then the skill's values/song.tsv, then that
        of a type that it extends;
-    3. the list of its tag, `#[string_values="tt:song_title"]`: the user's, then the skill's;
-    4. the list of the kind that serves its entity type, its tag or its name: `own["song"]`,
-       then the shipped one; of a name such as `note_id` that of ids;
+    3. the list of its tag, `#[string_values="tt:song_title"]`, of the parameter or of its entity
+       type: the user's, then the skill's;
+    4. the list of the kind that serves its tag or its entity type: `own["song"]`, then the shipped
+       one. A name alone serves a list of the user, never a shipped one: branches of a library are
+       no branches of software. A name such as `note_id` has that of ids;
     5. the free text, `own["free_text"]` or the shipped one.
 
     A skill's list (not the user's own) is joined with the list of its kind: skills list
@@ -311,26 +321,28 @@ class LibraryValues:
         if type_ == STRING and isinstance(declared := self._declared(parameter), Entity):
             type_ = declared  # a name that a program looks for by its words
         if isinstance(type_, Entity):
-            return self._of_entity(type_.kind, name)
+            return self._of_entity(type_.kind, self._tag(parameter), name)
         if type_ != STRING:
             raise ValueError(f"values of {type_} are written, not listed: see augment.written")
-        chosen = self._of_text(self._tag(parameter), name)
+        chosen = self._of_tag(self._tag(parameter)) or self._by_kind(name)
+        chosen = chosen or self._of_code(name) or self._generic()
         return chosen if len(chosen.values) else ChosenList(self.made, "made")
 
-    def _of_entity(self, kind: str, name: str) -> ChosenList:
-        for type_name in (kind, *self._parents(kind)):
-            chosen = self._named(type_name, "entity")
-            if chosen is not None:
-                return chosen
-        bare = kind.rpartition(":")[2]
-        return self._by_kind(kind, bare, name) or self._generic()
+    def _of_entity(self, kind: str, tag: str | None, name: str) -> ChosenList:
+        types = (kind, *self._parents(kind))
+        named = (self._named(type_name, "entity") for type_name in types)
+        chosen = next((each for each in named if each), None) or self._of_tag(tag)
+        for type_name in () if chosen else types:
+            declared = self.library.entity_types.get(type_name)
+            chosen = self._of_tag(declared.value_list if declared else None)
+            if chosen or (chosen := self._by_kind(type_name)):
+                break
+        return chosen or self._by_kind(kind.rpartition(":")[2], name) or self._generic()
 
-    def _of_text(self, tag: str | None, name: str) -> ChosenList:
-        if tag is not None:
-            chosen = self._named(tag, "tag") or self._by_kind(tag, tag.rpartition(":")[2])
-            if chosen is not None:
-                return chosen
-        return self._by_kind(name) or self._of_code(name) or self._generic()
+    def _of_tag(self, tag: str | None) -> ChosenList | None:
+        if tag is None:
+            return None
+        return self._named(tag, "tag") or self._by_kind(tag, tag.rpartition(":")[2])
 
     def _of_code(self, name: str) -> ChosenList | None:
         """Return ids and numbers for a name that ends so, such as `note_id` or `orderNumber`."""
@@ -339,10 +351,10 @@ class LibraryValues:
         return ChosenList(self._of_kind(CODE), "shipped") if is_code else None
 
     def _by_kind(self, *uses: str) -> ChosenList | None:
-        """Return the list of the first use that some kind serves."""
+        """Return the list of the first use that some kind serves; of a name, the user's alone."""
         for use in uses:
             kind = kinds_by_use().get(use)
-            if kind is not None:
+            if kind and (":" in use or not self.own.keys().isdisjoint((kind.name, *kind.parts))):
                 return ChosenList(self._of_kind(kind.name), "shipped")
         return None
 
@@ -423,7 +435,8 @@ def without_listed(
 ) -> tuple[list[Problem], list[str]]:
     """Return the problems without those of values that another list has, and a line for each list.
 
-    That list is a shipped one, or that of a type which an entity type extends.
+    That list is a shipped one, or that of a type which an entity type extends. Where no list is
+    declared, the hint of the problem shows which values are taken, and a shipped list of that name.
     """
     parameters = dict(_parameters_by_place(library))
     source = LibraryValues(library)
@@ -437,10 +450,30 @@ def without_listed(
         name, type_ = parameter
         choice = source.choose(type_, name)
         if choice.origin == "generic":
-            problems_left.append(problem)
+            hint = f"{problem.hint}; {_undeclared_values(type_, name)}"
+            problems_left.append(replace(problem, hint=hint))
         else:
             parameters_of.setdefault(_list_text(choice), []).append(name)
     return problems_left, [_served_text(*served) for served in sorted(parameters_of.items())]
+
+
+def _undeclared_values(type_: Type, parameter: str) -> str:
+    """Return which values a parameter has without a list, or how to declare a shipped one.
+
+    >>> _undeclared_values(STRING, "@com.x.f:stock_name")  # doctest: +ELLIPSIS
+    'for values such as ..., write #[string_values="tt:stock"]'
+    """
+    while isinstance(type_, Array):
+        type_ = type_.element
+    name = parameter.rpartition(":")[2]
+    entity = type_.kind.rpartition(":")[2] if isinstance(type_, Entity) else ""
+    kind = kinds_by_use().get(entity) or kinds_by_use().get(name)
+    texts = shipped_list(kind.name if kind else GENERIC).texts
+    examples = ", ".join(repr(texts[i * len(texts) // _EXAMPLES]) for i in range(_EXAMPLES))
+    if kind is None:
+        return f"until then it is filled with any texts, such as {examples}"
+    tag = f'#[string_values="tt:{kind.name}"]'
+    return f"for values such as {examples}, write {f'entity {entity} {tag};' if entity else tag}"
 
 
 def _parameters_by_place(library: SkillLibrary) -> Iterator[tuple[Span, tuple[str, Type]]]:

@@ -20,7 +20,7 @@ from genie_dp.evaluate.config import CoverageConfig
 
 
 @click.command("coverage")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("sentences", nargs=-1, metavar="[FILE]...")
 @library_options
 @grammar_option
 @settings_options(CoverageConfig, leave_out=("locale",), names={"subsets": "subset"})
@@ -52,7 +52,7 @@ from genie_dp.evaluate.config import CoverageConfig
 @jobs_option
 def command(
     *,
-    files: tuple[str, ...],
+    sentences: tuple[str, ...],
     language: str,
     skills: tuple[Path, ...],
     skip_broken: bool,
@@ -71,7 +71,8 @@ def command(
     """Tell which sentences the templates derive, and what the others lack.
 
     FILE is an eval.tsv (a sentence and its program a line), a folder of skills that have such
-    files, sentences alone (.txt), or rows of a data set. Values are read as people type them.
+    files, sentences alone (.txt), or rows of a data set; in a project, the eval.tsv of its skills
+    need no name. Values are read as people type them.
 
     \b
     genie-dp coverage thingpedia --html coverage.html
@@ -84,13 +85,15 @@ def command(
     from genie_dp.evaluate.run import check_files
     from genie_dp.parser.session import read_names
 
-    check_files(files, (html, output))
+    if not sentences:
+        raise click.UsageError("Missing argument 'FILE...', and no project has sentences.")
+    check_files(sentences, (html, output))
     config = CoverageConfig(**{**settings, **({"locale": locale} if locale else {})})
-    own_skills = dict.fromkeys(path for file in files for path in skills_of(file))
+    own_skills = dict.fromkeys(path for file in sentences for path in skills_of(file))
     inputs = load_inputs(language, skills or tuple(own_skills), grammar, skip_broken=skip_broken)
-    rows = [row for file in files for row in coverage_rows(file, inputs, format=format_of_rows)]
+    rows = [row for file in sentences for row in coverage_rows(file, inputs, format=format_of_rows)]
     own = read_names(names) if names else None
-    coverage = run(config, inputs, rows, sources=files, names=own, jobs=jobs, progress=True)
+    coverage = run(config, inputs, rows, sources=sentences, names=own, jobs=jobs, progress=True)
     if html:
         coverage.report(html)
     if output:

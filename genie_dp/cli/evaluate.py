@@ -1,6 +1,6 @@
 """`genie-dp evaluate`: how good predictions are."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +18,16 @@ _BEST = 5  # programs that the baseline gives for a sentence
 
 
 @click.command("evaluate")
-@click.argument("gold")
+@click.argument("gold", required=False)
 @click.argument("predictions", required=False)
 @click.option(
     "--nearest", is_flag=True,
     help="Instead of PREDICTIONS: programs of the nearest --training sentences (a baseline).",
 )  # fmt: skip
 @click.option(
-    "--parser", "parser", type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="FOLDER", help="Instead of PREDICTIONS: what a trained parser says, asked now.",
+    "--parser", "folder", type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Instead of PREDICTIONS: what a trained parser says, asked now [that of genie.yaml].",
 )  # fmt: skip
 @click.option(
     "--unconstrained", is_flag=True,
@@ -47,18 +48,17 @@ _BEST = 5  # programs that the baseline gives for a sentence
     "--language", type=click.Choice(language_names()),
     help="Language of the programs [what the rows say].",
 )  # fmt: skip
-# A folder of skills is its own.
-@skills_option("Skills that programs must fit", unless=lambda given: Path(given["gold"]).is_dir())
+@skills_option("Skills that programs must fit", without=lambda given: _without_project(given))
 @click.option("--skip-broken", is_flag=True, help="Go on without the skills that cannot be read.")
 @settings_options(EvaluationConfig)
 @click.option("--report", metavar="FILE", help="Write a page with charts and sentences there.")
 @click.option("--output", "-o", metavar="FILE|URL|-", help="Write the result there, as JSON.")
 def command(
     *,
-    gold: str,
+    gold: str | None,
     predictions: str | None,
     nearest: bool,
-    parser: Path | None,
+    folder: Path | None,
     unconstrained: bool,
     beam: int | None,
     training: tuple[str, ...],
@@ -73,8 +73,9 @@ def command(
     """Measure predicted programs against the right ones.
 
     GOLD are rows as JSONL, TSV or Parquet; rows of one sentence, or a list as `program`, are all
-    right. It may be a folder of skills: then their eval.tsv are meant. PREDICTIONS are JSON lines
-    {"id": .., "programs": [best, next, ..], "confidences": [..]}, or TSV of id and program.
+    right. It may be an eval.tsv, or a folder of skills: then their eval.tsv are meant; in a
+    project, those of its skills need no name. PREDICTIONS are JSON lines {"id": .., "programs":
+    [best, next, ..], "confidences": [..]}, or TSV of id and program.
 
     \b
     genie-dp evaluate test.jsonl predictions.jsonl --training train.jsonl --report report.html
@@ -86,13 +87,15 @@ def command(
     from genie_dp.evaluate.rows import skills_of
     from genie_dp.evaluate.run import check_files, run
 
-    sources = {"PREDICTIONS": predictions, "--nearest": nearest, "--parser": parser}
+    if gold is None:
+        raise click.UsageError("Missing argument 'GOLD', and no project has sentences.")
+    sources = {"PREDICTIONS": predictions, "--nearest": nearest, "--parser": folder}
     names = [name for name, value in sources.items() if value]
     if len(names) != 1:
         got = " and ".join(names) or "none of them"
         raise click.UsageError(f"expected PREDICTIONS, --nearest or --parser, got {got}")
     for name, value in (("unconstrained", unconstrained), ("beam", beam)):
-        if value and not parser:
+        if value and not folder:
             raise click.UsageError(f"--{name} needs --parser")
     if nearest and not training:
         raise click.UsageError("--nearest needs the rows of --training")
@@ -101,10 +104,10 @@ def command(
     def library_of(language: str) -> Library:
         return load_library_of(language, skills or skills_of(gold), skip_broken=skip_broken)
 
-    predictor, writes = _predictor(predictions, parser, training, beam, unconstrained)
+    predictor, writes = _predictor(predictions, folder, training, beam, unconstrained)
     result = run(
         EvaluationConfig(**settings), gold, predictor, library_of=library_of, language=language,
-        name=predictions or (str(parser) if parser else "nearest training sentence"),
+        name=predictions or (str(folder) if folder else "nearest training sentence"),
         writes=writes, training=training, compare=compare, progress=True,
     )  # fmt: skip
     # A pipe gets the JSON alone.
@@ -114,8 +117,18 @@ def command(
     if output:
         result.save(output)
     where = ", ".join(name for name in (output, report) if name and name != "-")
+    if result.data["wrong"]["rows"] and not where:
+        click.echo("which are wrong, with their programs: --report wrong.html", err=True)
     right = f"{result.data['accuracy']['right']:,} of {result.data['rows']:,} rows right"
     click.echo(f"{right}{f' -> {where}' if where else ''}", err=True)
+
+
+def _without_project(given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the options that a project does not give: a folder of skills is its own."""
+    if given["gold"] and Path(given["gold"]).is_dir():
+        yield "skills"
+    if given["predictions"] or given["nearest"]:
+        yield "folder"
 
 
 def _predictor(

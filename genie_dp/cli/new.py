@@ -27,14 +27,25 @@ def _folder_option(default: str, what: str) -> Callable[[Callable[..., None]], C
 @command.command("project")
 @click.argument("name")
 @_folder_option(".", "Folder")
-def project(name: str, folder: Path) -> None:
-    """Write a project on the shipped grammar: one skill, genie.yaml, a README with the commands."""
+@click.option(
+    "--functions",
+    metavar="NAME,..",
+    help="What your skill can do, such as loans,fines,renew_loan [a diary, as an example].",
+)
+def project(name: str, folder: Path, functions: str | None) -> None:
+    """Write a project on the shipped grammar: one skill, genie.yaml, a README with the commands.
+
+    \b
+    genie-dp new project mine
+    genie-dp new project library --functions loans,fines,events,renew_loan
+    """
     # Imported late: reading classes needs the parser, `genie-dp new --help` does not.
     from genie_dp.project_file import schema
     from genie_dp.templates.skeletons import new_project
 
     files = {"genie.schema.json": json.dumps(schema(), indent=1) + "\n"}
-    click.echo(new_project(name, folder, files=files))
+    named = [one.strip() for one in functions.split(",")] if functions is not None else []
+    click.echo(new_project(name, folder, functions=named, files=files))
 
 
 @command.command("skill")

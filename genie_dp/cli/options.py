@@ -5,7 +5,7 @@ import functools
 import math
 import shlex
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -186,17 +186,18 @@ def _type_of(value_type: Any, setting: Setting) -> Any:
 # Option -> its name to people, of what a project may give.
 _OF_PROJECTS = {
     "skills": "--skills", "grammar": "--grammar", "folder": "--parser", "locale": "--locale",
+    "gold": "GOLD", "sentences": "FILE",
 }  # fmt: skip
 
 
-def of_project(unless: Callable[[Mapping[str, Any]], bool] | None = None) -> Decorator:
+def of_project(without: Callable[[Mapping[str, Any]], Iterable[str]] | None = None) -> Decorator:
     """Return what lets a command take skills, grammar and parser from the genie.yaml above.
 
-    Options that are given win. What is taken is told in a line on stderr. However many options of a
-    command ask for it, it is done once.
+    So it takes the sentences to measure with. Options that are given win. What is taken is told in
+    a line on stderr. However many options of a command ask for it, it is done once.
 
     Args:
-        unless: tells from all options that the command does without.
+        without: tells from all options which of them the command does without.
     """
 
     def add(command: Any) -> Any:
@@ -205,9 +206,8 @@ def of_project(unless: Callable[[Mapping[str, Any]], bool] | None = None) -> Dec
 
         @functools.wraps(command)
         def with_project(**options: Any) -> Any:
-            if unless is None or not unless(options):
-                options |= _project_options(options)
-            return command(**options)
+            left_out = frozenset(without(options) if without else ())
+            return command(**options | _project_options(options, left_out))
 
         with_project.takes_project = True  # type: ignore[attr-defined]
         return with_project
@@ -215,18 +215,19 @@ def of_project(unless: Callable[[Mapping[str, Any]], bool] | None = None) -> Dec
     return add
 
 
-def _project_options(options: Mapping[str, Any]) -> dict[str, Any]:
+def _project_options(options: Mapping[str, Any], without: Collection[str]) -> dict[str, Any]:
     """Return the options that are not given and that a project has, and tell them."""
     from genie_dp.project_file import find_project, read_places
 
-    wanted = [name for name in _OF_PROJECTS if name in options and not options[name]]
+    wanted = [n for n in _OF_PROJECTS if n in options and not options[n] and n not in without]
     file = find_project(Path.cwd()) if wanted else None
     if file is None:
         return {}
     places = read_places(file)
     given = {
         "skills": places.skills, "grammar": places.grammar, "folder": places.parser,
-        "locale": places.locale,
+        "locale": places.locale, "sentences": tuple(map(str, places.gold)),
+        "gold": str(places.gold[0]) if len(places.gold) == 1 else None,
     }  # fmt: skip
     taken: dict[str, Any] = {name: given[name] for name in wanted if given[name]}
     words: list[str] = []
@@ -244,13 +245,13 @@ def _project_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def skills_option(
-    help: str, *, unless: Callable[[Mapping[str, Any]], bool] | None = None
+    help: str, *, without: Callable[[Mapping[str, Any]], Iterable[str]] | None = None
 ) -> Decorator:
     """Return what adds --skills; without it, those of the project (`of_project`).
 
     Args:
         help: begins the line of help.
-        unless: tells from all options that the command does without a project.
+        without: tells from all options which of them are not to be those of a project.
     """
     option = click.option(
         "--skills", multiple=True, type=SKILLS, metavar="DIR",
@@ -259,7 +260,7 @@ def skills_option(
     )  # fmt: skip
 
     def add(command: Any) -> Any:
-        return option(of_project(unless)(command))
+        return option(of_project(without)(command))
 
     return add
 

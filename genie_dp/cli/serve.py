@@ -12,7 +12,9 @@ from genie_dp.serve.parse_server import APIS, JSON_API, STDIO_APIS, ParseServerC
 
 
 @click.command("serve")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument(
+    "folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
 @click.option(
     "--api", type=click.Choice(list(APIS)), default=JSON_API, show_default=True,
     help="Who asks: json is our own, with a page to try it; openai chat completions; mcp the Model "
@@ -40,7 +42,7 @@ from genie_dp.serve.parse_server import APIS, JSON_API, STDIO_APIS, ParseServerC
 @grammar_option
 def command(
     *,
-    folder: Path,
+    folder: Path | None,
     api: str,
     stdio: bool,
     settings: Mapping[str, Any],
@@ -52,9 +54,10 @@ def command(
 ) -> None:
     """Answer sentences with programs: over HTTP, and on a page to try it.
 
-    FOLDER is a parser as `genie-dp train` saved it. POST /parse takes sentences as JSON, /health
-    tells how the server is, /docs what can be sent; / is the page. With --api others ask it in the
-    way that they know. Nothing that anybody types is written anywhere.
+    FOLDER is a parser as `genie-dp train` saved it; in a project it needs no name. POST /parse
+    takes sentences as JSON, /health tells how the server is, /docs what can be sent; / is the page.
+    With --api others ask it in the way that they know. Nothing that anybody types is written
+    anywhere.
 
     \b
     genie-dp serve parser/
@@ -65,6 +68,8 @@ def command(
     from genie_dp.cli.output import show
     from genie_dp.serve.parse_server import run
 
+    if folder is None:
+        raise click.UsageError("Missing argument 'FOLDER', and no project has a parser.")
     if stdio and api not in STDIO_APIS:
         raise click.UsageError(f"--stdio goes with --api {' or '.join(sorted(STDIO_APIS))}")
     result = run(

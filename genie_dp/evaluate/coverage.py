@@ -31,7 +31,12 @@ from genie_dp.languages.base import ProgramView
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.locale import locale_from
 from genie_dp.parser.reading.said import SaidValues
-from genie_dp.parser.skill_rows import EVALUATION_FILE, evaluation_files, evaluation_rows
+from genie_dp.parser.skill_rows import (
+    EVALUATION_FILE,
+    evaluation_files,
+    evaluation_rows,
+    is_evaluation,
+)
 from genie_dp.records import Example
 from genie_dp.run.files import open_text
 from genie_dp.run.page import page_environment, percent
@@ -98,7 +103,7 @@ def coverage_rows(source: str, inputs: Inputs, *, format: str | None = None) -> 
         ]
     elif format is None and path.is_dir() and _has_evaluation(path):
         rows = list(evaluation_rows(evaluation_files([path]), language, library))
-    elif format is None and path.suffix == ".tsv" and _is_evaluation(path):
+    elif format is None and is_evaluation(path):
         rows = list(evaluation_rows([path], language, library, needs_program=False))
     else:
         name = format or _format_of(source)
@@ -126,14 +131,6 @@ def _has_evaluation(folder: Path) -> bool:
     return any(folder.glob(EVALUATION_FILE)) or any(folder.glob(f"*/{EVALUATION_FILE}"))
 
 
-def _is_evaluation(path: Path) -> bool:
-    """Tell whether a TSV file has sentence and program a line, and no id before them."""
-    if path.name == EVALUATION_FILE:
-        return True
-    first = next((line for line in read_text(path).split("\n") if line.strip()), "")
-    return first.count("\t") < 2
-
-
 def _format_of(source: str) -> str:
     if Path(source).is_dir():
         return "hf"
@@ -158,6 +155,7 @@ class MissedWording:
         nearest: functions that the words tell most of, with these words.
         near: the words that no template says, parts that are derived, and what nearly fits.
         stub: a template that would derive it, "" where none was found.
+        left_out: words that tell something and are not said of the function of such a guess.
     """
 
     cause: str
@@ -165,6 +163,7 @@ class MissedWording:
     nearest: tuple[tuple[str, tuple[str, ...]], ...]
     near: Miss
     stub: str = ""
+    left_out: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
         """Yield what to tell a person."""
@@ -177,6 +176,9 @@ class MissedWording:
         yield from (line.removeprefix("  ") for line in list(self.near.lines())[1:])
         if self.stub:
             yield "this would derive it:"
+            if self.left_out:
+                new = ", ".join(self.left_out)
+                yield f"  // new words, of which its program has nothing: {new}"
             yield from (f"  {line}" for line in self.stub.split("\n"))
 
 
@@ -378,6 +380,16 @@ class CoverageReader:
             if found is not None:
                 return Stub.from_sentence(found, self.inputs)
         return None
+
+    def left_out(self, sentence: CoveredSentence, stub: Stub) -> tuple[str, ...]:
+        """Return the telling words of a sentence that its guessed stub turns into no program."""
+        if sentence.expected or sentence.missed is None:
+            return ()
+        (function,) = self.inputs.language.functions_in(stub.sentence.program)
+        said = dict(sentence.missed.nearest)[function]
+        telling = self.values.content_words(stub.sentence.read.tokens)
+        words = (word for word in dict.fromkeys(telling) if word[:1].isalnum())  # no "'s"
+        return tuple(word for word in words if word not in said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -601,7 +613,7 @@ def run(
     numbers = range(len(rows))
     judged = in_processes(judge_all, numbers, jobs) if jobs > 1 else judge_all(numbers)
     sentences = list(show_progress(judged, label="sentences", total=len(rows), show=progress))
-    nearest = NearestPrograms(reader.explainer, reader.spoken)
+    nearest = NearestPrograms(reader.explainer, reader.spoken, inputs.library)
     stubs = {
         str(number): stub
         for number, sentence in enumerate(sentences)
@@ -612,7 +624,8 @@ def run(
     for key, text in working.items():
         sentence = sentences[int(key)]
         assert sentence.missed is not None
-        missed = replace(sentence.missed, stub=text)
+        left_out = reader.left_out(sentence, stubs[key])
+        missed = replace(sentence.missed, stub=text, left_out=left_out)
         sentences[int(key)] = replace(sentence, missed=missed)
     title = config.title or f"Coverage of {', '.join(Path(s).name for s in sources) or 'sentences'}"
     return Coverage(title, tuple(sources), inputs.language.name, tuple(sentences))

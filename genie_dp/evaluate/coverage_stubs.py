@@ -5,6 +5,7 @@ if it checks, and if the grammar derives the sentence with it.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -12,9 +13,10 @@ from string import ascii_lowercase
 
 from genie_dp.errors import GenieError
 from genie_dp.languages.base import Language, Literal
+from genie_dp.languages.library import Library
 from genie_dp.languages.types import Entity, slot_stem, slot_type
 from genie_dp.parser.reading.prepare import key_of
-from genie_dp.skills.words import tokenize
+from genie_dp.skills.model import SkillLibrary
 from genie_dp.synthesis.chart import Chart, ChildPlace, Pattern
 from genie_dp.synthesis.compiler import compile_inputs
 from genie_dp.synthesis.explain import Explainer
@@ -22,6 +24,7 @@ from genie_dp.synthesis.spoken import (
     ReadValues,
     SaidValue,
     SpokenSentences,
+    engine_tokens,
     find_words,
     renumber,
     stem_of,
@@ -272,24 +275,52 @@ class NearestPrograms:
 
     explainer: Explainer
     spoken: SpokenSentences
+    library: Library
     _openers: list[str] | None = None
 
     def align(self, utterance: str, function: str) -> AlignedSentence | None:
-        """Return a sentence with the plainest program of a function that its values can fill.
+        """Return a sentence with the plainest program of a function that says all of its values.
 
-        None where the function needs values that the sentence does not have.
+        A value that no template of the function takes may be that of a condition. None where the
+        function needs values that the sentence does not have, or has no place for one that it has:
+        a program that leaves out a date or a name means something else.
         """
-        placeholders = self.explainer.compiled.placeholders
         read = self.spoken.guess(utterance)
-        available = [stem for token in read.tokens if (stem := stem_of(token, placeholders))]
+        placeholders = self.explainer.compiled.placeholders
+        available = Counter(stem for token in read.tokens if (stem := stem_of(token, placeholders)))
         for words in self._said_with(function):
-            needed = [token.rpartition("_")[0] for _, token in placeholders.names(words)]
-            if any(needed.count(stem) > available.count(stem) for stem in needed):
+            needed = Counter(token.rpartition("_")[0] for _, token in placeholders.names(words))
+            left = [*(available - needed).elements()]
+            if needed - available or len(left) > 1:
                 continue
-            for program in self._programs(words):
-                if set(self.explainer.compiled.language.functions_in(program)) == {function}:
-                    return AlignedSentence(self._with_words(read, program), program)
+            conditions = self._conditions(function, left[0], read) if left else [""]
+            for program in chain.from_iterable(
+                self._programs(f"{words} {condition}".strip()) for condition in conditions
+            ):
+                if set(self.explainer.compiled.language.functions_in(program)) != {function}:
+                    continue
+                if {token for token in read.values} <= {*program.split(" ")}:
+                    return AlignedSentence(read, program)
         return None
+
+    def _conditions(self, function: str, stem: str, read: ReadValues) -> Iterator[str]:
+        """Yield phrases for outputs of a function that a value can have, if it is clear which.
+
+        It is where there is one such output, or where the sentence has a word of its phrase.
+        """
+        library = self.library
+        if not isinstance(library, SkillLibrary) or (known := library.find(function)) is None:
+            return
+        value = engine_tokens((f"{stem}_0",), self.explainer.compiled.placeholders)[0]
+        outputs = [p for p in known.signature.parameters if p.direction == "out"]
+        fitting = [p for p in outputs if slot_stem(p.type) == stem]
+        for parameter in fitting:
+            phrases = library.phrases(function, parameter.name)
+            for phrase in (*phrases.get("passive_verb", ()),
+                           *(f"with {said}" for said in phrases.get("property", ()))):  # fmt: skip
+                words = {*phrase.split(" ")} - {"#", "with", "on", "in", "at", "for", "the"}
+                if len(fitting) == 1 or words & {*read.tokens}:
+                    yield phrase.replace("#", value)
 
     def _said_with(self, function: str) -> list[str]:
         """Return the words of templates of a function alone, those with the fewest values first."""
@@ -321,16 +352,6 @@ class NearestPrograms:
             heads = {" ".join(p.head) for p in patterns if p.head and _has_one_child(p)}
             self._openers = ["", *sorted(heads, key=lambda head: (len(head), head))]
         return self._openers[:_MOST_OPENERS]
-
-    def _with_words(self, read: ReadValues, program: str) -> ReadValues:
-        """Return a sentence whose values that a program has no place for are words."""
-        used = set(program.split(" "))
-        tokens: list[str] = []
-        for token in read.tokens:
-            is_left = token in read.values and token not in used
-            tokens += tokenize(read.values[token].words.casefold()) if is_left else [token]
-        values = {name: value for name, value in read.values.items() if name in used}
-        return ReadValues(tuple(tokens), values)
 
 
 def _has_one_child(pattern: Pattern) -> bool:

@@ -339,7 +339,9 @@ class GapListener:
             self.reader.judge(Example(str(place), " ".join(tokens), "", language, "human"))
             for place, tokens in enumerate(numbered)
         ]
-        templates = NearestPrograms(self.reader.explainer, self.reader.spoken)
+        templates = NearestPrograms(
+            self.reader.explainer, self.reader.spoken, self.reader.inputs.library
+        )
         stubs = {
             one.id: Stub.from_sentence(found, self.inputs)
             for one, tokens in zip(judged, numbered, strict=True)

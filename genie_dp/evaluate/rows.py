@@ -186,16 +186,20 @@ def skills_of(gold: str) -> tuple[Path, ...]:
 
 
 @contextmanager
-def skill_gold(folder: Path, language: str, library: Library) -> Iterator[str]:
+def skill_gold(source: Path, language: str, library: Library) -> Iterator[str]:
     """Yield a file of gold rows of what stands in the eval.tsv of skills, while it is needed.
+
+    Args:
+        source: a folder of skills, or an eval.tsv.
+        language, library: of its programs.
 
     Raises:
         GenieError: N020, N021, as `skill_rows`.
     """
     with TemporaryDirectory() as temporary:
-        file = Path(temporary) / f"{folder.resolve().name}.jsonl"
+        file = Path(temporary) / f"{source.resolve().name}.jsonl"
         with open_text(str(file)) as out:
-            for row in skill_rows([folder], get_language(language), library):
+            for row in skill_rows([source], get_language(language), library):
                 out.write(f"{to_json(row)}\n")
         yield str(file)
 

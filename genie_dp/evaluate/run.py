@@ -22,7 +22,7 @@ from genie_dp.evaluate.counts import (
 from genie_dp.evaluate.judge import MATCH
 from genie_dp.evaluate.result import (
     SCHEMA,
-    Bootstrap,
+    Intervals,
     describe_counts,
     describe_pairs,
     format_interval,
@@ -31,6 +31,7 @@ from genie_dp.evaluate.result import (
 )
 from genie_dp.evaluate.views import viewer_of
 from genie_dp.languages.library import Library
+from genie_dp.parser.skill_rows import is_evaluation
 from genie_dp.rows import format_of, read_rows
 from genie_dp.run.files import check_output, open_text
 from genie_dp.run.page import percent
@@ -160,7 +161,7 @@ def run(
 
     Args:
         config: what is counted and shown.
-        gold: a file of rows, or a folder of skills, whose eval.tsv are meant.
+        gold: a file of rows, an eval.tsv, or a folder of skills, whose eval.tsv are meant.
         predictions: a file of them, or what is asked for them now.
         library_of: returns the library that programs of a language must fit.
         language: of the programs; None for what the rows say.
@@ -174,6 +175,8 @@ def run(
         GenieError: mistakes in any of the files (docs/evaluation.md has the codes).
     """
     predictor_name = name or (predictions if isinstance(predictions, str) else "predictions")
+    if language is None and is_evaluation(gold):  # which does not say it
+        language = writes or None
     with _open(gold, language, library_of) as (file, library):
         viewer = viewer_of(file.language, library, unordered=config.unordered)
         hashes = _training(training, file.language, progress)
@@ -197,7 +200,7 @@ def run(
             rows = gold_rows.join_predictions(rows, gold_rows.Predictions(compare), gold=file.name)
         rows = show_progress(rows, label="rows", show=progress)
         count_rows(rows, viewer, tally, comparison, file=file.name)
-    bootstrap = Bootstrap(config.seed)
+    bootstrap = Intervals(config.seed)
     return Evaluation(
         {
             "schema": SCHEMA,
@@ -224,12 +227,13 @@ def _open(
     gold: str, language: str | None, library_of: Callable[[str], Library]
 ) -> Iterator[tuple[gold_rows.GoldFile, Any]]:
     """Open the gold rows, and the library that they must fit."""
-    if not Path(gold).is_dir():
+    if not Path(gold).is_dir() and not is_evaluation(gold):
         file = gold_rows.open_gold(gold, language)
         yield file, library_of(file.language)
         return
-    library = library_of(SkillLibrary.language)
-    with gold_rows.skill_gold(Path(gold), SkillLibrary.language, library) as name:
+    name_of_language = language or SkillLibrary.language
+    library = library_of(name_of_language)
+    with gold_rows.skill_gold(Path(gold), name_of_language, library) as name:
         yield gold_rows.open_gold(name, language), library
 
 
@@ -256,7 +260,7 @@ def _training(names: Sequence[str], language: str, progress: bool | None) -> Tra
 
 
 def _describe_comparison(
-    name: str | None, comparison: PairedCounts | None, bootstrap: Bootstrap, language: str
+    name: str | None, comparison: PairedCounts | None, bootstrap: Intervals, language: str
 ) -> dict[str, Any] | None:
     if comparison is None:
         return None

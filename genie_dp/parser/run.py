@@ -440,13 +440,18 @@ def _prepare_rows(job: _Run, jobs: int) -> tuple[Rows, Reading, Evidence]:
 
 
 def _note_rows(rows: Rows, screen: _Screen) -> None:
+    screen.note(f"{sum(map(len, rows.parts)):,} rows to learn from")
     made = (
-        (rows.incomplete, "that lack an input"),
-        (rows.contrast, "that mean the opposite of others"),
-        (rows.refused, "sentences to refuse"),
+        (rows.incomplete, "without an input that their command needs, to learn to ask for it"),
+        (
+            rows.contrast,
+            "of the opposite meaning in almost the same words, to tell them apart",
+        ),
+        (rows.refused, "that the skills cannot do, to learn to say so"),
     )
-    others = "".join(f", {len(store):,} {what}" for store, what in made if len(store))
-    screen.note(f"{sum(map(len, rows.parts)):,} rows to learn from{others}")
+    for store, what in made:
+        if len(store):
+            screen.note(f"{len(store):>11,}  more: {what}")
     for reason, number in rows.left.most_common():
         screen.note(f"{number:>11,}  left out: {reason}")
     if rows.weighed is not None:

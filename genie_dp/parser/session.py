@@ -32,8 +32,8 @@ LoadInputs = Callable[[str, Sequence[Path]], Inputs]
 
 
 _NOT_VALIDATED = (
-    "note: nobody has measured {folder} on real sentences, so its confidence is a guess: "
-    "genie-dp calibrate {folder} ROWS"
+    "note: the confidence of {folder} is fitted to made sentences only; "
+    "genie-dp calibrate {folder} ROWS fits it to real ones"
 )
 
 

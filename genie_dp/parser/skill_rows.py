@@ -24,20 +24,49 @@ _HEADER = "utterance"
 def evaluation_files(paths: Sequence[Path]) -> list[Path]:
     """Return the eval.tsv of skill folders, or of the skills in them, in the order of names.
 
+    A path may be such a file, too.
+
     Raises:
-        GenieError: N020, there is none.
+        GenieError: N020, there is none, or no sentence in any.
     """
     files = []
     for path in paths:
         here = path / EVALUATION_FILE
-        files += [here] if here.is_file() else sorted(path.glob(f"*/{EVALUATION_FILE}"))
-    if not files:
-        names = ", ".join(map(str, paths))
-        hint = "give a skill lines of utterance<TAB>program there"
-        raise GenieError(
-            Problem("N020", f"no skill in {names} has an {EVALUATION_FILE}", hint=hint)
+        is_one = path.is_file() or here.is_file()
+        files += (
+            [here if path.is_dir() else path]
+            if is_one
+            else sorted(path.glob(f"*/{EVALUATION_FILE}"))
         )
+    if not any(_is_row(*line) for file in files for line in _lines(read_text(file))):
+        names = ", ".join(map(str, paths))
+        lacking = "a sentence in its" if files else "an"
+        message = f"no skill in {names} has {lacking} {EVALUATION_FILE}"
+        if files == [*paths]:
+            message = f"{names} has no sentence"
+        hint = "write lines of utterance<TAB>program there: what people might say, and its program"
+        raise GenieError(Problem("N020", message, hint=hint))
     return files
+
+
+def is_evaluation(name: str | Path) -> bool:
+    """Tell whether a name is a TSV file of sentence and program a line, with no id before them."""
+    path = Path(name)
+    if path.suffix != ".tsv" or not path.is_file():
+        return False
+    if path.name == EVALUATION_FILE:
+        return True
+    first = next((line for line in read_text(path).split("\n") if line.strip()), "")
+    return first.count("\t") < 2
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    return enumerate(text.split("\n"), 1)
+
+
+def _is_row(number: int, line: str) -> bool:
+    """Tell whether a line has a sentence: it is neither empty nor the header."""
+    return bool(line.strip()) and not (number == 1 and line.split("\t")[0] == _HEADER)
 
 
 def skill_rows(
@@ -78,8 +107,8 @@ def evaluation_rows(
     sources: dict[str, str] = {}
     for file in files:
         text = read_text(file)
-        for number, line in enumerate(text.split("\n"), 1):
-            if not line.strip() or (number == 1 and line.split("\t")[0] == _HEADER):
+        for number, line in _lines(text):
+            if not _is_row(number, line):
                 continue
             try:
                 row = _row(file, number, line, language, library, needs_program=needs_program)

@@ -17,7 +17,7 @@ from genie_dp.parser.rows import (
     rows_in,
     some_of,
 )
-from genie_dp.parser.skill_rows import evaluation_files, skill_rows
+from genie_dp.parser.skill_rows import evaluation_files, is_evaluation, skill_rows
 from genie_dp.records import Example
 
 
@@ -71,12 +71,16 @@ def validation_files(name: str) -> list[str]:
     """Return the files of a validation file, or of the skills in a folder; none of no name."""
     if not name:
         return []
-    return list(map(str, evaluation_files([Path(name)]))) if Path(name).is_dir() else [name]
+    return list(map(str, evaluation_files([Path(name)]))) if _has_sentences(name) else [name]
+
+
+def _has_sentences(name: str) -> bool:
+    return Path(name).is_dir() or is_evaluation(name)
 
 
 def named_rows(name: str, target: Target) -> Iterator[Example]:
-    """Yield the rows of a file, or of the skills in a folder."""
-    if Path(name).is_dir():
+    """Yield the rows of a file, of an eval.tsv, or of the skills in a folder."""
+    if _has_sentences(name):
         yield from skill_rows([Path(name)], target.language, target.library)
         return
     language = target.language.name

@@ -11,10 +11,11 @@
 | K118 sentence with two programs | K119 programs of skills that are not loaded |
 | K121 eval.tsv without its header | K122 input that nothing says |
 | K123 required input that no template gives | K124 value list that nothing names |
+| K125 phrase that begins with a preposition |
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -63,6 +64,23 @@ _BOOLEAN_PARTS = frozenset(
     (
         "adjective_true", "adjective_false", "predicate_true", "predicate_false",
         "adverb_true", "adverb_false",
+    )
+)  # fmt: skip
+# Parts that templates put where a noun, an adjective or a verb stands: "with PROPERTY", "BASE of".
+_NEVER_PREPOSITION = frozenset(
+    (
+        "base", "plural", "property", "noun", "reverse", "adjective", "verb",
+        "predicate_true", "predicate_false",
+    )
+)  # fmt: skip
+# Those of English that begin no noun phrase, as "inside temperature" or "past event" do.
+_PREPOSITIONS = frozenset(
+    (
+        "about", "above", "across", "after", "against", "along", "among", "around",
+        "as", "at", "before", "behind", "below", "beneath", "beside", "between",
+        "beyond", "by", "during", "for", "from", "in", "into", "near", "of", "on",
+        "onto", "over", "since", "through", "throughout", "to", "toward", "towards",
+        "under", "until", "upon", "via", "with", "within", "without",
     )
 )  # fmt: skip
 _INFLECTION = re.compile(r"\{[^{}/]*/[^{}/]*(?:/[^{}/]*)?\}")
@@ -171,6 +189,8 @@ def _example_of_adverb(param: ParamDecl) -> str:
 
 def _class_problems(definition: ClassDef, library: SkillLibrary) -> Iterator[Problem]:
     yield from _misspelt(definition.annotations)
+    for entity in definition.entities:
+        yield from _misspelt(entity.annotations)
     for unit in definition.units:
         yield from _misspelt(unit.annotations)
     for function in definition.functions:
@@ -303,19 +323,52 @@ def _part_problems(param: ParamDecl, part: str, value: object) -> Iterator[Probl
         if ours in WITH_VALUE and ours == part and not has_place(phrase):
             message = f"{part} phrase {phrase!r} has no place for the value"
             yield _warning("K108", message, span, f'write "{phrase} #"')
-        if _BRACE.search(_INFLECTION.sub("", phrase)):
-            message = f"{part} phrase {phrase!r} has a brace that would be said"
-            yield _warning("K115", message, span, "forms are written {singular/plural}")
-        for word, reason in words_never_read(phrase):
-            message = f"no sentence has {word!r} of the {part} phrase {phrase!r}: {reason}"
-            yield _warning("K116", message, span, "write what people say")
-        if ours in ("more", "less") and phrase.startswith("that "):
+        yield from _unreadable(part, phrase, span)
+        first = phrase.partition(" ")[0]
+        if ours in _NEVER_PREPOSITION and first in _PREPOSITIONS:
+            message = f"{part} phrase {phrase!r} begins with a preposition: {_frame(ours, phrase)}"
+            yield _warning("K125", message, span, _with_preposition(ours, phrase, is_output))
+        elif ours in ("more", "less") and first == "that":
             message = f"{part} phrase {phrase!r} begins with 'that', which templates say themselves"
             yield _warning("K117", message, span, f'write "{_without_that(phrase)}"')
         if ours not in WITH_VALUE and has_place(phrase):
             message = f"{part} phrase {phrase!r} has a place for a value, which {part} has not"
             hint = 'take "#" away'
             yield _warning("K109", message, span, hint + ", or call it property" * is_output)
+
+
+def _unreadable(part: str, phrase: str, span: Span | None) -> Iterator[Problem]:
+    """Yield what of a phrase no sentence has, or should have."""
+    if _BRACE.search(_INFLECTION.sub("", phrase)):
+        message = f"{part} phrase {phrase!r} has a brace that would be said"
+        yield _warning("K115", message, span, "forms are written {singular/plural}")
+    for word, reason in words_never_read(phrase):
+        message = f"no sentence has {word!r} of the {part} phrase {phrase!r}: {reason}"
+        yield _warning("K116", message, span, "write what people say")
+
+
+def _frame(part: str, phrase: str) -> str:
+    """Return how templates say a phrase.
+
+    >>> _frame("property", "in #"), _frame("base", "in")
+    ("they say 'things with in ..'", "they say 'the in of ..'")
+    """
+    said = phrase.replace("#", "..")
+    frames = {"property": f"things with {said}", "adjective": f"{said} things"}
+    if part in ("verb", "predicate_true", "predicate_false"):
+        frames[part] = f"things that {said}"
+    return f"they say {frames.get(part, f'the {said} of ..')!r}"
+
+
+def _with_preposition(part: str, phrase: str, is_output: bool) -> str:
+    """Return what to write in place of a phrase that begins with a preposition."""
+    if part.startswith("predicate"):
+        return f'write "{{is/are}} {phrase}"'
+    if has_place(phrase) and is_output:
+        return f'write passive_verb=["{phrase}"], which is said right after the noun'
+    if has_place(phrase):
+        return f'write adverb=["{phrase}"], which is said after the command'
+    return "write the noun that it is called by"
 
 
 def _without_that(phrase: str) -> str:
@@ -466,6 +519,7 @@ class SentenceChecker:
         """Yield the mistakes of an eval.tsv; `programs` has those of all sentences so far."""
         file = str(skill.evaluation)
         elsewhere: list[tuple[Span, str]] = []
+        gone: dict[str, list[Problem]] = {}
         rows = text.split("\n")
         if tuple(rows[0].rstrip("\r").split("\t")[:2]) != _HEADER:
             message = f"expected the header utterance<TAB>program, got {rows[0][:40]!r}"
@@ -487,7 +541,11 @@ class SentenceChecker:
             if read is None:
                 read = self._known[program] = _read_program(program, library)
             elsewhere += [(place, name) for name in read.missing[:1]]
-            yield from (problem_in_line(problem, place) for problem in read.mistakes)
+            for mistake in (problem_in_line(problem, place) for problem in read.mistakes):
+                if mistake.code == "T003":
+                    gone.setdefault(mistake.hint or "", []).append(mistake)
+                else:
+                    yield mistake
             words = join_tokens(sentence)
             other, where = programs.setdefault(words, (read.meaning, place))
             if other != read.meaning:
@@ -495,11 +553,27 @@ class SentenceChecker:
                 hint = "a sentence means one thing: keep one of them, or say more"
                 sentence_place = Span(file, number, 1, number, len(sentence) + 1)
                 yield _warning("K118", message, sentence_place, hint)
+        yield from map(_joined_unknown_functions, gone.values())
         if elsewhere:
             place, name = elsewhere[0]
             count = "a program calls" if len(elsewhere) == 1 else f"{len(elsewhere)} programs call"
             message = f"{count} functions of skills that are not loaded, such as {name}"
             yield _warning("K119", message, place, "check them together with these skills")
+
+
+def _joined_unknown_functions(mistakes: Sequence[Problem]) -> Problem:
+    """Return one problem for the calls of functions that a class lacks, where one hint mends all.
+
+    They are many where a skill is written in the place of another one.
+    """
+    first, *others = mistakes
+    if not others:
+        return first
+    expected, _, _ = first.message.partition(", got ")
+    names = dict.fromkeys(each.message.rpartition(", got ")[2].strip("'") for each in mistakes)
+    message = f"{expected}, got {', '.join(names)} in {len(mistakes)} sentences"
+    hint = f"leave out lines of functions that the skill has no more; {first.hint}"
+    return replace(first, message=message, hint=hint)
 
 
 @lru_cache(maxsize=10_000)

@@ -357,7 +357,8 @@ def entity_types(
                 _qualify_parent(parent, definition.name, declared, classes)
                 for parent in entity.extends
             )
-            types[name] = EntityType(name, parents, entity.span)
+            tag = text_of(entity.annotations, "string_values")
+            types[name] = EntityType(name, parents, entity.span, tag)
     problems = [
         problem
         for definition in declared.values()

@@ -17,11 +17,15 @@ Phrases = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class EntityType:
-    """A type of entity and those it is a kind of; `span` is None where nobody declares it."""
+    """A type of entity and those it is a kind of; `span` is None where nobody declares it.
+
+    `value_list` is the name of the list that its annotation string_values declares.
+    """
 
     name: str
     parents: tuple[str, ...] = ()
     span: Span | None = None
+    value_list: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

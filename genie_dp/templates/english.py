@@ -437,10 +437,15 @@ def starts_with_verb(words: str) -> bool:
         is_named = bool(_SLOT.fullmatch(second)) and first not in lists.BEFORE_NAMES
         particle = second in lists.PARTICLES.get(first, ())
         return is_request or is_named or particle or second in lists.AFTER_VERB
-    return second in lists.AFTER_VERB and _is_only_verb(first)
+    return second in lists.AFTER_VERB and is_only_verb(first)
 
 
-def _is_only_verb(word: str) -> bool:
+def is_only_verb(word: str) -> bool:
+    """Tell whether a word is a verb in the infinitive and nothing else.
+
+    >>> [is_only_verb(word) for word in ("renew", "loan", "renews", "all")]
+    [True, False, False, False]
+    """
     # No command is in the third person; the dictionary takes a quarter of a second to load.
     is_third_person = word.endswith("s") and not word.endswith("ss")
     if not word.isalpha() or is_third_person or word in ("all", "any", "some", "no"):

@@ -260,6 +260,10 @@ class Checker:
             self._find_gaps(library, grammar, lists, result)
             result.problems = _without_echoes_of_classes(result.problems, problems)
         result.problems += problems
+        if isinstance(library, SkillLibrary):  # last: those of a skill that is being written
+            problems, sources = self._sentences.check(library)
+            result.problems += problems
+            result.sources |= sources
         if not is_whole:
             result.problems = [p for p in result.problems if p.code not in _MISSING]
         if self.skills and not self.grammar:
@@ -342,9 +346,6 @@ class Checker:
         if lists is not None:
             problems, result.lists = lists(problems, library)
         result.problems += problems
-        problems, sources = self._sentences.check(library)
-        result.problems += problems
-        result.sources |= sources
 
 
 def _changed_classes(last: SkillLibrary, library: SkillLibrary) -> frozenset[str] | None:

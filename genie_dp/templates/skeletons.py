@@ -16,6 +16,7 @@ from genie_dp.run.stage import Result
 from genie_dp.skills.model import last_name
 
 _PART = re.compile(r"[a-z][a-z0-9_-]*")
+_FUNCTION = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 
 _CLASS = """\
 // @WORDS@: what the assistant can do there. docs/writing-skills.md says how to write this file.
@@ -184,11 +185,71 @@ _README = """\
 
 `skills/` is what the assistant can do and how people speak of it, `genie.yaml` what is made of it:
 
+    genie-dp check                                 # what is wrong, and what is missing
     genie-dp run                                   # a parser in build/parser, and how good it is
-    genie-dp parse "add buy milk to my diary"
+    genie-dp parse "@WORDS@"
     genie-dp run --watch                           # edit skills/*/templates.genie meanwhile
     genie-dp new skill com.example.calendar --in skills
 """
+
+# A skill of named functions: its class, and what each query and each action adds to each file.
+_NAMED_CLASS = """\
+// @WORDS@: what the assistant can do there. docs/writing-skills.md says how to write this file.
+class @@NAME@ #_[canonical="@WORDS@"] {
+@ENTITIES@
+
+@FUNCTIONS@
+}
+"""
+_NAMED_TEMPLATES = """\
+// How people speak of each function of @WORDS@: NP, QVP and WP for queries, VP for actions.
+
+for @@NAME@;
+
+"""
+_QUERY = {
+    "skill.tt": """\
+  monitorable list query @FUNCTION@(
+    out @ID@ : Entity(@NAME@:@ID@) #[unique=true]
+      #_[canonical={base=["name"], plural=["names"]}])
+    #_[canonical="@ONE@"] #_[confirmation="your @MANY@"];""",
+    "templates.genie": """\
+NP := ('my' | 'all my' | 'the') '@MANY@' -> @FUNCTION@();
+QVP := ('check' | 'look up' | 'go through') 'my @MANY@' -> @FUNCTION@();
+WP := ('when i get' | 'when there is') 'a new @ONE@' -> monitor (@FUNCTION@());
+""",
+    "eval.tsv": "which @MANY@ are there\tnow => @@NAME@.@FUNCTION@() => notify\n",
+}
+_ACTION = {
+    "skill.tt": """\
+  action @FUNCTION@(
+    in req @ID@ : Entity(@NAME@:@ID@)
+      #_[canonical={base=["@ONE@"]}] #_[prompt="Which @ONE@?"])
+    #_[canonical="@VERB@ @A_ONE@"] #_[confirmation="@VERB@ $@ID@"];""",
+    "templates.genie": """\
+VP := '@VERB@ $x' -> @FUNCTION@(@ID@ = $x);
+VP := '@VERB@' ('the' | 'my') '@ONE@ ${x:const}' -> @FUNCTION@(@ID@ = $x);
+""",
+    "eval.tsv": """\
+could you @VERB@ example one for me\tnow => @@NAME@.@FUNCTION@(@ID@ = "example one"^^@NAME@:@ID@)
+""",
+}
+_PLAIN_ACTION = {
+    "skill.tt": """\
+  action @FUNCTION@()
+    #_[canonical="@VERB@"] #_[confirmation="@VERB@"];""",
+    "templates.genie": """\
+VP := '@VERB@' ('now')? -> @FUNCTION@();
+VP := 'go ahead and @VERB@' -> @FUNCTION@();
+""",
+    "eval.tsv": "could you @VERB@ for me\tnow => @@NAME@.@FUNCTION@()\n",
+}
+_ALL_OF_THEM = frozenset(("all", "everything"))
+# Words that begin something else in bodies of templates, or can name no parameter (T034).
+_TAKEN = frozenset(
+    ("agg", "attimer", "contains", "edge", "enum", "false", "monitor", "not", "notify", "now",
+     "null", "timer", "true")
+)  # fmt: skip
 
 
 # ----------------------------------------------------------------------------------------- stage
@@ -214,22 +275,39 @@ class Skeleton(Result):
 
 
 def new_project(
-    name: str, parent: Path = Path(), *, files: Mapping[str, str] | None = None
+    name: str,
+    parent: Path = Path(),
+    *,
+    functions: Sequence[str] = (),
+    files: Mapping[str, str] | None = None,
 ) -> Skeleton:
     """Write a project on the shipped grammar: one skill, genie.yaml, a README with the commands.
 
     Args:
         name: of the project, and its folder.
         parent: the folder to put it in.
+        functions: names of what the skill can do, such as "loans" and "renew_loan"; without any, it
+            is a diary that shows how a skill is written.
         files: what else is to lie in it, such as a schema for editors.
 
     Raises:
-        GenieError: the name will not do (R031), or the folder exists (R032).
+        GenieError: a name will not do (R031), or the folder exists (R032).
     """
     target = parent / _checked_name(name, "project", dots=False)
-    write_files(target, {**project_files(name), **(files or {})})
-    asked = 'genie-dp parse "add buy milk to my diary"'
-    return Skeleton(target, (f"cd {target}", "genie-dp run", asked))
+    skill, asked = "com.example.diary", "add buy milk to my diary"
+    made = skill_files(skill, "diary")
+    if functions:
+        skill = f"com.example.{name}"
+        made, asked = named_skill_files(skill, name.replace("_", " ").replace("-", " "), functions)
+    contents = {
+        "README.md": _fill(_README, name, asked),
+        "genie.yaml": _PROJECT,
+        **{f"skills/{skill}/{path}": text for path, text in made.items()},
+        **(files or {}),
+    }
+    write_files(target, contents)
+    check = ("genie-dp check",) if functions else ()
+    return Skeleton(target, (f"cd {target}", *check, "genie-dp run", f'genie-dp parse "{asked}"'))
 
 
 def new_skill(name: str, parent: Path = Path("thingpedia")) -> Skeleton:
@@ -315,13 +393,79 @@ def skill_files(name: str, words: str) -> Mapping[str, str]:
     }
 
 
-def project_files(name: str) -> Mapping[str, str]:
-    """Return path -> text of a new project: a skill, genie.yaml, a README."""
-    skill = "com.example.diary"
-    files = {"README.md": _fill(_README, name, name), "genie.yaml": _PROJECT}
-    for path, text in skill_files(skill, "diary").items():
-        files[f"skills/{skill}/{path}"] = text
-    return files
+def named_skill_files(
+    name: str, words: str, functions: Sequence[str]
+) -> tuple[Mapping[str, str], str]:
+    """Return path -> text of a new skill with functions of these names, and a sentence of it.
+
+    A name that begins with a verb is an action, on a thing of that kind if the verb makes none;
+    what is got or looked for, and any other name, is a query. Lists of values are still to be
+    written: `check` asks for them.
+
+    Raises:
+        GenieError: a name will not do, or is given twice (R031).
+
+    >>> files, sentence = named_skill_files("com.x", "x", ["fines", "pay_fine", "open_account"])
+    >>> sentence, [line for line in files["templates.genie"].splitlines() if line[:2] == "VP"][:2]
+    ('check my fines', ["VP := 'pay $x' -> pay_fine(fine = $x);", \
+"VP := 'pay' ('the' | 'my') 'fine ${x:const}' -> pay_fine(fine = $x);"])
+    """
+    from genie_dp.templates import cold_words, english
+    from genie_dp.templates.cold_start import wording_of_name
+
+    entities: dict[str, None] = {}
+    parts: dict[str, list[str]] = {path: [] for path in _QUERY}
+    sentences = []
+    for number, function in enumerate(functions):
+        _check_function(function, functions[:number])
+        first, *others = function.split("_")
+        wording = wording_of_name(function, "")
+        verb = wording.verb if wording and wording.origin != "noun" else ""
+        if not verb and english.is_only_verb(first):
+            verb, wording = first, None
+        thing = others if verb else [first, *others]
+        getting = cold_words.GETTING_VERBS | cold_words.SEEKING_VERBS
+        if is_query := not verb or (verb in getting and bool(thing)):
+            form, verb = _QUERY, ""
+        elif thing and verb not in cold_words.MAKING_VERBS and not _ALL_OF_THEM & {*thing}:
+            form = _ACTION
+        else:
+            form, verb = _PLAIN_ACTION, " ".join([verb, *(wording.rest if wording else others)])
+        one = english.singular(" ".join(thing))
+        filled = {"VERB": verb, "ONE": one, "MANY": english.plural(one), "FUNCTION": function}
+        filled["A_ONE"] = f"{english.article(one)} {one}"
+        filled["ID"] = (
+            f"{one}_thing".replace(" ", "_") if one == function else one.replace(" ", "_")
+        )
+        if form is not _PLAIN_ACTION:
+            entities[filled["ID"]] = None
+        for path, text in form.items():
+            parts[path].append(_fill(text, name, words, **filled))
+        named = f" the {one} example one" if form is _ACTION else ""
+        sentences.append(f"check my {filled['MANY']}" if is_query else verb + named)
+    declared = "\n".join(f'  entity {e} #_[canonical="{e.replace("_", " ")}"];' for e in entities)
+    body = "\n\n".join(parts["skill.tt"])
+    return {
+        "skill.tt": _fill(_NAMED_CLASS, name, words, ENTITIES=declared, FUNCTIONS=body),
+        "templates.genie": _fill(_NAMED_TEMPLATES, name, words) + "".join(parts["templates.genie"]),
+        "eval.tsv": "utterance\tprogram\n" + "".join(parts["eval.tsv"]),
+    }, sentences[0]
+
+
+def _check_function(name: str, others: Sequence[str]) -> None:
+    """Refuse what cannot name a function (R031), or what does already."""
+    expected, hint = "", ""
+    if not _FUNCTION.fullmatch(name):
+        expected = "the name of a function in lower-case letters, digits and _"
+        better = re.sub(r"\W+", "_", name.strip().lower()).strip("_0123456789")
+        hint = f"for example: {better or 'renew_loan'}"
+    elif name in _TAKEN:
+        expected = "the name of a function that means nothing else in programs"
+        hint = f"for example: my_{name}"
+    elif name in others:
+        expected, hint = "each function once", "leave one of them out"
+    if expected:
+        raise GenieError(Problem("R031", f"expected {expected}, got {name!r}", hint=hint))
 
 
 def grammar_text(*, facts: bool = True) -> str:
@@ -333,8 +477,10 @@ def grammar_text(*, facts: bool = True) -> str:
     return _GRAMMAR + _FACTS if facts else _GRAMMAR
 
 
-def _fill(text: str, name: str, words: str) -> str:
-    return text.replace("@NAME@", name).replace("@WORDS@", words)
+def _fill(text: str, name: str, words: str, **others: str) -> str:
+    for key, value in {**others, "NAME": name, "WORDS": words}.items():
+        text = text.replace(f"@{key}@", value)
+    return text
 
 
 def write_files(target: Path, files: Mapping[str, str]) -> None:

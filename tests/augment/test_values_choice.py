@@ -27,6 +27,9 @@ class @com.example.food {
   entity treat;
   entity gadget;
   entity sauce;
+  entity branch;
+  entity subject #[string_values="tt:school_subject"];
+  entity course extends subject;
   list query menu(
     in opt search : String #[string_values="com.example.food:word"],
     in opt note_to_cook : String,
@@ -37,6 +40,13 @@ class @com.example.food {
     out gadget : Entity(com.example.food:gadget),
     out sauces : Array(Entity(com.example.food:sauce)),
     out song_of_day : Entity(com.example.food:song),
+    out branch : Entity(com.example.food:branch),
+    out subject : Entity(com.example.food:subject),
+    out course : Entity(com.example.food:course),
+    out tune : Entity(com.example.food:song) #[string_values="tt:song_title"],
+    out city : String,
+    out topic : String #[string_values="com.example.food:headline"],
+    out app : Entity(tt:app),
     out amount : Number,
     out picture : Entity(tt:picture));
 }
@@ -111,13 +121,36 @@ def test_a_list_of_the_user_takes_the_place_of_a_kind(library):
 
 def test_a_list_of_the_user_takes_the_place_of_a_part_of_a_kind(library):
     source = LibraryValues(library, own={"person_first_name": listed("mine", "zaphod")})
-    values = source.values_for(STRING, "@x.y:person")
+    values = source.values_for(STRING, "@x.y:person")  # by its name: the list is the user's
     assert values.texts == ("zaphod", *shipped_list("person_full_name").texts)
 
 
-def test_without_a_list_the_name_tells_the_kind(library):
-    choice = chosen(library, Entity("com.example.food:song"), "song_of_day")
-    assert (choice.origin, choice.values) == ("shipped", shipped_list("song"))
+@pytest.mark.parametrize(
+    ("name", "type_"),
+    [
+        ("branch", Entity("com.example.food:branch")),
+        ("song_of_day", Entity("com.example.food:song")),
+        ("city", STRING),
+        ("topic", STRING),
+    ],
+)
+def test_no_shipped_list_serves_a_parameter_by_its_name(library, name, type_):
+    assert chosen(library, type_, name).origin == "generic"
+
+
+@pytest.mark.parametrize(
+    ("name", "type_", "origin", "kind"),
+    [
+        ("subject", Entity("com.example.food:subject"), "shipped", "school_subject"),
+        ("course", Entity("com.example.food:course"), "shipped", "school_subject"),
+        ("app", Entity("tt:app"), "shipped", "app"),
+        ("tune", Entity("com.example.food:song"), "tag", "song"),
+    ],
+)
+def test_a_declaration_or_a_standard_type_names_the_list(library, name, type_, origin, kind):
+    choice = chosen(library, type_, name)
+    assert (choice.origin, choice.values.kind) == (origin, kind)
+    assert set(shipped_list(kind).texts) <= set(choice.values.texts)
 
 
 def test_what_nothing_tells_takes_any_text(library):

@@ -158,7 +158,7 @@ def test_the_lists_of_a_user_are_chosen(tmp_path):
     assert source.values_for(artist, "@com.spotify.play_artist:artist").texts == ("b",)
     assert source.values_for(STRING, "@com.nytimes.front_page:title").texts == ("c",)
     assert source.values_for(STRING, "@x.y:city").texts == ("d",)
-    assert source.values_for(STRING, "@x.y:country") == shipped_list("country")
+    assert source.values_for(STRING, "@x.y:country") == shipped_list("free_text")
 
 
 # ------------------------------------------------------------------------------ what is wrong

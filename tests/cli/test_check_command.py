@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from genie_dp.augment.values import shipped_list
 from genie_dp.cli import run
 from genie_dp.templates.run import Checker
 
@@ -241,6 +242,25 @@ def test_sentences_and_value_lists_are_checked(project: Path, capsys) -> None:
     assert "values/text.tsv:1:1: warning[K120]" in err
 
 
+def test_sentences_of_an_earlier_skill_are_told_once_and_last(project: Path, capsys) -> None:
+    skill = project / "skills" / "com.example.notes"
+    lines = [f"say {n}\tnow => @com.example.notes.{f}() => notify" for n, f in
+             enumerate(["bill", "bill", "branches", "nodes", "nodes"])]  # fmt: skip
+    (skill / "eval.tsv").write_text("\n".join(["utterance\tprogram", *lines, ""]))
+    templates = skill / "templates.genie"
+    templates.write_text(templates.read_text() + "NP := 'x' -> @com.example.notes.notes(y = 1);\n")
+    assert run([*CHECK, "--format", "json"]) == 1
+    errors = [p for p in json.loads(capsys.readouterr().out) if p["severity"] == "error"]
+    own, others, typos = errors
+    assert own["file"] == str(templates.relative_to(project))
+    assert others["message"].endswith(
+        "got @com.example.notes.bill, @com.example.notes.branches in 3 sentences"
+    )
+    assert (others["line"], typos["line"]) == (2, 5)
+    assert typos["message"].endswith("got @com.example.notes.nodes in 2 sentences")
+    assert "did you mean 'notes'?" in typos["hint"]
+
+
 def test_a_function_that_no_template_speaks_of_is_a_warning(project: Path, capsys) -> None:
     templates = project / "skills" / "com.example.notes" / "templates.genie"
     templates.write_text("")
@@ -271,10 +291,12 @@ def test_what_shipped_templates_want_of_other_skills_is_not_told(capsys):
 MUSIC = """\
 class @com.example.music #_[canonical="music"] {
   entity tune;
-  entity song;
+  entity song #[string_values="tt:song"];
   entity melody extends tune;
   query tunes(in req song : Entity(com.example.music:song) #_[canonical={base=["song"]}],
-              in opt caption : String #_[canonical={base=["caption"]}],
+              in opt caption : String #[string_values="tt:caption"]
+                #_[canonical={base=["caption"]}],
+              in opt subject : String #_[canonical={base=["subject"]}],
               in opt hum : String #_[canonical={base=["hum"]}],
               in opt mood : String #[string_values="tt:song_title"] #_[canonical={base=["mood"]}],
               in opt melody : Entity(com.example.music:melody) #_[canonical={base=["melody"]}],
@@ -303,10 +325,19 @@ def music(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_values_of_shipped_lists_are_not_missing(music: Path, capsys) -> None:
     assert run([*CHECK, "--format", "json"]) == 0
     out, err = capsys.readouterr()
-    missing = [p["message"] for p in json.loads(out) if p["code"] in ("K102", "K103", "K104")]
-    assert len(missing) == 2
-    assert any("'hum' names no value list" in message for message in missing)
-    assert any("com.example.music:noises" in message for message in missing)
+    problems = [p for p in json.loads(out) if p["code"] in ("K102", "K103", "K104")]
+    missing = {p["message"]: p["hint"].partition("; ")[2] for p in problems}
+    assert list(missing) == [
+        "text 'subject' names no value list",
+        "text 'hum' names no value list",
+        "no file gives values of the entity type com.example.music:noises",
+    ]
+    # A list of that name may be meant or not: three of its values show which it is.
+    suggestion, *others = missing.values()
+    texts = shipped_list("email_subject").texts
+    assert suggestion.endswith(', write #[string_values="tt:email_subject"]')
+    assert sum(repr(text) in suggestion for text in texts) == 3
+    assert all(hint.startswith("until then it is filled with any texts") for hint in others)
     # The lists are told with the summary, where it does not disturb JSON.
     assert "shipped list caption (" in err
     assert " values) serves @com.example.music.tunes:caption\n" in err
@@ -322,7 +353,7 @@ def test_lists_of_missing_values_are_told_before_the_summary(music: Path, capsys
         "shipped list caption",
         "shipped list song",
     ]
-    assert lines[-1].endswith(" 0 errors, 8 warnings")  # five of inputs that nothing says
+    assert lines[-1].endswith(" 0 errors, 10 warnings")  # six of inputs that nothing says
 
 
 def test_what_is_missing_is_told_once_all_files_can_be_read(project: Path, capsys) -> None:

@@ -117,6 +117,31 @@ def test_a_sentence_without_program_gets_a_stub_of_the_nearest_function(inputs):
     assert sentence.missed.stub == ""
 
 
+@pytest.mark.parametrize(
+    ("sentence", "program", "left_out"),
+    [
+        # A value that no template takes is that of a condition.
+        ("which notes on the wall were written on march 5 2026",
+         "(@com.example.wall.notes()) filter date == a", ("written",)),
+        ("let us hear the larks songs", "(@com.example.jukebox.songs()) filter band == a",
+         ("hear",)),
+        ("kindly play blue moon now", "@com.example.jukebox.play(song = a)", ("kindly",)),
+        # Without a place for all of its values there is no stub; nor for a name too many.
+        ("kindly put blue moon somewhere", "", ()),
+        ("play blue moon at 17 o'clock sharp for 4 minutes", "", ()),
+        ("give us my kitchen songs", "@com.example.jukebox.songs()", ("kitchen",)),
+    ],
+)  # fmt: skip
+def test_a_guessed_stub_loses_no_value_and_names_the_words_that_it_loses(
+    inputs, sentence, program, left_out
+):
+    (covered,) = run(CONFIG, inputs, [row_of(sentence, "", inputs)]).sentences
+    assert program in covered.missed.stub
+    assert bool(covered.missed.stub) == bool(program)
+    assert covered.missed.left_out == left_out
+    assert ("of which its program has nothing" in "\n".join(covered.lines())) == bool(left_out)
+
+
 def test_a_long_sentence_is_given_up_and_says_so(inputs, reader):
     assert reader.judge(row_of("post " + "la " * 200, "", inputs)).verdict == "too long"
     # As long as is read at all, and every word may be a name.

@@ -312,7 +312,7 @@ def test_private_rows_calibrate_no_parser(copied, tmp_path):
 
 def test_who_asks_a_parser_that_nobody_validated_is_told_once(copied, capsys):
     assert run(["parse", "--parser", str(copied), "show mail about lunch"]) == 0
-    assert capsys.readouterr().err.count("nobody has measured") == 1
+    assert capsys.readouterr().err.count("is fitted to made sentences only") == 1
 
 
 def test_a_calibration_that_is_none_is_told(copied):

@@ -1,5 +1,6 @@
 """Skeletons: what `genie-dp new` writes is read without a warning, and nothing is overwritten."""
 
+import json
 import re
 from pathlib import Path
 
@@ -26,6 +27,45 @@ def test_a_new_project_has_nothing_missing(capsys: pytest.CaptureFixture[str]) -
     assert "genie-dp run" in capsys.readouterr().out
     assert run(["check", *IN_PROJECT]) == 0
     assert "0 errors, 0 warnings" in capsys.readouterr().out
+
+
+def test_a_project_of_named_functions_has_only_values_missing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = "loans,search_events,renew_loan,renew_all,pay_fine,book_room,extend"
+    assert run(["new", "project", "library", "--functions", names]) == 0
+    assert "genie-dp check\n" in capsys.readouterr().out
+    assert run(["check", "--skills", "library/skills", "--format", "json"]) == 0
+    problems = json.loads(capsys.readouterr().out)
+    assert {problem["code"] for problem in problems} == {"K102"}
+    library = load_library([Path("library/skills")])
+    kinds = {
+        s.qualified.rpartition(".")[2]: (s.kind, [p.name for p in s.parameters])
+        for s in library.functions()
+    }
+    assert kinds == {
+        "loans": ("query", ["loan"]),
+        "search_events": ("query", ["event"]),
+        "renew_loan": ("action", ["loan"]),
+        "renew_all": ("action", []),
+        "pay_fine": ("action", ["fine"]),
+        "book_room": ("action", []),
+        "extend": ("action", []),
+    }
+    files = [path for path in Path("library").rglob("*") if path.is_file()]
+    written = "".join(path.read_text() for path in files if path.suffix != ".json")
+    assert "diary" not in written
+    (eval_file,) = Path("library/skills").glob("*/eval.tsv")
+    assert len(eval_file.read_text().splitlines()) == 1 + len(kinds)
+
+
+@pytest.mark.parametrize("names", ["loans,", "Renew Loan", "loans,loans", "monitor", "2"])
+def test_names_that_no_function_can_have_are_refused(
+    names: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["new", "project", "library", "--functions", names]) == 1
+    assert "error[R031]: expected" in capsys.readouterr().err
+    assert list(Path().iterdir()) == []
 
 
 def test_a_new_skill_fits_into_a_new_project(capsys: pytest.CaptureFixture[str]) -> None:
