@@ -202,7 +202,7 @@ def test_a_project_says_its_language_once(tmp_path):
 
 def test_an_imported_project_says_its_language():
     said = (("de", "locale: de\n"), ("de-CH", "locale: de\n"), ("en", ""), ("en-GB", ""))
-    for language, line in (*said, ("pt-BR", "locale: pt.txt\n")):
+    for language, line in (*said, ("pt-BR", "locale: pt\n"), ("tr", "locale: tr.txt\n")):
         text = project_text(Imported({}, (), locale=language))
         assert f"output: build\n{line}jobs" in text
 

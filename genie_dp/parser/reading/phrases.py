@@ -8,7 +8,7 @@ be glued to a number: where rows say `NUMBER_0 minutes`, "5minutes" has a number
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -103,6 +103,25 @@ class Phrases:
             return None
         by_before, by_after = _by_number(self, known)
         return by_before.get((before, number)) or by_after.get((number, after))
+
+    def without_numbers(self, before: set[str], after: set[str], known: Words) -> "Phrases":
+        """Return the phrases without numbers beside words that stand beside any number, too.
+
+        Args:
+            before, after: the words before numbers, and behind them.
+            known: those of the language.
+        """
+        return replace(
+            self,
+            before=frozenset(
+                pair for pair in self.before
+                if pair[0] not in before or _number_of(pair[1], known) is None
+            ),
+            after=frozenset(
+                pair for pair in self.after
+                if pair[1] not in after | known.function_words or _number_of(pair[0], known) is None
+            ),
+        )  # fmt: skip
 
     def as_dict(self) -> dict[str, Any]:
         """Return the phrases as JSON has them, to be saved with a parser."""

@@ -4,6 +4,7 @@ The same reader makes them that will read what people type, so that the parser l
 reader does, its habits included.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -155,13 +156,18 @@ class Preparer:
         return None if isinstance(agreement, Left) else agreement[0]
 
     def without_words(self, row: Example, reading: Reading) -> Reading:
-        """Return a reading without the values that stand nowhere in the program of a row."""
+        """Return a reading without the values that stand nowhere in the program of a row.
+
+        A number that stands there is that of its value, if in other units: "1 hour" is `hours= 1`.
+        """
         program = tuple(row.program.split(" "))
         constants = tuple(self.language.literals(program))
+        numbers = {literal.constant for literal in constants if not literal.is_text}
         values = {
             token: value
             for token, value in reading.values.items()
-            if not isinstance(_match({token: value}, program, constants, self.key_of), str)
+            if not numbers.isdisjoint(value.value.split(" "))
+            or not isinstance(_match({token: value}, program, constants, self.key_of), str)
         }
         return replace(reading, values=values)
 
@@ -239,6 +245,7 @@ class Preparer:
         return self.language.tokens(tree, self.library), slots
 
 
+_NUMBER = re.compile(r"(?<!\S)(?=(\S*) ?NUMBER_\d+(?!\S) ?(\S*))")
 _MADE = frozenset(("synthetic", "augmented"))
 TYPED = frozenset(("human", "private"))
 """Sources of rows whose sentences people typed: `~` is a sign there, and joins nothing."""
@@ -353,12 +360,16 @@ def phrases_of(rows: Iterable[Example], preparer: Preparer) -> Phrases:
 
     halves = 0
     behind = set[str]()
+    beside: tuple[set[str], set[str]] = (set(), set())  # words before, and behind, numbers
 
     def readings() -> Iterator[tuple[str, Reading, Reading]]:
         nonlocal halves
         for row in rows:
             halves += WITH_HALF.search(row.utterance) is not None
             behind.update(behind_numbers(row.utterance))
+            for before, after in _NUMBER.findall(row.utterance):
+                beside[0].add(before)
+                beside[1].add(after)
             first = preparer.reader.read(row.utterance, now=preparer.now)
             right = preparer.right_reading(row) if first.values else None
             if first.values and right is None and row.source in _MADE:
@@ -368,4 +379,5 @@ def phrases_of(rows: Iterable[Example], preparer: Preparer) -> Phrases:
                 yield row.utterance, first, right
 
     phrases = learn(readings(), preparer.locale.words)
-    return replace(phrases, says_halves=halves > 1, behind_numbers=frozenset(behind))
+    phrases = replace(phrases, says_halves=halves > 1, behind_numbers=frozenset(behind))
+    return phrases.without_numbers(*beside, preparer.locale.words)
