@@ -157,8 +157,8 @@ def spelled_numbers(words: Words) -> SpelledNumbers:
     """
     engine, cardinal, ordinal = _engine(words)
     if engine is None:
-        digits = tuple(map(str, range(_SMALL + 1)))
-        return SpelledNumbers(words, digits, {}, frozenset(), {}, "", "")
+        in_digits = tuple(map(str, range(_SMALL + 1)))
+        return SpelledNumbers(words, in_digits, {}, frozenset(), {}, "", "")
     forms: list[str] = []
     values: dict[tuple[str, ...], Decimal] = {}
     for number in range(_SMALL + 1):
