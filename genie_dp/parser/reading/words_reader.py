@@ -116,8 +116,11 @@ class WordsReader:
     ) -> tuple[Reading, ...]:
         """Return up to so many readings, the likeliest first; see `Reader`."""
         s = checked_sentence(text, locale or self.locale, self.units)
-        candidates = list(_Finder(self._tables, s, now).candidates())
-        return read_choices(s, candidates, most=most, phrases=self.phrases)
+        return read_choices(s, list(self.candidates(s, now)), most=most, phrases=self.phrases)
+
+    def candidates(self, s: TextTokens, now: datetime) -> Iterator[Candidate]:
+        """Yield all that may be a value."""
+        yield from _Finder(self._tables, s, now).candidates()
 
 
 class _Finder:
