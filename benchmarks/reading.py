@@ -4,9 +4,10 @@
     python benchmarks/reading.py pairs.jsonl written.jsonl
 
 The first prints milliseconds for a sentence (median, 95th percentile) and spans and values right by
-type, for the reader in pure Python and for the one with Duckling. The second prepares synthesized
-rows, and those that `genie-dp augment pairs.jsonl --written 1 --no-noise --reword 0 --primitive 1
---compound 1` made of them, and prints in how many every placeholder came back.
+type, for the reader in pure Python and for the one with Duckling; then the share of the sentences
+of each language in `tests/data/reading_values` all of whose values are right. The second prepares
+synthesized rows, and those that `genie-dp augment pairs.jsonl --written 1 --no-noise --reword 0
+--primitive 1 --compound 1` made of them, and prints in how many every placeholder came back.
 """
 
 import argparse
@@ -21,8 +22,16 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
+from genie_dp.locale import languages, locale_from
 from genie_dp.parser.reading.grammar_reader import NAMES, GrammarReader, load_reader
-from genie_dp.parser.reading.prepare import Left, Prepared, Preparer, fixed_constants, phrases_of
+from genie_dp.parser.reading.prepare import (
+    Left,
+    Prepared,
+    Preparer,
+    fixed_constants,
+    key_of,
+    phrases_of,
+)
 from genie_dp.parser.reading.reading import Reader
 from genie_dp.records import Example
 from genie_dp.resources import data_folder
@@ -96,6 +105,22 @@ def report(name: str, runs: int) -> None:
         close()
 
 
+def report_language(language: str, runs: int) -> None:
+    """Print how fast a language is read, and in how many of its sentences all values are right."""
+    reader = load_reader(locale=locale_from(language))
+    file = Path(__file__).parent.parent / "tests" / "data" / "reading_values" / f"{language}.txt"
+    lines = file.read_text(encoding="utf-8").splitlines()
+    rows = [line.partition(" =>") for line in lines if not line.startswith("#")]
+    took = times(reader, [sentence for sentence, _, _ in rows], runs)
+    right = 0
+    for sentence, _, values in rows:
+        found = [key_of(x.value) for x in reader.read(sentence, now=NOW).values.values()]
+        right += found == [key_of(value.strip()) for value in values.split(" ; ") if value.strip()]
+    tail = took[int(0.95 * len(took))]
+    share = f"{right} of {len(rows)} right ({right / len(rows):.1%})"
+    print(f"{language}: {share}, median {statistics.median(took):.2f} ms, 95 % {tail:.2f} ms")
+
+
 def read_rows(path: Path) -> list[Example]:
     """Return the rows of a file."""
     with path.open(encoding="utf-8") as lines:
@@ -149,6 +174,8 @@ def main() -> None:
     runs = arguments.runs
     for name in NAMES:
         report(name, runs)
+    for language in languages():
+        report_language(language, runs)
 
 
 if __name__ == "__main__":

@@ -74,7 +74,8 @@ def _number(words: Words, number: Decimal, rng: Random) -> str:
     signs = (number >= 0 or words.minus) and (not behind or words.decimal_words)
     if is_small and signs and rng.random() < _IN_WORDS:
         spelled = _in_words(words, whole, behind)
-        if spelled not in words.articles:  # "een", which is read as no number
+        # "een" is read as no number, nor is the one of a language whose articles are not known.
+        if spelled not in words.articles and (words.articles or whole != "1" or behind):
             return f"{min(words.minus)} {spelled}" if number < 0 else spelled
     return plain_digits(number).replace(".", words.signs.get("decimal", "."))
 

@@ -116,7 +116,10 @@ def _dotted_time(s: TextTokens, at: int, word: str) -> Time | None:
     """Return "7.30 pm", "at 0800 hours"."""
     if (match := _POINTED.fullmatch(word)) is not None:
         half, end = _half(s, at + 1)
-        is_time = half in _HALVES or (half is not None and s.word(at - 1) == "at")
+        is_told = s.word(at - 1) == "at"
+        if half is None and is_told and s.word(end) in _AFTER_BARE:
+            return guess_time(int(match[1]), int(match[2]), end)
+        is_time = half in _HALVES or (half is not None and is_told)
         return _make_time(int(match[1]), int(match[2]), 0, end, half) if is_time else None
     match = _HOURS.fullmatch(word) if s.word(at + 1) in ("hours", "hrs") else None
     if match is None or not (word[0] == "0" or s.word(at - 1) == "at"):
@@ -214,6 +217,10 @@ def _past(s: TextTokens, at: int, numbers: Numbers) -> Time | None:
         minutes, place = int(number.value), number.end
         place += s.word(place) in ("minutes", "mins")
     way = joined or s.word(place)
+    if name == "half" and not joined and s.word(at - 1) == "at":  # "at half eight", of Britain
+        eight = numbers[place] if place < len(numbers) else None
+        if eight is not None and eight.value in range(1, 13) and s.word(eight.end) in _AFTER_BARE:
+            return guess_time(int(eight.value), 30, eight.end)
     has_unit = s.word(place - 1) in ("minutes", "mins")
     # "2 to 3 pm" is a range, as is "from 10 to 3 pm".
     is_span = minutes % 5 or s.word(at - 1) in ("from", "between")

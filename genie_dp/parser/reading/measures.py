@@ -9,7 +9,15 @@ from typing import NamedTuple
 from genie_dp.augment.written_numbers import CURRENCIES, plain_digits
 from genie_dp.languages.types import Measure, slot_stem
 from genie_dp.languages.units import SHIPPED, Units
-from genie_dp.parser.reading.numbers import SCALES, SMALL, Number, Numbers, digits, short_number
+from genie_dp.parser.reading.numbers import (
+    SCALES,
+    SMALL,
+    Number,
+    Numbers,
+    digits,
+    fraction_at,
+    short_number,
+)
 from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import TextTokens, words_of
 
@@ -70,6 +78,9 @@ def _is_sign(name: str) -> bool:
 
 DEGREES = frozenset(("degrees", "degree", "°", "deg"))
 _ATTACHED = re.compile(r"([+-]?\d[\d,]*(?:\.\d+)?)-?([^\W\d_]+[23]?|°[cf]?|″|′)")
+_CLOCKED = re.compile(r"(\d{1,2})(:|h)([0-5]\d)(?::([0-5]\d))?")
+# Behind these "16:30 hours" is a time of day.
+_BEFORE_TIMES = words_of("at by until till before after from since around about")
 _FEET = re.compile(r"(\d{1,2})['’](\d{1,2})")
 _PAIRS = {("h", "min"), ("min", "s"), ("day", "h"), ("ft", "in"), ("lb", "oz"), ("kg", "g"),
           ("m", "cm"), ("h", "s"), ("week", "day"), ("year", "mon"), ("km", "m"), ("mon", "day"),
@@ -135,6 +146,8 @@ def amount_at(s: TextTokens, at: int, numbers: Numbers) -> Amount | None:
         number = _fraction(s, at) or number
         unit = unit_at(s, number.end)
         name = s.word(number.end)
+        if name == "quarter" and number.value == 3:  # "three quarter hours"
+            number, unit = Number(Decimal("0.75"), number.end + 1), unit_at(s, number.end + 1)
         if unit is None or (number.is_said and _is_sign(name)):
             return None
         if name == unit[0] == "in" and s.word(number.end + 1) not in _AFTER_INCHES:
@@ -153,9 +166,28 @@ def _fraction(s: TextTokens, at: int) -> Number | None:
     return Number(round(above / below, 9), end + (s.word(end) in ("a", "an")))
 
 
+def _clocked(s: TextTokens, at: int) -> Amount | None:
+    """Return "1:30 hours", "2:30 minutes", "1h30"; "at 16:30 hours" is a time."""
+    match = _CLOCKED.fullmatch(s.word(at))
+    if match is None:
+        return None
+    unit = ("h", at + 1) if match[2] == "h" else unit_at(s, at + 1)
+    smaller = {"h": "min", "min": "s"}.get(unit[0]) if unit is not None else None
+    if unit is None or smaller is None or s.word(at - 1) in _BEFORE_TIMES:
+        return None
+    value = 60 * int(match[1]) + int(match[3])
+    if match[4] is not None:
+        return (
+            Amount(Decimal(60 * value + int(match[4])), "s", unit[1]) if smaller == "min" else None
+        )
+    return Amount(Decimal(value), smaller, unit[1])
+
+
 def _amount_in_token(s: TextTokens, at: int) -> Amount | None:
     """Return "5km", "5-minute", "20°c"; of "five-minute" the number is in words."""
     word = s.word(at)
+    if (clocked := _clocked(s, at)) is not None:
+        return clocked
     if word[:1].isalpha():
         number_word, _, name = word.rpartition("-")
         if number_word in SMALL and not _is_sign(name):
@@ -248,10 +280,19 @@ def _with_smaller(s: TextTokens, at: int, amount: Amount, numbers: Numbers) -> I
     if len(parts) == 1 and (inches := _inches(s, amount, numbers)) is not None:
         value = f"{parts[0]} {plain_digits(inches.value)} unit:in"
         yield s.candidate(at, inches.end, "MEASURE_m", value)
-    if len(parts) == 1 and s.has(end, "and", "a", "half") and unit_at(s, end + 3) is None:
-        half = amount._replace(value=amount.value + Decimal("0.5"))
-        yield s.candidate(at, end + 3, stem_of(amount.unit, s.units), _value(half))
+    part = fraction_at(s, end + 2) if len(parts) == 1 and s.has(end, "and", "a") else None
+    if part is not None and part.is_said and unit_at(s, part.end) is None:
+        half = amount._replace(value=amount.value + part.value)
+        yield s.candidate(at, part.end, stem_of(amount.unit, s.units), _value(half))
         return
+    if len(parts) == 1 and (bare := _bare_part(s, amount, numbers)) is not None:
+        parts.append(_value(bare))
+        end = bare.end
+    if amount.unit in ("C", "F") and s.has(end, "below", "zero"):
+        place = end + 2
+        named = unit_at(s, place)
+        unit, end = named if named is not None and named[0] in ("C", "F") else (amount.unit, place)
+        parts = [_value(Amount(-abs(amount.value), unit, end))]
     name = s.word(amount.end - 1)
     is_decade = name[2:] == "s" and name[1:2] == "0"  # "play 80s music"
     soft = (
@@ -271,6 +312,17 @@ def _with_smaller(s: TextTokens, at: int, amount: Amount, numbers: Numbers) -> I
     if len(parts) == 1 and "deg" in s.units and name.lstrip("0123456789.,-") in DEGREES:
         # Of temperatures and angles the program tells which is meant.
         yield s.candidate(at, end, "MEASURE_deg", f"{plain_digits(amount.value)} unit:deg")
+
+
+def _bare_part(s: TextTokens, amount: Amount, numbers: Numbers) -> Amount | None:
+    """Return the thirty of "two minutes thirty", at an end alone."""
+    number = numbers[amount.end] if amount.end < len(numbers) else None
+    unit = {"h": "min", "min": "s"}.get(amount.unit)
+    if number is None or unit is None or amount.value % 1 or number.value % 1:
+        return None
+    is_last = s.word(number.end) in ("", ".", "!", "?")
+    is_part = is_last and 0 < number.value < 60 and s.word(amount.end - 1).isalpha()
+    return Amount(number.value, unit, number.end) if is_part else None
 
 
 def _is_written(s: TextTokens, amount: Amount, sign: str) -> bool:
@@ -314,9 +366,10 @@ def _idiom(s: TextTokens, at: int) -> Iterator[Candidate]:
     if (
         quarters
         and s.word(place) in ("quarter", "quarters")
-        and s.has(place + 1, "of", "an", "hour")
+        and (s.has(place + 1, "of", "an", "hour") or s.word(place + 1) in ("hour", "hours"))
     ):
-        yield s.candidate(at, place + 4, "DURATION", f"{quarters} unit:min")
+        end = place + 2 if s.word(place + 1) != "of" else place + 4
+        yield s.candidate(at, end, "DURATION", f"{quarters} unit:min")
         return
     if word not in ("a", "an", "one"):
         return
@@ -325,15 +378,17 @@ def _idiom(s: TextTokens, at: int) -> Iterator[Candidate]:
         return
     name, end = unit
     stem = stem_of(name, s.units)
-    if s.has(end, "and", "a", "half"):
-        value = _HALF_MORE.get(name, f"1.5 unit:{name}")
-        yield s.candidate(at, end + 3, stem, value)
+    part = fraction_at(s, end + 2) if s.has(end, "and", "a") else None
+    if part is not None and part.is_said:
+        size, smaller = _SMALLER.get(name, (1, name))
+        value = f"{plain_digits((1 + part.value) * size)} unit:{smaller}"
+        yield s.candidate(at, part.end, stem, value)
     elif word != "one":
         is_told = s.word(at - 1) in _BEFORE_IDIOM and s.word(at + 1) not in ("second", "sec", "bar")
         yield s.candidate(at, end, stem, f"1 unit:{name}", weak=not is_told, soft=True)
 
 
-_HALF_MORE = {"h": "90 unit:min", "day": "36 unit:h", "year": "18 unit:mon", "min": "90 unit:s"}
+_SMALLER = {"h": (60, "min"), "day": (24, "h"), "year": (12, "mon"), "min": (60, "s")}
 
 
 def _half_of(s: TextTokens, at: int) -> Candidate | None:

@@ -13,6 +13,7 @@ SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10*
 _SIZES = SCALES | {"hundred": 100, "dozen": 12}
 _SUFFIXES = {"k": 10**3, "m": 10**6, "mil": 10**6, "mio": 10**6, "bn": 10**9, "b": 10**9}
 _UNITS = {cardinal(n): n for n in range(20)}
+_DECIMALS = _UNITS | {"oh": 0}  # "two point oh five"
 TENS = {cardinal(n): n for n in range(20, 100, 10)}
 _HYPHENED = {cardinal(n, hyphen=True): n for n in range(21, 100) if n % 10}
 SMALL = _UNITS | TENS | _HYPHENED
@@ -176,8 +177,8 @@ def _point(s: TextTokens, whole: Number) -> Number:
     if s.word(whole.end) != "point":
         return whole
     behind, end = "", whole.end + 1
-    while len(behind) < 9 and _UNITS.get(s.word(end), 99) < 10:
-        behind += str(_UNITS[s.word(end)])
+    while len(behind) < 9 and _DECIMALS.get(s.word(end), 99) < 10:
+        behind += str(_DECIMALS[s.word(end)])
         end += 1
     if not behind:
         return whole
@@ -202,17 +203,31 @@ def _dozens(s: TextTokens, number: Number) -> Number:
 
 
 def _with_fraction(s: TextTokens, number: Number) -> Number:
-    """Return "two and a half (million)", "two million and a half", "2 1/2" as one number."""
+    """Return "two and a half (million)", "two million and a half", "2 (and a) 1/2"."""
     value, end, is_said = number
-    if s.has(end, "and", "a") and s.word(end + 2) in ("half", "quarter"):
-        size = _SIZES.get(s.word(end - 1), 1)
-        more = Number(value + _HALVES[s.word(end + 2)] * size, end + 3, is_said)
-        return _scale(s, more) if size == 1 else more
-    if s.word(end) in _FRACTIONS and value == value.to_integral_value():
-        return Number(value + _FRACTIONS[s.word(end)], end + 1, is_said)
-    if s.has(end + 1, "/") and s.word(end) in ("1", "3") and s.word(end + 2) in ("2", "4"):
-        return Number(value + Decimal(s.word(end)) / Decimal(s.word(end + 2)), end + 3, is_said)
-    return number
+    # In "between 2 and 3/4" and "1/2 and 3/4" two numbers are told.
+    is_joined = s.word(end) == "and" and s.word(end - 2) not in ("/", "between")
+    place = end + (1 + (s.word(end + 1) == "a") if is_joined else 0)
+    fraction = fraction_at(s, place) if place == end or value % 1 == 0 else None
+    if fraction is None or (place == end and (fraction.is_said or value % 1)):
+        return number
+    size = _SIZES.get(s.word(end - 1), 1)
+    more = Number(value + fraction.value * size, fraction.end, is_said)
+    return _scale(s, more) if size == 1 and fraction.is_said else more
+
+
+def fraction_at(s: TextTokens, at: int) -> Number | None:
+    """Return "half", "three quarters", "1/2", "½" at a token, or None."""
+    word, following = s.word(at), s.word(at + 1)
+    if word in ("half", "quarter"):
+        return Number(_HALVES[word], at + 1, True)
+    if word == "three" and following in ("quarter", "quarters"):
+        return Number(3 * _HALVES["quarter"], at + 2, True)
+    if word in _FRACTIONS:
+        return Number(_FRACTIONS[word], at + 1)
+    if following == "/" and word in ("1", "3") and s.word(at + 2) in ("2", "4"):
+        return Number(Decimal(word) / Decimal(s.word(at + 2)), at + 3)
+    return None
 
 
 def short_number(token: str) -> Decimal | None:

@@ -38,6 +38,7 @@ class WordTables:
 
     Attributes:
         unit_stems: the beginnings of words of units, without accents -> the whole words.
+        parts_of_weekdays: words such as "dienstagabend" -> the length of the day.
         times, dates: patterns by the word or letter with which they begin.
         before_hours, before_days: words after which a number alone may be an hour, or a day.
         hour_words: what follows an hour in digits: "uhr".
@@ -45,6 +46,9 @@ class WordTables:
             counted.
         before_values: articles and prepositions, which join a time to a day.
         has_stops: whether a full stop follows the day of a month.
+        begins: words that begin a value.
+        first_ordinals: words that begin an ordinal number.
+        names: those of months and days of the week.
     """
 
     words: Words
@@ -64,6 +68,7 @@ class WordTables:
     percent: Phrases
     months: Mapping[str, int]
     weekdays: Mapping[str, int]
+    parts_of_weekdays: Mapping[str, int]
     times: Mapping[str, tuple[Pattern, ...]]
     dates: Mapping[str, tuple[Pattern, ...]]
     before_hours: frozenset[str]
@@ -72,18 +77,27 @@ class WordTables:
     after_values: frozenset[str]
     before_values: frozenset[str]
     has_stops: bool
+    begins: frozenset[str]
+    first_ordinals: frozenset[str]
+    names: frozenset[str]
+
+    def begun(self, s: TextTokens) -> list[bool]:
+        """Return for each token whether a value may begin there."""
+        joiners, units = self.words.between_amounts, self.units
+        return [
+            not masked and (_begins(self, word) or (word in units and s.word(at) in joiners))
+            for at, (word, masked) in enumerate(zip(s.words, s.masked, strict=True), start=1)
+        ]
 
     def split(self, s: TextTokens) -> TextTokens:
-        """Return a text with "d'", "une" for "d'une" and the "uur" of "uurtje"."""
+        """Return a text with "d'", "une" for "d'une", and with "uur" for "uurtje"."""
+        if not any(_is_made(self, word) for word in s.words):
+            return s
         tokens = [
             part
             for one in zip(s.words, s.starts, s.ends, s.masked, strict=True)
             for part in self._parts(s.text, *one)
         ]
-        if len(tokens) == len(s.words) and all(
-            token[0] is word for token, word in zip(tokens, s.words, strict=True)
-        ):
-            return s
         words, starts, ends, masked = zip(*tokens, strict=True)
         return replace(
             s, words=words, starts=starts, ends=ends, masked=masked, begins=range(len(words))
@@ -92,21 +106,21 @@ class WordTables:
     def _parts(
         self, text: str, word: str, start: int, end: int, is_masked: bool
     ) -> Iterator[tuple[str, int, int, bool]]:
-        if is_masked:
-            yield word, start, end, is_masked
-            return
-        elided, apostrophe, rest = word.partition("'")
-        if rest and elided in self.words.elided and text[end : end + 1] != "@":
-            middle = start + len(elided) + 1
-            yield elided + apostrophe, start, middle, is_masked
-            yield from self._parts(text, rest, middle, end, is_masked)
-            return
-        half, _, rest = word.partition("-")
-        if rest and half in self.fractions:
-            yield half, start, start + len(half), is_masked
-            yield from self._parts(text, rest, start + len(half) + 1, end, is_masked)
-            return
-        yield (self.whole_unit(word) or word), start, end, is_masked
+        while not is_masked:
+            first, apostrophe, rest = word.partition("'")
+            half, _, behind = word.partition("-")
+            if rest and first in self.words.elided and text[end : end + 1] != "@":
+                first += apostrophe
+            elif behind and half in self.fractions:
+                first, rest = half, behind
+            elif (length := self.parts_of_weekdays.get(word)) is not None:
+                first, rest = word[:length], word[length:]
+            else:
+                break
+            yield first, start, start + len(first), is_masked
+            word, start = rest, end - len(rest)
+        whole = None if is_masked else self.whole_unit(word)
+        yield whole or word, start, end, is_masked
 
     def whole_unit(self, word: str) -> str | None:
         """Return the word of a unit that another one is made of.
@@ -138,6 +152,35 @@ class WordTables:
                     if number is not None:
                         return number, unit
         return None
+
+
+_KEPT = 1 << 15
+_MARKS = frozenset((".", "?", "!", ":", ";", "(", ")", "'", '"', "/", "-", "–"))
+
+
+@lru_cache(maxsize=_KEPT)
+def _is_made(tables: WordTables, word: str) -> bool:
+    """Tell whether a word has parts, or is made of that of a unit."""
+    return (
+        "'" in word
+        or "-" in word
+        or word in tables.parts_of_weekdays
+        or tables.whole_unit(word) is not None
+    )
+
+
+@lru_cache(maxsize=_KEPT)
+def _begins(tables: WordTables, word: str) -> bool:
+    """Tell whether a value may begin with a word: most begin none."""
+    numbers = tables.numbers
+    return word in tables.begins or (
+        word not in _MARKS
+        and (
+            not word.isalpha()
+            or word.endswith((*tables.number_endings, *tables.unit_endings))
+            or any(name and name in word for name in (numbers.thousand, numbers.hundred))
+        )
+    )
 
 
 def _by_first(phrases: Mapping[str, str], elided: frozenset[str] = frozenset()) -> Phrases:
@@ -226,6 +269,7 @@ def tables_of(words: Words) -> WordTables:
         GenieError: I003, what spells the numbers of the language is not installed.
     """
     times, dates = _patterns(words.times, words), _patterns(words.dates, words)
+    numbers = spelled_numbers(words)
     days = _by_first(words.days, words.elided)
     phrases = (*words.endings, *words.command_endings, *words.at_once, *words.parts_of_day)
     decimals: Callable[[Mapping[str, str]], Mapping[str, Decimal]] = lambda lines: {  # noqa: E731
@@ -233,7 +277,7 @@ def tables_of(words: Words) -> WordTables:
     }
     return WordTables(
         words,
-        spelled_numbers(words),
+        numbers,
         decimals(words.scales),
         decimals(words.fractions),
         decimals(words.number_endings),
@@ -249,6 +293,12 @@ def tables_of(words: Words) -> WordTables:
         _by_first(dict.fromkeys(words.percent, words.percent[0])) if words.percent else {},
         _names(words.months),
         _names(words.weekdays),
+        {
+            day + part: len(day)
+            for day in (line.split()[0] for line in words.weekdays)
+            for part in words.parts_of_day
+            if " " not in part
+        },
         times,
         dates,
         _contexts(times, "H"),
@@ -269,4 +319,20 @@ def tables_of(words: Words) -> WordTables:
         - words.scales.keys(),
         words.articles | words.prepositions | words.before_times | words.range_links,
         any(one.parts[:2] == ("D", ".") for one in dates.get("D", ())),
+        frozenset().union(
+            (said[0] for said in (*numbers.starts, *numbers.ordinals)),
+            words.minus,
+            words.fractions,
+            words.scales,
+            _by_first(words.amounts, words.elided),
+            days,
+            _by_first(words.parts_of_day, words.elided),
+            _names(words.months),
+            _names(words.weekdays),
+            times.keys() - set(LETTERS),
+            dates.keys() - set(LETTERS),
+            (words.signs.get("decimal", "."),),
+        ),
+        frozenset(said[0] for said in numbers.ordinals),
+        frozenset((*_names(words.months), *_names(words.weekdays))),
     )

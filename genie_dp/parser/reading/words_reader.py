@@ -34,7 +34,7 @@ _ISO = re.compile(r"(\d{4})-(\d\d?)-(\d\d?)")
 _NUMERIC = re.compile(r"(\d{1,2})([./-])(\d{1,2})(?:\2(\d{4}|\d\d))?")
 _ORDINAL = re.compile(r"(\d{1,3})(\D+)")
 _LEADING = re.compile(r"[+-]?[1-9]\d{0,2}")
-_GROUP = re.compile(r"\d{3}(?:[.,]\d+)?")
+_GROUP = re.compile(r"\d{3}(?:[.,]\d+)?", re.ASCII)
 _YEAR = re.compile(r"[12]\d{3}")
 _HOUR_SUM = re.compile(r"(?:H(?:([+-])(\d+))?|(\d+)):(?:(\d\d))?(?:([+-]?)M)?")
 _MIXED = re.compile(r"(\d{0,6})([½¼¾])")
@@ -42,14 +42,16 @@ _MIXED_PARTS = {"½": Decimal("0.5"), "¼": Decimal("0.25"), "¾": Decimal("0.75
 _LARGER = ("year", "mon", "week", "day", "h", "min", "s", "ms")
 _MOST_PARTS = 4  # of "1 Tag 2 Stunden 3 Minuten 4 Sekunden"
 # Half of one is said in smaller ones.
-_IN_SMALLER = {"h": ("min", 60), "min": ("s", 60), "day": ("h", 24)}
+_IN_SMALLER = {"h": ("min", 60), "min": ("s", 60), "day": ("h", 24), "year": ("mon", 12)}
 # What a number without unit counts behind these: "eine stunde dreißig", "1 meter 80".
 _SMALLER = {"h": "min", "min": "s", "m": "cm"}
 _MOST_DECIMALS = 9
+_MOST_GROUPS = 5  # of three digits
 _MOST_BELOW = 16  # of a fraction such as 3/8
 _MILLION = 10**6
 _DAWN = 5  # "at 2 at night" is before it, "at 11 at night" is not
 _STOPS = frozenset(("", ".", ",", "!", "?", ";", ":", ")"))
+_MOST_BEFORE_LINK = 8  # tokens of the first end of a range
 _MOST_SKIPPED = 2  # words before the second end of a range: "bis zum", "tot en met"
 
 
@@ -114,8 +116,11 @@ class WordsReader:
     ) -> tuple[Reading, ...]:
         """Return up to so many readings, the likeliest first; see `Reader`."""
         s = checked_sentence(text, locale or self.locale, self.units)
-        candidates = list(_Finder(self._tables, s, now).candidates())
-        return read_choices(s, candidates, most=most, phrases=self.phrases)
+        return read_choices(s, list(self.candidates(s, now)), most=most, phrases=self.phrases)
+
+    def candidates(self, s: TextTokens, now: datetime) -> Iterator[Candidate]:
+        """Yield all that may be a value."""
+        yield from _Finder(self._tables, s, now).candidates()
 
 
 class _Finder:
@@ -127,7 +132,10 @@ class _Finder:
         self.s = tables.split(s)
         # Patterns count by whole numbers: "a las dos y media" is no two and a half.
         self.wholes: dict[int, _Number | None] = {}
-        self.numbers = tuple(self._number(place) for place in range(len(self.s.words)))
+        self.fractions: dict[int, tuple[Decimal, int] | None] = {}
+        self.begun = tables.begun(self.s)
+        places = enumerate(self.begun)
+        self.numbers = tuple([self._number(at) if begun else None for at, begun in places])
         self.amounts: dict[int, _Amount | None] = {}
         self.clocks: dict[int, _Clock | None] = {}
         self.days: dict[int, _Day | None] = {}
@@ -140,7 +148,7 @@ class _Finder:
             if mark.stem != "PHONE_NUMBER" or self._written_day(text) is None:
                 yield mark
         for place in range(len(self.s.words)):
-            if self.s.masked[place]:
+            if not self.begun[place]:
                 continue
             yield from self._range(place)  # of candidates that are equal the first counts
             yield from self._plain(place)
@@ -156,6 +164,9 @@ class _Finder:
                 return value, at + len(words)
         return None
 
+    def _is_begun(self, at: int) -> bool:
+        return 0 <= at < len(self.begun) and self.begun[at]
+
     def _is_beside(self, at: int) -> bool:
         """Tell whether a token begins right where the one before it ends."""
         s = self.s
@@ -165,6 +176,8 @@ class _Finder:
 
     def _whole(self, at: int) -> _Number | None:
         """Return the number at a token without fractions of a unit; "minus" and decimals count."""
+        if not self._is_begun(at):
+            return None
         if at not in self.wholes:
             self.wholes[at] = self._signed(at)
         return self.wholes[at]
@@ -208,16 +221,18 @@ class _Finder:
                 return _Number(Decimal(mixed[1] or 0) + _MIXED_PARTS[mixed[2]], end)
             ordinal = self._ordinal(word)
             return None if ordinal is None else _Number(Decimal(ordinal), end)
-        while (end > at + 1 or _LEADING.fullmatch(word)) and _GROUP.fullmatch(s.word(end)):
-            if not s.text[s.ends[end - 1] : s.starts[end]].isspace() or not s.word(end).isascii():
+        groups = word if _LEADING.fullmatch(word) else ""
+        while groups.lstrip("+-").isdigit() and end <= at + _MOST_GROUPS:
+            gap, group = (
+                s.text[s.ends[end - 1] : s.starts[end]] if end < len(s.words) else "",
+                s.word(end),
+            )
+            if len(gap) != 1 or not gap.isspace() or not _GROUP.fullmatch(group):
                 break
-            if s.starts[end] != s.ends[end - 1] + 1:
-                break
-            word, end = word + s.word(end), end + 1
-            if not word.lstrip("+-").isdigit():
-                break
-        number = _Number(self._digits(word) or value, end)
-        return self._with_decimals(number) if end == at + 1 else number
+            groups, end = groups + group, end + 1
+        if end > at + 1:
+            return _Number(self._digits(groups) or value, end)
+        return self._with_decimals(_Number(value, end))
 
     def _ordinal(self, word: str) -> int | None:
         """Return the 2 of "2e" in a language that has such ordinals."""
@@ -296,9 +311,12 @@ class _Finder:
 
     def _fraction(self, at: int) -> tuple[Decimal, int] | None:
         """Return "1/2", "½", "halbe", "eine halbe", "trois quarts" and the place behind it."""
+        if at not in self.fractions:
+            self.fractions[at] = self._plain_fraction(at) if self._is_begun(at) else None
+        return self.fractions[at]
+
+    def _plain_fraction(self, at: int) -> tuple[Decimal, int] | None:
         s, fractions = self.s, self.tables.fractions
-        if at >= len(s.words) or s.masked[at]:
-            return None
         place = at + self._is_one(s.word(at))
         word = s.word(place)
         found: tuple[Decimal, int] | None = None
@@ -384,7 +402,7 @@ class _Finder:
     def _amount(self, at: int) -> _Amount | None:
         """Return a number with its unit, or words that are both: "half an hour"."""
         if at not in self.amounts:
-            found = self._plain_amount(at) if at < len(self.s.words) else None
+            found = self._plain_amount(at) if self._is_begun(at) else None
             self.amounts[at] = found and self._told_further(found)
         return self.amounts[at]
 
@@ -492,7 +510,7 @@ class _Finder:
 
     def _measure(self, at: int) -> Iterator[Candidate]:
         s, parts = self.s, self._parts_of(at)
-        hyphened = _HYPHENED.match(s.word(at))
+        hyphened = _HYPHENED.match(s.word(at)) if "-" in s.word(at) else None
         if hyphened is not None and (count := self._digits(hyphened[1])) is not None:
             name = self.tables.whole_unit(hyphened[2]) or hyphened[2]
             unit = self._unit_of_word(name)
@@ -513,6 +531,9 @@ class _Finder:
         if at >= len(s.words) or s.masked[at]:
             return None
         number, fraction = self.numbers[at], self._fraction(at)
+        is_sign = word[0] in "€$£"
+        if number is None and fraction is None and not is_sign and not word[0].isdigit():
+            return None
         match = _SIGNED.fullmatch(word) or _ATTACHED.fullmatch(word)
         named: tuple[str, int] | None = None
         if number is not None or fraction is not None:
@@ -522,11 +543,13 @@ class _Finder:
             cents = self._phrase(self.tables.cents, end)
             if named is None:
                 return (Decimal(value) / 100, *cents) if cents is not None else None
-        elif word in "€$£" and at + 1 < len(s.words) and (after := self.numbers[at + 1]):
+        elif (
+            is_sign and len(word) == 1 and at + 1 < len(s.words) and (after := self.numbers[at + 1])
+        ):
             named, value = self._phrase(currencies, at), after.value
             named = named and (named[0], after.end)
         elif match is not None:
-            digits, name = (match[2], match[1]) if word[0] in "€$£" else (match[1], match[2])
+            digits, name = (match[2], match[1]) if is_sign else (match[1], match[2])
             known, written = currencies.get(name, ()), self._digits(digits)
             if known and written is not None and len(known[0][0]) == 1:
                 named, value = (known[0][1], at + 1), written
@@ -585,7 +608,7 @@ class _Finder:
         begun: list[tuple[Pattern, int, dict[str, int]]] = []
         for pattern in patterns.get(s.word(at), ()):
             begun.append((pattern, at + 1, {}))
-        for letter in LETTERS:
+        for letter in self._letters(at):
             found = self._part(letter, at) if letter in patterns else None
             if found is not None:
                 begun += [(one, found[1], {letter: found[0]}) for one in patterns[letter]]
@@ -599,6 +622,14 @@ class _Finder:
             stop = pattern.parts[-1] == "D" and s.word(end) == "."
             if not pattern.is_open or self._is_alone(end + stop):
                 yield pattern, end, read
+
+    def _letters(self, at: int) -> tuple[str, ...]:
+        """Return the letters of patterns that a token may stand for."""
+        word = self.s.word(at)
+        names = ("MONTH", "WEEKDAY") if word in self.tables.names else ()
+        if self._whole(at) is None and word not in self.tables.first_ordinals:
+            return names
+        return ("H", "M", "N", "D", *names)  # "sept" is seven, and september
 
     def _match(self, parts: tuple[str, ...], at: int, read: dict[str, int]) -> int | None:
         """Return the place behind the parts of a pattern, and note what its letters stand for."""
@@ -650,7 +681,7 @@ class _Finder:
     def _clock(self, at: int) -> _Clock | None:
         """Return the longest time of day that begins at a token."""
         if at not in self.clocks:
-            found = self._plain_clock(at) if at < len(self.s.words) else None
+            found = self._plain_clock(at) if self._is_begun(at) else None
             if found is not None and (part := self._phrase(self.tables.parts_of_day, found.end)):
                 found = found._replace(
                     hour=_hour_in(found.hour, part[0]), end=part[1], part=part[0]
@@ -731,8 +762,7 @@ class _Finder:
     def _day(self, at: int) -> _Day | None:
         """Return the longest day that begins at a token."""
         if at not in self.days:
-            is_there = at < len(self.s.words) and not self.s.masked[at]
-            found = self._plain_day(at) if is_there else None
+            found = self._plain_day(at) if self._is_begun(at) else None
             if found is not None and (part := self._phrase(self.tables.parts_of_day, found.end)):
                 found = found._replace(part=part[0], end=part[1])
             self.days[at] = found
@@ -827,6 +857,9 @@ class _Finder:
     def _range(self, at: int) -> Iterator[Candidate]:
         """Yield the first end of a range, which borrows what it is from the other end."""
         s, words = self.s, self.words
+        near = s.words[at + 1 : at + _MOST_BEFORE_LINK]
+        if words.range_links.isdisjoint(near) and words.between_amounts.isdisjoint(near):
+            return
         before = (s.word(at - 1), s.word(at - 2) if s.word(at - 1) in words.articles else "")
         is_begun = not words.range_starts.isdisjoint(before)
         first, clock = self._part("D", at) or self._part("H", at), self._clock(at)
