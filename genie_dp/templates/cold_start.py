@@ -542,6 +542,8 @@ def _fill(wording: _Wording, rest: Sequence[str], parts: Sequence[_Part]) -> Non
             wording.rest += [*phrase[:1], pair[0].mark, "and", pair[1].mark]
             continue
         part = next((part for part in waiting if _names(noun, part)), None)
+        if part is None and place == 0 and not has_preposition:
+            part = next((part for part in waiting if _identifies(wording.verb, noun, part)), None)
         is_vague = len(noun) < len(phrase) - has_preposition
         if part is None and has_preposition and is_vague and len(waiting) == 1:
             part = waiting[0]
@@ -589,6 +591,13 @@ def _names(noun: Sequence[str], part: _Part) -> bool:
         return label == given
     is_other = len(label) > 1 and len(given) > 1 and not {*label[:-1]} & {*given[:-1]}
     return label[-1:] == given[-1:] and not is_other
+
+
+def _identifies(verb: str, noun: Sequence[str], part: _Part) -> bool:
+    """Tell whether a part is the id of the one thing that a command is about: "delete a note"."""
+    is_one = noun[0] in words.DETERMINERS and english.number_of(" ".join(noun)) != "pl"
+    is_there = verb not in words.MAKING_VERBS | words.SEEKING_VERBS | words.RECKONING_VERBS
+    return label_of(part.path[-1]) in ("id", "identifier") and is_one and is_there
 
 
 def _again(noun: list[str]) -> list[str]:

@@ -459,7 +459,8 @@ class _Reader:
         root = ((place, shape), ((), self.document))
         reader = SchemaReader(root, self.report)
         whole = reader.read(shape, place)
-        if whole.sort not in ("object", "any"):
+        is_unread = whole.sort == "any" and not {"type", "properties"}.isdisjoint(shape)
+        if is_unread or whole.sort not in ("object", "any"):
             self.report("Z026", "expected the parameters as an object", place, f"write {_FORM}")
         result_key = next((k for k in _RESULTS if isinstance(given.get(k), Mapping)), None)
         result = None
