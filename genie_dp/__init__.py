@@ -97,7 +97,12 @@ def __getattr__(name: str) -> "Any":
         return found
     if name not in _HOMES:
         raise AttributeError(f"module 'genie_dp' has no attribute {name!r}")
-    return getattr(import_module(f"genie_dp.{_HOMES[name]}"), name)
+    found = getattr(import_module(f"genie_dp.{_HOMES[name]}"), name)
+    if hasattr(found, "settings_of"):  # which its help is to list
+        from genie_dp.recipe import list_settings
+
+        list_settings(found)
+    return found
 
 
 def _version() -> str:

@@ -13,7 +13,13 @@ from genie_dp.errors import GenieError, Problem, did_you_mean, render_problem
 from genie_dp.languages.library import Library
 from genie_dp.locale import DEFAULT, locale_from
 from genie_dp.private_prior import PriorFile, load_prior
-from genie_dp.recipe import Setting, check_names, config_of, frozen_settings
+from genie_dp.recipe import (
+    Setting,
+    check_names,
+    config_of,
+    frozen_settings,
+    takes_settings,
+)
 from genie_dp.records import Example, Spent
 from genie_dp.resources import SHIPPED
 from genie_dp.rows import Rows, format_of, rows_of
@@ -34,6 +40,8 @@ if TYPE_CHECKING:
     from genie_dp.synthesis.explain import Explainer, Explanation
 
 Made = TypeVar("Made")
+# Settings that `train` takes as arguments of its own.
+_OF_TRAIN = ("inputs", "start", "prior", "validation")
 
 
 def load_library(
@@ -74,6 +82,7 @@ def load_grammar(source: Paths = SHIPPED, library: Library | Paths = SHIPPED) ->
     return files.inputs_of(found, files.shipped_or(source, "grammars", "en"))
 
 
+@takes_settings("genie_dp.synthesis.config.SynthesisConfig")
 def synthesize(
     library: Library | Paths = SHIPPED,
     grammar: Inputs | Paths = SHIPPED,
@@ -114,6 +123,7 @@ def synthesize(
     return Rows(make, f"synthesized in {inputs.language.name}, {most}", save=save)
 
 
+@takes_settings("genie_dp.dataset.config.SplitConfig")
 def split(*rows: Rows | str | Path | Iterable[Example], **settings: Any) -> "SplitRows":
     """Return rows in parts that share no sentence, no family, or whatever else `by` names.
 
@@ -138,6 +148,7 @@ def split(*rows: Rows | str | Path | Iterable[Example], **settings: Any) -> "Spl
     return SplitRows(assign(config, [rows_of(one) for one in rows]))
 
 
+@takes_settings("genie_dp.paraphrase.config.ParaphraseConfig", without=("number",))
 def paraphrase(
     rows: Rows | str | Path | Iterable[Example],
     *,
@@ -192,6 +203,7 @@ def paraphrase(
     return Rows(None, about, sources=given.sources, save=save)
 
 
+@takes_settings("genie_dp.augment.config.AugmentConfig")
 def augment(
     *rows: Rows | str | Path | Iterable[Example],
     library: Library | Paths = SHIPPED,
@@ -256,6 +268,7 @@ def augment(
     )
 
 
+@takes_settings("genie_dp.parser.config.ParserConfig", without=_OF_TRAIN)
 def train(
     *rows: Rows | str | Path | Iterable[Example],
     library: Library | Paths = SHIPPED,
@@ -315,7 +328,7 @@ def train(
     from genie_dp.parser.rows import language_of
     from genie_dp.parser.run import run
 
-    check_names(ParserConfig, settings, without=("inputs", "start", "prior", "validation"))
+    check_names(ParserConfig, settings, without=_OF_TRAIN)
     given = settings_of(frozen_settings(ParserConfig, settings))
     learned = [rows_of(one) for one in rows]
     checked = None if validation is None else _rows_or_skills(validation)
@@ -349,6 +362,7 @@ def train(
     return parser
 
 
+@takes_settings("genie_dp.evaluate.config.EvaluationConfig")
 def evaluate(
     parser: "Parser | Predictor | str | Path",
     rows: Rows | str | Path | Iterable[Example] = SHIPPED,
@@ -454,6 +468,7 @@ def explain(
     return explained
 
 
+@takes_settings("genie_dp.evaluate.config.CoverageConfig")
 def coverage(
     sentences: Rows | str | Path | Iterable[Example | str | tuple[str, str]] = SHIPPED,
     *,

@@ -4,17 +4,21 @@ import dataclasses
 import inspect
 import math
 import re
+import textwrap
 import types
 import typing
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from pathlib import PurePath
+from importlib import import_module
+from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.located import as_yaml
 
 Config = TypeVar("Config")
+Function = TypeVar("Function", bound=Callable[..., Any])
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +126,31 @@ def config_of(kind: type[Config], settings: Mapping[str, Any]) -> Config:
     """Return a config of these settings.
 
     Raises:
-        GenieError: R043, it has no such setting; whatever the config itself refuses.
+        GenieError: R043, it has no such setting; R040, a value of another kind; whatever the config
+            itself refuses.
     """
     check_names(kind, settings)
-    return kind(**frozen_settings(kind, settings))
+    frozen = frozen_settings(kind, settings)
+    check_kinds(kind, frozen)
+    return kind(**frozen)
+
+
+def check_kinds(kind: type, frozen: Mapping[str, Any]) -> None:
+    """Refuse values that are of another kind than a config's fields (R040).
+
+    A number of numpy is a number; texts and paths stand for each other.
+    """
+    hints = typing.get_type_hints(kind)
+    problems = []
+    for name, value in frozen.items():
+        plain = value.item() if hasattr(value, "item") else value
+        if not any(fits(_with_names(plain, as_), hints[name]) for as_ in (str, Path)):
+            message = f"{name}: expected {kind_in_words(hints[name])}, got {value!r}"
+            is_number = isinstance(value, str) and _NUMBER.fullmatch(value)
+            hint = f"without quotes: {name}={value}" if is_number else None
+            problems.append(Problem("R040", message, hint=hint))
+    if problems:
+        raise GenieError(problems)
 
 
 def check_names(kind: type, settings: Mapping[str, Any], *, without: Collection[str] = ()) -> None:
@@ -144,6 +169,13 @@ def frozen_settings(kind: type, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings as a config holds them: where it has several values, one alone is taken."""
     hints = typing.get_type_hints(kind)
     return {name: _frozen(value, hints[name]) for name, value in settings.items()}
+
+
+def _with_names(value: Any, as_: type[str | Path]) -> Any:
+    """Return a value whose texts and paths are all of one of the two."""
+    if isinstance(value, tuple):
+        return tuple(_with_names(item, as_) for item in value)
+    return as_(value) if isinstance(value, str | PurePath) else value
 
 
 def _frozen(value: Any, hint: Any) -> Any:
@@ -209,6 +241,67 @@ def kind_in_words(kind: Any) -> str:
     if origin is tuple:
         return "a list of texts" if inner[0] is str else "a list"
     return "numbers by name" if origin and inner[1] is float else "settings by name"
+
+
+# ------------------------------------------------------------------------------------ help
+
+_SETTINGS_LINE = re.compile(r"(?m)^( *)settings: .*(?:\n\1    .*)*\n")
+
+
+def takes_settings(config: str, *, without: Collection[str] = ()) -> Callable[[Function], Function]:
+    """Return a decorator of a function whose `**settings` are those of a config.
+
+    `list_settings` puts them into its help; until then the config is not imported.
+
+    Args:
+        config: module and class.
+        without: its fields that the function does not take, or takes as arguments.
+    """
+
+    def mark(function: Function) -> Function:
+        function.settings_of = config, tuple(without)  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def list_settings(thing: Any) -> None:
+    """Put the settings of a function, or of the methods of a class, into its help, once.
+
+    They are those that `takes_settings` names.
+    """
+    for function in vars(thing).values() if isinstance(thing, type) else (thing,):
+        if hasattr(function, "settings_of"):
+            config, without = function.settings_of
+            del function.settings_of
+            module, _, name = config.rpartition(".")
+            kind = getattr(import_module(module), name)
+            function.__doc__ = with_settings_help(function.__doc__ or "", kind, without=without)
+
+
+def with_settings_help(doc: str, kind: type, *, without: Collection[str] = ()) -> str:
+    """Return a docstring in which each setting of a config stands below `settings`.
+
+    Args:
+        doc: of a function that takes them as `**settings`.
+        kind: the config.
+        without: fields that are given otherwise.
+    """
+    found = _SETTINGS_LINE.search(doc)
+    if found is None:
+        return doc
+    lines = [found[0].rstrip()]
+    indent = f"{found[1]}    "
+    for name, schema in schema_of(kind, without=without).items():
+        allowed = settings_of(kind).get(name) or Setting("")
+        bounds = (allowed.least, allowed.above, allowed.most, allowed.below)
+        facts = [allowed.range] if any(bound is not None for bound in bounds) else []
+        facts += [f"one of {', '.join(allowed.choices)}"] if allowed.choices else []
+        facts += [f"default {schema['default']!r}"] if "default" in schema else []
+        ending = f" ({'; '.join(facts)})" if facts else ""
+        text = f"{name}: {schema.get('description', '').rstrip('.')}{ending}."
+        lines += textwrap.wrap(text, 100, initial_indent=indent, subsequent_indent=f"{indent}    ")
+    return doc.replace(found[0], "\n".join([*lines, ""]), 1)
 
 
 # ------------------------------------------------------------------------------------ JSON Schema

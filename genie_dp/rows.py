@@ -599,10 +599,19 @@ def save_rows(rows: Iterable[Example], output: Output) -> Saved:
 
 
 def rows_of(rows: "Rows | str | Path | Iterable[Example]") -> Rows:
-    """Return as Rows what callers give: rows, the name of a file, or Examples."""
+    """Return as Rows what callers give: rows, the name of a file, or Examples.
+
+    Raises:
+        GenieError: R011, something is no row.
+    """
     if isinstance(rows, Rows):
         return rows
     if isinstance(rows, str | Path):
         return Rows.read(rows)
-    examples = tuple(rows)
+    examples = tuple(rows) if isinstance(rows, Iterable) else (rows,)
+    for number, example in enumerate(examples, start=1):
+        if not isinstance(example, Example):
+            message = f"row {number}: expected an Example, got {example!r:.80}"
+            hint = 'gd.Example(id, utterance, program, "thingtalk") for each, or the name of a file'
+            raise GenieError(Problem("R011", message, hint=hint))
     return Rows(lambda: iter(examples), f"{len(examples):,} examples")

@@ -17,6 +17,7 @@ import genie_dp as gd
 from genie_dp.cli import run
 from genie_dp.private.ledger.guard import private_of
 from genie_dp.private.secure import _seeded
+from genie_dp.recipe import settings_of
 from genie_dp.resources import data_folder
 from genie_dp.rows import read_rows
 from genie_dp.run.manifest import ledger_of
@@ -197,6 +198,25 @@ def test_a_prior_is_the_commands_and_steers_synthesis(grammar, private, tmp_path
     twitter, usual = (sum("@com.twitter" in row.program for row in rows)
                       for rows in (steered, plain))  # fmt: skip
     assert twitter > 2 * usual
+
+
+def test_nothing_is_spent_on_functions_that_nobody_named(private, tmp_path):
+    ledger = gd.private.Ledger.init(private, **BUDGET)
+    for call in (
+        lambda: ledger.prior(epsilon=1, about=300),
+        lambda: ledger.train("two-stage", about=300, epsilon=1, output=tmp_path / "made"),
+    ):
+        with pytest.raises(
+            gd.GenieError, match='(?s)F002.*library="shipped" for those of genie-dp'
+        ):
+            call()
+    assert ledger.spent.epsilon == 0
+
+
+def test_a_budget_that_promises_little_is_warned_of_when_it_is_promised(private):
+    with pytest.warns(UserWarning, match=r"at delta 0.1 one unit in 10 may be .*choose a delta"):
+        ledger = gd.private.Ledger.init(private, epsilon=3, delta=0.1, unit="utterance")
+    assert len(ledger.doubts) == 1
 
 
 def test_a_ledger_shows_its_budget_and_refuses_what_that_has_not(private, capsys):
@@ -649,3 +669,57 @@ def test_parts_of_private_rows_say_that_they_are(tmp_path):
     below["b"].save(tmp_path / "b.jsonl")
     for name in ("out/train.jsonl", "train.jsonl", "b.jsonl"):
         assert private_of(tmp_path / name) == ledger
+
+
+# ------------------------------------------------------------------------- what people try first
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: gd.synthesize("shipped", size="100"),
+         r"R040.*size: expected a whole number, got '100'\n  hint: without quotes: size=100"),
+        (lambda: gd.augment("rows.jsonl", quoted=[0.1]), r"R040.*quoted: expected a number"),
+        (lambda: gd.train("rows.jsonl", steps="3"), r"N002.*steps: expected a whole number"),
+        (lambda: gd.train([("hi", "now => @a.b() => notify")]), r"R011.*row 1: expected an Exam"),
+        (lambda: gd.split([{"utterance": "hi"}]), r"R011.*row 1: expected an Example"),
+        (lambda: gd.augment(3), r"R011.*got 3\n  hint: gd.Example\("),
+    ],
+)  # fmt: skip
+def test_values_of_another_kind_are_mistakes_with_hints(call, message):
+    with pytest.raises(gd.GenieError, match=f"(?s){message}"):
+        call()
+
+
+def test_numbers_of_other_libraries_are_settings():
+    np = pytest.importorskip("numpy")
+    rows = gd.synthesize(TWITTER, size=np.int64(5), depth_decay=np.float32(0.5))
+    assert len(list(rows)) == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "setting"),
+    [
+        ("train", "genie_dp.parser.config.ParserConfig", "steps"),
+        ("synthesize", "genie_dp.synthesis.config.SynthesisConfig", "depth_decay"),
+        ("augment", "genie_dp.augment.config.AugmentConfig", "quoted"),
+        ("evaluate", "genie_dp.evaluate.config.EvaluationConfig", "most_wrong"),
+    ],
+)
+def test_help_lists_the_settings_of_a_function_with_range_and_default(name, config, setting):
+    module, _, kind = config.rpartition(".")
+    known = settings_of(getattr(importlib.import_module(module), kind))
+    doc = " ".join(getattr(gd, name).__doc__.split())
+    assert len(known) > 3
+    told = {n: " ".join(each.help.split()).rstrip(".")[:30] for n, each in known.items()}
+    own = ("start", "prior", "validation") if name == "train" else ()  # arguments
+    missing = [n for n, words in told.items() if f"{n}: {words}" not in doc and n not in own]
+    assert missing == []
+    assert known[setting].range in doc
+    assert doc.count(f" {setting}: ") == 1  # however often it was asked for
+
+
+def test_help_of_a_ledger_lists_settings_and_names_what_is_an_argument():
+    doc = gd.private.Ledger.prior.__doc__
+    assert "mechanism: " in doc
+    assert doc.count("epsilon: ") == 1

@@ -1,16 +1,19 @@
 """Asking a parser, as a stage: sentences from anywhere, programs for people or as JSON."""
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self
 
 from genie_dp.errors import GenieError, Problem, Span, problem_at
 from genie_dp.languages.library import Library
+from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.thingtalk.sql import Database, Place
 from genie_dp.languages.thingtalk.tables import Tables, read_tables
 from genie_dp.located import read_located
@@ -19,10 +22,13 @@ from genie_dp.parser.answers import Answer, Reply
 from genie_dp.parser.config import ParseConfig
 from genie_dp.parser.forms import TEXT_FORMS, in_form
 from genie_dp.parser.parser import Parser
+from genie_dp.parser.reading.said import SaidValues
 from genie_dp.run.collector import leave_to_the_end
 from genie_dp.run.stage import Result
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.synthesis.describe import Describer
+from genie_dp.synthesis.explain import Explainer
+from genie_dp.synthesis.spoken import engine_tokens
 from genie_dp.templates.data_tables import connect, data_places
 from genie_dp.templates.inputs import Inputs
 from genie_dp.texts import read_text
@@ -37,6 +43,8 @@ _NOT_VALIDATED = (
 )
 
 
+# A placeholder with what its value is: GENERIC_ENTITY_com.x:book_0, DATE_0.
+_SLOT = re.compile(r"\b(?:GENERIC_ENTITY_[\w.-]+:|(?=[A-Z]))(\w+?)_\d+\b")
 # Less is noise to a person: "delete a note" for "turn off the lights".
 _WORTH_SAYING = 0.05  # confidence
 
@@ -52,7 +60,45 @@ class English:
         """Remember where the templates are."""
         self.inputs = inputs
         self._describer: Describer | None = None
+        self._explainer: tuple[Explainer, SaidValues] | None = None
         self._classes: frozenset[str] | None = frozenset()  # those it knows; None for all
+
+    def nearest(self, sentence: str, parser: Parser) -> str:
+        """Return the template that says most of a sentence that is refused, and what is missing.
+
+        "" where no template says anything of it. Indexing the templates takes a second, once.
+        """
+        if self._explainer is None:
+            language, library = self.inputs.language, self.inputs.library
+            values = SaidValues(language, library, now=datetime.now(), locale=parser.use.locale)
+            self._explainer = Explainer.from_inputs(self.inputs, values=values), values
+        explainer, values = self._explainer
+        assert explainer.spoken is not None
+        placeholders = explainer.compiled.placeholders
+        read = explainer.spoken.guess(sentence)
+        tokens = engine_tokens(read.tokens, placeholders)
+        names = {
+            token
+            for token, shown in zip(tokens, read.tokens, strict=True)
+            if shown.startswith("GENERIC_ENTITY_")
+        }
+        near = explainer.spoken.function_words.nearest_template(
+            tokens, values.content_words(read.tokens), names
+        )
+        if near is None:
+            return ""
+        telling = {
+            *values.content_words(near.missing),
+            *map(itemgetter(0), placeholders.names(near.words)),
+        }
+        shown, *missing = (
+            _SLOT.sub(lambda found: f"<{found[1].lower()}>", placeholders.show(words))
+            for words in (near.words, *(word for word in near.missing if word in telling))
+        )
+        said = f'"{shown}" ({", ".join(near.functions)})'
+        lacks = f"; the sentence has no {', '.join(map(repr, missing))}" if missing else ""
+        rest = ", ".join(map(repr, near.left_out))
+        return f"{said}{lacks}" + (f"; the template has no {rest}" if rest else "")
 
     def confirm(self, program: str) -> str:
         """Return what an assistant says that it is about to do (`Describer.confirm`)."""
@@ -171,8 +217,11 @@ class ParseSession:
         answers = reply.answers
         if reply.refused and not reply.question:
             answers = tuple(x for x in answers if x.confidence >= _WORTH_SAYING)
-        nearest = " The nearest that I can do:" if answers and not reply.question else ""
-        if reply.message:
+        template = self._nearest_template(reply)
+        if template and reply.refused == OUT_OF_SCOPE:
+            lines.append(f"I do not know. The nearest template says {template}")
+        elif reply.message:
+            nearest = " The nearest that I can do:" if answers and not reply.question else ""
             lines.append(f"{reply.message}{nearest}")
         for answer in answers:
             lines.append(answer.code)
@@ -186,6 +235,12 @@ class ParseSession:
             if self.tables is not None:
                 lines += (f"  {line}" for line in self._effects(answer, self.tables))
         return "\n".join(lines)
+
+    def _nearest_template(self, reply: Reply) -> str:
+        is_foreign = reply.refused == OUT_OF_SCOPE and not reply.question
+        if not is_foreign or self.english is None:
+            return ""
+        return self.english.nearest(reply.sentence, self.parser)
 
     def _english(self, answer: Answer) -> str:
         return "" if self.english is None else self.english.confirm(answer.code)

@@ -4,7 +4,7 @@
 
     gd.private.Ledger.init("private.jsonl", epsilon=3, delta=1e-6, unit="user", cap=20)
     with gd.private.Ledger("private.jsonl") as ledger:
-        prior = ledger.prior(epsilon=1)
+        prior = ledger.prior(epsilon=1, library="shipped")
     gd.synthesize(prior=prior, size=50_000)
     gd.private.audit("model", members="in.jsonl", others="out.jsonl").verdict
 
@@ -15,6 +15,8 @@ import sys
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from genie_dp.recipe import list_settings
 
 if TYPE_CHECKING:
     from genie_dp.private.api import Ledger, audit
@@ -68,7 +70,9 @@ def __getattr__(name: str) -> Any:
     """Return a public name, importing what it needs."""
     if name not in _HOMES:
         raise AttributeError(f"module 'genie_dp.private' has no attribute {name!r}")
-    return getattr(import_module(f"genie_dp.{_HOMES[name]}"), name)
+    found = getattr(import_module(f"genie_dp.{_HOMES[name]}"), name)
+    list_settings(found)
+    return found
 
 
 def __dir__() -> list[str]:

@@ -1,5 +1,6 @@
 """The public ledger: rows of a file, the budget promised for them, and what is learned under it."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from genie_dp.private.ledger.marks import ledger_by_name
 from genie_dp.private.prior.config import PriorConfig
 from genie_dp.private.prior.run import PriorResult
 from genie_dp.private.prior.run import run as run_prior
-from genie_dp.recipe import check_names, config_of
+from genie_dp.recipe import check_names, config_of, takes_settings
 from genie_dp.records import DEFAULT_LANGUAGE, Spent
 from genie_dp.resources import SHIPPED
 from genie_dp.rows import Rows
@@ -111,6 +112,9 @@ class Ledger:
             apart: whether the rows may be another ledger's: for rows that are public.
             ledger: where it is to be, if not beside the rows.
 
+        Warns:
+            UserWarning: each of the `doubts`: the budget is possible and promises little.
+
         Raises:
             GenieError: the budget promises nothing (B005), there are no such rows (B028), they have
                 a ledger already (B020, B030, B031) or had one (B021).
@@ -120,6 +124,9 @@ class Ledger:
             epsilon, delta, unit, cap, accountant=accountant, unit_field=unit_field, apart=apart
         )
         promise(file, _path(ledger), budget)
+        for problem in doubts(budget):
+            hint = f" ({problem.hint})" if problem.hint else ""
+            warnings.warn(f"{problem.message}{hint}", stacklevel=2)
         return cls(file, ledger=ledger)
 
     @property
@@ -161,11 +168,12 @@ class Ledger:
         amount = f"epsilon {spent.epsilon:.4g} of {budget.epsilon:g} is spent"
         return f"Ledger({self.rows}: {amount} at delta {budget.delta:g} for each {budget.unit})"
 
+    @takes_settings("genie_dp.private.prior.config.PriorConfig", without=("epsilon",))
     def prior(
         self,
         *,
         epsilon: float,
-        library: Library | Paths = SHIPPED,
+        library: Library | Paths | None = None,
         language: str | None = None,
         public: Rows | str | Path | Sequence[Rows | str | Path] = (),
         candidates: str | Path | None = None,
@@ -182,7 +190,8 @@ class Ledger:
 
         Args:
             epsilon: what this release costs by itself, at the budget's delta.
-            library: what `load_library` returns, or its source; its functions are counted.
+            library: what `load_library` returns, or its source, such as "shipped"; its functions
+                are counted. It is to be named, for epsilon is spent on these functions.
             language: of the programs; None for the library's.
             public: rows made without the prior, to which weights are relative: rows or files.
             candidates: a file of functions that the library may lack, one a line.
@@ -201,7 +210,7 @@ class Ledger:
         if (sampled is None) != (spent is None):
             message = "sampled rows and their guarantee go together"
             raise GenieError(Problem("F006", message, hint="give both sampled and spent"))
-        known_library = library_from(library, language=language)
+        known_library = library_from(_named(library), language=language)
         public_rows = _public_sources(public, code="F008")
 
         def release(target: Path) -> PriorResult:
@@ -223,6 +232,10 @@ class Ledger:
         with TemporaryDirectory(prefix="genie_dp-") as folder:
             return release(Path(folder) / "prior.json")
 
+    @takes_settings(
+        "genie_dp.private.generators.config.GeneratorConfig",
+        without=("kind", "about", "epsilon", "rest"),
+    )
     def train(
         self,
         kind: Kind,
@@ -231,7 +244,7 @@ class Ledger:
         output: str | Path,
         epsilon: float | None = None,
         rest: bool = False,
-        library: Library | Paths = SHIPPED,
+        library: Library | Paths | None = None,
         language: str | None = None,
         public: Rows | str | Path | Sequence[Rows | str | Path] = (),
         codes: str | Path | None = None,
@@ -256,7 +269,8 @@ class Ledger:
             output: the folder of the generator; it appears when it is complete.
             epsilon: what this run costs by itself, at the budget's delta.
             rest: instead, use up what is left of the budget.
-            library: what `load_library` returns, or its source: skills of the programs.
+            library: what `load_library` returns, or its source, such as "shipped": skills of the
+                programs, which are to be named.
             language: of the programs; None for the library's.
             public: rows, or files of rows, that may be published: they give vocabulary and
                 grammar, and are learned before private rows are.
@@ -280,7 +294,7 @@ class Ledger:
         own = {"kind": kind, "about": about, "epsilon": epsilon, "rest": rest}
         config = config_of(GeneratorConfig, {**own, **settings})
         folder, open_parser = use_parser(parser)
-        known_library = library_from(library, language=language)
+        known_library = library_from(_named(library), language=language)
         return run_training(
             config,
             rows,
@@ -299,6 +313,7 @@ class Ledger:
             progress=progress,
         )
 
+    @takes_settings("genie_dp.private.generators.config.SampleConfig", without=("rows",))
     def sample(
         self,
         generator: str | Path,
@@ -363,7 +378,7 @@ class Ledger:
         epsilon: float | None = None,
         rest: bool = False,
         recipe: str | Path | None = None,
-        library: Library | Paths = SHIPPED,
+        library: Library | Paths | None = None,
         language: str | None = None,
         grammar: Inputs | Paths = (),
         public: Paths = (),
@@ -383,7 +398,8 @@ class Ledger:
             epsilon: what votes and table cost together, at the budget's delta.
             rest: instead, use up what is left of the budget.
             recipe: a file of settings in YAML; those given here go before them.
-            library: what `load_library` returns, or its source; read where programs are made.
+            library: what `load_library` returns, or its source; to be named where programs are made
+                without a `grammar` that has it.
             language: of the programs; None for the library's.
             grammar: what `load_grammar` returns, or its source, for the grammar as generator.
             public: files of rows that may be published, JSONL: values of columns are taken from
@@ -413,9 +429,11 @@ class Ledger:
             raise GenieError(Problem("U008", message, hint="rest uses up what is left"))
         config, open_parser = use_parser(config, parser)
         if isinstance(grammar, Inputs):
-            library = grammar.library if library is SHIPPED else library
+            library = grammar.library if library is None else library
             grammar = grammar.grammar_files
-        known_library = library_from(library, language=language) if config.needs_library else None
+        known_library = None
+        if config.needs_library:
+            known_library = library_from(_named(library), language=language)
         name = language or (known_library.language if known_library else DEFAULT_LANGUAGE)
 
         def release(folder: Path) -> "EvolutionResult":
@@ -663,6 +681,15 @@ def _existing_rows(rows: str | Path) -> Path:
         hint = "check the name; to set a budget before there are rows, give --ledger"
         raise GenieError(Problem("B028", f"there is no file {rows}", hint=hint))
     return Path(rows)
+
+
+def _named(library: Library | Paths | None) -> Library | Paths:
+    """Return a library that was named; nothing is spent on functions that nobody chose (F002)."""
+    if library is None:
+        message = "expected a library, whose functions are learned of, got none"
+        hint = 'library="skills", a folder of yours, or library="shipped" for those of genie-dp'
+        raise GenieError(Problem("F002", message, hint=hint))
+    return library
 
 
 def _path(file: str | Path | None) -> Path | None:

@@ -1,18 +1,36 @@
 """Which words templates say with which functions, and how much a word tells of what is wanted."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from genie_dp.synthesis.assembly import wording
 from genie_dp.synthesis.chart import Fixed, Forms, pattern_of
 from genie_dp.synthesis.compiler import CompiledGrammar
-from genie_dp.synthesis.pieces import GAP
+from genie_dp.synthesis.pieces import FIRST, GAP
 from genie_dp.synthesis.rules import Combined, GrammarRule, placeholder_of
 
 # Function words that so many functions have together tell of none of them. Of the 253 shipped ones
 # "what is" has 70, "put on" 52, "i need to" 6 (November 2026).
 _FEW_FUNCTIONS, _FEW_OF_ALL = 2, 0.05
+_SHARED_VALUE = 0.7  # what a value of the right sort tells, as a word that half of functions have
+
+
+@dataclass(frozen=True, slots=True)
+class NearestTemplate:
+    """The template that says most of a sentence which no template derives.
+
+    Attributes:
+        words: of the template, as an engine has them.
+        functions: that it speaks of.
+        missing: its words that the sentence has not.
+        left_out: telling words of the sentence that it has not.
+    """
+
+    words: str
+    functions: tuple[str, ...]
+    missing: tuple[str, ...]
+    left_out: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +112,34 @@ class FunctionWords:
                 # Of equals the function that says less besides.
                 ranked.append((-self.weigh(shared), len(self.words[name]), name, shared))
         return [(name, shared) for _, _, name, shared in sorted(ranked)[:most]]
+
+    def nearest_template(
+        self, tokens: Sequence[str], telling: Sequence[str], names: Collection[str]
+    ) -> NearestTemplate | None:
+        """Return the template that says most of a sentence; None where none says anything of it.
+
+        Args:
+            tokens: of the sentence, as an engine has them.
+            telling: those of its words that say what is wanted.
+            names: those of its tokens that stand for listed names.
+        """
+        best: tuple[float, int, str] | None = None
+        functions_of = dict(self.templates)
+        for words in functions_of:
+            said = words.split(" ")
+            shared = {word for word in said if word in telling}
+            values = {word for word in said if len(word) == 1 and ord(word) >= FIRST}
+            gain = self.weigh(shared) + _SHARED_VALUE * len(values.intersection(names))
+            lack = self.weigh({*said}.difference(tokens, values))
+            lack += _SHARED_VALUE * len(values.difference(tokens))
+            if gain and (best is None or (lack / 2 - gain, len(said), words) < best):
+                best = lack / 2 - gain, len(said), words
+        if best is None:
+            return None
+        _, _, words = best
+        missing = tuple(word for word in words.split(" ") if word not in tokens)
+        left_out = tuple(word for word in dict.fromkeys(telling) if word not in words.split(" "))
+        return NearestTemplate(words, functions_of[words], missing, left_out)
 
 
 def _words_of(rule: GrammarRule) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import json
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,17 +14,20 @@ from genie_dp.cli import run  # noqa: E402
 from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.languages import get_language  # noqa: E402
 from genie_dp.languages.scope import OUT_OF_SCOPE, ScopedGrammar  # noqa: E402
-from genie_dp.locale import words_of  # noqa: E402
+from genie_dp.locale import Locale, words_of  # noqa: E402
 from genie_dp.models.vocabulary import Pair  # noqa: E402
-from genie_dp.parser.answers import REFUSALS  # noqa: E402
+from genie_dp.parser.answers import REFUSALS, Reply  # noqa: E402
 from genie_dp.parser.calibrate import run as calibrate  # noqa: E402
 from genie_dp.parser.config import InputFile, ParserConfig  # noqa: E402
 from genie_dp.parser.evidence import Evidence, content_words  # noqa: E402
 from genie_dp.parser.refusal import add_refused, everyday_sentences  # noqa: E402
 from genie_dp.parser.rows import Reading, RowMaker, Style, read_all, target_of  # noqa: E402  # noqa: E402
+from genie_dp.parser.session import English, ParseSession  # noqa: E402
 from genie_dp.records import Example  # noqa: E402
 from genie_dp.skills.load import load_library  # noqa: E402
+from genie_dp.templates.inputs import load_inputs  # noqa: E402
 from tests.dataset.dataset_rows import write  # noqa: E402
+from tests.golden import DATA  # noqa: E402
 from tests.languages.thingtalk.thingtalk_library import example_library  # noqa: E402
 from tests.parser.parser_setup import (  # noqa: E402
     HOME,
@@ -33,6 +37,7 @@ from tests.parser.parser_setup import (  # noqa: E402
     train,
     write_rows,
 )
+from tests.skills.skill_files import write_library  # noqa: E402
 
 THINGTALK, ENGLISH = get_language("thingtalk"), words_of("en")
 PROGRAM = 'param:subject:String == " tea "'
@@ -313,6 +318,35 @@ def test_private_rows_calibrate_no_parser(copied, tmp_path):
 def test_who_asks_a_parser_that_nobody_validated_is_told_once(copied, capsys):
     assert run(["parse", "--parser", str(copied), "show mail about lunch"]) == 0
     assert capsys.readouterr().err.count("is fitted to made sentences only") == 1
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("could you spin blue moon",
+         '"play <song>" (@com.example.jukebox.play); the sentence has no \'play\'; '
+         "the template has no 'spin'"),
+        ("what stands on the wall",
+         '"the notes on the wall" (@com.example.wall.notes); the sentence has no \'notes\'; '
+         "the template has no 'stands'"),
+        ("tell me a joke about 3 cats", ""),
+        ("zork", ""),
+    ],
+)  # fmt: skip
+def test_a_sentence_that_a_template_nearly_says_is_answered_with_that_template(
+    tmp_path, sentence, expected
+):
+    folder = write_library(tmp_path, (DATA / "coverage" / "library.txt").read_text())
+    inputs = load_inputs("thingtalk", [folder / "skills"], [folder / "main.genie"])
+    parser = SimpleNamespace(use=SimpleNamespace(locale=Locale()))
+    english = English(inputs)
+    assert english.nearest(sentence, parser) == expected
+    # People read it in place of the plain refusal; programs get that as before.
+    reply = Reply(sentence, tuple(sentence.split()), (), OUT_OF_SCOPE)
+    shown = ParseSession(parser, english=english).as_text(reply, with_sentence=False)
+    plain = f"I do not know: {REFUSALS[OUT_OF_SCOPE]}."
+    assert shown == (f"I do not know. The nearest template says {expected}" if expected else plain)
+    assert reply.message == plain
 
 
 def test_a_calibration_that_is_none_is_told(copied):

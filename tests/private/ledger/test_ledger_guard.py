@@ -619,7 +619,7 @@ def test_python_refuses_rows_made_of_private_ones_as_public(private):
     public = saved(private)
     with gd.private.Ledger(private) as ledger:
         for rows in (public, gd.Rows.read(public), gd.augment(gd.Rows.read(public), seed=1)):
-            assert refused(ledger.prior, epsilon=0.1, public=[rows]) == "F008"
+            assert refused(ledger.prior, epsilon=0.1, library=TWITTER, public=[rows]) == "F008"
 
 
 def test_a_mark_on_the_source_is_found_by_what_was_saved_of_it(private):
