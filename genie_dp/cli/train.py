@@ -58,8 +58,6 @@ _ABLATIONS = ("types", "keywords", "canonical")
               help="Of torch; the small networks gain nothing from more.")  # fmt: skip
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True,
               help="Processes that prepare rows; the result does not depend on it.")  # fmt: skip
-@click.option("--tensorboard", type=click.Path(path_type=Path), metavar="DIR",
-              help="Write events there, too.")  # fmt: skip
 @resume_options
 def command(
     *,
@@ -80,7 +78,6 @@ def command(
     device: str,
     threads: int,
     jobs: int,
-    tensorboard: Path | None,
     resume: bool,
     overwrite: bool,
 ) -> None:
@@ -122,7 +119,6 @@ def command(
         device=device,
         threads=threads,
         jobs=jobs,
-        tensorboard=tensorboard,
         progress=True,
     )
     if rank() == 0:

@@ -212,29 +212,6 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines[:-1]]
 
 
-def tensorboard(folder: Path) -> Listener:
-    """Return a listener that writes numbers for TensorBoard.
-
-    Raises:
-        GenieError: TensorBoard is not installed.
-    """
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError as problem:
-        hint = "pip install 'genie_dp[tensorboard]'"
-        message = "TensorBoard is not installed"
-        raise GenieError(Problem("M005", message, hint=hint)) from problem
-    writer = SummaryWriter(str(folder))
-
-    def listen(event: Event) -> None:
-        for name, value in event.items():
-            if name != "step" and isinstance(value, int | float):
-                writer.add_scalar(f"train/{name}", value, event["step"])
-        writer.flush()
-
-    return listen
-
-
 class Validation(NamedTuple):
     """What a validation found: a score, higher is better, and the standard error of it."""
 

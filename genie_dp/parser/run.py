@@ -156,7 +156,6 @@ def run(
     device: str = "cpu",
     threads: int = 1,
     jobs: int = 1,
-    tensorboard: Path | None = None,
     progress: bool | None = None,
 ) -> TrainResult:
     """Prepare the rows of `config.inputs`, train, calibrate, and write the folder of a parser.
@@ -175,7 +174,6 @@ def run(
         device: where the network is trained, such as cuda.
         threads: of torch.
         jobs: processes that prepare rows.
-        tensorboard: a folder for events.
         progress: whether to tell on stderr how far it is; None for on a terminal.
 
     Raises:
@@ -189,7 +187,7 @@ def run(
     is_first = rank() == 0
     with _entered(job) if is_first else nullcontext():
         material, reading = prepare(job, jobs)
-        trained = _train(job, material, device, threads, tensorboard)
+        trained = _train(job, material, device, threads)
         if is_first:
             deliver(job, material, reading, trained)
     screen.line("")
@@ -453,28 +451,18 @@ def _note_rows(rows: Rows, screen: _Screen) -> None:
 # --------------------------------------------------------------------------------- training
 
 
-def _train(
-    job: _Run, material: "Material", device: str, threads: int, tensorboard: Path | None
-) -> "Trained":
+def _train(job: _Run, material: "Material", device: str, threads: int) -> "Trained":
     import torch
 
     from genie_dp.models.device import prepare_torch
-    from genie_dp.models.loop import tensorboard as writer
     from genie_dp.models.processes import join
     from genie_dp.parser.training import train
 
     before = torch.get_num_threads()
     prepare_torch(device, threads)
     group = join(device)
-    events = writer(tensorboard) if tensorboard is not None and group.rank == 0 else None
-
-    def listen(event: Mapping[str, Any]) -> None:
-        job.screen(event)
-        if events is not None:
-            events(event)
-
     try:
-        return train(job.config, material, job.work, device=device, group=group, listen=listen)
+        return train(job.config, material, job.work, device=device, group=group, listen=job.screen)
     finally:
         torch.set_num_threads(before)
         if group.world > 1:
