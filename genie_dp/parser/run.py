@@ -14,7 +14,6 @@ from genie_dp import __version__
 from genie_dp.errors import GenieError
 from genie_dp.languages.library import Library
 from genie_dp.languages.scope import OUT_OF_SCOPE
-from genie_dp.models.encoder import Encoder
 from genie_dp.parser import folder as files
 from genie_dp.parser.card import Card, File, check_spent, write_curves
 from genie_dp.parser.config import ParserConfig
@@ -100,7 +99,6 @@ class _Run:
         spent: the guarantee of private rows, and of a prior.
         ledgers: those of the rows that have one.
         start: the parser that is gone on from.
-        encoder: whose vectors the network reads; None for none.
     """
 
     config: ParserConfig
@@ -114,7 +112,6 @@ class _Run:
     spent: Spent | None
     ledgers: tuple[str, ...]
     start: Start | None
-    encoder: Encoder | None
     screen: "_Screen"
 
     @property
@@ -138,7 +135,6 @@ class _Run:
             "config": asdict(self.config),
             **({"prior": self.prior.manifest_fields()} if self.prior else {}),
             **({"start": self.start.digest} if self.start else {}),
-            **({"encoder": self.encoder.digest} if self.encoder else {}),
             **({"processes": _world()} if _world() > 1 else {}),
         }
         plain: dict[str, Any] = json.loads(json.dumps(settings))
@@ -178,8 +174,7 @@ def run(
 
     Raises:
         GenieError: rows that cannot be learned from (N003 to N006), an output that is there (Y022)
-            or is no parser (N007), work of other settings (Y020, Y021), no such device (N008), an
-            encoder that cannot be read (M010).
+            or is no parser (N007), work of other settings (Y020, Y021), no such device (N008).
     """
     started = time.monotonic()
     screen = _Screen(config, progress)
@@ -216,7 +211,6 @@ def _read(
     """Return the run, its files read for the first time."""
     name = language_of(config.inputs, language)
     prior = load_prior(Path(config.prior)) if config.prior else None
-    encoder = Encoder(Path(config.encoder)) if config.encoder else None
     start = read_start(config, name) if config.start else None
     paths = [input_file.path for input_file in config.inputs]
     validated = validation_files(config.validation)
@@ -233,7 +227,6 @@ def _read(
         guarantee_of_both(start, prior.prior.spent if prior else guarantee_of(paths), spent),
         tuple(_ledgers((*paths, *validated), start, screen)) if rank() == 0 else (),
         start,
-        encoder,
         screen,
     )
 
@@ -372,9 +365,7 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
     refusals = tuple(Checked(sentence, OUT_OF_SCOPE) for sentence in rows.refused_held_out)
     if job.start:
         evidence = job.start.evidence_beside(evidence)
-    material = Material(
-        job.target, rows, validation, texts, begins, evidence, job.start, refusals, job.encoder
-    )
+    material = Material(job.target, rows, validation, texts, begins, evidence, job.start, refusals)
     return material, reading
 
 
@@ -383,7 +374,7 @@ _OF_TRAINING = frozenset(
     ("steps", "epochs", "minutes", "batch", "accumulate", "rate", "weight_decay", "bf16",
      "validations", "patience", "checkpoint_every", "curriculum", "groups", "architecture",
      "network", "beam", "readings", "threshold", "language_model", "language_model_epochs",
-     "weights", "encoder")
+     "weights")
 )  # fmt: skip
 _LEAST_KEPT = 10_000  # rows: fewer are prepared in seconds
 
@@ -395,7 +386,6 @@ def _prepare_rows(job: _Run, jobs: int) -> tuple[Rows, Reading, Evidence]:
     them.
     """
     settings = job.settings()
-    settings.pop("encoder", None)  # nor do they depend on its files
     config = {name: x for name, x in settings["config"].items() if name not in _OF_TRAINING}
     is_public = not (job.spent or job.ledgers or _world() > 1)
     place = place_in_cache({**settings, "config": config}, ".rows") if is_public else None
@@ -505,10 +495,7 @@ def deliver(job: _Run, material: "Material", reading: Reading, trained: "Trained
 def _facts(
     job: _Run, material: "Material", reading: Reading, trained: "Trained", skills: str
 ) -> dict[str, Any]:
-    """Return what config.json says of the parser; `Parser.from_pretrained` reads it.
-
-    An ensemble prepares its validation rows with the constants of templates (`fixed`), too.
-    """
+    """Return what config.json says of the parser; `Parser.from_pretrained` reads it."""
     config, place = job.config, locale(job.config)
     return {
         "version": __version__,
@@ -545,7 +532,6 @@ def _manifest(job: _Run, material: "Material", trained: "Trained") -> dict[str, 
         "counts": as_counts(material.rows),
         "figures": dict(trained.figures),
         "config": asdict(job.config),
-        **({"encoder": job.encoder.digest} if job.encoder else {}),
         "example": _example(material),
         **({"prior": job.prior.manifest_fields()} if job.prior else {}),
         **({"priors": earlier} if earlier else {}),
@@ -579,7 +565,6 @@ def _card(job: _Run, material: "Material", trained: "Trained", curves: Path | No
         spent=job.spent,
         curves=curves.name if curves else "",
         start=job.start.folder.name if job.start else "",
-        encoder=job.encoder,
         spoken=locale(config).words.spelled,
     )
 
