@@ -126,7 +126,6 @@ def test_a_gazetteer_file_is_read_and_its_mistakes_tell_no_value(tmp_path):
     [
         ("spacy", lambda: Spacy("en")),
         ("presidio_analyzer", Presidio),
-        ("phonenumbers", Phones),
     ],
 )
 def test_a_missing_library_is_named(monkeypatch, module, make):
