@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from measure import ROOT, cost_of
+from runs import over_runs, summary, table
 
 from genie_dp.dataset.scan import hash_of
-from genie_dp.evaluate.runs import over_runs, summary, table
 from genie_dp.records import Example
 from genie_dp.rows import read_rows, to_json
 
