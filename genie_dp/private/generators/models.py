@@ -449,6 +449,9 @@ class HuggingFaceSettings:
     instructs: bool = True
 
 
+Settings = DecoderSettings | HuggingFaceSettings | RecurrentLMSettings
+
+
 class HuggingFaceCausal(Module):
     """A decoder-only model of transformers; a CausalLM."""
 
