@@ -12,8 +12,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 help:
 	@echo "make quickstart   synthesize, train a parser, parse five sentences"
-	@echo "make test         install the test extras and run the whole suite"
-	@echo "make check        the suite, ruff, format check and mypy"
+	@echo "make test         install the test extras and run the tests that take minutes together"
+	@echo "make check        all tests, ruff, format check and mypy"
 	@echo "make format       rewrite the code in the project's format"
 	@echo "make docs-test    run the examples in docs/"
 	@echo "make site         docs/ as a site in build/site: the pages, the reference, the notebooks run anew"
@@ -30,10 +30,13 @@ quickstart: $(VENV)/.quick
 		--output $(QUICK)/parser
 	@$(BIN)/python examples/show_parses.py $(QUICK)/parser --pairs $(QUICK)/pairs.jsonl
 
+# What a person waits for: a few examples of each law, nothing slow.
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto
+	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n auto --dist loadgroup \
+		-m "not (slow or browser or docs or benchmarks or statistical)" tests genie_dp
 
-check: test
+check: $(VENV)/.test
+	HYPOTHESIS_PROFILE=ci $(BIN)/python -m pytest -n auto --dist loadgroup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

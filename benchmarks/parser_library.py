@@ -152,8 +152,6 @@ def main() -> None:
     trials = trials_of(work, size_of(options), conditions, options.only)
     results, budget = Results(work), budget_of(options, STEPS)
     results.run(trials, budget, seeds)
-    if options.together:
-        results.join(trials, budget, seeds)
     print("\n".join(results.table(trials, budget, seeds)))
 
 

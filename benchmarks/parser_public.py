@@ -505,8 +505,6 @@ def show(
     for trial, steps in trials:
         budget = budget_of(options, steps)
         results.run([trial], budget, seeds)
-        if options.together:
-            results.join([trial], budget, seeds)
         lines |= dict.fromkeys(results.table([trial], budget, seeds))
     print("\n".join(lines))
 

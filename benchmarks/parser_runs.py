@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from measure import ROOT, cost_of
+from runs import over_runs, summary, table
 
 from genie_dp.dataset.scan import hash_of
-from genie_dp.evaluate.runs import over_runs, summary, table
 from genie_dp.records import Example
 from genie_dp.rows import read_rows, to_json
 
@@ -201,33 +201,6 @@ class Results:
                 if key not in done:
                     self.add(self._line(trial, budget, seed, key))
 
-    def join(self, trials: Sequence[Trial], budget: Sequence[str], seeds: Sequence[int]) -> None:
-        """Test the ensembles of the parsers of all seeds that have no line yet."""
-        done = {line["key"] for line in self.lines()}
-        for trial in trials:
-            if trial.is_nearest or len(seeds) < 2:
-                continue
-            key = self.joined_key(trial, budget, seeds)
-            if key not in done:
-                self.add(self._joined(trial, budget, seeds, key))
-
-    def joined_key(self, trial: Trial, budget: Sequence[str], seeds: Sequence[int]) -> str:
-        """Return the key of an ensemble."""
-        return self.work.key(["ensemble", *(self.key(trial, budget, seed) for seed in seeds)])
-
-    def _joined(
-        self, trial: Trial, budget: Sequence[str], seeds: Sequence[int], key: str
-    ) -> dict[str, Any]:
-        name = f"{trial.name}, {len(seeds)} together"
-        told(name)
-        parsers = [self.parser(training(trial, budget, seed)) for seed in seeds]
-        together = self.work.folder / "parsers" / key
-        genie(["ensemble", *map(str, parsers), "--output", str(together), "--overwrite"])
-        minutes = sum(json.loads(cost_file(one).read_text()) for one in parsers) / 60
-        tested = self._tested(trial, ["--parser", str(together)])
-        line = {"key": key, "name": name, "seeds": [*seeds], "budget": list(budget)}
-        return {**line, "code": revision(), "cpu_minutes": minutes, "results": tested}
-
     def parser(self, command: Sequence[object]) -> Path:
         """Return the folder of the parser that a command trains."""
         return self.work.folder / "parsers" / self.work.key(command)
@@ -285,8 +258,6 @@ class Results:
             revisions |= {run["code"] for run in runs}
             if runs:
                 yield row(trial.name, columns, runs)
-            if (together := self.joined_key(trial, budget, seeds)) in lines:
-                yield row(lines[together]["name"], columns, [lines[together]])
         if len(revisions) > 1:
             yield f"\nThe runs are of several revisions: {', '.join(sorted(revisions))}."
 
@@ -335,8 +306,6 @@ def options_of(doc: str, work: str) -> argparse.ArgumentParser:
     budget.add_argument("--steps", type=int, help="training of each parser [by the data]")
     budget.add_argument("--minutes", type=float, help="the same in wall time: not repeatable")
     parser.add_argument("--seeds", type=int, default=3, help="training runs of each row [3]")
-    parser.add_argument("--together", action="store_true",
-                        help="test the parsers of all seeds as an ensemble, too")  # fmt: skip
     parser.add_argument("--only", default="", help="rows whose names begin so")
     parser.add_argument("--jobs", type=int, default=1, help="processes that make data [1]")
     parser.add_argument("--smoke", action="store_true", help="few rows and steps, for a minute")

@@ -2,7 +2,6 @@
 
     python benchmarks/tables.py                                  # planted, intents, commands
     python benchmarks/tables.py --only planted --seeds 3
-    python benchmarks/tables.py ../shared/data --backend mbi --only planted
 
 Error is the total variation distance between a 2-way marginal of the table and that of the rows,
 the mean over all pairs of columns. Kept is the part of the rows' dependence that the table has (see
@@ -26,7 +25,7 @@ from measure import ROOT
 
 from genie_dp.private.ledger.guard import Units
 from genie_dp.private.secure import _seeded
-from genie_dp.private.tables.config import METHODS, Backend, Method
+from genie_dp.private.tables.config import METHODS, Method
 from genie_dp.private.tables.extract import PublicRow, adapt_schema, describe
 from genie_dp.private.tables.joint import F64, Clique, Records, pairs, records_of, total_variation
 from genie_dp.private.tables.run import release_table
@@ -122,14 +121,14 @@ def _excess(joint: F64) -> F64:
     return excess
 
 
-def measured(world: World, method: Method, epsilon: float, seed: int, backend: Backend):
+def measured(world: World, method: Method, epsilon: float, seed: int):
     """Return the figures of one release."""
     exact = records_of(world.schema, world.units)
     start = time.process_time()
     with _seeded(seed):  # invented units
         table = release_table(
             world.schema, Units(world.units), epsilon=epsilon, delta=DELTA, spend=_free,
-            method=method, backend=backend,
+            method=method,
         )  # fmt: skip
     seconds = time.process_time() - start
     every = pairs(len(world.schema.columns))
@@ -146,7 +145,7 @@ def _free(_mechanisms: object) -> Spent:
     return Spent(0.0, DELTA, "utterance", "add-or-remove-one", "rdp", ("a benchmark",))
 
 
-def table_of(world: World, seeds: Sequence[int], backend: Backend) -> Iterator[str]:
+def table_of(world: World, seeds: Sequence[int]) -> Iterator[str]:
     """Yield the lines of a table: means over seeds, and the least that was kept."""
     sizes = ", ".join(map(str, world.schema.domain))
     yield f"{world.name}: {len(world.units):,} rows, {sizes} values, {world.schema.cells:,} cells"
@@ -157,7 +156,7 @@ def table_of(world: World, seeds: Sequence[int], backend: Backend) -> Iterator[s
     )
     yield "|---|---|---|---|---|---|---|---|---|"
     for epsilon in EPSILONS:
-        runs = {m: [measured(world, m, epsilon, s, backend) for s in seeds] for m in METHODS}
+        runs = {m: [measured(world, m, epsilon, s) for s in seeds] for m in METHODS}
         yield _line(epsilon, runs)
 
 
@@ -185,10 +184,9 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("data", nargs="?", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--only", action="append", choices=list(WORLDS))
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--backend", choices=["numpy", "mbi"], default="numpy")
     options = parser.parse_args(words)
     for name in options.only or WORLDS:
-        for line in table_of(WORLDS[name](options.data), range(options.seeds), options.backend):
+        for line in table_of(WORLDS[name](options.data), range(options.seeds)):
             print(line, flush=True)
         print()
 

@@ -68,7 +68,7 @@ _KEYS: Mapping[str, Mapping[str, Any]] = {
 _NAME = r"[\w-]+"
 # Settings that name a file, or what an earlier stage made.
 NAMES_FILE = (
-    "validation", "start", "encoder", "prior", "values", "rows", "training", "recipe", "spent",
+    "validation", "start", "prior", "values", "rows", "training", "recipe", "spent",
 )  # fmt: skip
 # Parameters of the functions that a project gives itself.
 _OWN = (

@@ -14,12 +14,15 @@ from hypothesis import HealthCheck, settings
 from tests.browser import chrome_in
 from tests.golden import Case, rewrite
 
-# Deadlines are off, since a shared machine pauses. "ci" draws the same examples every time.
+# Deadlines are off, since a shared machine pauses. "ci" and "quick" draw the same examples every
+# time; "quick" is what a person waits for (`make test`): an eighth of the examples of each law.
 settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("quick", settings.get_profile("ci"), max_examples=12)
 settings.register_profile(
     "dev", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev")
+settings.load_profile(PROFILE)
 
 # Each worker has a core of its own: threads of matrices would wait for each other there, busily.
 # This is before torch, faiss and the like are imported; processes that tests start have it, too.
@@ -40,6 +43,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="rewrite expected texts in tests/data with what the code gives now; review the diff",
     )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark documentation, benchmarks and pages by what they use; shorten laws in profile "quick".
+
+    A law that asks for a number of examples of its own gets its share of them, at least five.
+    """
+    few_examples = settings.default.max_examples
+    for item in items:
+        if "chrome" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.browser)
+        folder = item.path.relative_to(item.config.rootpath).parts
+        if folder[0] == "docs" or item.path.suffix == ".md":
+            item.add_marker(pytest.mark.docs)
+        elif folder[:2] == ("tests", "benchmarks"):
+            item.add_marker(pytest.mark.benchmarks)
+        law = getattr(getattr(item, "obj", None), "_hypothesis_internal_use_settings", None)
+        if PROFILE == "quick" and law is not None and law.max_examples > few_examples:
+            few = max(5, law.max_examples * few_examples // 100)
+            item.obj._hypothesis_internal_use_settings = settings(law, max_examples=few)
 
 
 @pytest.fixture(scope="session", autouse=True)

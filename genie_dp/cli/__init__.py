@@ -65,10 +65,6 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "genie_dp.cli.calibrate:command",
         "Fit the confidence of a finished parser to real sentences.",
     ),
-    "ensemble": (
-        "genie_dp.cli.ensemble:command",
-        "Make one parser of several that were trained on the same rows.",
-    ),
     "parse": (
         "genie_dp.cli.parse:command",
         "Show the programs of sentences, with their meaning in English.",

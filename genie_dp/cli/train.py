@@ -62,8 +62,6 @@ _ABLATIONS = ("types", "keywords", "canonical")
               help="Of torch; the small networks gain nothing from more.")  # fmt: skip
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True,
               help="Processes that prepare rows; the result does not depend on it.")  # fmt: skip
-@click.option("--tensorboard", type=click.Path(path_type=Path), metavar="DIR",
-              help="Write events there, too.")  # fmt: skip
 @resume_options
 def command(
     *,
@@ -85,7 +83,6 @@ def command(
     device: str,
     threads: int,
     jobs: int,
-    tensorboard: Path | None,
     resume: bool,
     overwrite: bool,
 ) -> None:
@@ -129,7 +126,6 @@ def command(
         device=device,
         threads=threads,
         jobs=jobs,
-        tensorboard=tensorboard,
         progress=True,
     )
     if rank() == 0:

@@ -14,7 +14,7 @@ from genie_dp.dataset.config import By
 from genie_dp.dataset.traits import CLASSES, TRAITS, class_of, traits_of
 from genie_dp.errors import GenieError, Span, problem_at
 from genie_dp.languages import get_language
-from genie_dp.languages.programs import without_text
+from genie_dp.languages.text import without_text
 from genie_dp.records import DEFAULT_LANGUAGE, Example
 from genie_dp.rows import MOST_WEIGHT, check_texts, format_of, from_json, from_tsv, read_rows
 from genie_dp.run.files import no_text, open_input

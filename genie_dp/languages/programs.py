@@ -1,7 +1,6 @@
 """Programs of lines and rows: mistakes with their places, functions, and what is no free text."""
 
 import codecs
-import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
@@ -72,17 +71,6 @@ def _decode(line: bytes, file: str) -> str:
 
 # 100,000 augmented rows have some 30,000, of half a kilobyte each.
 _MOST_OUTLINES = 50_000
-_TEXT = re.compile(r'(?<!\S)"(?: (?!" |"$)\S+)* "(?!\S)|(?<!\S)""(?!\S)')
-
-
-def without_text(program: str, place: str = '""') -> str:
-    """Return a token form with `place` instead of every quoted text.
-
-    >>> without_text('now => @c.say param:text:String = " filter it "')
-    'now => @c.say param:text:String = ""'
-    """
-    return _TEXT.sub(place, program) if '"' in program else program
-
 
 Told = TypeVar("Told")
 

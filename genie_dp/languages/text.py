@@ -18,6 +18,8 @@ _PLACEHOLDER = re.compile(r"(?<![^ ])([A-Z][^ ]*_)(0|[1-9][0-9]*)(?![^ ])")
 _PRIVATE = 0xE000
 _HIGHEST = 6000
 
+_QUOTED = re.compile(r'(?<!\S)"(?: (?!" |"$)\S+)* "(?!\S)|(?<!\S)""(?!\S)')
+
 
 class Places:
     """Turns offsets of one text into spans; most programs have a single line."""
@@ -97,3 +99,12 @@ def _placeholder_key(match: re.Match[str]) -> str:
 def placeholder_key(stem: str, number: str) -> str:
     """Return the sort key of a placeholder whose number is given by a private character."""
     return f"{chr(_PRIVATE)}{stem}_{number}"
+
+
+def without_text(program: str, place: str = '""') -> str:
+    """Return a token form with `place` instead of every quoted text.
+
+    >>> without_text('now => @c.say param:text:String = " filter it "')
+    'now => @c.say param:text:String = ""'
+    """
+    return _QUOTED.sub(place, program) if '"' in program else program

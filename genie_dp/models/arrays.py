@@ -5,7 +5,7 @@ single sentence takes half as long: numpy's calls cost less than torch's (Novemb
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.models.encoder import ENCODER, SHARE, WordVectors, open_beside, pad_vectors
 from genie_dp.models.sentences import Rows, Sentences
 from genie_dp.models.sizes import RecurrentSettings, settings_of
 from genie_dp.models.vocabulary import PAD, UNK, Vocabulary
@@ -62,7 +61,6 @@ class ArrayNetwork:
         weights: Weights,
         vocabulary: Vocabulary,
         settings: RecurrentSettings,
-        vectors: WordVectors | None = None,
     ):
         """Lay the weights out for use.
 
@@ -70,7 +68,6 @@ class ArrayNetwork:
             weights: as `RecurrentNetwork.named_parameters` names them.
             vocabulary: the network's.
             settings: its sizes.
-            vectors: the encoder that it reads with, if it has features.
 
         Raises:
             KeyError: a weight is missing.
@@ -82,11 +79,6 @@ class ArrayNetwork:
         expected = (len(vocabulary.words), settings.size), (vocabulary.buckets, settings.size)
         if (self._words.shape, self._grams.shape) != expected:
             raise ValueError("weights of another network")
-        self._features: _Features | None = None
-        if settings.features:
-            if vectors is None or vectors.width != settings.features:
-                raise ValueError("the encoder that it reads with is another one, or is missing")
-            self._features = _Features(weights, vectors)
         self._table = np.ascontiguousarray(self._words[: self._generated].T)
         self._encoder = [
             [_LSTM(weights, f"encoder.{layer}.{way}") for way in ("forwards", "backwards")]
@@ -106,8 +98,6 @@ class ArrayNetwork:
         grams = np.add.reduceat(self._grams[sentences.grams], sentences.offsets, axis=0)
         grams /= sizes[:, None].astype(np.float32)
         embedded = self._words[sentences.words] + grams[sentences.surfaces]
-        if self._features:
-            embedded += self._features(sentences)
         places = np.arange(sentences.words.shape[1])
         lengths = sentences.lengths[:, None]
         # The backward direction reads each row turned around within its length.
@@ -161,35 +151,6 @@ class ArrayNetwork:
         return tuple(value[rows] for value in values)
 
 
-class ArrayEnsemble:
-    """Networks whose probabilities are averaged, token by token."""
-
-    def __init__(self, members: Sequence[ArrayNetwork]):
-        """Take the networks, which have one vocabulary."""
-        self._members = members
-
-    def encode(self, sentences: Sentences) -> list[Arrays]:
-        """Return the memories of all members."""
-        return [member.encode(sentences) for member in self._members]
-
-    def begin(self, memory: list[Arrays]) -> list[Arrays]:
-        """Return the states of all members before the first token."""
-        return [member.begin(own) for member, own in zip(self._members, memory, strict=True)]
-
-    def step(
-        self, memory: list[Arrays], state: list[Arrays], tokens: Rows
-    ) -> tuple[F32, list[Arrays]]:
-        """Return (B, P + S) log-probabilities of the next extended ids, and the states after."""
-        parts = zip(self._members, memory, state, strict=True)
-        results = [member.step(own, before, tokens) for member, own, before in parts]
-        mean = np.mean([np.exp(scores) for scores, _ in results], 0)
-        return np.log(mean), [after for _, after in results]
-
-    def take(self, values: list[Arrays], rows: Rows) -> list[Arrays]:
-        """Return some rows of memories or states, in an order."""
-        return [member.take(own, rows) for member, own in zip(self._members, values, strict=True)]
-
-
 class _Linear:
     """A layer: x W' + b."""
 
@@ -199,23 +160,6 @@ class _Linear:
 
     def __call__(self, x: F32) -> F32:
         out: F32 = x @ self.weight + self.bias
-        return out
-
-
-class _Features:
-    """What an encoder says of the words, see `layers.Features`."""
-
-    def __init__(self, weights: Weights, vectors: WordVectors):
-        self._centre = weights["embedding.features.centre"]
-        self._weight = np.ascontiguousarray(weights["embedding.features.layer.weight"].T)
-        self._vectors = vectors
-
-    def __call__(self, sentences: Sentences) -> F32:
-        """Return (B, S, d)."""
-        read = pad_vectors(self._vectors.vectors(sentences.sentences))
-        read -= self._centre
-        read *= SHARE
-        out: F32 = read @ self._weight
         return out
 
 
@@ -299,30 +243,25 @@ def whole(tensors: Mapping[str, Any]) -> dict[str, Any]:
 def open_arrays(folder: Path) -> tuple[SteppedNetwork, Vocabulary] | None:
     """Return the network of a folder that `saved.save_model` wrote, and its vocabulary.
 
-    None is for networks that need torch: all but recurrent ones and ensembles of them.
+    None is for networks that need torch: all but recurrent ones.
 
     Raises:
-        GenieError: M001, M002 or M010, a file is missing or is not what it should be; M011, its
-            encoder was changed.
+        GenieError: M001 or M002, a file is missing or is not what it should be.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
     config = _read_config(folder)
-    members = _members(config, folder)
-    if members is None:
-        return None
+    try:
+        if config["architecture"] != "rnn":
+            return None
+        settings = settings_of("rnn", config["settings"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise no_model(folder, str(error)) from error
     vocabulary = Vocabulary.load(folder / TOKENIZER)
-    encoder = open_beside(folder, config.get(ENCODER))
     try:
         weights = whole(load_file(str(folder / WEIGHTS)))
-        if "" in members:
-            return ArrayNetwork(weights, vocabulary, members[""], encoder), vocabulary
-        networks = []
-        for start, settings in members.items():
-            own = {name[len(start) :]: x for name, x in weights.items() if name.startswith(start)}
-            networks.append(ArrayNetwork(own, vocabulary, settings, encoder))
-        return ArrayEnsemble(networks), vocabulary
+        return ArrayNetwork(weights, vocabulary, settings), vocabulary
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise no_model(folder, str(error)) from error
 
@@ -336,23 +275,6 @@ def _read_config(folder: Path) -> Mapping[str, Any]:
     except (OSError, ValueError) as error:
         raise no_model(folder, str(error)) from error
     return config
-
-
-def _members(config: Mapping[str, Any], folder: Path) -> dict[str, RecurrentSettings] | None:
-    """Return the recurrent networks of a folder by how the names of their weights begin.
-
-    None is for a folder that has other networks.
-    """
-    try:
-        members = {"": config}
-        if config["architecture"] == "ensemble":
-            found = config["settings"]["members"]
-            members = {f"members.{number}.": member for number, member in enumerate(found)}
-        if any(member["architecture"] != "rnn" for member in members.values()):
-            return None
-        return {start: settings_of("rnn", one["settings"]) for start, one in members.items()}
-    except (KeyError, TypeError, AttributeError) as error:
-        raise no_model(folder, str(error)) from error
 
 
 def no_model(folder: Path, what: str) -> GenieError:

@@ -9,7 +9,6 @@ from torch import nn
 
 from genie_dp.models.arrays import TINY
 from genie_dp.models.batches import Source
-from genie_dp.models.encoder import SHARE, WordVectors, pad_vectors
 from genie_dp.models.vocabulary import PAD, SPECIAL, UNK, Vocabulary, ngrams, words_of_name
 
 
@@ -256,56 +255,19 @@ class Pointer(Module):
         return Mixture(logits.float().log_softmax(2), copied, switch.float().sigmoid())
 
 
-class Features(Module):
-    """A layer that reads the vectors of an encoder, which is frozen.
-
-    Attributes:
-        rate: its highest learning rate: of large vectors a higher one learns the rows by heart.
-        centre: (width,) what vectors have in common, which is taken off; no weight that is trained.
-        vectors: the encoder; whoever uses a network gives it (`give_vectors`).
-    """
-
-    rate = 1e-3
-
-    def __init__(self, width: int, size: int):
-        """Draw the layer."""
-        super().__init__()
-        self.layer = nn.Linear(width, size, bias=False)
-        self.centre = nn.Parameter(torch.zeros(width), requires_grad=False)
-        self.vectors: WordVectors | None = None
-
-    def forward(self, source: Source) -> torch.Tensor:
-        """Return (B, S, size)."""
-        if self.vectors is None:
-            raise RuntimeError("this network reads the vectors of an encoder: give it one")
-        read = torch.from_numpy(pad_vectors(self.vectors.vectors(source.sentences)))
-        return self.layer((read.to(self.centre.device) - self.centre) * SHARE)
-
-
-def give_vectors(model: Module, vectors: WordVectors | None) -> None:
-    """Let all parts of a network read the vectors of an encoder."""
-    for part in model.modules():
-        if isinstance(part, Features):
-            part.vectors = vectors
-
-
 class WordEmbedding(Module):
     """Vectors of words and n-grams, and of the tokens that a decoder reads back.
 
     Attributes:
         words: (W, d) table of all words; its first rows also are the output layer of generation.
         grams: (buckets, d) table of n-grams; a word has the mean of its n-grams' rows.
-        features: what an encoder says of the words; None without one.
     """
 
-    def __init__(
-        self, vocabulary: Vocabulary, size: int, *, word_dropout: float = 0.0, features: int = 0
-    ):
+    def __init__(self, vocabulary: Vocabulary, size: int, *, word_dropout: float = 0.0):
         """Draw both tables.
 
         Args:
             word_dropout: share of words read as unknown in training.
-            features: numbers of an encoder's vectors; 0 for no encoder.
         """
         super().__init__()
         self.generated = vocabulary.generated
@@ -317,7 +279,6 @@ class WordEmbedding(Module):
         with torch.no_grad():
             self.words.weight[PAD].zero_()
         self.start_tokens(vocabulary, range(vocabulary.generated))
-        self.features = Features(features, size) if features else None
 
     def start_tokens(self, vocabulary: Vocabulary, rows: Iterable[int]) -> None:
         """Let program tokens begin near the words inside them: `enum:crypto` near "crypto".
@@ -341,8 +302,7 @@ class WordEmbedding(Module):
             dropped = torch.rand(words.shape, device=words.device) < self.word_dropout
             words = words.masked_fill(dropped & (words != PAD), UNK)
         grams = self.grams(source.grams, source.offsets)
-        embedded = self.words(words) + nn.functional.embedding(source.surfaces, grams)
-        return embedded if self.features is None else embedded + self.features(source)
+        return self.words(words) + nn.functional.embedding(source.surfaces, grams)
 
     def write(self, tokens: torch.Tensor, embedded: torch.Tensor) -> torch.Tensor:
         """Return (B, T, d): the extended ids that a decoder reads back.

@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.models.device import keep_memory
-from genie_dp.models.layers import Features, Module
+from genie_dp.models.layers import Module
 from genie_dp.models.mixture import Batches
 from genie_dp.models.processes import Group
 from genie_dp.models.saved import save_tensors
@@ -212,29 +212,6 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines[:-1]]
 
 
-def tensorboard(folder: Path) -> Listener:
-    """Return a listener that writes numbers for TensorBoard.
-
-    Raises:
-        GenieError: TensorBoard is not installed.
-    """
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError as problem:
-        hint = "pip install 'genie_dp[tensorboard]'"
-        message = "TensorBoard is not installed"
-        raise GenieError(Problem("M005", message, hint=hint)) from problem
-    writer = SummaryWriter(str(folder))
-
-    def listen(event: Event) -> None:
-        for name, value in event.items():
-            if name != "step" and isinstance(value, int | float):
-                writer.add_scalar(f"train/{name}", value, event["step"])
-        writer.flush()
-
-    return listen
-
-
 class Validation(NamedTuple):
     """What a validation found: a score, higher is better, and the standard error of it."""
 
@@ -339,7 +316,7 @@ class Run:
         self.trained = [p for p in model.parameters() if p.requires_grad]
         self.device = self.trained[0].device
         self.optimizer = torch.optim.AdamW(
-            _groups(model, self.trained, settings.rate),
+            self.trained,
             lr=settings.rate,
             betas=settings.betas,
             weight_decay=settings.weight_decay,
@@ -418,7 +395,7 @@ class Run:
             raise GenieError(Problem("M008", message, hint=hint))
         rate = learning_rate(self._spent_share(seconds), peak=settings.rate, warmup=settings.warmup)
         for options in self.optimizer.param_groups:
-            options["lr"] = rate * options["share"]
+            options["lr"] = rate
         torch.nn.utils.clip_grad_norm_(self.trained, settings.clip)
         self.optimizer.step()
         for p in self.trained:
@@ -528,18 +505,6 @@ class Run:
             states.setdefault(int(number), {})[key] = x
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict({"state": states, "param_groups": groups})
-
-
-def _groups(model: Any, trained: list[torch.Tensor], peak: float) -> list[dict[str, Any]]:
-    """Return the weights with their shares of the learning rate: some layers have one of theirs."""
-    parts = (part for part in model.modules() if isinstance(part, Features))
-    slow = [p for part in parts for p in part.parameters() if p.requires_grad]
-    chosen = {id(p) for p in slow}
-    groups = [
-        {"params": [p for p in trained if id(p) not in chosen], "share": 1.0},
-        {"params": slow, "share": min(1.0, Features.rate / peak)},
-    ]
-    return [group for group in groups if group["params"]]
 
 
 def _seed_device(device: torch.device, seed: int) -> None:

@@ -95,7 +95,6 @@ class MqanNetwork(PointerNetwork):
             vocabulary,
             settings.embedding,
             word_dropout=settings.word_dropout,
-            features=settings.features,
         )
         self.project = nn.Linear(settings.embedding, size)
         self.alone = BiLSTM(size, size)

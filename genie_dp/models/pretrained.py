@@ -148,7 +148,7 @@ def _add_adapters(body: Any, settings: PretrainedSettings) -> Any:
     try:
         from peft import LoraConfig, get_peft_model
     except ImportError as problem:
-        hint = "pip install 'genie_dp[lora]'"
+        hint = "pip install 'genie_dp[train]'"
         raise GenieError(Problem("M005", "peft is not installed", hint=hint)) from problem
     options = LoraConfig(r=settings.lora_rank, lora_alpha=settings.lora_alpha)
     return get_peft_model(body, options).base_model.model

@@ -50,9 +50,7 @@ class RecurrentNetwork(PointerNetwork):
         size = settings.size
         self.smoothing = settings.smoothing
         self.dropout = layers.PooledDropout(settings.dropout)
-        self.embedding = layers.WordEmbedding(
-            vocabulary, size, word_dropout=settings.word_dropout, features=settings.features
-        )
+        self.embedding = layers.WordEmbedding(vocabulary, size, word_dropout=settings.word_dropout)
         self.encoder = nn.ModuleList(BiLSTM(size, size) for _ in range(settings.layers))
         self.start = nn.Linear(size, 2 * size)
         self.first = nn.LSTM(size, size, batch_first=True)

@@ -15,8 +15,7 @@ from safetensors.torch import load_file, save_file
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.models.arrays import BASE, CONFIG, SCALE, TOKENIZER, WEIGHTS, no_model, whole
-from genie_dp.models.encoder import ENCODER, Encoder, open_beside
-from genie_dp.models.layers import WordEmbedding, give_vectors
+from genie_dp.models.layers import WordEmbedding
 from genie_dp.models.seq2seq import build
 from genie_dp.models.vocabulary import Vocabulary
 
@@ -31,7 +30,6 @@ class SavedModel:
         architecture: its name in ARCHITECTURES.
         settings: of the network.
         facts: what else the caller wants to keep in config.json, such as a temperature.
-        encoder: what it reads vectors of words from, which is saved beside it; None for nothing.
     """
 
     model: Any
@@ -39,7 +37,6 @@ class SavedModel:
     architecture: str
     settings: Mapping[str, Any]
     facts: Mapping[str, Any]
-    encoder: Encoder | None = None
 
 
 def save_model(saved: SavedModel, folder: Path, *, int8: bool = False) -> None:
@@ -53,7 +50,6 @@ def save_model(saved: SavedModel, folder: Path, *, int8: bool = False) -> None:
         "model_type": "genie_dp",
         "architecture": saved.architecture,
         "settings": dict(saved.settings),
-        **({ENCODER: saved.encoder.digest} if saved.encoder else {}),
         **saved.facts,
     }
     parts = {name: folder / f".{name}.partial" for name in (WEIGHTS, TOKENIZER, CONFIG)}
@@ -63,8 +59,6 @@ def save_model(saved: SavedModel, folder: Path, *, int8: bool = False) -> None:
     parts[CONFIG].write_text(text + "\n", encoding="utf-8")
     if hasattr(saved.model, "save_base"):
         saved.model.save_base(folder)
-    if saved.encoder:
-        saved.encoder.copy_to(folder / ENCODER)
     for name, part in parts.items():
         part.replace(folder / name)
 
@@ -202,7 +196,6 @@ def load_model(folder: Path, *, device: str = "cpu") -> SavedModel:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         architecture, settings = config.pop("architecture"), config.pop("settings")
         config.pop("model_type")
-        digest = config.pop(ENCODER, None)
         if not isinstance(architecture, str) or not isinstance(settings, dict):
             raise ValueError(f"{CONFIG}: expected architecture and settings")
         base = base_of(folder / WEIGHTS)
@@ -215,10 +208,8 @@ def load_model(folder: Path, *, device: str = "cpu") -> SavedModel:
         load_weights(model, folder / WEIGHTS)
     except (OSError, SafetensorError) as problem:
         raise no_model(folder, str(problem)) from problem
-    encoder = open_beside(folder, digest)
-    give_vectors(model, encoder)
     model.to(device).eval()
-    return SavedModel(model, vocabulary, architecture, settings, config, encoder)
+    return SavedModel(model, vocabulary, architecture, settings, config)
 
 
 def put_all(model: Any, tensors: Mapping[str, torch.Tensor], folder: Path) -> None:
@@ -260,5 +251,4 @@ def continue_from(start: SavedModel, vocabulary: Vocabulary) -> SavedModel:
     for part in model.modules():
         if isinstance(part, WordEmbedding):
             part.start_tokens(vocabulary, new)
-    give_vectors(model, start.encoder)
     return replace(start, model=model, vocabulary=vocabulary, settings=settings)

@@ -197,10 +197,6 @@ ARCHITECTURES: Mapping[str, Architecture] = {
         f"{_HERE}.pretrained:PretrainedNetwork",
         "any Hugging Face encoder-decoder (BART, T5, ..) with a pointer-generator on top",
     ),
-    "ensemble": Architecture(
-        f"{_HERE}.ensemble:EnsembleNetwork",
-        "several trained networks whose probabilities are averaged",
-    ),
 }
 
 

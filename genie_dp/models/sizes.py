@@ -1,6 +1,6 @@
 """Sizes and shares of the networks, and what they may be; nothing here needs torch."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_type_hints
 
@@ -19,7 +19,6 @@ class RecurrentSettings:
         word_dropout: share of the sentence's words read as unknown.
         smoothing: label smoothing.
         language_model: whether a language model of programs feeds the decoder.
-        features: numbers of the vectors that an encoder gives for words; 0 for no encoder.
     """
 
     size: int = 128
@@ -28,7 +27,6 @@ class RecurrentSettings:
     word_dropout: float = 0.1
     smoothing: float = 0.1
     language_model: bool = False
-    features: int = 0
 
     def __post_init__(self) -> None:
         """Refuse sizes that no network has."""
@@ -48,7 +46,6 @@ class TransformerSettings:
         dropout: share of activations dropped.
         word_dropout: share of the sentence's words read as unknown.
         smoothing: label smoothing.
-        features: numbers of the vectors that an encoder gives for words; 0 for no encoder.
     """
 
     size: int = 128
@@ -59,7 +56,6 @@ class TransformerSettings:
     dropout: float = 0.1
     word_dropout: float = 0.1
     smoothing: float = 0.1
-    features: int = 0
 
     def __post_init__(self) -> None:
         """Refuse sizes that no network has."""
@@ -80,7 +76,6 @@ class MqanSettings:
         smoothing: label smoothing.
         question: the fixed question of the task.
         language_model: size of a program language model that reads the answer; 0 for none.
-        features: numbers of the vectors that an encoder gives for words; 0 for no encoder.
     """
 
     embedding: int = 400
@@ -93,7 +88,6 @@ class MqanSettings:
     smoothing: float = 0.0
     question: str = "translate from english to program"
     language_model: int = 0
-    features: int = 0
 
     def __post_init__(self) -> None:
         """Refuse sizes that no network has."""
@@ -119,22 +113,6 @@ class PretrainedSettings:
     fresh: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class EnsembleSettings:
-    """What an ensemble is made of.
-
-    Attributes:
-        members: `architecture` and `settings` of each network.
-    """
-
-    members: Sequence[Mapping[str, Any]] = ()
-
-    def __post_init__(self) -> None:
-        """Refuse an ensemble of nobody."""
-        if not self.members:
-            raise ValueError("an ensemble has members, got none")
-
-
 def _check_heads(size: int, heads: int) -> None:
     if size % 2 or size % heads:
         raise ValueError(f"size must be even and a multiple of heads: {size}, {heads}")
@@ -145,12 +123,11 @@ SETTINGS: Mapping[str, Any] = {
     "transformer": TransformerSettings,
     "mqan": MqanSettings,
     "pretrained": PretrainedSettings,
-    "ensemble": EnsembleSettings,
 }
 _SHARES = ("dropout", "word_dropout", "smoothing")
 # Of these a network may have none.
 _FROM_ZERO = (
-    "lora_rank", "language_model", "encoder_layers", "decoder_layers", "layers", "features",
+    "lora_rank", "language_model", "encoder_layers", "decoder_layers", "layers",
 )  # fmt: skip
 
 

@@ -22,9 +22,7 @@ class TransformerNetwork(PointerNetwork):
         size, heads, inner = settings.size, settings.heads, settings.inner
         self.size, self.smoothing = size, settings.smoothing
         self.dropout = layers.PooledDropout(settings.dropout)
-        self.embedding = layers.WordEmbedding(
-            vocabulary, size, word_dropout=settings.word_dropout, features=settings.features
-        )
+        self.embedding = layers.WordEmbedding(vocabulary, size, word_dropout=settings.word_dropout)
         self.encoder = nn.ModuleList(
             layers.Layer(size, heads, inner, settings.dropout, cross=False)
             for _ in range(settings.encoder_layers)

@@ -96,7 +96,7 @@ class LanguageCheck:
     Attributes:
         least_share: share of known words under which text is no English.
         doubtful_share: share under which the language model of py3langid is asked.
-        asks_model: whether it is asked at all; it needs the extra `paraphrase` and a second.
+        asks_model: whether it is asked at all; it needs the extra `locales` and a second.
     """
 
     least_share: float = 0.5
@@ -136,7 +136,7 @@ def _classify() -> Callable[[str], tuple[str, float]]:
     try:
         from py3langid import langid
     except ImportError:
-        hint = "pip install 'genie_dp[paraphrase]', or leave --language-model out"
+        hint = "pip install 'genie_dp[locales]', or leave --language-model out"
         raise GenieError(Problem("P004", "the language model is py3langid", hint=hint)) from None
     classify: Callable[[str], tuple[str, float]] = langid.classify
     return classify

@@ -53,7 +53,7 @@ def run(folder: Path, rows: str, *, threshold: float | None = None) -> Calibrate
     """Fit the confidence of a finished parser to rows that stand for people; change its folder.
 
     Args:
-        folder: of `genie-dp train` or `genie-dp ensemble`.
+        folder: of `genie-dp train`.
         rows: a file, or skills with eval.tsv. Rows with OUT_OF_SCOPE as their program are to be
             refused.
         threshold: the parser's from now on; None leaves it.

@@ -11,7 +11,6 @@ from typing import Any
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
 from genie_dp.locale import DEFAULT
-from genie_dp.models.encoder import Encoder
 from genie_dp.records import Spent
 
 
@@ -39,9 +38,7 @@ class Card:
         curves: name of the picture, "" for none.
         has_skills: whether skills or declarations lie beside it; S-expressions may do without.
         start: name of the parser that was gone on from; its card is start.md.
-        encoder: whose vectors the network reads; None for none.
         spoken: language of the sentences.
-        members: of an ensemble, its parsers in words; their recipes are recipe-1.yaml and so on.
     """
 
     title: str
@@ -61,9 +58,7 @@ class Card:
     licence: str = ""
     spent: Spent | None = None
     curves: str = ""
-    members: tuple[str, ...] = ()
     start: str = ""
-    encoder: Encoder | None = None
     spoken: str = DEFAULT
     version: str = __version__
 

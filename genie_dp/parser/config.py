@@ -110,12 +110,6 @@ class ParserConfig:
     architecture: str = setting("rnn", "Network.", choices=ARCHITECTURES)
     network: Mapping[str, Any] = field(default_factory=dict)
     model: str = setting("", "A Hugging Face encoder-decoder instead.", metavar="NAME|DIR")
-    encoder: str = setting(
-        "",
-        "A folder of a BERT-like model that is not trained: the network reads its vectors of the "
-        "words as well. Costs far more time than it brings where there are many rows.",
-        metavar="DIR",
-    )
     lora_rank: int = setting(
         0, "Train adapters of that rank only; 0 trains all.", least=0, metavar="RANK"
     )
@@ -205,18 +199,6 @@ class ParserConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class EnsembleConfig:
-    """How several parsers become one."""
-
-    validation: str = setting(
-        "",
-        "Rows of real sentences, or skills with eval.tsv: measure, calibrate the confidence "
-        "[what the parsers' own measurements say, on average].",
-        metavar="FILE|DIR",
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class ParseConfig:
     """How a parser is asked.
 
@@ -263,11 +245,6 @@ def _together(config: ParserConfig) -> list[Problem]:
         problems.append(problem("lora_rank", "0 without a model", config.lora_rank))
     if config.model and config.weights != "float32":
         problems.append(problem("weights", "float32 with a model", config.weights))
-    if config.encoder and config.model:
-        problems.append(problem("encoder", "none with a model", config.encoder))
-    if "features" in config.network:
-        hint = "leave it out: name an encoder"
-        problems.append(problem("network: features", "none", config.network["features"], hint))
     is_recurrent = config.architecture == "rnn" and not config.model
     if config.language_model != "none" and not is_recurrent:
         expected = "none, save for the architecture rnn"

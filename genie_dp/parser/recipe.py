@@ -8,7 +8,6 @@ from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.located import Located, read_located
-from genie_dp.models.encoder import ENCODER
 from genie_dp.parser import folder as files
 from genie_dp.parser.config import NETWORK_SETTINGS, InputFile, ParserConfig
 from genie_dp.parser.rows import UNKNOWN, locale, wrong_settings
@@ -69,16 +68,10 @@ def config_of(recipe: Path | None, inputs: Sequence[str], given: Mapping[str, An
 def carried_settings(folder: Path) -> dict[str, Any]:
     """Return the settings of a parser that one that goes on from it must share.
 
-    The encoder is the copy in the parser's folder: the first one may be gone.
-
     Raises:
-        GenieError: N010, it is no parser; N012, it is an ensemble.
+        GenieError: N010, it is no parser.
     """
     recipe = folder / files.RECIPE
-    if any(folder.glob(f"{recipe.stem}-*{recipe.suffix}")):
-        hint = "name one of the parsers that it was made of"
-        message = f"expected a parser of one network to go on from, got an ensemble: {folder}"
-        raise GenieError(Problem("N012", message, hint=hint))
     try:
         earlier = ParserConfig(**read_recipe(recipe))
     except (OSError, TypeError, GenieError) as error:
@@ -87,7 +80,7 @@ def carried_settings(folder: Path) -> dict[str, Any]:
     if (folder / files.WORDS).exists():
         own = {} if isinstance(earlier.locale, str) else earlier.locale
         carried["locale"] = {**own, "language": str(folder / files.WORDS)}
-    return carried | {"encoder": str(folder / ENCODER) if earlier.encoder else ""}
+    return carried
 
 
 def with_places(error: GenieError, path: Path, given: Container[str]) -> GenieError:

@@ -15,7 +15,6 @@ from genie_dp import __version__
 from genie_dp.errors import GenieError
 from genie_dp.languages.library import Library
 from genie_dp.languages.scope import OUT_OF_SCOPE
-from genie_dp.models.encoder import Encoder
 from genie_dp.parser import folder as files
 from genie_dp.parser.card import Card, File, check_spent, write_curves
 from genie_dp.parser.config import ParserConfig
@@ -101,7 +100,6 @@ class _Run:
         spent: the guarantee of private rows, and of a prior.
         ledgers: those of the rows that have one.
         start: the parser that is gone on from.
-        encoder: whose vectors the network reads; None for none.
         templates: those that the rows were made of, which are kept with the parser.
     """
 
@@ -116,7 +114,6 @@ class _Run:
     spent: Spent | None
     ledgers: tuple[str, ...]
     start: Start | None
-    encoder: Encoder | None
     screen: "_Screen"
     templates: Inputs | None = None
 
@@ -141,7 +138,6 @@ class _Run:
             "config": asdict(self.config),
             **({"prior": self.prior.manifest_fields()} if self.prior else {}),
             **({"start": self.start.digest} if self.start else {}),
-            **({"encoder": self.encoder.digest} if self.encoder else {}),
             **({"processes": _world()} if _world() > 1 else {}),
         }
         plain: dict[str, Any] = json.loads(json.dumps(settings))
@@ -160,7 +156,6 @@ def run(
     device: str = "cpu",
     threads: int = 1,
     jobs: int = 1,
-    tensorboard: Path | None = None,
     progress: bool | None = None,
 ) -> TrainResult:
     """Prepare the rows of `config.inputs`, train, calibrate, and write the folder of a parser.
@@ -180,13 +175,11 @@ def run(
         device: where the network is trained, such as cuda.
         threads: of torch.
         jobs: processes that prepare rows.
-        tensorboard: a folder for events.
         progress: whether to tell on stderr how far it is; None for on a terminal.
 
     Raises:
         GenieError: rows that cannot be learned from (N003 to N006), an output that is there (Y022)
-            or is no parser (N007), work of other settings (Y020, Y021), no such device (N008), an
-            encoder that cannot be read (M010).
+            or is no parser (N007), work of other settings (Y020, Y021), no such device (N008).
     """
     started = time.monotonic()
     screen = _Screen(config, progress)
@@ -194,7 +187,7 @@ def run(
     is_first = rank() == 0
     with _entered(job) if is_first else nullcontext():
         material, reading = prepare(job, jobs)
-        trained = _train(job, material, device, threads, tensorboard)
+        trained = _train(job, material, device, threads)
         if is_first:
             deliver(job, material, reading, trained)
     screen.line("")
@@ -224,7 +217,6 @@ def _read(
     """Return the run, its files read for the first time."""
     name = language_of(config.inputs, language)
     prior = load_prior(Path(config.prior)) if config.prior else None
-    encoder = Encoder(Path(config.encoder)) if config.encoder else None
     start = read_start(config, name) if config.start else None
     paths = [input_file.path for input_file in config.inputs]
     validated = validation_files(config.validation)
@@ -241,7 +233,6 @@ def _read(
         guarantee_of_both(start, prior.prior.spent if prior else guarantee_of(paths), spent),
         tuple(_ledgers((*paths, *validated), start, screen)) if rank() == 0 else (),
         start,
-        encoder,
         screen,
         templates,
     )
@@ -381,9 +372,7 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
     refusals = tuple(Checked(sentence, OUT_OF_SCOPE) for sentence in rows.refused_held_out)
     if job.start:
         evidence = job.start.evidence_beside(evidence)
-    material = Material(
-        job.target, rows, validation, texts, begins, evidence, job.start, refusals, job.encoder
-    )
+    material = Material(job.target, rows, validation, texts, begins, evidence, job.start, refusals)
     return material, reading
 
 
@@ -392,7 +381,7 @@ _OF_TRAINING = frozenset(
     ("steps", "epochs", "minutes", "batch", "accumulate", "rate", "weight_decay", "bf16",
      "validations", "patience", "checkpoint_every", "curriculum", "groups", "architecture",
      "network", "beam", "readings", "threshold", "language_model", "language_model_epochs",
-     "weights", "encoder")
+     "weights")
 )  # fmt: skip
 _LEAST_KEPT = 10_000  # rows: fewer are prepared in seconds
 
@@ -404,7 +393,6 @@ def _prepare_rows(job: _Run, jobs: int) -> tuple[Rows, Reading, Evidence]:
     them.
     """
     settings = job.settings()
-    settings.pop("encoder", None)  # nor do they depend on its files
     config = {name: x for name, x in settings["config"].items() if name not in _OF_TRAINING}
     is_public = not (job.spent or job.ledgers or _world() > 1)
     place = place_in_cache({**settings, "config": config}, ".rows") if is_public else None
@@ -465,28 +453,18 @@ def _note_rows(rows: Rows, screen: _Screen) -> None:
 # --------------------------------------------------------------------------------- training
 
 
-def _train(
-    job: _Run, material: "Material", device: str, threads: int, tensorboard: Path | None
-) -> "Trained":
+def _train(job: _Run, material: "Material", device: str, threads: int) -> "Trained":
     import torch
 
     from genie_dp.models.device import prepare_torch
-    from genie_dp.models.loop import tensorboard as writer
     from genie_dp.models.processes import join
     from genie_dp.parser.training import train
 
     before = torch.get_num_threads()
     prepare_torch(device, threads)
     group = join(device)
-    events = writer(tensorboard) if tensorboard is not None and group.rank == 0 else None
-
-    def listen(event: Mapping[str, Any]) -> None:
-        job.screen(event)
-        if events is not None:
-            events(event)
-
     try:
-        return train(job.config, material, job.work, device=device, group=group, listen=listen)
+        return train(job.config, material, job.work, device=device, group=group, listen=job.screen)
     finally:
         torch.set_num_threads(before)
         if group.world > 1:
@@ -531,10 +509,7 @@ def deliver(job: _Run, material: "Material", reading: Reading, trained: "Trained
 def _facts(
     job: _Run, material: "Material", reading: Reading, trained: "Trained", skills: str
 ) -> dict[str, Any]:
-    """Return what config.json says of the parser; `Parser.from_pretrained` reads it.
-
-    An ensemble prepares its validation rows with the constants of templates (`fixed`), too.
-    """
+    """Return what config.json says of the parser; `Parser.from_pretrained` reads it."""
     config, place = job.config, locale(job.config)
     return {
         "version": __version__,
@@ -572,7 +547,6 @@ def _manifest(job: _Run, material: "Material", trained: "Trained") -> dict[str, 
         "counts": as_counts(material.rows),
         "figures": dict(trained.figures),
         "config": asdict(job.config),
-        **({"encoder": job.encoder.digest} if job.encoder else {}),
         "example": examples[0] if examples else "...",
         "examples": list(examples),
         **({"prior": job.prior.manifest_fields()} if job.prior else {}),
@@ -607,7 +581,6 @@ def _card(job: _Run, material: "Material", trained: "Trained", curves: Path | No
         spent=job.spent,
         curves=curves.name if curves else "",
         start=job.start.folder.name if job.start else "",
-        encoder=job.encoder,
         spoken=locale(config).words.spelled,
     )
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.models.encoder import digest_of
 from genie_dp.parser import folder as files
 from genie_dp.parser.config import ParserConfig
 from genie_dp.parser.evidence import Evidence
@@ -110,8 +109,7 @@ def read_start(config: ParserConfig, language: str) -> Start:
 
     Raises:
         GenieError: N010, it is no parser; N011, its skills were changed; N012, its network or
-            its language is another one, or it has several networks; M010, an encoder cannot be
-            read.
+            its language is another one.
     """
     folder = Path(config.start)
     carried = carried_settings(folder)
@@ -135,7 +133,6 @@ def read_start(config: ParserConfig, language: str) -> Start:
         )
         for name, expected in carried.items()
         if getattr(config, name) != expected
-        and not (name == "encoder" and _is_same_encoder(config.encoder, expected))
     ]
     if facts["language"] != language:
         message = f"the rows are of language {language}, and {folder} is of {facts['language']}"
@@ -144,11 +141,6 @@ def read_start(config: ParserConfig, language: str) -> Start:
     if problems:
         raise GenieError(problems)
     return start
-
-
-def _is_same_encoder(one: str, other: str) -> bool:
-    """Tell whether two encoders have the same files."""
-    return bool(one and other) and digest_of(Path(one)) == digest_of(Path(other))
 
 
 def guarantee_of_both(start: Start | None, rows: Spent | None, named: Spent | None) -> Spent | None:

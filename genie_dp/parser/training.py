@@ -1,7 +1,6 @@
 """One training run: from prepared rows to a network, its calibration and what was measured."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,7 @@ from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.models.batches import Batch, collate
 from genie_dp.models.calibration import Calibration
 from genie_dp.models.device import bf16_helps, can_use_bf16
-from genie_dp.models.encoder import Encoder, KeptVectors
 from genie_dp.models.language_model import ProgramBatches, ProgramLSTM
-from genie_dp.models.layers import Features, give_vectors
 from genie_dp.models.loop import (
     Listener,
     MetricsFile,
@@ -36,7 +33,7 @@ from genie_dp.models.vocabulary import UNK, Pair, TokenCounts, Vocabulary
 from genie_dp.parser.config import ParserConfig
 from genie_dp.parser.decode import Decoder
 from genie_dp.parser.evidence import Evidence
-from genie_dp.parser.rows import HeldOut, Rows, RowStore, Target
+from genie_dp.parser.rows import Rows, RowStore, Target
 from genie_dp.parser.scoring import Score, calibrate, score
 from genie_dp.parser.start import Start
 from genie_dp.parser.validation import Checked
@@ -96,10 +93,6 @@ class StoreBatches:
 
 
 CHECKPOINTS, LANGUAGE_MODEL = "checkpoints", "language_model.safetensors"
-# What an encoder says of the sentences; each of several processes has a file of its own.
-VECTORS = "vectors-{}.bin"
-# Sentences whose words tell what all vectors have in common.
-_CENTRED = 500
 # Rows of a validation on the way; all of them are used at the end.
 _ON_THE_WAY = 300
 # Tokens of their programs: what a network that has learned little goes on and on about is wrong.
@@ -119,7 +112,6 @@ class Material:
         texts: constants of programs, for the grammar.
         begins: tokens that programs begin with.
         start: the parser that is gone on from; None for a new network.
-        encoder: whose vectors the network reads; None for none.
     """
 
     target: Target
@@ -130,7 +122,6 @@ class Material:
     evidence: Evidence
     start: Start | None = None
     refusals: tuple[Checked, ...] = ()
-    encoder: Encoder | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,56 +153,12 @@ def train(
     """Train a parser's network, going on from the checkpoint in the work folder if there is one.
 
     Args:
-        work: where checkpoints, metrics.jsonl and an encoder's vectors are kept.
+        work: where checkpoints and metrics.jsonl are kept.
         device: where the network lives.
         group: this process among several.
         listen: is told what happens, beside metrics.jsonl.
     """
     network = network_of(config, material)
-    rank = group.rank if group else 0
-    with _kept_vectors(network.model.to(device), material, work / VECTORS.format(rank)):
-        return _train(config, material, network, work, device, group, listen)
-
-
-@contextmanager
-def _kept_vectors(model: Any, material: Material, path: Path) -> Iterator[None]:
-    """Let a network read vectors that are computed once, and their middle if it is a new one."""
-    if material.encoder is None:
-        yield
-        return
-    kept = KeptVectors(material.encoder, path)
-    try:
-        give_vectors(model, kept)
-        if material.start is None:
-            _set_centre(model, kept, material.rows)
-        yield
-    finally:
-        give_vectors(model, material.encoder)
-        kept.close()
-
-
-def _set_centre(model: Any, vectors: KeptVectors, rows: Rows) -> None:
-    """Tell a new network the mean of the vectors of words, from a sample of the sentences."""
-    sample = HeldOut[tuple[str, ...]](_CENTRED)
-    for store in rows.stores:
-        for pair in store:
-            sample.add(" ".join(pair.sentence), pair.sentence)
-    mean = torch.from_numpy(np.concatenate(vectors.vectors([*sample])).mean(0))
-    for part in model.modules():
-        if isinstance(part, Features):
-            with torch.no_grad():
-                part.centre.copy_(mean)
-
-
-def _train(
-    config: ParserConfig,
-    material: Material,
-    network: SavedModel,
-    work: Path,
-    device: str,
-    group: Group | None,
-    listen: Listener | None,
-) -> Trained:
     model, vocabulary = network.model, network.vocabulary
     if config.language_model != "none" and material.start is None:
         _start_decoder(model, config, material, vocabulary, work, group)
@@ -366,10 +313,8 @@ def network_of(config: ParserConfig, material: Material) -> SavedModel:
             extended = start.vocabulary.extend(vocabulary)
             return replace(continue_from(start, extended), facts={})
         name, settings = config.network_settings
-        if material.encoder:
-            settings["features"] = material.encoder.width
         model, chosen = build(name, vocabulary, settings)
-    return SavedModel(model, vocabulary, name, chosen, {}, material.encoder)
+    return SavedModel(model, vocabulary, name, chosen, {})
 
 
 def decoder_of(

@@ -147,7 +147,7 @@ APIS: Mapping[str, Api] = {
     JSON_API: Api(says_english=True, has_page=True),
     OPENAI_API: Api(address="base URL {}v1"),
     MCP_API: Api(("mcp",), "mcp", "MCP at {}mcp", says_english=True),
-    WYOMING_API: Api(("wyoming",), "wyoming", "Wyoming at {}"),
+    WYOMING_API: Api(("wyoming",), "serve", "Wyoming at {}"),
 }
 """Name of a way -> what is known of it; `json` is our own."""
 STDIO_APIS = frozenset({MCP_API})

@@ -61,8 +61,6 @@ class Commands:
             figures = {"seed": command[command.index("--seed") + 1]}
             (target / "manifest.json").write_text(json.dumps({"figures": figures}))
             return 90.0
-        if command[0] == "ensemble":
-            return 1.0
         share = self.shares.get(len([c for c in self.made if c[0] == "train"]), 0.5)
         result = {"schema": SCHEMA, "gold": command[1], "rows": 10, "tiers": [], "groups": []}
         target.write_text(json.dumps({**result, "accuracy": {"share": share}}))
@@ -121,20 +119,6 @@ def test_the_table_shows_mean_half_range_and_minutes_over_the_seeds(work, trial,
         "|---|---|---|---|---|",
         "| all | 60.0 ± 10.0 | 10 | 2 | 1.5 |",
     ]
-
-
-def test_parsers_of_all_seeds_are_tested_together_once(work, trial, commands):
-    results = Results(work)
-    results.run([trial], BUDGET, (1, 2))
-    for _ in range(2):
-        results.join([trial], BUDGET, (1, 2))
-    ensembles = [command for command in commands.made if command[0] == "ensemble"]
-    trained = [c[c.index("--output") + 1] for c in commands.made if c[0] == "train"]
-    assert [ensemble[1:3] for ensemble in ensembles] == [[*map(str, trained)]]
-    assert list(results.table([trial], BUDGET, (1, 2)))[3] == (
-        "| all, 2 together | 50.0 ± 0.0 | 10 | 1 | 3.0 |"
-    )
-    assert len(list(results.table([trial], BUDGET, (1, 2, 3)))) == 3
 
 
 def test_rows_that_are_chosen_are_written_once(work, tmp_path):

@@ -144,27 +144,3 @@ def save_tiny_base(folder, kind):
     transformers.AutoModel.from_config(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return str(folder)
-
-
-def save_tiny_bert(folder, *, seed=0):
-    """Write a tiny random BERT with a vocab.txt; return its folder."""
-    transformers = pytest.importorskip("transformers")
-    letters = [chr(i) for i in range(33, 127) if not chr(i).isupper()]
-    pieces = [
-        "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{x}" for x in letters),
-        "buy", "tea", "please", "##tea", "show", "mail", "light",
-    ]  # fmt: skip
-    folder.mkdir(parents=True)
-    (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
-    torch.manual_seed(seed)
-    config = transformers.BertConfig(
-        vocab_size=len(pieces),
-        hidden_size=12,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=20,
-        max_position_embeddings=64,
-        initializer_range=0.2,
-    )
-    transformers.BertModel(config).save_pretrained(folder)
-    return folder

@@ -13,7 +13,7 @@ from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.models.arrays import ArrayEnsemble, ArrayNetwork, open_arrays  # noqa: E402
+from genie_dp.models.arrays import ArrayNetwork, open_arrays  # noqa: E402
 from genie_dp.models.saved import SavedModel, save_model  # noqa: E402
 from genie_dp.models.search import SearchSettings, search  # noqa: E402
 from genie_dp.models.sentences import encode_sentences  # noqa: E402
@@ -94,25 +94,6 @@ def test_search_finds_the_same_programs(beam):
             assert [x.log_probability for x in right] == pytest.approx(
                 [x.log_probability for x in left], abs=1e-4
             )
-
-
-def test_an_ensemble_is_the_mean_of_its_members():
-    models = [made("small", seed)[0] for seed in (1, 2)]
-    full = [{"architecture": "rnn", "settings": SIZES["small"]}] * 2
-    both, _ = build("ensemble", VOCABULARY, {"members": full})
-    for own, model in zip(both.members, models, strict=True):
-        own.load_state_dict(model.state_dict())
-    sentences = [("buy", "tea"), ("soap", "please", "x")]
-    members = ArrayEnsemble([arrays(model, "small") for model in models])
-    expected, found = (
-        search(network, sentences, VOCABULARY, settings=SearchSettings(beam=3, longest=8))
-        for network in (SteppedTorch(both.eval()), members)
-    )
-    for left, right in zip(expected, found, strict=True):
-        assert [x.tokens for x in left] == [x.tokens for x in right]
-        assert [x.log_probability for x in right] == pytest.approx(
-            [x.log_probability for x in left], abs=1e-4
-        )
 
 
 def test_a_saved_network_opens_without_torch_and_others_say_that_they_need_it(tmp_path):

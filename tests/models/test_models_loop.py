@@ -22,7 +22,6 @@ from genie_dp.models.loop import (  # noqa: E402  # noqa: E402
     Validation,
     checkpoints,  # noqa: E402
     read_metrics,
-    tensorboard,
 )
 from genie_dp.models.mixture import (  # noqa: E402
     PairBatches,  # noqa: E402
@@ -267,16 +266,6 @@ def test_the_last_line_of_metrics_may_be_cut_off(tmp_path):
     with file.path.open("a") as out:
         out.write('{"step": 2, "lo')
     assert read_metrics(file.path) == [{"step": 1, "loss": 2.5}]
-
-
-def test_tensorboard_gets_the_numbers(tmp_path):
-    pytest.importorskip("tensorboard")
-    listen = tensorboard(tmp_path)
-    listen({"step": 3, "loss": 1.25})
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    read = EventAccumulator(str(tmp_path)).Reload()
-    assert [(e.step, e.value) for e in read.Scalars("train/loss")] == [(3, 1.25)]
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,7 @@ from genie_dp.models.sizes import SETTINGS  # noqa: E402
 from genie_dp.models.vocabulary import UNK  # noqa: E402
 from tests.models.models_setup import PAIRS, VOCABULARY, batch, network, save_tiny_base  # noqa: E402
 
-KINDS = ("rnn", "rnn fed", "transformer", "mqan", "mqan fed", "bart", "t5", "bart lora", "ensemble")
-
-
-# Two architectures, whose memories and states have different numbers of tensors.
-MEMBERS = [
-    {"architecture": "rnn", "settings": {"size": 16}},
-    {"architecture": "transformer", "settings": {"size": 16, "heads": 2}},
-    {"architecture": "rnn", "settings": {"size": 8, "layers": 1, "language_model": True}},
-]
+KINDS = ("rnn", "rnn fed", "transformer", "mqan", "mqan fed", "bart", "t5", "bart lora")
 
 
 @pytest.fixture(scope="module")
@@ -36,8 +28,6 @@ def made(request, bases):
     kind, _, more = request.param.partition(" ")
     if kind in bases:
         return "pretrained", {"base": bases[kind], "lora_rank": 2 if more else 0}
-    if kind == "ensemble":
-        return kind, {"members": MEMBERS}
     if more:
         return kind, {"language_model": 8 if kind == "mqan" else True}
     return kind, {}
@@ -49,11 +39,7 @@ def model(made):
 
 
 def test_every_architecture_is_in_the_suite():
-    assert (
-        set(ARCHITECTURES)
-        == set(SETTINGS)
-        == {"rnn", "transformer", "mqan", "pretrained", "ensemble"}
-    )
+    assert set(ARCHITECTURES) == set(SETTINGS) == {"rnn", "transformer", "mqan", "pretrained"}
 
 
 def test_a_network_has_the_methods_of_the_protocol(model):

@@ -167,12 +167,7 @@ def test_another_network_is_refused_by_name(trained, tmp_path, capsys):  # noqa:
     assert "types: expected True" in told
 
 
-def test_an_ensemble_and_another_language_are_refused(trained, tmp_path, capsys):  # noqa: F811
-    both = tmp_path / "both"
-    assert run(["ensemble", str(trained), str(trained), "--output", str(both)]) == 0
-    go_on(tmp_path, both, code=1)
-    assert "N012" in (told := capsys.readouterr().err)
-    assert "an ensemble" in told
+def test_another_language_is_refused(trained, tmp_path, capsys):  # noqa: F811
     bracket = {"utterance": "wake me", "program": "[IN:ALARM wake ]", "language": "sexpr"}
     (tmp_path / "s.jsonl").write_text(json.dumps({"id": "1", "source": "human", **bracket}) + "\n")
     words = ["train", str(tmp_path / "s.jsonl"), "--start", str(trained), "--steps", "1"]
@@ -209,15 +204,3 @@ def test_what_the_start_learned_of_private_rows_stays_private(tmp_path, capsys):
     assert manifest["private"] == [str(ledger)]
     with pytest.raises(GenieError, match="has learned of private rows"):
         guard.refuse_learned(second, None, code="H008")
-
-
-def test_an_ensemble_of_private_parsers_is_private(tmp_path):
-    path = write_rows(tmp_path)
-    ledger = tmp_path / "elsewhere.json"
-    path.with_name("rows.jsonl.manifest.json").write_text(json.dumps({"private": [str(ledger)]}))
-    parser = train(tmp_path, inputs=[path], steps=2)
-    both = tmp_path / "both"
-    assert run(["ensemble", str(parser), str(parser), "--output", str(both)]) == 0
-    path.unlink()
-    with pytest.raises(GenieError, match="has learned of private rows"):
-        guard.refuse_learned(both, None, code="H008")

@@ -98,13 +98,13 @@ def test_a_trained_parser_is_asked_over_the_model_context_protocol(folder):
     assert "@com.dropbox.list_folder" in names
 
 
-@pytest.mark.parametrize(("api", "library"), [("mcp", "mcp"), ("wyoming", "wyoming")])
-def test_a_way_whose_library_is_not_there_is_refused(tmp_path, monkeypatch, capsys, api, library):
-    monkeypatch.setitem(sys.modules, library, None)
+@pytest.mark.parametrize(("api", "extra"), [("mcp", "mcp"), ("wyoming", "serve")])
+def test_a_way_whose_library_is_not_there_is_refused(tmp_path, monkeypatch, capsys, api, extra):
+    monkeypatch.setitem(sys.modules, api, None)
     assert cli.run(["serve", str(tmp_path), "--api", api, "--port", "0"]) == 1
     error = capsys.readouterr().err
-    assert f"error[P200]: serving needs {library}" in error
-    assert f"pip install 'genie_dp[{api}]'" in error
+    assert f"error[P200]: serving needs {api}" in error
+    assert f"pip install 'genie_dp[{extra}]'" in error
 
 
 def test_standard_input_goes_with_mcp_alone(tmp_path, capsys):

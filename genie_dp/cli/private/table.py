@@ -20,7 +20,6 @@ from genie_dp.private.tables.config import MOST_VALUES, TableConfig, needs_libra
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _TABLE = click.argument("table", type=_FILE)
 _COLUMNS = "Columns: function, functions, skill, filters, length, form, slots, or field:NAME."
-_ASKING = ("base_url", "model", "key_variable", "at_once", "trusted_endpoint")
 _public = click.option(
     "--public", multiple=True, metavar="FILE",
     help="Rows that may be published, JSONL: values of columns are taken from them. May be "
@@ -38,8 +37,7 @@ def group() -> None:
 @_public
 @settings_options(
     TableConfig,
-    leave_out=("epsilon", "method", "backend", "ask", "base_url", "model", "key_variable",
-               "at_once"),
+    leave_out=("epsilon", "method"),
 )  # fmt: skip
 @library_options
 @click.option("--output", "-o", default="-", metavar="FILE", help="Where it goes [to the screen].")
@@ -95,9 +93,6 @@ def schema(
 @ledger_option
 @library_options
 @settings_options(TableConfig, leave_out=("epsilon",))
-@click.option("--trusted-endpoint", is_flag=True,
-              help="The service of --base-url is inside your boundary of trust: it is sent private "
-              "rows.")  # fmt: skip
 @paid_resume_options
 def release(
     *,
@@ -112,7 +107,6 @@ def release(
     skills: tuple[Path, ...],
     skip_broken: bool,
     settings: Mapping[str, Any],
-    trusted_endpoint: bool,
     resume: bool,
     overwrite: bool,
 ) -> None:
@@ -132,10 +126,7 @@ def release(
     if (schema is None) == (not columns):
         raise click.UsageError("give either --schema or --columns")
     names = _split(columns or "")
-    config = TableConfig(
-        epsilon=epsilon, columns=names, trusted_endpoint=trusted_endpoint, **settings
-    )
-    _check_asking(config)
+    config = TableConfig(epsilon=epsilon, columns=names, **settings)
     book = Ledger.open(ledger_to_spend(private, ledger))
     library = _library(names, language, skills, skip_broken=skip_broken)
     result = run(
@@ -193,13 +184,3 @@ def _library(
     if not needs_library(names):
         return None
     return load_library_of(language, skills, skip_broken=skip_broken)
-
-
-def _check_asking(config: TableConfig) -> None:
-    """Refuse options of a model without a column, or a column without its model."""
-    for name in _ASKING:
-        if getattr(config, name) and not config.ask:
-            raise click.UsageError(f"--{name.replace('_', '-')} goes with --ask")
-    for name in ("base_url", "model"):
-        if config.ask and not getattr(config, name):
-            raise click.UsageError(f"--ask needs --{name.replace('_', '-')}")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from genie_dp.languages.base import Literal
-from genie_dp.languages.programs import without_text
+from genie_dp.languages.text import without_text
 from genie_dp.languages.thingtalk.ast import COMPUTATIONS, OPERATORS, SOFT_OPERATORS
 
 _FUNCTION = re.compile(r"(?<!\S)@[\w.*-]+")

@@ -27,7 +27,7 @@ from genie_dp.recipe import check_settings, setting
 from genie_dp.records import DEFAULT_LANGUAGE, Spent
 
 if TYPE_CHECKING:
-    from genie_dp.private.generators.generator import Settings
+    from genie_dp.private.generators.models import Settings
 
 # non-private and masked are the same steps on other rows: before and after redaction.
 Method = Literal["crt", "dp", "non-private", "masked", "s-dp"]

@@ -17,8 +17,6 @@ from genie_dp.recipe import fits, kind_in_words, setting, settings_as_yaml
 
 Selection = Literal["resample", "rank"]
 SELECTIONS: tuple[Selection, ...] = get_args(Selection)
-Backend = Literal["numpy", "faiss"]
-BACKENDS: tuple[Backend, ...] = get_args(Backend)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,6 @@ class EvolutionSettings:
         rows: how many are written: winners of the last vote, and their variations.
         label: column by which private rows vote, each among candidates of its own; "" for none.
         fractions: label -> share of candidates. None takes them from a private table.
-        backend: of the search for neighbours; the result is the same.
         seed: of candidates and choices; the noise has none.
     """
 
@@ -61,7 +58,6 @@ class EvolutionSettings:
     rows: int = 1000
     label: str = ""
     fractions: Mapping[str, float] | None = None
-    backend: Backend = "numpy"
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -87,8 +83,6 @@ class EvolutionSettings:
                 yield f"{name} must lie in [0, 1], got {getattr(self, name)}"
         if self.selection not in SELECTIONS:
             yield f"selection must be one of {', '.join(SELECTIONS)}, got {self.selection!r}"
-        if self.backend not in BACKENDS:
-            yield f"backend must be one of {', '.join(BACKENDS)}, got {self.backend!r}"
         yield from self._wrong_fractions()
 
     def _wrong_fractions(self) -> Iterator[str]:
@@ -135,7 +129,6 @@ class MetadataRecipe:
         table: instead, a table that was released before; it costs nothing more.
         share: of epsilon that the table costs.
         method: "aim", "independent", or "uniform" for a table that costs nothing and knows nothing.
-        backend: what fits the table.
         most: values of a column, where columns are named.
     """
 
@@ -144,7 +137,6 @@ class MetadataRecipe:
     table: str | None = None
     share: float = 0.2
     method: Literal["aim", "independent", "uniform"] = "aim"
-    backend: Literal["numpy", "mbi"] = "numpy"
     most: int = 100
 
     def faults(self) -> Iterable[str]:
@@ -352,9 +344,6 @@ class EvolutionConfig:
         metavar="COLUMN",
     )
     fractions: Mapping[str, float] | None = None
-    backend: Backend = setting(
-        "numpy", "Search of neighbours; the extra faiss finds the same.", choices=BACKENDS
-    )
     seed: int = setting(0, "Of candidates and choices; the noise has none.")
 
     @property

@@ -284,7 +284,7 @@ def _model(folder: Path, device: str) -> Any:
     try:
         library = import_module("sentence_transformers")
     except ImportError:
-        hint = "pip install 'genie_dp[sentence-transformers]', or take the embedding hashed"
+        hint = "pip install sentence-transformers, or take the embedding hashed"
         message = "sentence-transformers is not installed"
         raise GenieError(Problem("U011", message, hint=hint)) from None
     try:

@@ -382,7 +382,6 @@ class _EvolutionRun:
             places,
             self._labels(population),
             k=self.settings.neighbours,
-            backend=self.settings.backend,
         )
         rng = secure.noise("evolve", "noise", number)
         noisy = voting.noisy_histogram(exact, self.settings.noise_multiplier, rng)

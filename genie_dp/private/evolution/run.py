@@ -411,7 +411,6 @@ def _release_table(
         Payer(ledger, TABLE_PURPOSE),
         epsilon=plan.table_epsilon,
         method=config.metadata.method,
-        backend=config.metadata.backend,
     )
     return table_from(text)
 

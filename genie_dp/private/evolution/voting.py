@@ -3,25 +3,22 @@
 The histogram of Private Evolution (Lin et al., 2023, Algorithm 2), with k votes a row, by label,
 and for units of several rows.
 
-The nearest rows are found exactly: the same ones with every library, machine and size of block.
+The nearest rows are found exactly: the same ones on every machine and with every size of block.
 Vectors are rounded to whole numbers, and so small ones that every product and partial sum of a
 similarity is a whole number below 2^24, which 32-bit floats hold exactly. So it does not depend on
-the order in which a library adds, nor on which other rows are in a block. That matters for more
+the order in which sums are added, nor on which other rows are in a block. That matters for more
 than tests: were a last digit to hang on its neighbours in a block, adding one private row could
 turn the votes of others, and a unit would change more than its own vote.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from random import Random
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from genie_dp.errors import GenieError, Problem
-from genie_dp.private.evolution.config import Backend
 from genie_dp.private.prior.histogram import Noise
 
 Whole = npt.NDArray[np.int16]
@@ -34,8 +31,6 @@ MOST_DIMENSIONS = 8192
 _EXACT = 1 << 24
 # Similarities in memory at a time: 16 MB of 32-bit floats.
 _BLOCK = 1 << 22
-# Rows that are asked for beyond k, so that all that are as near as the last one are among them.
-_BEYOND = 16
 
 
 def whole(vectors: npt.NDArray[np.floating[Any]]) -> Whole:
@@ -58,7 +53,7 @@ def whole(vectors: npt.NDArray[np.floating[Any]]) -> Whole:
     return rounded.astype(np.int16)
 
 
-def nearest(queries: Whole, rows: Whole, k: int, *, backend: Backend = "numpy") -> Places:
+def nearest(queries: Whole, rows: Whole, k: int) -> Places:
     """Return the places of the k rows most similar to each query, the most similar first.
 
     Of equally similar rows the first comes first. Similarity is the cosine of the whole numbers'
@@ -68,27 +63,21 @@ def nearest(queries: Whole, rows: Whole, k: int, *, backend: Backend = "numpy") 
         queries: (q, d), of `whole`.
         rows: (n, d), of `whole`.
         k: how many; all rows where there are fewer.
-        backend: numpy, or the library faiss; both give the same.
 
     Returns:
         (q, min(k, n)) places.
-
-    Raises:
-        GenieError: U010, faiss is not installed.
     """
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")
     count = min(k, len(rows))
     if not len(queries) or not count:
         return np.zeros((len(queries), count), np.int64)
-    return _SEARCHES[backend](queries, rows, count)
-
-
-def _by_numpy(queries: Whole, rows: Whole, k: int) -> Places:
     turned = np.ascontiguousarray(rows.T, np.float32)
     size = max(1, _BLOCK // len(rows))
     blocks = (queries[i : i + size] for i in range(0, len(queries), size))
-    return np.concatenate([_find_largest(block.astype(np.float32) @ turned, k) for block in blocks])
+    return np.concatenate([
+        _find_largest(block.astype(np.float32) @ turned, count) for block in blocks
+    ])  # fmt: skip
 
 
 def _find_largest(similar: npt.NDArray[np.float32], k: int) -> Places:
@@ -103,36 +92,6 @@ def _find_largest(similar: npt.NDArray[np.float32], k: int) -> Places:
     order = np.argsort(-np.take_along_axis(keys, chosen, axis=1), axis=1)
     places: Places = np.take_along_axis(chosen, order, axis=1).astype(np.int64)
     return places
-
-
-def _by_faiss(queries: Whole, rows: Whole, k: int) -> Places:
-    try:
-        index = import_module("faiss").IndexFlatIP(rows.shape[1])
-    except ImportError:
-        hint = "pip install 'genie_dp[faiss]', or search with numpy, which finds the same"
-        raise GenieError(Problem("U010", "faiss is not installed", hint=hint)) from None
-    index.add(rows.astype(np.float32))
-    count = min(len(rows), k + _BEYOND)
-    size = max(1, _BLOCK // count)
-    chunks = []
-    for start in range(0, len(queries), size):
-        block = queries[start : start + size]
-        scores, places = index.search(block.astype(np.float32), count)
-        # By falling score, and of equal scores by place.
-        order = np.lexsort((places, -scores), axis=1)
-        chosen = np.take_along_axis(places, order, axis=1).astype(np.int64)[:, :k]
-        if count < len(rows):
-            # As near as the last that was asked for may be others, which come before these.
-            unsure = np.flatnonzero(scores[:, k - 1] == scores[:, -1])
-            chosen[unsure] = _by_numpy(block[unsure], rows, k) if len(unsure) else chosen[unsure]
-        chunks.append(chosen)
-    return np.concatenate(chunks)
-
-
-_SEARCHES: Mapping[Backend, Callable[[Whole, Whole, int], Places]] = {
-    "numpy": _by_numpy,
-    "faiss": _by_faiss,
-}
 
 
 Counts = npt.NDArray[np.float64]
@@ -168,7 +127,6 @@ def votes(
     labels: Sequence[str],
     *,
     k: int = 1,
-    backend: Backend = "numpy",
 ) -> Exact:
     """Return the exact votes for each candidate, (candidates,), in multiples of 1 / GRAIN.
 
@@ -192,10 +150,9 @@ def votes(
         candidates: (candidates, dimensions), of `whole`.
         labels: of the candidates.
         k: votes of a row.
-        backend: of the search.
     """
     counts = np.zeros(len(candidates), np.int64)
-    places = _choose_candidates(voters, candidates, labels, k, backend)
+    places = _choose_candidates(voters, candidates, labels, k)
     order = np.argsort(voters.units, kind="stable")
     ends = np.flatnonzero(np.diff(voters.units[order])) + 1
     for rows in np.split(order, ends):
@@ -219,7 +176,7 @@ def vote_of(times: npt.NDArray[np.integer]) -> Exact:
 
 
 def _choose_candidates(
-    voters: Voters, candidates: Whole, labels: Sequence[str], k: int, backend: Backend
+    voters: Voters, candidates: Whole, labels: Sequence[str], k: int
 ) -> Mapping[int, Exact]:
     """Return the candidates that each row votes for."""
     theirs, ours = np.array(voters.labels, object), np.array(labels, object)
@@ -228,7 +185,7 @@ def _choose_candidates(
     for label in sorted(set(labels)):
         rows = np.flatnonzero((theirs == label) & can_vote)
         of_label = np.flatnonzero(ours == label)
-        places = nearest(voters.vectors[rows], candidates[of_label], k, backend=backend)
+        places = nearest(voters.vectors[rows], candidates[of_label], k)
         choices.update(zip(rows.tolist(), of_label[places], strict=True))
     return choices
 

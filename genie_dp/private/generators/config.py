@@ -15,7 +15,7 @@ from genie_dp.private.training.settings import CLIPS, ENGINES, EngineName
 from genie_dp.recipe import Setting, check_settings, setting
 
 if TYPE_CHECKING:
-    from genie_dp.private.generators.generator import Settings
+    from genie_dp.private.generators.models import Settings
 
 _EPOCHS = {"one-stage": "10", "control": "10", "two-stage": "2/8"}
 # Of noisy steps, for the own decoder (docs/private-training.md says what was measured) and others.

@@ -34,8 +34,6 @@ from genie_dp.records import Spent
 from genie_dp.rng import child_seed
 from genie_dp.run.page import render_card
 
-Settings = networks.DecoderSettings | networks.HuggingFaceSettings | networks.RecurrentLMSettings
-
 
 @dataclass(frozen=True, slots=True)
 class Public:
@@ -72,7 +70,7 @@ class Generator:
     language: str
     tokenizer: Tokenizer
     models: Mapping[StageName, Any]
-    settings: Settings
+    settings: networks.Settings
     public: Public = field(default_factory=Public)
     codes: Codes | None = None
     weights: tuple[float, ...] = ()
@@ -86,7 +84,7 @@ def new_generator(
     kind: Kind,
     language: Language,
     rows: Sequence[LabelledRow],
-    settings: Settings,
+    settings: networks.Settings,
     *,
     functions: Collection[str] = (),
     words: Collection[str] = (),
@@ -129,7 +127,7 @@ def new_generator(
     return Generator(kind, language.name, tokenizer, models, settings, public, codes)
 
 
-def build_model(settings: Settings, tokens: int, *, seed: int, stage: str) -> Any:
+def build_model(settings: networks.Settings, tokens: int, *, seed: int, stage: str) -> Any:
     """Return a new model; equal seeds and stages give equal weights."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(child_seed(seed, "generator", stage) % 2**63)
@@ -343,7 +341,7 @@ def read_spent(path: Path) -> Spent:
 
 
 def _put_together(config: Mapping[str, Any], folder: Path) -> Generator:
-    settings: Settings
+    settings: networks.Settings
     if config["architecture"] == "decoder":
         settings = networks.DecoderSettings(**config["settings"])
     elif config["architecture"] == "recurrent":

@@ -449,6 +449,9 @@ class HuggingFaceSettings:
     instructs: bool = True
 
 
+Settings = DecoderSettings | HuggingFaceSettings | RecurrentLMSettings
+
+
 class HuggingFaceCausal(Module):
     """A decoder-only model of transformers; a CausalLM."""
 
@@ -467,7 +470,7 @@ class HuggingFaceCausal(Module):
             try:
                 from peft import LoraConfig, get_peft_model
             except ImportError as problem:
-                hint = "pip install 'genie_dp[lora]'"
+                hint = "pip install 'genie_dp[train]'"
                 raise GenieError(Problem("M005", "peft is not installed", hint=hint)) from problem
             options = LoraConfig(
                 r=settings.lora_rank, lora_alpha=settings.lora_alpha, task_type="CAUSAL_LM"

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
-from math import exp
 from statistics import fmean, stdev
 from typing import Any, Protocol
 
@@ -194,28 +193,6 @@ def mauve_of_features(
     return Mauve(tuple(scores), buckets, featuriser)
 
 
-def frontier_area(p: Sequence[float], q: Sequence[float], *, scaling: float = SCALING) -> float:
-    """Return the area under the divergence frontier of two histograms (Pillutla et al. 2021).
-
-    The frontier are the points (exp(-c KL(q | r)), exp(-c KL(p | r))) of the mixtures
-    r = w p + (1 - w) q, between (0, 1) and (1, 0). Written from the paper, to check what
-    mauve-text makes of the same histograms.
-
-    >>> frontier_area([0.5, 0.5], [0.5, 0.5]), round(frontier_area([1, 0], [0, 1]), 3)
-    (1.0, 0.004)
-    """
-    a, b = np.asarray(p, np.float64), np.asarray(q, np.float64)
-    a, b = a / a.sum(), b / b.sum()
-    curve = [(0.0, 1.0)]
-    for weight in np.linspace(1e-6, 1 - 1e-6, POINTS):
-        mixed = weight * a + (1 - weight) * b
-        curve.append((exp(-scaling * _divergence(b, mixed)), exp(-scaling * _divergence(a, mixed))))
-    curve.append((1.0, 0.0))
-    curve.sort(key=lambda point: (point[0], -point[1]))
-    steps = zip(curve, curve[1:], strict=False)
-    return sum((x2 - x1) * (y1 + y2) / 2 for (x1, y1), (x2, y2) in steps)
-
-
 @contextmanager
 def _without_faiss_warnings() -> Iterator[None]:
     """Drop what faiss writes: that a tenth of the rows are many clusters, as is advised here.
@@ -232,12 +209,6 @@ def _without_faiss_warnings() -> Iterator[None]:
         os.dup2(kept, 2)
         os.close(kept)
         os.close(nowhere)
-
-
-def _divergence(p: Any, r: Any) -> float:
-    """Return KL(p | r) in nats."""
-    met = p > 0
-    return float(np.sum(p[met] * np.log(p[met] / r[met])))
 
 
 def _library() -> Any:

@@ -31,14 +31,10 @@ class Phones:
         """Take numbers without a country's prefix for those of a region, as "US" or "DE".
 
         Raises:
-            GenieError: phonenumbers is missing (E002), or there is no such region (E003).
+            GenieError: E003, there is no such region.
         """
-        try:
-            import phonenumbers
-        except ImportError:
-            hint = "pip install 'genie_dp[redact]', or leave phones out"
-            message = "finding phone numbers needs the package phonenumberslite"
-            raise GenieError(Problem("E002", message, hint=hint)) from None
+        import phonenumbers
+
         if region not in phonenumbers.SUPPORTED_REGIONS:
             message = f"expected a country in two capital letters, got {region!r}"
             raise GenieError(Problem("E003", message, hint="such as US, GB or DE"))

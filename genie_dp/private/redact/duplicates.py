@@ -140,7 +140,7 @@ def _minhash() -> Any:
     try:
         from rensa import RMinHash
     except ImportError:
-        hint = "pip install 'genie_dp[redact]', or look for equal ones alone"
+        hint = "pip install 'genie_dp[private]', or look for equal ones alone"
         message = "finding near-duplicates needs the package rensa"
         raise GenieError(Problem("E002", message, hint=hint)) from None
     return RMinHash

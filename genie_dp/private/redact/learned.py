@@ -27,13 +27,13 @@ from genie_dp.models.tagger import (
 from genie_dp.models.vocabulary import SPECIAL, Vocabulary
 from genie_dp.private.ledger.guard import refuse_private
 from genie_dp.private.redact.config import DetectorTrainingConfig, DetectorTrainingInputs
-from genie_dp.private.redact.measure import read_labelled
 from genie_dp.private.redact.sentences import (
     Frames,
     Labelled,
     ascii_lists,
     kinds_of,
     make_sentences,
+    read_labelled,
 )
 from genie_dp.private.redact.spans import Finding
 from genie_dp.rng import child_seed

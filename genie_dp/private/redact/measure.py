@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp import __version__
-from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger.guard import refuse_private
 from genie_dp.private.redact.config import PolicyConfig
 from genie_dp.private.redact.detectors import open_detectors
 from genie_dp.private.redact.redactor import Redactor
-from genie_dp.private.redact.rows import MOST, Point
-from genie_dp.private.redact.sentences import Labelled
+from genie_dp.private.redact.rows import Point
+from genie_dp.private.redact.sentences import Labelled, read_labelled
 from genie_dp.private.redact.spans import (
     Detector,
     Finding,
@@ -266,54 +266,6 @@ def _counted(row: Labelled, places: Sequence[Place]) -> dict[str, tuple[int, int
         some, of = found.get(f"kind {kind}", (0, 0))
         found[f"kind {kind}"] = (some + hit, of + 1)
     return found
-
-
-def read_labelled(path: Path) -> list[Labelled]:
-    """Return labelled texts: JSON rows with `utterance` and `spans`, [[start, end, kind], ..].
-
-    Raises:
-        GenieError: the file cannot be read (E008), or a row is none (E014), told without text.
-    """
-    try:
-        with path.open("rb") as lines:
-            found = list(_labelled(lines, str(path)))
-    except OSError as error:
-        raise GenieError(Problem("E008", f"cannot read {path}: {error.strerror}")) from None
-    problems = [one for one in found if isinstance(one, Problem)]
-    if problems or not found:
-        del found
-        raise GenieError(problems[:MOST] or Problem("E014", f"{path} holds no rows"))
-    return [one for one in found if isinstance(one, Labelled)]
-
-
-def _labelled(lines: Iterable[bytes], file: str) -> Iterator[Labelled | Problem]:
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        row = _row(line)
-        if row is None:
-            message = "expected a JSON row with utterance and spans [[start, end, kind], ..]"
-            hint = "places are characters, the end exclusive, inside the utterance"
-            yield Problem("E014", message, Span(file, number, 1, number, 1), hint)
-        else:
-            yield row
-
-
-def _row(line: bytes) -> Labelled | None:
-    try:
-        data = json.loads(line.decode("utf-8-sig"))
-        text, spans = data["utterance"], [tuple(span) for span in data["spans"]]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-    fine = isinstance(text, str) and all(
-        len(s) == 3
-        and type(s[0]) is int
-        and type(s[1]) is int
-        and isinstance(s[2], str)
-        and 0 <= s[0] < s[1] <= len(text)
-        for s in spans
-    )
-    return Labelled(text, tuple(sorted(spans))) if fine else None
 
 
 # ------------------------------------------------------------------------------------ the stage

@@ -1,13 +1,16 @@
 """Sentences with known secrets: frames, and values in the forms that people write."""
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from random import Random
 
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.private.redact.patterns import is_luhn
+from genie_dp.private.redact.rows import MOST
 from genie_dp.rng import stream
 
 # Lists by name -> values.
@@ -340,3 +343,51 @@ def ascii_lists(lists: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]
     return {
         name: tuple(value for value in values if value.isascii()) for name, values in lists.items()
     }
+
+
+def read_labelled(path: Path) -> list[Labelled]:
+    """Return labelled texts: JSON rows with `utterance` and `spans`, [[start, end, kind], ..].
+
+    Raises:
+        GenieError: the file cannot be read (E008), or a row is none (E014), told without text.
+    """
+    try:
+        with path.open("rb") as lines:
+            found = list(_labelled(lines, str(path)))
+    except OSError as error:
+        raise GenieError(Problem("E008", f"cannot read {path}: {error.strerror}")) from None
+    problems = [one for one in found if isinstance(one, Problem)]
+    if problems or not found:
+        del found
+        raise GenieError(problems[:MOST] or Problem("E014", f"{path} holds no rows"))
+    return [one for one in found if isinstance(one, Labelled)]
+
+
+def _labelled(lines: Iterable[bytes], file: str) -> Iterator[Labelled | Problem]:
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        row = _labelled_row(line)
+        if row is None:
+            message = "expected a JSON row with utterance and spans [[start, end, kind], ..]"
+            hint = "places are characters, the end exclusive, inside the utterance"
+            yield Problem("E014", message, Span(file, number, 1, number, 1), hint)
+        else:
+            yield row
+
+
+def _labelled_row(line: bytes) -> Labelled | None:
+    try:
+        data = json.loads(line.decode("utf-8-sig"))
+        text, spans = data["utterance"], [tuple(span) for span in data["spans"]]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    fine = isinstance(text, str) and all(
+        len(s) == 3
+        and type(s[0]) is int
+        and type(s[1]) is int
+        and isinstance(s[2], str)
+        and 0 <= s[0] < s[1] <= len(text)
+        for s in spans
+    )
+    return Labelled(text, tuple(sorted(spans))) if fine else None

@@ -19,12 +19,12 @@ from genie_dp.private.tables.joint import (
     F64,
     GRAIN,
     Clique,
-    FitDistribution,
     Joint,
     Measurement,
     Potentials,
     Records,
     cells_of,
+    mirror_descent,
     pairs,
     total_of,
 )
@@ -187,7 +187,6 @@ def aim(
     rho: float,
     rng: Random,
     *,
-    fit: FitDistribution,
     most_cells: int,
     listen: Listen,
 ) -> FittedJoint:
@@ -197,7 +196,6 @@ def aim(
         records: private ones.
         rho: of everything; it must have been recorded before.
         rng: the system's generator; another one only in tests.
-        fit: how a distribution is found for noisy marginals.
         most_cells: numbers that the distribution may take at the end; as many of them may be used
             as is spent of rho (algorithm 2, line 9).
         listen: told of each round, nothing private.
@@ -207,7 +205,7 @@ def aim(
     # Every column by itself comes first (algorithm 3).
     account.spend(Gaussian(account.deviation, len(domain)))
     columns = [measure(records, (place,), account.deviation, rng) for place in range(len(domain))]
-    fitted = fit_measurements(domain, columns, fit, BETWEEN)
+    fitted = fit_measurements(domain, columns, BETWEEN)
     weights = workload_weights(len(domain))
     exact = {clique: records.marginal(clique) for clique in weights}
     is_last = False
@@ -237,7 +235,7 @@ def aim(
         account.spend(Gaussian(account.deviation))
         measurements = (*fitted.measurements, measure(records, clique, account.deviation, rng))
         start, iterations = fitted.joint.potentials, AT_THE_END if is_last else BETWEEN
-        fitted = fit_measurements(domain, measurements, fit, iterations, start)
+        fitted = fit_measurements(domain, measurements, iterations, start)
         moved = float(np.abs(fitted.joint.marginal(clique) - before).sum()) * (fitted.total or 0)
         listen(f"measured {clique}: {100 * account.used / rho:.0f} % of rho spent")
         if moved <= _MEAN_NOISE * account.deviation * before.size:
@@ -248,13 +246,14 @@ def aim(
 def fit_measurements(
     domain: tuple[int, ...],
     measurements: Sequence[Measurement],
-    fit: FitDistribution,
     iterations: int,
     start: Potentials | None = None,
 ) -> FittedJoint:
     """Return the distribution of noisy marginals, from other factors or the uniform one on."""
     total = total_of(measurements)
-    joint = fit(domain, measurements, total=total, start=start or {}, iterations=iterations)
+    joint = mirror_descent(
+        domain, measurements, total=total, start=start or {}, iterations=iterations
+    )
     return FittedJoint(joint, tuple(measurements), total)
 
 
@@ -331,12 +330,12 @@ def deviation_of(rho: float, columns: int) -> float:
     return measuring_noise(rho / columns)
 
 
-def independent(records: Records, rho: float, rng: Random, *, fit: FitDistribution) -> FittedJoint:
+def independent(records: Records, rho: float, rng: Random) -> FittedJoint:
     """Return the product of the columns' noisy marginals, under rho-zCDP."""
     domain = records.domain
     deviation = deviation_of(rho, len(domain))
     columns = [measure(records, (place,), deviation, rng) for place in range(len(domain))]
-    fitted = fit_measurements(domain, columns, fit, AT_THE_END)
+    fitted = fit_measurements(domain, columns, AT_THE_END)
     return replace(fitted, mechanisms=(Gaussian(deviation, len(domain)),))
 
 

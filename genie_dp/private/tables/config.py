@@ -7,10 +7,7 @@ from typing import Literal, get_args
 from genie_dp.recipe import Setting, check_settings, setting
 
 Method = Literal["aim", "independent", "uniform"]
-Backend = Literal["numpy", "mbi"]
 METHODS: tuple[Method, ...] = get_args(Method)
-BACKENDS: tuple[Backend, ...] = get_args(Backend)
-KEY_VARIABLE, AT_ONCE = "OPENAI_API_KEY", 4
 # The most values of a column where nobody says; the others are one more.
 MOST_VALUES = 100
 # Columns whose values are those of a library.
@@ -45,28 +42,6 @@ class TableConfig:
         "aim keeps what goes together; independent measures every column by itself.",
         choices=("aim", "independent"),
     )
-    backend: Backend = setting(
-        "numpy", "What fits the distribution; mbi is an extra.", choices=BACKENDS
-    )
-    ask: tuple[str, ...] = setting(
-        (),
-        "Have a language model say this column of each row; needs a --trusted-endpoint.",
-        metavar="COLUMN",
-    )
-    base_url: str | None = setting(
-        None, "OpenAI-compatible service, such as http://localhost:8000/v1.", metavar="URL"
-    )
-    model: str | None = setting(None, "The service's name of the model.", metavar="NAME")
-    key_variable: str | None = setting(
-        None,
-        f"Environment variable that holds the service's key [{KEY_VARIABLE}].",
-        metavar="NAME",
-    )
-    at_once: int | None = setting(
-        None, f"Requests under way at one time [{AT_ONCE}].", least=1, metavar="N"
-    )
-    trusted_endpoint: bool = False
-    """Whether the service is inside the owner's boundary of trust: it is sent private rows."""
 
     def __post_init__(self) -> None:
         """Check every field.

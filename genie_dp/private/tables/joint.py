@@ -10,17 +10,14 @@ cost nothing.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from itertools import combinations
 from math import prod
 from random import Random
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from genie_dp.errors import GenieError, Problem
 from genie_dp.private.tables.schema import Metadata, Schema
 
 F64 = NDArray[np.float64]
@@ -295,30 +292,6 @@ class Measurement:
     deviation: float
 
 
-class FitDistribution(Protocol):
-    """Finds the distribution of noisy marginals; nothing private comes to it."""
-
-    def __call__(
-        self,
-        domain: tuple[int, ...],
-        measurements: Sequence[Measurement],
-        *,
-        total: float,
-        start: Potentials,
-        iterations: int,
-    ) -> Joint:
-        """Return the distribution.
-
-        Args:
-            domain: number of values of each column.
-            measurements: noisy marginals.
-            total: number of records.
-            start: factors to begin with.
-            iterations: steps, at most.
-        """
-        ...
-
-
 def total_of(measurements: Sequence[Measurement]) -> float:
     """Return the number of records that noisy marginals tell: the estimate of least variance.
 
@@ -406,7 +379,7 @@ def mirror_descent(
     iterations: int,
     tolerance: float = 1e-7,
 ) -> Joint:
-    """Return the distribution that fits noisy marginals best; see `FitDistribution`.
+    """Return the distribution that fits noisy marginals best.
 
     Entropic mirror descent over factors: McKenna, Sheldon and Miklau, "Graphical-model based
     estimation and inference for differential privacy" (ICML 2019), algorithm 1. It goes from the
@@ -414,7 +387,11 @@ def mirror_descent(
     factor for each measured marginal and no other.
 
     Args:
-        domain, measurements, total, start, iterations: as of `FitDistribution`.
+        domain: number of values of each column.
+        measurements: noisy marginals.
+        total: number of records.
+        start: factors to begin with.
+        iterations: steps, at most.
         tolerance: it ends where ten steps together lower the loss by less than this share.
     """
     state = _Descent(domain, average_measurements(measurements), total, start)
@@ -431,65 +408,3 @@ def mirror_descent(
                 break
             mark = state.loss
     return state.joint
-
-
-# mbi 2.0 has other names.
-_MAJOR = "1"
-
-
-def check_mbi() -> Any:
-    """Return the module mbi.
-
-    Raises:
-        GenieError: T507, it is not installed, or of another version.
-    """
-    hint = "pip install 'genie_dp[mbi]', or leave --backend out"
-    try:
-        module = import_module("mbi")
-        number = version("mbi")
-    except (ImportError, PackageNotFoundError) as problem:
-        message = "the backend mbi needs the package mbi, which is not installed"
-        raise GenieError(Problem("T507", message, hint=hint)) from problem
-    if number.split(".")[0] != _MAJOR:
-        raise GenieError(Problem("T507", f"expected mbi {_MAJOR}.x, got {number}", hint=hint))
-    return module
-
-
-def mbi_descent(
-    domain: tuple[int, ...],
-    measurements: Sequence[Measurement],
-    *,
-    total: float,
-    start: Potentials,
-    iterations: int,
-) -> Joint:
-    """Return the distribution that fits noisy marginals best; see `FitDistribution`.
-
-    By mbi, the library of AIM's authors (private-pgm). Only the fit is theirs: what is measured,
-    and with which noise, is decided in `aim`. `start` is not used: mbi joins factors to cliques of
-    its own.
-
-    Raises:
-        GenieError: T507, mbi is not installed.
-    """
-    mbi = check_mbi()
-    names = [f"c{place}" for place in range(len(domain))]
-    losses = [
-        mbi.LinearMeasurement(
-            np.asarray(measurement.counts).reshape(-1),
-            tuple(names[place] for place in measurement.clique),
-            stddev=measurement.deviation,
-        )
-        for measurement in average_measurements(measurements)
-    ]
-    fitted = mbi.estimation.mirror_descent(
-        mbi.Domain(names, list(domain)), losses, known_total=total, iters=iterations
-    )
-    potentials: dict[Clique, F64] = {}
-    for clique in fitted.potentials.cliques:
-        factor = fitted.potentials[clique]
-        order = tuple(sorted(factor.domain.attributes, key=names.index))
-        logs = np.asarray(factor.transpose(order).values, dtype=np.float64)
-        places = tuple(names.index(name) for name in order)
-        potentials[places] = potentials[places] + logs if places in potentials else logs
-    return Joint(domain, potentials)

@@ -5,7 +5,6 @@ What is paid survives being killed: the table is kept until its file is written.
 
 import json
 import math
-import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -34,28 +33,8 @@ from genie_dp.private.tables.aim import (
     independent,
     uniform,
 )
-from genie_dp.private.tables.config import (
-    AT_ONCE,
-    BACKENDS,
-    KEY_VARIABLE,
-    METHODS,
-    Backend,
-    Method,
-    TableConfig,
-)
-from genie_dp.private.tables.extractor_endpoint import (
-    TrustedModel,
-    metadata_by_model,
-    trust_model,
-)
-from genie_dp.private.tables.joint import (
-    FitDistribution,
-    Joint,
-    check_mbi,
-    mbi_descent,
-    mirror_descent,
-    records_of,
-)
+from genie_dp.private.tables.config import METHODS, Method, TableConfig
+from genie_dp.private.tables.joint import Joint, records_of
 from genie_dp.private.tables.schema import Metadata, Schema, load_schema
 from genie_dp.private.tables.table import SyntheticTable, describe_table, round_factors, table_from
 from genie_dp.records import Spent
@@ -64,7 +43,6 @@ from genie_dp.run.stage import Output, Result
 from genie_dp.run.work import begin_work, refuse_or_clear
 
 PURPOSE = "table of metadata"
-_FITS: dict[Backend, FitDistribution] = {"numpy": mirror_descent, "mbi": mbi_descent}
 
 Spend = Callable[[Sequence[Mechanism]], Spent]
 """Records mechanisms in a ledger before they run, and returns the guarantee of everything."""
@@ -136,27 +114,18 @@ def run(
             config.columns, library, public, language=language, most=config.most
         )
     extract.check_extractors(columns, language)
-    model = _trusted_model(config, columns)
-    # A model fills the columns that it is asked for.
-    fields = [
-        extract.field_of(column) for column in columns.columns if column.name not in config.ask
-    ]
-    extract.check_fields([field for field in fields if field is not None], private, code="T502")
+    fields = extract.fields_of(columns)
+    extract.check_fields(fields, private, code="T502")
     settings = {
         "version": __version__,
         "private": str(private.resolve()),
         "ledger": str(ledger.path),
         "schema": sha256(json.dumps(columns.as_dict()).encode()).hexdigest(),
-        "release": [config.epsilon, config.method, config.backend],
-        "asked": model.settings() if model else None,
+        "release": [config.epsilon, config.method],
     }
 
     def units() -> Units[list[Metadata]]:
-        source = PrivateSource.promised(
-            private, ledger.budget, language=language, fields=extract.fields_of(columns)
-        )
-        if model is not None:
-            return metadata_by_model(columns, source, model)
+        source = PrivateSource.promised(private, ledger.budget, language=language, fields=fields)
         return extract.metadata_of(columns, source)
 
     target = cast("Path", output.path)
@@ -170,34 +139,11 @@ def run(
             Payer(ledger, PURPOSE),
             epsilon=config.epsilon,
             method=config.method,
-            backend=config.backend,
         )
         work.keep()
         replace_durably(target, text)
     shutil.rmtree(output.work, ignore_errors=True)  # who went on with the same run may be doing so
     return TableResult(table_from(text), output.target)
-
-
-def _trusted_model(config: TableConfig, schema: Schema) -> TrustedModel | None:
-    """Return the model that fills columns, None where none is asked.
-
-    Raises:
-        GenieError: T504, there is no such column; P150, no address; U509, nobody said that the
-            service is trusted, or rows would travel in the clear.
-    """
-    if not config.ask:
-        return None
-    from genie_dp.paraphrase.endpoint import Client, Service
-
-    columns = [schema.columns[place] for place in schema.places(config.ask)]
-    key = os.environ.get(config.key_variable or KEY_VARIABLE, "")
-    service = Service(config.base_url or "", config.model or "", key=key, temperature=0.0)
-    return trust_model(
-        Client(service),
-        columns,
-        is_trusted=config.trusted_endpoint,
-        at_once=config.at_once or AT_ONCE,
-    )
 
 
 # ------------------------------------------------------------------------------------- releases
@@ -262,7 +208,6 @@ def release_table(
     delta: float,
     spend: Spend,
     method: Method = "aim",
-    backend: Backend = "numpy",
     most_cells: int = MOST_CELLS,
     listen: Listen = lambda _: None,
 ) -> SyntheticTable:
@@ -277,36 +222,29 @@ def release_table(
         epsilon, delta: what the release costs by itself.
         spend: the `Payer` of their ledger; it refuses what is past the budget.
         method: "aim"; "independent" for columns without dependence; "uniform" for nothing.
-        backend: what fits distributions to noisy marginals.
         most_cells: numbers that the distribution may take.
         listen: told of each round, nothing private.
 
     Raises:
-        GenieError: T505, there is no such noise; T507, mbi is missing; those of `paid_by`.
+        GenieError: T505, there is no such noise; those of `paid_by`.
     """
-    if method not in METHODS or backend not in BACKENDS:
-        raise ValueError(f"expected one of {METHODS} and {BACKENDS}, got {method!r}, {backend!r}")
+    if method not in METHODS:
+        raise ValueError(f"expected one of {METHODS}, got {method!r}")
     if method == "uniform":
         return SyntheticTable(schema, uniform(schema.domain).joint, None, {"method": method})
-    if backend == "mbi":
-        check_mbi()
     rho = rho_for(epsilon, delta)
     rows = units() if callable(units) else units
     records = records_of(schema, rows)
     spent = paid_by(rows, spend)(mechanisms_of(method, len(schema.columns), rho))
-    fit = _FITS[backend]
     if method == "aim":
-        fitted = aim(
-            records, rho * _SLACK, noise("table"), fit=fit, most_cells=most_cells, listen=listen
-        )
+        fitted = aim(records, rho * _SLACK, noise("table"), most_cells=most_cells, listen=listen)
     else:
-        fitted = independent(records, rho, noise("table"), fit=fit)
+        fitted = independent(records, rho, noise("table"))
     columns = len(schema.columns)
     rounds = ROUNDS * columns if method == "aim" else 0
     confirmed = confirm_parts(fitted.measurements, columns + rounds)
     facts = {
         "method": method,
-        "backend": backend,
         "epsilon": epsilon,
         "delta": delta,
         "rho": rho,
@@ -342,14 +280,13 @@ def release_table_once(
     *,
     epsilon: float,
     method: Method,
-    backend: Backend,
 ) -> str:
     """Return the text of the table of a work folder, released now or by the run that it is left of.
 
     Args:
         work: a folder of this release alone.
         kind: the beginning of the run's name.
-        schema, units, epsilon, method, backend: those of `release_table`.
+        schema, units, epsilon, method: those of `release_table`.
         payer: of their ledger.
 
     Raises:
@@ -364,7 +301,6 @@ def release_table_once(
             delta=payer.ledger.budget.delta,
             spend=replace(payer, run=name),
             method=method,
-            backend=backend,
         )
         return table.of_run(name).text()
 

@@ -153,7 +153,7 @@ def describe_table(table: SyntheticTable, *, values: int = MOST_VALUES) -> Itera
     if "rho" in facts:
         unit = f"{spent.unit}s" if spent else "records"
         yield (
-            f"{facts['method']} ({facts['backend']}): epsilon {facts['epsilon']:.4g} by itself, "
+            f"{facts['method']}: epsilon {facts['epsilon']:.4g} by itself, "
             f"{len(facts['measured']):,} noisy marginals, about {facts['units']:,} {unit}"
         )
     cells = f"{table.schema.cells:,} different records"

@@ -10,9 +10,9 @@ from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.languages.calls import ast
 from genie_dp.languages.calls.fragment import SingleValue
-from genie_dp.languages.calls.simulate import simulate
 from genie_dp.languages.calls.text import parse
 from tests.golden import cases
+from tests.languages.calls.simulate import simulate
 from tests.languages.calls.tool_programs import home, library_of, program_of, tools
 
 LANGUAGE = get_language("calls")

@@ -412,7 +412,7 @@ def test_states_of_bytes_are_kept(tmp_path):
     [
         ("noise_multiplier", 0.0), ("iterations", 0), ("population", 0), ("variations", 1),
         ("lookahead", -1), ("neighbours", 0), ("threshold", -1.0), ("threshold", float("nan")),
-        ("selection", "best"), ("backend", "annoy"), ("first_strength", 1.5), ("rows", 0),
+        ("selection", "best"), ("first_strength", 1.5), ("rows", 0),
         ("fractions", {"a": 1.0}),
     ],
 )  # fmt: skip

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from genie_dp.errors import GenieError
 from genie_dp.private.evolution import voting
 from genie_dp.private.evolution.voting import (
     GRAIN,
@@ -141,29 +140,12 @@ def test_neighbours_are_those_of_a_plain_search(seed, queries, rows, k, coarse):
     assert found.tolist() == expected
 
 
-@pytest.mark.parametrize("coarse", [True, False])
-@pytest.mark.parametrize("k", [1, 3, 40])
-def test_faiss_finds_the_same_neighbours_as_numpy(k, coarse):
-    pytest.importorskip("faiss")
-    a, b = vectors(70, 6, 3, coarse=coarse), vectors(300, 6, 4, coarse=coarse)
-    assert (nearest(a, b, k) == nearest(a, b, k, backend="faiss")).all()
-
-
 def test_neighbours_do_not_hang_on_the_size_of_a_block(monkeypatch):
     a, b = vectors(50, 64, 5, coarse=True), vectors(80, 64, 6, coarse=True)
     found = nearest(a, b, 5)
     for block in (80, 240, 1000):
         monkeypatch.setattr(voting, "_BLOCK", block)
         assert (nearest(a, b, 5) == found).all()
-
-
-def test_faiss_that_is_not_installed_is_an_error_with_a_way_out(monkeypatch):
-    def missing(name):
-        raise ImportError(name)
-
-    monkeypatch.setattr(voting, "import_module", missing)
-    with pytest.raises(GenieError, match="U010.*faiss"):
-        nearest(vectors(2, 4, 1), vectors(3, 4, 2), 1, backend="faiss")
 
 
 def test_sums_of_the_longest_vectors_are_exact():

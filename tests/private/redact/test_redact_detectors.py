@@ -11,11 +11,11 @@ from genie_dp.errors import GenieError
 from genie_dp.models.tagger import TaggerSettings
 from genie_dp.private.redact.detectors import Gazetteer, Phones, Presidio, Spacy
 from genie_dp.private.redact.learned import TaggerDetector, Training, train_detector
-from genie_dp.private.redact.measure import ALL, measure_policies, read_labelled
+from genie_dp.private.redact.measure import ALL, measure_policies
 from genie_dp.private.redact.patterns import Patterns
 from genie_dp.private.redact.redactor import Redactor, leaves
 from genie_dp.private.redact.rows import Point
-from genie_dp.private.redact.sentences import Frames, Labelled, make_sentences
+from genie_dp.private.redact.sentences import Frames, Labelled, make_sentences, read_labelled
 from genie_dp.private.redact.spans import Finding, Policy
 
 REDACTOR = Redactor(
@@ -126,7 +126,6 @@ def test_a_gazetteer_file_is_read_and_its_mistakes_tell_no_value(tmp_path):
     [
         ("spacy", lambda: Spacy("en")),
         ("presidio_analyzer", Presidio),
-        ("phonenumbers", Phones),
     ],
 )
 def test_a_missing_library_is_named(monkeypatch, module, make):

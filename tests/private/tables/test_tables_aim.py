@@ -20,7 +20,6 @@ from genie_dp.private.tables.aim import aim, choose, measure, score, workload_we
 from genie_dp.private.tables.joint import (
     Records,
     cells_of,
-    mirror_descent,
     pairs,
     records_of,
     total_variation,
@@ -44,7 +43,7 @@ def released(units, *, epsilon=1.0, seed=0, schema=SCHEMA, spend=None, **options
 def fitted(units, rho, seed=0, *, schema=SCHEMA, most_cells=10**6):
     return aim(
         records_of(schema, units), rho, random.Random(seed),
-        fit=mirror_descent, most_cells=most_cells, listen=lambda _: None,
+        most_cells=most_cells, listen=lambda _: None,
     )  # fmt: skip
 
 

@@ -1,25 +1,20 @@
 """A product of factors has the marginals of its dense joint; mirror descent finds what it is to."""
 
 import random
-import sys
 from itertools import combinations
 from math import prod
-from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from genie_dp.errors import GenieError
-from genie_dp.private.tables import joint
 from genie_dp.private.tables.joint import (
     Joint,
     Measurement,
     average_measurements,
     cells_of,
     elimination,
-    mbi_descent,
     mirror_descent,
     total_of,
 )
@@ -204,91 +199,3 @@ def test_the_total_trusts_measurements_by_their_noise():
     expected = (100 / 2 + 240 / 800) / (1 / 2 + 1 / 800)
     assert total_of([sure, wide]) == pytest.approx(expected)
     assert total_of([Measurement((0,), np.array([-50.0, 3.0]), 1.0)]) == 1.0
-
-
-# ---------------------------------------------------------------------------------- mbi
-
-
-class Factor:
-    """The part of mbi.Factor that the backend reads."""
-
-    def __init__(self, attributes, values):
-        self.domain = SimpleNamespace(attributes=tuple(attributes))
-        self.values = values
-
-    def transpose(self, attributes):
-        order = [self.domain.attributes.index(name) for name in attributes]
-        return Factor(attributes, self.values.transpose(order))
-
-
-class Vector(dict):
-    @property
-    def cliques(self):
-        return list(self)
-
-
-def fake_mbi():
-    """Return a module with the names of mbi 1.1.0 that are used, over our own mirror descent.
-
-    That these are the names, and that the results agree, was checked with mbi 1.1.0 itself
-    (docs/tables.md); it needs jax, which tests do without.
-    """
-
-    def descend(domain, told, *, known_total, iters):
-        names, sizes = domain
-        measured = []
-        for clique, counts, deviation in told:
-            places = tuple(names.index(name) for name in clique)
-            shape = [sizes[n] for n in places]
-            measured.append(Measurement(places, counts.reshape(shape), deviation))
-        found = mirror_descent(
-            tuple(sizes), measured, total=known_total, start={}, iterations=iters
-        )
-        vector = Vector()
-        for clique, logs in found.potentials.items():  # mbi orders columns as it likes
-            backwards = tuple(names[n] for n in reversed(clique))
-            vector[backwards] = Factor(backwards, logs.transpose())
-        return SimpleNamespace(potentials=vector)
-
-    module = ModuleType("mbi")
-    module.Domain = lambda names, sizes: (names, sizes)
-    module.LinearMeasurement = lambda counts, clique, stddev: (clique, counts, stddev)
-    module.estimation = SimpleNamespace(mirror_descent=descend)
-    return module
-
-
-@pytest.fixture
-def mbi(monkeypatch):
-    monkeypatch.setitem(sys.modules, "mbi", fake_mbi())
-    monkeypatch.setattr(joint, "version", lambda name: "1.1.0")
-
-
-@pytest.mark.usefixtures("mbi")
-def test_backends_find_the_same_distribution():
-    domain = (3, 4, 2)
-    measured = noisy(domain, [(0, 1), (1, 2), (0,), (0, 2), (1, 2)], seed=6)
-    ours = mirror_descent(domain, measured, total=1000.0, start={}, iterations=500)
-    theirs = mbi_descent(domain, measured, total=1000.0, start={}, iterations=500)
-    np.testing.assert_allclose(theirs.marginal((0, 1, 2)), ours.marginal((0, 1, 2)), atol=1e-9)
-
-
-def test_the_real_mbi_finds_the_same_distribution():
-    pytest.importorskip("mbi", reason="the extra mbi, with jax, is not installed")
-    domain = (3, 4, 2)
-    measured = noisy(domain, [(0, 1), (1, 2), (0,), (0, 2), (1, 2)], seed=6)
-    ours = mirror_descent(domain, measured, total=1000.0, start={}, iterations=3000)
-    theirs = mbi_descent(domain, measured, total=1000.0, start={}, iterations=3000)
-    np.testing.assert_allclose(theirs.marginal((0, 1, 2)), ours.marginal((0, 1, 2)), atol=1e-4)
-
-
-def test_a_missing_mbi_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "mbi", None)
-    with pytest.raises(GenieError, match=r"T507.*not installed\n.*genie_dp\[mbi\]"):
-        mbi_descent((2,), [Measurement((0,), np.ones(2), 1.0)], total=2, start={}, iterations=1)
-
-
-def test_another_mbi_is_refused(monkeypatch):
-    monkeypatch.setitem(sys.modules, "mbi", fake_mbi())
-    monkeypatch.setattr(joint, "version", lambda name: "2.0.0")
-    with pytest.raises(GenieError, match=r"expected mbi 1\.x, got 2\.0\.0"):
-        joint.check_mbi()
