@@ -6,6 +6,7 @@ folder that a person goes on editing.
 """
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -345,12 +346,13 @@ _RESULT = "  result: {{evaluate: {{rows: {eval}}}, of: parser}}\n"
 def project_text(imported: Imported) -> str:
     """Return the genie.yaml of what was imported."""
     text = _PROJECT + (_RESULT if imported.eval else "")
-    is_told = imported.locale != DEFAULT and is_language(imported.locale)
+    language = re.split("[-_]", imported.locale)[0].lower()
+    is_told = language != DEFAULT and is_language(language)
     return text.format(
         skills=imported.skills,
         grammar=imported.grammar,
         eval=imported.eval,
-        locale=f"locale: {imported.locale}\n" if is_told else "",
+        locale=f"locale: {language}\n" if is_told else "",
     )
 
 

@@ -261,7 +261,8 @@ class _Finder:
                 break
         if not behind:
             return number
-        return _Number(Decimal(f"{number.value}.{behind}"), end, is_said=True)
+        part = Decimal(f"0.{behind}").copy_sign(number.value)
+        return _Number(number.value + part, end, is_said=True)
 
     def _is_one(self, word: str) -> bool:
         """Tell whether a word is an article that is the number one, too."""
@@ -427,7 +428,7 @@ class _Finder:
                     return _Amount(value + more[0], unit[0], more[1])
                 smaller, count = _IN_SMALLER.get(unit[0], ("", 0))
                 if 0 < value < 1 and smaller and smaller in s.units:  # "eine halbe stunde"
-                    return _Amount(value * count, smaller, unit[1])
+                    return _Amount(round(value * count, 6), smaller, unit[1])
                 return _Amount(value, *unit)
             if (named := self._phrase(self.tables.amounts, place)) is not None:
                 return self._named_amount(value, *named)
@@ -494,6 +495,8 @@ class _Finder:
             place += s.word(place) == "."  # "2 std. 30 min."
             place += s.word(place) in self.words.between_amounts
             smaller = self._amount(place)
+            if smaller is not None and (parts[-1].unit, smaller.unit) == ("h", "m"):  # "2h 15m"
+                smaller = smaller._replace(unit="min")
             later = _LARGER[_LARGER.index(parts[-1].unit) + 1 :]
             if smaller is None or smaller.unit not in later:
                 break
@@ -620,8 +623,22 @@ class _Finder:
                 continue
             # "am 31. februar" has no such day.
             stop = pattern.parts[-1] == "D" and s.word(end) == "."
-            if not pattern.is_open or self._is_alone(end + stop):
-                yield pattern, end, read
+            if pattern.is_open and not self._is_alone(end + stop):
+                minute = read["M"] if pattern.parts[::2] == ("H", "M") else 0
+                if minute < 10 or self._is_counted(end):
+                    continue
+            # "le deux" is rarely a day, "le 2" and "am zweiten" are.
+            is_bare = pattern.parts == ("D",) and pattern.after
+            if is_bare and self._whole(at) is not None and not s.word(at)[:1].isdigit():
+                continue
+            yield pattern, end, read
+
+    def _is_counted(self, at: int) -> bool:
+        """Tell whether a unit, a currency or a share follows a number."""
+        tables = self.tables
+        return self._unit(at) is not None or any(
+            self._phrase(table, at) is not None for table in (tables.currencies, tables.percent)
+        )
 
     def _letters(self, at: int) -> tuple[str, ...]:
         """Return the letters of patterns that a token may stand for."""
@@ -667,7 +684,7 @@ class _Finder:
         if part == "D":
             for length in (3, 2, 1):
                 said = tuple(s.words[at : at + length])
-                if said in tables.numbers.ordinals:
+                if len(said) == length and said in tables.numbers.ordinals:
                     return tables.numbers.ordinals[said], at + length
         number = self._whole(at)
         limits = {"H": 24, "M": 59, "N": 999, "D": 31}
@@ -762,7 +779,9 @@ class _Finder:
     def _day(self, at: int) -> _Day | None:
         """Return the longest day that begins at a token."""
         if at not in self.days:
-            found = self._plain_day(at) if self._is_begun(at) else None
+            before = at - 1 - (self.s.word(at - 1) in self.words.articles)
+            recurs = not self.words.every.isdisjoint(self.s.words[max(before, 0) : at])
+            found = self._plain_day(at) if self._is_begun(at) and not recurs else None
             if found is not None and (part := self._phrase(self.tables.parts_of_day, found.end)):
                 found = found._replace(part=part[0], end=part[1])
             self.days[at] = found
@@ -862,13 +881,18 @@ class _Finder:
             return
         before = (s.word(at - 1), s.word(at - 2) if s.word(at - 1) in words.articles else "")
         is_begun = not words.range_starts.isdisjoint(before)
+        if s.word(at) in self.tables.weekdays:
+            self._order_weekdays(at)
+            return
         first, clock = self._part("D", at) or self._part("H", at), self._clock(at)
         ends = {clock.end} if clock is not None else set[int]()
         if (number := self.numbers[at]) is not None:
             ends |= {number.end, number.end + (s.word(number.end) == ".")}
         if first is not None:
             ends |= {first[1], first[1] + (s.word(first[1]) == ".")}
-        links = words.range_links | words.between_amounts if is_begun else words.range_links
+        links = words.range_links
+        if is_begun or s.word(at - 1) in self.tables.before_days:  # "am 5. und 6. mai"
+            links = links | words.between_amounts
         for end in sorted(ends):
             if s.word(end) not in links:
                 continue
@@ -877,6 +901,16 @@ class _Finder:
                 yield from found
                 if found:
                     return
+
+    def _order_weekdays(self, at: int) -> None:
+        """Note that the day of "von montag bis freitag" comes after the first one."""
+        day = self._day(at)
+        if day is None or self.s.word(day.end) not in self.words.range_links:
+            return
+        for place in self._skips(day.end + 1):
+            last = self._day(place) if self.s.word(place) in self.tables.weekdays else None
+            if last is not None and last.day < day.day:
+                self.days[place] = last._replace(day=last.day + timedelta(days=7))
 
     def _ends_of_range(
         self, at: int, end: int, place: int, *, is_begun: bool

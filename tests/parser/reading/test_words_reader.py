@@ -1,5 +1,6 @@
 """Values that the reader of other languages finds by the words of their files."""
 
+import re
 from datetime import datetime
 from random import Random
 
@@ -78,6 +79,34 @@ def test_values_are_read_as_people_say_them(language, least):
     assert len(rows) >= least
     assert len(right) >= (0.9 if language == "en" else 0.95) * len(rows)
     assert right == {sentence for sentence, _, is_read in rows if is_read}
+
+
+PIECES = (
+    "1", "2", "30", "3.5", "500", "0", ",", ".", "/", "-", "1/2", "2½", "½", "€", "$", "%",
+    "7:30", "7.30", "31.", "29.2.", "3/5/2027", "2027-05-03", "1h30", "25:00", "NUMBER_0", "„", '"', "d'", "'",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("language", ["en", *LANGUAGES, "it"])
+def test_words_of_values_in_any_order_are_read(language):
+    """Spans are in the text, and what is left of it are its own words."""
+    rng, pool = Random(5), set()
+    words = locale_from(language).words
+    for table in (words.units, words.amounts, words.days, words.parts_of_day, words.times,
+                  words.dates, words.numbers, words.fractions, words.scales):  # fmt: skip
+        for name in (*table, *(table.values() if table is words.units else ())):
+            pool.update(re.sub(r"[()|<>A-Z]", " ", name).split())
+    for text, *_ in value_rows(language) if language != "it" else ():
+        pool.update(text.split())
+    known = sorted(pool) or ["uno", "due"]
+    reader = load_reader(locale=locale_from(language))
+    for _ in range(1500):
+        pieces = [
+            rng.choice(known if rng.random() < 0.7 else PIECES) for _ in range(rng.randint(1, 9))
+        ]
+        text = (" " if rng.random() < 0.9 else "").join(pieces)
+        for found in reader.readings(text, now=NOW, most=3):
+            assert all(text[slice(*value.span)].strip() for value in found.values.values()), text
 
 
 REPEATED = {
