@@ -162,7 +162,17 @@ def test_a_project_says_its_language_once(tmp_path):
     assert (problem.code, problem.span.line) == ("R051", 2)
 
 
-def test_an_imported_project_says_a_language_whose_words_are_known():
-    for language, line in (("de", "locale: de\n"), ("xx", ""), ("en", "")):
+def test_a_language_without_a_file_has_no_words_of_another_one():
+    italian, english = words_of("it"), words_of("en")
+    assert (italian.language, italian.spelled, italian.percent) == ("it", "it", ("%",))
+    assert not (italian.function_words | italian.articles | set(italian.greetings))
+    assert not {"degrees", "dollars", "hours"} & set(" ".join(italian.units.values()).split())
+    assert locale_from("it").day_first
+    assert english.language == "en"
+
+
+def test_an_imported_project_says_its_language():
+    known = (("de", "locale: de\n"), ("it", "locale: it\n"), ("pt-BR", "locale: pt\n"))
+    for language, line in (*known, ("xx", ""), ("en", ""), ("en-GB", "")):
         text = project_text(Imported({}, (), locale=language))
         assert f"output: build\n{line}jobs" in text
