@@ -199,9 +199,10 @@ def _cut(tokens: Sequence[str], elided: frozenset[str]) -> Iterator[str]:
         yield from (start + apostrophe, rest) if rest and start in elided else (token,)
 
 
-def _by_word(lines: Mapping[str, str]) -> Phrases:
-    """Return the words of lines NAME = WORDS, each with its name."""
-    return _by_first({word: name for name, words in lines.items() for word in words.split()})
+def _by_word(lines: Mapping[str, str], elided: frozenset[str]) -> Phrases:
+    """Return the words of lines NAME = WORDS, each with its name; "_" joins those of a phrase."""
+    named = {word: name for name, words in lines.items() for word in words.split()}
+    return _by_first({word.replace("_", " "): name for word, name in named.items()}, elided)
 
 
 def _names(lines: Sequence[str]) -> Mapping[str, int]:
@@ -281,12 +282,12 @@ def tables_of(words: Words) -> WordTables:
         decimals(words.scales),
         decimals(words.fractions),
         decimals(words.number_endings),
-        _by_word(words.units),
+        _by_word(words.units, words.elided),
         _stems(words),
         tuple(sorted(words.unit_endings, key=len, reverse=True)),
         _by_first(words.amounts, words.elided),
-        _by_word(words.currencies),
-        _by_word(words.cents),
+        _by_word(words.currencies, words.elided),
+        _by_word(words.cents, words.elided),
         _by_first(dict.fromkeys(words.below_zero, ""), words.elided),
         days,
         _by_first(words.parts_of_day, words.elided),

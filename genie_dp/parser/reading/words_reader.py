@@ -49,6 +49,7 @@ _MOST_DECIMALS = 9
 _MOST_GROUPS = 5  # of three digits
 _MOST_BELOW = 16  # of a fraction such as 3/8
 _MILLION = 10**6
+_MORNING = 6  # "5h30" is rather a duration, "7h30" a time
 _DAWN = 5  # "at 2 at night" is before it, "at 11 at night" is not
 _STOPS = frozenset(("", ".", ",", "!", "?", ";", ":", ")"))
 _MOST_BEFORE_LINK = 8  # tokens of the first end of a range
@@ -733,7 +734,10 @@ class _Finder:
         return None if found is None or found.hour > 23 or found.minute > 59 else found
 
     def _is_duration(self, at: int, clock: _Clock) -> bool:
-        """Tell whether what may be a time is as well an amount: "zwei heures"."""
+        """Tell whether what may be a time is as well an amount: "deux heures", "1h30"."""
+        word = self.s.word(at)
+        if clock.hour >= _MORNING and (written := _CLOCK.fullmatch(word)) and written[2] != ":":
+            return False  # "7h30"
         parts = self._parts_of(at)
         return bool(parts) and parts[-1].end >= clock.end and not clock.part
 
@@ -922,6 +926,9 @@ class _Finder:
             if first is None or first.end != end:
                 first = _Clock(hour[0], 0, 0, end) if hour is not None and hour[1] == end else None
             if first is not None:
+                evening = _hour_in(first.hour, last.part)  # "entre las 8 y las 10 de la noche"
+                if not first.part and evening <= last.hour:
+                    first = first._replace(hour=evening)
                 yield self._time_candidate(at, first)
                 yield self._time_candidate(place, last)
             return

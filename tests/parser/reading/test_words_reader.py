@@ -167,7 +167,17 @@ def test_a_language_without_a_file_has_signs_and_no_english(sentence, expected):
 
 @pytest.mark.parametrize("language", [*LANGUAGES, "it", "ja"])
 @pytest.mark.parametrize(
-    "type_", [ty.NUMBER, ty.TIME, ty.DATE, ty.CURRENCY, ty.Measure("ms"), ty.Measure("C")], ids=str
+    "type_",
+    [
+        ty.NUMBER,
+        ty.TIME,
+        ty.DATE,
+        ty.CURRENCY,
+        ty.Measure("ms"),
+        ty.Measure("C"),
+        ty.Measure("mps"),
+    ],
+    ids=str,
 )
 def test_what_is_written_is_read_back(language, type_):
     words, rng = locale_from(language).words, Random(3)
