@@ -11,7 +11,7 @@ from genie_dp.number_words import SpelledNumbers, spelled_numbers, typed_forms, 
 from genie_dp.parser.reading.sentence import TextTokens
 from genie_dp.skills.words import tokenize
 
-LETTERS = ("H", "M", "N", "D", "YEAR", "MONTH", "WEEKDAY")
+LETTERS = frozenset(("H", "M", "N", "D", "YEAR", "MONTH", "WEEKDAY"))
 _MOST_UNBOUND = 3  # parts of a pattern that tells no more than "H uhr M"
 Phrases = Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]
 
@@ -327,11 +327,11 @@ def tables_of(words: Words) -> WordTables:
             words.scales,
             _by_first(words.amounts, words.elided),
             days,
-            _by_first(words.parts_of_day, words.elided),
+            _by_first(words.parts_of_day, words.elided).keys() - words.articles,
             _names(words.months),
             _names(words.weekdays),
-            times.keys() - set(LETTERS),
-            dates.keys() - set(LETTERS),
+            times.keys() - LETTERS,
+            dates.keys() - LETTERS,
             (words.signs.get("decimal", "."),),
         ),
         frozenset(said[0] for said in numbers.ordinals),

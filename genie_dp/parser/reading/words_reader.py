@@ -137,6 +137,7 @@ class _Finder:
         self.begun = tables.begun(self.s)
         places = enumerate(self.begun)
         self.numbers = tuple([self._number(at) if begun else None for at, begun in places])
+        self.parts: dict[tuple[str, int], tuple[int, int] | None] = {}
         self.amounts: dict[int, _Amount | None] = {}
         self.clocks: dict[int, _Clock | None] = {}
         self.days: dict[int, _Day | None] = {}
@@ -589,10 +590,8 @@ class _Finder:
     def _is_alone(self, at: int) -> bool:
         """Tell whether no noun follows that a number before it would count."""
         word = self.s.word(at)
-        return word in _STOPS or word in self.tables.after_values or self._is_masked_end(at)
-
-    def _is_masked_end(self, at: int) -> bool:
-        return at < len(self.s.words) and self.s.masked[at]
+        is_slot = at < len(self.s.words) and self.s.masked[at]
+        return word in _STOPS or word in self.tables.after_values or is_slot
 
     def _skips(self, at: int, more: Collection[str] = ()) -> Iterator[int]:
         """Yield a place, and those behind the prepositions and articles that begin there."""
@@ -653,8 +652,6 @@ class _Finder:
         """Return the place behind the parts of a pattern, and note what its letters stand for."""
         s = self.s
         for part in parts:
-            if at >= len(s.words) or s.masked[at]:
-                return None
             if part in LETTERS:
                 found = self._part(part, at)
                 if found is None:
@@ -668,6 +665,12 @@ class _Finder:
 
     def _part(self, part: str, at: int) -> tuple[int, int] | None:
         """Return what stands for a letter of a pattern, and the place behind it."""
+        key = part, at
+        if key not in self.parts:
+            self.parts[key] = self._plain_part(part, at)
+        return self.parts[key]
+
+    def _plain_part(self, part: str, at: int) -> tuple[int, int] | None:
         s, tables = self.s, self.tables
         word = s.word(at)
         if part in ("MONTH", "WEEKDAY"):
