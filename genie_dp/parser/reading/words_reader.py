@@ -60,6 +60,7 @@ class _Number(NamedTuple):
     """A number at a token, and the place of the token after it.
 
     Attributes:
+        is_said: it is in words.
         is_article: it is the article of a language whose article is its one, too.
     """
 
@@ -86,7 +87,7 @@ class _Clock(NamedTuple):
 
 
 class _Day(NamedTuple):
-    """A day, the part of it that was said, and the number that said which of its month it is."""
+    """A day, and the part of it that was said."""
 
     day: date
     end: int
@@ -280,9 +281,9 @@ class _Finder:
                 return _Number(fraction[0] * scales[s.word(fraction[1])], fraction[1] + 1, True)
             scale = scales.get(s.word(at))
             more = self._more(at + 1) if scale is not None else None
-            return None if more is None or scale is None else _Number(
-                scale * (1 + more[0]), more[1], True
-            )  # fmt: skip
+            if scale is None or more is None:
+                return None
+            return _Number(scale * (1 + more[0]), more[1], True)  # "docena y media"
         number = whole
         if number.value % 1 == 0:
             mixed = _MIXED.fullmatch(s.word(number.end))
@@ -302,8 +303,8 @@ class _Finder:
         more = self._more(end)
         if more is not None:
             value, end = value + scale * more[0], more[1]
-        elif (rest := self._whole(end)) is not None and rest.is_said and rest.value < scale:
-            value, end = (value, end) if scale < _MILLION else (value + rest.value, rest.end)
+        elif scale >= _MILLION and (rest := self._whole(end)) is not None and rest.is_said:
+            value, end = (value + rest.value, rest.end) if rest.value < scale else (value, end)
         return _Number(value, end, number.is_said)
 
     def _more(self, at: int) -> tuple[Decimal, int] | None:
@@ -327,7 +328,7 @@ class _Finder:
             found = fractions[word], place + 1
         elif word in _MIXED_PARTS:
             found = _MIXED_PARTS[word], place + 1
-        elif word.isdigit() and s.word(place + 1) == "/" and s.word(place + 2).isdigit():
+        elif word.isdecimal() and s.word(place + 1) == "/" and s.word(place + 2).isdecimal():
             above, below = int(word), int(s.word(place + 2))
             # Rows have a space between all tokens.
             is_written = self._is_beside(place + 1) == self._is_beside(place + 2)
