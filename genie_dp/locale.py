@@ -122,6 +122,7 @@ class Words:
         times: H and M with words -> a time, such as H-1:30. `<um ab> H` is an H after one of these
             words, which are not of the value; (a|b) is one of the two.
         parts_of_day: words -> morning, noon, afternoon, evening or night.
+        every: before a day that comes again and again, which is no date: "jeden montag".
         days: words -> how many days it is from today, and the part of the day.
         months, weekdays: the names of each, from january and monday on.
         dates: D, MONTH, YEAR, WEEKDAY and N with words, as in `times` -> what N counts, in days or
@@ -190,6 +191,7 @@ class Words:
     before_times: frozenset[str] = _section("words")
     times: Mapping[str, str] = _section("entries")
     parts_of_day: Mapping[str, str] = _section("entries")
+    every: frozenset[str] = _section("words")
     days: Mapping[str, str] = _section("entries")
     months: tuple[str, ...] = _section("lines")
     weekdays: tuple[str, ...] = _section("lines")

@@ -200,9 +200,20 @@ def test_a_project_says_its_language_once(tmp_path):
     assert (problem.code, problem.span.line) == ("R051", 2)
 
 
+def test_a_language_without_a_file_has_no_words_of_another_one():
+    italian, english = words_of("it"), words_of("en")
+    assert (italian.language, italian.spelled, italian.percent) == ("it", "it", ("%",))
+    assert "non" in italian.negations
+    assert not (italian.function_words | italian.articles | set(italian.greetings))
+    assert not {"degrees", "dollars", "hours"} & set(" ".join(italian.units.values()).split())
+    assert locale_from("it").day_first
+    assert english.language == "en"
+
+
 def test_an_imported_project_says_its_language():
-    said = (("de", "locale: de\n"), ("de-CH", "locale: de\n"), ("en", ""), ("en-GB", ""))
-    for language, line in (*said, ("pt-BR", "locale: pt\n"), ("tr", "locale: tr.txt\n")):
+    known = (("de", "locale: de\n"), ("de-CH", "locale: de\n"), ("it", "locale: it\n"))
+    others = (("pt-BR", "locale: pt\n"), ("tr", "locale: tr.txt\n"), ("xx", ""), ("en", ""))
+    for language, line in (*known, *others, ("en-GB", "")):
         text = project_text(Imported({}, (), locale=language))
         assert f"output: build\n{line}jobs" in text
 

@@ -231,7 +231,7 @@ VP := '@VERB@ $x' -> @FUNCTION@(@ID@ = $x);
 VP := '@VERB@' ('the' | 'my') '@ONE@ ${x:const}' -> @FUNCTION@(@ID@ = $x);
 """,
     "eval.tsv": """\
-could you @VERB@ example one for me\tnow => @@NAME@.@FUNCTION@(@ID@ = "example one"^^@NAME@:@ID@)
+could you @VERB@ sunrise for me\tnow => @@NAME@.@FUNCTION@(@ID@ = "sunrise"^^@NAME@:@ID@)
 """,
 }
 _PLAIN_ACTION = {
@@ -441,7 +441,7 @@ def named_skill_files(
             entities[filled["ID"]] = None
         for path, text in form.items():
             parts[path].append(_fill(text, name, words, **filled))
-        named = f" the {one} example one" if form is _ACTION else ""
+        named = f" the {one} sunrise" if form is _ACTION else ""
         sentences.append(f"check my {filled['MANY']}" if is_query else verb + named)
     declared = "\n".join(f'  entity {e} #_[canonical="{e.replace("_", " ")}"];' for e in entities)
     body = "\n\n".join(parts["skill.tt"])

@@ -70,7 +70,7 @@ def given_value(library, missing, constant):
         ("@com.spotify.play_album", "album", "no", None),
         ("@com.example.mail.send", "to", "to bob@example.com", "bob@example.com"),
         ("@com.example.mail.send", "to", "bob", None),
-        ("@com.example.mail.send", "subject", "Lunch at 5?", "lunch at 5"),
+        ("@com.example.mail.send", "subject", "Lunch at 5?", "Lunch at 5"),
         ("@com.example.mail.send", "labels", "work", ["work"]),
         ("@com.example.home.pay", "amount", "$ 20", {"value": 20, "currency": "usd"}),
         (

@@ -11,7 +11,7 @@ from genie_dp.number_words import SpelledNumbers, spelled_numbers, typed_forms, 
 from genie_dp.parser.reading.sentence import TextTokens
 from genie_dp.skills.words import tokenize
 
-LETTERS = ("H", "M", "N", "D", "YEAR", "MONTH", "WEEKDAY")
+LETTERS = frozenset(("H", "M", "N", "D", "YEAR", "MONTH", "WEEKDAY"))
 _MOST_UNBOUND = 3  # parts of a pattern that tells no more than "H uhr M"
 Phrases = Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]
 
@@ -199,9 +199,10 @@ def _cut(tokens: Sequence[str], elided: frozenset[str]) -> Iterator[str]:
         yield from (start + apostrophe, rest) if rest and start in elided else (token,)
 
 
-def _by_word(lines: Mapping[str, str]) -> Phrases:
-    """Return the words of lines NAME = WORDS, each with its name."""
-    return _by_first({word: name for name, words in lines.items() for word in words.split()})
+def _by_word(lines: Mapping[str, str], elided: frozenset[str]) -> Phrases:
+    """Return the words of lines NAME = WORDS, each with its name; "_" joins those of a phrase."""
+    named = {word: name for name, words in lines.items() for word in words.split()}
+    return _by_first({word.replace("_", " "): name for word, name in named.items()}, elided)
 
 
 def _names(lines: Sequence[str]) -> Mapping[str, int]:
@@ -281,12 +282,12 @@ def tables_of(words: Words) -> WordTables:
         decimals(words.scales),
         decimals(words.fractions),
         decimals(words.number_endings),
-        _by_word(words.units),
+        _by_word(words.units, words.elided),
         _stems(words),
         tuple(sorted(words.unit_endings, key=len, reverse=True)),
         _by_first(words.amounts, words.elided),
-        _by_word(words.currencies),
-        _by_word(words.cents),
+        _by_word(words.currencies, words.elided),
+        _by_word(words.cents, words.elided),
         _by_first(dict.fromkeys(words.below_zero, ""), words.elided),
         days,
         _by_first(words.parts_of_day, words.elided),
@@ -326,11 +327,11 @@ def tables_of(words: Words) -> WordTables:
             words.scales,
             _by_first(words.amounts, words.elided),
             days,
-            _by_first(words.parts_of_day, words.elided),
+            _by_first(words.parts_of_day, words.elided).keys() - words.articles,
             _names(words.months),
             _names(words.weekdays),
-            times.keys() - set(LETTERS),
-            dates.keys() - set(LETTERS),
+            times.keys() - LETTERS,
+            dates.keys() - LETTERS,
             (words.signs.get("decimal", "."),),
         ),
         frozenset(said[0] for said in numbers.ordinals),

@@ -49,6 +49,7 @@ _MOST_DECIMALS = 9
 _MOST_GROUPS = 5  # of three digits
 _MOST_BELOW = 16  # of a fraction such as 3/8
 _MILLION = 10**6
+_MORNING = 6  # "5h30" is rather a duration, "7h30" a time
 _DAWN = 5  # "at 2 at night" is before it, "at 11 at night" is not
 _STOPS = frozenset(("", ".", ",", "!", "?", ";", ":", ")"))
 _MOST_BEFORE_LINK = 8  # tokens of the first end of a range
@@ -59,6 +60,7 @@ class _Number(NamedTuple):
     """A number at a token, and the place of the token after it.
 
     Attributes:
+        is_said: it is in words.
         is_article: it is the article of a language whose article is its one, too.
     """
 
@@ -85,7 +87,7 @@ class _Clock(NamedTuple):
 
 
 class _Day(NamedTuple):
-    """A day, the part of it that was said, and the number that said which of its month it is."""
+    """A day, and the part of it that was said."""
 
     day: date
     end: int
@@ -136,6 +138,7 @@ class _Finder:
         self.begun = tables.begun(self.s)
         places = enumerate(self.begun)
         self.numbers = tuple([self._number(at) if begun else None for at, begun in places])
+        self.parts: dict[tuple[str, int], tuple[int, int] | None] = {}
         self.amounts: dict[int, _Amount | None] = {}
         self.clocks: dict[int, _Clock | None] = {}
         self.days: dict[int, _Day | None] = {}
@@ -261,7 +264,8 @@ class _Finder:
                 break
         if not behind:
             return number
-        return _Number(Decimal(f"{number.value}.{behind}"), end, is_said=True)
+        part = Decimal(f"0.{behind}").copy_sign(number.value)
+        return _Number(number.value + part, end, is_said=True)
 
     def _is_one(self, word: str) -> bool:
         """Tell whether a word is an article that is the number one, too."""
@@ -277,9 +281,9 @@ class _Finder:
                 return _Number(fraction[0] * scales[s.word(fraction[1])], fraction[1] + 1, True)
             scale = scales.get(s.word(at))
             more = self._more(at + 1) if scale is not None else None
-            return None if more is None or scale is None else _Number(
-                scale * (1 + more[0]), more[1], True
-            )  # fmt: skip
+            if scale is None or more is None:
+                return None
+            return _Number(scale * (1 + more[0]), more[1], True)  # "docena y media"
         number = whole
         if number.value % 1 == 0:
             mixed = _MIXED.fullmatch(s.word(number.end))
@@ -299,8 +303,8 @@ class _Finder:
         more = self._more(end)
         if more is not None:
             value, end = value + scale * more[0], more[1]
-        elif (rest := self._whole(end)) is not None and rest.is_said and rest.value < scale:
-            value, end = (value, end) if scale < _MILLION else (value + rest.value, rest.end)
+        elif scale >= _MILLION and (rest := self._whole(end)) is not None and rest.is_said:
+            value, end = (value + rest.value, rest.end) if rest.value < scale else (value, end)
         return _Number(value, end, number.is_said)
 
     def _more(self, at: int) -> tuple[Decimal, int] | None:
@@ -324,7 +328,7 @@ class _Finder:
             found = fractions[word], place + 1
         elif word in _MIXED_PARTS:
             found = _MIXED_PARTS[word], place + 1
-        elif word.isdigit() and s.word(place + 1) == "/" and s.word(place + 2).isdigit():
+        elif word.isdecimal() and s.word(place + 1) == "/" and s.word(place + 2).isdecimal():
             above, below = int(word), int(s.word(place + 2))
             # Rows have a space between all tokens.
             is_written = self._is_beside(place + 1) == self._is_beside(place + 2)
@@ -427,7 +431,7 @@ class _Finder:
                     return _Amount(value + more[0], unit[0], more[1])
                 smaller, count = _IN_SMALLER.get(unit[0], ("", 0))
                 if 0 < value < 1 and smaller and smaller in s.units:  # "eine halbe stunde"
-                    return _Amount(value * count, smaller, unit[1])
+                    return _Amount(round(value * count, 6), smaller, unit[1])
                 return _Amount(value, *unit)
             if (named := self._phrase(self.tables.amounts, place)) is not None:
                 return self._named_amount(value, *named)
@@ -494,6 +498,8 @@ class _Finder:
             place += s.word(place) == "."  # "2 std. 30 min."
             place += s.word(place) in self.words.between_amounts
             smaller = self._amount(place)
+            if smaller is not None and (parts[-1].unit, smaller.unit) == ("h", "m"):  # "2h 15m"
+                smaller = smaller._replace(unit="min")
             later = _LARGER[_LARGER.index(parts[-1].unit) + 1 :]
             if smaller is None or smaller.unit not in later:
                 break
@@ -585,10 +591,8 @@ class _Finder:
     def _is_alone(self, at: int) -> bool:
         """Tell whether no noun follows that a number before it would count."""
         word = self.s.word(at)
-        return word in _STOPS or word in self.tables.after_values or self._is_masked_end(at)
-
-    def _is_masked_end(self, at: int) -> bool:
-        return at < len(self.s.words) and self.s.masked[at]
+        is_slot = at < len(self.s.words) and self.s.masked[at]
+        return word in _STOPS or word in self.tables.after_values or is_slot
 
     def _skips(self, at: int, more: Collection[str] = ()) -> Iterator[int]:
         """Yield a place, and those behind the prepositions and articles that begin there."""
@@ -620,8 +624,22 @@ class _Finder:
                 continue
             # "am 31. februar" has no such day.
             stop = pattern.parts[-1] == "D" and s.word(end) == "."
-            if not pattern.is_open or self._is_alone(end + stop):
-                yield pattern, end, read
+            if pattern.is_open and not self._is_alone(end + stop):
+                minute = read["M"] if pattern.parts[::2] == ("H", "M") else 0
+                if minute < 10 or self._is_counted(end):
+                    continue
+            # "le deux" is rarely a day, "le 2" and "am zweiten" are.
+            is_bare = pattern.parts == ("D",) and pattern.after
+            if is_bare and self._whole(at) is not None and not s.word(at)[:1].isdigit():
+                continue
+            yield pattern, end, read
+
+    def _is_counted(self, at: int) -> bool:
+        """Tell whether a unit, a currency or a share follows a number."""
+        tables = self.tables
+        return self._unit(at) is not None or any(
+            self._phrase(table, at) is not None for table in (tables.currencies, tables.percent)
+        )
 
     def _letters(self, at: int) -> tuple[str, ...]:
         """Return the letters of patterns that a token may stand for."""
@@ -635,8 +653,6 @@ class _Finder:
         """Return the place behind the parts of a pattern, and note what its letters stand for."""
         s = self.s
         for part in parts:
-            if at >= len(s.words) or s.masked[at]:
-                return None
             if part in LETTERS:
                 found = self._part(part, at)
                 if found is None:
@@ -650,6 +666,12 @@ class _Finder:
 
     def _part(self, part: str, at: int) -> tuple[int, int] | None:
         """Return what stands for a letter of a pattern, and the place behind it."""
+        key = part, at
+        if key not in self.parts:
+            self.parts[key] = self._plain_part(part, at)
+        return self.parts[key]
+
+    def _plain_part(self, part: str, at: int) -> tuple[int, int] | None:
         s, tables = self.s, self.tables
         word = s.word(at)
         if part in ("MONTH", "WEEKDAY"):
@@ -667,7 +689,7 @@ class _Finder:
         if part == "D":
             for length in (3, 2, 1):
                 said = tuple(s.words[at : at + length])
-                if said in tables.numbers.ordinals:
+                if len(said) == length and said in tables.numbers.ordinals:
                     return tables.numbers.ordinals[said], at + length
         number = self._whole(at)
         limits = {"H": 24, "M": 59, "N": 999, "D": 31}
@@ -716,7 +738,10 @@ class _Finder:
         return None if found is None or found.hour > 23 or found.minute > 59 else found
 
     def _is_duration(self, at: int, clock: _Clock) -> bool:
-        """Tell whether what may be a time is as well an amount: "zwei heures"."""
+        """Tell whether what may be a time is as well an amount: "deux heures", "1h30"."""
+        word = self.s.word(at)
+        if clock.hour >= _MORNING and (written := _CLOCK.fullmatch(word)) and written[2] != ":":
+            return False  # "7h30"
         parts = self._parts_of(at)
         return bool(parts) and parts[-1].end >= clock.end and not clock.part
 
@@ -762,7 +787,9 @@ class _Finder:
     def _day(self, at: int) -> _Day | None:
         """Return the longest day that begins at a token."""
         if at not in self.days:
-            found = self._plain_day(at) if self._is_begun(at) else None
+            before = at - 1 - (self.s.word(at - 1) in self.words.articles)
+            recurs = not self.words.every.isdisjoint(self.s.words[max(before, 0) : at])
+            found = self._plain_day(at) if self._is_begun(at) and not recurs else None
             if found is not None and (part := self._phrase(self.tables.parts_of_day, found.end)):
                 found = found._replace(part=part[0], end=part[1])
             self.days[at] = found
@@ -862,13 +889,18 @@ class _Finder:
             return
         before = (s.word(at - 1), s.word(at - 2) if s.word(at - 1) in words.articles else "")
         is_begun = not words.range_starts.isdisjoint(before)
+        if s.word(at) in self.tables.weekdays:
+            self._order_weekdays(at)
+            return
         first, clock = self._part("D", at) or self._part("H", at), self._clock(at)
         ends = {clock.end} if clock is not None else set[int]()
         if (number := self.numbers[at]) is not None:
             ends |= {number.end, number.end + (s.word(number.end) == ".")}
         if first is not None:
             ends |= {first[1], first[1] + (s.word(first[1]) == ".")}
-        links = words.range_links | words.between_amounts if is_begun else words.range_links
+        links = words.range_links
+        if is_begun or s.word(at - 1) in self.tables.before_days:  # "am 5. und 6. mai"
+            links = links | words.between_amounts
         for end in sorted(ends):
             if s.word(end) not in links:
                 continue
@@ -877,6 +909,16 @@ class _Finder:
                 yield from found
                 if found:
                     return
+
+    def _order_weekdays(self, at: int) -> None:
+        """Note that the day of "von montag bis freitag" comes after the first one."""
+        day = self._day(at)
+        if day is None or self.s.word(day.end) not in self.words.range_links:
+            return
+        for place in self._skips(day.end + 1):
+            last = self._day(place) if self.s.word(place) in self.tables.weekdays else None
+            if last is not None and last.day < day.day:
+                self.days[place] = last._replace(day=last.day + timedelta(days=7))
 
     def _ends_of_range(
         self, at: int, end: int, place: int, *, is_begun: bool
@@ -888,6 +930,9 @@ class _Finder:
             if first is None or first.end != end:
                 first = _Clock(hour[0], 0, 0, end) if hour is not None and hour[1] == end else None
             if first is not None:
+                evening = _hour_in(first.hour, last.part)  # "entre las 8 y las 10 de la noche"
+                if not first.part and evening <= last.hour:
+                    first = first._replace(hour=evening)
                 yield self._time_candidate(at, first)
                 yield self._time_candidate(place, last)
             return

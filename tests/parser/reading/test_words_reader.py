@@ -1,5 +1,6 @@
 """Values that the reader of other languages finds by the words of their files."""
 
+import re
 from datetime import datetime
 from random import Random
 
@@ -80,6 +81,35 @@ def test_values_are_read_as_people_say_them(language, least):
     assert right == {sentence for sentence, _, is_read in rows if is_read}
 
 
+PIECES = (
+    "1", "2", "30", "3.5", "500", "0", ",", ".", "/", "-", "1/2", "2½", "½", "€", "$", "%",
+    "7:30", "7.30", "31.", "29.2.", "3/5/2027", "2027-05-03", "1h30", "25:00", "NUMBER_0", "„",
+    '"', "d'", "'", "²", "²/3",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("language", ["en", *LANGUAGES, "it"])
+def test_words_of_values_in_any_order_are_read(language):
+    """Spans are in the text, and what is left of it are its own words."""
+    rng, pool = Random(5), set()
+    words = locale_from(language).words
+    for table in (words.units, words.amounts, words.days, words.parts_of_day, words.times,
+                  words.dates, words.numbers, words.fractions, words.scales):  # fmt: skip
+        for name in (*table, *(table.values() if table is words.units else ())):
+            pool.update(re.sub(r"[()|<>A-Z]", " ", name).split())
+    for text, *_ in value_rows(language) if language != "it" else ():
+        pool.update(text.split())
+    known = sorted(pool) or ["uno", "due"]
+    reader = load_reader(locale=locale_from(language))
+    for _ in range(1500):
+        pieces = [
+            rng.choice(known if rng.random() < 0.7 else PIECES) for _ in range(rng.randint(1, 9))
+        ]
+        text = (" " if rng.random() < 0.9 else "").join(pieces)
+        for found in reader.readings(text, now=NOW, most=3):
+            assert all(text[slice(*value.span)].strip() for value in found.values.values()), text
+
+
 REPEATED = {
     "de": ("um 5 vor halb neun ", "am 3.5. ", "zwei komma fünf ", "500 ", "zwischen 2 und ",
            "freitag ", "1 1/2 stunden und ", "zehnminütigen ", "abends ", "tausend "),
@@ -137,7 +167,17 @@ def test_a_language_without_a_file_has_signs_and_no_english(sentence, expected):
 
 @pytest.mark.parametrize("language", [*LANGUAGES, "it", "ja"])
 @pytest.mark.parametrize(
-    "type_", [ty.NUMBER, ty.TIME, ty.DATE, ty.CURRENCY, ty.Measure("ms"), ty.Measure("C")], ids=str
+    "type_",
+    [
+        ty.NUMBER,
+        ty.TIME,
+        ty.DATE,
+        ty.CURRENCY,
+        ty.Measure("ms"),
+        ty.Measure("C"),
+        ty.Measure("mps"),
+    ],
+    ids=str,
 )
 def test_what_is_written_is_read_back(language, type_):
     words, rng = locale_from(language).words, Random(3)
