@@ -50,6 +50,7 @@ def test_every_public_name_is_there_and_no_other_is_offered():
         _ = gd.synthesise
 
 
+@pytest.mark.slow
 def test_synthesized_rows_are_those_of_the_command(grammar, tmp_path):
     made = tmp_path / "made.jsonl"
     options = ["--size", "300", "--seed", "4", "--max-depth", "2", "--include", "@com.gmail.*"]
@@ -66,6 +67,7 @@ def test_synthesized_rows_are_those_of_the_command(grammar, tmp_path):
     assert str(result).startswith(f"300 pairs -> {saved}")
 
 
+@pytest.mark.slow
 def test_rows_come_again_and_are_previewed_without_making_all(grammar):
     pairs = gd.synthesize(grammar=grammar, **{**GMAIL, "size": 10**9})
     first = list(islice(pairs, 3))
@@ -114,6 +116,7 @@ def test_wrong_settings_are_refused_as_the_command_refuses_them(grammar, setting
     assert hint is None or problem.hint == hint or code == "Y033"
 
 
+@pytest.mark.slow
 def test_a_file_that_exists_is_overwritten_only_when_told(grammar, tmp_path):
     pairs = gd.synthesize(grammar=grammar, **GMAIL)
     for rows in (pairs, gd.Rows.read(pairs.file())):
@@ -126,6 +129,7 @@ def test_a_file_that_exists_is_overwritten_only_when_told(grammar, tmp_path):
         assert list(gd.Rows.read(target)) == list(pairs)
 
 
+@pytest.mark.slow
 def test_one_text_is_taken_where_several_may_be(grammar, tmp_path):
     one = gd.synthesize(grammar=grammar, **{**GMAIL, "include": "@com.gmail.*"})
     assert one.preview(3) == gd.synthesize(grammar=grammar, **GMAIL).preview(3)
@@ -133,6 +137,7 @@ def test_one_text_is_taken_where_several_may_be(grammar, tmp_path):
         list(gd.paraphrase(one.preview(3), rule_files=str(tmp_path / "mine.rules")))
 
 
+@pytest.mark.slow
 def test_descriptions_and_explanations_agree(grammar):
     program = "now => @com.gmail.inbox => notify"
     sentence = gd.describe(program, grammar).utterance
@@ -168,6 +173,7 @@ def test_public_names_of_private_are_there_and_importing_them_is_light():
     assert done.stdout == "False\n"
 
 
+@pytest.mark.slow
 def test_a_prior_is_the_commands_and_steers_synthesis(grammar, private, tmp_path, capsys):
     ledger = gd.private.Ledger.init(private, **BUDGET)
     with _seeded(0):
@@ -288,6 +294,7 @@ def test_a_public_function_is_not_hidden_by_the_folder_of_its_name():
 # ---------------------------------------------------------------------------------- augmentation
 
 
+@pytest.mark.slow
 def test_augmented_rows_are_those_of_the_command(grammar, tmp_path):
     pairs = gd.synthesize(grammar=grammar, **GMAIL)
     source, made, saved = (tmp_path / f"{name}.jsonl" for name in ("source", "made", "saved"))
@@ -306,6 +313,7 @@ def test_augmented_rows_are_those_of_the_command(grammar, tmp_path):
     assert str(result).startswith(f"{result.rows:,} rows -> {saved}")
 
 
+@pytest.mark.slow
 def test_rows_of_several_sources_are_augmented_together(grammar, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     pairs = list(gd.synthesize(grammar=grammar, **GMAIL))
@@ -339,6 +347,7 @@ def test_wrong_settings_of_augmentation_are_refused_at_once(settings, code):
     assert [problem.code for problem in error.value.problems] == [code]
 
 
+@pytest.mark.slow
 def test_rows_made_of_private_rows_are_marked_from_python_too(grammar, tmp_path, capsys):
     pairs, saved = tmp_path / "pairs.jsonl", tmp_path / "saved.jsonl"
     gd.synthesize(grammar=grammar, **GMAIL).save(pairs)
@@ -362,6 +371,7 @@ def test_what_is_augmented_is_never_written_over(grammar, tmp_path):
     assert pairs.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_paraphrases_are_those_of_the_command(grammar, tmp_path, capsys):
     source, made, saved = (tmp_path / f"{name}.jsonl" for name in ("source", "made", "saved"))
     pairs = gd.synthesize(grammar=grammar, **GMAIL)
@@ -442,6 +452,7 @@ def test_examples_train_what_their_file_trains(mail, parser):
     assert weights[0] == weights[1]
 
 
+@pytest.mark.slow
 def test_a_parser_without_output_lives_in_a_folder_of_its_own_until_it_is_saved(mail, tmp_path):
     trained = gd.train(mail.rows, **{**mail.how, "steps": 1})
     temporary = trained.folder
@@ -554,6 +565,7 @@ def test_the_examples_of_the_page_on_evaluation_run(mail, parser, tmp_path, monk
     assert capsys.readouterr().out == "1.0\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", _marked(SCRIPTS))
 def test_every_script_of_the_examples_runs(script, tmp_path):
     if script.stem in TRAINING:

@@ -63,6 +63,7 @@ def test_the_mapped_folders_hold_data_only():
         assert not list((ROOT / folder).rglob("__init__.py"))
 
 
+@pytest.mark.slow
 def test_what_the_core_imports_and_what_it_requires_are_the_same(setup):
     required = {requirement(line) for line in lines(setup["options"]["install_requires"])}
     owners = packages_distributions()
@@ -151,6 +152,7 @@ def test_a_wheel_carries_every_module_and_every_data_file(wheel):
     assert sum(name.endswith(".lark") for name in packed) >= 2
 
 
+@pytest.mark.slow
 def test_an_installed_copy_finds_its_data(wheel, tmp_path):
     target = tmp_path / "site"
     install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", target, wheel]

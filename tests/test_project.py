@@ -31,6 +31,7 @@ def made(result):
     return [run.stage.name for run in result.stages if run.is_new]
 
 
+@pytest.mark.slow
 def test_stages_are_made_once_and_anew_when_what_they_depend_on_changed(tmp_path):
     first = project(tmp_path)
     result = first.run()
@@ -59,6 +60,7 @@ def test_what_is_made_is_what_the_functions_make(tmp_path):
     assert list(read_rows(str(tmp_path / "build" / "pairs.jsonl"))) == list(pairs)
 
 
+@pytest.mark.slow
 def test_a_stage_that_gives_the_same_makes_nothing_else_anew(tmp_path):
     project(tmp_path).run()
     same = STAGES.replace("seed: 1, max_depth: 2", "max_depth: 2, seed: 1, weights: {}")
@@ -71,6 +73,7 @@ def test_a_named_stage_is_made_with_all_that_it_needs_and_no_more(tmp_path):
         project(tmp_path).run("row")
 
 
+@pytest.mark.slow
 def test_a_skill_that_changed_makes_its_rows_anew(tmp_path):
     skills = tmp_path / "skills" / "com.gmail"
     shutil.copytree(GMAIL, skills)
@@ -82,6 +85,7 @@ def test_a_skill_that_changed_makes_its_rows_anew(tmp_path):
     assert made(project(tmp_path, head=head).run("pairs")) == ["pairs"]
 
 
+@pytest.mark.slow
 def test_an_interrupted_stage_goes_on(tmp_path, monkeypatch):
     text = "stages:\n  pairs: {synthesize: {size: 4000, seed: 1}}\n"
     whole = tmp_path / "whole"
@@ -104,6 +108,7 @@ def test_an_interrupted_stage_goes_on(tmp_path, monkeypatch):
     assert one == other
 
 
+@pytest.mark.slow
 def test_a_state_that_is_broken_or_gone_is_as_none(tmp_path):
     project(tmp_path).run("pairs")
     state = tmp_path / "build" / ".stages.json"

@@ -64,6 +64,7 @@ def first_words(text):
 # ------------------------------------------------------------------------------------ the command
 
 
+@pytest.mark.slow
 def test_a_second_run_does_nothing_and_a_changed_input_makes_what_depends_on_it(folder, capsys):
     assert cli.run(["run"]) == 0
     out, err = capsys.readouterr()
@@ -85,6 +86,7 @@ def test_a_second_run_does_nothing_and_a_changed_input_makes_what_depends_on_it(
     assert first_words(capsys.readouterr().out) == {"pairs": "up", "rows": "up"}
 
 
+@pytest.mark.slow
 def test_the_list_names_what_changed_and_makes_nothing(folder, capsys):
     assert cli.run(["run", "--list"]) == 0
     out = capsys.readouterr().out
@@ -117,6 +119,7 @@ def test_a_project_shows_its_stages_as_they_were_made(folder):
     assert "not made yet" in shown[3]
 
 
+@pytest.mark.slow
 def test_a_project_object_sees_what_changed_since_it_was_made(folder):
     one = gd.Project(folder)
     one.run("pairs")
@@ -154,6 +157,7 @@ def test_where_there_is_no_project_it_says_how_to_get_one(tmp_path, monkeypatch,
     assert "genie-dp new project" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_to_the_same_bytes(folder):
     size = "size: 60000, seed: 1, max_depth: 3"
     edit(folder / "genie.yaml", "size: 60, seed: 1, max_depth: 2", size)
@@ -433,6 +437,7 @@ main()
 # -------------------------------------------------------------------------------------- full disks
 
 
+@pytest.mark.slow
 def test_a_full_disk_names_the_file_and_loses_nothing(folder):
     resource = pytest.importorskip("resource")
     edit(folder / "genie.yaml", "size: 60, seed: 1, max_depth: 2", "size: 3000, seed: 1")
@@ -459,6 +464,7 @@ def test_a_full_disk_names_the_file_and_loses_nothing(folder):
     assert other.read_bytes() == (folder / "build" / "pairs.jsonl").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "named"),
     [
@@ -484,6 +490,7 @@ def test_every_command_names_the_file_for_which_there_is_no_room(tmp_path, words
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_weights_for_which_there_is_no_room_are_an_error_of_their_file(tmp_path):
     pytest.importorskip("torch")
     program = (

@@ -82,6 +82,7 @@ def test_the_manifest_says_what_was_made_of_what(whole, pairs):
     assert manifest["without_values"] == []
 
 
+@pytest.mark.slow
 def test_any_number_of_jobs_gives_the_same_bytes(whole, pairs, tmp_path):
     output = tmp_path / "rows.jsonl"
     assert augment(pairs, "--jobs", 3, "--output", output) == 0
@@ -90,6 +91,7 @@ def test_any_number_of_jobs_gives_the_same_bytes(whole, pairs, tmp_path):
     assert manifests[0] == manifests[1]
 
 
+@pytest.mark.slow
 def test_what_is_made_of_a_row_does_not_depend_on_its_file(whole, pairs, tmp_path):
     lines = pairs.read_text().splitlines(keepends=True)
     (tmp_path / "late.jsonl").write_text("".join(lines[700:]))
@@ -117,6 +119,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_where_it_was(whole, pairs, tmp_path):
     output = tmp_path / "rows.jsonl"
     work = work_folder_of(output)
@@ -141,6 +144,7 @@ def test_a_killed_run_goes_on_where_it_was(whole, pairs, tmp_path):
     assert not workers_of([str(output)])
 
 
+@pytest.mark.slow
 def test_a_run_killed_after_its_last_block_is_finished_by_resuming(whole, pairs, tmp_path):
     output = tmp_path / "rows.jsonl"
     assert augment(pairs, "--output", output) == 0
@@ -171,6 +175,7 @@ def test_a_killed_worker_ends_the_run_and_keeps_the_rows(pairs, tmp_path, monkey
 # ----------------------------------------------------------------------------- formats
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rows.tsv", "rows.parquet", "rows.jsonl.gz"])
 def test_formats_hold_the_same_rows(few, tmp_path, name):
     plain, other = tmp_path / "rows.jsonl", tmp_path / name
@@ -180,6 +185,7 @@ def test_formats_hold_the_same_rows(few, tmp_path, name):
     assert rows == [(row.id, row.utterance, row.program) for row in read_rows(str(plain))]
 
 
+@pytest.mark.slow
 def test_rows_can_be_read_from_every_format(few, tmp_path):
     rows = list(read_rows(str(few)))
     tsv = tmp_path / "few.tsv"
@@ -428,6 +434,7 @@ def test_every_code_of_augment_is_explained():
     assert len(raised) == 6
 
 
+@pytest.mark.slow
 def test_a_template_that_says_little_gets_more_rows_where_that_is_asked(tmp_path):
     rows = [replace(ROWS[0], id=f"S{n}", derivation=("often",)) for n in range(30)]
     rows += [replace(ROWS[1], id="rare", derivation=("rare", "often")),

@@ -200,6 +200,7 @@ def test_pizza_templates_take_the_words_of_the_data_set_where_they_are_said(work
     assert "large\tLARGE" in (folder / "sizes.tsv").read_text()
 
 
+@pytest.mark.slow
 def test_a_parser_and_the_nearest_sentence_are_run_on_invented_rows(work, trial):
     nearest = Trial("nearest", trial.training, trial.tests, is_nearest=True)
     results = Results(work)

@@ -52,6 +52,7 @@ def test_a_project_without_mistakes_is_a_line_and_0(project: Path, capsys) -> No
     )
 
 
+@pytest.mark.slow
 def test_the_shipped_skills_and_grammar_and_ones_own_skill_have_no_errors(
     tmp_path, monkeypatch, capsys
 ) -> None:

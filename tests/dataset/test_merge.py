@@ -71,6 +71,7 @@ def test_merged_rows_have_no_sentence_twice_and_rising_ids(made, tmp_path):
     assert numbers == sorted(set(numbers))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".tsv", ".jsonl.gz", ".tsv.gz"])
 def test_other_formats_merge_to_the_same_bytes_too(project, tmp_path, suffix):
     whole, shards = make(project, tmp_path, suffix)

@@ -84,6 +84,7 @@ def test_case(case, inputs, golden):
     golden(case, "\n".join(lines))
 
 
+@pytest.mark.slow
 def test_every_sentence_of_synthesis_is_derived_with_its_values_in_words(inputs, reader):
     rows = synthesized(inputs)
     verdicts = {row.utterance: reader.judge(row).verdict for row in rows}

@@ -219,6 +219,7 @@ def started(folder, steps, hang, **environment):
     )
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_to_the_same_weights_bit_for_bit(tmp_path):
     whole = started(tmp_path / "whole", 15, -1)
     killed = started(tmp_path / "killed", 15, 11)
@@ -239,6 +240,7 @@ def test_a_killed_run_goes_on_to_the_same_weights_bit_for_bit(tmp_path):
     assert told[0] == told[1]
 
 
+@pytest.mark.slow
 def test_two_processes_have_the_losses_of_one(tmp_path):
     alone = started(tmp_path / "alone", 6, -1, WORLD_SIZE="1")
     place = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}

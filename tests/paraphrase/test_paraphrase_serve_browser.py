@@ -89,6 +89,7 @@ def complaints(browser):
     return [message for message in found if " 422 " not in message]
 
 
+@pytest.mark.slow
 def test_by_keyboard_alone_and_on_after_a_kill(browser, server, chosen, tmp_path):
     enter(browser, server)
     press(browser, "list the files from 3 to 12 pages")

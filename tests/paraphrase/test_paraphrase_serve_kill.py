@@ -6,6 +6,7 @@ import threading
 import time
 
 import httpx2
+import pytest
 
 from genie_dp.paraphrase.shown import show
 from genie_dp.serve.answer_store import read_store
@@ -34,6 +35,7 @@ def write_until_it_is_gone(url, name, kept):
                 return
 
 
+@pytest.mark.slow
 def test_no_acknowledged_answer_is_lost_when_the_server_is_killed(tmp_path):
     rows = [show(row(f"S{n}", f"list my files of day {n}"), {}) for n in range(2000)]
     chosen, database = write_chosen(tmp_path / "chosen.jsonl", rows), tmp_path / "a.sqlite"

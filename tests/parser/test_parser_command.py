@@ -88,6 +88,7 @@ def test_the_recipe_beside_a_parser_trains_the_same_one_again(trained, tmp_path)
     assert (again / "config.json").read_text() == (trained / "config.json").read_text()
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_goes_on_to_the_same_weights(tmp_path):
     whole = train(tmp_path, steps=60, recipe=OFTEN_KEPT)
     other = tmp_path / "killed"
@@ -246,6 +247,7 @@ def test_bfloat16_is_used_or_refused_where_the_processor_has_none(tmp_path, caps
         assert "N008]: cpu does not run these networks in bfloat16" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_weights_of_8_bits_are_a_fourth_as_large_and_say_the_same(tmp_path, capsys):
     folders = []
     for name in ("float32", "int8"):

@@ -315,6 +315,7 @@ def test_private_rows_calibrate_no_parser(copied, tmp_path):
     assert error.value.problems[0].code == "N013"
 
 
+@pytest.mark.slow
 def test_who_asks_a_parser_that_nobody_validated_is_told_once(copied, capsys):
     assert run(["parse", "--parser", str(copied), "show mail about lunch"]) == 0
     assert capsys.readouterr().err.count("is fitted to made sentences only") == 1

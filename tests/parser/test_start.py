@@ -124,6 +124,7 @@ def test_the_folder_says_what_was_gone_on_from(further, trained):  # noqa: F811
     assert facts[0]["locale"] == facts[1]["locale"]
 
 
+@pytest.mark.slow
 def test_a_run_that_was_interrupted_goes_on_to_the_same_weights(trained, tmp_path, monkeypatch):  # noqa: F811
     def stop(*_, **__):
         raise KeyboardInterrupt

@@ -75,6 +75,7 @@ def test_a_training_takes_its_minutes_at_most_and_no_other_is_better(minutes):
             assert best.loss <= other.loss + 0.01
 
 
+@pytest.mark.slow
 def test_public_rows_take_of_the_minutes_and_more_of_anything_never_hurts():
     best = best_training(PlanConfig(**ASKED), SPEED)
     less = best_training(PlanConfig(**ASKED, public_rows=5000), SPEED)

@@ -556,6 +556,7 @@ def test_editor_never_runs_python_of_a_grammar(tmp_path, editor):
     editor.shut(uri)
 
 
+@pytest.mark.slow
 def test_missing_library_is_told_with_its_extra(tmp_path):
     hide = (
         "import sys; sys.modules['pygls'] = None; from genie_dp.cli import main; main(['editor'])"

@@ -175,6 +175,7 @@ def test_it_is_spoken_over_http(tmp_path):
     assert server.said[-1] == "1 requests, 1 sentences, 1 known, 1 refused"
 
 
+@pytest.mark.slow
 def test_it_is_spoken_over_standard_input_and_output(tmp_path):
     arguments = ["-c", MAIN, "tool", str(tmp_path), "--api", "mcp", "--stdio"]
     where = mcp.StdioServerParameters(

@@ -77,6 +77,7 @@ def test_its_name_is_that_of_its_folder(server):
     assert "tiny" in server.get("/").text
 
 
+@pytest.mark.slow
 def test_a_trained_parser_is_asked_over_the_model_context_protocol(folder):
     mcp = pytest.importorskip("mcp")
     where = mcp.StdioServerParameters(

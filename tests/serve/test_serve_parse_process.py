@@ -114,6 +114,7 @@ def test_other_hosts_are_let_in_only_with_a_warning(tmp_path):
         assert (refused.status_code, refused.json()["code"]) == (421, "W010")
 
 
+@pytest.mark.slow
 def test_a_rate_that_is_named_holds_for_this_machine_too(tmp_path):
     with ParseServer(tmp_path, "--rate", "0.001") as server:
         for _ in range(32):

@@ -115,6 +115,7 @@ def test_a_new_grammar_is_put_beside_the_others() -> None:
     assert Path("grammars/formal/main.genie").is_file()
 
 
+@pytest.mark.slow
 def test_a_new_grammar_serves_the_shipped_skills(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["new", "grammar", "formal"]) == 0
     assert run(["check", "--grammar", "grammars/formal"]) == 0

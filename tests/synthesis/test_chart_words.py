@@ -65,6 +65,7 @@ def unhindered(grammar):
     grammar.words = dict.fromkeys((*grammar.patterns, *grammar.leaves), everything)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["few", "shipped"])
 def test_no_reading_is_lost_to_the_words_that_a_place_can_have(name):
     quick, patient = Explainer(compiled(name)), Explainer(compiled(name))
@@ -75,6 +76,7 @@ def test_no_reading_is_lost_to_the_words_that_a_place_can_have(name):
     assert not all(one.readings for one in found)
 
 
+@pytest.mark.slow
 def test_a_chart_that_read_other_sentences_finds_the_same_programs():
     explainer = Explainer(compiled("shipped"))
     alone = {text: frozenset(explainer.explain(text).programs) for text in sentences()}

@@ -174,6 +174,7 @@ def test_what_needs_a_file_is_refused_for_a_pipe(project, options, code, capsys)
 # -------------------------------------------------------------------------------------- bytes
 
 
+@pytest.mark.slow
 def test_other_hash_seeds_give_the_same_bytes(thingtalk, tmp_path):
     made = []
     for seed in ("1", "2"):
@@ -186,6 +187,7 @@ def test_other_hash_seeds_give_the_same_bytes(thingtalk, tmp_path):
     assert len(made[0]) == 3
 
 
+@pytest.mark.slow
 def test_stdout_gets_the_rows_and_nothing_else(project, tmp_path):
     output = tmp_path / "pairs.jsonl"
     assert project.run("--size", 8000, "--output", output) == 0  # three blocks
@@ -370,6 +372,7 @@ def shape(text: str) -> str:
     return re.sub(r"\d[\d,.]*", "N", text)
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_print_what_it_shows(tmp_path, monkeypatch, capsys):
     root = Path(__file__).parents[2]
     shutil.copytree(root / "examples/pizza-order", tmp_path / "examples/pizza-order")

@@ -65,6 +65,7 @@ def wait_until_gone(output: Path) -> None:
 # -------------------------------------------------------------------------------- goes on
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "jobs", "jobs_after"), [(1, 1, 1), (2, 2, 2), (3, 1, 2), (4, 2, 1)]
 )
@@ -83,6 +84,7 @@ def test_a_killed_run_resumes_to_the_same_bytes(project, whole, tmp_path, seed, 
     assert not work_folder_of(output).exists()
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_wrote_behind_its_last_journal_line_is_cut_off(project, whole, tmp_path):
     output = tmp_path / "pairs.jsonl"
     process = start(project, output, 1)
@@ -96,6 +98,7 @@ def test_what_a_killed_run_wrote_behind_its_last_journal_line_is_cut_off(project
     assert output.read_bytes() == whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_interrupted_run_says_how_to_go_on_and_resumes_to_the_same_bytes(
     project, whole, tmp_path, jobs
@@ -128,6 +131,7 @@ def test_a_run_killed_between_its_file_and_its_manifest_resumes(project, tmp_pat
     assert json.loads(Path(f"{output}.manifest.json").read_text())["counts"]["rows"] == 500
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_named_and_the_run_resumes(project, whole, tmp_path):
     output = tmp_path / "pairs.jsonl"
     process = start(project, output, 2)
@@ -184,6 +188,7 @@ def test_changed_inputs_are_not_resumed(unfinished, tmp_path, capsys):
     assert mended.run("--size", 500, "--output", unfinished, "--overwrite") == 0
 
 
+@pytest.mark.slow
 def test_rows_lost_from_the_work_folder_are_noticed(project, tmp_path, capsys):
     output = tmp_path / "pairs.jsonl"
     process = start(project, output, 1)

@@ -43,6 +43,7 @@ def small():
     return describer_of(few())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", cases(PROGRAMS), ids=str)
 def test_program_in_english(case, golden):
     description = describer().describe(case.input)

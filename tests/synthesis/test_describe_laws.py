@@ -43,6 +43,7 @@ def programs(name):
 COUNTS = [100, pytest.param(300, marks=pytest.mark.slow)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("name", ["few", "shipped"])
 def test_every_program_of_synthesis_is_described_and_read_back(name, count):
@@ -65,6 +66,7 @@ def test_four_values_that_templates_say_themselves_are_said():
     assert "yesterday" in found.sentence
 
 
+@pytest.mark.slow
 def test_the_program_of_a_description_is_the_one_given():
     describer, _ = both("few")
     for program in programs("few")[:300]:
@@ -142,6 +144,7 @@ def test_what_templates_say_in_any_program_is_read_back(count):
         assert all(words.lower() in found.sentence.lower() for words in found.missing)
 
 
+@pytest.mark.slow
 def test_programs_of_another_language_are_described():
     inputs = load_inputs("sexpr", (PIZZA / "pizza.sexpr",), (PIZZA,), skip_broken=False)
     compiled = compile_inputs(inputs)

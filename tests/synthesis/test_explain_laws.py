@@ -91,6 +91,7 @@ def _templates(tree):
     return sorted(names)
 
 
+@pytest.mark.slow
 def test_every_program_that_is_explained_is_well_typed_and_canonical():
     language, library = get_language("thingtalk"), shipped().library
     programs = {p for row in sampled(200) for p in explainer().explain(row.utterance).programs}

@@ -41,6 +41,7 @@ def templates_of(node):
         yield from templates_of(child)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", list(GROUPS))
 def test_every_sentence_has_its_program_and_no_other(group):
     faults = []
@@ -66,6 +67,7 @@ def test_every_skill_that_has_templates_is_spoken_of():
     assert [name for name in sorted(skills) if f"@{name}." not in programs] == []
 
 
+@pytest.mark.slow
 def test_every_file_of_the_grammar_is_used():
     used = Counter()
     for pairs in GROUPS.values():
@@ -98,6 +100,7 @@ def without_lines(text):
     return re.sub(r"(\.genie):\d+$", r"\1", text, flags=re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_the_command_says(monkeypatch):
     monkeypatch.chdir(ROOT)
     shown = list(shown_in_the_page())

@@ -49,6 +49,7 @@ def test_equal_shares_do_not_keep_step_with_the_order_of_cells() -> None:
     assert 10 < quotas[::2].sum() < 40
 
 
+@pytest.mark.slow
 def test_with_another_seed_a_short_run_draws_from_other_cells() -> None:
     drawn = [set(engine(size=50, max_depth=1, pool_size=50, seed=s).plan.places) for s in (0, 1)]
     assert len(drawn[0] - drawn[1]) > 40

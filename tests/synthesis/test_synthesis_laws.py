@@ -100,11 +100,13 @@ def test_ids_are_unique_and_rise() -> None:
     assert numbers == sorted(set(numbers))
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_bytes_of_one() -> None:
     made = engine(size=9000)
     assert text_of(made) == text_of(made, jobs=2)
 
 
+@pytest.mark.slow
 def test_shards_are_disjoint_and_together_the_whole() -> None:
     made = engine(size=12_000)
     whole = text_of(made, limit=None).splitlines()
@@ -119,10 +121,12 @@ def test_shards_are_disjoint_and_together_the_whole() -> None:
     assert set(whole) <= set().union(*shards)
 
 
+@pytest.mark.slow
 def test_another_seed_gives_other_rows() -> None:
     assert text_of(engine(size=500, seed=1)) != text_of(engine(size=500, seed=2))
 
 
+@pytest.mark.slow
 def test_excluded_functions_never_appear() -> None:
     made = engine(size=2000, max_depth=3, exclude=("@com.twitter.*", "@com.gmail.inbox"))
     for line in text_of(made).splitlines():
@@ -143,6 +147,7 @@ def _uses(function: str, **settings: object) -> int:
     return sum(function in from_json(line).functions for line in lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", ["@com.gmail.inbox", "@com.twitter.post"])
 def test_weights_steer_how_often_a_function_appears(function: str) -> None:
     plain = _uses(function)
@@ -156,6 +161,7 @@ def _top_three(balance: float) -> float:
     return sum(n for _, n in counts.most_common(3)) / counts.total()
 
 
+@pytest.mark.slow
 def test_balance_zero_spreads_functions_more_evenly_than_one() -> None:
     assert _top_three(0.0) < 0.9 * _top_three(1.0)
 
@@ -165,6 +171,7 @@ def programs_of(**settings):
     return [from_json(line).program for line in text_of(made).splitlines()]
 
 
+@pytest.mark.slow
 def test_only_the_roots_that_are_asked_for_make_sentences():
     assert not [p for p in programs_of(roots=()) if p.startswith("policy")]
     assert all(p.startswith("policy") for p in programs_of(roots=("POLICY",)))

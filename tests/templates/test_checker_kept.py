@@ -121,6 +121,7 @@ def edit(text, rng):
     return "\n".join(lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_kept_checker_finds_what_a_new_one_does(texts, tmp_path, seed):
     rng, original = random.Random(seed), dict(texts)
@@ -137,6 +138,7 @@ def test_a_kept_checker_finds_what_a_new_one_does(texts, tmp_path, seed):
     assert len(found) >= 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_what_is_kept_for_the_next_process_changes_no_answer(texts, tmp_path, monkeypatch, seed):
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
@@ -164,6 +166,7 @@ def test_what_is_kept_for_the_next_process_changes_no_answer(texts, tmp_path, mo
     assert len(found) >= 4
 
 
+@pytest.mark.slow
 def test_a_command_that_named_the_files_otherwise_changes_no_answer(texts, tmp_path, monkeypatch):
     """What the shipped grammar has and these skills have not is only told where it is named."""
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))

@@ -75,6 +75,7 @@ def found_in(case: Case, folder: Path) -> tuple[Grammar, list[Problem]]:
     return grammar, [p for p in problems if p.code not in ("G101", "G102", "G105", "G108")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [*THINGTALK, *SEXPR], ids=str)
 def test_what_never_fits_is_told_and_every_sampled_program_is_well_typed(
     case: Case, golden: Any, here: Path

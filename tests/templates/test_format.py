@@ -78,6 +78,7 @@ def test_long_templates_are_broken_before_their_parts() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", files(), ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_layout_changes_nothing_that_a_file_says_and_is_idempotent(path: Path) -> None:
     text = path.read_text(encoding="utf-8")

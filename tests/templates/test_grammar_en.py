@@ -98,6 +98,7 @@ def test_the_page_of_the_grammar_lists_every_template():
     assert [t.id for t in constructs() if f"`{t.id}`" not in page] == []
 
 
+@pytest.mark.slow
 def test_the_check_finds_nothing_in_the_grammar():
     inputs = shipped()
     problems = check_grammar(inputs.grammar, inputs.language, inputs.library)
@@ -108,6 +109,7 @@ def test_the_check_finds_nothing_in_the_grammar():
 # ------------------------------------------------------------------------------- templates
 
 
+@pytest.mark.slow
 def test_every_construct_gives_something_with_the_shipped_skills():
     made = build_engine(compiled(shipped()), SynthesisConfig(size=100, max_depth=4))
     silent = {sample.template.id for sample in samples(made, 1) if not sample.pairs}
@@ -222,6 +224,7 @@ def test_every_answer_derives_its_question(case: Case, answering: Explainer, gol
     assert case.name in used
 
 
+@pytest.mark.slow
 def test_every_question_is_described_and_read_back(answering: Explainer):
     inputs = with_answers()
     describer = Describer(compile_inputs(inputs, ("answers",)), inputs.library)

@@ -283,6 +283,7 @@ def test_tables_of_lark_are_kept_and_another_grammar_has_its_own(kept):
     assert parse("one") == first
 
 
+@pytest.mark.slow
 def test_what_is_kept_comes_back_equal(tmp_path):
     """Frozen dataclasses are pickled in a way of our own."""
     inputs = load_inputs("thingtalk", (), (), skip_broken=False)

@@ -317,6 +317,7 @@ def test_flags_keep_templates_out_of_a_subset_or_for_it_alone(
 # ---------------------------------------------------------------------------------- shipped
 
 
+@pytest.mark.slow
 def test_every_shipped_template_file_can_be_read() -> None:
     shipped = [
         *sorted(data_folder("grammars").rglob("*.genie")),

@@ -71,6 +71,7 @@ def test_clauses_that_absorb_each_other_do_not_count() -> None:
     assert render(form) == "now => (@shop.list()) filter level > 1 && views < 2 => notify"
 
 
+@pytest.mark.slow
 def test_as_many_conditions_as_one_likes_may_refute_a_part_of_others() -> None:
     others = " && ".join(f"(level > 1 || views > {i})" for i in range(1_001))
     form = canonical(parse(f"now => @shop.list() filter !(level > 1) && {others} => notify"))

@@ -4,6 +4,8 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import pytest
+
 from genie_dp.cli.inputs import load_inputs
 from genie_dp.languages.library import Parameter, Signature
 from genie_dp.languages.thingtalk.lift import said_of_both
@@ -57,6 +59,7 @@ def notes(node: DerivationNode) -> list[str]:
 # ------------------------------------------------------------------------------------ rows
 
 
+@pytest.mark.slow
 def test_every_row_with_a_filter_after_a_join_has_one_program():
     explainer = Explainer(guarded())
     rows = filtered_after_a_join(guarded())
@@ -65,6 +68,7 @@ def test_every_row_with_a_filter_after_a_join_has_one_program():
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_without_the_guard_there_are_rows_with_two_and_it_refuses_the_outer_one_of_each():
     loose, left_out = loosen(guarded())
     assert left_out

@@ -66,6 +66,7 @@ def deepest(shape: str) -> int:
     raise AssertionError(f"expected {shape} to be read half as deep as allowed")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", sorted({*SHAPES} - BRACKETS))
 @pytest.mark.parametrize("depth", [2 * DEEPEST + 2, 5000])
 def test_deeper_programs_are_an_error_at_their_place(shape: str, depth: int) -> None:

@@ -52,6 +52,7 @@ def test_programs_with_equal_trees_are_equal():
     assert len(programs) > 500
 
 
+@pytest.mark.slow
 def test_trees_and_calls_of_real_programs_fit_the_schema():
     schema = THINGTALK.schema(shipped())
     jsonschema.Draft202012Validator.check_schema(schema)

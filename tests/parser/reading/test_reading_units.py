@@ -144,6 +144,7 @@ def test_degrees_may_be_of_both_where_both_are_measured():
     assert {"20 unit:F", "20 unit:deg"} <= read
 
 
+@pytest.mark.slow
 def test_rows_with_units_of_a_skill_come_back_from_their_sentences(pills):
     """Synthesized, augmented, read: the program is the canonical one of the row."""
     import genie_dp as gd

@@ -73,6 +73,7 @@ def test_rows_that_were_copied_are_found_by_all_attacks_and_no_text_is_shown(her
     assert not [text for text in texts if text in written]
 
 
+@pytest.mark.slow
 def test_rows_that_have_nothing_of_the_members_differ_by_chance(here):
     small = dict.fromkeys(("nearest", "nearer", "singling out", "linking"), 0)
     for seed in range(8):

@@ -507,6 +507,7 @@ def exchanged():
     return one.self_compose(STEPS).get_epsilon_for_delta(1e-5)
 
 
+@pytest.mark.slow
 def test_what_is_claimed_of_a_user_is_what_one_unit_costs_however_many_rows_it_has(tmp_path):
     budget = Budget(50.0, 1e-5, "user", cap=20, accountant="pld")
     ledger = Ledger.create(tmp_path / "rows.ledger.json", budget)
@@ -520,6 +521,7 @@ def test_what_is_claimed_of_a_user_is_what_one_unit_costs_however_many_rows_it_h
     # That a unit gives one row to a step at most: tests/private/training/test_private_draws.py.
 
 
+@pytest.mark.slow
 def test_rows_of_others_that_change_with_a_users_own_would_cost_far_more():
     # So redaction that moves 5 rows, or 20, is refused: 1.2 was claimed of them.
     one, few, many = (moved(rows) for rows in (1, 5, 20))

@@ -106,6 +106,7 @@ def test_noisy_steps_have_the_rate_of_their_model_unless_told(settings, rate):
     assert CrtConfig(**settings).course(None).training.learning_rate == rate
 
 
+@pytest.mark.slow
 def test_a_model_its_cost_and_its_statement(budgeted, tmp_path, capsys):
     assert train(budgeted, *PAY, *SHARES) == 0
     said = capsys.readouterr().err
@@ -220,6 +221,7 @@ def test_alike_rows_of_a_user_are_taken_where_no_row_is_public(by_user, capsys):
     assert "alike rows were compared" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_rows_without_their_manifest_need_the_owners_word(budgeted, tmp_path, capsys):
     manifest = manifest_beside(budgeted)
     whole = manifest.read_text()
@@ -243,6 +245,7 @@ def test_rows_without_their_manifest_need_the_owners_word(budgeted, tmp_path, ca
     assert "by the owner's word" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_two_stages_are_trained_confidentially(budgeted, tmp_path, monkeypatch):
     import torch
 

@@ -170,6 +170,7 @@ run.train(Path(sys.argv[1]), checkpoint_every=1)
 """
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_between_its_halves_goes_on_with_both(wholes, tmp_path):
     words = [sys.executable, "-c", KILLED, str(tmp_path)]
     assert subprocess.run(words, cwd=LAUNCHER.parent, check=False).returncode == -signal.SIGKILL

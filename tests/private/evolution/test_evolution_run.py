@@ -288,6 +288,7 @@ WHERE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("holder", "name", "time"), WHERE)
 @pytest.mark.parametrize("after", [False, True])
 def test_a_killed_run_comes_to_the_same_and_spends_once(

@@ -159,6 +159,7 @@ def test_a_second_report_is_a_second_spend(private, capsys):
     assert "B023" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_killed_run_goes_on_and_costs_once(moment, private):
     place = "release_gaps" if moment == "before" else "_write_folder"

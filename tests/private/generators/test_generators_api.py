@@ -44,6 +44,7 @@ def refused(make, *arguments, **options):
     return caught.value.problems[0].code
 
 
+@pytest.mark.slow
 def test_a_generator_is_trained_and_drawn_from(folder):
     with gd.private.Ledger(folder / "private.jsonl") as ledger:
         assert 2.5 < ledger.spent.epsilon <= 3
@@ -60,6 +61,7 @@ def test_a_generator_is_trained_and_drawn_from(folder):
         assert len(json.loads(ledger.path.read_text())["entries"]) == 2  # a spend and its end
 
 
+@pytest.mark.slow
 def test_a_parser_reads_the_rows_of_two_stage_back(folder, tmp_path):
     @dataclass
     class Parser:

@@ -43,6 +43,7 @@ def test_the_most_specific_code_is_taken(functions, code):
     assert CODES.find_code(Counter(functions)) == code
 
 
+@pytest.mark.slow
 def test_the_noise_is_as_wide_as_the_ledger_says():
     codes = Codes(tuple(f"@x.f{i}" for i in range(400)))
     units = [[name] for name in codes.names for _ in range(2000)]

@@ -102,6 +102,7 @@ def test_what_is_told_of_a_run_is_what_the_ledger_has(two_stage):
     assert f"({spent['epsilon']}, 1e-06)" in (two_stage / "made" / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_bands_of_noise_are_paid_as_fewer_steps_of_a_higher_rate(tmp_path, capsys):
     prepare(tmp_path)
     assert train(tmp_path, "one-stage", "--bands", 5) == 1  # 5 batches of 10 are more than 40 rows
@@ -254,6 +255,7 @@ def test_a_parser_of_drawn_rows_is_within_the_guarantee_of_their_generator(two_s
     assert not (tmp_path / "rows.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_control_codes_are_paid_and_known_beforehand(tmp_path, capsys):
     prepare(tmp_path)
     codes = tmp_path / "codes.txt"
@@ -268,6 +270,7 @@ def test_control_codes_are_paid_and_known_beforehand(tmp_path, capsys):
     assert "--parser DIR" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_model_of_hugging_face_learns_one_stage(tmp_path):
     prepare(tmp_path)
     base = save_pretrained(tmp_path / "base", gpt2)
@@ -316,6 +319,7 @@ def test_without_a_ledger_nothing_is_trained(tmp_path, capsys):
     assert "genie-dp private budget init" in told
 
 
+@pytest.mark.slow
 def test_a_run_that_was_interrupted_goes_on_and_costs_once(tmp_path, monkeypatch, capsys):
     prepare(tmp_path)
     line = training_stage.write_over
@@ -368,6 +372,7 @@ def test_a_run_that_another_process_finished_is_not_trained_again(
     assert not (tmp_path / "made").exists()
 
 
+@pytest.mark.slow
 def test_another_run_costs_again_and_the_rest_is_used_up(tmp_path):
     prepare(tmp_path)
     assert train(tmp_path, "one-stage") == 0
@@ -441,6 +446,7 @@ def test_the_learning_rate_is_that_of_the_model_unless_told(settings, rate):
     assert config.shared_settings()["learning_rate"] == rate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["two-stage", "control"])
 def test_whether_private_rows_have_programs_decides_neither_exit_code_nor_price(
     kind, tmp_path, capsys
@@ -479,6 +485,7 @@ def test_a_run_that_is_refused_before_it_learns_leaves_no_work(tmp_path, capsys,
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.slow
 def test_a_resumed_run_that_is_refused_keeps_what_it_was_left_of(tmp_path, monkeypatch, capsys):
     prepare(tmp_path)
 
@@ -545,6 +552,7 @@ def test_epochs_of_another_kind_are_refused(tmp_path, capsys):
         assert "H001" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_generator_of_s_expressions_is_trained_and_drawn_from(tmp_path):
     def rows(said):
         for i in range(40):
@@ -570,6 +578,7 @@ def test_a_generator_of_s_expressions_is_trained_and_drawn_from(tmp_path):
     assert CANARY.encode() not in all_bytes(tmp_path / "made")
 
 
+@pytest.mark.slow
 def test_a_parser_writes_the_programs_of_private_rows_and_of_samples(tmp_path, capsys):
     pytest.importorskip("phonenumbers")
     from tests.parser import parser_setup
@@ -599,6 +608,7 @@ def test_a_parser_writes_the_programs_of_private_rows_and_of_samples(tmp_path, c
     assert "H010" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_broken_public_programs_leave_no_constants(tmp_path):
     prepare(tmp_path)
     rows = [generator_rows.row(i, said, '( " no program') for i, said in enumerate("abc")]

@@ -146,6 +146,7 @@ def test_a_plan_costs_what_it_may(kind, epochs):
     assert sum(plan.steps.values()) == 60
 
 
+@pytest.mark.slow
 def test_with_bands_each_stage_is_of_fewer_steps_with_a_higher_rate():
     amount = TrainingAmount((1, 2), 50, 1000, bands=8)
     plan = plan_training("two-stage", amount, epsilon=3, delta=1e-6)
@@ -249,6 +250,7 @@ def test_a_folder_that_lacks_a_file_is_refused(two_stage, tmp_path, file):
         load_generator(tmp_path)
 
 
+@pytest.mark.slow
 def test_control_codes_steer_utterances(tmp_path):
     generator, units = made(tmp_path, "control")
     generator, _, spends = fitted(generator, units, steps={"utterance": 10})
@@ -320,6 +322,7 @@ class Killed(BaseException):
     """What a test raises in the place of a kill."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["two-stage", "control"])
 def test_a_run_that_was_killed_ends_as_one_that_was_not(tmp_path, kind):
     def kill(stage, event):

@@ -108,6 +108,7 @@ def test_a_file_that_was_cut_off_is_named(tmp_path):
         learned(tmp_path)
 
 
+@pytest.mark.slow
 def test_generators_of_several_epsilons_share_what_is_public(tmp_path):
     prepare(tmp_path)
     kept = tmp_path / "pretrained"

@@ -209,6 +209,7 @@ def untrained(tokenizer, seed):
     return PreLNDecoder(len(tokenizer.pieces), DecoderSettings(16, 1, 2, 64)).eval()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SPELLINGS)
 @pytest.mark.parametrize("width", [1, 3])
 def test_an_untrained_model_writes_well_typed_programs_alone(name, width):

@@ -503,6 +503,7 @@ def manifest(path):
     return json.loads(Path(f"{path}.manifest.json").read_text())
 
 
+@pytest.mark.slow
 def test_what_is_made_of_private_rows_is_marked(private, capsys):
     folder, own = private.parent, [str(ledger_of(private))]
     more, parts, counted = folder / "more.jsonl", folder / "parts", folder / "stats.json"
@@ -590,6 +591,7 @@ def part(private):
     return target
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [saved, derived, part])
 def test_what_python_saves_of_private_rows_is_marked(private, way):
     target = way(private)

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.ledger.mechanisms import Laplace
@@ -59,6 +61,7 @@ def test_two_processes_never_spend_the_same_budget(tmp_path):
     assert Ledger.open(path).spent().epsilon <= 0.3 * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_no_recorded_spend_is_lost_when_processes_are_killed(tmp_path):
     path, rng = tmp_path / "rows.json", random.Random(7)
     Ledger.create(path, Budget(1e6, 0.0, "utterance"))

@@ -152,6 +152,7 @@ def test_private_rows_are_public_to_no_release(name, private):
     assert len(Ledger.open(ledger_of(private)).entries) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OF_ROWS)
 def test_what_is_made_of_private_rows_is_private(name, private, tmp_path):
     target = tmp_path / ("parts" if name == "split" else "rows.jsonl")

@@ -45,6 +45,7 @@ def said(programs):
     return list(number_rows(times, lambda: found, renderer().sentences))
 
 
+@pytest.mark.slow
 def test_every_sentence_is_read_back_as_its_program_alone():
     programs = [row.program for row in synthesized()[::16]]
     rows = said(programs)
@@ -127,6 +128,7 @@ def test_what_no_template_can_say_is_told_with_the_reason(program):
 SKILLS = ("--skills", str(data_folder("thingpedia") / "com.twitter"))
 
 
+@pytest.mark.slow
 def test_the_command_writes_rows_and_what_is_unsaid(tmp_path, capsys):
     save_prior(prior(programs=(HOME, HOME, FREE, LACKED)), tmp_path / "prior.json")
     words = ["private", "render", str(tmp_path / "prior.json"), *SKILLS, "--sentences", "3"]

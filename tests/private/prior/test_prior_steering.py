@@ -62,6 +62,7 @@ def test_functions_come_as_often_as_the_prior_says():
     assert after < 0.4 * before
 
 
+@pytest.mark.slow
 def test_the_less_signal_the_less_changes():
     target, own = wanted(), shares(text_of(plain()))
     moved = [
@@ -90,6 +91,7 @@ def test_pairs_are_steered_as_well():
     assert pairs(made(prior(pair_weights={name: 4.0})))[name] > 1.4 * often
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "neutral",
     [
@@ -117,6 +119,7 @@ def test_rows_keep_their_order_and_all_kinds_of_rows_stay():
     assert all(name in kept for name in frequent)
 
 
+@pytest.mark.slow
 def test_the_same_prior_and_seed_give_the_same_bytes_with_any_number_of_processes():
     one = prior(function_shares=wanted())
     engine = build_engine(compiled(), CONFIG, prior=one)
@@ -183,6 +186,7 @@ def test_a_resumed_run_must_have_the_same_prior(project, tmp_path, capsys):
     assert "prior sha256" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_programs_of_other_languages_are_steered_alike(tmp_path):
     (tmp_path / "errands").mkdir()
     project = errands(tmp_path / "errands")
@@ -198,6 +202,7 @@ def test_programs_of_other_languages_are_steered_alike(tmp_path):
     assert found["steered"]["CHECK"] < 0.5 * found["plain"]["CHECK"]
 
 
+@pytest.mark.slow
 def test_rows_are_not_weighed_twice_by_one_prior(project, tmp_path, capsys):
     out = tmp_path / "rows.jsonl"
     assert project.run("--size", 50, "--prior", tmp_path / "prior.json", "-o", out) == 0

@@ -268,6 +268,7 @@ def test_a_detector_learns_of_no_rows_of_source_private(tmp_path, capsys):
     assert not folder.exists()
 
 
+@pytest.mark.slow
 def test_a_detector_is_trained_and_used(tmp_path, rows, capsys):
     frames, names = tmp_path / "frames.txt", tmp_path / "names.txt"
     frames.write_text("tell {friend} hello\nis {friend} in\nturn on the light\n")

@@ -196,6 +196,7 @@ def test_without_epsilon_or_delta_there_is_no_table(epsilon, delta):
 # -------------------------------------------------------------------------------- the noise
 
 
+@pytest.mark.slow
 def test_every_count_gets_gaussian_noise_as_wide_as_recorded():
     records = records_of(SCHEMA, planted(100))
     exact = records.marginal((0, 1))

@@ -264,6 +264,7 @@ def test_check_says_that_a_ledger_is_whole_and_spends_nothing(ledger, tmp_path, 
     assert contents(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_check_finds_the_noise_that_fits_and_it_can_be_spent(ledger, capsys):
     assert budget("check", "private.jsonl", "--steps", "660", "--rate", str(RATE)) == 0
     noise = float(re.search(r"^noise multiplier (.*)$", capsys.readouterr().out, re.MULTILINE)[1])
@@ -274,6 +275,7 @@ def test_check_finds_the_noise_that_fits_and_it_can_be_spent(ledger, capsys):
     assert ledger.spend([PoissonGaussian(noise, RATE, 660)], purpose="x", run="y").epsilon <= 10
 
 
+@pytest.mark.slow
 def test_check_finds_the_noise_for_a_target_and_beside_other_mechanisms(ledger, capsys):
     def noise(*words):
         question = ("check", "private.jsonl", "--steps", "100", "--rate", "0.01", *words)

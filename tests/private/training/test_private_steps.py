@@ -144,6 +144,7 @@ def test_a_user_with_many_rows_moves_a_step_no_more_than_one_with_a_single_row(e
     assert 0 < alone <= 0.1 / 4.0 * (1 + 1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["vmap", "ghost"])
 def test_what_many_units_say_is_learned_through_the_noise(engine):
     common = EncodedRow((2, 5, 6, 7, 8, 3))

@@ -91,6 +91,7 @@ def test_every_program_of_the_skills_own_evaluation_is_accepted():
     assert refused == []
 
 
+@pytest.mark.slow
 def test_every_synthesized_program_is_accepted():
     pairs = [(row.utterance, row.program) for row in rows()[::6]]
     texts = {text for pair in pairs for text in constants_of(*pair)}
