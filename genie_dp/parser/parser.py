@@ -806,11 +806,16 @@ class Parser:
 
 
 def _is_in_two(program: str) -> bool:
-    """Tell whether a value that was said once is part of a text and a value by itself, too.
+    """Tell whether a value that was said once is in a text and by itself, or in one call twice.
 
     >>> _is_in_two('timer( minutes= NUMBER_0 say= " lights on in NUMBER_0 " )')
     True
+    >>> _is_in_two("timer( minutes= NUMBER_0 ) & timer( minutes= NUMBER_0 )")
+    True
     """
+    calls = program.split(" & ")
+    if any(is_slot(token) and calls.count(call) > 1 for call in calls for token in call.split()):
+        return True
     places: tuple[set[str], set[str]] = (set(), set())
     is_text = False
     for token in program.split(" "):

@@ -54,8 +54,6 @@ def is_evaluation(name: str | Path) -> bool:
     path = Path(name)
     if path.suffix != ".tsv" or not path.is_file():
         return False
-    if path.name == EVALUATION_FILE:
-        return True
     first = next((line for line in read_text(path).split("\n") if line.strip()), "")
     return first.count("\t") < 2
 

@@ -73,7 +73,7 @@ def derive(inputs):
         ("could you add salt & pepper to my shopping list, please?", "salt & pepper"),
         ('add "Der Spiegel" no. 5 to my shopping list', '"Der Spiegel" no. 5'),
         ("I need to pay the Rent", "pay the Rent"),
-        ("remind me to call Dr. No, thanks", "call Dr. No"),
+        ("remind me to call Dr. Ito, thanks", "call Dr. Ito"),
         ("ich muss Müll rausbringen", "Müll rausbringen"),
         ("mark todo 3 as done and list my notes", "3"),
         (f"remind me to {'really ' * 30}go", f"{'really ' * 30}go"),
