@@ -299,9 +299,13 @@ def with_settings_help(doc: str, kind: type, *, without: Collection[str] = ()) -
         facts += [f"one of {', '.join(allowed.choices)}"] if allowed.choices else []
         facts += [f"default {schema['default']!r}"] if "default" in schema else []
         ending = f" ({'; '.join(facts)})" if facts else ""
-        text = f"{name}: {schema.get('description', '').rstrip('.')}{ending}."
-        lines += textwrap.wrap(text, 100, initial_indent=indent, subsequent_indent=f"{indent}    ")
-    return doc.replace(found[0], "\n".join([*lines, ""]), 1)
+        text = f"- {name}: {schema.get('description', '').rstrip('.')}{ending}."
+        # A list of reStructuredText, which the reference is made of.
+        lines += [
+            "",
+            *textwrap.wrap(text, 100, initial_indent=indent, subsequent_indent=f"{indent}  "),
+        ]
+    return doc.replace(found[0], "\n".join([*lines, "", ""]), 1)
 
 
 # ------------------------------------------------------------------------------------ JSON Schema
