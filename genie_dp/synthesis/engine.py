@@ -1,10 +1,9 @@
 """The sampler as a whole: pools of every depth, then the plan of the root."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -137,13 +136,15 @@ def _plan_root(
     steered = None if prior is None else _steering(root_cells, weights, config, prior)
     draws = 1.0 if steered is None else 1 / steered.share_kept
     seed = child_seed(config.seed, "root", "shares")
-    shares = partial(_root_shares, weights, config=config, draws=draws, seed=seed)
-    quotas = _quotas(root_cells, config, shares, "root")
+    demand = _demand(root_cells, config)
+    shares = _root_shares(weights, demand.room, config, draws, seed)
+    quotas = _quotas(root_cells, demand, shares, config.seed, "root")
     planned = plan_draws(root_cells, quotas, config.seed, "root")
     if config.size is not None and config.target_size is None and steered is None:
-        first = _quotas(root_cells, config, partial(fill, config.size, weights, seed=seed), "root")
-        if root_cells.say_words or _lacks_a_rule(planned, config.size, first):
+        of_size = fill(config.size, weights, demand.room, seed)
+        if root_cells.say_words or _lacks_a_rule(planned, config.size, of_size):
             # What is drawn once is not to be among the draws that the size leaves over.
+            first = _quotas(root_cells, demand, of_size, config.seed, "root")
             quotas = np.maximum(quotas, first)
             planned = plan_draws(root_cells, quotas, config.seed, "root", first=first)
     return SynthesisEngine(compiled, config, pools, planned, root_cells, lexicon, steered)
@@ -206,10 +207,10 @@ def _level(
     weights = np.array([level_cells[a].rule.template.weight for a, _ in level_cells.spans])
     names = ("pool", category, depth)
     seed = child_seed(config.seed, *names, "shares")
-    shares = partial(fill, config.pool_size, weights, seed=seed)
-    chosen = plan_draws(
-        level_cells, _quotas(level_cells, config, shares, *names), config.seed, *names
-    )
+    demand = _demand(level_cells, config)
+    shares = fill(config.pool_size, weights, demand.room, seed)
+    quotas = _quotas(level_cells, demand, shares, config.seed, *names)
+    chosen = plan_draws(level_cells, quotas, config.seed, *names)
     return list(_pieces(chosen, compiled, pools, config))
 
 
@@ -269,7 +270,9 @@ def _steering(
 ) -> Steering | None:
     """Return how the draws of the root are to be thinned, from a sample of them."""
     seed = child_seed(config.seed, "pilot", "shares")
-    quotas = _quotas(root_cells, config, partial(fill, PILOT, weights, seed=seed), "pilot")
+    demand = _demand(root_cells, config)
+    shares = fill(PILOT, weights, demand.room, seed)
+    quotas = _quotas(root_cells, demand, shares, config.seed, "pilot")
     sample = plan_draws(root_cells, quotas, config.seed, "pilot")
     pilot = []
     for cell, pieces in sample.draws(0, sample.total):
@@ -282,9 +285,7 @@ def _steering(
     return make_steering(prior, pilot, child_seed(config.seed, "steering"), config.weights)
 
 
-def _root_shares(
-    weights: F64, room: F64, *, config: SynthesisConfig, draws: float, seed: int
-) -> I64:
+def _root_shares(weights: F64, room: F64, config: SynthesisConfig, draws: float, seed: int) -> I64:
     """Return how many draws each template gets at each depth; `room` is how many it has.
 
     `draws` are made for each row.
@@ -298,28 +299,44 @@ def _root_shares(
     return shares
 
 
-def _quotas(
-    cells: Cells, config: SynthesisConfig, shares: Callable[[F64], I64], *names: object
-) -> I64:
-    """Return the quota of each cell: templates first, then cells by count ** balance.
+class _Demand(NamedTuple):
+    """How many draws cells ask for.
 
-    `shares` tells from the room that templates have what each of them gets; `names` name the
-    random stream by which fractions are rounded.
+    Attributes:
+        sizes: combinations of each cell, shape (cells,).
+        pull: by which a template's draws are shared among its cells, shape (cells,).
+        room: combinations of each template at each depth, shape (spans,).
     """
+
+    sizes: F64
+    pull: F64
+    room: F64
+
+
+def _demand(cells: Cells, config: SynthesisConfig) -> _Demand:
     boost = np.ones(len(cells))
     if config.weights:
         boost = np.array([config.weights.get(function, 1.0) for function in cells.functions])
     sizes = cells.sizes.astype(float)
     room = np.array([sizes[a:b][boost[a:b] > 0].sum() for a, b in cells.spans])
-    pull = cells.pull(config.balance) * boost
+    return _Demand(sizes, cells.pull(config.balance) * boost, room)
+
+
+def _quotas(cells: Cells, demand: _Demand, shares: I64, seed: int, *names: object) -> I64:
+    """Return the quota of each cell: its template's share by count ** balance.
+
+    Args:
+        shares: draws of each template at each depth, shape (spans,).
+        names: of the random stream that rounds fractions.
+    """
     quotas = np.zeros(len(cells), np.int64)
-    of_spans = shares(room)
-    is_enough = of_spans.sum() >= _ENOUGH * len(of_spans)
-    for (a, b), share in zip(cells.spans, of_spans, strict=True):
-        seed = child_seed(config.seed, *names, "cells", a)
-        quotas[a:b] = fill(int(share), pull[a:b], sizes[a:b], seed)
+    is_enough = shares.sum() >= _ENOUGH * len(shares)
+    for (a, b), share in zip(cells.spans, shares, strict=True):
+        pull = demand.pull[a:b]
+        of_cells = child_seed(seed, *names, "cells", a)
+        quotas[a:b] = fill(int(share), pull, demand.sizes[a:b], of_cells)
         if is_enough:
-            _give_every_rule(quotas[a:b], pull[a:b], cells.rules_from(a, b - a))
+            _give_every_rule(quotas[a:b], pull, cells.rules_from(a, b - a))
     return quotas
 
 
@@ -328,16 +345,16 @@ def _lacks_a_rule(planned: DrawPlan, size: int, shares: I64) -> bool:
 
     Args:
         planned: draws, some of which the size leaves over.
-        shares: how many the cells would have of the size alone.
+        shares: draws that each template has at each depth of the size alone.
     """
     cells = planned.all_cells
     assert isinstance(cells, Cells)
     if size < _ENOUGH * len(cells.spans):
         return False
     drawn = planned.count_cells(size)
-    for a, b in cells.spans:
+    for (a, b), share in zip(cells.spans, shares, strict=True):
         of_rules = np.bincount(cells.rules_from(a, b - a), drawn[a:b])
-        if shares[a:b].sum() >= len(of_rules) and not of_rules.all():
+        if share >= len(of_rules) and not of_rules.all():
             return True
     return False
 

@@ -352,7 +352,7 @@ def _turns(cells: Sequence[Cell], places: I64, quotas: I64, seed: int) -> tuple[
     """Return `DrawPlan.turns`, `DrawPlan.starts` and `DrawPlan.rule_keys`."""
     turns, starts = np.ones(len(places), np.uint64), np.zeros(len(places), np.uint64)
     keys = np.zeros(len(places), np.uint64)
-    if not isinstance(cells, Cells):
+    if not isinstance(cells, Cells) or not cells.say_words:
         return turns, starts, keys
     before: dict[tuple[int, int], int] = {}
     for number, place in enumerate(places.tolist()):
