@@ -282,6 +282,7 @@ class ChildSlot:
         least: the fewest tokens that it may have.
         filler: the slot of the child in its gap.
         words: those that may be printed here, once the grammar is indexed.
+        needed: one of these is printed here, whatever is; None for no such words.
     """
 
     child: ChildSpec
@@ -290,9 +291,12 @@ class ChildSlot:
     least: int
     filler: "ChildSlot | None"
     words: "SayableWords | None" = None
+    needed: frozenset[str] | None = None
 
     def may_say(self, tokens: Tokens) -> bool:
         """Tell whether none of the words speaks against their being printed here."""
+        if self.needed is not None and self.needed.isdisjoint(tokens):
+            return False
         return self.words is None or self.words.may_say(tokens)
 
     def options(self, tokens: Tokens, source: PieceSource) -> Iterator[Option]:
@@ -446,6 +450,8 @@ def _open_gap(tokens: Tokens, places: View, start: int, end: int) -> tuple[Token
 
 
 def _shift_candidate(candidate: Candidate, by: int) -> Candidate:
+    if not by:
+        return candidate
     piece, view = candidate
     return piece, tuple([place + by if isinstance(place, int) else place for place in view])
 
@@ -639,6 +645,70 @@ def _step_may_be_empty(step: Fixed | Forms | ChildPlace, slots: Sequence[ChildSl
             return slots[index].least == 0
 
 
+def needed_words(
+    patterns: Mapping[str, Sequence[Pattern]],
+    leaves: Mapping[Any, Iterable[str]],
+    slots_of: Mapping[int, Sequence[ChildSlot]],
+) -> dict[Any, frozenset[str]]:
+    """Return words of categories and pools one of which each of their texts has.
+
+    Names that can be said without any such word are left out. An open grammar has names that may be
+    any words, so that few spans have a word which their category never says; most lack one that it
+    always says.
+
+    Args:
+        patterns, leaves, slots_of: as of `words_of`.
+    """
+    uses = Counter(word for of_name in patterns.values() for p in of_name for word in p.words)
+    needed: dict[Any, set[str] | None] = {name: set() for name in patterns}
+    for name, texts in leaves.items():
+        needed[name] = _one_of_each(texts)
+    is_changed = True
+    while is_changed:
+        is_changed = False
+        for name, of_name in patterns.items():
+            for pattern in of_name:
+                known = needed[name]
+                if known is None:
+                    break
+                found = _needed_of(pattern, needed, slots_of[id(pattern)], uses)
+                if found is None or not found <= known:
+                    needed[name] = None if found is None else known | found
+                    is_changed = True
+    return {name: frozenset(words) for name, words in needed.items() if words is not None}
+
+
+def _one_of_each(texts: Iterable[str]) -> set[str] | None:
+    """Return a word of each text; None if some text has no word but determiners."""
+    chosen = set()
+    for text in texts:
+        words = [word for word in text.split() if word not in _DETERMINERS and word != GAP]
+        if not words or OPEN in words:
+            return None
+        chosen.add(max(words, key=len))
+    return chosen
+
+
+def _needed_of(
+    pattern: Pattern,
+    needed: Mapping[Any, set[str] | None],
+    slots: Sequence[ChildSlot],
+    uses: Mapping[str, int],
+) -> set[str] | None:
+    """Return words one of which each sentence of a pattern has."""
+    fixed = pattern.words - _DETERMINERS - {GAP}
+    if fixed:
+        return {min(fixed, key=lambda word: (uses[word], word))}
+    choices = (_needed_in(slot, needed) for slot in slots)
+    return min((words for words in choices if words is not None), key=len, default=None)
+
+
+def _needed_in(slot: ChildSlot, needed: Mapping[Any, set[str] | None]) -> set[str] | None:
+    """Return words one of which is printed for a child; None for no such words."""
+    words = needed.get(slot.pool)
+    return None if words is None or not words.isdisjoint(slot.child.after.split()) else words
+
+
 def by_words(pieces: Sequence[Piece]) -> dict[str, list[Piece]]:
     """Return pieces by what they can look like."""
     by_text: dict[str, list[Piece]] = {}
@@ -702,14 +772,16 @@ class ChartGrammar:
     """What all charts of a grammar share: patterns by category, leaves by their words.
 
     Attributes:
-        open: pool -> its placeholders that may be said by words, of the sorts that are open.
+        open: pool -> its placeholders that may be said by words, of the sorts that are open, with
+            their stems.
     """
 
     def __init__(self, compiled: CompiledGrammar, open_stems: Collection[str] = ()):
         """Index the rules and the leaves; placeholders of `open_stems` may be said by any words."""
         self.compiled = compiled
         stems = compiled.placeholders.stems
-        open_words = [compiled.placeholders.character(s) for s in stems if s in open_stems]
+        open_stems = [stem for stem in stems if stem in open_stems]
+        open_words = [compiled.placeholders.character(stem) for stem in open_stems]
         self.patterns: dict[str, list[Pattern]] = {
             category: [pattern_of(rule, open_words) for rule in rules]
             for category, rules in compiled.rules.items()
@@ -730,13 +802,22 @@ class ChartGrammar:
         self.slots_of = {id(p): tuple(self._slots(p.rule)) for p in everything}
         self.checks = {id(p): Checks(p.rule) for p in everything}
         self.least = {id(p): self._least(p) for p in everything}
-        self.open: dict[Any, Sequence[Piece]] = {
-            name: [by_text[word][0] for word in open_words if word in by_text]
+        self.open: dict[Any, Sequence[tuple[str, Piece]]] = {
+            name: [
+                (stem, by_text[word][0])
+                for stem, word in zip(open_stems, open_words, strict=True)
+                if word in by_text
+            ]
             for name, by_text in self.leaves.items()
             if any(word in by_text for word in open_words)
         }
         texts = {n: (*of, OPEN) if n in self.open else of for n, of in self.leaves.items()}
         self.words: dict[Any, SayableWords] = words_of(self.patterns, texts, self.slots_of)
+        self.needed = needed_words(self.patterns, texts, self.slots_of)
+        for slot in self.slots.values():
+            words = self.needed.get(slot.pool)
+            if words is not None and words.isdisjoint(slot.child.after.split()):
+                slot.needed = words
         self.words_in = words_within(everything, self.slots_of)
         self.gaps = {name: gap_places(pieces) for name, pieces in self.leaves.items()}
         self.vocabulary = frozenset(self._words(everything))
@@ -886,7 +967,7 @@ class Chart:
         self.opened: dict[str, tuple[str, Tokens]] = {}
         self._is_value = is_value
         self._work_left = most_work
-        self._open_pieces: dict[tuple[int, Tokens], Piece | None] = {}
+        self._open_pieces: dict[tuple[int, Tokens], Piece] = {}
         self._shut: dict[int, Piece] = {}  # a value in words -> its placeholder
         self.cut: list[tuple[str, str]] = []  # cells that passed MOST_PIECES
         self._done: dict[tuple[str, Tokens], Sequence[ChartEntry]] = {}
@@ -913,7 +994,9 @@ class Chart:
             active.was_asked = True
             self._lowest = min(self._lowest, active.place)
             return list(active.entries.values())
-        words = self.grammar.words.get(category)
+        words, needed = self.grammar.words.get(category), self.grammar.needed.get(category)
+        if needed is not None and needed.isdisjoint(tokens):
+            return ()
         return self._fill_cell(key) if words is not None and words.may_say(tokens) else ()
 
     def pieces(self, slot: ChildSlot, tokens: Tokens) -> Sequence[Piece]:
@@ -924,23 +1007,27 @@ class Chart:
         placeholders = self.grammar.open.get(slot.pool)
         if not placeholders or not tokens or any(map(_is_character, tokens)):
             return pieces
-        values = (self._value_in_words(piece, tokens) for piece in placeholders)
-        return [*pieces, *(piece for piece in values if piece is not None)]
+        is_value = self._is_value
+        assert is_value is not None
+        values = [
+            self._value_in_words(stem, piece, tokens)
+            for stem, piece in placeholders
+            if is_value(stem, tokens)
+        ]
+        return [*pieces, *values] if pieces else values
 
-    def _value_in_words(self, placeholder: Piece, tokens: Tokens) -> Piece | None:
-        """Return a placeholder said by words; None where they are no such value."""
+    def _value_in_words(self, stem: str, placeholder: Piece, tokens: Tokens) -> Piece:
+        """Return a placeholder that some words stand for."""
         key = (id(placeholder), tokens)
-        if key not in self._open_pieces:
-            stem = self.grammar.compiled.placeholders.token(placeholder.words).rpartition("_")[0]
-            piece = None
-            if self._is_value is not None and self._is_value(stem, tokens):
-                character = chr(_FIRST_OPEN + len(self.opened))
-                self.opened[character] = stem, tokens
-                value = placeholder.value.shift([(placeholder.words, character)])
-                piece = Piece(" ".join(tokens), value, placeholder.features)
-                self._shut[id(piece)] = placeholder
+        piece = self._open_pieces.get(key)
+        if piece is None:
+            character = chr(_FIRST_OPEN + len(self.opened))
+            self.opened[character] = stem, tokens
+            value = placeholder.value.shift([(placeholder.words, character)])
+            piece = Piece(" ".join(tokens), value, placeholder.features)
             self._open_pieces[key] = piece
-        return self._open_pieces[key]
+            self._shut[id(piece)] = placeholder
+        return piece
 
     def gaps(self, slot: ChildSlot, tokens: Tokens) -> Iterator[tuple[int, int]]:
         """Yield the (start, end) that may stand in the gap of what a slot says with the tokens."""
@@ -1021,6 +1108,9 @@ class Chart:
         for pattern in index.find(tokens):
             words = self.grammar.words_in.get(id(pattern))
             if words is not None and not words.may_say(tokens):
+                continue
+            slots = self.grammar.slots_of[id(pattern)]
+            if any(x.needed is not None and x.needed.isdisjoint(tokens) and x.least for x in slots):
                 continue
             for way, piece in self._ways(pattern, tokens):
                 is_new |= self._add(key, entries, way, piece)
@@ -1218,7 +1308,8 @@ class _Matcher:
 
     def _sayable(self, slot: ChildSlot, start: int, ends: Iterator[int]) -> Iterator[int]:
         """Yield the ends of the spans that have no word against their being said in a slot."""
-        words, tokens = slot.words, self.tokens
+        words, needed, tokens = slot.words, slot.needed, self.tokens
+        has_needed = needed is None
         assert words is not None
         if start == len(tokens) or not words.may_begin(tokens[start]):
             yield from (end for end in ends if end == start)
@@ -1228,8 +1319,9 @@ class _Matcher:
             while checked_to < end:
                 if not words.may_have(tokens[checked_to]):
                     return
+                has_needed = has_needed or tokens[checked_to] in needed
                 checked_to += 1
-            if end == start or words.may_end(tokens[end - 1]):
+            if end == start or (has_needed and words.may_end(tokens[end - 1])):
                 yield end
 
     def _ends(self, number: int, start: int) -> Iterator[int]:

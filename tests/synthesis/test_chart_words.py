@@ -60,8 +60,8 @@ def unhindered(grammar):
     """Let every span be looked at."""
     everything = SayableWords(_Everything(), _Everything(), _Everything())
     for slot in grammar.slots.values():
-        slot.words = everything
-    grammar.words_in = {}
+        slot.words, slot.needed = everything, None
+    grammar.words_in, grammar.needed = {}, {}
     grammar.words = dict.fromkeys((*grammar.patterns, *grammar.leaves), everything)
 
 
