@@ -329,7 +329,7 @@ class CoverageReader:
         """Yield the programs of readings, the likeliest first, each meaning once."""
         seen: set[str] = set()
         for read in readings[:_MOST_TRIED]:
-            for program in self.explainer.programs_of(read):
+            for program in read.programs or self.explainer.programs_of(read):
                 text = self.values.fill(program, read.values)
                 view = self.viewer.view(text)
                 match = view.match if isinstance(view, ProgramView) else text

@@ -17,9 +17,8 @@ from genie_dp.locale import Words
 from genie_dp.parser.reading.reading import Reading, ReadValue
 from genie_dp.parser.reading.said import SaidValues
 from genie_dp.parser.reading.typed import token_spans
-from genie_dp.synthesis.chart import Chart, ChartGrammar
-from genie_dp.synthesis.compiler import CompiledGrammar, compile_inputs
-from genie_dp.synthesis.spoken import ReadValues, SpokenSentences, engine_tokens
+from genie_dp.synthesis.compiler import compile_inputs
+from genie_dp.synthesis.spoken import ReadValues, SpokenSentences
 from genie_dp.templates.inputs import Inputs
 
 _MOST_FUNCTIONS = 120
@@ -45,22 +44,6 @@ class Derivation(NamedTuple):
     is_unlikely: bool
 
 
-class Derives(NamedTuple):
-    """The templates of some functions, indexed."""
-
-    spoken: SpokenSentences
-    closed: ChartGrammar
-    compiled: CompiledGrammar
-
-    def programs(self, read: ReadValues) -> list[str]:
-        """Return the programs of a sentence whose values were read, sorted."""
-        chart, placeholders = Chart(self.closed), self.compiled.placeholders
-        tokens = engine_tokens(read.tokens, placeholders)
-        entries = (x for root in self.compiled.roots for x in chart.cell(root, tokens))
-        return sorted({placeholders.show(x.piece.value.text) for x in entries
-                       if not x.piece.value.gap})  # fmt: skip
-
-
 @dataclass(slots=True)
 class Derivations:
     """Derives sentences by the templates of a parser.
@@ -75,7 +58,7 @@ class Derivations:
     library: Library
     words: Words
     _inputs: Inputs | None = None
-    _parts: "OrderedDict[frozenset[str], Derives]" = field(default_factory=OrderedDict)
+    _parts: "OrderedDict[frozenset[str], SpokenSentences]" = field(default_factory=OrderedDict)
 
     def find(
         self, sentence: str, functions: Collection[str], values: SaidValues
@@ -91,9 +74,9 @@ class Derivations:
         engine = self._engine(functions, values)
         found: dict[tuple[object, ...], Derivation] = {}
         for text in without_politeness(sentence, self.words):
-            for read in engine.spoken.find(text).readings[:_MOST_READINGS]:
+            for read in engine.find(text).readings[:_MOST_READINGS]:
                 reading = _as_typed(read, text)
-                for program in engine.programs(read):
+                for program in read.programs:
                     derivation = Derivation(program, reading, read.doubt, read.is_unlikely)
                     key = program, *((x, v.value) for x, v in reading.values.items())
                     known = found.get(key)
@@ -101,7 +84,7 @@ class Derivations:
                         found[key] = derivation
         return sorted(found.values(), key=lambda x: (x.doubt, x.program, x.reading.tokens))
 
-    def _engine(self, functions: Collection[str], values: SaidValues) -> Derives:
+    def _engine(self, functions: Collection[str], values: SaidValues) -> SpokenSentences:
         if self._inputs is None:
             self._inputs = self.load()
         is_small = len(self.library.functions()) <= _MOST_FUNCTIONS
@@ -109,11 +92,11 @@ class Derivations:
         engine = self._parts.pop(key, None)
         if engine is None:
             compiled = compile_inputs(self._inputs, functions=() if is_small else sorted(functions))
-            engine = Derives(SpokenSentences(compiled, values), ChartGrammar(compiled), compiled)
+            engine = SpokenSentences(compiled, values)
         self._parts[key] = engine
         while len(self._parts) > _MOST_KEPT:
             self._parts.popitem(last=False)
-        engine.spoken.reader = values
+        engine.reader = values
         return engine
 
 

@@ -8,6 +8,7 @@ so is a sentence with placeholders again, which a closed chart derives exactly.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
@@ -55,12 +56,14 @@ class ReadValues(NamedTuple):
         doubt: how much speaks against it; 0 for the first choice of a reader.
         left: the words of values, numbers aside, that are words here. A name has no such words:
             nobody means a song called "hello at 5 pm".
+        programs: those that templates derive for it, sorted; none where they were not asked.
     """
 
     tokens: Tokens
     values: Mapping[str, SaidValue]
     doubt: float = 0.0
     left: tuple[Tokens, ...] = ()
+    programs: tuple[str, ...] = ()
 
     @property
     def is_unlikely(self) -> bool:
@@ -148,9 +151,11 @@ class SpokenSentences:
             try:
                 for reading in self._readings(chart, variant):
                     key = reading.tokens, tuple(reading.values.items())
-                    known = readings.get(key)
-                    if known is None or reading.doubt < known.doubt:
-                        readings[key] = reading
+                    if (known := readings.get(key)) is not None:
+                        programs = {*known.programs, *reading.programs}
+                        best = min(known, reading, key=lambda read: read.doubt)
+                        reading = best._replace(programs=tuple(sorted(programs)))
+                    readings[key] = reading
             except TooMuchWorkError:
                 return FoundReadings(_likeliest_first(readings.values()), is_cut=True)
         return FoundReadings(_likeliest_first(readings.values()))
@@ -239,32 +244,41 @@ class SpokenSentences:
         tokens = engine_tokens(variant.tokens, self.compiled.placeholders)
         for root in self.compiled.roots:
             for entry in chart.cell(root, tokens):
-                text = entry.piece.value.text
-                if not entry.piece.value.gap:
-                    spoken = [chart.opened[c] for c in dict.fromkeys(text) if c in chart.opened]
-                    reading = self._reading(variant, spoken, entry.piece.value.functions)
+                value = entry.piece.value
+                if not value.gap:
+                    reading = self._reading(variant, value.text, chart.opened, value.functions)
                     if reading is not None:
                         yield reading
 
     def _reading(
         self,
         variant: ReadValues,
-        spoken: Sequence[tuple[str, Tokens]],
+        program: str,
+        opened: Mapping[str, tuple[str, Tokens]],
         functions: Sequence[str],
     ) -> ReadValues | None:
-        """Return a variant with placeholders for what was taken for names and text."""
+        """Return a variant with placeholders for what was taken for names and text.
+
+        Args:
+            program: of an open chart.
+            opened: character in it -> (stem, words).
+        """
         spans: dict[int, tuple[int, str]] = {}
+        characters: dict[int, str] = {}
         used: set[int] = set()
         guessed: list[str] = []
         doubt, has_listed = variant.doubt, False
         has_other = False  # a value in what was guessed, or the negation of the command
-        for stem, words in sorted(spoken, key=lambda pair: -len(pair[1])):
+        spoken = (character for character in dict.fromkeys(program) if character in opened)
+        for character in sorted(spoken, key=lambda character: -len(opened[character][1])):
+            stem, words = opened[character]
             value = self.reader.as_value(stem, words)
             start = find_words(variant.tokens, words, used)
             if start is None or value is None:
                 return None
             used.update(range(start, start + len(words)))
             spans[start] = start + len(words), stem
+            characters[start] = character
             doubt += value.doubt
             if value.value.how == "listed":
                 has_listed = True
@@ -279,7 +293,40 @@ class SpokenSentences:
             has_other |= not self.function_words.are_telling(rest, functions)
         if has_other or (guessed and not self._is_likely(rest, guessed)):
             doubt += UNLIKELY
-        return self._with_spans(variant, spans, doubt)
+        shown = self._show(program, variant.tokens, used, characters, spans)
+        return self._with_spans(variant, spans, doubt)._replace(programs=(shown,))
+
+    def _show(
+        self,
+        program: str,
+        tokens: Tokens,
+        used: Collection[int],
+        characters: Mapping[int, str],
+        spans: Mapping[int, tuple[int, str]],
+    ) -> str:
+        """Return a program with placeholders that are numbered as those of its sentence are.
+
+        Args:
+            tokens: of the sentence.
+            used: places of the words that names and texts are.
+            characters, spans: what stands for these in the program, and their stems, by the place
+                of the first word.
+        """
+        placeholders = self.compiled.placeholders
+        counts: Counter[str] = Counter()  # in the sentence as it will be
+        read: Counter[str] = Counter()  # of these, what the program has a number for
+        names: dict[int, str] = {}
+        for place, token in enumerate(tokens):
+            if place in characters:
+                stem, character = spans[place][1], characters[place]
+            elif place not in used and (stem := stem_of(token, placeholders)):
+                character = placeholders.character(stem, read[stem])
+                read[stem] += 1
+            else:
+                continue
+            names[ord(character)] = f"{stem}_{counts[stem]}"
+            counts[stem] += 1
+        return program.translate(names)
 
     def _is_likely(self, said: Sequence[str], guessed: Sequence[str]) -> bool:
         """Tell whether the words of templates tell more than those taken for text and names do."""
