@@ -12,7 +12,7 @@ from genie_dp.parser.reading.said import said_values
 from genie_dp.resources import data_folder
 from genie_dp.synthesis.explain import Explainer, program_tokens, read_pairs
 from tests.golden import DATA
-from tests.synthesis.test_explain_laws import explainer, shipped
+from tests.synthesis.synthesis_setup import explainer, shipped
 
 ROOT = Path(__file__).parents[2]
 FILE = DATA / "explain" / "sentences.txt"
