@@ -65,13 +65,9 @@ def test_every_program_is_well_typed_and_sets_each_input_once() -> None:
             assert len(inputs) == len(set(inputs)), row.program
 
 
-def test_the_slots_of_an_adverb_fill_its_input() -> None:
+def test_the_slots_of_an_adverb_fill_its_input_and_prepositions_are_said_once() -> None:
     filled = {slot.parameter for row in said_rows() for slot in row.slots.values()}
-    assert "@com.example.shop.heat:duration" in filled
-    assert "@com.example.shop.hours:day" in filled
-
-
-def test_no_sentence_repeats_a_preposition_or_says_an_adverb_behind_free_text() -> None:
+    assert filled >= {"@com.example.shop.heat:duration", "@com.example.shop.hours:day"}
     for row in said_rows():
         assert not re.search(r"QUOTED_STRING_\d (in (red|blue|big|small)\b)", row.utterance)
         assert not re.search(r"\bin (red|blue) in\b|\bletters in\b", row.utterance)
@@ -117,13 +113,11 @@ def planted(tmp_path: Path, body: str) -> Inputs:
 
 
 def test_without_the_guard_an_input_is_still_set_once(tmp_path: Path) -> None:
-    again = BODY.replace("[form=long]", "").replace("[form=np]", "")
-    inputs = planted(tmp_path, again)
+    inputs = planted(tmp_path, BODY.replace("[form=long]", "").replace("[form=np]", ""))
     text = text_of(engine(inputs, max_depth=4, pool_size=100, size=2000, roots=("COMMAND",)))
     programs = [from_json(line).program for line in text.splitlines()]
-    assert [p for p in programs if p.count("param:duration:") > 1] == []
-    assert [p for p in programs if p.count("param:color:") > 1] == []
-    assert any("param:duration:" in p for p in programs)
+    assert max(p.count("param:duration:") for p in programs) == 1
+    assert max(p.count("param:color:") for p in programs) <= 1
 
 
 @pytest.mark.parametrize(

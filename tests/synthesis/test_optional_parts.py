@@ -15,7 +15,6 @@ from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.engine import SynthesisEngine, build_engine
 from genie_dp.synthesis.trials import samples
 from genie_dp.templates.check import check_grammar
-from genie_dp.templates.grammar import Grammar
 from genie_dp.templates.load import load_grammar
 from tests.languages.thingtalk.thingtalk_library import example_library
 from tests.templates.template_files import BASE, described
@@ -23,21 +22,15 @@ from tests.templates.template_files import BASE, described
 PAGE = Path(__file__).parents[2] / "docs" / "template-language.md"
 
 
-def grammar_of(text: str, folder: Path) -> Grammar:
+def engine_of(text: str, folder: Path, **settings: object) -> SynthesisEngine:
     categories = "".join(line for line in BASE.splitlines(True) if line.startswith("category"))
     (folder / "letters.genie").write_text(categories + text, encoding="utf-8")
-    language = get_language("thingtalk")
+    language, library = get_language("thingtalk"), example_library()
     grammar = load_grammar(folder / "letters.genie", language)
-    problems = check_grammar(grammar, language, example_library())
+    problems = check_grammar(grammar, language, library)
     assert not [p for p in problems if p.severity == "error"], described(problems)
-    return grammar
-
-
-def engine_of(text: str, folder: Path, **settings: object) -> SynthesisEngine:
     config = SynthesisConfig(**{"size": 1000, "max_depth": 1, "pool_size": 300, **settings})
-    language = get_language("thingtalk")
-    compiled = compile_grammar(grammar_of(text, folder), language, example_library(), config)
-    return build_engine(compiled, config)
+    return build_engine(compile_grammar(grammar, language, library, config), config)
 
 
 def pairs_of(text: str, folder: Path) -> set[tuple[str, str]]:
