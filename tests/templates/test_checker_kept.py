@@ -121,17 +121,22 @@ def edit(text, rng):
     return "\n".join(lines)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_a_kept_checker_finds_what_a_new_one_does(texts, tmp_path, seed):
+def edits(texts, seed, number):
+    """Edit the texts again and again; yield after each edit."""
     rng, original = random.Random(seed), dict(texts)
-    kept = checker(tmp_path, texts)
-    found = set()
-    for _ in range(25):
+    for _ in range(number):
         if rng.random() < 0.5:  # what is mended has to be seen as well
             texts.update(original)
         name = rng.choice(sorted(texts))
         texts[name] = edit(texts[name], rng)
+        yield
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
+def test_a_kept_checker_finds_what_a_new_one_does(texts, tmp_path, seed):
+    kept, found = checker(tmp_path, texts), set()
+    for _ in edits(texts, seed, 25):
         problems = kept.run().problems
         assert problems == checker(tmp_path, texts).run().problems
         found.update(problem.code for problem in problems)
@@ -139,20 +144,13 @@ def test_a_kept_checker_finds_what_a_new_one_does(texts, tmp_path, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2))
-def test_what_is_kept_for_the_next_process_changes_no_answer(texts, tmp_path, monkeypatch, seed):
+def test_what_is_kept_for_the_next_process_changes_no_answer(texts, tmp_path, monkeypatch):
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
     monkeypatch.setattr(cache, "_SMALLEST", 0)
     language = get_language("thingtalk")
     paths = [tmp_path / "skills"], [tmp_path / "grammars" / "en"]
-    rng, original = random.Random(seed), dict(texts)
     found, known = set(), 0
-    for number in range(14):
-        if rng.random() < 0.5:
-            texts.update(original)
-        if number:
-            name = rng.choice(sorted(texts))
-            texts[name] = edit(texts[name], rng)
+    for _ in edits(texts, 1, 14):
         for name, text in texts.items():
             Path(name).write_text(text)
         recalled = Checker.recall(language, *paths)
@@ -207,25 +205,20 @@ def test_only_templates_that_changed_are_tried_again(texts, tmp_path, monkeypatc
 
 def test_what_did_not_change_is_the_same_object(texts, tmp_path):
     kept = checker(tmp_path, texts)
-    before = kept.run()
+    before = kept.run().inputs
     lamp, box = (str(tmp_path / f"skills/org.{n}/templates.genie") for n in ("lamp", "box"))
     texts[lamp] = texts[lamp].replace("'my lamp things'", "'my lamps'")
-    after = kept.run()
-    assert before.inputs.library.classes is after.inputs.library.classes
-    pairs = list(zip(before.inputs.grammar.templates, after.inputs.grammar.templates, strict=True))
+    after = kept.run().inputs
+    assert before.library.classes is after.library.classes
+    pairs = list(zip(before.grammar.templates, after.grammar.templates, strict=True))
     changed = [new for old, new in pairs if old is not new]
     assert [template.span.line for template in changed] == [2]
     assert sum(template.span.file == box for _, template in pairs) == 6
-
-
-def test_a_class_that_did_not_change_is_not_linked_again(texts, tmp_path):
-    reader = FolderReader(lambda path, code: texts[str(path)])
-    before = load_library(tmp_path / "skills", reader=reader)
     skill = str(tmp_path / "skills/org.lamp/skill.tt")
     texts[skill] = texts[skill].replace('"size"', '"extent"')
-    after = load_library(tmp_path / "skills", reader=reader)
-    assert before.classes["org.box"] is after.classes["org.box"]
-    assert before.classes["org.lamp"] is not after.classes["org.lamp"]
+    linked = kept.run().inputs.library.classes
+    assert before.library.classes["org.box"] is linked["org.box"]
+    assert before.library.classes["org.lamp"] is not linked["org.lamp"]
 
 
 def test_statements_that_moved_are_read_as_if_anew():

@@ -112,6 +112,7 @@ def test_every_code_has_a_case() -> None:
 
 # ------------------------------------------------------------------------------ any grammar
 
+
 FRAGMENTS = [
     line
     for case in THINGTALK
@@ -121,41 +122,26 @@ FRAGMENTS = [
 ]  # fmt: skip
 
 
-@cache
-def compiles(line: str) -> bool:
-    """Tell whether a template is without mistakes by itself."""
-    return not any(p.severity == "error" for p in problems_of([line]))
-
-
-def problems_of(lines: list[str]) -> list[Problem]:
-    grammar, problems = grammar_of(lines)
-    return problems + check_grammar(grammar, get_language("thingtalk"), library())
-
-
-def grammar_of(lines: list[str]) -> tuple[Grammar, list[Problem]]:
-    folder = Path(TEMPORARY[0])
-    main = folder / "main.genie"
-    main.write_text(CATEGORIES + "\n".join(lines), encoding="utf-8")
-    files = [main, *(skill.templates for skill in library().skills)]
-    return read_grammar(files, get_language("thingtalk"))
-
-
-TEMPORARY: list[str] = []
-
-
-@pytest.fixture(scope="module", autouse=True)
-def temporary(tmp_path_factory: pytest.TempPathFactory) -> None:
-    TEMPORARY[:] = [str(tmp_path_factory.mktemp("grammars"))]
-
-
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(st.sampled_from(FRAGMENTS), min_size=3, max_size=9, unique=True))
-def test_whatever_templates_stand_together_their_programs_are_well_typed(lines: list[str]) -> None:
+@given(lines=st.lists(st.sampled_from(FRAGMENTS), min_size=3, max_size=9, unique=True))
+def test_whatever_templates_stand_together_their_programs_are_well_typed(
+    tmp_path: Path, lines: list[str]
+) -> None:
+    language, main = get_language("thingtalk"), tmp_path / "main.genie"
+
+    def grammar_of(lines: list[str]) -> tuple[Grammar, list[Problem]]:
+        main.write_text(CATEGORIES + "\n".join(lines), encoding="utf-8")
+        return read_grammar([main, *(s.templates for s in library().skills)], language)
+
+    def compiles(line: str) -> bool:
+        grammar, problems = grammar_of([line])
+        problems += check_grammar(grammar, language, library())
+        return not any(p.severity == "error" for p in problems)
+
     start = "COMMAND := 'get' q:NP -> now => q => notify;"
     lines = [start, *(line for line in lines if compiles(line) and line != start)]
-    grammar, _ = grammar_of(lines)
-    for _ in sampled(grammar, get_language("thingtalk"), library(), size=300, pool_size=60):
+    for _ in sampled(grammar_of(lines)[0], language, library(), size=300, pool_size=60):
         pass
 
 
@@ -175,21 +161,21 @@ def inputs_of(folder: Path, text: str) -> list[str]:
     return ["--skills", str(SKILLS), "--grammar", "main.genie"]
 
 
-@pytest.mark.parametrize("again", [False, True], ids=["first run", "leaves kept from a run before"])
-def test_synthesize_says_what_it_left_out(again: bool, here: Path, capsys: Any) -> None:
+def test_synthesize_says_what_it_left_out_in_the_first_run_and_with_leaves_kept(
+    here: Path, capsys: Any
+) -> None:
     words = ["synthesize", *inputs_of(here, UNGUARDED), "--size", "40", "--output", "a.jsonl"]
-    for _ in range(1 + again):
-        capsys.readouterr()
+    for _ in range(2):
         assert run([*words, "--overwrite", "--report", "report"]) == 0
-    told = capsys.readouterr().err
-    assert "derivations left out since their program would be ill-typed" in told
-    assert "main.genie:10:44: over: 128 x T012" in told
-    refused = json.loads(Path("a.jsonl.manifest.json").read_text())["refused"]
-    assert refused["over: T012"] > 100 < refused["over: T002"]
-    shown = json.loads(Path("report/report.json").read_text())["refused"]
-    assert {"template": "over", "place": "main.genie:10:44", "code": "T012",
-            "times": refused["over: T012"]} in shown  # fmt: skip
-    assert "over" in Path("report/report.html").read_text()
+        told = capsys.readouterr().err
+        assert "derivations left out since their program would be ill-typed" in told
+        assert "main.genie:10:44: over: 128 x T012" in told
+        refused = json.loads(Path("a.jsonl.manifest.json").read_text())["refused"]
+        assert refused["over: T012"] > 100 < refused["over: T002"]
+        shown = json.loads(Path("report/report.json").read_text())["refused"]
+        assert {"template": "over", "place": "main.genie:10:44", "code": "T012",
+                "times": refused["over: T012"]} in shown  # fmt: skip
+        assert "over" in Path("report/report.html").read_text()
 
 
 def test_draws_of_the_root_that_are_refused_are_counted_whatever_the_jobs(here: Path) -> None:
