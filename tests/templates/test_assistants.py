@@ -30,18 +30,9 @@ from genie_dp.templates.hassil import literal
 from genie_dp.templates.imports import Source, import_source, kind_of
 from genie_dp.templates.inputs import load_inputs
 from tests.golden import Case, cases
+from tests.templates.template_files import written
 
 KINDS = ("ovos", "alexa", "rasa", "dialogflow")
-
-
-def written(root: Path, text: str) -> Path:
-    """Write the files of a text, each after a line `@ its/path`; return what is to be imported."""
-    for block in re.split(r"(?m)^@ ", text)[1:]:
-        name, _, content = block.partition("\n")
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding="utf-8")
-    return root
 
 
 ALL = [(kind, case) for kind in KINDS for case in cases(f"imports/{kind}.txt")]
