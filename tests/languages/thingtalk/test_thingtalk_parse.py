@@ -35,9 +35,7 @@ HOLES = {
 
 def value_of(text: str) -> ast.Value:
     """Return the value of an input that is written so."""
-    program = parse(f"now => @a.b(x = {text})")
-    assert isinstance(program, ast.Program)
-    action = program.rules[0].action
+    action = parse(f"now => @a.b(x = {text})").rules[0].action
     assert isinstance(action, ast.Call)
     return action.args[0].value
 
@@ -99,59 +97,35 @@ def test_a_call_splits_into_class_and_function_at_the_last_dot() -> None:
     assert program == ast.Program((ast.Rule(None, call, ast.Call(ast.Selector("com.x.y"), "g")),))
 
 
-def test_parameters_passed_after_an_action_are_inputs_of_it() -> None:
-    after = parse("now => @a.b() => @c.d(x = 1) on y = z")
+def test_inputs_are_passed_after_an_action_too_and_a_policy_tells_get_from_do() -> None:
     inside = parse("now => @a.b() => @c.d(x = 1, y = z)")
-    assert after == inside
-
-
-def test_a_policy_tells_get_from_do() -> None:
-    shown = parse("true : now => @a.b => notify")
-    done = parse("true : now => @a.b")
+    assert parse("now => @a.b() => @c.d(x = 1) on y = z") == inside
     function = ast.PolicyFunction("a", "b", ast.TrueP())
-    assert shown == ast.Policy(ast.TrueP(), function, None)
-    assert done == ast.Policy(ast.TrueP(), None, function)
+    assert parse("true : now => @a.b => notify") == ast.Policy(ast.TrueP(), function, None)
+    assert parse("true : now => @a.b") == ast.Policy(ast.TrueP(), None, function)
 
 
 def test_names_of_children_stay_text_where_an_output_is_named() -> None:
     names = {"x": "query", "y": "predicate", "z": "source"}
     body = parse_fragment("agg max x of (x filter y filter z > x)", names).body
-    hole = ast.Hole("x", "query")
-    inner = ast.Filter(ast.Filter(hole, ast.Hole("y", "predicate")), _compared("z", "x"))
+    hole, compared = ast.Hole("x", "query"), ast.Atom("z", ">", ast.VarRef("x"))
+    inner = ast.Filter(ast.Filter(hole, ast.Hole("y", "predicate")), compared)
     assert body == ast.Aggregate("max", "x", inner)
-
-
-def _compared(name: str, other: str) -> ast.Atom:
-    return ast.Atom(name, ">", ast.VarRef(other))
-
-
-def test_a_projection_names_an_output_of_a_query() -> None:
     assert parse_fragment("q.size", HOLES).body == ast.OutputOf(ast.Hole("q", "query"), "size")
-
-
-def test_the_lambda_gives_types_to_placeholders() -> None:
     fragment = parse_fragment("\\(x : PathName, y : Enum(on,off)) -> @a.b(x = x, y = y)", {})
     assert fragment.parameters == (("x", Entity("tt:path_name")), ("y", Enum(("on", "off"))))
 
 
-def test_utterances_of_a_dataset_are_not_left_among_its_annotations() -> None:
+def test_classes_and_the_one_dataset_are_read_out_of_a_file() -> None:
     text = 'dataset @a { action := @a.b() #_[utterances=["x", "y"]] #[id=3]; }'
     example = parse_dataset(text, file="x.tt").examples[0]
     assert example.utterances == ("x", "y")
     assert [a.name for a in example.annotations] == ["id"]
-
-
-def test_classes_are_read_out_of_a_file_with_datasets() -> None:
     text = "class @a {} dataset @a {} class @b {}"
     assert [c.name for c in parse_classes(text, file="x.tt")] == ["a", "b"]
-
-
-@pytest.mark.parametrize(
-    ("text", "got"), [("class @a {}", "none"), ("dataset @a {} dataset @b {}", "2")]
-)
-def test_one_dataset_means_one(text: str, got: str) -> None:
-    with pytest.raises(GenieError, match=f"expected one dataset, got {got}"):
-        parse_dataset(text, file="x.tt")
+    for text, got in (("class @a {}", "none"), ("dataset @a {} dataset @b {}", "2")):
+        with pytest.raises(GenieError, match=f"expected one dataset, got {got}"):
+            parse_dataset(text, file="x.tt")
 
 
 # ----------------------------------------------------------------------------------- places
@@ -176,16 +150,9 @@ def source(text: str, span: Span) -> str:
 
 def test_every_node_knows_its_place() -> None:
     text = 'monitor (@a.b(x = 1)) => @c.d(),\n  y > "z" and t >= start_of(day) => @e.f()'
-    program = parse(text, file="p.tt")
-    places = {
-        source(text, n.span): type(n).__name__
-        for n in nodes(program)
-        if hasattr(n, "span") and n.span is not None
-    }
-    assert all(
-        n.span is not None and n.span.file == "p.tt" for n in nodes(program) if hasattr(n, "span")
-    )
-    assert places == {
+    found = [n for n in nodes(parse(text, file="p.tt")) if hasattr(n, "span")]
+    assert {n.span.file for n in found} == {"p.tt"}
+    assert {source(text, n.span): type(n).__name__ for n in found} == {
         text: "Rule",
         "monitor (@a.b(x = 1))": "Monitor",
         "@a.b(x = 1)": "Call",
@@ -203,16 +170,50 @@ def test_every_node_knows_its_place() -> None:
         "@e.f()": "Call",
         "@e.f": "Selector",
     }
-
-
-def test_declarations_know_their_places() -> None:
     text = "class @a.b {\n  action go(in req x : Number #[y=1]);\n}"
-    places = [
-        source(text, n.span) for n in nodes(parse_classes(text, file="x.tt")) if hasattr(n, "span")
-    ]
-    assert places == [
-        text,
-        "action go(in req x : Number #[y=1]);",
-        "in req x : Number #[y=1]",
-        "#[y=1]",
-    ]
+    found = [n for n in nodes(parse_classes(text, file="x.tt")) if hasattr(n, "span")]
+    places = [source(text, n.span) for n in found]
+    inner = ["action go(in req x : Number #[y=1]);", "in req x : Number #[y=1]", "#[y=1]"]
+    assert places == [text, *inner]
+
+
+# --------------------------------------------------------------------------------- mistakes
+
+
+@pytest.mark.parametrize("case", cases("thingtalk_parse/errors.txt"), ids=str)
+def test_a_program_that_cannot_be_read_says_where_and_why(case: Case, golden: Golden) -> None:
+    with pytest.raises(GenieError) as error:
+        parse(case.input, file="p.tt")
+    golden(case, str(error.value))
+
+
+@pytest.mark.parametrize("case", cases("thingtalk_parse/fragment_errors.txt"), ids=str)
+def test_a_body_that_cannot_be_read_says_where_and_why(case: Case, golden: Golden) -> None:
+    with pytest.raises(GenieError) as error:
+        parse_fragment(case.input, HOLES, file="body")
+    golden(case, str(error.value))
+
+
+@pytest.mark.parametrize("case", cases("thingtalk_parse/library_errors.txt"), ids=str)
+def test_all_mistakes_of_a_skill_file_are_told_at_once(case: Case, golden: Golden) -> None:
+    with pytest.raises(GenieError) as error:
+        parse_library(case.input, file="skill.tt")
+    golden(case, str(error.value))
+    assert {problem.stage for problem in error.value.problems} == {"syntax"}
+
+
+def test_an_unknown_type_offers_the_nearest_and_many_mistakes_are_cut() -> None:
+    with pytest.raises(GenieError) as error:
+        parse_type("Bolean")
+    (problem,) = error.value.problems
+    assert (problem.code, problem.hint) == ("S005", "did you mean 'Boolean'?")
+    with pytest.raises(GenieError) as error:
+        parse_library("class @a.b {\n" + "  action x(;\n" * 100 + "}", file="skill.tt")
+    assert 10 < len(error.value.problems) <= 20
+    assert len({problem.span for problem in error.value.problems}) == len(error.value.problems)
+
+
+@pytest.mark.parametrize("text", ["{}", "now => @a.b(x = {})", "now => @a.b(x = 1.{}e)"])
+def test_the_time_for_a_number_does_not_grow_with_the_square_of_its_digits(text: str) -> None:
+    with pytest.raises(GenieError):  # of the square it would be hours
+        parse(text.format("9" * 300_000))
