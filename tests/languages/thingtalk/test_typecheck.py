@@ -4,17 +4,21 @@ import re
 
 import pytest
 
-from genie_dp.languages.thingtalk import ast, typecheck
+from genie_dp.languages.thingtalk import ast, declarations, typecheck
 from genie_dp.languages.thingtalk.from_tokens import from_tokens
-from genie_dp.languages.thingtalk.parser import parse, parse_fragment
+from genie_dp.languages.thingtalk.parser import parse, parse_classes, parse_fragment
 from genie_dp.languages.thingtalk.tokens import TokenStyle
-from genie_dp.languages.thingtalk.typecheck import check
-from genie_dp.languages.types import NUMBER, STRING
+from genie_dp.languages.thingtalk.typecheck import check, check_class, check_types
+from genie_dp.languages.types import NUMBER, STRING, Array, Measure
+from genie_dp.languages.units import SHIPPED
 from tests.golden import cases
 from tests.languages.thingtalk.thingtalk_library import example_library
 
 FILES = ("names", "values", "filters", "constructs", "policies")
 CASES = [case for file in FILES for case in cases(f"typecheck/{file}.txt")]
+CLASS_CASES = cases("typecheck/classes.txt")
+
+
 TOKEN_CASES = cases("typecheck/tokens.txt")
 
 
@@ -42,13 +46,26 @@ def test_mistakes_that_only_the_token_form_can_hold(case, golden):
     golden(case, described(check(program, example_library())))
 
 
+@pytest.mark.parametrize("case", CLASS_CASES, ids=str)
+def test_mistakes_of_classes(case, golden):
+    found = [p for c in parse_classes(case.input, file="skill.tt") for p in check_class(c)]
+    lines = [f"{p.span.line}:{p.span.column}: {p.severity} {p.code} {p.message}" for p in found]
+    golden(case, "\n".join(lines))
+
+
 def test_every_documented_code_has_a_case():
+    def shown(found):
+        return set(re.findall(r"T0\d\d", "\n".join(case.expected for case in found)))
+
     documented = set(re.findall(r"T0(?:[0-2]\d|4[3-9]|50)", typecheck.__doc__ or ""))
-    shown = set(re.findall(r"T0\d\d", "\n".join(c.expected for c in CASES + TOKEN_CASES)))
-    # No text of a program can hold them: tests below make the trees by hand.
-    by_hand = {"T026", "T028"}
     assert len(documented) == 36
-    assert documented - by_hand == shown
+    # Those that no text of a program can hold: the test below makes the trees by hand.
+    assert documented - {"T026", "T028"} == shown(CASES + TOKEN_CASES)
+    assert set(re.findall(r"T03\d", typecheck.__doc__ or "")) == shown(CLASS_CASES)
+    level = declarations.ParamDecl("level", "out", Array(Measure("kgs")))
+    query = declarations.FunctionDecl("query", "f", (level,))
+    (problem,) = check_types(declarations.ClassDef("com.x", functions=(query,)), SHIPPED)
+    assert (problem.code, problem.hint) == ("T022", "did you mean 'kg'?")
 
 
 def test_mistakes_that_no_text_can_hold():
@@ -105,23 +122,22 @@ def test_names_may_be_put_in_scope_from_outside():
     assert problem.code == "T010"
 
 
-def test_of_two_calls_on_the_right_the_left_most_without_a_value_takes_what_is_passed():
-    text = (
-        "now => @com.example.words.pictures() join"
-        " (@com.example.home.weather({}) join @com.example.words.day()) on {} => notify"
-    )
-    for args, passing, codes in (
-        ("", "count = picture", ["T010"]),
-        ("", "height = picture", ["T010"]),
-        ("height = 6ft", "height = picture", ["T007"]),
-    ):
-        problems = check(parse(text.format(args, passing)), example_library())
-        assert [p.code for p in problems] == codes
-    twice = (
-        "now => @com.example.mail.inbox() join (@com.example.words.translate({}) join"
-        " @com.example.words.translate({})) on text = subject => notify"
-    )
-    assert check(parse(twice.format("", "")), example_library()) == []
-    assert check(parse(twice.format('text = "a"', "")), example_library()) == []
-    problems = check(parse(twice.format('text = "a"', 'text = "b"')), example_library())
-    assert [p.code for p in problems] == ["T007"]
+@pytest.mark.parametrize(
+    ("left", "first", "second", "passing", "codes"),
+    [
+        ("words.pictures", "home.weather({})", "words.day()", "count = picture", ["T010"]),
+        ("words.pictures", "home.weather({})", "words.day()", "height = picture", ["T010"]),
+        ("words.pictures", "home.weather(height = 6ft)", "words.day()", "height = picture",
+         ["T007"]),
+        ("mail.inbox", "words.translate()", "words.translate()", "text = subject", []),
+        ("mail.inbox", 'words.translate(text = "a")', "words.translate()", "text = subject", []),
+        ("mail.inbox", 'words.translate(text = "a")', 'words.translate(text = "b")',
+         "text = subject", ["T007"]),
+    ],
+)  # fmt: skip
+def test_of_two_calls_on_the_right_the_left_most_without_a_value_takes_what_is_passed(
+    left, first, second, passing, codes
+):
+    right = f"(@com.example.{first.replace('{}', '')} join @com.example.{second})"
+    text = f"now => @com.example.{left}() join {right} on {passing} => notify"
+    assert [p.code for p in check(parse(text), example_library())] == codes
