@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from genie_dp.skills.words import tokenize
 from genie_dp.templates import english
-from tests.golden import Case, cases
+from tests.golden import cases
 
 
 def _determiner(words: str) -> str:
@@ -35,13 +35,13 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
 CASES = [case for name in ("articles", "nouns", "verbs") for case in cases(f"english/{name}.txt")]
 
 
-def test_every_function_has_cases_and_there_are_enough_words() -> None:
+def test_every_function_has_cases_and_there_are_enough_words():
     assert {case.name.partition(":")[0] for case in CASES} == set(FUNCTIONS)
     assert sum(len(case.input.splitlines()) for case in CASES) >= 250
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_every_word_gets_its_form(case: Case) -> None:
+def test_every_word_gets_its_form(case):
     words, function = case.input.splitlines(), FUNCTIONS[case.name.partition(":")[0]]
     expected = dict(zip(words, case.expected.splitlines(), strict=True))
     assert {word: str(function(word)) for word in words} == expected
@@ -56,7 +56,7 @@ PLACES = st.sampled_from(
 
 
 @given(NOUNS, PLACES)
-def test_singular_undoes_plural_and_a_plural_phrase_stays_as_it_is(noun: str, place: str) -> None:
+def test_singular_undoes_plural_and_a_plural_phrase_stays_as_it_is(noun, place):
     assert english.number_of(f"my {noun}{place}") == "sg"
     several = english.plural(f"my {noun}{place}")
     assert english.number_of(several) == "pl"
@@ -66,7 +66,7 @@ def test_singular_undoes_plural_and_a_plural_phrase_stays_as_it_is(noun: str, pl
 
 
 @given(st.text(max_size=40))
-def test_no_text_breaks_a_function(text: str) -> None:
+def test_no_text_breaks_a_function(text):
     words = " ".join(tokenize(text))
     for function in FUNCTIONS.values():
         function(words)
@@ -77,6 +77,6 @@ def test_no_text_breaks_a_function(text: str) -> None:
         st.sampled_from(["nasa", "'s", "picture", ",", "(", "the", ")", "20", "%"]), max_size=8
     )
 )
-def test_surface_loses_nothing_but_spaces_and_case(tokens: list[str]) -> None:
+def test_surface_loses_nothing_but_spaces_and_case(tokens):
     shown = english.surface(tokens)
     assert shown.replace(" ", "").lower() == "".join(tokens)

@@ -92,7 +92,7 @@ def literal(said: tuple[PlainItem, ...]) -> str | None:
 
 
 @pytest.mark.parametrize("skill", evaluated())
-def test_real_sentences_of_a_skill_have_sound_programs_and_words_of_their_own(skill: str) -> None:
+def test_real_sentences_of_a_skill_have_sound_programs_and_words_of_their_own(skill):
     language, library, rows = get_language("thingtalk"), shipped().library, evaluated()[skill]
     assert len(rows) >= 10
     compound = 0
@@ -108,7 +108,7 @@ def test_real_sentences_of_a_skill_have_sound_programs_and_words_of_their_own(sk
     assert compound >= 2
 
 
-def test_real_sentences_are_many_of_every_skill_and_none_is_there_twice() -> None:
+def test_real_sentences_are_many_of_every_skill_and_none_is_there_twice():
     assert set(evaluated()) == skill_names()
     said = [utterance for rows in evaluated().values() for utterance, _ in rows]
     assert len(said) == len(set(said)) >= 500

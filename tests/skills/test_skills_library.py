@@ -1,7 +1,6 @@
 """What a library answers: inheritance, entity types, phrases, vocabulary, warnings, templates."""
 
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -20,8 +19,7 @@ from genie_dp.skills.link import lineage, link
 from genie_dp.skills.load import load_library
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.skills.thingpedia import convert
-from tests.conftest import Golden
-from tests.golden import Case, cases
+from tests.golden import cases
 from tests.languages.thingtalk.decoding.decoding_walks import is_accepted
 from tests.skills.skill_files import write_library
 
@@ -48,9 +46,7 @@ def ancestors(name: str, classes: dict[str, ClassDef]) -> set[str]:
 
 
 @given(hierarchies(), st.randoms())
-def test_a_class_has_every_function_of_its_ancestors_the_nearest_first(
-    classes: dict[str, ClassDef], rng
-) -> None:
+def test_a_class_has_every_function_of_its_ancestors_the_nearest_first(classes, rng):
     linked = link(classes.values(), is_lenient={})
     shuffled = list(classes.values())
     rng.shuffle(shuffled)
@@ -80,7 +76,7 @@ def library_of(text: str) -> SkillLibrary:
     return SkillLibrary(classes=linked.classes)
 
 
-def test_a_function_is_inherited_as_its_own_or_replaced_with_its_phrases() -> None:
+def test_a_function_is_inherited_as_its_own_or_replaced_with_its_phrases():
     library = library_of(
         """abstract class @org.lamp { action dim(in req level : Number #_[canonical="level"]); }
         class @org.desk extends @org.lamp {}
@@ -93,7 +89,7 @@ def test_a_function_is_inherited_as_its_own_or_replaced_with_its_phrases() -> No
     assert named == {"org.lamp": ["level"], "org.desk": ["level"], "org.tall": ["by"]}
 
 
-def test_in_a_diamond_the_nearer_counts_and_of_two_parents_the_first() -> None:
+def test_in_a_diamond_the_nearer_counts_and_of_two_parents_the_first():
     library = library_of(
         """abstract class @a { query f(out x : Number); }
         abstract class @b extends @a {}
@@ -107,7 +103,7 @@ def test_in_a_diamond_the_nearer_counts_and_of_two_parents_the_first() -> None:
     assert library.function_names("g") == ("f", "g")
 
 
-def test_a_query_that_extends_others_has_their_parameters_first() -> None:
+def test_a_query_that_extends_others_has_their_parameters_first():
     library = library_of(
         """class @a {
           list query files(in opt folder : String, out name : String #_[canonical="name"],
@@ -168,7 +164,7 @@ class @org.shelf extends @org.shop { entity novel extends book; }
 """
 
 
-def test_entity_types_form_a_hierarchy_built_in_declared_or_used(tmp_path: Path) -> None:
+def test_entity_types_form_a_hierarchy_built_in_declared_or_used(tmp_path):
     library = load_library([write_library(tmp_path, ENTITIES)])
     expected = {
         ("org.shelf:novel", "org.shop:item"): True,
@@ -215,13 +211,13 @@ def test_entity_types_form_a_hierarchy_built_in_declared_or_used(tmp_path: Path)
         ({"apv": True}, {"adjective": ("#",)}),
     ],
 )  # fmt: skip
-def test_phrases_have_our_parts_of_speech(value: object, phrases: dict[str, tuple[str, ...]]):
+def test_phrases_have_our_parts_of_speech(value, phrases):
     assert dict(annotations.parameter_phrases([Annotation("canonical", value, natural=True)])) == (
         phrases
     )
 
 
-def test_superlatives_are_those_of_comparisons_and_those_written() -> None:
+def test_superlatives_are_those_of_comparisons_and_those_written():
     library = library_of(
         """class @a { list query pears(
           out size : Number #_[canonical={more=["larger than #"], most=["biggest"], least=["tiny"]}]
@@ -233,7 +229,7 @@ def test_superlatives_are_those_of_comparisons_and_those_written() -> None:
     assert vocabulary.types_in_use(library) == (NUMBER, STRING)  # who has lists says numbers
 
 
-def test_enum_values_are_spoken_as_annotated_or_by_their_name() -> None:
+def test_enum_values_are_spoken_as_annotated_or_by_their_name():
     library = library_of(
         """class @a { query f(
           out mode : Enum(do_not_disturb, off, us)
@@ -247,7 +243,7 @@ def test_enum_values_are_spoken_as_annotated_or_by_their_name() -> None:
     assert library.phrases("@a.f", "kind") == {"base": ("kind",)}
 
 
-def test_annotations_of_values_and_totals_reach_the_signature() -> None:
+def test_annotations_of_values_and_totals_reach_the_signature():
     library = library_of(
         """class @a { action f(
           in req text : String #[string_values="tt:word"] #[accepts=["tt:name", "tt:title"]],
@@ -263,7 +259,7 @@ def test_annotations_of_values_and_totals_reach_the_signature() -> None:
     assert told == [True, False, True]
 
 
-def test_a_skill_is_called_by_its_canonical_its_name_or_its_class() -> None:
+def test_a_skill_is_called_by_its_canonical_its_name_or_its_class():
     library = library_of(
         """class @org.a #_[canonical="Alpha"] #_[name="A"] {} class @org.b #_[name="Beta"] {}
         class @org.light-bulb {}"""
@@ -284,7 +280,7 @@ abstract class @b { query h(out size : Number #_[canonical="size"]); }
 class @c extends @b {}"""
 
 
-def test_outputs_are_those_of_callable_queries_with_phrases_and_inputs_the_optional_ones() -> None:
+def test_outputs_are_those_of_callable_queries_with_phrases_and_inputs_the_optional_ones():
     library = library_of(VOCABULARY)
     outputs, inputs = (
         [f"{p.signature.qualified} {p.parameter.name} {p.part}: {p.words} {p.number}" for p in of]
@@ -308,7 +304,7 @@ def test_outputs_are_those_of_callable_queries_with_phrases_and_inputs_the_optio
 
 
 @pytest.mark.parametrize("case", cases("skills/warnings.txt"), ids=str)
-def test_what_is_missing_or_odd_is_a_warning(case: Case, golden: Golden, tmp_path: Path) -> None:
+def test_what_is_missing_or_odd_is_a_warning(case, golden, tmp_path):
     library = load_library([write_library(tmp_path, case.input)])
     found = [*library.warnings, *check_library(library)]
     assert {p.severity for p in found} <= {"warning"}
@@ -316,7 +312,7 @@ def test_what_is_missing_or_odd_is_a_warning(case: Case, golden: Golden, tmp_pat
     golden(case, shown.replace(f"{tmp_path}/", ""))
 
 
-def test_an_input_that_nothing_says_is_a_warning(tmp_path: Path) -> None:
+def test_an_input_that_nothing_says_is_a_warning(tmp_path):
     text = """>> x/skill.tt
 class @x {
   action f(in req a : Number, in opt b : Number, in opt is_c : Boolean,
@@ -340,7 +336,7 @@ class @x {
     assert "K122" not in {p.code for p in check_library(library, templated)}
 
 
-def test_prepositions_of_real_manifests_are_adverbs_of_inputs() -> None:
+def test_prepositions_of_real_manifests_are_adverbs_of_inputs():
     library = library_of(
         """class @x { query f(in opt a : Number #_[canonical={preposition=["at #"]}],
                              out b : Number #_[canonical={preposition=["by #"]}]); }"""
@@ -349,7 +345,7 @@ def test_prepositions_of_real_manifests_are_adverbs_of_inputs() -> None:
     assert library.phrases("@x.f", "b") == {"passive_verb": ("by #",)}
 
 
-def test_a_function_without_template_is_a_warning_but_not_what_is_inherited(tmp_path: Path) -> None:
+def test_a_function_without_template_is_a_warning_but_not_what_is_inherited(tmp_path):
     text = """>> x/skill.tt
 abstract class @x { action f() #_[canonical="f"]; action g() #_[canonical="g"]; }
 >> y/skill.tt
@@ -365,7 +361,7 @@ class @y extends @x { action g() #_[canonical="g"]; }"""
 
 
 @pytest.mark.parametrize("case", cases("skills/primitives.txt"), ids=str)
-def test_real_primitive_templates_become_ours(case: Case, golden: Golden, tmp_path: Path) -> None:
+def test_real_primitive_templates_become_ours(case, golden, tmp_path):
     library = load_library([write_library(tmp_path, case.input)])
     found = convert(library)
     rows = [
@@ -376,7 +372,7 @@ def test_real_primitive_templates_become_ours(case: Case, golden: Golden, tmp_pa
     golden(case, "\n".join(rows))
 
 
-def test_templates_have_names_of_their_own(tmp_path: Path) -> None:
+def test_templates_have_names_of_their_own(tmp_path):
     example = 'action := @x.f() #_[utterances=["do", "go"]] #[id=1];\n'
     text = (
         ">> x/manifest.tt\nclass @x { action f(); }\n>> x/dataset.tt\ndataset @x {\n"
@@ -388,14 +384,14 @@ def test_templates_have_names_of_their_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", cases("skills/sentences.txt"), ids=str)
-def test_sentences_of_skills_are_checked(case: Case, golden: Golden, tmp_path: Path) -> None:
+def test_sentences_of_skills_are_checked(case, golden, tmp_path):
     library = load_library([write_library(tmp_path, case.input)])
     problems, sources = check_sentences(library)
     shown = "\n".join(render_problem(p, sources) for p in problems)
     golden(case, shown.replace(f"{tmp_path}/", ""))
 
 
-def test_every_code_of_warnings_has_a_case() -> None:
+def test_every_code_of_warnings_has_a_case():
     documented = set(re.findall(r"K1\d\d", f"{check.__doc__} {load.__doc__}")) - {
         "K100",
         "K122",

@@ -2,15 +2,13 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from genie_dp.errors import GenieError, render_problem
 from genie_dp.skills.load import load_library
 from genie_dp.texts import read_text
-from tests.conftest import Golden
-from tests.golden import Case, cases
+from tests.golden import cases
 from tests.skills.skill_files import write_library
 
 LAMP = ">> org.lamp/skill.tt\nclass @org.lamp { action dim(); }\n"
@@ -20,13 +18,13 @@ GRANDCHILD = ">> org.organ/skill.tt\nclass @org.organ extends @org.chime { actio
 
 
 @pytest.mark.parametrize("case", cases("skills/mistakes.txt"), ids=str)
-def test_mistakes_are_told_with_place_and_hint(case: Case, golden: Golden, tmp_path: Path) -> None:
+def test_mistakes_are_told_with_place_and_hint(case, golden, tmp_path):
     with pytest.raises(GenieError) as error:
         load_library([write_library(tmp_path, case.input)])
     golden(case, str(error.value).replace(f"{tmp_path}/", "").replace(str(tmp_path), "LIBRARY"))
 
 
-def test_skills_are_read_in_the_order_of_their_names_each_once(tmp_path: Path) -> None:
+def test_skills_are_read_in_the_order_of_their_names_each_once(tmp_path):
     for name in ("c", "a", "b"):
         write_library(tmp_path, f">> {name}/skill.tt\nclass @{name} {{}}")
     for paths in ([tmp_path], tmp_path, str(tmp_path), [tmp_path / "b", tmp_path, tmp_path / "b"]):
@@ -40,7 +38,7 @@ def test_skills_are_read_in_the_order_of_their_names_each_once(tmp_path: Path) -
     assert [p.code for p in error.value.problems] == ["K001", "K001"]
 
 
-def test_what_a_folder_holds_beside_the_class_is_recorded(tmp_path: Path) -> None:
+def test_what_a_folder_holds_beside_the_class_is_recorded(tmp_path):
     write_library(tmp_path, f"{LAMP}>> org.lamp/templates.genie\n>> org.lamp/eval.tsv\n")
     library, folder = load_library([tmp_path]), tmp_path / "org.lamp"
     (skill,) = library.skills
@@ -50,7 +48,7 @@ def test_what_a_folder_holds_beside_the_class_is_recorded(tmp_path: Path) -> Non
     assert library.sources[str(folder / "skill.tt")] == text  # to show mistakes
 
 
-def test_the_same_folders_give_the_same_library_whatever_the_hash_seed(tmp_path: Path) -> None:
+def test_the_same_folders_give_the_same_library_whatever_the_hash_seed(tmp_path):
     write_library(tmp_path, LAMP + BROKEN + CHILD)
     write_library(tmp_path, ">> x/manifest.tt\nclass @x extends @y, @z { entity e; entity f; }")
     program = (
@@ -72,7 +70,7 @@ def test_the_same_folders_give_the_same_library_whatever_the_hash_seed(tmp_path:
 # -------------------------------------------------------------------------- broken skills
 
 
-def test_skip_broken_leaves_out_the_skill_and_what_extends_it_and_says_so(tmp_path: Path) -> None:
+def test_skip_broken_leaves_out_the_skill_and_what_extends_it_and_says_so(tmp_path):
     write_library(tmp_path, LAMP)
     assert load_library([tmp_path], skip_broken=True) == load_library([tmp_path])
     write_library(tmp_path, BROKEN + CHILD + GRANDCHILD)
@@ -101,7 +99,7 @@ def test_skip_broken_leaves_out_the_skill_and_what_extends_it_and_says_so(tmp_pa
     ],
     ids=["plain", "byte order mark", "CRLF", "CR"],
 )
-def test_marks_and_line_ends_do_not_matter(data: bytes, tmp_path: Path) -> None:
+def test_marks_and_line_ends_do_not_matter(data, tmp_path):
     (tmp_path / "x.tt").write_bytes(data)
     assert read_text(tmp_path / "x.tt") == "café\nx\n"
 
@@ -116,9 +114,7 @@ def test_marks_and_line_ends_do_not_matter(data: bytes, tmp_path: Path) -> None:
         ("class".encode("utf-16"), "", "expected UTF-8 text, got UTF-16 text"),
     ],
 )  # fmt: skip
-def test_mistakes_of_any_encoding_have_their_place(
-    data: bytes, place: str, message: str, tmp_path: Path
-) -> None:
+def test_mistakes_of_any_encoding_have_their_place(data, place, message, tmp_path):
     (tmp_path / "org.bell").mkdir()
     (tmp_path / "org.bell/skill.tt").write_bytes(data)
     with pytest.raises(GenieError) as error:
@@ -127,7 +123,7 @@ def test_mistakes_of_any_encoding_have_their_place(
     assert message in str(error.value)
 
 
-def test_a_value_list_with_bad_bytes_breaks_only_its_skill(tmp_path: Path) -> None:
+def test_a_value_list_with_bad_bytes_breaks_only_its_skill(tmp_path):
     write_library(tmp_path, LAMP + ">> org.bell/skill.tt\nclass @org.bell {}\n")
     (tmp_path / "org.bell/values").mkdir()
     (tmp_path / "org.bell/values/tone.tsv").write_bytes(b"\xff\n")
@@ -137,7 +133,7 @@ def test_a_value_list_with_bad_bytes_breaks_only_its_skill(tmp_path: Path) -> No
 # ----------------------------------------------------------------------------- value lists
 
 
-def test_value_lists_are_named_after_their_skill_or_shared(tmp_path: Path) -> None:
+def test_value_lists_are_named_after_their_skill_or_shared(tmp_path):
     write_library(tmp_path, f"{LAMP}>> org.lamp/values/room.tsv\nkitchen\nhall\t3\n")
     write_library(tmp_path, ">> common/values/word.tsv\nvalue\tweight\nhello\t1\n")
     write_library(tmp_path, ">> common/values/x.tsv\nvalue\tsource\tweight\nhall\tinvented\t2\n")

@@ -14,16 +14,14 @@ from genie_dp.templates.skeletons import write_files
 
 
 @pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_an_empty_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
 IN_PROJECT = ["--skills", "home/skills"]
 
 
-def test_a_new_project_with_a_new_skill_checks_and_synthesizes_at_once(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_new_project_with_a_new_skill_checks_and_synthesizes_at_once(capsys):
     assert run(["new", "project", "home"]) == 0
     assert "genie-dp run" in capsys.readouterr().out
     assert run(["check", *IN_PROJECT]) == 0
@@ -38,7 +36,7 @@ def test_a_new_project_with_a_new_skill_checks_and_synthesizes_at_once(
     assert len(Path("pairs.jsonl").read_text().splitlines()) == 50
 
 
-def test_real_sentences_of_a_new_skill_are_canonical_and_not_the_templates_own_wording() -> None:
+def test_real_sentences_of_a_new_skill_are_canonical_and_not_the_templates_own_wording():
     assert run(["new", "project", "home"]) == 0
     inputs = load_inputs("thingtalk", [Path("home/skills")])
     language, explainer = inputs.language, Explainer.from_inputs(inputs)
@@ -56,9 +54,7 @@ def test_real_sentences_of_a_new_skill_are_canonical_and_not_the_templates_own_w
         assert not explainer.explain_in_full(sentence).is_right, sentence
 
 
-def test_a_project_of_named_functions_has_only_values_missing(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_project_of_named_functions_has_only_values_missing(capsys):
     names = "loans,search_events,renew_loan,renew_all,pay_fine,book_room,extend"
     assert run(["new", "project", "library", "--functions", names]) == 0
     assert "genie-dp check\n" in capsys.readouterr().out
@@ -87,16 +83,14 @@ def test_a_project_of_named_functions_has_only_values_missing(
 
 
 @pytest.mark.parametrize("names", ["loans,", "Renew Loan", "loans,loans", "monitor", "2"])
-def test_names_that_no_function_can_have_are_refused(
-    names: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_names_that_no_function_can_have_are_refused(names, capsys):
     assert run(["new", "project", "library", "--functions", names]) == 1
     assert "error[R031]: expected" in capsys.readouterr().err
     assert list(Path().iterdir()) == []
 
 
 @pytest.mark.slow
-def test_a_new_grammar_serves_the_shipped_skills(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_new_grammar_serves_the_shipped_skills(capsys):
     assert run(["new", "grammar", "formal"]) == 0
     assert Path("grammars/formal/main.genie").is_file()
     assert run(["check", "--grammar", "grammars/formal"]) == 0
@@ -104,7 +98,7 @@ def test_a_new_grammar_serves_the_shipped_skills(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize("what", ["project", "skill", "grammar"])
-def test_nothing_is_overwritten(what: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_overwritten(what, capsys):
     assert run(["new", what, "home", "--in", "."]) == 0
     before = {p: p.read_bytes() for p in Path().rglob("*") if p.is_file()}
     assert run(["new", what, "home", "--in", "."]) == 1
@@ -123,9 +117,7 @@ def test_nothing_is_overwritten(what: str, capsys: pytest.CaptureFixture[str]) -
         (["grammar", "2"], None),
     ],
 )
-def test_a_name_that_will_not_do_is_answered_by_one_that_does(
-    arguments: list[str], hint: str | None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_name_that_will_not_do_is_answered_by_one_that_does(arguments, hint, capsys):
     assert run(["new", *arguments]) == 1
     shown = capsys.readouterr().err
     assert "error[R031]" in shown
@@ -133,7 +125,7 @@ def test_a_name_that_will_not_do_is_answered_by_one_that_does(
     assert list(Path().iterdir()) == []
 
 
-def test_a_skeleton_that_cannot_be_written_leaves_nothing_behind() -> None:
+def test_a_skeleton_that_cannot_be_written_leaves_nothing_behind():
     with pytest.raises(OSError, match="name too long|File name too long"):
         write_files(Path("home"), {"a.txt": "a", "x" * 300: "b"})
     assert list(Path().iterdir()) == []

@@ -25,7 +25,6 @@ FEW = (
 
 @cache
 def shipped() -> Inputs:
-    """Return the shipped skills and the English grammar."""
     return load_inputs("thingtalk", (), (), skip_broken=False)
 
 
@@ -67,7 +66,6 @@ def shipped_engine() -> SynthesisEngine:
 
 
 def text_of(made: SynthesisEngine, **options: Any) -> str:
-    """Return all rows of an engine as text."""
     numbers = options.pop("numbers", block_numbers(made))
     options.setdefault("limit", made.config.size)
     return b"".join(

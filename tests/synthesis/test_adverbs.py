@@ -53,7 +53,7 @@ def rows_of(skills: Path, grammar: Path) -> str:
 # ------------------------------------------------------------------------------------ laws
 
 
-def test_every_program_is_well_typed_and_sets_each_input_once() -> None:
+def test_every_program_is_well_typed_and_sets_each_input_once():
     library = invented().library
     assert len(said_rows()) > 100
     for row in said_rows():
@@ -65,7 +65,7 @@ def test_every_program_is_well_typed_and_sets_each_input_once() -> None:
             assert len(inputs) == len(set(inputs)), row.program
 
 
-def test_the_slots_of_an_adverb_fill_its_input_and_prepositions_are_said_once() -> None:
+def test_the_slots_of_an_adverb_fill_its_input_and_prepositions_are_said_once():
     filled = {slot.parameter for row in said_rows() for slot in row.slots.values()}
     assert filled >= {"@com.example.shop.heat:duration", "@com.example.shop.hours:day"}
     for row in said_rows():
@@ -73,7 +73,7 @@ def test_the_slots_of_an_adverb_fill_its_input_and_prepositions_are_said_once() 
         assert not re.search(r"\bin (red|blue) in\b|\bletters in\b", row.utterance)
 
 
-def test_explain_and_describe_read_and_say_adverbs() -> None:
+def test_explain_and_describe_read_and_say_adverbs():
     explainer = Explainer(compile_inputs(invented()))
     step = len(said_rows()) // 25
     for row in said_rows()[::step]:
@@ -84,7 +84,7 @@ def test_explain_and_describe_read_and_say_adverbs() -> None:
     assert said == "Heat the oven to 200 degrees celsius for 5 minutes gently"
 
 
-def test_a_library_without_adverbs_has_the_rows_of_a_grammar_without_them(tmp_path: Path) -> None:
+def test_a_library_without_adverbs_has_the_rows_of_a_grammar_without_them(tmp_path):
     skills, grammar = tmp_path / "skills", tmp_path / "en"
     shutil.copytree(SKILLS, skills)
     shutil.copytree(ENGLISH, grammar)
@@ -112,7 +112,7 @@ def planted(tmp_path: Path, body: str) -> Inputs:
     return load_inputs("thingtalk", (SKILLS,), (grammar,), skip_broken=False)
 
 
-def test_without_the_guard_an_input_is_still_set_once(tmp_path: Path) -> None:
+def test_without_the_guard_an_input_is_still_set_once(tmp_path):
     inputs = planted(tmp_path, BODY.replace("[form=long]", "").replace("[form=np]", ""))
     text = text_of(engine(inputs, max_depth=4, pool_size=100, size=2000, roots=("COMMAND",)))
     programs = [from_json(line).program for line in text.splitlines()]
@@ -127,16 +127,14 @@ def test_without_the_guard_an_input_is_still_set_once(tmp_path: Path) -> None:
         (BODY.replace("a(p = v)", "a(duration = v)"), "'duration' is no child of INPUT"),
     ],
 )
-def test_only_a_child_of_input_names_what_is_set(tmp_path: Path, body: str, message: str) -> None:
+def test_only_a_child_of_input_names_what_is_set(tmp_path, body, message):
     with pytest.raises(GenieError) as caught:
         planted(tmp_path, body)
     (problem,) = [p for p in caught.value.problems if p.code == "G030"]
     assert problem.message.startswith(message)
 
 
-def test_the_check_names_adverbs_that_fit_no_function_of_the_phrase(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_check_names_adverbs_that_fit_no_function_of_the_phrase(tmp_path, capsys):
     planted(tmp_path, BODY.replace("p.function == a.function and ", ""))
     run(["check", "--skills", str(SKILLS), "--grammar", str(tmp_path / "main.genie")])
     out = "".join(capsys.readouterr())

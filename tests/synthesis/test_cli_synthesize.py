@@ -15,26 +15,26 @@ from pathlib import Path
 import pytest
 
 from genie_dp import cli
-from tests.synthesis.synthesis_project import RAISING, Project, errands, notes
+from tests.synthesis.synthesis_project import RAISING, errands, notes
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory) -> Project:
+def project(tmp_path_factory):
     return errands(tmp_path_factory.mktemp("errands"))
 
 
 @pytest.fixture(scope="module")
-def raising(tmp_path_factory) -> Project:
+def raising(tmp_path_factory):
     return errands(tmp_path_factory.mktemp("raising"), RAISING)
 
 
 @pytest.fixture(scope="module")
-def thingtalk(tmp_path_factory) -> Project:
+def thingtalk(tmp_path_factory):
     return notes(tmp_path_factory.mktemp("notes"))
 
 
 @pytest.fixture(scope="module")
-def few(project, tmp_path_factory) -> bytes:
+def few(project, tmp_path_factory):
     """Return the bytes of 500 rows."""
     output = tmp_path_factory.mktemp("few") / "pairs.jsonl"
     assert project.run("--size", 500, "--output", output) == 0

@@ -18,18 +18,17 @@ SIZE = 24_000  # seven blocks: enough to be killed in between
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory) -> Project:
+def project(tmp_path_factory):
     return errands(tmp_path_factory.mktemp("errands"))
 
 
 @pytest.fixture(scope="module")
-def raising(tmp_path_factory) -> Project:
+def raising(tmp_path_factory):
     return errands(tmp_path_factory.mktemp("raising"), RAISING)
 
 
 @pytest.fixture(scope="module")
-def whole(project, tmp_path_factory) -> bytes:
-    """Return the bytes of a run that nobody disturbs."""
+def whole(project, tmp_path_factory):
     output = tmp_path_factory.mktemp("whole") / "pairs.jsonl"
     assert project.run("--size", SIZE, "--output", output) == 0
     return output.read_bytes()

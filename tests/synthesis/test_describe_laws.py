@@ -25,7 +25,6 @@ PIZZA = Path(__file__).parents[2] / "examples" / "pizza-order"
 
 @cache
 def programs(name="shipped"):
-    """Return the programs of synthesized rows, shuffled."""
     found = rows() if name == "shipped" else [
         from_json(line) for line in text_of(engine(max_depth=5)).splitlines()
     ]  # fmt: skip

@@ -45,8 +45,6 @@ TYPES = {
 
 @dataclass(frozen=True)
 class _Silent:
-    """Templates that say nothing."""
-
     def noun(self, query):
         return None
 
@@ -205,7 +203,6 @@ def _changed_stream(node):
 
 
 def mutants(program, rng, count=4):
-    """Yield programs that differ in one node."""
     found = list(walk(program))
     for node in rng.sample(found, len(found)):
         other = _changed(node, rng)

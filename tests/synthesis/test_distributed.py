@@ -48,13 +48,12 @@ def client(processes_of_dask):
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory) -> Project:
+def project(tmp_path_factory):
     return errands(tmp_path_factory.mktemp("errands"))
 
 
 @pytest.fixture(scope="module")
-def whole(project, tmp_path_factory) -> bytes:
-    """Return the bytes of a local run."""
+def whole(project, tmp_path_factory):
     output = tmp_path_factory.mktemp("whole") / "pairs.jsonl"
     assert project.run(*SIZE, "--output", output) == 0
     return output.read_bytes()
@@ -225,7 +224,6 @@ def test_a_scheduler_that_does_not_answer_is_an_error_soon(project, tmp_path, ca
 
 
 def failure(project: Project, address: str, folder: Path, capsys) -> str:
-    """Run in vain and return what was said."""
     output = folder / "pairs.jsonl"
     assert project.run(*SMALL, "--output", output, "--scheduler", address) == 1
     return capsys.readouterr().err

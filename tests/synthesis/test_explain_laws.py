@@ -105,8 +105,6 @@ COUNT = 40
 
 
 class _Everything:
-    """A set that has all words."""
-
     def __contains__(self, word):
         return True
 

@@ -44,7 +44,7 @@ def pairs_of(text: str, folder: Path) -> set[tuple[str, str]]:
     }
 
 
-def test_the_page_shows_what_its_templates_say(tmp_path: Path) -> None:
+def test_the_page_shows_what_its_templates_say(tmp_path):
     section = PAGE.read_text(encoding="utf-8").partition("### Optional parts\n")[2]
     text, shown = re.findall(r"(?:^    .*\n)+", section, re.MULTILINE)[:2]
     pairs = pairs_of(re.sub("^    ", "", text, flags=re.MULTILINE), tmp_path)
@@ -55,7 +55,7 @@ def test_the_page_shows_what_its_templates_say(tmp_path: Path) -> None:
     assert len(pairs) == 3 * 4 + 4
 
 
-def test_what_needs_an_absent_part_is_absent(tmp_path: Path) -> None:
+def test_what_needs_an_absent_part_is_absent(tmp_path):
     pairs = pairs_of(
         "NP := 'mail' ('about ${s:const} or ${t:const}')? ('since ${d:const}')? -> "
         "@com.example.mail.inbox() filter (subject =~ $s || subject =~ $t) && date >= $d;",
@@ -83,7 +83,7 @@ WP := 'since ${d:const} every hour' -> timer(base = $d, interval = 1h);
 """
 
 
-def test_all_ways_of_a_template_have_one_id_and_share_its_quota(tmp_path: Path) -> None:
+def test_all_ways_of_a_template_have_one_id_and_share_its_quota(tmp_path):
     made = engine_of(MANY, tmp_path, max_depth=2)
     rules = [r for r in made.compiled.rules["COMMAND"] if r.template.id == "when"]
     cells = cells_of(rules, (1,), made.pools)
@@ -98,7 +98,7 @@ def test_all_ways_of_a_template_have_one_id_and_share_its_quota(tmp_path: Path) 
     assert asked.total() == pytest.approx((3 * 4) ** 0.25)  # of 3 times, and 2 + 1 + 1
 
 
-def test_a_guard_holds_for_a_child_that_is_not_said(tmp_path: Path) -> None:
+def test_a_guard_holds_for_a_child_that_is_not_said(tmp_path):
     (tmp_path / "topics.tsv").write_text(
         'words\tprogram\tsort\nlunch\t"lunch"\tfood\ntaxes\t"taxes"\tmoney\n', encoding="utf-8"
     )

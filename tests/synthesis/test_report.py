@@ -33,19 +33,18 @@ def rows_of(folder: Path) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
+def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("report")
 
 
 @pytest.fixture(scope="module")
-def report(folder) -> dict[str, Any]:
-    """Return the report of errands, some of which raise and some of which are ambiguous."""
+def report(folder):
     project = errands(folder / "errands", RAISING)
     return report_of(project, folder, "--size", 9000, "--on-error", "skip")
 
 
 @pytest.fixture(scope="module")
-def thingtalk(folder) -> dict[str, Any]:
+def thingtalk(folder):
     return report_of(notes(folder / "notes"), folder / "made", "--max-depth", 3)
 
 
@@ -134,7 +133,6 @@ def reasons_of(report: dict[str, Any]) -> dict[str, dict[str, str]]:
 
 
 def with_templates(folder: Path, *lines: str, **options: Any) -> dict[str, Any]:
-    """Return the report of the two skills with further templates."""
     project = notes(folder)
     grammar = folder / "grammars/en/main.genie"
     grammar.write_text("\n".join([grammar.read_text(), *lines]))

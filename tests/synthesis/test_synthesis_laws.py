@@ -13,7 +13,7 @@ from tests.synthesis.synthesis_setup import engine, rows, shipped, text_of
 pytestmark = pytest.mark.xdist_group("shipped")
 
 
-def test_every_program_is_well_typed_and_canonical_with_the_functions_of_its_row() -> None:
+def test_every_program_is_well_typed_and_canonical_with_the_functions_of_its_row():
     language, library = shipped().language, shipped().library
     for row in rows():
         program = language.from_tokens(row.program)
@@ -22,7 +22,7 @@ def test_every_program_is_well_typed_and_canonical_with_the_functions_of_its_row
         assert Counter(row.functions) == language.functions(program), row.program
 
 
-def test_slots_stand_in_sentence_and_program_with_the_type_of_their_parameter() -> None:
+def test_slots_stand_in_sentence_and_program_with_the_type_of_their_parameter():
     language, library = shipped().language, shipped().library
     checked = 0
     for row in rows():
@@ -52,7 +52,7 @@ def test_slots_stand_in_sentence_and_program_with_the_type_of_their_parameter() 
     assert checked > 1000
 
 
-def test_no_sentence_comes_twice_and_derivations_name_templates_outermost_first() -> None:
+def test_no_sentence_comes_twice_and_derivations_name_templates_outermost_first():
     assert len({row.utterance for row in rows()}) == len(rows()) > 1000
     numbers = [int(row.id.removeprefix("S")) for row in rows()]
     assert numbers == sorted(set(numbers))
@@ -65,7 +65,7 @@ def test_no_sentence_comes_twice_and_derivations_name_templates_outermost_first(
 
 
 @pytest.mark.slow
-def test_shards_are_disjoint_and_together_the_whole_whatever_the_processes() -> None:
+def test_shards_are_disjoint_and_together_the_whole_whatever_the_processes():
     made = engine(size=12_000)
     whole = text_of(made, limit=None)
     assert whole == text_of(made, limit=None, jobs=2)
@@ -79,7 +79,7 @@ def test_shards_are_disjoint_and_together_the_whole_whatever_the_processes() -> 
     assert text_of(engine(size=500, seed=1)) != text_of(engine(size=500, seed=2))
 
 
-def test_excluded_functions_never_appear_and_included_are_the_only_ones() -> None:
+def test_excluded_functions_never_appear_and_included_are_the_only_ones():
     chosen = {"include": ("@com.gmail.*", "@com.slack.*"), "exclude": ("@com.gmail.inbox",)}
     made = engine(size=500, max_depth=3, **chosen)
     functions = {f for line in text_of(made).splitlines() for f in from_json(line).functions}
@@ -88,7 +88,7 @@ def test_excluded_functions_never_appear_and_included_are_the_only_ones() -> Non
 
 
 @pytest.mark.slow
-def test_weights_and_balance_steer_how_often_functions_appear() -> None:
+def test_weights_and_balance_steer_how_often_functions_appear():
     def counts(**settings: object) -> Counter[str]:
         text = text_of(engine(size=3000, max_depth=2, **settings))
         return Counter(f for line in text.splitlines() for f in set(from_json(line).functions))
@@ -103,7 +103,7 @@ def test_weights_and_balance_steer_how_often_functions_appear() -> None:
     assert top_three(counts(balance=0.0)) < 0.9 * top_three(counts(balance=1.0))
 
 
-def test_only_the_roots_that_are_asked_for_make_sentences() -> None:
+def test_only_the_roots_that_are_asked_for_make_sentences():
     both = (("POLICY", "COMMAND"), {True, False})
     for roots, are_policies in (((), {False}), (("POLICY",), {True}), both):
         lines = text_of(engine(size=300, max_depth=2, pool_size=50, roots=roots)).splitlines()

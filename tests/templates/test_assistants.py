@@ -29,7 +29,7 @@ from genie_dp.templates.grammar import Grammar
 from genie_dp.templates.hassil import literal
 from genie_dp.templates.imports import Source, import_source, kind_of
 from genie_dp.templates.inputs import load_inputs
-from tests.golden import Case, cases
+from tests.golden import cases
 from tests.templates.template_files import written
 
 KINDS = ("ovos", "alexa", "rasa", "dialogflow")
@@ -39,9 +39,7 @@ ALL = [(kind, case) for kind in KINDS for case in cases(f"imports/{kind}.txt")]
 
 
 @pytest.mark.parametrize(("kind", "case"), ALL, ids=lambda given: str(given))
-def test_files_become_tools_templates_rows_and_notes(
-    kind: str, case: Case, golden, tmp_path: Path
-) -> None:
+def test_files_become_tools_templates_rows_and_notes(kind, case, golden, tmp_path):
     source = Source(str(written(tmp_path / "skill", case.input)))
     assert kind_of(source).name == kind
     try:
@@ -68,9 +66,7 @@ def test_files_become_tools_templates_rows_and_notes(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_project_of_each_kind_checks_and_synthesizes(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_project_of_each_kind_checks_and_synthesizes(kind, tmp_path, monkeypatch, capsys):
     source = written(tmp_path / "skill", cases(f"imports/{kind}.txt")[0].input)
     library = gd.load_library(source)
     assert cli.run(["import", str(source), "--output", str(tmp_path / "home")]) == 0
@@ -85,7 +81,7 @@ def test_a_project_of_each_kind_checks_and_synthesizes(
     assert library.tools == gd.load_library("tools.json").tools
 
 
-def test_a_zip_is_read_as_its_folder(tmp_path: Path) -> None:
+def test_a_zip_is_read_as_its_folder(tmp_path):
     folder = written(tmp_path / "agent", cases("imports/dialogflow.txt")[0].input)
     with zipfile.ZipFile(tmp_path / "agent.zip", "w") as archive:
         for path in sorted(folder.rglob("*.json")):
@@ -95,7 +91,7 @@ def test_a_zip_is_read_as_its_folder(tmp_path: Path) -> None:
     assert one.notes == other.notes
 
 
-def test_a_language_is_chosen_or_told(tmp_path: Path) -> None:
+def test_a_language_is_chosen_or_told(tmp_path):
     files = "@ locale/en-us/a.intent\nhello\n@ locale/de-de/a.intent\nguten tag\n"
     folder = written(tmp_path / "skill", files)
     german = import_source(Source(str(folder), "de"))
@@ -107,7 +103,7 @@ def test_a_language_is_chosen_or_told(tmp_path: Path) -> None:
         import_source(Source(str(folder), "de-ch"))
 
 
-def test_words_of_ours_are_english_alone(tmp_path: Path) -> None:
+def test_words_of_ours_are_english_alone(tmp_path):
     model = {"intents": [{"name": "AMAZON.HelpIntent", "samples": []}]}
     for name in ("en-US", "de-DE"):
         (tmp_path / f"{name}.json").write_text(json.dumps({"languageModel": model}))
@@ -231,9 +227,7 @@ def spoken(ways: list[str], tool: str) -> set[tuple[str, str, frozenset[tuple[st
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(templates(), min_size=1, max_size=3))
-def test_a_sentence_is_derived_if_and_only_if_the_skill_says_it(
-    tmp_path_factory: pytest.TempPathFactory, lines: list[tuple]
-) -> None:
+def test_a_sentence_is_derived_if_and_only_if_the_skill_says_it(tmp_path_factory, lines):
     root = tmp_path_factory.mktemp("skill")
     folder = root / "locale" / "en-us"
     folder.mkdir(parents=True)
@@ -249,9 +243,7 @@ def test_a_sentence_is_derived_if_and_only_if_the_skill_says_it(
 
 @settings(max_examples=15, deadline=None)
 @given(st.data())
-def test_a_sentence_is_derived_if_and_only_if_the_model_says_it(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
+def test_a_sentence_is_derived_if_and_only_if_the_model_says_it(tmp_path_factory, data):
     root = tmp_path_factory.mktemp("model")
     intents, expected, names = [], set(), ["room", "tune", FREE]
     for tool in ("First", "Second"):
@@ -291,9 +283,7 @@ def _places(value, place: tuple = ()):
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_whatever_is_in_a_file_is_read_or_told(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
+def test_whatever_is_in_a_file_is_read_or_told(tmp_path_factory, data):
     kind = data.draw(st.sampled_from(["alexa", "rasa", "dialogflow"]))
     root = written(tmp_path_factory.mktemp("broken"), cases(f"imports/{kind}.txt")[0].input)
     files = [p for p in sorted(root.rglob("*.*")) if p.suffix in (".json", ".yml")]
@@ -317,7 +307,7 @@ def test_whatever_is_in_a_file_is_read_or_told(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_of_another_kind_is_told(kind: str, tmp_path: Path) -> None:
+def test_what_is_of_another_kind_is_told(kind, tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "a.txt").write_text("hello")
     (tmp_path / "a.zip").write_bytes(b"PK\x03\x04")
@@ -326,7 +316,7 @@ def test_what_is_of_another_kind_is_told(kind: str, tmp_path: Path) -> None:
             import_source(Source(str(tmp_path / name)), kind=kind)
 
 
-def test_a_damaged_zip_is_told(tmp_path: Path) -> None:
+def test_a_damaged_zip_is_told(tmp_path):
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("agent.json", "{}")
@@ -339,6 +329,6 @@ def test_a_damaged_zip_is_told(tmp_path: Path) -> None:
         import_source(Source(str(path)), kind="dialogflow")
 
 
-def test_literal_words_say_themselves() -> None:
+def test_literal_words_say_themselves():
     for text in ("What's up?", "half past 5 p.m., please", "a (b) [c] {d} <e> | f; ~ g"):
         assert literal(literal(text)) == literal(text)

@@ -122,7 +122,6 @@ def edit(text, rng):
 
 
 def edits(texts, seed, number):
-    """Edit the texts again and again; yield after each edit."""
     rng, original = random.Random(seed), dict(texts)
     for _ in range(number):
         if rng.random() < 0.5:  # what is mended has to be seen as well

@@ -49,8 +49,7 @@ def library() -> Any:
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in an empty folder, so that messages name files as a user would."""
+def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -77,9 +76,7 @@ def found_in(case: Case, folder: Path) -> tuple[Grammar, list[Problem]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", [*THINGTALK, *SEXPR], ids=str)
-def test_what_never_fits_is_told_and_every_sampled_program_is_well_typed(
-    case: Case, golden: Any, here: Path
-) -> None:
+def test_what_never_fits_is_told_and_every_sampled_program_is_well_typed(case, golden, here):
     grammar, problems = found_in(case, here)
     golden(case, described(problems))
     if not any(problem.severity == "error" for problem in problems):
@@ -102,7 +99,7 @@ def sampled(
         yield row
 
 
-def test_every_code_has_a_case() -> None:
+def test_every_code_has_a_case():
     documented = set(re.findall(r"[GY]\d\d\d", trials.__doc__ or ""))
     shown = set(re.findall(r"\[([GY]\d\d\d)\]", "\n".join(c.expected for c in THINGTALK)))
     assert documented <= shown
@@ -125,9 +122,7 @@ FRAGMENTS = [
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(lines=st.lists(st.sampled_from(FRAGMENTS), min_size=3, max_size=9, unique=True))
-def test_whatever_templates_stand_together_their_programs_are_well_typed(
-    tmp_path: Path, lines: list[str]
-) -> None:
+def test_whatever_templates_stand_together_their_programs_are_well_typed(tmp_path, lines):
     language, main = get_language("thingtalk"), tmp_path / "main.genie"
 
     def grammar_of(lines: list[str]) -> tuple[Grammar, list[Problem]]:
@@ -161,9 +156,7 @@ def inputs_of(folder: Path, text: str) -> list[str]:
     return ["--skills", str(SKILLS), "--grammar", "main.genie"]
 
 
-def test_synthesize_says_what_it_left_out_in_the_first_run_and_with_leaves_kept(
-    here: Path, capsys: Any
-) -> None:
+def test_synthesize_says_what_it_left_out_in_the_first_run_and_with_leaves_kept(here, capsys):
     words = ["synthesize", *inputs_of(here, UNGUARDED), "--size", "40", "--output", "a.jsonl"]
     for _ in range(2):
         assert run([*words, "--overwrite", "--report", "report"]) == 0
@@ -178,7 +171,7 @@ def test_synthesize_says_what_it_left_out_in_the_first_run_and_with_leaves_kept(
         assert "over" in Path("report/report.html").read_text()
 
 
-def test_draws_of_the_root_that_are_refused_are_counted_whatever_the_jobs(here: Path) -> None:
+def test_draws_of_the_root_that_are_refused_are_counted_whatever_the_jobs(here):
     text = "COMMAND := 'tell me when' q:NP 'changes' -> monitor q => notify #[id=\"tell\"];"
     counts = []
     for jobs in ("1", "2"):
@@ -189,9 +182,7 @@ def test_draws_of_the_root_that_are_refused_are_counted_whatever_the_jobs(here: 
     assert counts[0]["tell: T014"] >= 1
 
 
-def test_a_python_function_may_return_what_is_ill_typed_where_that_is_skipped(
-    here: Path, capsys: Any
-) -> None:
+def test_a_python_function_may_return_what_is_ill_typed_where_that_is_skipped(here, capsys):
     Path("functions.py").write_text(
         "from genie_dp.languages import get_language\n"
         "def changed(query):\n"
@@ -205,7 +196,7 @@ def test_a_python_function_may_return_what_is_ill_typed_where_that_is_skipped(
     assert "x ill-typed" in capsys.readouterr().err
 
 
-def test_a_guard_that_says_what_fits_leaves_nothing_to_tell(here: Path) -> None:
+def test_a_guard_that_says_what_fits_leaves_nothing_to_tell(here):
     text = UNGUARDED.replace("monitor q #", "monitor q if q.is_monitorable #")
     text = text.replace("p > v #", "p > v if p.type == v.type and p.is_ordered #")
     assert run(["check", *inputs_of(here, text)]) == 0
@@ -215,7 +206,7 @@ def test_a_guard_that_says_what_fits_leaves_nothing_to_tell(here: Path) -> None:
     assert misfits(grammar, get_language("thingtalk"), library()) == []
 
 
-def test_a_body_that_cannot_be_compiled_is_told_as_an_error(here: Path) -> None:
+def test_a_body_that_cannot_be_compiled_is_told_as_an_error(here):
     (here / "main.genie").write_text(CATEGORIES + "COMMAND := 'x' q:NP -> now => @a.b() => notify;")
     grammar, _ = read_grammar([here / "main.genie"], get_language("thingtalk"))
     [problem] = misfits(grammar, get_language("thingtalk"), library())

@@ -52,11 +52,11 @@ def short(text: str) -> str:
     return shorten(text, get_language("thingtalk"), example_library(), BASE_GRAMMAR)
 
 
-def test_spaces_and_empty_lines_are_those_of_the_house_and_comments_stay() -> None:
+def test_spaces_and_empty_lines_are_those_of_the_house_and_comments_stay():
     assert layout(LOOSE) == TIDY
 
 
-def test_long_templates_are_broken_before_their_parts() -> None:
+def test_long_templates_are_broken_before_their_parts():
     words = " ".join(f"('word {n}' | 'other {n}')" for n in range(6))
     body = "@com.example.mail.inbox() filter subject =~ $s && date >= start_of(week)"
     body += " && is_read == true && size > 5KB"
@@ -74,7 +74,7 @@ def test_long_templates_are_broken_before_their_parts() -> None:
 
 
 @pytest.mark.slow
-def test_shipped_files_can_be_read_and_layout_changes_nothing_that_they_say() -> None:
+def test_shipped_files_can_be_read_and_layout_changes_nothing_that_they_say():
     def said(text: str, path: Path) -> list[object]:
         parsed, problems = parse_file(text, file=str(path))
         assert described(problems) == ""
@@ -96,9 +96,7 @@ def test_shipped_files_can_be_read_and_layout_changes_nothing_that_they_say() ->
     assert templates >= 800
 
 
-def test_a_file_that_cannot_be_read_is_left_alone_and_all_its_mistakes_are_told(
-    tmp_path: Path,
-) -> None:
+def test_a_file_that_cannot_be_read_is_left_alone_and_all_its_mistakes_are_told(tmp_path):
     (tmp_path / "a.genie").write_text("NP := 'a'  -> @x.q();")
     (tmp_path / "b.genie").write_text("NP = 'a' -> @x.q();\nNP := ->;\n")
     with pytest.raises(GenieError) as caught:
@@ -107,7 +105,7 @@ def test_a_file_that_cannot_be_read_is_left_alone_and_all_its_mistakes_are_told(
     assert (tmp_path / "a.genie").read_text() == "NP := 'a'  -> @x.q();"
 
 
-def test_lambdas_and_the_class_that_most_templates_name_are_dropped() -> None:
+def test_lambdas_and_the_class_that_most_templates_name_are_dropped():
     assert short(
         "// Mail.\n\n"
         "// inbox\n"
@@ -135,17 +133,17 @@ def test_lambdas_and_the_class_that_most_templates_name_are_dropped() -> None:
         "NP := '$s' -> \\(s : String) -> /* so */ @com.example.mail.inbox() filter subject =~ s;",
     ],
 )
-def test_a_lambda_stays_where_it_says_more_than_the_library(template: str) -> None:
+def test_a_lambda_stays_where_it_says_more_than_the_library(template):
     assert short(f"{template}\n") == f"{template}\n"
 
 
-def test_a_child_with_the_name_of_a_function_keeps_its_meaning() -> None:
+def test_a_child_with_the_name_of_a_function_keeps_its_meaning():
     text = "WP := 'when' inbox:NP -> monitor inbox;\nVP := 'a' -> @com.example.mail.inbox();\n"
     assert short(text) == text  # one call is not worth a line
 
 
 @pytest.mark.slow
-def test_shortening_the_shipped_skills_keeps_all_that_they_say() -> None:
+def test_shortening_the_shipped_skills_keeps_all_that_they_say():
     language, library = get_language("thingtalk"), load_library("thingtalk")
     shorter = shortener(language, library)
     for path in data_folder("thingpedia").glob("*/templates.genie"):
@@ -153,7 +151,7 @@ def test_shortening_the_shipped_skills_keeps_all_that_they_say() -> None:
         assert layout(shorter(text, str(path))) == text, "genie-dp format --shorten thingpedia"
 
 
-def test_check_and_diff_write_nothing_and_say_what_would_change(tmp_path: Path) -> None:
+def test_check_and_diff_write_nothing_and_say_what_would_change(tmp_path):
     def invoke(*arguments: str):
         found = CliRunner().invoke(command, arguments, standalone_mode=False)
         return found.return_value, found.output
@@ -172,7 +170,7 @@ def test_check_and_diff_write_nothing_and_say_what_would_change(tmp_path: Path) 
     assert invoke(str(path), "--check")[0] == 0
 
 
-def test_a_short_file_reads_as_the_long_one_where_a_skill_tells_the_types(tmp_path: Path) -> None:
+def test_a_short_file_reads_as_the_long_one_where_a_skill_tells_the_types(tmp_path):
     file, language = tmp_path / "x.genie", get_language("thingtalk")
     text = "NP := 'mail $s' -> \\(s : String) -> @com.gmail.inbox() filter subject =~ s;\n"
     file.write_text(text + text.replace("NP := 'mail", "NP := 'post"))

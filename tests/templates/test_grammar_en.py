@@ -42,12 +42,11 @@ def invented() -> Inputs:
 
 
 @pytest.fixture(scope="module")
-def explainer() -> Explainer:
+def explainer():
     return Explainer(compile_inputs(invented()))
 
 
 def constructs() -> list[Template]:
-    """Return the templates of the English files, in their order."""
     found = invented().grammar.templates
     return [t for t in found if t.span and Path(t.span.file).parent == GRAMMAR]
 
@@ -124,7 +123,7 @@ def test_phrases_of_real_data_sets_are_read_for_them_alone(tmp_path):
 
 
 @pytest.mark.parametrize("case", cases(f"{FOLDER}/constructs.txt"), ids=str)
-def test_every_construct_derives_its_sentence(case: Case, explainer: Explainer, golden: Golden):
+def test_every_construct_derives_its_sentence(case, explainer, golden):
     derives(case, explainer, golden)
 
 
@@ -137,7 +136,7 @@ def test_every_construct_has_a_sentence():
 
 
 @pytest.mark.parametrize("case", cases(f"{FOLDER}/english.txt"), ids=str)
-def test_english_is_said_this_way_and_not_that(case: Case, explainer: Explainer, golden: Golden):
+def test_english_is_said_this_way_and_not_that(case, explainer, golden):
     golden(case, "\n".join(explainer.explain(case.input).programs) or "nothing")
 
 
@@ -177,18 +176,17 @@ def with_answers() -> Inputs:
 
 
 @pytest.fixture(scope="module")
-def answering() -> Explainer:
-    """An explainer of the invented skills and of answers."""
+def answering():
     return Explainer(compile_inputs(with_answers(), ("answers",)))
 
 
 @pytest.mark.parametrize("case", cases(f"{FOLDER}/answers.txt"), ids=str)
-def test_every_answer_derives_its_question(case: Case, answering: Explainer, golden: Golden):
+def test_every_answer_derives_its_question(case, answering, golden):
     derives(case, answering, golden)
 
 
 @pytest.mark.slow
-def test_every_question_is_described_and_read_back(answering: Explainer):
+def test_every_question_is_described_and_read_back(answering):
     inputs = with_answers()
     describer = Describer(compile_inputs(inputs, ("answers",)), inputs.library)
     for case in cases(f"{FOLDER}/answers.txt"):

@@ -15,7 +15,7 @@ from genie_dp.templates.hassil import UtteranceWriter, read_template
 from genie_dp.templates.home_assistant import import_home_assistant, read_sources
 from genie_dp.templates.imports import Source, kind_of, run
 from genie_dp.templates.inputs import load_inputs
-from tests.golden import DATA, Case, cases
+from tests.golden import DATA, cases
 from tests.templates.template_files import written
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
@@ -27,7 +27,7 @@ FOLDER = "home_assistant"
 
 
 @pytest.mark.parametrize("case", cases("home_assistant/utterances.txt"), ids=str)
-def test_templates_become_utterances(case: Case, golden) -> None:
+def test_templates_become_utterances(case, golden):
     text, *given = case.input.split("\n")
     rules = dict(line[1:].split("> ", 1) for line in given)
     writer = UtteranceWriter(
@@ -39,7 +39,7 @@ def test_templates_become_utterances(case: Case, golden) -> None:
 
 
 @pytest.mark.parametrize("case", cases("home_assistant/mistakes.txt"), ids=str)
-def test_mistakes_in_templates_have_their_place(case: Case, golden) -> None:
+def test_mistakes_in_templates_have_their_place(case, golden):
     with pytest.raises(GenieError) as caught:
         read_template(case.input)
     [problem] = caught.value.problems
@@ -69,7 +69,7 @@ def merged_file(folder: Path, **content: object) -> str:
 
 
 @pytest.mark.parametrize("block", JOINTS, ids=lambda block: block[0])
-def test_words_with_joints_are_derived_as_hassil_matches_them(block, tmp_path) -> None:
+def test_words_with_joints_are_derived_as_hassil_matches_them(block, tmp_path):
     template, *sentences = block
     intents = {"Do": {"data": [{"sentences": [template]}]}}
     content = {"language": "en", "intents": intents, "lists": LISTS}
@@ -138,30 +138,30 @@ SENTENCES = {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     text = (DATA / FOLDER / "folder.txt").read_text(encoding="utf-8")
     return written(tmp_path_factory.mktemp("assistant"), text)
 
 
 @pytest.fixture(scope="module")
-def project(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def project(folder, tmp_path_factory):
     output = tmp_path_factory.mktemp("imported") / "home"
     run(Source(str(folder), "xx"), output)
     return output
 
 
 @pytest.fixture(scope="module")
-def matcher(project: Path) -> bridges.TemplateMatcher:
+def matcher(project):
     return bridges.TemplateMatcher(project)
 
 
-def test_a_sentence_means_what_the_templates_say(matcher: bridges.TemplateMatcher) -> None:
+def test_a_sentence_means_what_the_templates_say(matcher):
     for sentence, meanings in SENTENCES.items():
         expected = {(name, frozenset(slots)) for name, *slots in meanings}
         assert matcher.meanings([sentence], HOME) == expected, sentence
 
 
-def test_slots_become_parameters_with_their_types(project: Path) -> None:
+def test_slots_become_parameters_with_their_types(project):
     tools = {t["name"]: t for t in json.loads((project / "tools.json").read_text())["tools"]}
     on, set_ = (tools[name]["parameters"]["properties"] for name in ("LampOn", "LampSet"))
     assert tools["LampOn"]["description"] == "Lights a lamp"
@@ -180,7 +180,7 @@ def test_slots_become_parameters_with_their_types(project: Path) -> None:
     assert set_["hue"] == {"enum": ["red", "blue", "amber", "drab"]}
 
 
-def test_templates_can_be_read_by_people_and_by_us(project: Path) -> None:
+def test_templates_can_be_read_by_people_and_by_us(project):
     inputs = load_inputs("calls", [project / "tools.json"], [project / "main.genie"])
     text = (project / "LampOn.genie").read_text()
     assert "// sentences/xx/LampOn/here.yaml:data.0, here\n" in text
@@ -195,7 +195,7 @@ def test_templates_can_be_read_by_people_and_by_us(project: Path) -> None:
         assert part in review
 
 
-def test_the_merged_file_gives_the_same_templates(folder: Path, tmp_path: Path) -> None:
+def test_the_merged_file_gives_the_same_templates(folder, tmp_path):
     source = Source(str(folder), "xx")
     merged = Source(merged_file(tmp_path, **bridges.merged(read_sources(source))))
     assert kind_of(merged).name == kind_of(source).name == "home-assistant"
@@ -206,7 +206,7 @@ def test_the_merged_file_gives_the_same_templates(folder: Path, tmp_path: Path) 
         assert a == b
 
 
-def test_mistakes_are_told_with_file_and_line_or_left_out(folder: Path, tmp_path: Path) -> None:
+def test_mistakes_are_told_with_file_and_line_or_left_out(folder, tmp_path):
     data = {"sentences": ["good lamp", "bad (lamp", "<kindel> lamp", "x{glow}{glow}"]}
     merged = merged_file(
         tmp_path, language="xx", intents={"Lamp": {"data": [data]}},
@@ -227,7 +227,7 @@ def test_mistakes_are_told_with_file_and_line_or_left_out(folder: Path, tmp_path
         import_home_assistant(Source(str(folder), "xy"))
 
 
-def test_what_is_not_checked_is_said(tmp_path: Path) -> None:
+def test_what_is_not_checked_is_said(tmp_path):
     blocks = [
         {"sentences": ["dim to {5..9:glow}"], "required_keywords": ["dim"]},
         {"sentences": ["dim by {0..50:glow}"], "requires_context": {"mood": "calm"}},
@@ -263,16 +263,14 @@ data: [{sentences: ["sweep {area}"]}]
 """
 
 
-def test_what_is_said_otherwise_is_not_asked_for(tmp_path: Path) -> None:
+def test_what_is_said_otherwise_is_not_asked_for(tmp_path):
     source = Source(str(written(tmp_path, SAID_OTHERWISE)), "xx")
     tools = json.loads(import_home_assistant(source).files["tools.json"])
     required = {t["name"]: t["parameters"].get("required", []) for t in tools["tools"]}
     assert required == {"Dim": ["lamp"], "Sweep": []}
 
 
-def test_hassil_finds_the_same(
-    folder: Path, matcher: bridges.TemplateMatcher, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_hassil_finds_the_same(folder, matcher, capsys):
     pytest.importorskip("hassil")
     sources = read_sources(Source(str(folder), "xx"))
     theirs = bridges.HassilMatcher(sources)
@@ -285,7 +283,7 @@ def test_hassil_finds_the_same(
     assert found.counts["both"] > 300
 
 
-def test_a_text_that_is_a_command_has_commands_as_examples(tmp_path: Path) -> None:
+def test_a_text_that_is_a_command_has_commands_as_examples(tmp_path):
     blocks = {
         "Later": [{"sentences": ["{what:late_command} later"], "example": "lamp on later"}],
         "LampOn": [{"sentences": ["lamp on"], "example": "lamp on"}],
@@ -313,7 +311,6 @@ lists:
 
 
 def write_own(folder: Path) -> Path:
-    """Return the configuration of a home with sentences in two languages."""
     for language, intent in (("en", "Hoover"), ("en", "HassTurnOn"), ("de", "Hoover")):
         file = folder / "config" / "custom_sentences" / language / "own" / f"{intent}.yaml"
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -332,7 +329,7 @@ def write_own(folder: Path) -> Path:
         ("custom_sentences/de/own/Hoover.yaml", "en", {"Hoover"}),
     ],
 )
-def test_sentences_of_a_home_are_imported_as_their_own(inside, locale, intents, tmp_path) -> None:
+def test_sentences_of_a_home_are_imported_as_their_own(inside, locale, intents, tmp_path):
     source = Source(str(write_own(tmp_path) / inside), locale)
     assert kind_of(source).name == "home-assistant"
     imported = import_home_assistant(source)
@@ -343,7 +340,7 @@ def test_sentences_of_a_home_are_imported_as_their_own(inside, locale, intents, 
     assert any("conversation" in note.text for note in imported.notes) == is_whole
 
 
-def test_public_sentences_are_credited_and_a_home_without_says_where_they_stand(tmp_path) -> None:
+def test_public_sentences_are_credited_and_a_home_without_says_where_they_stand(tmp_path):
     intents = {"HassTurnOn": {"data": [{"sentences": ["lamps on"]}]}}
     merged = merged_file(tmp_path, language="en", intents=intents)
     imported = import_home_assistant(Source(merged))
@@ -366,7 +363,7 @@ def test_public_sentences_are_credited_and_a_home_without_says_where_they_stand(
         (("lists:\n  den: ", "lists:\n  - "), "expected an object at Hoover.yaml:lists"),
     ],
 )
-def test_mistakes_in_sentences_of_a_home_are_told(change, message, tmp_path) -> None:
+def test_mistakes_in_sentences_of_a_home_are_told(change, message, tmp_path):
     folder = tmp_path / "en"
     folder.mkdir()
     (folder / "Hoover.yaml").write_text((OWN % ("en", "Hoover")).replace(*change))

@@ -19,8 +19,7 @@ from tests.synthesis.synthesis_project import errands, notes
 
 
 @pytest.fixture
-def kept(tmp_path, monkeypatch) -> Path:
-    """Return the folder where everything that is read is kept."""
+def kept(tmp_path, monkeypatch):
     monkeypatch.setenv(parsed.VARIABLE, str(tmp_path / "cache"))
     monkeypatch.setattr(parsed, "_SMALLEST", 0)
     return tmp_path / "cache"
@@ -56,8 +55,7 @@ def calls(monkeypatch, module, name) -> list[object]:
 
 
 @pytest.fixture
-def readings(monkeypatch) -> list[object]:
-    """Return a list that grows by one whenever template files are read."""
+def readings(monkeypatch):
     return calls(monkeypatch, templates_run, "read_grammar")
 
 
@@ -134,8 +132,7 @@ def test_paths_that_stand_alone_are_read_once_wherever_one_is(
 
 
 @pytest.fixture
-def made(monkeypatch) -> list[object]:
-    """Return a list that grows by one whenever the leaves of a grammar are made."""
+def made(monkeypatch):
     return calls(monkeypatch, lexicon, "make_leaves")
 
 
@@ -189,7 +186,7 @@ def test_a_library_alone_is_read_once_and_again_when_a_skill_changes(project, ke
 
 
 @pytest.fixture
-def sampled(monkeypatch) -> list[object]:
+def sampled(monkeypatch):
     """Return a list that grows by one whenever pools are sampled."""
     return calls(monkeypatch, synthesis_job, "build_engine")
 

@@ -16,7 +16,7 @@ from genie_dp.templates.check import check_grammar
 from genie_dp.templates.grammar import Grammar, subset
 from genie_dp.templates.load import load_grammar, read_grammar
 from genie_dp.templates.syntax import parse_file
-from tests.golden import Case, cases
+from tests.golden import cases
 from tests.languages.thingtalk.thingtalk_library import example_library
 from tests.templates.template_files import described, write_case
 
@@ -29,8 +29,7 @@ THINGTALK = get_language("thingtalk")
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in an empty folder, so that messages name files as a user would."""
+def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -42,16 +41,16 @@ def problems_of(text: str, folder: Path) -> tuple[Grammar, str]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_mistakes_and_warnings(case: Case, golden, here: Path) -> None:
+def test_mistakes_and_warnings(case, golden, here):
     golden(case, problems_of(case.input, here)[1])
 
 
-def test_the_base_of_the_cases_is_without_mistakes(here: Path) -> None:
+def test_the_base_of_the_cases_is_without_mistakes(here):
     grammar, shown = problems_of("", here)
     assert (shown, len(grammar.templates)) == ("", 10)
 
 
-def test_every_documented_code_has_a_case() -> None:
+def test_every_documented_code_has_a_case():
     texts = checks.__doc__ or ""
     documented = set(re.findall(r"G\d\d\d", texts)) | {f"G{n:03}" for n in range(1, 15)}
     shown = set(re.findall(r"\[(G\d\d\d)\]", "\n".join(case.expected for case in CASES)))
@@ -69,7 +68,7 @@ def template(text: str) -> ast.Template:
     return found
 
 
-def test_words_are_tokens_in_lower_case_with_placeholders_and_inflections() -> None:
+def test_words_are_tokens_in_lower_case_with_placeholders_and_inflections():
     text = r"NP := 'Our file{/s} {is/are} in ${x:const} of $y\'s, \$ 5 \{ x \}' -> @x.y()"
     [words] = template(text).utterance
     assert isinstance(words, ast.QuotedWords)
@@ -85,7 +84,7 @@ def test_words_are_tokens_in_lower_case_with_placeholders_and_inflections() -> N
     )
 
 
-def test_a_child_may_have_requests_and_stand_in_a_gap() -> None:
+def test_a_child_may_have_requests_and_stand_in_a_gap():
     a, b = template(
         "X := a:VP[gap=o:SOURCE[num=pl|mass]] b:VP[gap='the same', det=none] -> y"
     ).utterance
@@ -95,7 +94,7 @@ def test_a_child_may_have_requests_and_stand_in_a_gap() -> None:
     assert b.requests == (ast.Request("gap", ("the same",)), ast.Request("det", ("none",)))
 
 
-def test_every_way_to_say_a_template() -> None:
+def test_every_way_to_say_a_template():
     with_brackets = template("X := ('a' | 'b' q:NP) -> y").utterance
     assert with_brackets == template("X := 'a' | 'b' q:NP -> y").utterance
     found = template("X := ('a' | 'b')? ('c' ('d')? | q:NP) -> y")
@@ -118,12 +117,12 @@ def test_every_way_to_say_a_template() -> None:
         "f(if)",
     ],
 )
-def test_a_body_is_kept_as_written(body: str) -> None:
+def test_a_body_is_kept_as_written(body):
     found = template(f"X := 'a' ->  {body}   #[weight=2]")
     assert (found.body_text, found.weight) == (body, 2.0)
 
 
-def test_comments_in_a_body_are_blanked_and_move_nothing() -> None:
+def test_comments_in_a_body_are_blanked_and_move_nothing():
     text = "X := 'a' -> now => /* q */ q // why\n  => notify;"
     [found] = parse_file(text, file="x.genie")[0].templates
     assert found.body_text == "now =>         q       \n  => notify"
@@ -132,7 +131,7 @@ def test_comments_in_a_body_are_blanked_and_move_nothing() -> None:
     assert found.body_span.end_column == 12
 
 
-def test_annotations_name_weigh_and_flag() -> None:
+def test_annotations_name_weigh_and_flag():
     found = template("X := 'a' -> b #[id=\"one\"] #[weight=0.5, paraphrase=false] #[easy=true]")
     assert (found.id, found.weight) == ("one", 0.5)
     assert found.flags == (("paraphrase", False), ("easy", True))
@@ -142,7 +141,7 @@ def test_annotations_name_weigh_and_flag() -> None:
     assert [problem.code for problem in problems] == ["G006"]
 
 
-def test_a_statement_that_cannot_be_read_does_not_hide_the_next() -> None:
+def test_a_statement_that_cannot_be_read_does_not_hide_the_next():
     parsed, problems = parse_file("A := 'a' =;\nB := ('b' -> y;\nC := 'c' -> z;\nD := 'd' -> w")
     assert [t.category for t in parsed.templates] == ["C", "D"]
     assert [(p.span.line, p.span.column) for p in problems] == [(1, 10), (2, 11), (4, 14)]
@@ -159,14 +158,14 @@ def test_a_statement_that_cannot_be_read_does_not_hide_the_next() -> None:
         ("a.k == b.k == c.k != 'x'", "ab bc", "c.k"),
     ],
 )
-def test_equality_of_two_children_is_a_join_and_the_rest_are_tests(guard, joins, reads) -> None:
+def test_equality_of_two_children_is_a_join_and_the_rest_are_tests(guard, joins, reads):
     found = template(f"X := a:A b:B c:C -> y if {guard}").guard
     assert " ".join(join.left_child + join.right_child for join in found.joins) == joins
     read = (",".join(f"{c}.{n}" for c, n in test.reads) for test in found.tests)
     assert " ".join(read) == reads
 
 
-def test_tests_of_a_guard_hold_or_not() -> None:
+def test_tests_of_a_guard_hold_or_not():
     guard = template("X := a:A b:B -> y if not (a.x == 'u' or b.y) and a.n in ['p', 'q']").guard
     values = {("a", "x"): "v", ("b", "y"): False, ("a", "n"): "p"}
     assert [t.evaluate(lambda c, n: values[c, n]) for t in guard.tests] == [True, True, True]
@@ -179,7 +178,7 @@ def test_tests_of_a_guard_hold_or_not() -> None:
 # --------------------------------------------------------------------------------- loading
 
 
-def test_a_file_is_read_once_however_it_is_imported(here: Path) -> None:
+def test_a_file_is_read_once_however_it_is_imported(here):
     mail = "-> @com.example.mail.inbox();\n"
     paths = write_case(
         f'import "sub/one.genie"; import "two.genie";\n'
@@ -196,7 +195,7 @@ def test_a_file_is_read_once_however_it_is_imported(here: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_table_has_words_programs_and_attributes(here: Path) -> None:
+def test_a_table_has_words_programs_and_attributes(here):
     paths = write_case(
         'NP := t:"d/t.tsv" -> @com.example.mail.inbox();\n'
         '%% d/t.tsv\nwords\tprogram\tsize\nFive Things\t5\tlarge\n\n"one" thing\t1\tsmall\n',
@@ -211,7 +210,7 @@ def test_a_table_has_words_programs_and_attributes(here: Path) -> None:
     ]
 
 
-def test_python_functions_are_loaded_only_where_a_file_says_using(here: Path) -> None:
+def test_python_functions_are_loaded_only_where_a_file_says_using(here):
     code = "import pathlib\npathlib.Path('ran').touch()\ndef f(q):\n    return q\n_x = f\n"
     text = "COMMAND := 'say' q:NP -> python.f(q);\n%% functions.py\n" + code
     grammar, _ = read_grammar(write_case(text, here), THINGTALK)
@@ -223,7 +222,7 @@ def test_python_functions_are_loaded_only_where_a_file_says_using(here: Path) ->
     assert grammar.functions["f"]("x") == "x"
 
 
-def test_all_mistakes_of_all_files_are_raised_at_once(here: Path) -> None:
+def test_all_mistakes_of_all_files_are_raised_at_once(here):
     paths = write_case(
         "import \"one.genie\";\nNP := broken ->;\nNP := 'a' -> @com.example.mail.inbx();\n"
         "%% one.genie\nNP := 'b' -> ;\n",
@@ -237,7 +236,7 @@ def test_all_mistakes_of_all_files_are_raised_at_once(here: Path) -> None:
     assert " 2 | NP := broken ->;\n   |                ^" in str(caught.value)
 
 
-def test_warnings_do_not_stop_loading(here: Path) -> None:
+def test_warnings_do_not_stop_loading(here):
     paths = write_case("NP := 'get mail' -> @com.example.mail.inbox();", here)
     grammar = load_grammar(paths, THINGTALK, library=example_library())
     assert len(check_grammar(grammar, THINGTALK, example_library())) == 1
@@ -246,7 +245,7 @@ def test_warnings_do_not_stop_loading(here: Path) -> None:
 # --------------------------------------------------------------------------------- subsets
 
 
-def test_flags_keep_templates_out_of_a_subset_or_for_it_alone(here: Path) -> None:
+def test_flags_keep_templates_out_of_a_subset_or_for_it_alone(here):
     text = "\n".join(
         f"NP := '{flags or 'plain'}' -> @com.example.mail.inbox() {flags};"
         for flags in (
@@ -270,7 +269,7 @@ def test_flags_keep_templates_out_of_a_subset_or_for_it_alone(here: Path) -> Non
 # ---------------------------------------------------------------------------------- shipped
 
 
-def test_the_page_on_templates_shows_real_errors(here: Path) -> None:
+def test_the_page_on_templates_shows_real_errors(here):
     page = (ROOT / "docs" / "template-language.md").read_text(encoding="utf-8")
     blocks = re.findall(
         r"(?:^    .*\n|^\n(?=    ))+", page.partition("\n## Errors\n")[2], re.MULTILINE
@@ -295,7 +294,7 @@ STATEMENTS = (
     st.integers(0, 12),
     st.text(st.sampled_from("'\"()[]{};:=->|$#/*\\ \n\x00aλ→.,"), max_size=8),
 )
-def test_no_text_breaks_the_reader(start: int, length: int, put: str) -> None:
+def test_no_text_breaks_the_reader(start, length, put):
     text = STATEMENTS[:start] + put + STATEMENTS[start + length :]
     _, problems = parse_file(text, file="x.genie")
     for problem in problems:

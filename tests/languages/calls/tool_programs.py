@@ -180,7 +180,6 @@ def arguments_of(fields, rng):
 
 
 def program_of(library, rng):
-    """Return a random well-typed program."""
     steps, called = [], []
     for _ in range(rng.randint(1, 3)):
         step = []

@@ -48,7 +48,6 @@ def nodes(children):
 
 
 def _square(items):
-    """Between square brackets there are words and square brackets only."""
     kept = [i for i in items if isinstance(i, Atom) or (isinstance(i, Node) and i.bracket == "[")]
     return Node(tuple(kept), "[", "", "closing")
 

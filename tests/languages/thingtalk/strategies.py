@@ -105,7 +105,6 @@ Scope = Mapping[str, ty.Type]
 
 
 def library(rng: Random) -> TestLibrary:
-    """Return two to four queries and one action."""
     names = rng.sample("abcdefgh", rng.randint(3, 5))
     functions = {name: _signature(rng, name, "query") for name in names[:-1]}
     functions[names[-1]] = _signature(rng, names[-1], "action")
@@ -172,7 +171,6 @@ def constant(rng: Random, type_: ty.Type) -> tt.Value:
 
 
 def date(rng: Random, moment: datetime) -> tt.DateValue:
-    """Return a point in time in one of its spellings."""
     text = moment.isoformat()
     plain = text.replace("-", "").replace(":", "")
     spellings = [text, text, plain, f"{text}.000", f"{text}Z", f"{text}+00:00"]
@@ -204,7 +202,6 @@ def value(rng: Random, type_: ty.Type, scope: Scope) -> tt.Value:
 def predicate(
     rng: Random, lib: TestLibrary, fields: Scope, outer: Scope, depth: int = 2
 ) -> tt.Predicate:
-    """Return a condition on the fields; values may also be names of the outer scope."""
     kind = rng.choice(("atom", "atom", "atom", "and", "or", "not", "rare"))
     if depth == 0 or kind == "atom":
         return atom(rng, fields, outer) if fields else tt.TrueP()
@@ -219,7 +216,6 @@ def predicate(
 
 
 def atom(rng: Random, fields: Scope, outer: Scope) -> tt.Predicate:
-    """Return a comparison of a field."""
     name = rng.choice(sorted(fields))
     type_ = fields[name]
     operator = rng.choice(_OPERATORS.get(type_) or operators_of(type_))
@@ -235,7 +231,6 @@ def atom(rng: Random, fields: Scope, outer: Scope) -> tt.Predicate:
 
 
 def get_predicate(rng: Random, lib: TestLibrary, fields: Scope, outer: Scope) -> tt.Predicate:
-    """Return a condition on the results of another query."""
     signature = rng.choice(lib.queries)
     scope = {**outer, **fields}
     call = tt.Call(
@@ -248,12 +243,10 @@ def get_predicate(rng: Random, lib: TestLibrary, fields: Scope, outer: Scope) ->
 
 
 def outputs(signature: Signature) -> Scope:
-    """Return the names that a function adds to the scope."""
     return {p.name: p.type for p in signature.outputs}
 
 
 def arguments(rng: Random, signature: Signature, scope: Scope) -> tuple[tt.Arg, ...]:
-    """Return some inputs of a function, in any order."""
     found = []
     for parameter in signature.inputs:
         if rng.random() < 0.3 and parameter.is_required:
@@ -282,7 +275,6 @@ def query(rng: Random, lib: TestLibrary, outer: Scope, depth: int) -> tuple[tt.Q
 
 
 def aggregate(rng: Random, inner: tt.Query, scope: Scope) -> tuple[tt.Query, Scope]:
-    """Return an aggregation of a query."""
     numeric = sorted(n for n, t in scope.items() if t == ty.NUMBER or isinstance(t, ty.Measure))
     if not numeric or rng.random() < 0.4:
         return tt.Aggregate("count", None, inner), {"count": ty.NUMBER}
@@ -370,7 +362,6 @@ def computed(rng: Random, scope: Scope, outer: Scope) -> tt.Value | None:
 
 
 def comparison(rng: Random, scope: Scope, outer: Scope) -> tt.Predicate:
-    """Return a comparison of a computed value, or of an output where there is none."""
     left = computed(rng, scope, outer)
     if not isinstance(left, tt.Computed):
         return atom(rng, scope, outer) if scope else tt.TrueP()
@@ -387,7 +378,6 @@ def comparison(rng: Random, scope: Scope, outer: Scope) -> tt.Predicate:
 
 
 def question(rng: Random, lib: TestLibrary, outer: Scope) -> tuple[tt.Query, Scope]:
-    """Return a query with projections, sorts, slices and filters around each other."""
     result, scope = query(rng, lib, outer, rng.choice((0, 0, 1, 2)))
     for _ in range(rng.randint(1, 4)):
         kinds = ("filter", "projection", "projection", "sort", "sort", "slice", "slice", "join")
@@ -416,7 +406,6 @@ def question(rng: Random, lib: TestLibrary, outer: Scope) -> tuple[tt.Query, Sco
 
 
 def projection(rng: Random, inner: tt.Query, scope: Scope, outer: Scope) -> tuple[tt.Query, Scope]:
-    """Return a projection of some outputs and computed values of a query."""
     values: list[tt.Value] = [tt.VarRef(n) for n in rng.sample(sorted(scope), 1)]
     values += [tt.VarRef(n) for n in sorted(scope) if rng.random() < 0.5]
     one = computed(rng, scope, outer)
@@ -431,7 +420,6 @@ def projection(rng: Random, inner: tt.Query, scope: Scope, outer: Scope) -> tupl
 
 
 def sort(rng: Random, inner: tt.Query, scope: Scope, outer: Scope) -> tt.Query:
-    """Return a query in an order, as it is where nothing of it has one."""
     keys: list[tt.Value] = [tt.VarRef(n) for n, t in sorted(scope.items()) if is_ordered(t)]
     one = computed(rng, scope, outer)
     keys += [one] * (one is not None and rng.random() < 0.5)
@@ -439,7 +427,6 @@ def sort(rng: Random, inner: tt.Query, scope: Scope, outer: Scope) -> tt.Query:
 
 
 def stream(rng: Random, lib: TestLibrary, depth: int = 2) -> tuple[tt.Stream, Scope]:
-    """Return a stream and the names that it brings into scope."""
     kind = rng.choice(("monitor", "monitor", "timer", "edge", "filter", "filter", "join"))
     if depth == 0 or kind == "monitor":
         inner, scope = query(rng, lib, {}, rng.choice((0, 1, 2)))
@@ -463,7 +450,6 @@ def stream(rng: Random, lib: TestLibrary, depth: int = 2) -> tuple[tt.Stream, Sc
 
 
 def program(rng: Random, lib: TestLibrary) -> tt.Program:
-    """Return a program of one rule."""
     begin: tt.Stream | None = None
     scope: Scope = {}
     if rng.random() < 0.6:
@@ -509,7 +495,6 @@ def primitive(rng: Random, lib: TestLibrary) -> tt.Program:
 
 
 def policy(rng: Random, lib: TestLibrary) -> tt.Policy:
-    """Return a policy."""
     return policy_about(rng, lib, primitive(rng, lib))
 
 
@@ -577,15 +562,12 @@ def _table(rng: Random, signature: Signature) -> Table:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A library, a program and tables."""
-
     library: TestLibrary
     program: tt.Program
     tables: Mapping[str, Table]
 
 
 def sample(rng: Random) -> Sample:
-    """Return a program with its library and tables."""
     lib = library(rng)
     return Sample(lib, program(rng, lib), tables(rng, lib))
 
@@ -614,17 +596,14 @@ def question_sample(rng: Random) -> Sample:
 
 
 def watched_scope(scope: Scope) -> Scope:
-    """Return the outputs of a stream."""
     return {name: type_ for name, type_ in scope.items() if name != EVENT}
 
 
 def questions() -> st.SearchStrategy[Sample]:
-    """Return programs about questions that hypothesis chooses and shrinks."""
     return st.randoms(use_true_random=False).map(question_sample)
 
 
 def chain_sample(rng: Random) -> Sample:
-    """Return a program of one chain of joins, each filter about what is there so far."""
     names = rng.sample("abcdefgh", 5)
     lib = TestLibrary({name: _signature(rng, name, "query", 5) for name in names})
     return Sample(
@@ -633,10 +612,8 @@ def chain_sample(rng: Random) -> Sample:
 
 
 def chains() -> st.SearchStrategy[Sample]:
-    """Return chains of joins that hypothesis chooses and shrinks."""
     return st.randoms(use_true_random=False).map(chain_sample)
 
 
 def samples() -> st.SearchStrategy[Sample]:
-    """Return samples that hypothesis chooses and shrinks."""
     return st.randoms(use_true_random=False).map(sample)

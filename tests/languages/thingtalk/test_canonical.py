@@ -15,8 +15,7 @@ from genie_dp.languages.thingtalk.predicates import canonical_value
 from genie_dp.languages.thingtalk.render import render
 from genie_dp.languages.thingtalk.typecheck import check
 from genie_dp.languages.units import SHIPPED, UNIT_SYNONYMS
-from tests.conftest import Golden
-from tests.golden import DATA, Case, cases
+from tests.golden import DATA, cases
 from tests.languages.thingtalk.thingtalk_library import Classes, library_of
 
 TOPICS = ("arguments", "predicates", "questions", "joins", "clauses", "streams", "policies")
@@ -30,7 +29,7 @@ def skills() -> Classes:
 
 
 @pytest.mark.parametrize("case", RULES, ids=str)
-def test_each_rule_gives_the_one_form_which_stays_as_it_is(case: Case, golden: Golden) -> None:
+def test_each_rule_gives_the_one_form_which_stays_as_it_is(case, golden):
     form = canonical(parse(case.input), skills())
     golden(case, render(form))
     assert parse(render(form)) == form
@@ -39,7 +38,7 @@ def test_each_rule_gives_the_one_form_which_stays_as_it_is(case: Case, golden: G
 
 
 @pytest.mark.parametrize("case", cases("canonical/without_signatures.txt"), ids=str)
-def test_without_signatures_only_what_is_certain_moves(case: Case, golden: Golden) -> None:
+def test_without_signatures_only_what_is_certain_moves(case, golden):
     form = canonical(parse(case.input))
     golden(case, render(form))
     assert canonical(form) == form
@@ -50,7 +49,7 @@ def pairs(number: int) -> str:
     return f"now => @shop.list() filter {either} => notify"
 
 
-def test_a_condition_that_blows_up_is_refused_with_its_place() -> None:
+def test_a_condition_that_blows_up_is_refused_with_its_place():
     assert render(canonical(parse(pairs(6)), skills())).count("&&") == 2**6 - 1
     with pytest.raises(GenieError) as caught:
         canonical(parse(pairs(7)), skills())
@@ -65,7 +64,7 @@ def test_a_condition_that_blows_up_is_refused_with_its_place() -> None:
 
 
 @pytest.mark.slow
-def test_as_many_conditions_as_one_likes_may_refute_a_part_of_others() -> None:
+def test_as_many_conditions_as_one_likes_may_refute_a_part_of_others():
     others = " && ".join(f"(level > 1 || views > {i})" for i in range(1_001))
     form = canonical(parse(f"now => @shop.list() filter !(level > 1) && {others} => notify"))
     found = render(form)
@@ -73,7 +72,7 @@ def test_as_many_conditions_as_one_likes_may_refute_a_part_of_others() -> None:
     assert found.count("views > ") == 1_001
 
 
-def test_the_order_of_a_join_does_not_depend_on_filters() -> None:
+def test_the_order_of_a_join_does_not_depend_on_filters():
     plain = canonical(parse("now => @news.front() join @light.state() => notify"), skills())
     for condition in ("level > 3", "views > 3", "@mail.inbox() { size > 1KB }", "false"):
         text = f"now => (@news.front() join @light.state()) filter {condition} => notify"
@@ -82,7 +81,7 @@ def test_the_order_of_a_join_does_not_depend_on_filters() -> None:
     assert render(plain) == "now => (@light.state()) join (@news.front()) => notify"
 
 
-def test_no_two_units_are_one_but_those_that_canonical_form_joins() -> None:
+def test_no_two_units_are_one_but_those_that_canonical_form_joins():
     kept = [unit for unit in SHIPPED if unit not in UNIT_SYNONYMS]
     amounts = [(Decimal(1), unit) for unit in kept], [(Decimal(1000), unit) for unit in kept]
     found = ([comparable(MeasureValue((part,))) for part in row] for row in amounts)
@@ -94,7 +93,7 @@ def test_no_two_units_are_one_but_those_that_canonical_form_joins() -> None:
         assert canonical_value(one) == same
 
 
-def test_every_rule_of_a_program_is_canonical() -> None:
+def test_every_rule_of_a_program_is_canonical():
     rules = (
         "now => @light.state() filter true => notify; now => @light.set(power=enum(on), level=1)"
     )
@@ -107,7 +106,7 @@ def test_every_rule_of_a_program_is_canonical() -> None:
 
 
 @pytest.mark.slow
-def test_a_typical_program_takes_less_than_150_microseconds() -> None:
+def test_a_typical_program_takes_less_than_150_microseconds():
     text = (
         'monitor (@mail.inbox(important=true, folder="work") filter subject =~ "a"'
         ' && sender == "b")'

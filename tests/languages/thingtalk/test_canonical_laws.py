@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from random import Random
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -50,7 +49,6 @@ LAWS = settings(settings.get_profile("laws"), max_examples=150)
 
 
 def form_of(found: Sample, *, known: bool = True) -> tt.Program:
-    """Return the canonical program; draws whose condition is too large are left out."""
     try:
         form = canonical(found.program, found.library if known else None)
     except GenieError as error:
@@ -69,7 +67,7 @@ def meaning(program: tt.Program, found: Sample) -> Counter[Effect]:
 
 @settings(LAWS, max_examples=200)
 @given(st.one_of(samples(), chains(), questions()), st.booleans())
-def test_canonical_form_keeps_the_meaning_and_is_its_own(found: Sample, known: bool) -> None:
+def test_canonical_form_keeps_the_meaning_and_is_its_own(found, known):
     form, library = form_of(found, known=known), found.library if known else None
     before = meaning(found.program, found)
     for feature in features(found, form):
@@ -81,7 +79,7 @@ def test_canonical_form_keeps_the_meaning_and_is_its_own(found: Sample, known: b
 
 @LAWS
 @given(st.one_of(samples(), questions()))
-def test_canonical_form_is_well_typed_and_read_back(found: Sample) -> None:
+def test_canonical_form_is_well_typed_and_read_back(found):
     form = form_of(found)
     assert parse(render(form)) == form
     totals = (n for n in walk(found.program) if isinstance(n, tt.Aggregate))
@@ -96,15 +94,13 @@ def test_canonical_form_is_well_typed_and_read_back(found: Sample) -> None:
 
 @LAWS
 @given(samples())
-def test_canonical_form_is_sorted_and_simple(found: Sample) -> None:
+def test_canonical_form_is_sorted_and_simple(found):
     assert list(faults(form_of(found))) == []
 
 
 @LAWS
 @given(st.one_of(samples(), chains(), questions()), st.randoms(use_true_random=False))
-def test_programs_that_differ_in_spelling_have_one_canonical_form(
-    found: Sample, rng: Random
-) -> None:
+def test_programs_that_differ_in_spelling_have_one_canonical_form(found, rng):
     form = form_of(found)
     other, changes = respelled(found.program, found.library, rng)
     for change in changes:
@@ -117,7 +113,7 @@ def test_programs_that_differ_in_spelling_have_one_canonical_form(
 
 @settings(LAWS, max_examples=30)  # one of many draws is sorted
 @given(questions())
-def test_canonical_form_keeps_the_order_of_what_is_shown(found: Sample) -> None:
+def test_canonical_form_keeps_the_order_of_what_is_shown(found):
     form = form_of(found)
     query = form.rules[0].query
     assume(form.rules[0].stream is None)  # what starts a rule comes in any order
@@ -139,7 +135,7 @@ def test_canonical_form_keeps_the_order_of_what_is_shown(found: Sample) -> None:
 
 @LAWS
 @given(st.randoms(use_true_random=False))
-def test_predicates_keep_their_truth_for_all_values_of_their_atoms(rng: Random) -> None:
+def test_predicates_keep_their_truth_for_all_values_of_their_atoms(rng):
     predicate, letters = boolean(rng, 3), "abc"
     try:
         form = predicates.canonical_predicate(predicate)
@@ -154,14 +150,11 @@ def test_predicates_keep_their_truth_for_all_values_of_their_atoms(rng: Random) 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A person asks for a program under a policy."""
-
     policy: tt.Policy
     person: tt.EntityValue
     found: Sample
 
     def answer(self, policy: tt.Policy) -> Counter[Effect] | None:
-        """Return what the person gets to see and do, None if the program is refused."""
         found, moment = self.found, Moment(STEPS[0])
         part = allowed(policy, self.person, found.program, found.library, moment=moment)
         return None if part is None else meaning(part, found)
@@ -178,7 +171,7 @@ def request(rng: Random) -> Request:
 
 @LAWS
 @given(st.randoms(use_true_random=False).map(request))
-def test_canonical_policies_allow_the_same(asked: Request) -> None:
+def test_canonical_policies_allow_the_same(asked):
     form = canonical(asked.policy, asked.found.library)
     assert isinstance(form, tt.Policy)
     assert canonical(form, asked.found.library) == form
@@ -201,7 +194,6 @@ def passes_into_several(found: list[Any]) -> bool:
 
 
 def faults(form: tt.Program) -> Iterator[str]:
-    """Yield what a canonical program must not have."""
     for node in walk(form):
         match node:
             case tt.Call(args=args) if [a.name for a in args] != sorted(a.name for a in args):
@@ -248,7 +240,6 @@ def rank(literal: tt.Predicate) -> tuple[int, str]:
 
 
 def boolean(rng: Random, depth: int) -> tt.Predicate:
-    """Return a condition on three letters."""
     kind = rng.choice(("atom", "and", "or", "not"))
     if depth == 0 or kind == "atom":
         return tt.Atom(rng.choice("abc"), "==", tt.BooleanValue(True))
@@ -277,31 +268,24 @@ def holds(predicate: tt.Predicate, truth: dict[str, bool]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A program before and after, and all nodes of both."""
-
     found: Sample
     form: tt.Program
     before: list[Any]
     after: list[Any]
 
     def has(self, kind: type[Any], test: Callable[[Any], bool] = bool) -> bool:
-        """Tell whether the program has a node of that kind for which the test holds."""
         return any(isinstance(n, kind) and test(n) for n in self.before)
 
     def keeps(self, kind: type[Any], test: Callable[[Any], bool] = bool) -> bool:
-        """Tell whether the canonical program has a node of that kind for which the test holds."""
         return any(isinstance(n, kind) and test(n) for n in self.after)
 
     def moves(self, kind: type[Any]) -> bool:
-        """Tell whether nodes of that kind are in the program and not in the canonical one."""
         return self.has(kind) and not self.keeps(kind)
 
     def on_join(self, test: Callable[[Any], bool] = bool) -> bool:
-        """Tell whether there is a filter on a join for which the test holds."""
         return self.has(tt.Filter, lambda n: isinstance(n.query, tt.Join) and test(n.query))
 
     def shared(self, node: tt.Join) -> bool:
-        """Tell whether the sides of a join share the name of an output."""
         sides = (node.left, node.right)
         ours, theirs = (joins.outputs_of(q, self.found.library) or set() for q in sides)
         return bool(ours & theirs)
@@ -382,7 +366,6 @@ QUESTIONS: Rules = {
 
 
 def features(found: Sample, form: tt.Program, rules: Rules = RULES) -> Iterator[str]:
-    """Yield the rules that a program is an example of."""
     change = Change(found, form, list(walk(found.program)), list(walk(form)))
     yield from (name for name, (fires, _) in rules.items() if fires(change))
 
@@ -394,7 +377,7 @@ def features(found: Sample, form: tt.Program, rules: Rules = RULES) -> Iterator[
 @pytest.mark.parametrize(
     ("draw", "rules", "seeds"), [(sample, RULES, 1000), (question_sample, QUESTIONS, 500)]
 )
-def test_random_programs_are_examples_of_every_rule(draw, rules: Rules, seeds: int) -> None:
+def test_random_programs_are_examples_of_every_rule(draw, rules, seeds):
     counts: Counter[str] = Counter()
     for seed in range(seeds):
         found = draw(Random(seed))
@@ -412,7 +395,7 @@ def test_random_programs_are_examples_of_every_rule(draw, rules: Rules, seeds: i
     assert MAX_CLAUSES == 64
 
 
-def test_random_policies_refuse_some_programs_and_restrict_others() -> None:
+def test_random_policies_refuse_some_programs_and_restrict_others():
     requests = [request(Random(seed)) for seed in range(400)]
     answers = [(a.answer(a.policy), meaning(a.found.program, a.found)) for a in requests]
     refused = sum(answer is None for answer, _ in answers)
@@ -441,9 +424,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("module", "name", "wrong"), WRONG)
-def test_a_canonical_form_that_is_wrong_is_noticed(
-    monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str, wrong: Any
-) -> None:
+def test_a_canonical_form_that_is_wrong_is_noticed(monkeypatch, module, name, wrong):
     monkeypatch.setattr(module, name, wrong)
     draws = (sample, chain_sample, question_sample)
     drawing = (draw(Random(seed)) for seed in range(2000) for draw in draws)

@@ -33,7 +33,6 @@ PER_TEMPLATE = 12
 
 
 def as_tree(value: Any) -> Any:
-    """Return the syntax tree of a child."""
     if isinstance(value, SourceValue):
         return piece_from_tokens(value.query.text, "query")
     if isinstance(value, ConstantValue):
@@ -99,7 +98,6 @@ def allowed(node: Any) -> ast.PolicyFunction:
 
 
 def programs(made: SynthesisEngine, rule: GrammarRule, draw: random.Random) -> Any:
-    """Yield (pieces, what they are together) for some combinations of a rule."""
     found = [cell for depth in (1, 2, 3) for cell in cells(rule, depth, made.pools)]
     for _ in range(PER_TEMPLATE if found else 0):
         cell = draw.choice(found)
@@ -110,7 +108,6 @@ def programs(made: SynthesisEngine, rule: GrammarRule, draw: random.Random) -> A
 
 
 def construct_rules(made: SynthesisEngine) -> list[GrammarRule]:
-    """Return the rules with children whose bodies are queries, streams or programs."""
     rules = (rule for rules in made.compiled.rules.values() for rule in rules if not rule.is_leaf)
     return [r for r in rules if isinstance(r.body, Body) and r.body.kind in WRAPPERS]
 
@@ -136,12 +133,12 @@ WRAPPERS = {
 }
 
 
-def test_every_construct_template_composes_what_its_tree_says() -> None:
+def test_every_construct_template_composes_what_its_tree_says():
     made = shipped_engine()
     assert compared(made, construct_rules(made), shipped().library) > 150
 
 
-def test_what_questions_ask_composes_what_its_tree_says() -> None:
+def test_what_questions_ask_composes_what_its_tree_says():
     inputs = with_answers()
     asked = engine(inputs, size=100, pool_size=100, max_depth=4, subsets=("answers",))
     rules = [
@@ -153,7 +150,6 @@ def test_what_questions_ask_composes_what_its_tree_says() -> None:
 
 
 def compared(made: SynthesisEngine, rules: list[GrammarRule], library: Any) -> int:
-    """Compare pieces with trees; return how many were compared."""
     draw, seen = random.Random(7), 0
     for rule in rules:
         for pieces, combined in programs(made, rule, draw):
@@ -207,7 +203,7 @@ def ordered(program: str) -> str:
         "is_unread == false",
     ],
 )
-def test_the_negation_of_a_piece_is_that_of_its_tree(text: str) -> None:
+def test_the_negation_of_a_piece_is_that_of_its_tree(text):
     function = "@com.gmail.inbox" if "unread" in text else "@com.dropbox.list_folder"
     lifter, tree = Lifter(shipped().library), parse_fragment(text, {}).body
     piece, slow = (lifter.predicate(node, function) for node in (tree, ast.Not(tree)))

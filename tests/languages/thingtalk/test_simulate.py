@@ -11,8 +11,7 @@ from genie_dp.languages.thingtalk.operators import Moment, compare, evaluate
 from genie_dp.languages.thingtalk.parser import parse
 from genie_dp.languages.thingtalk.render import render
 from genie_dp.languages.thingtalk.simulate import Effect, Table, simulate
-from tests.conftest import Golden
-from tests.golden import Case, cases
+from tests.golden import cases
 
 START = datetime(2026, 11, 20, 8)
 HOURLY = [START + timedelta(hours=h) for h in range(4)]
@@ -81,11 +80,11 @@ def line(effect: Effect) -> str:
 
 
 @pytest.mark.parametrize("case", cases("simulate/effects.txt"), ids=str)
-def test_programs_have_their_effects(case: Case, golden: Golden) -> None:
+def test_programs_have_their_effects(case, golden):
     golden(case, "\n".join(run(case.input)))
 
 
-def test_a_daily_timer_is_not_missed_when_steps_are_days_apart() -> None:
+def test_a_daily_timer_is_not_missed_when_steps_are_days_apart():
     program = program_of("attimer(time=makeTime(23,0)) => @light.set(level=1)")
     steps = [START, START + timedelta(days=1), START + timedelta(days=3)]
     assert [e.step for e in simulate(program, TABLES, steps=steps)] == [1, 2]
@@ -93,7 +92,7 @@ def test_a_daily_timer_is_not_missed_when_steps_are_days_apart() -> None:
 
 
 @pytest.mark.parametrize("hours", [0, 5, -8])
-def test_timers_fire_at_the_same_moments_in_every_zone(hours: int) -> None:
+def test_timers_fire_at_the_same_moments_in_every_zone(hours):
     zone = timezone(timedelta(hours=hours))
     steps = [step.replace(tzinfo=UTC).astimezone(zone) for step in HOURLY]
     program = program_of("timer(base=makeDate(2026, 11, 20), interval=2h) => @light.set(level=1)")
@@ -169,7 +168,7 @@ FALSE = [
 ]
 
 
-def test_comparisons_hold_or_not() -> None:
+def test_comparisons_hold_or_not():
     for pairs, expected in ((TRUE, True), (FALSE, False)):
         for left, operator, right in pairs:
             assert compare(constant(left), operator, constant(right)) is expected, (left, right)
@@ -187,13 +186,13 @@ def test_comparisons_hold_or_not() -> None:
         ('makeLocation("palo alto")', "==", "makeLocation(37.4, -122.1)"),
     ],
 )
-def test_values_of_different_kinds_are_not_compared(left: str, operator: str, right: str) -> None:
+def test_values_of_different_kinds_are_not_compared(left, operator, right):
     with pytest.raises(GenieError) as caught:
         compare(constant(left), operator, constant(right))
     assert caught.value.problems[0].code == "C004"
 
 
-def test_placeholders_and_context_stand_for_what_is_given() -> None:
+def test_placeholders_and_context_stand_for_what_is_given():
     wanted = tt.Atom("level", ">", tt.SlotValue("NUMBER_0"))
     home = tt.Arg("to", tt.ContextValue(("user", "mail")))
     send = tt.Call(tt.Selector("mail"), "send", (home,))
@@ -205,7 +204,7 @@ def test_placeholders_and_context_stand_for_what_is_given() -> None:
     assert evaluate(tt.EventValue(), {"$event": text("rain")}, Moment(START)) == text("rain")
 
 
-def test_a_number_of_the_sentence_gets_the_unit_of_the_program() -> None:
+def test_a_number_of_the_sentence_gets_the_unit_of_the_program():
     moment, minutes = Moment(START, slots={"NUMBER_0": number(90), "NUMBER_1": text("many")}), "min"
     assert evaluate(tt.SlotValue("NUMBER_0", minutes), {}, moment) == measure(90, minutes)
     later = tt.DateOffset(tt.DateNow(), "+", tt.SlotValue("NUMBER_0", minutes))
@@ -237,7 +236,7 @@ def test_a_number_of_the_sentence_gets_the_unit_of_the_program() -> None:
          "C004"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_named_with_its_place(program: str, code: str) -> None:
+def test_a_mistake_is_named_with_its_place(program, code):
     with pytest.raises(GenieError) as caught:
         run(program)
     (problem,) = caught.value.problems
@@ -245,7 +244,7 @@ def test_a_mistake_is_named_with_its_place(program: str, code: str) -> None:
     assert code != "C002" or problem.hint == "did you mean '@shop.list'?"
 
 
-def test_a_date_that_no_calendar_has_and_a_value_that_nobody_gave_are_mistakes() -> None:
+def test_a_date_that_no_calendar_has_and_a_value_that_nobody_gave_are_mistakes():
     with pytest.raises(GenieError, match="a date of the calendar"):
         compare(tt.DateValue("2026-02-30"), "==", tt.DateValue("2026-11-20"))
     for value in (tt.Undefined(), tt.SlotValue("NUMBER_0"), tt.ContextValue(("x",))):

@@ -24,7 +24,6 @@ from tests.languages.thingtalk.strategies import CLASS, STEPS
 
 
 def cell(value: tt.Value) -> Any:
-    """Return a value as a table has it."""
     match value:
         case tt.StringValue(text):
             return text

@@ -47,7 +47,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_programs_nearly_as_deep_as_allowed_go_through_all_functions(shape: str) -> None:
+def test_programs_nearly_as_deep_as_allowed_go_through_all_functions(shape):
     # A canonical form can be deeper than the program; 5 is more than was ever seen.
     program = parse(SHAPES[shape](deepest(shape) - 5))
     check(program, example_library())
@@ -69,7 +69,7 @@ def deepest(shape: str) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", sorted({*SHAPES} - BRACKETS))
 @pytest.mark.parametrize("depth", [2 * DEEPEST + 2, 5000])
-def test_deeper_programs_are_an_error_at_their_place(shape: str, depth: int) -> None:
+def test_deeper_programs_are_an_error_at_their_place(shape, depth):
     with pytest.raises(GenieError) as error:
         parse(SHAPES[shape](depth))
     (problem,) = error.value.problems
@@ -93,13 +93,13 @@ def test_deeper_programs_are_an_error_at_their_place(shape: str, depth: int) -> 
         ),
     ],
 )
-def test_token_forms_types_bodies_and_annotations_that_go_deeper_are_an_error(read, text) -> None:
+def test_token_forms_types_bodies_and_annotations_that_go_deeper_are_an_error(read, text):
     with pytest.raises(GenieError) as error:
         read(text)
     assert error.value.problems[0].code == "S007"
 
 
-def test_brackets_around_the_same_thing_and_inside_of_texts_do_not_count() -> None:
+def test_brackets_around_the_same_thing_and_inside_of_texts_do_not_count():
     assert parse(SHAPES["brackets"](5000)) == parse(SHAPES["brackets"](0))
     text = f'now => @a.b param:x:String = " {"( " * 500}" => notify'
     assert tokens(from_tokens(text), None, UNTYPED).count("(") == 500

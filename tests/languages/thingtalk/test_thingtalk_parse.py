@@ -17,8 +17,7 @@ from genie_dp.languages.thingtalk.parser import (
 )
 from genie_dp.languages.thingtalk.render import render, render_type
 from genie_dp.languages.types import Entity, Enum
-from tests.conftest import Golden
-from tests.golden import Case, cases
+from tests.golden import cases
 
 HOLES = {
     "q": "query",
@@ -41,21 +40,21 @@ def value_of(text: str) -> ast.Value:
 
 
 @pytest.mark.parametrize("case", cases("thingtalk_parse/programs.txt"), ids=str)
-def test_both_spellings_print_as_one(case: Case, golden: Golden) -> None:
+def test_both_spellings_print_as_one(case, golden):
     program = parse(case.input)
     golden(case, render(program))
     assert parse(render(program)) == program
 
 
 @pytest.mark.parametrize("case", cases("thingtalk_parse/values.txt"), ids=str)
-def test_values_print_as_they_are_understood(case: Case, golden: Golden) -> None:
+def test_values_print_as_they_are_understood(case, golden):
     value = value_of(case.input)
     golden(case, f"{type(value).__name__} {render(value)}")
     assert value_of(render(value)) == value
 
 
 @pytest.mark.parametrize("case", cases("thingtalk_parse/fragments.txt"), ids=str)
-def test_template_bodies_take_children_where_their_kind_stands(case: Case, golden: Golden) -> None:
+def test_template_bodies_take_children_where_their_kind_stands(case, golden):
     fragment = parse_fragment(case.input, HOLES)
     holes = [f"{n.kind} {render(n)}" for n in nodes(fragment) if isinstance(n, ast.Hole)]
     shown = [f"{type(fragment.body).__name__}: {render(fragment)}", *holes]
@@ -64,21 +63,21 @@ def test_template_bodies_take_children_where_their_kind_stands(case: Case, golde
 
 
 @pytest.mark.parametrize("case", cases("thingtalk_parse/library.txt"), ids=str)
-def test_skill_files_print_as_they_are_understood(case: Case, golden: Golden) -> None:
+def test_skill_files_print_as_they_are_understood(case, golden):
     library = parse_library(case.input, file="skill.tt")
     golden(case, "\n".join(render(item) for item in library))
     assert parse_library("\n".join(render(i) for i in library), file="skill.tt") == library
 
 
 @pytest.mark.parametrize("case", cases("thingtalk_parse/types.txt"), ids=str)
-def test_types_print_as_they_are_declared(case: Case, golden: Golden) -> None:
+def test_types_print_as_they_are_declared(case, golden):
     golden(case, render_type(parse_type(case.input)))
 
 
 # ------------------------------------------------------------------------------------ trees
 
 
-def test_a_stream_with_one_query_keeps_it_in_the_rule() -> None:
+def test_a_stream_with_one_query_keeps_it_in_the_rule():
     call = ast.Call(ast.Selector("c"), "d")
     monitor = ast.Monitor(ast.Call(ast.Selector("a"), "b"))
     rule = parse("monitor (@a.b()) => @c.d() => notify")
@@ -87,7 +86,7 @@ def test_a_stream_with_one_query_keeps_it_in_the_rule() -> None:
     assert grouped == ast.Program((ast.Rule(ast.StreamJoin(monitor, call), None, ast.Notify()),))
 
 
-def test_a_call_splits_into_class_and_function_at_the_last_dot() -> None:
+def test_a_call_splits_into_class_and_function_at_the_last_dot():
     program = parse('now => @com.x.y(name = "z").f(a = 1) => @com.x.y.g')
     call = ast.Call(
         ast.Selector("com.x.y", (ast.Arg("name", ast.StringValue("z")),)),
@@ -97,7 +96,7 @@ def test_a_call_splits_into_class_and_function_at_the_last_dot() -> None:
     assert program == ast.Program((ast.Rule(None, call, ast.Call(ast.Selector("com.x.y"), "g")),))
 
 
-def test_inputs_are_passed_after_an_action_too_and_a_policy_tells_get_from_do() -> None:
+def test_inputs_are_passed_after_an_action_too_and_a_policy_tells_get_from_do():
     inside = parse("now => @a.b() => @c.d(x = 1, y = z)")
     assert parse("now => @a.b() => @c.d(x = 1) on y = z") == inside
     function = ast.PolicyFunction("a", "b", ast.TrueP())
@@ -105,7 +104,7 @@ def test_inputs_are_passed_after_an_action_too_and_a_policy_tells_get_from_do() 
     assert parse("true : now => @a.b") == ast.Policy(ast.TrueP(), None, function)
 
 
-def test_names_of_children_stay_text_where_an_output_is_named() -> None:
+def test_names_of_children_stay_text_where_an_output_is_named():
     names = {"x": "query", "y": "predicate", "z": "source"}
     body = parse_fragment("agg max x of (x filter y filter z > x)", names).body
     hole, compared = ast.Hole("x", "query"), ast.Atom("z", ">", ast.VarRef("x"))
@@ -116,7 +115,7 @@ def test_names_of_children_stay_text_where_an_output_is_named() -> None:
     assert fragment.parameters == (("x", Entity("tt:path_name")), ("y", Enum(("on", "off"))))
 
 
-def test_classes_and_the_one_dataset_are_read_out_of_a_file() -> None:
+def test_classes_and_the_one_dataset_are_read_out_of_a_file():
     text = 'dataset @a { action := @a.b() #_[utterances=["x", "y"]] #[id=3]; }'
     example = parse_dataset(text, file="x.tt").examples[0]
     assert example.utterances == ("x", "y")
@@ -132,7 +131,6 @@ def test_classes_and_the_one_dataset_are_read_out_of_a_file() -> None:
 
 
 def nodes(node: object) -> list[object]:
-    """Return a node and all nodes below, in order."""
     if isinstance(node, tuple):
         return [found for item in node for found in nodes(item)]
     if is_dataclass(node) and not isinstance(node, Span):
@@ -148,7 +146,7 @@ def source(text: str, span: Span) -> str:
     return "\n".join([rows[0][span.column - 1 :], *rows[1:]])
 
 
-def test_every_node_knows_its_place() -> None:
+def test_every_node_knows_its_place():
     text = 'monitor (@a.b(x = 1)) => @c.d(),\n  y > "z" and t >= start_of(day) => @e.f()'
     found = [n for n in nodes(parse(text, file="p.tt")) if hasattr(n, "span")]
     assert {n.span.file for n in found} == {"p.tt"}
@@ -181,28 +179,28 @@ def test_every_node_knows_its_place() -> None:
 
 
 @pytest.mark.parametrize("case", cases("thingtalk_parse/errors.txt"), ids=str)
-def test_a_program_that_cannot_be_read_says_where_and_why(case: Case, golden: Golden) -> None:
+def test_a_program_that_cannot_be_read_says_where_and_why(case, golden):
     with pytest.raises(GenieError) as error:
         parse(case.input, file="p.tt")
     golden(case, str(error.value))
 
 
 @pytest.mark.parametrize("case", cases("thingtalk_parse/fragment_errors.txt"), ids=str)
-def test_a_body_that_cannot_be_read_says_where_and_why(case: Case, golden: Golden) -> None:
+def test_a_body_that_cannot_be_read_says_where_and_why(case, golden):
     with pytest.raises(GenieError) as error:
         parse_fragment(case.input, HOLES, file="body")
     golden(case, str(error.value))
 
 
 @pytest.mark.parametrize("case", cases("thingtalk_parse/library_errors.txt"), ids=str)
-def test_all_mistakes_of_a_skill_file_are_told_at_once(case: Case, golden: Golden) -> None:
+def test_all_mistakes_of_a_skill_file_are_told_at_once(case, golden):
     with pytest.raises(GenieError) as error:
         parse_library(case.input, file="skill.tt")
     golden(case, str(error.value))
     assert {problem.stage for problem in error.value.problems} == {"syntax"}
 
 
-def test_an_unknown_type_offers_the_nearest_and_many_mistakes_are_cut() -> None:
+def test_an_unknown_type_offers_the_nearest_and_many_mistakes_are_cut():
     with pytest.raises(GenieError) as error:
         parse_type("Bolean")
     (problem,) = error.value.problems
@@ -214,6 +212,6 @@ def test_an_unknown_type_offers_the_nearest_and_many_mistakes_are_cut() -> None:
 
 
 @pytest.mark.parametrize("text", ["{}", "now => @a.b(x = {})", "now => @a.b(x = 1.{}e)"])
-def test_the_time_for_a_number_does_not_grow_with_the_square_of_its_digits(text: str) -> None:
+def test_the_time_for_a_number_does_not_grow_with_the_square_of_its_digits(text):
     with pytest.raises(GenieError):  # of the square it would be hours
         parse(text.format("9" * 300_000))

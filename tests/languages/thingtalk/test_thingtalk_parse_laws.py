@@ -6,7 +6,6 @@ from decimal import Decimal
 from importlib.resources import files
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lark import Lark
@@ -43,12 +42,10 @@ def tuples(of: st.SearchStrategy[Any], most: int, least: int = 0) -> st.SearchSt
 
 
 def degrees(most: int) -> st.SearchStrategy[Decimal]:
-    """Make latitudes or longitudes."""
     return st.decimals(-most, most, places=2)
 
 
 def measures(units: st.SearchStrategy[str]) -> st.SearchStrategy[ast.MeasureValue]:
-    """Make measures of one or more parts, all of one dimension."""
 
     def of(unit: str) -> st.SearchStrategy[ast.MeasureValue]:
         alike = st.sampled_from([u.name for u in SHIPPED.of_base(SHIPPED.base(unit))])
@@ -100,7 +97,6 @@ CALLS = st.builds(
 
 
 def several(kind: Any, inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Make an And or Or of two or three."""
     return st.lists(inner, min_size=2, max_size=3).map(lambda items: kind(tuple(items)))
 
 
@@ -274,14 +270,13 @@ FRAGMENTS = st.builds(
 
 
 @given(PROGRAMS | POLICIES)
-def test_reading_a_printed_program_gives_the_program_with_its_places(program: Any) -> None:
+def test_reading_a_printed_program_gives_the_program_with_its_places(program):
     again = parse(render(program))
     assert again == program
     _check_places(again)
 
 
 def _check_places(node: Any) -> None:
-    """Every node lies within its parent."""
     assert isinstance(node.span, Span), node
     for child in children(node):
         assert _within(child.span, node.span), (node, child)
@@ -303,23 +298,19 @@ def _within(inner: Span, outer: Span) -> bool:
 
 
 @given(st.lists(CLASS_DEFS | DATASETS, max_size=2))
-def test_reading_a_printed_skill_gives_the_skill(
-    library: list[decl.ClassDef | decl.Dataset],
-) -> None:
+def test_reading_a_printed_skill_gives_the_skill(library):
     text = "\n".join(render(item) for item in library)
     assert parse_library(text, file="skill.tt") == tuple(library)
 
 
 @given(FRAGMENTS, TYPES)
-def test_reading_a_printed_body_or_type_gives_it(fragment: ast.Lambda, type_: Type) -> None:
+def test_reading_a_printed_body_or_type_gives_it(fragment, type_):
     assert parse_fragment(render(fragment), {}) == fragment
     assert parse_type(render_type(type_)) == type_
 
 
 @given(st.data(), st.lists(CLASS_DEFS | DATASETS, min_size=1, max_size=2))
-def test_a_damaged_skill_is_read_or_its_mistakes_lie_in_it(
-    data: st.DataObject, library: list[decl.ClassDef | decl.Dataset]
-) -> None:
+def test_a_damaged_skill_is_read_or_its_mistakes_lie_in_it(data, library):
     text = "\n".join(render(item) for item in library)
     at = data.draw(st.integers(0, len(text)))
     damage = data.draw(st.sampled_from(['"', "(", ")", "{", "}", ";", ",", "=", "x", "@", "%"]))
@@ -333,9 +324,7 @@ def test_a_damaged_skill_is_read_or_its_mistakes_lie_in_it(
         assert all(span is not None and 1 <= span.line <= last for span in spans)
 
 
-def test_the_grammar_leaves_no_choice_to_the_parser_generator(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_the_grammar_leaves_no_choice_to_the_parser_generator(caplog):
     grammar = files("genie_dp.languages.thingtalk") / "grammar.lark"
     with caplog.at_level(logging.DEBUG, logger="lark"):
         Lark(
@@ -347,6 +336,6 @@ def test_the_grammar_leaves_no_choice_to_the_parser_generator(
     assert [r.message for r in caplog.records if "conflict" in r.message] == []
 
 
-def test_decimals_print_without_an_exponent() -> None:
+def test_decimals_print_without_an_exponent():
     assert render(ast.NumberValue(Decimal("1E+3"))) == "1000"
     assert render(ast.NumberValue(Decimal("1E-3"))) == "0.001"

@@ -187,7 +187,7 @@ def test_positions_are_read_with_the_signatures():
 
 @settings(max_examples=200, deadline=None)
 @given(st.randoms(use_true_random=False), st.sampled_from(STYLES))
-def test_what_is_read_in_any_style_is_the_same_and_points_at_its_tokens(rng: Random, style):
+def test_what_is_read_in_any_style_is_the_same_and_points_at_its_tokens(rng, style):
     library = strategies.library(rng)
     made = strategies.policy(rng, library) if rng.random() < 0.2 else None
     program = canonical(made or strategies.program(rng, library), library)
@@ -231,7 +231,6 @@ true false not and or filter join monitor edge aggregate sum count of policy not
 
 
 def damaged(rng: Random) -> str:
-    """Return the token form of an example in which some tokens are other ones."""
     words = tokens.tokens(example(rng.choice(CASES).input), example_library()).split(" ")
     for _ in range(rng.randint(1, 3)):
         at = rng.randrange(len(words))
