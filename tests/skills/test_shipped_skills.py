@@ -63,9 +63,6 @@ def test_groups_of_constructs_are_as_large_as_the_papers_and_have_every_file():
     assert files == {name for _, names in GROUPS.values() for name in names.split()}
 
 
-# -------------------------------------------------------------------------- real sentences
-
-
 def evaluated() -> dict[str, list[tuple[str, str]]]:
     """Return the rows of the eval.tsv of every shipped skill: (utterance, program)."""
     found = {}

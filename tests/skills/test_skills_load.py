@@ -67,9 +67,6 @@ def test_the_same_folders_give_the_same_library_whatever_the_hash_seed(tmp_path)
     assert len(shown) == 1
 
 
-# -------------------------------------------------------------------------- broken skills
-
-
 def test_skip_broken_leaves_out_the_skill_and_what_extends_it_and_says_so(tmp_path):
     write_library(tmp_path, LAMP)
     assert load_library([tmp_path], skip_broken=True) == load_library([tmp_path])
@@ -84,9 +81,6 @@ def test_skip_broken_leaves_out_the_skill_and_what_extends_it_and_says_so(tmp_pa
     assert " 1 | class @org.bell { action ring(; }" in shown
     alone = load_library([tmp_path / "org.bell"], skip_broken=True)
     assert (alone.functions(), len(alone.skipped)) == ((), 1)
-
-
-# ------------------------------------------------------------------------------ encodings
 
 
 @pytest.mark.parametrize(
@@ -128,9 +122,6 @@ def test_a_value_list_with_bad_bytes_breaks_only_its_skill(tmp_path):
     (tmp_path / "org.bell/values").mkdir()
     (tmp_path / "org.bell/values/tone.tsv").write_bytes(b"\xff\n")
     assert load_library([tmp_path], skip_broken=True).class_names() == ("org.lamp",)
-
-
-# ----------------------------------------------------------------------------- value lists
 
 
 def test_value_lists_are_named_after_their_skill_or_shared(tmp_path):

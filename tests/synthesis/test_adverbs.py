@@ -50,9 +50,6 @@ def rows_of(skills: Path, grammar: Path) -> str:
     return text_of(engine(inputs, max_depth=2, pool_size=40, size=800))
 
 
-# ------------------------------------------------------------------------------------ laws
-
-
 def test_every_program_is_well_typed_and_sets_each_input_once():
     library = invented().library
     assert len(said_rows()) > 100
@@ -99,9 +96,6 @@ def test_a_library_without_adverbs_has_the_rows_of_a_grammar_without_them(tmp_pa
     main.write_text(main.read_text(encoding="utf-8").replace('import "adverbs.genie";', ""))
     assert with_adverbs == rows_of(skills, grammar)
     assert with_adverbs.count("\n") == 800
-
-
-# ---------------------------------------------------------------------------- planted bugs
 
 
 def planted(tmp_path: Path, body: str) -> Inputs:

@@ -41,9 +41,6 @@ def few(project, tmp_path_factory):
     return output.read_bytes()
 
 
-# ----------------------------------------------------------------------------------- refusals
-
-
 def test_an_existing_output_is_replaced_only_with_overwrite(project, tmp_path, capsys):
     output = tmp_path / "pairs.jsonl"
     output.write_text("mine")
@@ -158,9 +155,6 @@ def test_wrong_usage_exits_with_2_and_what_needs_a_file_is_refused_for_a_pipe(
     assert (error or "") in captured.err
 
 
-# -------------------------------------------------------------------------------------- bytes
-
-
 @pytest.mark.slow
 def test_other_hash_seeds_give_the_same_bytes(thingtalk, tmp_path):
     made = []
@@ -241,9 +235,6 @@ def test_fewer_rows_than_asked_for_are_explained(project, thingtalk, capsys):
     assert "a greater --size gives more" in capsys.readouterr().err
 
 
-# ------------------------------------------------------------------------- Python functions
-
-
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_python_function_that_raises_stops_the_run_or_is_counted(raising, tmp_path, capsys, jobs):
     output = tmp_path / "pairs.jsonl"
@@ -300,9 +291,6 @@ def test_what_is_no_program_is_an_error_of_the_function(tmp_path, capsys, body, 
     assert message.replace("\n", "").isprintable()
 
 
-# ---------------------------------------------------------------------------- light and ready
-
-
 def test_help_imports_nothing_that_trains():
     program = (
         "import sys; from genie_dp import cli; code = cli.run(['synthesize', '--help']); "
@@ -320,9 +308,6 @@ def test_preview_prints_pairs_of_each_template_with_its_place(project, capsys):
     assert "main.genie:9:1  bring\n" in shown
     assert shown.count("( HIDE ") == 2
     assert "(nothing" not in shown.split("  lost\n")[0]
-
-
-# ---------------------------------------------------------------------------------- its page
 
 
 def shape(text: str) -> str:

@@ -61,9 +61,6 @@ def wait_until_gone(output: Path) -> None:
         time.sleep(0.01)
 
 
-# -------------------------------------------------------------------------------- goes on
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("jobs", "jobs_after"), [(1, 2), (2, 1)])
 def test_a_killed_run_resumes_to_the_same_bytes(project, whole, tmp_path, capsys, jobs, jobs_after):

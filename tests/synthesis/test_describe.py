@@ -88,9 +88,6 @@ def test_descriptions_do_not_depend_on_what_was_described_before():
     assert [describer().describe(text) for text in texts] == [backwards[text] for text in texts]
 
 
-# -------------------------------------------------------------------------- words of our own, too
-
-
 def test_what_no_template_says_is_told():
     found = describer().describe(
         "attimer(time = makeTime(9, 0)) => (@com.dropbox.list_folder()) filter size > 5MB"
@@ -159,9 +156,6 @@ def test_a_program_is_confirmed_in_the_words_of_its_skill_if_they_say_every_inpu
     more = EVENT.replace("))", "), duration = 2h)")
     assert describer().confirm(more) == describer().describe(more).sentence
     assert "2 hours" in describer().confirm(more)
-
-
-# --------------------------------------------------------------------------------------- values
 
 
 @given(st.decimals(min_value=-(10**9), max_value=10**9, places=2))
@@ -234,9 +228,6 @@ def test_mistakes_are_those_of_the_language(program, code, hint):
     assert problem.code.startswith(code)
     assert hint in (problem.hint or "")
     assert problem.span is not None
-
-
-# --------------------------------------------------------------------------------- command line
 
 
 @pytest.fixture(scope="module")

@@ -85,9 +85,6 @@ def _shop():
 SHOP = _shop()
 
 
-# --------------------------------------------------------------------------------------- forms
-
-
 @pytest.mark.parametrize("case", cases(FORM_CASES), ids=str)
 def test_condition_in_english(case, golden):
     program = parse(f"now => (@com.shop.items()) filter {case.input} => notify")
@@ -120,17 +117,11 @@ def test_every_operator_has_a_form_on_every_type_that_takes_it():
         assert taken == set(FORMS[sort_of_value(type_)])
 
 
-# --------------------------------------------------------------------------------------- programs
-
-
 @pytest.mark.parametrize("case", cases(WORD_CASES), ids=str)
 def test_program_in_words_of_our_own(case, golden):
     program = parse(case.input)
     assert not [p for p in check(program, SHOP) if p.severity == "error"]
     golden(case, words_of(program, SHOP))
-
-
-# -------------------------------------------------------------------------------- the law of words
 
 
 def _changed(node, rng):

@@ -99,8 +99,6 @@ def test_a_sentence_of_fifteen_words_takes_less_than_a_second():
     assert sorted(times)[3] < 1
 
 
-# ------------------------------------------------- what a chart leaves out, and what it remembers
-
 COUNT = 40
 
 

@@ -48,9 +48,6 @@ def thingtalk(folder):
     return report_of(notes(folder / "notes"), folder / "made", "--max-depth", 3)
 
 
-# ------------------------------------------------------------------------------------ counts
-
-
 def test_counts_are_those_of_the_rows(report, thingtalk, folder):
     rows, totals = rows_of(folder), report["totals"]
     assert totals["rows"] == len(rows) == 9000
@@ -91,9 +88,6 @@ def test_acceptance_is_kept_of_drawn_and_only_for_roots(report):
     assert templates["thing"]["acceptance"] is None
 
 
-# ----------------------------------------------------------------------------------- trouble
-
-
 def test_ambiguous_sentences_and_errors_come_with_derivations_and_places(report, folder):
     told = report["ambiguous"]
     assert told["count"] == report["totals"]["ambiguous"] > len(told["shown"]) > 100
@@ -123,9 +117,6 @@ def test_phrases_with_two_programs_and_broken_skills_are_named(tmp_path):
     [skipped] = report_of(project, tmp_path, "--skip-broken", "--max-depth", 2)["skipped"]
     assert skipped["path"].endswith("com.example.cookbook")
     assert skipped["problems"][0]["code"].startswith("S")
-
-
-# ----------------------------------------------------------------------------------- reasons
 
 
 def reasons_of(report: dict[str, Any]) -> dict[str, dict[str, str]]:
@@ -271,9 +262,6 @@ def test_a_template_too_rare_to_be_drawn_says_so(tmp_path):
     assert {item["kind"] for item in report["functions"]["never"]} == {"rare"}
 
 
-# -------------------------------------------------------------------------------- parameters
-
-
 def test_parameters_of_rows_are_those_of_their_slots_and_more(thingtalk, folder):
     slots = Counter()
     for row in rows_of(folder / "made"):
@@ -282,9 +270,6 @@ def test_parameters_of_rows_are_those_of_their_slots_and_more(thingtalk, folder)
     assert slots.keys() <= seen.keys()
     assert all(seen[name] >= count for name, count in slots.items())
     assert seen["@com.example.diary.add_note:text"] > slots["@com.example.diary.add_note:text"]
-
-
-# -------------------------------------------------------------------------------------- page
 
 
 class Reader(HTMLParser):

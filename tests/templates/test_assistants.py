@@ -115,9 +115,6 @@ def test_words_of_ours_are_english_alone(tmp_path):
     assert german.notes[0].text == "no sentence says it: write templates"
 
 
-# ------------------------------------------------------------------------------ what is derived
-
-
 def derived(grammar: Grammar) -> set[tuple[str, str, frozenset[tuple[str, str]]]]:
     """Return all sentences that templates derive: (words, tool, slots with their values)."""
     values: dict[str, list[tuple[str, str]]] = {}
@@ -265,8 +262,6 @@ def test_a_sentence_is_derived_if_and_only_if_the_model_says_it(tmp_path_factory
     path.write_text(json.dumps({"interactionModel": {"languageModel": model}}))
     assert derived_of(import_source(Source(str(path))).files, root) == expected
 
-
-# -------------------------------------------------------------------------------------- mistakes
 
 JUNK = st.sampled_from([None, True, 3, "x", "{", "[a](", [], {}, [3], {"name": 3}, ["{x"]])
 

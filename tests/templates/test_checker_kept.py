@@ -19,68 +19,21 @@ from genie_dp.templates.inputs import load_inputs
 from genie_dp.templates.run import Checker
 from genie_dp.templates.syntax import FileParser, parse_file
 from genie_dp.texts import read_source
+from tests.golden import DATA
+from tests.skills.skill_files import write_library
 
-SKILL = """class @org.{name} #_[canonical="{name}"] {{
-  entity thing #_[canonical="thing"];
-  unit {name}ful of {name}space #_[canonical=["{name}ful", "{name}fuls"]];
-  monitorable list query things(
-    out thing : Entity(org.{name}:thing) #[unique=true] #_[canonical={{base=["thing"]}}],
-    out size : Number #_[canonical={{base=["size"], property=["size #"]}}],
-    out room : Measure({name}ful) #_[canonical={{base=["room"]}}],
-    out is_new : Boolean #_[canonical={{adjective_true=["new"]}}])
-    #_[canonical="{name} thing"];
-  action take(in req thing : Entity(org.{name}:thing) #_[canonical={{base=["thing"]}}],
-    in opt much : Measure(boxful) #_[canonical={{base=["amount"]}}])
-    #_[canonical="take"];
-}}
-"""
-TEMPLATES = """// {name}
-NP := 'my {name} things' -> @org.{name}.things();
-NP := 'new {name} things' -> @org.{name}.things() filter is_new == true;
-NP := '{name} things of size ${{x:const}}'
-  -> \\(x : Number) -> @org.{name}.things() filter size == x;
-for @org.{name};
-VP := ('take' | 'get') 'the {name} thing $x' ('as much as ${{y:const}}')?
-  -> take(thing = $x, much = $y);
-NP := '{name} things' ('of size ${{s:const}}')? ('with room for ${{r:const}}' | 'with $r')?
-  -> things() filter size == $s && room >= $r;
-WP := 'when there are {name} things' -> monitor (things()) #[weight=0.5];
-"""
-MAIN = """import "categories.genie";
-COMMAND := 'show' q:NP ('twice' | 'again')? -> now => q => notify #[id="show"];
-COMMAND := 'please' a:VP -> now => a;
-COMMAND := w:WP ',' a:VP -> w => a;
-COMMAND := a:VP[gap=o:SOURCE] -> now => o => a(o) if a.gap == o.key;
-SOURCE := 'the' o:OUTPUT[pos=base] 'of' q:NP -> q.o if o.function == q.function;
-NP := q:NP 'that are' p:OUTPUT[pos=adjective_true] -> q filter p == true
-  if p.function == q.function;
-NP := 'the first' q:NP[gap='it'] -> q;
-"""
-CATEGORIES = """category COMMAND : program root "whole sentences";
-category NP : query "noun phrases";
-category VP : action "verb phrases";
-category WP : stream "when phrases";
-category SOURCE : source "outputs";
-"""
-SENTENCES = """utterance\tprogram
-show the {name} things\tnow => @org.{name}.things() => notify;
-show big {name} things\tnow => @org.{name}.things() filter room >= 5{name}ful => notify;
-"""
+LIBRARY = (DATA / "checker" / "library.txt").read_text(encoding="utf-8")
+GRAMMAR, SKILL = LIBRARY.split(">> skills", 1)
 
 
 @pytest.fixture
 def texts(tmp_path):
     """Write a library of two skills and a grammar; return path -> text, to be edited."""
-    files = {"grammars/en/main.genie": MAIN, "grammars/en/categories.genie": CATEGORIES}
+    write_library(tmp_path, GRAMMAR)
     for name in ("lamp", "box"):
-        files[f"skills/org.{name}/skill.tt"] = SKILL.format(name=name)
-        files[f"skills/org.{name}/templates.genie"] = TEMPLATES.format(name=name)
-        files[f"skills/org.{name}/values/thing.tsv"] = "one\ntwo\n"
-        files[f"skills/org.{name}/eval.tsv"] = SENTENCES.format(name=name)
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    return {str(tmp_path / name): text for name, text in files.items()}
+        write_library(tmp_path, f">> skills{SKILL}".replace("NAME", name))
+    files = [path for path in sorted(tmp_path.rglob("*")) if path.is_file()]
+    return {str(path): path.read_text() for path in files}
 
 
 def checker(tmp_path, texts):
@@ -220,9 +173,9 @@ def test_what_did_not_change_is_the_same_object(texts, tmp_path):
     assert before.library.classes["org.lamp"] is not linked["org.lamp"]
 
 
-def test_statements_that_moved_are_read_as_if_anew():
+def test_statements_that_moved_are_read_as_if_anew(texts, tmp_path):
     parser = FileParser()
-    text = TEMPLATES.format(name="lamp")
+    text = (tmp_path / "skills/org.lamp/templates.genie").read_text()
     parser.parse_file(text, file="x.genie")
     for moved in (
         "\n\n" + text,
@@ -236,14 +189,14 @@ def test_statements_that_moved_are_read_as_if_anew():
         assert spans == [(t.id, t.span, t.body_span, t.utterance[0].span) for t in fresh.templates]
 
 
-def test_a_file_that_cannot_be_read_is_read_once_it_can(tmp_path):
-    folder = tmp_path / "org.lamp"
-    folder.mkdir()
-    (folder / "skill.tt").write_bytes(b"class \xff")
+def test_a_file_that_cannot_be_read_is_read_once_it_can(texts, tmp_path):
+    skill = tmp_path / "skills/org.lamp/skill.tt"
+    shutil.rmtree(tmp_path / "skills/org.box")
+    skill.write_bytes(b"class \xff")
     reader = FolderReader(read_source)
-    assert load_library(tmp_path, skip_broken=True, reader=reader).skipped
-    (folder / "skill.tt").write_text(SKILL.format(name="lamp").replace("boxful", "lampful"))
-    assert not load_library(tmp_path, skip_broken=True, reader=reader).skipped
+    assert load_library(tmp_path / "skills", skip_broken=True, reader=reader).skipped
+    skill.write_text(texts[str(skill)].replace("boxful", "lampful"))
+    assert not load_library(tmp_path / "skills", skip_broken=True, reader=reader).skipped
 
 
 def test_programs_of_sentences_are_read_where_what_they_call_changed(texts, tmp_path, monkeypatch):

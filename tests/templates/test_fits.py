@@ -107,9 +107,6 @@ def test_every_code_has_a_case():
     assert types >= {f"T{n:03}" for n in (2, 9, 10, 11, 12, 14, 15, 16, 17, 18, 21, 25, 29)}
 
 
-# ------------------------------------------------------------------------------ any grammar
-
-
 FRAGMENTS = [
     line
     for case in THINGTALK
@@ -139,8 +136,6 @@ def test_whatever_templates_stand_together_their_programs_are_well_typed(tmp_pat
     for _ in sampled(grammar_of(lines)[0], language, library(), size=300, pool_size=60):
         pass
 
-
-# ---------------------------------------------------------------------------- what is told
 
 UNGUARDED = """\
 COMMAND := 'get' q:NP -> now => q => notify;

@@ -67,9 +67,6 @@ def derives(case: Case, explainer: Explainer, golden: Golden) -> None:
     assert any(case.name in templates_of(tree) for tree in trees)
 
 
-# ----------------------------------------------------------------------------------- files
-
-
 def test_every_construct_has_an_id_an_example_before_it_and_a_line_of_the_page():
     page = (GRAMMAR.parent.parent / "docs" / "grammar.md").read_text(encoding="utf-8")
     for template in constructs():
@@ -95,9 +92,6 @@ def test_the_check_finds_nothing_in_the_grammar():
     problems = check_grammar(inputs.grammar, inputs.language, inputs.library)
     ours = [p for p in problems if p.span and Path(p.span.file).parent == GRAMMAR]
     assert ours == []
-
-
-# ------------------------------------------------------------------------------- templates
 
 
 @pytest.mark.slow
@@ -132,9 +126,6 @@ def test_every_construct_has_a_sentence():
     assert named == {template.id for template in constructs()}
 
 
-# --------------------------------------------------------------------------------- English
-
-
 @pytest.mark.parametrize("case", cases(f"{FOLDER}/english.txt"), ids=str)
 def test_english_is_said_this_way_and_not_that(case, explainer, golden):
     golden(case, "\n".join(explainer.explain(case.input).programs) or "nothing")
@@ -163,9 +154,6 @@ def test_no_sentence_of_the_shipped_skills_holds_bad_english_or_piles_up():
     assert len(words) > 300
     assert words[len(words) // 2] <= 20
     assert words[int(len(words) * 0.99)] <= 40
-
-
-# ------------------------------------------------------------------------- answers to questions
 
 
 @cache

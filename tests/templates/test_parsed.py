@@ -128,9 +128,6 @@ def test_paths_that_stand_alone_are_read_once_wherever_one_is(
     assert len(readings) == 3
 
 
-# -------------------------------------------------------------------------------- leaves
-
-
 @pytest.fixture
 def made(monkeypatch):
     return calls(monkeypatch, lexicon, "make_leaves")
@@ -180,9 +177,6 @@ def test_a_library_alone_is_read_once_and_again_when_a_skill_changes(project, ke
     skill.write_text(skill.read_text() + "\n// changed\n")
     changed = load_library_of("thingtalk", [folder], skip_broken=False)
     assert changed.sources[str(skill)].endswith("// changed\n")
-
-
-# ------------------------------------------------------------------------ what rows are drawn from
 
 
 @pytest.fixture

@@ -58,9 +58,6 @@ def test_every_documented_code_has_a_case():
     assert shown == documented
 
 
-# --------------------------------------------------------------------------------- reading
-
-
 def template(text: str) -> ast.Template:
     parsed, problems = parse_file(f"{text};")
     assert not problems, described(problems)
@@ -147,9 +144,6 @@ def test_a_statement_that_cannot_be_read_does_not_hide_the_next():
     assert [(p.span.line, p.span.column) for p in problems] == [(1, 10), (2, 11), (4, 14)]
 
 
-# ---------------------------------------------------------------------------------- guards
-
-
 @pytest.mark.parametrize(
     ("guard", "joins", "reads"),
     [
@@ -173,9 +167,6 @@ def test_tests_of_a_guard_hold_or_not():
     assert [t.evaluate(lambda c, n: values[c, n]) for t in guard.tests] == [False, False, False]
     guard = template("X := a:A b:B -> y if not a.key == b.key and a.x == a.y").guard
     assert [t.evaluate(lambda c, n: "same") for t in guard.tests] == [False, True]
-
-
-# --------------------------------------------------------------------------------- loading
 
 
 def test_a_file_is_read_once_however_it_is_imported(here):
@@ -242,9 +233,6 @@ def test_warnings_do_not_stop_loading(here):
     assert len(check_grammar(grammar, THINGTALK, example_library())) == 1
 
 
-# --------------------------------------------------------------------------------- subsets
-
-
 def test_flags_keep_templates_out_of_a_subset_or_for_it_alone(here):
     text = "\n".join(
         f"NP := '{flags or 'plain'}' -> @com.example.mail.inbox() {flags};"
@@ -264,9 +252,6 @@ def test_flags_keep_templates_out_of_a_subset_or_for_it_alone(here):
     assert numbers("paraphrase") == [1, 2, 3, 5]
     assert numbers("other") == [1, 2, 4]
     assert numbers("training", "paraphrase") == [1, 2, 3, 4, 5]
-
-
-# ---------------------------------------------------------------------------------- shipped
 
 
 def test_the_page_on_templates_shows_real_errors(here):

@@ -152,9 +152,6 @@ def test_a_mistake_in_a_body_is_shown_with_its_place(case, golden):
     golden(case, str(caught.value))
 
 
-# ------------------------------------------------------------------------------ recorded calls
-
-
 @given(tools, st.integers(0, 10**6))
 def test_canonical_programs_make_the_same_calls(given_tools, seed):
     """But for the order of calls side by side, defaults, and `$?`."""

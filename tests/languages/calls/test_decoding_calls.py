@@ -10,6 +10,7 @@ from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.languages.calls.decoding import CallsGrammar, CallsLimits, constants_of
 from genie_dp.languages.calls.library import NONE
+from tests.golden import DATA
 from tests.languages.calls.tool_programs import home, library_of, program_of, tools
 from tests.languages.thingtalk.decoding.decoding_walks import along, is_accepted, random_program
 
@@ -73,39 +74,10 @@ def test_every_walk_ends_in_a_well_typed_program(given_tools, rng, begun, senten
 
 
 def test_ill_typed_programs_are_refused_and_well_typed_accepted():
-    found = [(line[0], line[2:]) for line in PROGRAMS.strip().split("\n")]
+    lines = (DATA / "decoding" / "calls.txt").read_text(encoding="utf-8").splitlines()
+    found = [(line[0], line[2:]) for line in lines]
     accepted = grammar(home())
     assert [(f"{'-+'[is_accepted(accepted, SENTENCE, p)]}", p) for _, p in found] == found
-
-
-PROGRAMS = r"""
-- lights.set( )
-- lights.set( level= 500 room= $? )
-- lights.set( level= 2.5 room= $? )
-- lights.set( mode= nigh room= $? )
-- lights.set( room= " kitchen " )
-- lights.set( room= " bath room " )
-- lights.set( room= " room bath " ^^room )
-- lights.set( room= $? level= 5 )
-- lights.set( level= DATE_1 room= $? )
-- find_mail( words= [ ] )
-- find_mail( words= DATE_1 )
-- send( about= $? to= $1.mails.0.id )
-- find_mail( ) & send( about= $? to= $1.mails.0.id )
-- find_mail( ) => send( about= $? to= $1.count )
-- send( about= $? options= { } to= $? )
-- send( about= $? options= { times= 5 silent= 1 } to= $? )
-- send( about= $? to= a@b )
-- go( )
-- stop( ) stop( )
-- stop( ) =>
-+ lights.set( room= $? )
-+ lights.set( level= 5 room= GENERIC_ENTITY_room_0 )
-+ lights.set( at= DATE_1 label= " tea time " mode= 'very\u0020bright' room= $? )
-+ lights.set( at= null room= " hall " ^^room ) & stop( )
-+ find_mail( words= [ " bath room " " dim " ] ) => send( about= " the " to= $1.mails.0.id )
-+ send( about= $? options= { silent= true times= 2.5 } to= EMAIL_ADDRESS_0 )
-"""
 
 
 def test_equal_places_have_one_set_of_tokens():

@@ -191,8 +191,6 @@ def test_declarations_are_read_or_answered_by_all_their_mistakes(case, golden):
     golden(case, "\n".join(lines))
 
 
-# ------------------------------------------------------------------------------ typed literals
-
 plain_words = st.lists(st.text("abcxyz0123@.'", min_size=1, max_size=6), min_size=1).map(" ".join)
 numbers = st.decimals(min_value=0, max_value=10**6, places=2).map(str)
 constants = st.one_of(

@@ -56,9 +56,6 @@ def notes(node: DerivationNode) -> list[str]:
     return [node.refused] * bool(node.refused) + [n for c in node.children for n in notes(c)]
 
 
-# ------------------------------------------------------------------------------------ rows
-
-
 @pytest.mark.slow
 def test_every_row_with_a_filter_after_a_join_has_one_program():
     explainer = Explainer(guarded())
@@ -100,9 +97,6 @@ def test_the_guard_is_tested_late_so_that_phrases_stay_in_one_group():
     for rule in rules:
         assert [name for test in rule.late for _, name in test.reads] == ["name", "inner"]
         assert all("inner" not in reads and "name" not in reads for reads in rule.reads)
-
-
-# --------------------------------------------------------------------------------- phrases
 
 
 def query(name: str, *outputs: tuple[str, Type, str]) -> Signature:

@@ -74,9 +74,6 @@ def test_types_print_as_they_are_declared(case, golden):
     golden(case, render_type(parse_type(case.input)))
 
 
-# ------------------------------------------------------------------------------------ trees
-
-
 def test_a_stream_with_one_query_keeps_it_in_the_rule():
     call = ast.Call(ast.Selector("c"), "d")
     monitor = ast.Monitor(ast.Call(ast.Selector("a"), "b"))
@@ -127,9 +124,6 @@ def test_classes_and_the_one_dataset_are_read_out_of_a_file():
             parse_dataset(text, file="x.tt")
 
 
-# ----------------------------------------------------------------------------------- places
-
-
 def nodes(node: object) -> list[object]:
     if isinstance(node, tuple):
         return [found for item in node for found in nodes(item)]
@@ -173,9 +167,6 @@ def test_every_node_knows_its_place():
     places = [source(text, n.span) for n in found]
     inner = ["action go(in req x : Number #[y=1]);", "in req x : Number #[y=1]", "#[y=1]"]
     assert places == [text, *inner]
-
-
-# --------------------------------------------------------------------------------- mistakes
 
 
 @pytest.mark.parametrize("case", cases("thingtalk_parse/errors.txt"), ids=str)

@@ -32,9 +32,6 @@ def example(text):
     return canonical(parse(text), example_library())
 
 
-# ---------------------------------------------------------------------------------- the form
-
-
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_token_form_of_canonical_programs(case, golden):
     text = tokens.tokens(example(case.input), example_library())
@@ -126,9 +123,6 @@ def test_pieces_are_read_by_kind_and_to_their_end(kind, text):
         piece_from_tokens(f"{text} )", kind)
 
 
-# ---------------------------------------------------------------------------------- mistakes
-
-
 @pytest.mark.parametrize(
     ("style", "message"),
     [
@@ -180,9 +174,6 @@ def test_positions_are_read_with_the_signatures():
     assert program.rules[0].query.args == (ast.Arg("most", ast.NumberValue(Decimal(5))),)
     with pytest.raises(GenieError, match="read with the signatures"):
         from_tokens(text, style=style)
-
-
-# -------------------------------------------------------------------------------------- laws
 
 
 @settings(max_examples=200, deadline=None)
