@@ -85,8 +85,6 @@ def test_programs_are_described_with_words(inputs):
 
 
 def test_templates_of_words_are_laid_out():
-    text = "the:='the'|'our'   (nice|'dear')? ;\n"
-    assert layout(text) == "the := 'the' | 'our' (nice | 'dear')?;\n"
     assert layout(layout(GRAMMAR)) == layout(GRAMMAR)
 
 

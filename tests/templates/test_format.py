@@ -14,63 +14,21 @@ from genie_dp.templates.grammar import Grammar
 from genie_dp.templates.inputs import load_library
 from genie_dp.templates.load import read_grammar
 from genie_dp.templates.syntax import parse_file
+from tests.golden import cases
 from tests.languages.thingtalk.thingtalk_library import example_library
 from tests.templates.template_files import BASE, described
 
 ROOT = Path(__file__).parents[2]
-LOOSE = """\
-
-
-// Mail.
-category  COMMAND:program root   "a  b";  // why
-NP[num = pl,det=my]:='my  mail'|('a'|"b")( 'c' )? -> @x.q( a =
-  "two  spaces" ) #[weight = 2] ;
-
-
-/* a block
-   of lines */
-NP := /* inside */ 'x'   -> @x.q();NP := q:NP[num=sg | pl,gap=o:SOURCE[det = the]] q . det
--> q if q.num  == 'sg';
-"""
-
-TIDY = """\
-// Mail.
-category COMMAND : program root "a  b";  // why
-NP[num=pl, det=my] := 'my  mail' | ('a' | "b") ('c')? -> @x.q( a = "two  spaces" ) #[weight = 2];
-
-/* a block
-   of lines */
-NP := /* inside */ 'x'   -> @x.q();
-NP := q:NP[num=sg|pl, gap=o:SOURCE[det=the]] q.det -> q if q.num == 'sg';
-"""
 
 
 BASE_GRAMMAR = Grammar({category.name: category for category in parse_file(BASE)[0].categories})
 
 
-def short(text: str) -> str:
-    return shorten(text, get_language("thingtalk"), example_library(), BASE_GRAMMAR)
-
-
-def test_spaces_and_empty_lines_are_those_of_the_house_and_comments_stay():
-    assert layout(LOOSE) == TIDY
-
-
-def test_long_templates_are_broken_before_their_parts():
-    words = " ".join(f"('word {n}' | 'other {n}')" for n in range(6))
-    body = "@com.example.mail.inbox() filter subject =~ $s && date >= start_of(week)"
-    body += " && is_read == true && size > 5KB"
-    text = layout(f"NP := {words} q:NP -> {body} if q.num == 'sg' #[weight=2];")
-    assert text == (
-        "NP := ('word 0' | 'other 0') ('word 1' | 'other 1') ('word 2' | 'other 2') "
-        "('word 3' | 'other 3')\n"
-        "    ('word 4' | 'other 4') ('word 5' | 'other 5') q:NP\n"
-        "  -> @com.example.mail.inbox() filter subject =~ $s && date >= start_of(week) "
-        "&& is_read == true\n"
-        "    && size > 5KB\n"
-        "  if q.num == 'sg'\n"
-        "  #[weight=2];\n"
-    )
+@pytest.mark.parametrize("case", cases("templates/layout.txt"), ids=str)
+def test_a_file_is_laid_out(case, golden):
+    laid_out = layout(f"{case.input}\n")
+    golden(case, laid_out.removesuffix("\n"))
+    assert layout(laid_out) == laid_out
 
 
 @pytest.mark.slow
@@ -105,41 +63,10 @@ def test_a_file_that_cannot_be_read_is_left_alone_and_all_its_mistakes_are_told(
     assert (tmp_path / "a.genie").read_text() == "NP := 'a'  -> @x.q();"
 
 
-def test_lambdas_and_the_class_that_most_templates_name_are_dropped():
-    assert short(
-        "// Mail.\n\n"
-        "// inbox\n"
-        "NP := 'mail $s' -> \\(s : String) -> @com.example.mail.inbox() filter subject =~ s;\n"
-        "VP := 'write to $x' -> \\(x : EmailAddress) -> @com.example.mail.send(to = x);\n"
-        "WP := 'when' q:NP 'changes' -> monitor q;\n"
-        "NP := 'mail' -> @com.example.mail.inbox;\n"
-    ) == (
-        "// Mail.\n\n"
-        "for @com.example.mail;\n\n"
-        "// inbox\n"
-        "NP := 'mail $s' -> inbox() filter subject =~ $s;\n"
-        "VP := 'write to $x' -> send(to = $x);\n"
-        "WP := 'when' q:NP 'changes' -> monitor q;\n"
-        "NP := 'mail' -> inbox();\n"
-    )
-
-
-@pytest.mark.parametrize(
-    "template",
-    [
-        "NP := '$p' -> \\(p : Enum(low,high)) -> @com.example.mail.inbox() filter priority == p;",
-        "NP := 'mail of $a' -> \\(a : String) -> @com.example.mail.inbox() filter sender == a;",
-        "NP := q:NP 'of $s' -> \\(s : String) -> q filter subject == s;",
-        "NP := '$s' -> \\(s : String) -> /* so */ @com.example.mail.inbox() filter subject =~ s;",
-    ],
-)
-def test_a_lambda_stays_where_it_says_more_than_the_library(template):
-    assert short(f"{template}\n") == f"{template}\n"
-
-
-def test_a_child_with_the_name_of_a_function_keeps_its_meaning():
-    text = "WP := 'when' inbox:NP -> monitor inbox;\nVP := 'a' -> @com.example.mail.inbox();\n"
-    assert short(text) == text  # one call is not worth a line
+@pytest.mark.parametrize("case", cases("templates/shorten.txt"), ids=str)
+def test_a_file_is_shortened_where_it_says_no_more_than_the_library(case, golden):
+    text = shorten(f"{case.input}\n", get_language("thingtalk"), example_library(), BASE_GRAMMAR)
+    golden(case, text.removesuffix("\n"))
 
 
 @pytest.mark.slow
