@@ -32,15 +32,15 @@ from genie_dp.languages.thingtalk.typecheck import check
 from tests.languages.thingtalk import strategies
 from tests.languages.thingtalk.rewrites import respelled
 from tests.languages.thingtalk.strategies import (
+    CHAINS,
     HOME,
+    QUESTIONS,
+    SAMPLES,
     STEPS,
     Sample,
     chain_sample,
-    chains,
     question_sample,
-    questions,
     sample,
-    samples,
 )
 
 settings.register_profile("laws", suppress_health_check=list(HealthCheck), deadline=None)
@@ -66,7 +66,7 @@ def meaning(program: tt.Program, found: Sample) -> Counter[Effect]:
 
 
 @settings(LAWS, max_examples=200)
-@given(st.one_of(samples(), chains(), questions()), st.booleans())
+@given(SAMPLES | CHAINS | QUESTIONS, st.booleans())
 def test_canonical_form_keeps_the_meaning_and_is_its_own(found, known):
     form, library = form_of(found, known=known), found.library if known else None
     before = meaning(found.program, found)
@@ -78,7 +78,7 @@ def test_canonical_form_keeps_the_meaning_and_is_its_own(found, known):
 
 
 @LAWS
-@given(st.one_of(samples(), questions()))
+@given(SAMPLES | QUESTIONS)
 def test_canonical_form_is_well_typed_and_read_back(found):
     form = form_of(found)
     assert parse(render(form)) == form
@@ -93,13 +93,13 @@ def test_canonical_form_is_well_typed_and_read_back(found):
 
 
 @LAWS
-@given(samples())
+@given(SAMPLES)
 def test_canonical_form_is_sorted_and_simple(found):
     assert list(faults(form_of(found))) == []
 
 
 @LAWS
-@given(st.one_of(samples(), chains(), questions()), st.randoms(use_true_random=False))
+@given(SAMPLES | CHAINS | QUESTIONS, st.randoms(use_true_random=False))
 def test_programs_that_differ_in_spelling_have_one_canonical_form(found, rng):
     form = form_of(found)
     other, changes = respelled(found.program, found.library, rng)
@@ -112,7 +112,7 @@ def test_programs_that_differ_in_spelling_have_one_canonical_form(found, rng):
 
 
 @settings(LAWS, max_examples=30)  # one of many draws is sorted
-@given(questions())
+@given(QUESTIONS)
 def test_canonical_form_keeps_the_order_of_what_is_shown(found):
     form = form_of(found)
     query = form.rules[0].query
@@ -346,7 +346,7 @@ RULES: Rules = {
     "event of a stream": (lambda c: c.event(of_stream=True), 0.02),
     "event of a result": (lambda c: c.event(of_stream=False), 0.01),
 }  # fmt: skip
-QUESTIONS: Rules = {
+QUESTION_RULES: Rules = {
     "projection": (lambda c: c.keeps(tt.Projection), 0.20),
     "projection that says nothing": (lambda c: c.moves(tt.Projection), 0.05),
     "sort": (lambda c: c.keeps(tt.Sort), 0.15),
@@ -375,7 +375,7 @@ def features(found: Sample, form: tt.Program, rules: Rules = RULES) -> Iterator[
 
 
 @pytest.mark.parametrize(
-    ("draw", "rules", "seeds"), [(sample, RULES, 1000), (question_sample, QUESTIONS, 500)]
+    ("draw", "rules", "seeds"), [(sample, RULES, 1000), (question_sample, QUESTION_RULES, 500)]
 )
 def test_random_programs_are_examples_of_every_rule(draw, rules, seeds):
     counts: Counter[str] = Counter()
