@@ -103,6 +103,7 @@ def test_weights_and_balance_steer_how_often_functions_appear():
     assert top_three(counts(balance=0.0)) < 0.9 * top_three(counts(balance=1.0))
 
 
+@pytest.mark.slow
 def test_only_the_roots_that_are_asked_for_make_sentences():
     both = (("POLICY", "COMMAND"), {True, False})
     for roots, are_policies in (((), {False}), (("POLICY",), {True}), both):
