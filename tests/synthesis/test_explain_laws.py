@@ -143,9 +143,10 @@ def test_no_reading_is_lost_to_the_words_that_a_place_can_have(name):
         slot.words = everything
     grammar.words_in = {}
     grammar.words = dict.fromkeys((*grammar.patterns, *grammar.leaves), everything)
-    found = [Explainer(compiled(name)).explain(text) for text in sentences()]
-    assert found == [patient.explain(text) for text in sentences()]
-    assert sum(bool(one.readings) for one in found) >= (COUNT if name == "shipped" else 1)
+    quick, texts = Explainer(compiled(name)), sentences()[::3]
+    found = [quick.explain(text) for text in texts]
+    assert found == [patient.explain(text) for text in texts]
+    assert sum(bool(one.readings) for one in found) >= (COUNT // 3 if name == "shipped" else 1)
     assert not all(one.readings for one in found)
 
 
