@@ -1,7 +1,6 @@
 """What a library answers: inheritance, entity types, phrases, vocabulary, warnings, templates."""
 
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -20,8 +19,7 @@ from genie_dp.skills.link import lineage, link
 from genie_dp.skills.load import load_library
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.skills.thingpedia import convert
-from tests.conftest import Golden
-from tests.golden import Case, cases
+from tests.golden import cases
 from tests.languages.thingtalk.decoding.decoding_walks import is_accepted
 from tests.skills.skill_files import write_library
 
@@ -47,54 +45,27 @@ def ancestors(name: str, classes: dict[str, ClassDef]) -> set[str]:
     return {name}.union(*(ancestors(p, classes) for p in classes[name].extends))
 
 
-@given(hierarchies())
-def test_a_lineage_is_the_class_and_all_its_ancestors_each_once(
-    classes: dict[str, ClassDef],
-) -> None:
-    for name in classes:
-        line = lineage(name, classes)
+@given(hierarchies(), st.randoms())
+def test_a_class_has_every_function_of_its_ancestors_the_nearest_first(classes, rng):
+    linked = link(classes.values(), is_lenient={})
+    shuffled = list(classes.values())
+    rng.shuffle(shuffled)
+    assert linked.problems == ()
+    assert link(shuffled, is_lenient={}).classes == linked.classes  # whatever the order of files
+    for name, found in linked.classes.items():
+        line, above = lineage(name, classes), ancestors(name, classes)
         assert line[0] == name
         assert len(line) == len(set(line))
-        assert set(line) == ancestors(name, classes)
-
-
-@given(hierarchies())
-def test_in_a_lineage_every_class_comes_before_its_ancestors(classes: dict[str, ClassDef]) -> None:
-    for name in classes:
-        line = lineage(name, classes)
+        assert set(line) == above
         for i, earlier in enumerate(line):
             assert not any(earlier in ancestors(later, classes) for later in line[i + 1 :])
-
-
-@given(hierarchies())
-def test_a_class_has_every_function_of_its_ancestors(classes: dict[str, ClassDef]) -> None:
-    linked = link(classes.values(), is_lenient={})
-    assert linked.problems == ()
-    for name, found in linked.classes.items():
-        declared = {f.name for a in ancestors(name, classes) for f in classes[a].functions}
-        assert set(found.functions) == declared
-
-
-@given(hierarchies())
-def test_no_ancestor_hides_what_a_class_between_declares(classes: dict[str, ClassDef]) -> None:
-    for name, found in link(classes.values(), is_lenient={}).classes.items():
+        declared = {a: {f.name for f in classes[a].functions} for a in above}
+        assert set(found.functions) == set().union(*declared.values())
         for function in found.functions.values():
             (parameter,) = function.signature.parameters
             owner = parameter.name.removeprefix("of_")
-            others = [
-                a
-                for a in ancestors(name, classes)
-                if any(f.name == function.signature.name for f in classes[a].functions)
-            ]
+            others = [a for a in above if function.signature.name in declared[a]]
             assert not any(owner in ancestors(a, classes) - {a} for a in others)
-
-
-@given(hierarchies(), st.randoms())
-def test_the_order_of_the_files_does_not_change_a_class(classes: dict[str, ClassDef], rng) -> None:
-    shuffled = list(classes.values())
-    rng.shuffle(shuffled)
-    one, two = link(classes.values(), is_lenient={}), link(shuffled, is_lenient={})
-    assert all(one.classes[name] == two.classes[name] for name in classes)
 
 
 def library_of(text: str) -> SkillLibrary:
@@ -105,75 +76,53 @@ def library_of(text: str) -> SkillLibrary:
     return SkillLibrary(classes=linked.classes)
 
 
-def test_an_inherited_function_is_the_childs_own() -> None:
+def test_a_function_is_inherited_as_its_own_or_replaced_with_its_phrases():
     library = library_of(
         """abstract class @org.lamp { action dim(in req level : Number #_[canonical="level"]); }
-        class @org.desk extends @org.lamp {}"""
+        class @org.desk extends @org.lamp {}
+        class @org.tall extends @org.lamp { action dim(in opt by : Number); }"""
     )
-    signature = library.function("org.desk", "dim")
-    assert signature is not None
-    assert signature.qualified == "@org.desk.dim"
+    assert library.function("org.desk", "dim").qualified == "@org.desk.dim"
     assert library.phrases("@org.desk.dim", "level") == {"base": ("level",)}
+    assert library.phrases("@org.tall.dim", "level") == {}
+    named = {c: [p.name for p in library.function(c, "dim").parameters] for c in library.classes}
+    assert named == {"org.lamp": ["level"], "org.desk": ["level"], "org.tall": ["by"]}
 
 
-def test_a_child_replaces_a_function_with_its_parameters_and_phrases() -> None:
-    library = library_of(
-        """class @org.lamp { action dim(in req level : Number #_[canonical="level"]); }
-        class @org.desk extends @org.lamp { action dim(in opt by : Number); }"""
-    )
-    assert [p.name for p in library.function("org.desk", "dim").parameters] == ["by"]
-    assert library.phrases("@org.desk.dim", "level") == {}
-    assert [p.name for p in library.function("org.lamp", "dim").parameters] == ["level"]
-
-
-def test_in_a_diamond_the_nearer_declaration_counts() -> None:
+def test_in_a_diamond_the_nearer_counts_and_of_two_parents_the_first():
     library = library_of(
         """abstract class @a { query f(out x : Number); }
         abstract class @b extends @a {}
-        abstract class @c extends @a { query f(out y : Number); }
-        class @d extends @b, @c {}"""
+        abstract class @c extends @a { query f(out y : Number); query g(); }
+        class @d extends @b, @c {}
+        abstract class @e { query f(out z : Number); }
+        class @g extends @e, @c {}"""
     )
     assert [p.name for p in library.function("d", "f").parameters] == ["y"]
+    assert [p.name for p in library.function("g", "f").parameters] == ["z"]
+    assert library.function_names("g") == ("f", "g")
 
 
-def test_of_two_parents_the_first_counts() -> None:
-    library = library_of(
-        """abstract class @a { query f(out x : Number); }
-        abstract class @b { query f(out y : Number); query g(); }
-        class @c extends @a, @b {}"""
-    )
-    assert [p.name for p in library.function("c", "f").parameters] == ["x"]
-    assert library.function_names("c") == ("f", "g")
-
-
-def test_a_query_that_extends_others_has_their_parameters_first() -> None:
+def test_a_query_that_extends_others_has_their_parameters_first():
     library = library_of(
         """class @a {
-          list query files(in opt folder : String, out name : String, out size : Number);
+          list query files(in opt folder : String, out name : String #_[canonical="name"],
+                           out size : Number);
           query links(out name : Number, out url : Entity(tt:url));
           list query pictures extends files, links (out width : Number, out size : String);
-        }"""
+        }
+        class @b extends @a { query pictures extends files (out width : Number); }"""
     )
     found = library.function("a", "pictures").parameters
     assert [p.name for p in found] == ["folder", "name", "size", "url", "width"]
     assert [p.type for p in found][1:3] == [STRING, STRING]
-
-
-def test_a_query_may_extend_one_of_a_parent_class() -> None:
-    library = library_of(
-        """class @a { query files(out name : String #_[canonical="name"]); }
-        class @b extends @a { query pictures extends files (out width : Number); }"""
-    )
-    assert [p.name for p in library.function("b", "pictures").parameters] == ["name", "width"]
+    found = library.function("b", "pictures").parameters
+    assert [p.name for p in found] == ["folder", "name", "size", "width"]
     assert library.phrases("@b.pictures", "name") == {"base": ("name",)}
 
 
 def test_functions_are_callable_in_the_class_that_declares_them_and_in_those_that_extend_it():
-    library = library_of(
-        """abstract class @org.lamp { action dim(); action glow(); }
-        class @org.desk extends @org.lamp { action glow(); }
-        class @org.tall extends @org.desk {}"""
-    )
+    library, thingtalk = library_of(LAMPS), get_language("thingtalk")
     found = {f.qualified: library.is_inherited(f.qualified) for f in library.functions()}
     assert found == {
         "@org.lamp.dim": False,
@@ -185,29 +134,19 @@ def test_functions_are_callable_in_the_class_that_declares_them_and_in_those_tha
     }
     assert library.find("@org.tall.glow").owner == "org.desk"
     assert not library.is_inherited("@org.lamp.sing")
-
-
-def test_programs_may_call_what_the_type_checker_knows() -> None:
-    library = library_of(
-        """abstract class @org.lamp { action dim(); }
-        class @org.desk extends @org.lamp { action glow(); }"""
-    )
     names = [f"@{c}.{name}" for c in library.class_names() for name in library.function_names(c)]
-    assert names == [f.qualified for f in library.functions()]
+    assert sorted(names) == sorted(found)
     for name in names:
-        text = f"now => {name}()"
-        thingtalk = get_language("thingtalk")
-        assert thingtalk.check(thingtalk.parse(text), library) == []
+        assert thingtalk.check(thingtalk.parse(f"now => {name}()"), library) == []
         assert is_accepted(thingtalk.decoding_grammar(library), [], f"now => {name}")
+    assert library.function("b", "f") is library.function("org.lamp", "g") is None
+    assert library.function_names("b") == library.values("nowhere") == ()
+    assert library.phrases("@org.lamp.sing", "x") == {}
 
 
-def test_unknown_names_are_answered_by_nothing() -> None:
-    library = library_of("class @a { action f(); }")
-    assert library.function("b", "f") is None
-    assert library.function("a", "g") is None
-    assert library.function_names("b") == ()
-    assert library.phrases("@a.g", "x") == {}
-    assert library.values("nowhere") == ()
+LAMPS = """abstract class @org.lamp { action dim(); action glow(); }
+class @org.desk extends @org.lamp { action glow(); }
+class @org.tall extends @org.desk {}"""
 
 
 # ---------------------------------------------------------------------------- entity types
@@ -225,7 +164,7 @@ class @org.shelf extends @org.shop { entity novel extends book; }
 """
 
 
-def test_entity_types_form_a_hierarchy(tmp_path: Path) -> None:
+def test_entity_types_form_a_hierarchy_built_in_declared_or_used(tmp_path):
     library = load_library([write_library(tmp_path, ENTITIES)])
     expected = {
         ("org.shelf:novel", "org.shop:item"): True,
@@ -237,10 +176,6 @@ def test_entity_types_form_a_hierarchy(tmp_path: Path) -> None:
     }
     for (kind, other), answer in expected.items():
         assert library.is_entity_subtype(kind, other) is answer, (kind, other)
-
-
-def test_entity_types_are_built_in_declared_or_used(tmp_path: Path) -> None:
-    library = load_library([write_library(tmp_path, ENTITIES)])
     assert library.entity_types["org.shop:book"].parents == ("org.shop:item",)
     assert library.entity_types["org.makers:maker"].span is None
     assert "tt:hashtag" in library.entity_types
@@ -249,47 +184,40 @@ def test_entity_types_are_built_in_declared_or_used(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------- phrases, values
 
 
-def phrases_of(value: object) -> dict[str, tuple[str, ...]]:
-    return dict(annotations.parameter_phrases([Annotation("canonical", value, natural=True)]))
-
-
-def test_a_bare_phrase_or_list_is_base() -> None:
-    assert phrases_of("Size") == {"base": ("size",)}
-    assert phrases_of(("size", "length", "size")) == {"base": ("size", "length")}
-
-
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("value", "phrases"),
     [
-        ("npp", "property"),
-        ("npi", "reverse"),
-        ("npv", "property"),
-        ("avp", "verb"),
-        ("pvp", "passive_verb"),
-        ("apv", "adjective"),
-        ("default", "base"),
+        ("Size", {"base": ("size",)}),
+        (("size", "length", "size"), {"base": ("size", "length")}),
+        # names of 2019
+        ({"npp": "made #"}, {"property": ("made #",)}),
+        ({"npi": "made #"}, {"reverse": ("made #",)}),
+        ({"npv": "made #"}, {"property": ("made #",)}),
+        ({"avp": "made #"}, {"verb": ("made #",)}),
+        ({"pvp": "made #"}, {"passive_verb": ("made #",)}),
+        ({"apv": "made #"}, {"adjective": ("made #",)}),
+        ({"default": "made #"}, {"base": ("made #",)}),
+        # names of later manifests
+        ({"preposition": "by #"}, {"passive_verb": ("by #",)}),
+        ({"reverse_property": "pupil of #"}, {"noun": ("pupil of #",)}),
+        ({"adjective_argmax": "ripest"}, {"most": ("ripest",)}),
+        ({"adjective_argmin": "greenest"}, {"least": ("greenest",)}),
+        # a value without place stands at the end; what says no phrase is left out
+        ({"pvp": "by", "npp": "the # label"},
+         {"property": ("the # label",), "passive_verb": ("by #",)}),
+        ({"adjective": "#-rated"}, {"adjective": ("#-rated",)}),
+        ({"default": "property", "implicit_identity": True, "base": ("size",), "property": ()},
+         {"base": ("size",)}),
+        ({"apv": True}, {"adjective": ("#",)}),
     ],
-)
-def test_names_of_2019_mean_our_parts_of_speech(old: str, new: str) -> None:
-    assert phrases_of({old: "made #"}) == {new: ("made #",)}
+)  # fmt: skip
+def test_phrases_have_our_parts_of_speech(value, phrases):
+    assert dict(annotations.parameter_phrases([Annotation("canonical", value, natural=True)])) == (
+        phrases
+    )
 
 
-@pytest.mark.parametrize(
-    ("later", "ours", "phrase"),
-    [
-        ("preposition", "passive_verb", "by #"),
-        ("reverse_property", "noun", "pupil of #"),
-        ("adjective_argmax", "most", "ripest"),
-        ("adjective_argmin", "least", "greenest"),
-    ],
-)
-def test_names_of_later_manifests_mean_our_parts_of_speech(
-    later: str, ours: str, phrase: str
-) -> None:
-    assert phrases_of({later: phrase}) == {ours: (phrase,)}
-
-
-def test_superlatives_are_those_of_comparisons_and_those_written() -> None:
+def test_superlatives_are_those_of_comparisons_and_those_written():
     library = library_of(
         """class @a { list query pears(
           out size : Number #_[canonical={more=["larger than #"], most=["biggest"], least=["tiny"]}]
@@ -297,31 +225,11 @@ def test_superlatives_are_those_of_comparisons_and_those_written() -> None:
     )
     said = [(p.part, p.words) for p in vocabulary.outputs(library) if p.part in ("most", "least")]
     assert sorted(said) == [("least", "tiny"), ("most", "biggest"), ("most", "largest")]
-
-
-def test_who_has_lists_says_numbers() -> None:
     library = library_of("class @a { list query pears(out stains : Array(String)); }")
-    assert vocabulary.types_in_use(library) == (NUMBER, STRING)
+    assert vocabulary.types_in_use(library) == (NUMBER, STRING)  # who has lists says numbers
 
 
-def test_a_value_without_place_stands_at_the_end() -> None:
-    assert phrases_of({"pvp": "by", "npp": "the # label", "adjective": "#-rated"}) == {
-        "property": ("the # label",),
-        "passive_verb": ("by #",),
-        "adjective": ("#-rated",),
-    }
-
-
-def test_what_says_no_phrase_is_left_out() -> None:
-    value = {"default": "property", "implicit_identity": True, "base": ("size",), "property": ()}
-    assert phrases_of(value) == {"base": ("size",)}
-
-
-def test_an_adjective_that_is_the_value_itself() -> None:
-    assert phrases_of({"apv": True}) == {"adjective": ("#",)}
-
-
-def test_enum_values_are_spoken_as_annotated_or_by_their_name() -> None:
+def test_enum_values_are_spoken_as_annotated_or_by_their_name():
     library = library_of(
         """class @a { query f(
           out mode : Enum(do_not_disturb, off, us)
@@ -335,35 +243,23 @@ def test_enum_values_are_spoken_as_annotated_or_by_their_name() -> None:
     assert library.phrases("@a.f", "kind") == {"base": ("kind",)}
 
 
-def test_annotations_of_values_reach_the_signature() -> None:
+def test_annotations_of_values_and_totals_reach_the_signature():
     library = library_of(
         """class @a { action f(
           in req text : String #[string_values="tt:word"] #[accepts=["tt:name", "tt:title"]],
-          in opt id : String #[unique=true] #[accepts="tt:id"]); }"""
-    )
-    text, number = library.function("a", "f").parameters
-    assert (text.value_list, text.unique, text.accepts) == (
-        "tt:word",
-        False,
-        ("tt:name", "tt:title"),
-    )
-    assert (number.value_list, number.unique, number.accepts) == (None, True, ("tt:id",))
-
-
-def test_whether_a_total_makes_sense_is_said_or_left_to_the_type() -> None:
-    library = library_of(
-        """class @a { query f(
-          out size : Measure(byte), out price : Currency #[additive=false],
+          in opt id : String #[unique=true] #[accepts="tt:id"]);
+        query g(out size : Measure(byte), out price : Currency #[additive=false],
           out likes : Number #[additive=true]); }"""
     )
-    size, price, likes = library.function("a", "f").parameters
-    assert (size.is_additive, price.is_additive, likes.is_additive) == (None, False, True)
-    function = library.function("a", "f")
-    told = [parameter_value(function, p) for p in (size, price, likes)]
-    assert [value.state.is_additive for value in told] == [True, False, True]
+    found = [(p.value_list, p.unique, p.accepts) for p in library.function("a", "f").parameters]
+    assert found == [("tt:word", False, ("tt:name", "tt:title")), (None, True, ("tt:id",))]
+    function = library.function("a", "g")
+    assert [p.is_additive for p in function.parameters] == [None, False, True]
+    told = [parameter_value(function, p).state.is_additive for p in function.parameters]
+    assert told == [True, False, True]
 
 
-def test_a_skill_is_called_by_its_canonical_its_name_or_its_class() -> None:
+def test_a_skill_is_called_by_its_canonical_its_name_or_its_class():
     library = library_of(
         """class @org.a #_[canonical="Alpha"] #_[name="A"] {} class @org.b #_[name="Beta"] {}
         class @org.light-bulb {}"""
@@ -384,40 +280,31 @@ abstract class @b { query h(out size : Number #_[canonical="size"]); }
 class @c extends @b {}"""
 
 
-def test_outputs_are_those_of_callable_queries_with_phrases() -> None:
-    found = [
-        (p.signature.qualified, p.parameter.name, p.part, p.words, p.number)
-        for p in vocabulary.outputs(library_of(VOCABULARY))
+def test_outputs_are_those_of_callable_queries_with_phrases_and_inputs_the_optional_ones():
+    library = library_of(VOCABULARY)
+    outputs, inputs = (
+        [f"{p.signature.qualified} {p.parameter.name} {p.part}: {p.words} {p.number}" for p in of]
+        for of in (vocabulary.outputs(library), vocabulary.inputs(library))
+    )
+    assert outputs == [
+        "@a.f size base: size sg",
+        "@a.f size plural: sizes pl",
+        "@a.f size more: larger than # sg",
+        "@a.f size most: largest sg",
+        "@a.f size comparative: larger sg",
+        "@a.f size how: large sg",
+        "@b.h size base: size sg",
+        "@c.h size base: size sg",
     ]
-    assert found == [
-        ("@a.f", "size", "base", "size", "sg"),
-        ("@a.f", "size", "plural", "sizes", "pl"),
-        ("@a.f", "size", "more", "larger than #", "sg"),
-        ("@a.f", "size", "most", "largest", "sg"),
-        ("@a.f", "size", "comparative", "larger", "sg"),
-        ("@a.f", "size", "how", "large", "sg"),
-        ("@b.h", "size", "base", "size", "sg"),
-        ("@c.h", "size", "base", "size", "sg"),
-    ]
-
-
-def test_inputs_are_the_optional_ones_of_all_functions() -> None:
-    found = [
-        (p.signature.qualified, p.words, p.number)
-        for p in vocabulary.inputs(library_of(VOCABULARY))
-    ]
-    assert found == [("@a.f", "o", "sg"), ("@a.g", "note", "sg"), ("@a.g", "words", "pl")]
-
-
-def test_types_in_use_are_sorted_and_those_of_elements() -> None:
-    assert vocabulary.types_in_use(library_of(VOCABULARY)) == (Enum(("x", "y")), NUMBER, STRING)
+    assert inputs == ["@a.f o base: o sg", "@a.g o base: note sg", "@a.g o base: words pl"]
+    assert vocabulary.types_in_use(library) == (Enum(("x", "y")), NUMBER, STRING)
 
 
 # ------------------------------------------------------------------ warnings, real templates
 
 
 @pytest.mark.parametrize("case", cases("skills/warnings.txt"), ids=str)
-def test_what_is_missing_or_odd_is_a_warning(case: Case, golden: Golden, tmp_path: Path) -> None:
+def test_what_is_missing_or_odd_is_a_warning(case, golden, tmp_path):
     library = load_library([write_library(tmp_path, case.input)])
     found = [*library.warnings, *check_library(library)]
     assert {p.severity for p in found} <= {"warning"}
@@ -425,16 +312,7 @@ def test_what_is_missing_or_odd_is_a_warning(case: Case, golden: Golden, tmp_pat
     golden(case, shown.replace(f"{tmp_path}/", ""))
 
 
-def test_a_function_without_template_is_a_warning(tmp_path: Path) -> None:
-    text = '>> x/skill.tt\nclass @x { action f() #_[canonical="f"]; action g() #_[canonical="g"]; }'
-    library = load_library([write_library(tmp_path, text)])
-    (problem,) = check_library(library, {"@x.f"})
-    assert (problem.code, problem.message) == ("K100", "no template speaks of @x.g")
-    assert str(problem.span).endswith("x/skill.tt:1:42")
-    assert check_library(library) == []
-
-
-def test_an_input_that_nothing_says_is_a_warning(tmp_path: Path) -> None:
+def test_an_input_that_nothing_says_is_a_warning(tmp_path):
     text = """>> x/skill.tt
 class @x {
   action f(in req a : Number, in opt b : Number, in opt is_c : Boolean,
@@ -458,29 +336,32 @@ class @x {
     assert "K122" not in {p.code for p in check_library(library, templated)}
 
 
-def test_prepositions_of_real_manifests_are_adverbs_of_inputs(tmp_path: Path) -> None:
-    text = """>> x/skill.tt
-class @x {
-  query f(in opt a : Number #_[canonical={preposition=["at #"]}],
-          out b : Number #_[canonical={preposition=["by #"]}]);
-}"""
-    library = load_library([write_library(tmp_path, text)])
+def test_prepositions_of_real_manifests_are_adverbs_of_inputs():
+    library = library_of(
+        """class @x { query f(in opt a : Number #_[canonical={preposition=["at #"]}],
+                             out b : Number #_[canonical={preposition=["by #"]}]); }"""
+    )
     assert library.phrases("@x.f", "a") == {"adverb": ("at #",)}
     assert library.phrases("@x.f", "b") == {"passive_verb": ("by #",)}
 
 
-def test_what_is_inherited_needs_no_template_of_its_own(tmp_path: Path) -> None:
+def test_a_function_without_template_is_a_warning_but_not_what_is_inherited(tmp_path):
     text = """>> x/skill.tt
 abstract class @x { action f() #_[canonical="f"]; action g() #_[canonical="g"]; }
 >> y/skill.tt
 class @y extends @x { action g() #_[canonical="g"]; }"""
     library = load_library([write_library(tmp_path, text)])
-    found = [problem.message for problem in check_library(library, {"@x.g"})]
-    assert found == ["no template speaks of @x.f", "no template speaks of @y.g"]
+    found = check_library(library, {"@x.g"})
+    assert [(p.code, p.message) for p in found] == [
+        ("K100", "no template speaks of @x.f"),
+        ("K100", "no template speaks of @y.g"),
+    ]
+    assert str(found[0].span).endswith("x/skill.tt:1:21")
+    assert check_library(library) == []
 
 
 @pytest.mark.parametrize("case", cases("skills/primitives.txt"), ids=str)
-def test_real_primitive_templates_become_ours(case: Case, golden: Golden, tmp_path: Path) -> None:
+def test_real_primitive_templates_become_ours(case, golden, tmp_path):
     library = load_library([write_library(tmp_path, case.input)])
     found = convert(library)
     rows = [
@@ -491,30 +372,26 @@ def test_real_primitive_templates_become_ours(case: Case, golden: Golden, tmp_pa
     golden(case, "\n".join(rows))
 
 
-def test_templates_have_names_of_their_own(tmp_path: Path) -> None:
-    library = load_library(
-        [
-            write_library(
-                tmp_path,
-                ">> x/manifest.tt\nclass @x { action f(); }\n>> x/dataset.tt\ndataset @x {\n"
-                + 'action := @x.f() #_[utterances=["do", "go"]] #[id=1];\n' * 2
-                + 'action := @x.f() #_[utterances=["run"]];\n}',
-            )
-        ]
+def test_templates_have_names_of_their_own(tmp_path):
+    example = 'action := @x.f() #_[utterances=["do", "go"]] #[id=1];\n'
+    text = (
+        ">> x/manifest.tt\nclass @x { action f(); }\n>> x/dataset.tt\ndataset @x {\n"
+        f'{example}{example}action := @x.f() #_[utterances=["run"]];\n}}'
     )
-    names = [t.identifier for t in convert(library).templates]
+    found = convert(load_library([write_library(tmp_path, text)])).templates
+    names = [t.identifier for t in found]
     assert names == ["x.1.n1.1", "x.1.n1.2", "x.1.n2.1", "x.1.n2.2", "x.n3.1"]
 
 
 @pytest.mark.parametrize("case", cases("skills/sentences.txt"), ids=str)
-def test_sentences_of_skills_are_checked(case: Case, golden: Golden, tmp_path: Path) -> None:
+def test_sentences_of_skills_are_checked(case, golden, tmp_path):
     library = load_library([write_library(tmp_path, case.input)])
     problems, sources = check_sentences(library)
     shown = "\n".join(render_problem(p, sources) for p in problems)
     golden(case, shown.replace(f"{tmp_path}/", ""))
 
 
-def test_every_code_of_warnings_has_a_case() -> None:
+def test_every_code_of_warnings_has_a_case():
     documented = set(re.findall(r"K1\d\d", f"{check.__doc__} {load.__doc__}")) - {
         "K100",
         "K122",

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from genie_dp.cli import run
-from genie_dp.languages import get_language
 from genie_dp.skills.load import load_library
 from genie_dp.synthesis.explain import Explainer
 from genie_dp.templates.inputs import load_inputs
@@ -15,23 +14,47 @@ from genie_dp.templates.skeletons import write_files
 
 
 @pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_an_empty_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
 IN_PROJECT = ["--skills", "home/skills"]
 
 
-def test_a_new_project_has_nothing_missing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_new_project_with_a_new_skill_checks_and_synthesizes_at_once(capsys):
     assert run(["new", "project", "home"]) == 0
     assert "genie-dp run" in capsys.readouterr().out
     assert run(["check", *IN_PROJECT]) == 0
     assert "0 errors, 0 warnings" in capsys.readouterr().out
+    assert run(["new", "skill", "org.my-garden", "--in", "home/skills"]) == 0
+    capsys.readouterr()
+    assert run(["check", *IN_PROJECT]) == 0
+    assert re.search(
+        r"2 skills, 6 functions, \d+ templates: 0 errors, 0 warnings", capsys.readouterr().out
+    )
+    assert run(["synthesize", *IN_PROJECT, "--size", "50", "--output", "pairs.jsonl"]) == 0
+    assert len(Path("pairs.jsonl").read_text().splitlines()) == 50
 
 
-def test_a_project_of_named_functions_has_only_values_missing(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_real_sentences_of_a_new_skill_are_canonical_and_not_the_templates_own_wording():
+    assert run(["new", "project", "home"]) == 0
+    inputs = load_inputs("thingtalk", [Path("home/skills")])
+    language, explainer = inputs.language, Explainer.from_inputs(inputs)
+    (eval_file,) = Path("home/skills").glob("*/eval.tsv")
+    rows = [line.split("\t") for line in eval_file.read_text().splitlines()[1:]]
+    assert len(rows) in range(10, 21)
+    texts = ("lunch", "holidays", "wash the car", "pay the rent", "the cat is ill",
+             "ask mum about the garden", "birthday presents", "shopping list")  # fmt: skip
+    for sentence, text in rows:
+        program = language.parse(text)
+        assert not language.check(program, inputs.library)
+        assert language.render(language.canonical(program, inputs.library)) == text
+        for text in texts:
+            sentence = sentence.replace(text, f'"{text}"')
+        assert not explainer.explain_in_full(sentence).is_right, sentence
+
+
+def test_a_project_of_named_functions_has_only_values_missing(capsys):
     names = "loans,search_events,renew_loan,renew_all,pay_fine,book_room,extend"
     assert run(["new", "project", "library", "--functions", names]) == 0
     assert "genie-dp check\n" in capsys.readouterr().out
@@ -60,70 +83,22 @@ def test_a_project_of_named_functions_has_only_values_missing(
 
 
 @pytest.mark.parametrize("names", ["loans,", "Renew Loan", "loans,loans", "monitor", "2"])
-def test_names_that_no_function_can_have_are_refused(
-    names: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_names_that_no_function_can_have_are_refused(names, capsys):
     assert run(["new", "project", "library", "--functions", names]) == 1
     assert "error[R031]: expected" in capsys.readouterr().err
     assert list(Path().iterdir()) == []
 
 
-def test_a_new_skill_fits_into_a_new_project(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["new", "project", "home"]) == 0
-    assert run(["new", "skill", "org.my-garden", "--in", "home/skills"]) == 0
-    assert run(["check", *IN_PROJECT]) == 0
-    assert re.search(
-        r"2 skills, 6 functions, \d+ templates: 0 errors, 0 warnings", capsys.readouterr().out
-    )
-
-
-def test_a_new_project_synthesizes_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["new", "project", "home"]) == 0
-    assert run(["synthesize", *IN_PROJECT, "--size", "50", "--output", "pairs.jsonl"]) == 0
-    assert len(Path("pairs.jsonl").read_text().splitlines()) == 50
-
-
-def test_real_sentences_of_a_new_skill_have_canonical_programs() -> None:
-    assert run(["new", "skill", "org.my-garden", "--in", "thingpedia"]) == 0
-    skill = Path("thingpedia/org.my-garden")
-    language, library = get_language("thingtalk"), load_library([skill])
-    rows = (skill / "eval.tsv").read_text().splitlines()[1:]
-    assert len(rows) >= 10
-    for row in rows:
-        program = language.parse(row.split("\t")[1])
-        assert not language.check(program, library)
-        assert language.render(language.canonical(program, library)) == row.split("\t")[1]
-
-
-def test_real_sentences_of_a_new_skill_are_not_the_templates_own_wording() -> None:
-    assert run(["new", "project", "home"]) == 0
-    (eval_file,) = Path("home/skills").glob("*/eval.tsv")
-    sentences = [line.split("\t")[0] for line in eval_file.read_text().splitlines()[1:]]
-    assert len(sentences) in range(10, 21)
-    inputs = load_inputs("thingtalk", [Path("home/skills")])
-    explainer = Explainer.from_inputs(inputs)
-    texts = ("lunch", "holidays", "wash the car", "pay the rent", "the cat is ill",
-             "ask mum about the garden", "birthday presents", "shopping list")  # fmt: skip
-    for sentence in sentences:
-        for text in texts:
-            sentence = sentence.replace(text, f'"{text}"')
-        assert not explainer.explain_in_full(sentence).is_right, sentence
-
-
-def test_a_new_grammar_is_put_beside_the_others() -> None:
+@pytest.mark.slow
+def test_a_new_grammar_serves_the_shipped_skills(capsys):
     assert run(["new", "grammar", "formal"]) == 0
     assert Path("grammars/formal/main.genie").is_file()
-
-
-@pytest.mark.slow
-def test_a_new_grammar_serves_the_shipped_skills(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["new", "grammar", "formal"]) == 0
     assert run(["check", "--grammar", "grammars/formal"]) == 0
     assert " 0 errors" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("what", ["project", "skill", "grammar"])
-def test_nothing_is_overwritten(what: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_overwritten(what, capsys):
     assert run(["new", what, "home", "--in", "."]) == 0
     before = {p: p.read_bytes() for p in Path().rglob("*") if p.is_file()}
     assert run(["new", what, "home", "--in", "."]) == 1
@@ -142,9 +117,7 @@ def test_nothing_is_overwritten(what: str, capsys: pytest.CaptureFixture[str]) -
         (["grammar", "2"], None),
     ],
 )
-def test_a_name_that_will_not_do_is_answered_by_one_that_does(
-    arguments: list[str], hint: str | None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_name_that_will_not_do_is_answered_by_one_that_does(arguments, hint, capsys):
     assert run(["new", *arguments]) == 1
     shown = capsys.readouterr().err
     assert "error[R031]" in shown
@@ -152,7 +125,7 @@ def test_a_name_that_will_not_do_is_answered_by_one_that_does(
     assert list(Path().iterdir()) == []
 
 
-def test_a_skeleton_that_cannot_be_written_leaves_nothing_behind() -> None:
+def test_a_skeleton_that_cannot_be_written_leaves_nothing_behind():
     with pytest.raises(OSError, match="name too long|File name too long"):
         write_files(Path("home"), {"a.txt": "a", "x" * 300: "b"})
     assert list(Path().iterdir()) == []

@@ -57,7 +57,6 @@ class Project:
     inputs: tuple[str, ...]
 
     def arguments(self, *options: object) -> list[str]:
-        """Return the words of `genie-dp synthesize` over these inputs."""
         return ["synthesize", *self.inputs, *map(str, options)]
 
     def run(self, *options: object) -> int:
@@ -65,11 +64,9 @@ class Project:
         return cli.run(self.arguments(*options))
 
     def command(self, *options: object) -> list[str]:
-        """Return the command line of a process."""
         return [sys.executable, str(LAUNCHER), *self.arguments(*options)]
 
     def process(self, *options: object, **settings: Any) -> "subprocess.CompletedProcess[str]":
-        """Run synthesize in a process of its own."""
         settings = {"capture_output": True, "text": True, "timeout": 120, **settings}
         return subprocess.run(self.command(*options), check=False, **settings)
 
@@ -106,7 +103,6 @@ def _write(folder: Path, files: Any) -> None:
 
 
 def merge(*words: object) -> int:
-    """Run `genie-dp merge` in this process and return its exit code."""
     return cli.run(["merge", *map(str, words)])
 
 

@@ -1,4 +1,4 @@
-"""One engine over the shipped skills and grammar, shared by the tests of synthesis."""
+"""Engines, explainers and rows of the shipped skills and grammar, made once for all tests."""
 
 from functools import cache
 from typing import Any
@@ -7,40 +7,47 @@ from genie_dp.cli.inputs import load_inputs
 from genie_dp.records import Example
 from genie_dp.resources import data_folder
 from genie_dp.rows import from_json
-from genie_dp.synthesis.compiler import compile_grammar
+from genie_dp.synthesis.compiler import CompiledGrammar, compile_grammar, compile_inputs
 from genie_dp.synthesis.config import SynthesisConfig
+from genie_dp.synthesis.describe import Describer
 from genie_dp.synthesis.engine import SynthesisEngine, build_engine
+from genie_dp.synthesis.explain import Explainer
 from genie_dp.synthesis.rows import SynthesisCounts, block_numbers, new_rows
 from genie_dp.synthesis.sentence_hashes import SentenceHashes
 from genie_dp.templates.grammar import subset
 from genie_dp.templates.inputs import Inputs
 
+FEW = (
+    "common", "com.gmail", "com.twitter", "com.nytimes", "com.slack", "com.thecatapi",
+    "org.thingpedia.light-bulb", "org.thingpedia.thermostat", "org.thingpedia.weather",
+)  # fmt: skip
+
 
 @cache
 def shipped() -> Inputs:
-    """Return the shipped skills and the English grammar."""
     return load_inputs("thingtalk", (), (), skip_broken=False)
 
 
 @cache
 def few() -> Inputs:
     """Return some of the shipped skills, where a test builds an engine of its own."""
-    folder = data_folder("thingpedia")
-    skills = tuple(folder / name for name in FEW)
+    skills = tuple(data_folder("thingpedia") / name for name in FEW)
     return load_inputs("thingtalk", skills, (), skip_broken=False)
 
 
-FEW = (
-    "common",
-    "com.gmail",
-    "com.twitter",
-    "com.nytimes",
-    "com.slack",
-    "com.thecatapi",
-    "org.thingpedia.light-bulb",
-    "org.thingpedia.thermostat",
-    "org.thingpedia.weather",
-)
+@cache
+def compiled(inputs: str = "shipped") -> CompiledGrammar:
+    return compile_inputs(few() if inputs == "few" else shipped())
+
+
+@cache
+def explainer(inputs: str = "shipped") -> Explainer:
+    return Explainer(compiled(inputs))
+
+
+@cache
+def describer(inputs: str = "shipped") -> Describer:
+    return Describer(compiled(inputs), (few() if inputs == "few" else shipped()).library)
 
 
 def engine(inputs: Inputs | None = None, **settings: Any) -> SynthesisEngine:
@@ -53,8 +60,12 @@ def engine(inputs: Inputs | None = None, **settings: Any) -> SynthesisEngine:
     return build_engine(compile_grammar(grammar, inputs.language, inputs.library, config), config)
 
 
+@cache
+def shipped_engine() -> SynthesisEngine:
+    return engine(shipped())
+
+
 def text_of(made: SynthesisEngine, **options: Any) -> str:
-    """Return all rows of an engine as text."""
     numbers = options.pop("numbers", block_numbers(made))
     options.setdefault("limit", made.config.size)
     return b"".join(
@@ -66,4 +77,4 @@ def text_of(made: SynthesisEngine, **options: Any) -> str:
 @cache
 def rows() -> tuple[Example, ...]:
     """Return some thousand rows of the shipped skills, up to depth 4."""
-    return tuple(from_json(line) for line in text_of(engine(shipped())).splitlines())
+    return tuple(from_json(line) for line in text_of(shipped_engine()).splitlines())

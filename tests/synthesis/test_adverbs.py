@@ -50,10 +50,7 @@ def rows_of(skills: Path, grammar: Path) -> str:
     return text_of(engine(inputs, max_depth=2, pool_size=40, size=800))
 
 
-# ------------------------------------------------------------------------------------ laws
-
-
-def test_every_program_is_well_typed_and_sets_each_input_once() -> None:
+def test_every_program_is_well_typed_and_sets_each_input_once():
     library = invented().library
     assert len(said_rows()) > 100
     for row in said_rows():
@@ -65,19 +62,15 @@ def test_every_program_is_well_typed_and_sets_each_input_once() -> None:
             assert len(inputs) == len(set(inputs)), row.program
 
 
-def test_the_slots_of_an_adverb_fill_its_input() -> None:
+def test_the_slots_of_an_adverb_fill_its_input_and_prepositions_are_said_once():
     filled = {slot.parameter for row in said_rows() for slot in row.slots.values()}
-    assert "@com.example.shop.heat:duration" in filled
-    assert "@com.example.shop.hours:day" in filled
-
-
-def test_no_sentence_repeats_a_preposition_or_says_an_adverb_behind_free_text() -> None:
+    assert filled >= {"@com.example.shop.heat:duration", "@com.example.shop.hours:day"}
     for row in said_rows():
         assert not re.search(r"QUOTED_STRING_\d (in (red|blue|big|small)\b)", row.utterance)
         assert not re.search(r"\bin (red|blue) in\b|\bletters in\b", row.utterance)
 
 
-def test_explain_and_describe_read_and_say_adverbs() -> None:
+def test_explain_and_describe_read_and_say_adverbs():
     explainer = Explainer(compile_inputs(invented()))
     step = len(said_rows()) // 25
     for row in said_rows()[::step]:
@@ -88,7 +81,7 @@ def test_explain_and_describe_read_and_say_adverbs() -> None:
     assert said == "Heat the oven to 200 degrees celsius for 5 minutes gently"
 
 
-def test_a_library_without_adverbs_has_the_rows_of_a_grammar_without_them(tmp_path: Path) -> None:
+def test_a_library_without_adverbs_has_the_rows_of_a_grammar_without_them(tmp_path):
     skills, grammar = tmp_path / "skills", tmp_path / "en"
     shutil.copytree(SKILLS, skills)
     shutil.copytree(ENGLISH, grammar)
@@ -105,9 +98,6 @@ def test_a_library_without_adverbs_has_the_rows_of_a_grammar_without_them(tmp_pa
     assert with_adverbs.count("\n") == 800
 
 
-# ---------------------------------------------------------------------------- planted bugs
-
-
 def planted(tmp_path: Path, body: str) -> Inputs:
     grammar = tmp_path / "main.genie"
     for name in ("categories.genie", "commands.genie"):
@@ -116,14 +106,12 @@ def planted(tmp_path: Path, body: str) -> Inputs:
     return load_inputs("thingtalk", (SKILLS,), (grammar,), skip_broken=False)
 
 
-def test_without_the_guard_an_input_is_still_set_once(tmp_path: Path) -> None:
-    again = BODY.replace("[form=long]", "").replace("[form=np]", "")
-    inputs = planted(tmp_path, again)
+def test_without_the_guard_an_input_is_still_set_once(tmp_path):
+    inputs = planted(tmp_path, BODY.replace("[form=long]", "").replace("[form=np]", ""))
     text = text_of(engine(inputs, max_depth=4, pool_size=100, size=2000, roots=("COMMAND",)))
     programs = [from_json(line).program for line in text.splitlines()]
-    assert [p for p in programs if p.count("param:duration:") > 1] == []
-    assert [p for p in programs if p.count("param:color:") > 1] == []
-    assert any("param:duration:" in p for p in programs)
+    assert max(p.count("param:duration:") for p in programs) == 1
+    assert max(p.count("param:color:") for p in programs) <= 1
 
 
 @pytest.mark.parametrize(
@@ -133,16 +121,14 @@ def test_without_the_guard_an_input_is_still_set_once(tmp_path: Path) -> None:
         (BODY.replace("a(p = v)", "a(duration = v)"), "'duration' is no child of INPUT"),
     ],
 )
-def test_only_a_child_of_input_names_what_is_set(tmp_path: Path, body: str, message: str) -> None:
+def test_only_a_child_of_input_names_what_is_set(tmp_path, body, message):
     with pytest.raises(GenieError) as caught:
         planted(tmp_path, body)
     (problem,) = [p for p in caught.value.problems if p.code == "G030"]
     assert problem.message.startswith(message)
 
 
-def test_the_check_names_adverbs_that_fit_no_function_of_the_phrase(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_check_names_adverbs_that_fit_no_function_of_the_phrase(tmp_path, capsys):
     planted(tmp_path, BODY.replace("p.function == a.function and ", ""))
     run(["check", "--skills", str(SKILLS), "--grammar", str(tmp_path / "main.genie")])
     out = "".join(capsys.readouterr())

@@ -44,11 +44,11 @@ def inputs(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def rows(inputs) -> tuple[Example, ...]:
+def rows(inputs):
     return tuple(map(from_json, text_of(engine(inputs, size=50)).splitlines()))
 
 
-def test_a_text_that_a_name_is_compared_with_has_its_slot(rows) -> None:
+def test_a_text_that_a_name_is_compared_with_has_its_slot(rows):
     fills = {row.utterance: row.slots["QUOTED_STRING_0"].parameter for row in rows}
     assert fills == {
         "find beasts called QUOTED_STRING_0": "@com.example.zoo.beasts:id",
@@ -58,7 +58,7 @@ def test_a_text_that_a_name_is_compared_with_has_its_slot(rows) -> None:
 
 @pytest.mark.parametrize("use", ["@com.example.zoo.beasts:id", "com.example.zoo:beast"])
 @pytest.mark.parametrize("has_slots", [True, False])  # TSV has none
-def test_its_values_are_of_the_list_of_the_name(use, has_slots, inputs, rows) -> None:
+def test_its_values_are_of_the_list_of_the_name(use, has_slots, inputs, rows):
     given = [row if has_slots else Example(row.id, row.utterance, row.program) for row in rows]
     lists = LibraryValues(inputs.library, {use: value_list("names", "", NAMES)})
     config = AugmentConfig(**SILENT, quoted=0.0, primitive=40)

@@ -20,6 +20,7 @@ from tests.synthesis.synthesis_project import RAISING, Project, errands, journal
 # Blocks enough to kill a worker in between, from an engine that is built in a moment.
 BLOCKS = 10
 SIZE = ("--size", 32_000, "--max-depth", 3, "--pool-size", 5_000)
+SMALL = ("--size", 500, "--max-depth", 2)
 
 # Ends the process that makes rows; the coordinator makes none.
 DEADLY = "import os\n\ndef checked(things):\n    os._exit(1)\n"
@@ -47,127 +48,103 @@ def client(processes_of_dask):
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory) -> Project:
+def project(tmp_path_factory):
     return errands(tmp_path_factory.mktemp("errands"))
 
 
 @pytest.fixture(scope="module")
-def whole(project, tmp_path_factory) -> bytes:
-    """Return the bytes of a local run."""
+def whole(project, tmp_path_factory):
     output = tmp_path_factory.mktemp("whole") / "pairs.jsonl"
     assert project.run(*SIZE, "--output", output) == 0
     return output.read_bytes()
 
 
-def start(project: Project, cluster, output: Path, *options: object) -> subprocess.Popen:
-    command = project.command(
-        "--scheduler", cluster.scheduler_address, *SIZE, "--output", output, *options
-    )
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-
-
-def wait_for_blocks(process: subprocess.Popen, output: Path, blocks: int) -> None:
-    while journal_lines(work_folder_of(output)) < blocks:
+def start(project: Project, cluster, output: Path) -> subprocess.Popen:
+    """Return a run on the cluster that has finished a block."""
+    address = cluster.scheduler_address
+    command = project.command("--scheduler", address, *SIZE, "--output", output)
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while journal_lines(work_folder_of(output)) < 1:
         assert process.poll() is None, f"it ended too early: {process.communicate()}"
         time.sleep(0.005)
+    return process
 
 
 @pytest.mark.slow
-def test_a_run_goes_on_when_a_worker_is_killed_in_the_middle(
+def test_a_run_goes_on_when_a_worker_is_killed_and_is_resumed_when_it_is_killed_itself(
     project, cluster, client, whole, tmp_path
 ):
-    output = tmp_path / "pairs.jsonl"
+    output, second = tmp_path / "pairs.jsonl", tmp_path / "second.jsonl"
     killed = min(client.run(os.getpid).values())
     with start(project, cluster, output) as process:
-        wait_for_blocks(process, output, 1)
         os.kill(killed, signal.SIGKILL)
         assert journal_lines(work_folder_of(output)) < BLOCKS
         said = process.communicate()[1]
     assert process.returncode == 0, said
     assert output.read_bytes() == whole
     assert killed not in client.run(os.getpid).values()
+    with start(project, cluster, second) as process:
+        process.kill()
+    assert not second.exists()
+    address = cluster.scheduler_address
+    assert project.run(*SIZE, "--output", second, "--resume", "--scheduler", address) == 0
+    assert second.read_bytes() == whole
 
 
 @pytest.mark.slow
-def test_a_killed_run_is_resumed_on_the_cluster(project, cluster, whole, tmp_path):
-    output = tmp_path / "pairs.jsonl"
-    with start(project, cluster, output) as process:
-        wait_for_blocks(process, output, 1)
-        process.kill()
-    assert not output.exists()
-    address = cluster.scheduler_address
-    assert project.run(*SIZE, "--output", output, "--resume", "--scheduler", address) == 0
-    assert output.read_bytes() == whole
-
-
 def test_skills_values_and_templates_travel_as_texts(cluster, tmp_path, monkeypatch):
     """Inputs are named by relative paths and links, and the workers stand in another folder."""
     notes(tmp_path / "project")
     (tmp_path / "link").symlink_to("project/thingpedia")
     monkeypatch.chdir(tmp_path)
     thingtalk = Project(tmp_path, ("--skills", "link", "--grammar", "project/grammars/en"))
-    local, remote = tmp_path / "local.tsv", tmp_path / "remote.tsv"
-    assert thingtalk.run("--size", 2000, "--max-depth", 2, "--output", local) == 0
-    address = cluster.scheduler_address
-    assert (
-        thingtalk.run("--size", 2000, "--max-depth", 2, "--output", remote, "--scheduler", address)
-        == 0
-    )
-    assert remote.read_bytes() == local.read_bytes()
-    assert remote.read_bytes().count(b"\n") > 100
+    made = []
+    for options in ((), ("--scheduler", cluster.scheduler_address)):
+        output = tmp_path / f"{len(made)}.tsv"
+        assert thingtalk.run("--size", 2000, "--max-depth", 2, "--output", output, *options) == 0
+        made.append(output.read_bytes())
+    assert made[0] == made[1]
+    assert made[0].count(b"\n") > 100
 
 
+@pytest.mark.slow
 def test_a_python_function_that_raises_is_told_as_in_a_local_run(cluster, tmp_path, capsys):
     raising = errands(tmp_path, RAISING)
-    said = []
+    output, said = tmp_path / "a.jsonl", []
     for option in ((), ("--scheduler", cluster.scheduler_address)):
-        assert (
-            raising.run("--size", 500, "--max-depth", 2, "--output", tmp_path / "a.jsonl", *option)
-            == 1
-        )
-        said.append(capsys.readouterr().err)
-        assert (
-            raising.run(
-                "--size", 500, "--max-depth", 2, "--on-error", "skip", "--output", "-", *option
-            )
-            == 0
-        )
-        said.append(capsys.readouterr().out)
-        shutil.rmtree(work_folder_of(tmp_path / "a.jsonl"))
-    assert said[:2] == said[2:]
-    assert f"{tmp_path}/main.genie:12:" in said[0]
-    assert "ArithmeticError: seven is too many" in said[0]
+        assert raising.run(*SMALL, "--output", output, *option) == 1
+        told = capsys.readouterr().err
+        assert raising.run(*SMALL, "--on-error", "skip", "--output", "-", *option) == 0
+        said.append((told, capsys.readouterr().out))
+        shutil.rmtree(work_folder_of(output))
+    assert said[0] == said[1]
+    assert f"{tmp_path}/main.genie:12:" in told
+    assert "ArithmeticError: seven is too many" in told
 
 
+@pytest.mark.slow
 def test_a_block_that_ends_its_workers_ends_the_run(cluster, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
-    deadly = errands(tmp_path, DEADLY)
-    address = cluster.scheduler_address
-    output = tmp_path / "pairs.jsonl"
-    assert (
-        deadly.run("--size", 500, "--max-depth", 2, "--output", output, "--scheduler", address) == 1
-    )
-    said = capsys.readouterr().err
+    said = failure(errands(tmp_path, DEADLY), cluster.scheduler_address, tmp_path, capsys)
     assert "error[Y053]: block 0 ended every worker that made it" in said
     assert "--resume" in said
 
 
-def test_a_worker_of_another_version_is_named(cluster, client, project, tmp_path, capsys):
+@pytest.mark.slow
+def test_a_worker_of_another_version_or_engine_is_named(cluster, client, project, tmp_path, capsys):
+    """An engine differs where, say, another release of the library inflects English."""
+    address = cluster.scheduler_address
     client.run(_set_version, "0.0.9")
     try:
-        said = failure(project, cluster.scheduler_address, tmp_path, capsys)
+        said = failure(project, address, tmp_path, capsys)
     finally:
         client.run(_set_version, genie_dp.__version__)
     assert said.count("error[Y052]: the worker tcp://") == 2
     assert f"has genie_dp 0.0.9, the coordinator {genie_dp.__version__}" in said
     assert f"hint: install genie_dp {genie_dp.__version__} there" in said
-
-
-def test_a_worker_that_builds_another_engine_is_refused(cluster, client, project, tmp_path, capsys):
-    """As another release of the library that inflects English would."""
     client.run(_replace_piece_of)
     try:
-        said = failure(project, cluster.scheduler_address, tmp_path, capsys)
+        said = failure(project, address, tmp_path, capsys)
     finally:
         client.run(_restore_piece_of)
     assert "error[Y055]: the worker" in said
@@ -207,7 +184,6 @@ def test_a_scheduler_that_goes_away_ends_the_run_and_it_is_resumed_without(
     ):
         [worker] = client.run(os.getpid).values()
         process = start(project, cluster, output)
-        wait_for_blocks(process, output, 1)
         # Else it might be done before the scheduler has closed.
         os.kill(worker, signal.SIGKILL)
     said = process.communicate()[1]
@@ -230,11 +206,11 @@ def test_an_address_that_is_none_is_an_error(project, tmp_path, capsys, address,
     assert told in failure(project, address, tmp_path, capsys)
 
 
+@pytest.mark.slow
 def test_what_answers_at_the_address_must_be_a_scheduler(project, cluster, tmp_path, capsys):
     worker = next(iter(cluster.scheduler_info["workers"]))
-    assert f"no Dask scheduler answers at '{worker}': a Worker is there" in failure(
-        project, worker, tmp_path, capsys
-    )
+    told = f"no Dask scheduler answers at '{worker}': a Worker is there"
+    assert told in failure(project, worker, tmp_path, capsys)
 
 
 def test_a_scheduler_that_does_not_answer_is_an_error_soon(project, tmp_path, capsys, monkeypatch):
@@ -248,21 +224,16 @@ def test_a_scheduler_that_does_not_answer_is_an_error_soon(project, tmp_path, ca
 
 
 def failure(project: Project, address: str, folder: Path, capsys) -> str:
-    """Run in vain and return what was said."""
     output = folder / "pairs.jsonl"
-    assert (
-        project.run("--size", 100, "--max-depth", 2, "--output", output, "--scheduler", address)
-        == 1
-    )
+    assert project.run(*SMALL, "--output", output, "--scheduler", address) == 1
     return capsys.readouterr().err
 
 
-def test_without_dask_the_extra_is_named(project, tmp_path, capsys, monkeypatch):
+def test_without_dask_the_extra_is_named_and_processes_here_exclude_a_cluster(
+    project, tmp_path, capsys, monkeypatch
+):
+    assert project.run("--jobs", 2, "--scheduler", "localhost:8786") == 2
     monkeypatch.setitem(sys.modules, "distributed", None)
     said = failure(project, "localhost:8786", tmp_path, capsys)
     assert "error[Y050]: a cluster needs Dask" in said
     assert "pip install 'genie_dp[distributed]'" in said
-
-
-def test_processes_here_and_a_cluster_exclude_each_other(project):
-    assert project.run("--jobs", 2, "--scheduler", "localhost:8786") == 2

@@ -15,7 +15,6 @@ from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.engine import SynthesisEngine, build_engine
 from genie_dp.synthesis.trials import samples
 from genie_dp.templates.check import check_grammar
-from genie_dp.templates.grammar import Grammar
 from genie_dp.templates.load import load_grammar
 from tests.languages.thingtalk.thingtalk_library import example_library
 from tests.templates.template_files import BASE, described
@@ -23,21 +22,15 @@ from tests.templates.template_files import BASE, described
 PAGE = Path(__file__).parents[2] / "docs" / "template-language.md"
 
 
-def grammar_of(text: str, folder: Path) -> Grammar:
+def engine_of(text: str, folder: Path, **settings: object) -> SynthesisEngine:
     categories = "".join(line for line in BASE.splitlines(True) if line.startswith("category"))
     (folder / "letters.genie").write_text(categories + text, encoding="utf-8")
-    language = get_language("thingtalk")
+    language, library = get_language("thingtalk"), example_library()
     grammar = load_grammar(folder / "letters.genie", language)
-    problems = check_grammar(grammar, language, example_library())
+    problems = check_grammar(grammar, language, library)
     assert not [p for p in problems if p.severity == "error"], described(problems)
-    return grammar
-
-
-def engine_of(text: str, folder: Path, **settings: object) -> SynthesisEngine:
     config = SynthesisConfig(**{"size": 1000, "max_depth": 1, "pool_size": 300, **settings})
-    language = get_language("thingtalk")
-    compiled = compile_grammar(grammar_of(text, folder), language, example_library(), config)
-    return build_engine(compiled, config)
+    return build_engine(compile_grammar(grammar, language, library, config), config)
 
 
 def pairs_of(text: str, folder: Path) -> set[tuple[str, str]]:
@@ -51,7 +44,7 @@ def pairs_of(text: str, folder: Path) -> set[tuple[str, str]]:
     }
 
 
-def test_the_page_shows_what_its_templates_say(tmp_path: Path) -> None:
+def test_the_page_shows_what_its_templates_say(tmp_path):
     section = PAGE.read_text(encoding="utf-8").partition("### Optional parts\n")[2]
     text, shown = re.findall(r"(?:^    .*\n)+", section, re.MULTILINE)[:2]
     pairs = pairs_of(re.sub("^    ", "", text, flags=re.MULTILINE), tmp_path)
@@ -62,7 +55,7 @@ def test_the_page_shows_what_its_templates_say(tmp_path: Path) -> None:
     assert len(pairs) == 3 * 4 + 4
 
 
-def test_what_needs_an_absent_part_is_absent(tmp_path: Path) -> None:
+def test_what_needs_an_absent_part_is_absent(tmp_path):
     pairs = pairs_of(
         "NP := 'mail' ('about ${s:const} or ${t:const}')? ('since ${d:const}')? -> "
         "@com.example.mail.inbox() filter (subject =~ $s || subject =~ $t) && date >= $d;",
@@ -90,7 +83,7 @@ WP := 'since ${d:const} every hour' -> timer(base = $d, interval = 1h);
 """
 
 
-def test_all_ways_of_a_template_have_one_id_and_share_its_quota(tmp_path: Path) -> None:
+def test_all_ways_of_a_template_have_one_id_and_share_its_quota(tmp_path):
     made = engine_of(MANY, tmp_path, max_depth=2)
     rules = [r for r in made.compiled.rules["COMMAND"] if r.template.id == "when"]
     cells = cells_of(rules, (1,), made.pools)
@@ -105,7 +98,7 @@ def test_all_ways_of_a_template_have_one_id_and_share_its_quota(tmp_path: Path) 
     assert asked.total() == pytest.approx((3 * 4) ** 0.25)  # of 3 times, and 2 + 1 + 1
 
 
-def test_a_guard_holds_for_a_child_that_is_not_said(tmp_path: Path) -> None:
+def test_a_guard_holds_for_a_child_that_is_not_said(tmp_path):
     (tmp_path / "topics.tsv").write_text(
         'words\tprogram\tsort\nlunch\t"lunch"\tfood\ntaxes\t"taxes"\tmoney\n', encoding="utf-8"
     )

@@ -36,7 +36,7 @@ def test_seeds_differ_by_a_row_in_each_cell_at_most(found, total, one, other):
     assert apart.max() <= 1
 
 
-def test_of_more_cells_than_rows_each_is_chosen_as_often_as_its_weight_says() -> None:
+def test_of_more_cells_than_rows_each_is_chosen_as_often_as_its_weight_says():
     weights = np.array([1.0, 2.0, 3.0, 4.0] * 25)
     room = np.full(100, 1000.0)
     drawn = sum(fill(20, weights, room, seed * 0x9E3779B97F4A7C15) for seed in range(2000))
@@ -44,13 +44,13 @@ def test_of_more_cells_than_rows_each_is_chosen_as_often_as_its_weight_says() ->
     assert np.abs(drawn / 2000 / weights - 0.08).max() < 0.03
 
 
-def test_equal_shares_do_not_keep_step_with_the_order_of_cells() -> None:
+def test_equal_shares_do_not_keep_step_with_the_order_of_cells():
     quotas = even(50, [9] * 100, 12345)
     assert 10 < quotas[::2].sum() < 40
 
 
 @pytest.mark.slow
-def test_with_another_seed_a_short_run_draws_from_other_cells() -> None:
+def test_with_another_seed_a_short_run_draws_from_other_cells():
     drawn = [set(engine(size=50, max_depth=1, pool_size=50, seed=s).plan.places) for s in (0, 1)]
     assert len(drawn[0] - drawn[1]) > 40
 

@@ -51,3 +51,13 @@ def described(problems: Iterable[Problem]) -> str:
         if problem.hint:
             lines.append(f"  hint: {problem.hint}")
     return "\n".join(lines)
+
+
+def written(root: Path, text: str) -> Path:
+    """Write the files of a text, each after a line `@ its/path`; return their folder."""
+    for block in re.split(r"(?m)^@ ", text)[1:]:
+        name, _, content = block.partition("\n")
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    return root

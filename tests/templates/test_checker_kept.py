@@ -19,68 +19,21 @@ from genie_dp.templates.inputs import load_inputs
 from genie_dp.templates.run import Checker
 from genie_dp.templates.syntax import FileParser, parse_file
 from genie_dp.texts import read_source
+from tests.golden import DATA
+from tests.skills.skill_files import write_library
 
-SKILL = """class @org.{name} #_[canonical="{name}"] {{
-  entity thing #_[canonical="thing"];
-  unit {name}ful of {name}space #_[canonical=["{name}ful", "{name}fuls"]];
-  monitorable list query things(
-    out thing : Entity(org.{name}:thing) #[unique=true] #_[canonical={{base=["thing"]}}],
-    out size : Number #_[canonical={{base=["size"], property=["size #"]}}],
-    out room : Measure({name}ful) #_[canonical={{base=["room"]}}],
-    out is_new : Boolean #_[canonical={{adjective_true=["new"]}}])
-    #_[canonical="{name} thing"];
-  action take(in req thing : Entity(org.{name}:thing) #_[canonical={{base=["thing"]}}],
-    in opt much : Measure(boxful) #_[canonical={{base=["amount"]}}])
-    #_[canonical="take"];
-}}
-"""
-TEMPLATES = """// {name}
-NP := 'my {name} things' -> @org.{name}.things();
-NP := 'new {name} things' -> @org.{name}.things() filter is_new == true;
-NP := '{name} things of size ${{x:const}}'
-  -> \\(x : Number) -> @org.{name}.things() filter size == x;
-for @org.{name};
-VP := ('take' | 'get') 'the {name} thing $x' ('as much as ${{y:const}}')?
-  -> take(thing = $x, much = $y);
-NP := '{name} things' ('of size ${{s:const}}')? ('with room for ${{r:const}}' | 'with $r')?
-  -> things() filter size == $s && room >= $r;
-WP := 'when there are {name} things' -> monitor (things()) #[weight=0.5];
-"""
-MAIN = """import "categories.genie";
-COMMAND := 'show' q:NP ('twice' | 'again')? -> now => q => notify #[id="show"];
-COMMAND := 'please' a:VP -> now => a;
-COMMAND := w:WP ',' a:VP -> w => a;
-COMMAND := a:VP[gap=o:SOURCE] -> now => o => a(o) if a.gap == o.key;
-SOURCE := 'the' o:OUTPUT[pos=base] 'of' q:NP -> q.o if o.function == q.function;
-NP := q:NP 'that are' p:OUTPUT[pos=adjective_true] -> q filter p == true
-  if p.function == q.function;
-NP := 'the first' q:NP[gap='it'] -> q;
-"""
-CATEGORIES = """category COMMAND : program root "whole sentences";
-category NP : query "noun phrases";
-category VP : action "verb phrases";
-category WP : stream "when phrases";
-category SOURCE : source "outputs";
-"""
-SENTENCES = """utterance\tprogram
-show the {name} things\tnow => @org.{name}.things() => notify;
-show big {name} things\tnow => @org.{name}.things() filter room >= 5{name}ful => notify;
-"""
+LIBRARY = (DATA / "checker" / "library.txt").read_text(encoding="utf-8")
+GRAMMAR, SKILL = LIBRARY.split(">> skills", 1)
 
 
 @pytest.fixture
 def texts(tmp_path):
     """Write a library of two skills and a grammar; return path -> text, to be edited."""
-    files = {"grammars/en/main.genie": MAIN, "grammars/en/categories.genie": CATEGORIES}
+    write_library(tmp_path, GRAMMAR)
     for name in ("lamp", "box"):
-        files[f"skills/org.{name}/skill.tt"] = SKILL.format(name=name)
-        files[f"skills/org.{name}/templates.genie"] = TEMPLATES.format(name=name)
-        files[f"skills/org.{name}/values/thing.tsv"] = "one\ntwo\n"
-        files[f"skills/org.{name}/eval.tsv"] = SENTENCES.format(name=name)
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    return {str(tmp_path / name): text for name, text in files.items()}
+        write_library(tmp_path, f">> skills{SKILL}".replace("NAME", name))
+    files = [path for path in sorted(tmp_path.rglob("*")) if path.is_file()]
+    return {str(path): path.read_text() for path in files}
 
 
 def checker(tmp_path, texts):
@@ -121,17 +74,21 @@ def edit(text, rng):
     return "\n".join(lines)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_a_kept_checker_finds_what_a_new_one_does(texts, tmp_path, seed):
+def edits(texts, seed, number):
     rng, original = random.Random(seed), dict(texts)
-    kept = checker(tmp_path, texts)
-    found = set()
-    for _ in range(25):
+    for _ in range(number):
         if rng.random() < 0.5:  # what is mended has to be seen as well
             texts.update(original)
         name = rng.choice(sorted(texts))
         texts[name] = edit(texts[name], rng)
+        yield
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
+def test_a_kept_checker_finds_what_a_new_one_does(texts, tmp_path, seed):
+    kept, found = checker(tmp_path, texts), set()
+    for _ in edits(texts, seed, 25):
         problems = kept.run().problems
         assert problems == checker(tmp_path, texts).run().problems
         found.update(problem.code for problem in problems)
@@ -139,20 +96,13 @@ def test_a_kept_checker_finds_what_a_new_one_does(texts, tmp_path, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2))
-def test_what_is_kept_for_the_next_process_changes_no_answer(texts, tmp_path, monkeypatch, seed):
+def test_what_is_kept_for_the_next_process_changes_no_answer(texts, tmp_path, monkeypatch):
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
     monkeypatch.setattr(cache, "_SMALLEST", 0)
     language = get_language("thingtalk")
     paths = [tmp_path / "skills"], [tmp_path / "grammars" / "en"]
-    rng, original = random.Random(seed), dict(texts)
     found, known = set(), 0
-    for number in range(14):
-        if rng.random() < 0.5:
-            texts.update(original)
-        if number:
-            name = rng.choice(sorted(texts))
-            texts[name] = edit(texts[name], rng)
+    for _ in edits(texts, 1, 14):
         for name, text in texts.items():
             Path(name).write_text(text)
         recalled = Checker.recall(language, *paths)
@@ -207,30 +157,25 @@ def test_only_templates_that_changed_are_tried_again(texts, tmp_path, monkeypatc
 
 def test_what_did_not_change_is_the_same_object(texts, tmp_path):
     kept = checker(tmp_path, texts)
-    before = kept.run()
+    before = kept.run().inputs
     lamp, box = (str(tmp_path / f"skills/org.{n}/templates.genie") for n in ("lamp", "box"))
     texts[lamp] = texts[lamp].replace("'my lamp things'", "'my lamps'")
-    after = kept.run()
-    assert before.inputs.library.classes is after.inputs.library.classes
-    pairs = list(zip(before.inputs.grammar.templates, after.inputs.grammar.templates, strict=True))
+    after = kept.run().inputs
+    assert before.library.classes is after.library.classes
+    pairs = list(zip(before.grammar.templates, after.grammar.templates, strict=True))
     changed = [new for old, new in pairs if old is not new]
     assert [template.span.line for template in changed] == [2]
     assert sum(template.span.file == box for _, template in pairs) == 6
-
-
-def test_a_class_that_did_not_change_is_not_linked_again(texts, tmp_path):
-    reader = FolderReader(lambda path, code: texts[str(path)])
-    before = load_library(tmp_path / "skills", reader=reader)
     skill = str(tmp_path / "skills/org.lamp/skill.tt")
     texts[skill] = texts[skill].replace('"size"', '"extent"')
-    after = load_library(tmp_path / "skills", reader=reader)
-    assert before.classes["org.box"] is after.classes["org.box"]
-    assert before.classes["org.lamp"] is not after.classes["org.lamp"]
+    linked = kept.run().inputs.library.classes
+    assert before.library.classes["org.box"] is linked["org.box"]
+    assert before.library.classes["org.lamp"] is not linked["org.lamp"]
 
 
-def test_statements_that_moved_are_read_as_if_anew():
+def test_statements_that_moved_are_read_as_if_anew(texts, tmp_path):
     parser = FileParser()
-    text = TEMPLATES.format(name="lamp")
+    text = (tmp_path / "skills/org.lamp/templates.genie").read_text()
     parser.parse_file(text, file="x.genie")
     for moved in (
         "\n\n" + text,
@@ -244,14 +189,14 @@ def test_statements_that_moved_are_read_as_if_anew():
         assert spans == [(t.id, t.span, t.body_span, t.utterance[0].span) for t in fresh.templates]
 
 
-def test_a_file_that_cannot_be_read_is_read_once_it_can(tmp_path):
-    folder = tmp_path / "org.lamp"
-    folder.mkdir()
-    (folder / "skill.tt").write_bytes(b"class \xff")
+def test_a_file_that_cannot_be_read_is_read_once_it_can(texts, tmp_path):
+    skill = tmp_path / "skills/org.lamp/skill.tt"
+    shutil.rmtree(tmp_path / "skills/org.box")
+    skill.write_bytes(b"class \xff")
     reader = FolderReader(read_source)
-    assert load_library(tmp_path, skip_broken=True, reader=reader).skipped
-    (folder / "skill.tt").write_text(SKILL.format(name="lamp").replace("boxful", "lampful"))
-    assert not load_library(tmp_path, skip_broken=True, reader=reader).skipped
+    assert load_library(tmp_path / "skills", skip_broken=True, reader=reader).skipped
+    skill.write_text(texts[str(skill)].replace("boxful", "lampful"))
+    assert not load_library(tmp_path / "skills", skip_broken=True, reader=reader).skipped
 
 
 def test_programs_of_sentences_are_read_where_what_they_call_changed(texts, tmp_path, monkeypatch):

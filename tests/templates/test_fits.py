@@ -49,8 +49,7 @@ def library() -> Any:
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in an empty folder, so that messages name files as a user would."""
+def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -77,9 +76,7 @@ def found_in(case: Case, folder: Path) -> tuple[Grammar, list[Problem]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", [*THINGTALK, *SEXPR], ids=str)
-def test_what_never_fits_is_told_and_every_sampled_program_is_well_typed(
-    case: Case, golden: Any, here: Path
-) -> None:
+def test_what_never_fits_is_told_and_every_sampled_program_is_well_typed(case, golden, here):
     grammar, problems = found_in(case, here)
     golden(case, described(problems))
     if not any(problem.severity == "error" for problem in problems):
@@ -102,15 +99,13 @@ def sampled(
         yield row
 
 
-def test_every_code_has_a_case() -> None:
+def test_every_code_has_a_case():
     documented = set(re.findall(r"[GY]\d\d\d", trials.__doc__ or ""))
     shown = set(re.findall(r"\[([GY]\d\d\d)\]", "\n".join(c.expected for c in THINGTALK)))
     assert documented <= shown
     types = set(re.findall(r"\bT\d\d\d\b", "\n".join(c.expected for c in THINGTALK)))
     assert types >= {f"T{n:03}" for n in (2, 9, 10, 11, 12, 14, 15, 16, 17, 18, 21, 25, 29)}
 
-
-# ------------------------------------------------------------------------------ any grammar
 
 FRAGMENTS = [
     line
@@ -121,45 +116,26 @@ FRAGMENTS = [
 ]  # fmt: skip
 
 
-@cache
-def compiles(line: str) -> bool:
-    """Tell whether a template is without mistakes by itself."""
-    return not any(p.severity == "error" for p in problems_of([line]))
-
-
-def problems_of(lines: list[str]) -> list[Problem]:
-    grammar, problems = grammar_of(lines)
-    return problems + check_grammar(grammar, get_language("thingtalk"), library())
-
-
-def grammar_of(lines: list[str]) -> tuple[Grammar, list[Problem]]:
-    folder = Path(TEMPORARY[0])
-    main = folder / "main.genie"
-    main.write_text(CATEGORIES + "\n".join(lines), encoding="utf-8")
-    files = [main, *(skill.templates for skill in library().skills)]
-    return read_grammar(files, get_language("thingtalk"))
-
-
-TEMPORARY: list[str] = []
-
-
-@pytest.fixture(scope="module", autouse=True)
-def temporary(tmp_path_factory: pytest.TempPathFactory) -> None:
-    TEMPORARY[:] = [str(tmp_path_factory.mktemp("grammars"))]
-
-
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(st.sampled_from(FRAGMENTS), min_size=3, max_size=9, unique=True))
-def test_whatever_templates_stand_together_their_programs_are_well_typed(lines: list[str]) -> None:
+@given(lines=st.lists(st.sampled_from(FRAGMENTS), min_size=3, max_size=9, unique=True))
+def test_whatever_templates_stand_together_their_programs_are_well_typed(tmp_path, lines):
+    language, main = get_language("thingtalk"), tmp_path / "main.genie"
+
+    def grammar_of(lines: list[str]) -> tuple[Grammar, list[Problem]]:
+        main.write_text(CATEGORIES + "\n".join(lines), encoding="utf-8")
+        return read_grammar([main, *(s.templates for s in library().skills)], language)
+
+    def compiles(line: str) -> bool:
+        grammar, problems = grammar_of([line])
+        problems += check_grammar(grammar, language, library())
+        return not any(p.severity == "error" for p in problems)
+
     start = "COMMAND := 'get' q:NP -> now => q => notify;"
     lines = [start, *(line for line in lines if compiles(line) and line != start)]
-    grammar, _ = grammar_of(lines)
-    for _ in sampled(grammar, get_language("thingtalk"), library(), size=300, pool_size=60):
+    for _ in sampled(grammar_of(lines)[0], language, library(), size=300, pool_size=60):
         pass
 
-
-# ---------------------------------------------------------------------------- what is told
 
 UNGUARDED = """\
 COMMAND := 'get' q:NP -> now => q => notify;
@@ -175,24 +151,22 @@ def inputs_of(folder: Path, text: str) -> list[str]:
     return ["--skills", str(SKILLS), "--grammar", "main.genie"]
 
 
-@pytest.mark.parametrize("again", [False, True], ids=["first run", "leaves kept from a run before"])
-def test_synthesize_says_what_it_left_out(again: bool, here: Path, capsys: Any) -> None:
+def test_synthesize_says_what_it_left_out_in_the_first_run_and_with_leaves_kept(here, capsys):
     words = ["synthesize", *inputs_of(here, UNGUARDED), "--size", "40", "--output", "a.jsonl"]
-    for _ in range(1 + again):
-        capsys.readouterr()
+    for _ in range(2):
         assert run([*words, "--overwrite", "--report", "report"]) == 0
-    told = capsys.readouterr().err
-    assert "derivations left out since their program would be ill-typed" in told
-    assert "main.genie:10:44: over: 128 x T012" in told
-    refused = json.loads(Path("a.jsonl.manifest.json").read_text())["refused"]
-    assert refused["over: T012"] > 100 < refused["over: T002"]
-    shown = json.loads(Path("report/report.json").read_text())["refused"]
-    assert {"template": "over", "place": "main.genie:10:44", "code": "T012",
-            "times": refused["over: T012"]} in shown  # fmt: skip
-    assert "over" in Path("report/report.html").read_text()
+        told = capsys.readouterr().err
+        assert "derivations left out since their program would be ill-typed" in told
+        assert "main.genie:10:44: over: 128 x T012" in told
+        refused = json.loads(Path("a.jsonl.manifest.json").read_text())["refused"]
+        assert refused["over: T012"] > 100 < refused["over: T002"]
+        shown = json.loads(Path("report/report.json").read_text())["refused"]
+        assert {"template": "over", "place": "main.genie:10:44", "code": "T012",
+                "times": refused["over: T012"]} in shown  # fmt: skip
+        assert "over" in Path("report/report.html").read_text()
 
 
-def test_draws_of_the_root_that_are_refused_are_counted_whatever_the_jobs(here: Path) -> None:
+def test_draws_of_the_root_that_are_refused_are_counted_whatever_the_jobs(here):
     text = "COMMAND := 'tell me when' q:NP 'changes' -> monitor q => notify #[id=\"tell\"];"
     counts = []
     for jobs in ("1", "2"):
@@ -203,9 +177,7 @@ def test_draws_of_the_root_that_are_refused_are_counted_whatever_the_jobs(here: 
     assert counts[0]["tell: T014"] >= 1
 
 
-def test_a_python_function_may_return_what_is_ill_typed_where_that_is_skipped(
-    here: Path, capsys: Any
-) -> None:
+def test_a_python_function_may_return_what_is_ill_typed_where_that_is_skipped(here, capsys):
     Path("functions.py").write_text(
         "from genie_dp.languages import get_language\n"
         "def changed(query):\n"
@@ -219,7 +191,7 @@ def test_a_python_function_may_return_what_is_ill_typed_where_that_is_skipped(
     assert "x ill-typed" in capsys.readouterr().err
 
 
-def test_a_guard_that_says_what_fits_leaves_nothing_to_tell(here: Path) -> None:
+def test_a_guard_that_says_what_fits_leaves_nothing_to_tell(here):
     text = UNGUARDED.replace("monitor q #", "monitor q if q.is_monitorable #")
     text = text.replace("p > v #", "p > v if p.type == v.type and p.is_ordered #")
     assert run(["check", *inputs_of(here, text)]) == 0
@@ -229,7 +201,7 @@ def test_a_guard_that_says_what_fits_leaves_nothing_to_tell(here: Path) -> None:
     assert misfits(grammar, get_language("thingtalk"), library()) == []
 
 
-def test_a_body_that_cannot_be_compiled_is_told_as_an_error(here: Path) -> None:
+def test_a_body_that_cannot_be_compiled_is_told_as_an_error(here):
     (here / "main.genie").write_text(CATEGORIES + "COMMAND := 'x' q:NP -> now => @a.b() => notify;")
     grammar, _ = read_grammar([here / "main.genie"], get_language("thingtalk"))
     [problem] = misfits(grammar, get_language("thingtalk"), library())

@@ -14,90 +14,47 @@ from genie_dp.templates.grammar import Grammar
 from genie_dp.templates.inputs import load_library
 from genie_dp.templates.load import read_grammar
 from genie_dp.templates.syntax import parse_file
+from tests.golden import cases
 from tests.languages.thingtalk.thingtalk_library import example_library
-from tests.templates.template_files import BASE
+from tests.templates.template_files import BASE, described
 
-LOOSE = """\
-
-
-// Mail.
-category  COMMAND:program root   "a  b";  // why
-NP[num = pl,det=my]:='my  mail'|('a'|"b")( 'c' )? -> @x.q( a =
-  "two  spaces" ) #[weight = 2] ;
+ROOT = Path(__file__).parents[2]
 
 
-/* a block
-   of lines */
-NP := /* inside */ 'x'   -> @x.q();NP := q:NP[num=sg | pl,gap=o:SOURCE[det = the]] q . det
--> q if q.num  == 'sg';
-"""
-
-TIDY = """\
-// Mail.
-category COMMAND : program root "a  b";  // why
-NP[num=pl, det=my] := 'my  mail' | ('a' | "b") ('c')? -> @x.q( a = "two  spaces" ) #[weight = 2];
-
-/* a block
-   of lines */
-NP := /* inside */ 'x'   -> @x.q();
-NP := q:NP[num=sg|pl, gap=o:SOURCE[det=the]] q.det -> q if q.num == 'sg';
-"""
+BASE_GRAMMAR = Grammar({category.name: category for category in parse_file(BASE)[0].categories})
 
 
-def files() -> list[Path]:
-    found = sorted(data_folder("thingpedia").glob("*/templates.genie"))
-    found += sorted(data_folder("grammars").rglob("*.genie"))
-    assert len(found) > 60
-    return found
-
-
-def base() -> Grammar:
-    text = BASE
-    parsed, _ = parse_file(text)
-    return Grammar({category.name: category for category in parsed.categories})
-
-
-def test_spaces_and_empty_lines_are_those_of_the_house_and_comments_stay() -> None:
-    assert layout(LOOSE) == TIDY
-
-
-def test_long_templates_are_broken_before_their_parts() -> None:
-    words = " ".join(f"('word {n}' | 'other {n}')" for n in range(6))
-    body = "@com.example.mail.inbox() filter subject =~ $s && date >= start_of(week)"
-    body += " && is_read == true && size > 5KB"
-    text = layout(f"NP := {words} q:NP -> {body} if q.num == 'sg' #[weight=2];")
-    assert text == (
-        "NP := ('word 0' | 'other 0') ('word 1' | 'other 1') ('word 2' | 'other 2') "
-        "('word 3' | 'other 3')\n"
-        "    ('word 4' | 'other 4') ('word 5' | 'other 5') q:NP\n"
-        "  -> @com.example.mail.inbox() filter subject =~ $s && date >= start_of(week) "
-        "&& is_read == true\n"
-        "    && size > 5KB\n"
-        "  if q.num == 'sg'\n"
-        "  #[weight=2];\n"
-    )
+@pytest.mark.parametrize("case", cases("templates/layout.txt"), ids=str)
+def test_a_file_is_laid_out(case, golden):
+    laid_out = layout(f"{case.input}\n")
+    golden(case, laid_out.removesuffix("\n"))
+    assert layout(laid_out) == laid_out
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", files(), ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_layout_changes_nothing_that_a_file_says_and_is_idempotent(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    laid_out = layout(text)
-    assert layout(laid_out) == laid_out
-    before, after = parse_file(text)[0], parse_file(laid_out)[0]
-    assert [t.utterance for t in after.templates] == [t.utterance for t in before.templates]
-    assert [t.body_text.split() for t in after.templates] == [
-        t.body_text.split() for t in before.templates
-    ]
-    assert [(t.id, t.guard, t.flags, t.weight, t.features) for t in after.templates] == [
-        (t.id, t.guard, t.flags, t.weight, t.features) for t in before.templates
-    ]
-    assert after.categories == before.categories
+def test_shipped_files_can_be_read_and_layout_changes_nothing_that_they_say():
+    def said(text: str, path: Path) -> list[object]:
+        parsed, problems = parse_file(text, file=str(path))
+        assert described(problems) == ""
+        return [parsed.categories] + [
+            (t.utterance, t.body_text.split(), t.id, t.guard, t.flags, t.weight, t.features)
+            for t in parsed.templates
+        ]
+
+    folders = data_folder("grammars"), data_folder("thingpedia"), ROOT / "examples"
+    files = [path for folder in folders for path in sorted(folder.rglob("*.genie"))]
+    templates = 0
+    for path in files:
+        text = path.read_text(encoding="utf-8")
+        laid_out = layout(text)
+        assert layout(laid_out) == laid_out, path
+        assert said(laid_out, path) == said(text, path)
+        templates += len(said(text, path))
+    assert len(files) > 60
+    assert templates >= 800
 
 
-def test_a_file_that_cannot_be_read_is_left_alone_and_all_its_mistakes_are_told(
-    tmp_path: Path,
-) -> None:
+def test_a_file_that_cannot_be_read_is_left_alone_and_all_its_mistakes_are_told(tmp_path):
     (tmp_path / "a.genie").write_text("NP := 'a'  -> @x.q();")
     (tmp_path / "b.genie").write_text("NP = 'a' -> @x.q();\nNP := ->;\n")
     with pytest.raises(GenieError) as caught:
@@ -106,49 +63,14 @@ def test_a_file_that_cannot_be_read_is_left_alone_and_all_its_mistakes_are_told(
     assert (tmp_path / "a.genie").read_text() == "NP := 'a'  -> @x.q();"
 
 
-def short(text: str) -> str:
-    return shorten(text, get_language("thingtalk"), example_library(), base())
-
-
-def test_lambdas_and_the_class_that_most_templates_name_are_dropped() -> None:
-    assert short(
-        "// Mail.\n\n"
-        "// inbox\n"
-        "NP := 'mail $s' -> \\(s : String) -> @com.example.mail.inbox() filter subject =~ s;\n"
-        "VP := 'write to $x' -> \\(x : EmailAddress) -> @com.example.mail.send(to = x);\n"
-        "WP := 'when' q:NP 'changes' -> monitor q;\n"
-        "NP := 'mail' -> @com.example.mail.inbox;\n"
-    ) == (
-        "// Mail.\n\n"
-        "for @com.example.mail;\n\n"
-        "// inbox\n"
-        "NP := 'mail $s' -> inbox() filter subject =~ $s;\n"
-        "VP := 'write to $x' -> send(to = $x);\n"
-        "WP := 'when' q:NP 'changes' -> monitor q;\n"
-        "NP := 'mail' -> inbox();\n"
-    )
-
-
-@pytest.mark.parametrize(
-    "template",
-    [
-        "NP := '$p' -> \\(p : Enum(low,high)) -> @com.example.mail.inbox() filter priority == p;",
-        "NP := 'mail of $a' -> \\(a : String) -> @com.example.mail.inbox() filter sender == a;",
-        "NP := q:NP 'of $s' -> \\(s : String) -> q filter subject == s;",
-        "NP := '$s' -> \\(s : String) -> /* so */ @com.example.mail.inbox() filter subject =~ s;",
-    ],
-)
-def test_a_lambda_stays_where_it_says_more_than_the_library(template: str) -> None:
-    assert short(f"{template}\n") == f"{template}\n"
-
-
-def test_a_child_with_the_name_of_a_function_keeps_its_meaning() -> None:
-    text = "WP := 'when' inbox:NP -> monitor inbox;\nVP := 'a' -> @com.example.mail.inbox();\n"
-    assert short(text) == text  # one call is not worth a line
+@pytest.mark.parametrize("case", cases("templates/shorten.txt"), ids=str)
+def test_a_file_is_shortened_where_it_says_no_more_than_the_library(case, golden):
+    text = shorten(f"{case.input}\n", get_language("thingtalk"), example_library(), BASE_GRAMMAR)
+    golden(case, text.removesuffix("\n"))
 
 
 @pytest.mark.slow
-def test_shortening_the_shipped_skills_keeps_all_that_they_say() -> None:
+def test_shortening_the_shipped_skills_keeps_all_that_they_say():
     language, library = get_language("thingtalk"), load_library("thingtalk")
     shorter = shortener(language, library)
     for path in data_folder("thingpedia").glob("*/templates.genie"):
@@ -156,47 +78,38 @@ def test_shortening_the_shipped_skills_keeps_all_that_they_say() -> None:
         assert layout(shorter(text, str(path))) == text, "genie-dp format --shorten thingpedia"
 
 
-def test_check_and_diff_write_nothing_and_say_what_would_change(tmp_path: Path) -> None:
+def test_check_and_diff_write_nothing_and_say_what_would_change(tmp_path):
+    def invoke(*arguments: str):
+        found = CliRunner().invoke(command, arguments, standalone_mode=False)
+        return found.return_value, found.output
+
+    with pytest.raises(GenieError, match="R025"):
+        run([tmp_path])
     path = tmp_path / "a.genie"
     path.write_text("NP := 'a'  -> @x.q();\n")
-    checked = CliRunner().invoke(command, [str(tmp_path), "--check"], standalone_mode=False)
-    assert checked.return_value == 1
-    assert str(path) in checked.output
-    shown = CliRunner().invoke(command, [str(path), "--diff"], standalone_mode=False)
-    assert shown.return_value == 0
-    assert "+NP := 'a' -> @x.q();" in shown.output
+    code, shown = invoke(str(tmp_path), "--check")
+    assert (code, str(path) in shown) == (1, True)
+    code, shown = invoke(str(path), "--diff")
+    assert (code, "+NP := 'a' -> @x.q();" in shown) == (0, True)
     assert path.read_text() == "NP := 'a'  -> @x.q();\n"
-    assert CliRunner().invoke(command, [str(path)], standalone_mode=False).return_value == 0
+    assert invoke(str(path))[0] == 0
     assert path.read_text() == "NP := 'a' -> @x.q();\n"
-    assert (
-        CliRunner().invoke(command, [str(path), "--check"], standalone_mode=False).return_value == 0
-    )
+    assert invoke(str(path), "--check")[0] == 0
 
 
-def test_a_folder_without_template_files_is_a_mistake(tmp_path: Path) -> None:
-    with pytest.raises(GenieError) as caught:
-        run([tmp_path])
-    assert caught.value.problems[0].code == "R025"
-
-
-def test_a_short_file_reads_as_the_long_one(tmp_path: Path) -> None:
+def test_a_short_file_reads_as_the_long_one_where_a_skill_tells_the_types(tmp_path):
+    file, language = tmp_path / "x.genie", get_language("thingtalk")
     text = "NP := 'mail $s' -> \\(s : String) -> @com.gmail.inbox() filter subject =~ s;\n"
-    (tmp_path / "x.genie").write_text(text + text.replace("NP := 'mail", "NP := 'post"))
-    library = load_library("thingtalk", [data_folder("thingpedia") / "com.gmail"])
-    shorter = shortener(get_language("thingtalk"), library)
+    file.write_text(text + text.replace("NP := 'mail", "NP := 'post"))
+    shorter = shortener(
+        language, load_library("thingtalk", [data_folder("thingpedia") / "com.gmail"])
+    )
     run([tmp_path], shorter=shorter)
-    grammar, problems = read_grammar(tmp_path / "x.genie", get_language("thingtalk"))
+    grammar, problems = read_grammar(file, language)
     assert not problems
     assert [t.body_text for t in grammar.templates] == ["inbox() filter subject =~ $s"] * 2
-
-
-def test_nothing_is_shortened_that_no_skill_tells_the_types_of(tmp_path):
-    file = tmp_path / "templates.genie"
-    file.write_text(
-        "NP := 'bikes' -> @com.stranger.bikes();\nNP := 'b' -> @com.stranger.bikes();\n"
-    )
-    library = load_library("thingtalk", [data_folder("thingpedia") / "com.gmail"])
+    file.write_text("NP := 'a' -> @com.stranger.a();\nNP := 'b' -> @com.stranger.a();\n")
     with pytest.raises(GenieError) as caught:
-        shortener(get_language("thingtalk"), library)(file.read_text(), str(file))
+        shorter(file.read_text(), str(file))
     (problem,) = caught.value.problems
     assert (problem.code, "@com.stranger" in problem.message) == ("G033", True)

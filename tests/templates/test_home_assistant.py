@@ -1,11 +1,11 @@
 """Sentence templates of Home Assistant: what they say, and what the importer makes of them."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 import genie_dp as gd
 from genie_dp.errors import GenieError, render_problem
@@ -15,16 +15,19 @@ from genie_dp.templates.hassil import UtteranceWriter, read_template
 from genie_dp.templates.home_assistant import import_home_assistant, read_sources
 from genie_dp.templates.imports import Source, kind_of, run
 from genie_dp.templates.inputs import load_inputs
-from tests.golden import DATA, Case, cases
+from tests.golden import DATA, cases
+from tests.templates.template_files import written
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 import bridges
+
+FOLDER = "home_assistant"
 
 # ------------------------------------------------------------------------------------ templates
 
 
 @pytest.mark.parametrize("case", cases("home_assistant/utterances.txt"), ids=str)
-def test_templates_become_utterances(case: Case, golden) -> None:
+def test_templates_become_utterances(case, golden):
     text, *given = case.input.split("\n")
     rules = dict(line[1:].split("> ", 1) for line in given)
     writer = UtteranceWriter(
@@ -36,7 +39,7 @@ def test_templates_become_utterances(case: Case, golden) -> None:
 
 
 @pytest.mark.parametrize("case", cases("home_assistant/mistakes.txt"), ids=str)
-def test_mistakes_in_templates_have_their_place(case: Case, golden) -> None:
+def test_mistakes_in_templates_have_their_place(case, golden):
     with pytest.raises(GenieError) as caught:
         read_template(case.input)
     [problem] = caught.value.problems
@@ -50,218 +53,72 @@ LISTS = {
     "zimmer": {"values": ["küche", "bad", "gäste wc"]},
     "hue": {"values": ["red"]},
 }
+
+
 JOINTS = [
     block.strip().split("\n")
-    for block in (DATA / "home_assistant" / "joints.txt")
-    .read_text()
-    .split("\n", 1)[1]
-    .split("\n\n")
+    for block in (DATA / FOLDER / "joints.txt").read_text().split("\n", 1)[1].split("\n\n")
 ]
 
 
+def merged_file(folder: Path, **content: object) -> str:
+    """Write the sentences of a language in one file and return its path."""
+    path = folder / f"{content['language']}.json"
+    path.write_text(json.dumps(content, indent=1))
+    return str(path)
+
+
 @pytest.mark.parametrize("block", JOINTS, ids=lambda block: block[0])
-def test_words_with_joints_are_derived_as_hassil_matches_them(block, tmp_path) -> None:
+def test_words_with_joints_are_derived_as_hassil_matches_them(block, tmp_path):
     template, *sentences = block
-    file = tmp_path / "en.json"
     intents = {"Do": {"data": [{"sentences": [template]}]}}
-    file.write_text(json.dumps({"language": "en", "intents": intents, "lists": LISTS}))
-    run(Source(str(file)), tmp_path / "home")
+    content = {"language": "en", "intents": intents, "lists": LISTS}
+    run(Source(merged_file(tmp_path, **content)), tmp_path / "home")
     grammar = gd.load_grammar(tmp_path / "home" / "main.genie", tmp_path / "home" / "tools.json")
-    derived = [
-        f"{'+' if gd.explain(sentence[2:], grammar).readings else '-'} {sentence[2:]}"
-        for sentence in sentences
-    ]
+    derived = [f"{'-+'[bool(gd.explain(s[2:], grammar).readings)]} {s[2:]}" for s in sentences]
     assert derived == sentences
-
-
-def test_hassil_itself_matches_these_joints() -> None:
     hassil = pytest.importorskip("hassil")
-    for template, *sentences in JOINTS:
-        intents = {"Do": {"data": [{"sentences": [template]}]}}
-        known = hassil.Intents.from_dict({"language": "en", "intents": intents, "lists": LISTS})
-        matched = [
-            f"{'+' if hassil.recognize(sentence[2:], known) else '-'} {sentence[2:]}"
-            for sentence in sentences
-        ]
-        assert matched == sentences, template
+    known = hassil.Intents.from_dict(content)
+    matched = [f"{'-+'[bool(hassil.recognize(s[2:], known))]} {s[2:]}" for s in sentences]
+    assert matched == sentences
 
 
-# ------------------------------------------------------------------------------------- a folder
-
-INTENTS = {
-    "LampOn": {
-        "description": "Lights a lamp",
-        "slots": {"name": {"description": "Which lamp"}},
-        "slot_combinations": {
-            "here": {"slots": ["domain"], "context_area": True},
-            "by_name": {"slots": ["name"], "name_domain_groups": {"all": ["lamp", "lantern"]}},
-        },
-    },
-}
-FILES = {
-    "lists/numbers.yaml": {
-        "lists": {
-            "glow": {"range": {"from": 0, "to": 100}},
-            "dimmer": {"range": {"from": 0, "to": 100, "multiplier": -1}},
-            "warmth": {"range": {"from": 10, "to": 30, "fractions": "halves"}},
-            "tint": {"range": {"from": 100, "to": 900, "step": 50}},
-            "song": {"wildcard": True},
-        }
-    },
-    "lists/xx/hues.yaml": {
-        "lists": {
-            "hue": {
-                "values": [
-                    {"in": "(crimson|ruby)", "out": "red"},
-                    {"in": "sky[ ]blue", "out": "blue"},
-                    "amber",
-                ]
-            },
-            "level": {"values": [{"in": "lowest", "out": 1}, {"in": "highest", "out": 100}]},
-        }
-    },
-    "rules/xx/common.yaml": {
-        "expansion_rules": {
-            "the": "(the|our)",
-            "kindle": "(kindle|light[ up])",
-            "place": "[at|in] [<the>] {area}",
-            "everywhere": "[all ]over <the> (house|place)",
-        }
-    },
-    "sentences/xx/_common.yaml": {"language": "xx", "skip_words": ["kindly", "would you"]},
-    "sentences/xx/LampOn/here.yaml": {
-        "data": [
-            {
-                "sentences": ["<kindle> [<the>] lamp[s] [here]", "lamp[s] (on;[here])"],
-                "inferred_domain": "lamp",
-            }
-        ]
-    },
-    "sentences/xx/LampOn/by_name.yaml": {
-        "data": [
-            {"sentences": ["<kindle> [<the>] {name}", "{name} on"], "name_domains": "all"},
-            {"sentences": ["hoist [<the>] {name}"], "name_domains": ["flag"]},
-            {"sentences": ["quick {name}"], "speech_to_phrase": True},
-        ]
-    },
-    "sentences/xx/LampOn/swift.yaml": {
-        "data": [
-            {
-                "sentences": ["swift {name}"],
-                "name_domains": ["lamp"],
-                "speech_to_phrase": True,
-            }
-        ]
-    },
-    "sentences/xx/LampOn/place.yaml": {
-        "data": [{"sentences": ["<kindle> [all] lamps <place>", "<kindle> it <everywhere>"]}]
-    },
-    "sentences/xx/LampSet/any.yaml": {
-        "data": [
-            {"sentences": ["paint {name} {hue}[ at {glow}[ ]%]"], "name_domains": ["lamp"]},
-            {"sentences": ["(raise by {glow}|sink by {dimmer:glow})"]},
-            {"sentences": ["{level:glow} glow", "warm to {warmth}[ ]°", "tint of {tint}"]},
-        ]
-    },
-    "sentences/xx/LampSet/own.yaml": {
-        "data": [
-            {
-                "sentences": ["<the> {hue} times {0..100:glow} [of {name}]"],
-                "expansion_rules": {"the": "ye[s]"},
-                "lists": {"hue": {"values": ["drab"]}},
-                "excludes_context": {"domain": "flag"},
-                "slots": {"hue": "none", "kind": "own"},
-                "required_keywords": ["times"],
-            }
-        ]
-    },
-    "sentences/xx/PlaySong/any.yaml": {
-        "data": [{"sentences": ["play {song} [in {area}]", "a {song} please"]}]
-    },
-}
 HOME = bridges.Home(
     {"lamp": ("Old Lamp",), "lantern": ("Storm Light",), "flag": ("Banner",), "area": ("Attic",)},
     area="Porch",
 )
-LAMP = ("domain", "lamp")
-SENTENCES = {
-    "kindle the lamps here": {("LampOn", LAMP, ("area", "porch"))},
-    "lamp here on": {("LampOn", LAMP, ("area", "porch"))},
-    "lamp on here": {("LampOn", LAMP, ("area", "porch"))},
-    "lamps on": {("LampOn", LAMP, ("area", "porch"))},
-    "lights up our lamp": set(),
-    "light up our lamp": {("LampOn", LAMP, ("area", "porch"))},
-    "lightup our lamp": set(),
-    "kindle old lamp": {("LampOn", ("name", "old lamp"))},
-    "storm light on": {("LampOn", ("name", "storm light"))},
-    "hoist the banner": {("LampOn", ("name", "banner"))},
-    "hoist the old lamp": set(),
-    "kindle the banner": set(),
-    "kindle the unknown lamp": set(),
-    "quick old lamp": set(),
-    "swift old lamp": {("LampOn", ("name", "old lamp"))},
-    "light lamps in the attic": {("LampOn", ("area", "attic"))},
-    "light it all over our house": {("LampOn",)},
-    "light it over our house": {("LampOn",)},
-    "paint old lamp ruby": {("LampSet", ("name", "old lamp"), ("hue", "red"))},
-    "paint old lamp skyblue at 40 %": {
-        ("LampSet", ("name", "old lamp"), ("hue", "blue"), ("glow", 40.0))
-    },
-    "paint old lamp amber at 140 %": set(),
-    "raise by 5": {("LampSet", ("glow", 5.0))},
-    "sink by 5": {("LampSet", ("glow", -5.0))},
-    "lowest glow": {("LampSet", ("glow", 1.0))},
-    "warm to 20.5 °": {("LampSet", ("warmth", 20.5))},
-    "warm to 20.3 °": set(),
-    "tint of 150": {("LampSet", ("tint", 150.0))},
-    "tint of 160": set(),
-    "ye drab times 4": {("LampSet", ("hue", "drab"), ("glow", 4.0), ("kind", "own"))},
-    "yes drab times 4 of old lamp": {
-        ("LampSet", ("hue", "drab"), ("glow", 4.0), ("kind", "own"), ("name", "old lamp"))
-    },
-    "ye drab times 4 of banner": set(),
-    "the drab times 4": set(),
-    "ye ruby times 4": set(),
-    "play moon river in attic": {
-        ("PlaySong", ("song", "moon river"), ("area", "attic")),
-        ("PlaySong", ("song", "moon river in attic")),
-    },
-    "a ode please": {("PlaySong", ("song", "ode"))},
-    "an ode please": set(),
-}
+MEANINGS = (DATA / FOLDER / "meanings.txt").read_text(encoding="utf-8").splitlines()
+SENTENCES = [line.partition(" ->")[0] for line in MEANINGS]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("assistant")
-    for name, content in {"intents.yaml": INTENTS, **FILES}.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(yaml.safe_dump(content, allow_unicode=True), encoding="utf-8")
-    return root
+def folder(tmp_path_factory):
+    text = (DATA / FOLDER / "folder.txt").read_text(encoding="utf-8")
+    return written(tmp_path_factory.mktemp("assistant"), text)
 
 
 @pytest.fixture(scope="module")
-def project(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def project(folder, tmp_path_factory):
     output = tmp_path_factory.mktemp("imported") / "home"
     run(Source(str(folder), "xx"), output)
     return output
 
 
 @pytest.fixture(scope="module")
-def matcher(project: Path) -> bridges.TemplateMatcher:
+def matcher(project):
     return bridges.TemplateMatcher(project)
 
 
-@pytest.mark.parametrize("sentence", SENTENCES)
-def test_a_sentence_means_what_the_templates_say(
-    sentence: str, matcher: bridges.TemplateMatcher
-) -> None:
-    found = matcher.meanings([sentence], HOME)
-    assert found == {(name, frozenset(slots)) for name, *slots in SENTENCES[sentence]}
+def test_a_sentence_means_what_the_templates_say(matcher):
+    for line, sentence in zip(MEANINGS, SENTENCES, strict=True):
+        calls = {
+            f"{name}({', '.join(sorted(f'{slot}={value}' for slot, value in slots))})"
+            for name, slots in matcher.meanings([sentence], HOME)
+        }
+        assert f"{sentence} -> {' | '.join(sorted(calls))}".rstrip() == line
 
 
-def test_slots_become_parameters_with_their_types(project: Path) -> None:
+def test_slots_become_parameters_with_their_types(project):
     tools = {t["name"]: t for t in json.loads((project / "tools.json").read_text())["tools"]}
     on, set_ = (tools[name]["parameters"]["properties"] for name in ("LampOn", "LampSet"))
     assert tools["LampOn"]["description"] == "Lights a lamp"
@@ -280,7 +137,7 @@ def test_slots_become_parameters_with_their_types(project: Path) -> None:
     assert set_["hue"] == {"enum": ["red", "blue", "amber", "drab"]}
 
 
-def test_templates_can_be_read_by_people_and_by_us(project: Path) -> None:
+def test_templates_can_be_read_by_people_and_by_us(project):
     inputs = load_inputs("calls", [project / "tools.json"], [project / "main.genie"])
     text = (project / "LampOn.genie").read_text()
     assert "// sentences/xx/LampOn/here.yaml:data.0, here\n" in text
@@ -289,47 +146,35 @@ def test_templates_can_be_read_by_people_and_by_us(project: Path) -> None:
     assert len(rules) < 2 * len(inputs.grammar.templates)  # words are drawn, not multiplied
     words = (project / "words.genie").read_text()
     assert "kindle := 'kindle' | 'light' ('up')?;" in words
-
-
-def test_what_is_left_out_is_said(project: Path) -> None:
     review = (project / "REVIEW.md").read_text()
-    for part in (
-        "sentences/xx/LampOn/by_name.yaml:data.2", "kindly, would you",
-        "lists/numbers.yaml:dimmer", "responses",
-    ):  # fmt: skip
+    for part in ("sentences/xx/LampOn/by_name.yaml:data.2", "kindly, would you",
+                 "lists/numbers.yaml:dimmer", "responses"):  # fmt: skip
         assert part in review
 
 
-def test_the_merged_file_gives_the_same_templates(folder: Path, tmp_path: Path) -> None:
+def test_the_merged_file_gives_the_same_templates(folder, tmp_path):
     source = Source(str(folder), "xx")
-    merged = tmp_path / "xx.json"
-    merged.write_text(json.dumps(bridges.merged(read_sources(source))))
-    assert kind_of(Source(str(merged))).name == kind_of(source).name == "home-assistant"
-    one, other = (import_home_assistant(given) for given in (source, Source(str(merged))))
+    merged = Source(merged_file(tmp_path, **bridges.merged(read_sources(source))))
+    assert kind_of(merged).name == kind_of(source).name == "home-assistant"
+    one, other = map(import_home_assistant, (source, merged))
     assert one.counts == other.counts
     for name in ("values.genie", "words.genie", "LampOn.genie"):
-        assert _without_comments(one.files[name]) == _without_comments(other.files[name])
+        a, b = (re.sub(r"(?m)^//.*\n", "", found.files[name]) for found in (one, other))
+        assert a == b
 
 
-def _without_comments(text: str) -> list[str]:
-    return [line for line in text.split("\n") if not line.startswith("//")]
-
-
-def test_mistakes_are_told_with_file_and_line_or_left_out(folder: Path, tmp_path: Path) -> None:
+def test_mistakes_are_told_with_file_and_line_or_left_out(folder, tmp_path):
     data = {"sentences": ["good lamp", "bad (lamp", "<kindel> lamp", "x{glow}{glow}"]}
-    merged = tmp_path / "xx.json"
-    merged.write_text(
-        json.dumps({
-            "language": "xx", "intents": {"Lamp": {"data": [data]}},
-            "lists": {"glow": {"range": {"from": 1, "to": 2}}}, "expansion_rules": {"kindle": "k"},
-        }, indent=1)
+    merged = merged_file(
+        tmp_path, language="xx", intents={"Lamp": {"data": [data]}},
+        lists={"glow": {"range": {"from": 1, "to": 2}}}, expansion_rules={"kindle": "k"},
     )  # fmt: skip
     with pytest.raises(GenieError) as caught:
-        import_home_assistant(Source(str(merged)))
+        import_home_assistant(Source(merged))
     assert [(p.code, p.span.line, p.hint) for p in caught.value.problems] == [
         ("R086", 9, None), ("R086", 10, "did you mean 'kindle'?")
     ]  # fmt: skip
-    imported = import_home_assistant(Source(str(merged), skip_broken=True))
+    imported = import_home_assistant(Source(merged, skip_broken=True))
     left = [note for note in imported.notes if note.text.startswith("`")]
     assert [note.path.rpartition(":")[2] for note in left] == [
         f"intents.Lamp.data.0.sentences.{number}" for number in (1, 2, 3)
@@ -339,15 +184,14 @@ def test_mistakes_are_told_with_file_and_line_or_left_out(folder: Path, tmp_path
         import_home_assistant(Source(str(folder), "xy"))
 
 
-def test_what_is_not_checked_is_said(tmp_path: Path) -> None:
+def test_what_is_not_checked_is_said(tmp_path):
     blocks = [
         {"sentences": ["dim to {5..9:glow}"], "required_keywords": ["dim"]},
         {"sentences": ["dim by {0..50:glow}"], "requires_context": {"mood": "calm"}},
         {"sentences": ["dim to {5..95,10:haze}"]},
     ]
-    merged = tmp_path / "xx.json"
-    merged.write_text(json.dumps({"language": "xx", "intents": {"Dim": {"data": blocks}}}))
-    notes = import_home_assistant(Source(str(merged))).notes
+    merged = merged_file(tmp_path, language="xx", intents={"Dim": {"data": blocks}})
+    notes = import_home_assistant(Source(merged)).notes
     found = {(n.path.rpartition(":")[2], n.text) for n in notes if n.sort == "not checked"}
     assert found == {
         ("intents.Dim.data.0", "`glow` is 5 to 9 in these sentences alone"),
@@ -357,40 +201,33 @@ def test_what_is_not_checked_is_said(tmp_path: Path) -> None:
     }
 
 
-def test_what_is_said_otherwise_is_not_asked_for(tmp_path: Path) -> None:
-    asked = {"required": True}
-    written = {
-        "intents.yaml": {
-            "Dim": {"slots": {"glow": asked, "lamp": asked}},
-            "Sweep": {
-                "slots": {"area": asked},
-                "slot_combinations": {"here": {"slots": [], "context_area": True}},
-            },
-        },
-        "lists/all.yaml": {
-            "lists": {
-                "glow": {"range": {"from": 0, "to": 100}},
-                "dimmer": {"range": {"from": 0, "to": 100, "multiplier": -1}},
-                "lamp": {"values": ["desk", "floor"]},
-            }
-        },
-        "sentences/xx/Dim/any.yaml": {
-            "data": [{"sentences": ["{lamp} up {glow}", "{lamp} down {dimmer:glow}"]}]
-        },
-        "sentences/xx/Sweep/here.yaml": {"data": [{"sentences": ["sweep here"]}]},
-        "sentences/xx/Sweep/there.yaml": {"data": [{"sentences": ["sweep {area}"]}]},
-    }
-    for name, content in written.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(yaml.safe_dump(content), encoding="utf-8")
-    tools = json.loads(import_home_assistant(Source(str(tmp_path), "xx")).files["tools.json"])
+SAID_OTHERWISE = """@ intents.yaml
+Dim: {slots: {glow: {required: true}, lamp: {required: true}}}
+Sweep:
+  slots: {area: {required: true}}
+  slot_combinations: {here: {slots: [], context_area: true}}
+@ lists/all.yaml
+lists:
+  glow: {range: {from: 0, to: 100}}
+  dimmer: {range: {from: 0, to: 100, multiplier: -1}}
+  lamp: {values: [desk, floor]}
+@ sentences/xx/Dim/any.yaml
+data: [{sentences: ["{lamp} up {glow}", "{lamp} down {dimmer:glow}"]}]
+@ sentences/xx/Sweep/here.yaml
+data: [{sentences: [sweep here]}]
+@ sentences/xx/Sweep/there.yaml
+data: [{sentences: ["sweep {area}"]}]
+"""
+
+
+def test_what_is_said_otherwise_is_not_asked_for(tmp_path):
+    source = Source(str(written(tmp_path, SAID_OTHERWISE)), "xx")
+    tools = json.loads(import_home_assistant(source).files["tools.json"])
     required = {t["name"]: t["parameters"].get("required", []) for t in tools["tools"]}
     assert required == {"Dim": ["lamp"], "Sweep": []}
 
 
-def test_hassil_finds_the_same(
-    folder: Path, matcher: bridges.TemplateMatcher, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_hassil_finds_the_same(folder, matcher, capsys):
     pytest.importorskip("hassil")
     sources = read_sources(Source(str(folder), "xx"))
     theirs = bridges.HassilMatcher(sources)
@@ -403,28 +240,19 @@ def test_hassil_finds_the_same(
     assert found.counts["both"] > 300
 
 
-def test_a_text_that_is_a_command_has_commands_as_examples(tmp_path: Path) -> None:
+def test_a_text_that_is_a_command_has_commands_as_examples(tmp_path):
     blocks = {
         "Later": [{"sentences": ["{what:late_command} later"], "example": "lamp on later"}],
         "LampOn": [{"sentences": ["lamp on"], "example": "lamp on"}],
         "Sing": [{"sentences": ["sing {what:song}"]}],
     }
-    document = {
-        "language": "xx",
-        "intents": {name: {"data": data} for name, data in blocks.items()},
-        "lists": {"what": {"wildcard": True}},
-    }
-    path = tmp_path / "xx.json"
-    path.write_text(json.dumps(document))
-    tools = json.loads(import_home_assistant(Source(str(path), "xx")).files["tools.json"])["tools"]
-    inputs = {
-        name: part for tool in tools for name, part in tool["parameters"]["properties"].items()
-    }
+    intents, lists = {n: {"data": data} for n, data in blocks.items()}, {"what": {"wildcard": True}}
+    source = Source(merged_file(tmp_path, language="xx", intents=intents, lists=lists))
+    tools = json.loads(import_home_assistant(source).files["tools.json"])["tools"]
+    inputs = {n: part for tool in tools for n, part in tool["parameters"]["properties"].items()}
     assert inputs["late_command"]["examples"] == ["lamp on later", "lamp on"]
     assert "examples" not in inputs["song"]
 
-
-# -------------------------------------------------------------------------------- a user's own
 
 OWN = """\
 language: "%s"
@@ -438,7 +266,6 @@ lists:
 
 
 def write_own(folder: Path) -> Path:
-    """Return the configuration of a home with sentences in two languages."""
     for language, intent in (("en", "Hoover"), ("en", "HassTurnOn"), ("de", "Hoover")):
         file = folder / "config" / "custom_sentences" / language / "own" / f"{intent}.yaml"
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -457,7 +284,7 @@ def write_own(folder: Path) -> Path:
         ("custom_sentences/de/own/Hoover.yaml", "en", {"Hoover"}),
     ],
 )
-def test_sentences_of_a_home_are_imported_as_their_own(inside, locale, intents, tmp_path) -> None:
+def test_sentences_of_a_home_are_imported_as_their_own(inside, locale, intents, tmp_path):
     source = Source(str(write_own(tmp_path) / inside), locale)
     assert kind_of(source).name == "home-assistant"
     imported = import_home_assistant(source)
@@ -468,11 +295,17 @@ def test_sentences_of_a_home_are_imported_as_their_own(inside, locale, intents, 
     assert any("conversation" in note.text for note in imported.notes) == is_whole
 
 
-def test_a_merged_file_of_the_public_sentences_is_credited(tmp_path) -> None:
+def test_public_sentences_are_credited_and_a_home_without_says_where_they_stand(tmp_path):
     intents = {"HassTurnOn": {"data": [{"sentences": ["lamps on"]}]}}
-    (tmp_path / "en.json").write_text(json.dumps({"language": "en", "intents": intents}))
-    imported = import_home_assistant(Source(str(tmp_path / "en.json")))
+    merged = merged_file(tmp_path, language="en", intents=intents)
+    imported = import_home_assistant(Source(merged))
     assert "Home Assistant authors" in imported.files["main.genie"]
+    (tmp_path / "home" / "custom_sentences").mkdir(parents=True)
+    source = Source(str(tmp_path / "home"))
+    assert kind_of(source).name == "home-assistant"
+    with pytest.raises(GenieError, match="no file with sentences") as caught:
+        import_home_assistant(source)
+    assert "custom_sentences/LANGUAGE" in str(caught.value.problems[0].hint)
 
 
 @pytest.mark.parametrize(
@@ -485,18 +318,9 @@ def test_a_merged_file_of_the_public_sentences_is_credited(tmp_path) -> None:
         (("lists:\n  den: ", "lists:\n  - "), "expected an object at Hoover.yaml:lists"),
     ],
 )
-def test_mistakes_in_sentences_of_a_home_are_told(change, message, tmp_path) -> None:
+def test_mistakes_in_sentences_of_a_home_are_told(change, message, tmp_path):
     folder = tmp_path / "en"
     folder.mkdir()
     (folder / "Hoover.yaml").write_text((OWN % ("en", "Hoover")).replace(*change))
     with pytest.raises(GenieError, match=message):
         import_home_assistant(Source(str(folder)))
-
-
-def test_a_home_without_sentences_says_where_they_stand(tmp_path) -> None:
-    (tmp_path / "custom_sentences").mkdir()
-    source = Source(str(tmp_path))
-    assert kind_of(source).name == "home-assistant"
-    with pytest.raises(GenieError, match="no file with sentences") as caught:
-        import_home_assistant(source)
-    assert "custom_sentences/LANGUAGE" in str(caught.value.problems[0].hint)

@@ -67,8 +67,10 @@ def test_operations_are_tools(case, golden, tmp_path):
 
 def test_the_folder_is_a_project_that_checks_and_synthesizes(tmp_path, monkeypatch, capsys):
     source = written(tmp_path / "home.json", TOOLS)
-    assert cli.run(["import", str(source), "--output", str(tmp_path / "home")]) == 0
     folder = tmp_path / "home"
+    assert cli.run(["import", str(source), "--output", str(folder)]) == 0
+    assert cli.run(["import", str(source), "--output", str(folder)]) == 1  # is never touched
+    assert "R032" in capsys.readouterr().err
     names = ["REVIEW.md", "eval.tsv", "genie.schema.json", "genie.yaml", "main.genie", "tools.json"]
     assert sorted(path.name for path in folder.iterdir()) == names
     program = 'lights.set( level= 20 room= " kitchen " ^^room )'
@@ -76,9 +78,9 @@ def test_the_folder_is_a_project_that_checks_and_synthesizes(tmp_path, monkeypat
     review = (folder / "REVIEW.md").read_text()
     assert "`lights.set.parameters.level`: said as: with a level of ${level}" in review
     assert "`lights.set.examples.1`: the example 'Too much': 400 is out of bounds" in review
+    assert gd.load_library(folder / "tools.json").tools == gd.load_library(source).tools
     monkeypatch.chdir(folder)
     monkeypatch.delenv("GENIE_DP_PROJECT", raising=False)
-    capsys.readouterr()
     assert cli.run(["check"]) == 0
     assert "0 errors, 0 warnings" in capsys.readouterr().out
     assert cli.run(["run", "--list"]) == 0
@@ -88,13 +90,6 @@ def test_the_folder_is_a_project_that_checks_and_synthesizes(tmp_path, monkeypat
     assert "set the lights in the GENERIC_ENTITY_room_0 with slow on" in said
     assert "what are the rooms" in said
     assert {f for row in rows for f in row["functions"]} == {"lights.set", "list_rooms"}
-
-
-def test_what_is_written_is_read_as_the_same_tools(tmp_path):
-    imported = import_source(Source(str(written(tmp_path / "home.json", TOOLS))))
-    again = read_tools({"tools.json": imported.files["tools.json"]})
-    assert again.tools == gd.load_library(tmp_path / "home.json").tools
-    assert import_source(Source(str(tmp_path / "home.json"))).files == imported.files
 
 
 def test_operations_whose_names_say_nothing_are_said_by_method_and_path(tmp_path):
@@ -132,16 +127,14 @@ def test_a_broken_schema_leaves_its_tool_out_and_no_other(tmp_path):
     assert "holds itself" in told[0]
     assert told[1] == "skipped: the tool loop is broken; going on without it"
     review = (tmp_path / "out" / "REVIEW.md").read_text()
-    assert (
-        "`loop.inputSchema.$defs.a.properties.a.$ref`: the tool loop has a mistake: '#/" in review
-    )
+    place = "`loop.inputSchema.$defs.a.properties.a.$ref`"
+    assert f"{place}: the tool loop has a mistake: '#/" in review
     assert "`tools.4`: expected a tool with a name [Z022]" in review
     library = gd.load_library(tmp_path / "tools.json", skip_broken=True)
     assert [skipped.name for skipped in library.skipped] == ["loop", "", ""]
 
 
-def test_mistakes_of_a_document_stand_at_their_lines_in_it(tmp_path):
-    text = """openapi: 3.0.0
+SONGS = """openapi: 3.0.0
 paths:
   /songs:
     post:
@@ -160,12 +153,13 @@ components:
       properties:
         genre: {type: string, enum: []}
 """
-    for name, document in (("api.yaml", text), ("api.json", json.dumps(
-        Source(str(written(tmp_path / "x.yaml", text))).document(), indent=1
-    ))):  # fmt: skip
-        source = written(tmp_path / name, document)
+
+
+def test_mistakes_and_warnings_of_a_document_stand_at_their_lines_in_it(tmp_path):
+    as_json = json.dumps(Source(str(written(tmp_path / "x.yaml", SONGS))).document(), indent=1)
+    for name, document in (("api.yaml", SONGS), ("api.json", as_json)):
         with pytest.raises(GenieError) as caught:
-            import_source(Source(str(source)))
+            import_source(Source(str(written(tmp_path / name, document))))
         lines = document.split("\n")
         shown = [lines[p.span.line - 1][p.span.column - 1 :] for p in caught.value.problems]
         places = [p.message.rpartition("(")[2].rstrip(")") for p in caught.value.problems]
@@ -174,19 +168,7 @@ components:
             "paths./songs.post.parameters.0.schema.$ref",
             "components.schemas.Song.properties.genre.enum",
         ]
-
-
-def test_warnings_of_an_imported_library_stand_in_its_source(tmp_path):
-    text = """openapi: 3.0.0
-paths:
-  /songs:
-    post:
-      operationId: addSong
-      parameters:
-        - name: tags
-          in: query
-          schema: {type: array, uniqueItems: true}
-"""
+    text = SONGS.partition("schema: {$ref")[0] + "schema: {type: array, uniqueItems: true}\n"
     library = gd.load_library(written(tmp_path / "api.yaml", text))
     [warning] = library.warnings
     assert (warning.span.file, warning.span.line) == (str(tmp_path / "api.yaml"), 9)
@@ -257,23 +239,14 @@ def test_bodies_without_end_and_of_any_size_are_told(tmp_path):
     assert gd.load_library(source).skipped == imported.skipped
 
 
-def test_a_folder_that_exists_is_never_touched(tmp_path, capsys):
-    source = written(tmp_path / "tools.json", TOOLS)
-    assert cli.run(["import", str(source), "-o", str(tmp_path)]) == 1
-    assert "R032" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
-    ("name", "text", "code"),
+    ("name", "text", "message"),
     [
         ("a.json", '{"tools": [', "R081"),
         ("a.yaml", "a: [", "R081"),
         ("a.yaml", "openapi: &a [*a]", "R081"),
-        (
-            "a.yaml",
-            "openapi: 3.0.0\npaths: {}\npaths: {}",
-            "R081.*'paths' comes twice, first on line 2",
-        ),
+        ("a.yaml", "openapi: 3.0.0\npaths: {}\npaths: {}",
+         "R081.*'paths' comes twice, first on line 2"),
         ("a.json", '{"name": "f",\n "name": "g"}', "R081.*'name' comes twice, first on line 1"),
         ("a.json", '{"name": "\\ud800"}', "R081.*one half is missing"),
         ("a.yaml", "name: x", "R080"),
@@ -281,17 +254,24 @@ def test_a_folder_that_exists_is_never_touched(tmp_path, capsys):
         ("a.json", '{"tools": []}', "R084"),
         ("a.yaml", "openapi: 3.0.0\npaths: {}", "R084"),
     ],
-)
-def test_what_is_no_source_is_told(tmp_path, name, text, code):
-    with pytest.raises(GenieError, match=code):
+)  # fmt: skip
+def test_what_is_no_source_is_told(tmp_path, name, text, message):
+    with pytest.raises(GenieError, match=message):
         import_source(Source(str(written(tmp_path / name, text))))
 
 
-def test_a_source_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(GenieError, match="is no file and no command"):
-        kind_of(Source(str(tmp_path / "none.json")))
-    with pytest.raises(GenieError, match="is no file and no command"):
-        kind_of(Source("no-such-command server.py"))
+def test_a_source_that_is_not_there_or_may_be_a_server_is_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "server.py", SERVER)
+    (tmp_path / "ls").mkdir()
+    for name, message in (
+        ("none.json", "is no file and no command"),
+        ("no-such-command server.py", "is no file and no command"),
+        ("server.py", r"genie-dp import 'python server.py'"),
+        ("ls", r"--kind mcp"),
+    ):
+        with pytest.raises(GenieError, match=message):
+            kind_of(Source(name))
     with pytest.raises(GenieError, match="did you mean 'openapi'"):
         kind_of(Source("x"), "openapy")
 
@@ -318,15 +298,6 @@ def add_note(text: str, tags: list[str] | None = None) -> str:
     '''Add a note.'''
 app.run()
 """
-
-
-def test_a_server_is_asked_for_its_tools(tmp_path):
-    pytest.importorskip("mcp")
-    server = written(tmp_path / "server.py", SERVER)
-    library = gd.load_library(f"{sys.executable} {server}")
-    assert [p.name for p in library.tools["add_note"].parameters] == ["tags", "text"]
-    with pytest.raises(GenieError, match=r"R083[\s\S]*its last lines:\n.*No such file"):
-        gd.load_library(f"{sys.executable} {tmp_path / 'none.py'}")
 
 
 PROGRAM = f"""#!{sys.executable}
@@ -362,11 +333,11 @@ def test_a_server_may_be_a_program_that_writes_much_and_has_broken_tools(tmp_pat
     assert capfd.readouterr() == ("", "")
 
 
-def test_what_may_be_a_server_is_told_how_to_name_it(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    written(tmp_path / "server.py", SERVER)
-    with pytest.raises(GenieError, match=r"genie-dp import 'python server.py'"):
-        kind_of(Source("server.py"))
-    (tmp_path / "ls").mkdir()
-    with pytest.raises(GenieError, match=r"--kind mcp"):
-        kind_of(Source("ls"))
+@pytest.mark.slow
+def test_a_server_is_asked_for_its_tools(tmp_path):
+    pytest.importorskip("mcp")
+    server = written(tmp_path / "server.py", SERVER)
+    library = gd.load_library(f"{sys.executable} {server}")
+    assert [p.name for p in library.tools["add_note"].parameters] == ["tags", "text"]
+    with pytest.raises(GenieError, match=r"R083[\s\S]*its last lines:\n.*No such file"):
+        gd.load_library(f"{sys.executable} {tmp_path / 'none.py'}")

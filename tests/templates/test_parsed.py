@@ -19,17 +19,21 @@ from tests.synthesis.synthesis_project import errands, notes
 
 
 @pytest.fixture
-def kept(tmp_path, monkeypatch) -> Path:
-    """Return the folder where everything that is read is kept."""
-    folder = tmp_path / "cache"
-    monkeypatch.setenv(parsed.VARIABLE, str(folder))
+def kept(tmp_path, monkeypatch):
+    monkeypatch.setenv(parsed.VARIABLE, str(tmp_path / "cache"))
     monkeypatch.setattr(parsed, "_SMALLEST", 0)
-    return folder
+    return tmp_path / "cache"
 
 
 @pytest.fixture
 def project(tmp_path):
     return notes(tmp_path)
+
+
+def rows_of(project, *options: object) -> bytes:
+    output = project.folder / "rows.jsonl"
+    assert project.run("--size", 300, "--overwrite", "--output", output, *options) == 0
+    return output.read_bytes()
 
 
 def inputs_of(project):
@@ -51,57 +55,35 @@ def calls(monkeypatch, module, name) -> list[object]:
 
 
 @pytest.fixture
-def readings(monkeypatch) -> list[object]:
-    """Return a list that grows by one whenever template files are read."""
+def readings(monkeypatch):
     return calls(monkeypatch, templates_run, "read_grammar")
 
 
-def test_what_was_read_is_not_read_again(project, kept, readings):
+def test_what_was_read_is_read_again_only_where_it_changed(project, kept, readings):
     first, second = inputs_of(project), inputs_of(project)
     assert len(readings) == 1
     assert second.grammar == first.grammar
     assert second.fingerprint() == first.fingerprint()
     # The library has one of its own, and so has what is known of each statement.
     assert len(list(kept.glob("*.pickle"))) == 3
-
-
-def test_rows_are_the_same_with_and_without(project, kept, tmp_path, monkeypatch):
-    def rows(name: str) -> bytes:
-        output = tmp_path / name
-        assert project.run("--size", 300, "--output", output) == 0
-        return output.read_bytes()
-
-    fresh, again = rows("fresh.jsonl"), rows("again.jsonl")
-    monkeypatch.setenv(parsed.VARIABLE, "")
-    assert fresh == again == rows("without.jsonl")
-
-
-def test_a_changed_file_is_read(project, kept, readings):
-    inputs_of(project)
     file = next(project.folder.rglob("templates.genie"))
-    file.write_text(file.read_text() + "\n// one more line\n")
-    changed = inputs_of(project)
+    text = file.read_text()
+    file.write_text(text + "\n// one more line\n")
+    assert "// one more line" in inputs_of(project).sources[str(file)]
     assert len(readings) == 2
-    assert "// one more line" in changed.sources[str(file)]
-
-
-def test_a_mistake_that_is_made_later_is_found(project, kept):
-    inputs_of(project)
-    file = next(project.folder.rglob("templates.genie"))
-    file.write_text(file.read_text() + "\nNP := 'no end\n")
+    file.write_text(text + "\nNP := 'no end\n")
     with pytest.raises(GenieError):
         inputs_of(project)
-
-
-def test_a_new_skill_is_read(project, kept, readings):
-    inputs_of(project)
+    file.write_text(text)
     folder = next(project.folder.rglob("skill.tt")).parent
     shutil.copytree(folder, folder.parent / "com.example.again")
     with pytest.raises(GenieError):  # its class has another name than its folder
         inputs_of(project)
 
 
-def test_an_entry_that_was_cut_short_is_written_again(project, kept, readings):
+def test_an_entry_that_was_cut_short_or_is_of_somebody_else_is_not_used(
+    project, kept, readings, monkeypatch
+):
     inputs_of(project)
     for entry in kept.glob("*.pickle"):
         whole = entry.read_bytes()
@@ -110,14 +92,9 @@ def test_an_entry_that_was_cut_short_is_written_again(project, kept, readings):
     assert len(readings) == 2
     inputs_of(project)
     assert len(readings) == 2
-
-
-@pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no owner here")
-def test_an_entry_of_somebody_else_is_not_opened(project, kept, readings, monkeypatch):
-    inputs_of(project)
     monkeypatch.setattr(os, "getuid", lambda: 12345678)
     inputs_of(project)
-    assert len(readings) == 2
+    assert len(readings) == 3
 
 
 def test_nothing_is_kept_where_the_variable_is_empty(project, kept, readings, monkeypatch):
@@ -151,39 +128,26 @@ def test_paths_that_stand_alone_are_read_once_wherever_one_is(
     assert len(readings) == 3
 
 
-# -------------------------------------------------------------------------------- leaves
-
-
 @pytest.fixture
-def made(monkeypatch) -> list[object]:
-    """Return a list that grows by one whenever the leaves of a grammar are made."""
+def made(monkeypatch):
     return calls(monkeypatch, lexicon, "make_leaves")
 
 
-def test_leaves_are_made_once_and_rows_stay_the_same(project, kept, made, tmp_path):
-    def rows(name: str, *options: object) -> bytes:
-        output = tmp_path / name
-        assert project.run("--size", 300, "--output", output, *options) == 0
-        return output.read_bytes()
-
-    assert rows("a.jsonl") == rows("b.jsonl")
-    assert rows("c.jsonl", "--seed", 9) != rows("d.jsonl", "--jobs", 2)
+def test_leaves_are_made_once_and_rows_stay_the_same(project, kept, made, monkeypatch):
+    first = rows_of(project)
+    assert rows_of(project) == first
+    assert rows_of(project, "--seed", 9) != first == rows_of(project, "--jobs", 2)
     assert len(made) == 1
-
-
-def test_other_functions_have_other_leaves(project, kept, made, tmp_path):
-    for number, options in enumerate(([], ["--include", "@*"], ["--include", "@*"])):
-        output = tmp_path / f"{number}.jsonl"
-        assert project.run("--size", 50, "--output", output, *options) == 0
+    for _ in range(2):
+        rows_of(project, "--include", "@*")
     assert len(made) == 2
-
-
-def test_a_sample_of_leaves_is_not_kept(project, kept, made, tmp_path, monkeypatch):
-    monkeypatch.setattr(engine, "MOST_LEAVES", 1)
-    for number in range(2):
-        output = tmp_path / f"{number}.jsonl"
-        assert project.run("--size", 50, "--seed", number, "--output", output) == 0
-    assert len(made) == 2
+    monkeypatch.setattr(engine, "MOST_LEAVES", 1)  # a sample of them is not kept
+    for _ in range(2):
+        rows_of(project, "--include", "@com.*", "--seed", len(made))
+    assert len(made) == 4
+    monkeypatch.undo()
+    monkeypatch.setenv(parsed.VARIABLE, "")
+    assert rows_of(project) == first
 
 
 def test_previews_and_reports_know_every_template_whether_leaves_were_kept_or_not(
@@ -215,46 +179,27 @@ def test_a_library_alone_is_read_once_and_again_when_a_skill_changes(project, ke
     assert changed.sources[str(skill)].endswith("// changed\n")
 
 
-# ------------------------------------------------------------------------ what rows are drawn from
-
-
-def drawn_files(kept) -> list[str]:
-    return sorted(path.name for path in kept.glob("*.drawn"))
-
-
 @pytest.fixture
-def sampled(monkeypatch) -> list[object]:
+def sampled(monkeypatch):
     """Return a list that grows by one whenever pools are sampled."""
     return calls(monkeypatch, synthesis_job, "build_engine")
 
 
-def test_pools_are_sampled_once_for_a_seed_and_rows_stay_the_same(project, kept, sampled, tmp_path):
-    def rows(*options: object) -> bytes:
-        output = tmp_path / "rows.jsonl"
-        options = ("--overwrite", "--output", output, *options)
-        assert project.run(*options) == 0
-        return output.read_bytes()
-
-    first = rows("--size", 300)
-    assert rows("--size", 300) == first
-    assert rows("--size", 300, "--jobs", 2) == first
-    more = rows("--size", 500), rows("--size", 500, "--depth-decay", 0.5)
+def test_pools_are_sampled_once_for_a_seed_and_rows_stay_the_same(project, kept, sampled):
+    first = rows_of(project)
+    assert rows_of(project) == rows_of(project, "--jobs", 2) == first
+    more = rows_of(project, "--size", 500), rows_of(project, "--depth-decay", 0.5)
     assert len(sampled) == 1
     for file in kept.glob("*.drawn"):
         file.unlink()
-    assert (rows("--size", 500), rows("--size", 500, "--depth-decay", 0.5)) == more
+    assert (rows_of(project, "--size", 500), rows_of(project, "--depth-decay", 0.5)) == more
     assert len(sampled) == 2
-
-
-@pytest.mark.parametrize(
-    "options", [["--seed", 9], ["--pool-size", 40], ["--balance", 1], ["--max-depth", 2]]
-)
-def test_other_settings_have_other_pools(project, kept, sampled, tmp_path, options):
-    for number, given in enumerate(([], options)):
-        output = tmp_path / f"{number}.jsonl"
-        assert project.run("--size", 200, "--output", output, *given) == 0
-    assert len(sampled) == 2
-    assert len(drawn_files(kept)) == 2
+    for number, options in enumerate(
+        (("--seed", 9), ("--pool-size", 40), ("--balance", 1), ("--max-depth", 2)), start=3
+    ):
+        rows_of(project, *options)
+        assert len(sampled) == number
+        assert len(list(kept.glob("*.drawn"))) == number - 1
 
 
 def test_what_is_used_stays_longest_and_the_newest_however_large_it_is(kept, monkeypatch):

@@ -33,31 +33,27 @@ def harbour(tmp_path):
             " kind TEXT, berth_fee REAL, crew_count INTEGER, story TEXT, lat REAL, photo BLOB)"
         )
         people = ("Nora Quay", "Ole Sund", "Pia Holm")
-        for number, person in enumerate(people):
+        for n, person in enumerate(people):
             mail = f"{person.split()[0].lower()}@example.org"
-            data.execute("INSERT INTO skippers VALUES (?, ?, ?)", (number, person, mail))
-        for number, boat in enumerate(BOATS):
-            data.execute(
-                "INSERT INTO boats VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    number, boat.title(), 4.5 + number, people[number % 3], number % 3,
-                    f"19{60 + number}-05-1{number}", number % 2, ("Sloop", "Yawl", "House boat")[
-                        number % 3], 10.0 * number, number,
-                    f"it was found on a beach in winter {number} and mended by its first owner",
-                    59.1, b"\x00",
-                ),
-            )  # fmt: skip
+            data.execute("INSERT INTO skippers VALUES (?, ?, ?)", (n, person, mail))
+        for n, boat in enumerate(BOATS):
+            kind = ("Sloop", "Yawl", "House boat")[n % 3]
+            story = f"it was found on a beach in winter {n} and mended by its first owner"
+            row = (n, boat.title(), 4.5 + n, people[n % 3], n % 3, f"19{60 + n}-05-1{n}", n % 2,
+                   kind, 10.0 * n, n, story, 59.1, b"\x00")  # fmt: skip
+            data.execute(f"INSERT INTO boats VALUES ({', '.join('?' * len(row))})", row)
         data.commit()
     return path
 
 
 def types(path, *only):
-    return {
-        f"{table.name}.{column.name}": column.type
-        for table in read_tables(path, only)
-        for column in table.columns
-        if column.type
-    }
+    columns = [(t.name, c) for t in read_tables(path, only) for c in t.columns if c.type]
+    return {f"{table}.{column.name}": column.type for table, column in columns}
+
+
+def json_file(path, rows):
+    path.write_text(json.dumps(rows))
+    return path
 
 
 def test_types_follow_from_values_declarations_and_names(harbour):
@@ -128,7 +124,7 @@ def test_types_of_schema_org(tmp_path):
 
 
 def texts_in(folder):
-    return [path.read_text() for path in folder.rglob("*") if path.is_file()]
+    return "".join(path.read_text() for path in folder.rglob("*") if path.is_file())
 
 
 def problems_of(folder):
@@ -146,36 +142,26 @@ def test_what_is_made_checks_and_says_what_it_copied(harbour, tmp_path):
     assert "'yawls' -> boats() filter kind == enum(yawl);" in templates
     assert "10 of its values were copied to values/boat.tsv" in said
     assert "REVIEW.md" in said
-    written = "".join(texts_in(skeleton.folder))
+    written = texts_in(skeleton.folder)
     assert "example.org" not in written
     assert "found on a beach" not in written
 
 
-def test_nothing_is_copied_where_nothing_is_to_be(harbour, tmp_path):
+@pytest.mark.parametrize(("values", "copied"), [("none", []), ("kind", ["yawl", "house_boat"])])
+def test_only_what_is_named_is_copied(harbour, tmp_path, values, copied):
     folder = tmp_path / "skills"
-    new_table_skill("org.example.harbour", harbour, folder, values=["none"])
+    new_table_skill("org.example.harbour", harbour, folder, values=[values])
+    written = texts_in(folder).lower()
+    values = ("nora", "otter", "yawl", "house_boat", "example.org")
+    assert [value for value in values if value in written] == copied
     assert not list(folder.rglob("values/*"))
-    written = "".join(texts_in(folder)).lower()
-    said = ("nora", "otter", "yawl", "house_boat", "example.org")
-    assert not [value for value in said if value in written]
-
-
-def test_only_what_is_named_is_copied(harbour, tmp_path):
-    folder = tmp_path / "skills"
-    new_table_skill("org.example.harbour", harbour, folder, values=["kind"])
-    written = "".join(texts_in(folder)).lower()
-    assert "yawl" in written
-    assert "otter" not in written
 
 
 def test_columns_of_one_name_share_their_list(tmp_path):
     towns = {"shops": ("Rye", "Ely"), "farms": ("Ely", "Bude")}
-    tables = {
-        name: [{"name": f"{name} {town}", "town": town} for town in found]
-        for name, found in towns.items()
-    }
-    (tmp_path / "places.json").write_text(json.dumps(tables))
-    skeleton = new_table_skill("org.example.places", tmp_path / "places.json", tmp_path / "skills")
+    tables = {n: [{"name": f"{n} {t}", "town": t} for t in found] for n, found in towns.items()}
+    file = json_file(tmp_path / "places.json", tables)
+    skeleton = new_table_skill("org.example.places", file, tmp_path / "skills")
     listed = (skeleton.folder / "values" / "town.tsv").read_text()
     assert listed == "value\tweight\nrye\t1\nely\t1\nbude\t1\n"
 
@@ -192,30 +178,15 @@ def test_whatever_columns_are_called_the_skill_can_be_read(tmp_path, seed):
     )  # fmt: skip
     chosen = {column: rng.choice(makers) for column in columns}
     rows = [{column: make(number) for column, make in chosen.items()} for number in range(1, 20)]
-    (tmp_path / "things.json").write_text(json.dumps(rows))
-    new_table_skill("org.example.any", tmp_path / "things.json", tmp_path / "skills")
+    new_table_skill("org.example.any", json_file(tmp_path / "a.json", rows), tmp_path / "skills")
     assert [p for p in problems_of(tmp_path / "skills") if p.severity == "error"] == []
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "code"),
-    [
-        ("a.txt", "a,b\n1,2\n", "R090"),
-        ("a.json", "{", "R090"),
-        ("a.json", '{"a": 1}', "R091"),
-        ("a.csv", "", "R091"),
-    ],
-)
-def test_what_is_no_table_is_told(tmp_path, name, text, code):
-    (tmp_path / name).write_text(text)
-    with pytest.raises(GenieError) as error:
-        read_tables(tmp_path / name)
-    assert error.value.problems[0].code == code
 
 
 def test_misspelt_tables_and_columns_are_told(harbour, tmp_path):
     with pytest.raises(GenieError, match="boats"):
         read_tables(harbour, ["boots"])
+    with pytest.raises(GenieError, match="R091"):
+        read_tables(json_file(tmp_path / "a.json", {"a": 1}))
     with pytest.raises(GenieError) as error:
         new_table_skill("org.example.h", harbour, tmp_path, values=["nmae"])
     assert [(p.code, p.hint) for p in error.value.problems] == [("R093", "did you mean 'name'?")]
@@ -231,6 +202,12 @@ def test_phrases_are_english(harbour):
     assert said["full_name"]["base"] == ["name"]
 
 
+def answers(source, library, *questions):
+    tables, language = open_tables(source, library), get_language("thingtalk")
+    now = datetime(2026, 11, 20)
+    return [[*tables.effects(f"now => {q} => notify;", language, now=now)] for q in questions]
+
+
 @pytest.mark.parametrize("as_csv", [False, True])
 def test_the_data_answers_questions_about_itself(harbour, tmp_path, as_csv):
     source = harbour
@@ -242,59 +219,50 @@ def test_the_data_answers_questions_about_itself(harbour, tmp_path, as_csv):
             writer.writerow([column[0] for column in found.description])
             writer.writerows(found)
     new_table_skill("org.example.harbour", source, tmp_path / "skills")
-    library = load_library("thingtalk", [tmp_path / "skills"])
-    tables = open_tables(source, library)
-
-    def lines(question):
-        code = f"now => {question.format(boats='@org.example.harbour.boats()')} => notify;"
-        return list(tables.effects(code, get_language("thingtalk"), now=datetime(2026, 11, 20)))
-
-    assert lines("agg count of ({boats} filter length > 10m)") == ["count = 4"]
-    assert lines("[name] of (sort(length desc of ({boats}))[1:2])") == [
-        "name = Eider",
-        "name = Auk",
-    ]
-    assert lines("[name] of ({boats} filter kind == enum(house_boat) && is_wooden == true)") == [
-        "name = Gannet"
-    ]
-    assert lines('{boats} filter built < new Date("1950-01-01T00:00:00")') == ["nothing is found"]
-
-
-def test_data_of_other_skills_is_told(harbour, tmp_path):
-    new_table_skill("org.example.harbour", harbour, tmp_path / "skills")
-    library = load_library("thingtalk", [tmp_path / "skills"])
+    library, boats = (
+        load_library("thingtalk", [tmp_path / "skills"]),
+        "@org.example.harbour.boats()",
+    )
+    assert answers(
+        source,
+        library,
+        f"agg count of ({boats} filter length > 10m)",
+        f"[name] of (sort(length desc of ({boats}))[1:2])",
+        f"[name] of ({boats} filter kind == enum(house_boat) && is_wooden == true)",
+        f'{boats} filter built < new Date("1950-01-01T00:00:00")',
+    ) == [["count = 4"], ["name = Eider", "name = Auk"], ["name = Gannet"], ["nothing is found"]]
     other = tmp_path / "other.csv"
     other.write_text("name,age\nann,3\n")
-    with pytest.raises(GenieError) as error:
-        open_tables(other, library)
-    assert {p.code for p in error.value.problems} == {"N043"}
-    with pytest.raises(GenieError) as error:
-        open_tables(other, load_library("thingtalk"))
-    assert {p.code for p in error.value.problems} == {"N044"}
+    for asked, code in ((library, "N043"), (load_library("thingtalk"), "N044")):
+        with pytest.raises(GenieError) as error:
+            open_tables(other, asked)
+        assert {p.code for p in error.value.problems} == {code}
 
 
 def test_words_of_the_language_may_be_values(tmp_path):
     rows = [{"name": f"thing {n}", "state": ("new", "Used", "true")[n % 3]} for n in range(12)]
-    (tmp_path / "things.json").write_text(json.dumps(rows))
-    new_table_skill("org.example.things", tmp_path / "things.json", tmp_path / "skills")
+    source = json_file(tmp_path / "things.json", rows)
+    new_table_skill("org.example.things", source, tmp_path / "skills")
     library = load_library("thingtalk", [tmp_path / "skills"])
-    tables = open_tables(tmp_path / "things.json", library)
-    code = "now => agg count of (@org.example.things.things() filter state == enum(new)) => notify;"
-    language = get_language("thingtalk")
-    assert [*tables.effects(code, language, now=datetime(2026, 11, 20))] == ["count = 4"]
+    question = "agg count of (@org.example.things.things() filter state == enum(new))"
+    assert answers(source, library, question) == [["count = 4"]]
 
 
-def test_what_is_called_a_name_names_a_row_although_some_share_it(tmp_path):
-    def kinds(column, names):
-        path = tmp_path / "tractors.json"
-        path.write_text(json.dumps([{column: name, "seats": 1} for name in names]))
-        return next(iter(types(path).values()))
+SHARED = ["gray fox", "red fox", "gray fox", "mud king"]
 
-    shared = ["gray fox", "red fox", "gray fox", "mud king", "hill mule the second, long and wide"]
-    assert kinds("name", shared) == "String"  # one of four is a text
-    assert kinds("name", [*shared[:4], "hill mule"]) == "ID"
-    assert kinds("nick_name", [*shared[:4], "hill mule"]) != "ID"
-    assert kinds("name", ["gray fox"] * 3 + ["red fox"] * 3) != "ID"
+
+@pytest.mark.parametrize(
+    ("column", "names", "type_"),
+    [
+        ("name", [*SHARED, "hill mule the second, long and wide"], "String"),  # one is a text
+        ("name", [*SHARED, "hill mule"], "ID"),
+        ("nick_name", [*SHARED, "hill mule"], "String"),
+        ("name", ["gray fox"] * 3 + ["red fox"] * 3, "Enum(gray_fox, red_fox)"),
+    ],
+)
+def test_what_is_called_a_name_names_a_row_although_some_share_it(tmp_path, column, names, type_):
+    file = json_file(tmp_path / "tractors.json", [{column: name, "seats": 1} for name in names])
+    assert next(iter(types(file).values())) == type_
 
 
 @pytest.mark.parametrize(
@@ -344,25 +312,19 @@ def test_dates_of_other_forms_are_dates_in_the_skill_and_in_its_answers(tmp_path
     ],
 )
 def test_texts_that_are_dates(tmp_path, texts, type_):
-    path = tmp_path / "visits.json"
-    path.write_text(json.dumps([{"day": text} for text in texts]))
-    assert types(path) == {"visit.day": type_}
+    file = json_file(tmp_path / "visits.json", [{"day": text} for text in texts])
+    assert types(file) == {"visit.day": type_}
 
 
-def test_a_phone_number_is_called_one_or_begins_with_its_country(tmp_path):
-    path = tmp_path / "calls.json"
+def test_phone_numbers_and_first_names_are_known_by_what_is_beside_them(tmp_path):
     rows = [{"phone": f"555 01 23 {n}", "line": f"+44 20 7946 0{n}"} for n in range(10, 14)]
-    path.write_text(json.dumps(rows))
-    assert set(types(path).values()) == {"Entity(tt:phone_number)"}
-
-
-def test_a_first_name_beside_a_last_name_names_no_row(tmp_path):
-    path = tmp_path / "divers.json"
+    found = types(json_file(tmp_path / "calls.json", rows)).values()
+    assert set(found) == {"Entity(tt:phone_number)"}
     people = (("Ada", "Quay"), ("Bo", "Sund"), ("Cy", "Holm"))
-    path.write_text(json.dumps([{"first_name": a, "last_name": b} for a, b in people]))
-    assert "ID" not in types(path).values()
-    path.write_text(json.dumps([{"first_name": a, "fins": 2} for a, b in people]))
-    assert types(path)["diver.first_name"] == "ID"
+    rows = [{"first_name": a, "last_name": b} for a, b in people]
+    assert "ID" not in types(json_file(tmp_path / "divers.json", rows)).values()
+    rows = [{"first_name": a, "fins": 2} for a, _ in people]
+    assert types(json_file(tmp_path / "divers.json", rows))["diver.first_name"] == "ID"
 
 
 # --------------------------------------------------------------------- what spreadsheets write
@@ -453,16 +415,18 @@ def test_names_of_columns_keep_their_letters(tmp_path):
         ("a.csv", "name;Größe\nA;1\n".encode("latin-1"), ":1:8", "expected UTF-8 text"),
         ("a.csv", "name,size\n", "", "a header and no rows"),
         ("a.csv", "\n \n", "", "nothing in it"),
+        ("a.csv", "", "", "R091"),
         ("a.json", '[{"name": "A", "Size": 1, "size": 2}]', "", "are called 'size'"),
         ("a.jsonl", '{"name": "A"}\n{"name":\n', ":2:9", "not JSON"),
+        ("a.txt", "a,b\n1,2\n", "", "R090"),
+        ("a.json", "{", "", "R090"),
     ],
 )
-@pytest.mark.parametrize("door", [read_tables, connect])
-def test_what_is_no_table_is_refused_with_its_place(door, name, text, place, message, tmp_path):
+def test_what_is_no_table_is_refused_with_its_place(name, text, place, message, tmp_path):
     path = tmp_path / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(GenieError) as caught:
-        door(path)
-    shown = str(caught.value)
-    assert message in shown
-    assert f"{path}{place}" in shown
+    for door in (read_tables, connect):
+        with pytest.raises(GenieError) as caught:
+            door(path)
+        assert message in str(caught.value)
+        assert f"{path}{place}" in str(caught.value)

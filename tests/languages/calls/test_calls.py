@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from genie_dp.dataset.chat import tools_of
 from genie_dp.errors import GenieError, render_problem
 from genie_dp.languages import get_language
 from genie_dp.languages.calls import ast
@@ -14,92 +15,20 @@ from genie_dp.languages.calls.library import load_tools, places_of, read_tools
 from genie_dp.languages.calls.structure import from_calls, from_tree
 from genie_dp.languages.calls.text import parse, render
 from tests.golden import cases
-from tests.languages.calls.tool_programs import home, library_of, program_of, tools
+from tests.languages.calls.tool_programs import HOME, home, library_of, program_of, tools
 
 LANGUAGE = get_language("calls")
 seeds = st.integers(0, 10**6)
 
 
-def made(given_tools, seed):
-    library = library_of(given_tools)
-    return library, program_of(library, Random(seed))
-
-
 @given(tools, seeds)
 def test_a_program_comes_back_from_its_text_its_tokens_and_its_tree(given_tools, seed):
-    _, program = made(given_tools, seed)
-    assert parse(render(program)) == program
-    assert LANGUAGE.from_tokens(LANGUAGE.tokens(program)) == program
-    assert from_tree(json.loads(json.dumps(LANGUAGE.tree(program)))) == program
-    assert LANGUAGE.tokens(program).split() == LANGUAGE.tokens(program).split(" ")
-
-
-@given(tools, seeds)
-def test_well_typed_programs_come_back_from_their_calls(given_tools, seed):
-    library, program = made(given_tools, seed)
-    program = LANGUAGE.canonical(program, library)
-    if LANGUAGE.placeholders(program):
-        return
-    back = from_calls(json.loads(json.dumps(LANGUAGE.calls(program))))
-    assert LANGUAGE.canonical(back, library) == program
-    assert LANGUAGE.calls(back) == LANGUAGE.calls(program)
-    assert parse(json.dumps(LANGUAGE.calls(program))) == back
-
-
-@given(tools, seeds)
-def test_programs_made_of_the_tools_are_well_typed_in_every_form(given_tools, seed):
-    library, program = made(given_tools, seed)
-    assert not LANGUAGE.check(program, library)
-    assert not LANGUAGE.check(LANGUAGE.canonical(program, library), library)
-
-
-@given(tools, seeds)
-def test_canonical_is_idempotent_and_keeps_the_tools(given_tools, seed):
-    library, program = made(given_tools, seed)
-    once = LANGUAGE.canonical(program, library)
-    assert LANGUAGE.canonical(once, library) == once
-    assert LANGUAGE.functions(once) == LANGUAGE.functions(program)
-
-
-@given(tools, seeds)
-def test_canonical_forgets_the_order_of_arguments_and_of_parallel_calls(given_tools, seed):
-    library, program = made(given_tools, seed)
-    moved, numbers, count = [], {}, 0
-    for step in program.steps:
-        order = list(range(len(step)))
-        Random(seed).shuffle(order)
-        numbers |= {count + 1 + k: count + 1 + place for place, k in enumerate(order)}
-        count += len(step)
-        calls = [step[k] for k in order]
-        moved.append(tuple(ast.Call(c.name, c.arguments[::-1]) for c in calls))
-
-    def renumber(value):
-        is_result = isinstance(value, ast.Reference)
-        return ast.Reference(numbers[value.call], value.path) if is_result else value
-
-    other = ast.change_values(ast.Program(tuple(moved)), renumber)
-    twice = len(set(program.steps[0])) < len(program.steps[0])
-    if not twice:  # of two equal calls either may be the first
-        one, two = (LANGUAGE.canonical(p, library) for p in (program, other))
-        calls = [c for step in program.steps for c in step]
-        assert len(set(calls)) < len(calls) or one == two
-
-
-@given(tools, seeds)
-def test_an_anonymized_program_has_placeholders_only_and_is_as_well_typed(given_tools, seed):
-    library, program = made(given_tools, seed)
-    program = LANGUAGE.canonical(program, library)
-    once = LANGUAGE.anonymize(program)
-    assert '"' not in LANGUAGE.tokens(once).split(" ")
-    assert LANGUAGE.anonymize(once) == once
-    wrong = [p.message for p in LANGUAGE.check(once, library)]
-    assert all("got NUMBER_" in w and "expected one of" in w for w in wrong)  # listed numbers
-
-
-@given(tools, seeds)
-def test_places_of_tokens_are_those_of_the_words(given_tools, seed):
-    _, program = made(given_tools, seed)
+    program = program_of(library_of(given_tools), Random(seed))
     text = LANGUAGE.tokens(program)
+    assert parse(render(program)) == program
+    assert LANGUAGE.from_tokens(text) == program
+    assert from_tree(json.loads(json.dumps(LANGUAGE.tree(program)))) == program
+    assert text.split() == text.split(" ")
     for call in ast.calls_of(LANGUAGE.from_tokens(text, places=True)):
         for argument in call.arguments:
             span = argument.value.span
@@ -108,41 +37,75 @@ def test_places_of_tokens_are_those_of_the_words(given_tools, seed):
             assert single.steps[0][0].arguments[0].value == argument.value
 
 
+@given(tools, seeds)
+def test_the_canonical_form_of_a_program_is_well_typed_and_keeps_the_tools(given_tools, seed):
+    library = library_of(given_tools)
+    program = program_of(library, Random(seed))
+    once = LANGUAGE.canonical(program, library)
+    assert not LANGUAGE.check(program, library)
+    assert not LANGUAGE.check(once, library)
+    assert LANGUAGE.canonical(once, library) == once
+    assert LANGUAGE.functions(once) == LANGUAGE.functions(program)
+    hidden = LANGUAGE.anonymize(once)
+    assert '"' not in LANGUAGE.tokens(hidden).split(" ")
+    assert LANGUAGE.anonymize(hidden) == hidden
+    wrong = [p.message for p in LANGUAGE.check(hidden, library)]
+    assert all("got NUMBER_" in w and "expected one of" in w for w in wrong)  # listed numbers
+    if not LANGUAGE.placeholders(once):
+        back = from_calls(json.loads(json.dumps(LANGUAGE.calls(once))))
+        assert LANGUAGE.canonical(back, library) == once
+        assert LANGUAGE.calls(back) == LANGUAGE.calls(once)
+        assert parse(json.dumps(LANGUAGE.calls(once))) == back
+
+
+@given(tools, seeds)
+def test_canonical_forgets_the_order_of_arguments_and_of_parallel_calls(given_tools, seed):
+    library = library_of(given_tools)
+    program = program_of(library, Random(seed))
+    moved, numbers, count = [], {}, 0
+    for step in program.steps:
+        order = list(range(len(step)))
+        Random(seed).shuffle(order)
+        numbers |= {count + 1 + k: count + 1 + place for place, k in enumerate(order)}
+        count += len(step)
+        moved.append(tuple(ast.Call(step[k].name, step[k].arguments[::-1]) for k in order))
+
+    def renumber(value):
+        is_result = isinstance(value, ast.Reference)
+        return ast.Reference(numbers[value.call], value.path) if is_result else value
+
+    other = ast.change_values(ast.Program(tuple(moved)), renumber)
+    calls = [c for step in program.steps for c in step]
+    if len(set(calls)) == len(calls):  # of two equal calls either may be the first
+        assert LANGUAGE.canonical(program, library) == LANGUAGE.canonical(other, library)
+
+
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("one", "sign", "other"),
     [
-        ("lights.set(room = 'bath room')", "lights.set(room = 'bath room')"),
-        ("lights.set(level = 100.0, room = \"a\")", 'lights.set(room = "a"^^room)'),
-        ('lights.set(room = "a", mode = "night")', 'lights.set(mode = night, room = "a")'),
-        ('lights.set(room = "a", at = "2027-03-14T17:00")',
+        ("lights.set(room = 'bath room')", "==", "lights.set(room = 'bath room')"),
+        ("lights.set(level = 100.0, room = \"a\")", "==", 'lights.set(room = "a"^^room)'),
+        ('lights.set(room = "a", mode = "night")', "==", 'lights.set(mode = night, room = "a")'),
+        ('lights.set(room = "a", at = "2027-03-14T17:00")', "==",
          'lights.set(room = "a", at = date:2027-03-14T17:00:00)'),
-        ('send(options = {times = 2e0, silent = false}, to = "a@b", about = "c")',
+        ('send(options = {times = 2e0, silent = false}, to = "a@b", about = "c")', "==",
          'send(about = "c", options = {times = 2}, to = "a@b")'),
-        ("lights.set(level = $?, room = $?)", "lights.set()"),
-        ("stop() & find_mail() => send(to = $2.mails.0.id, about = \"x\")",
+        ("lights.set(level = $?, room = $?)", "==", "lights.set()"),
+        ("stop() & find_mail() => send(to = $2.mails.0.id, about = \"x\")", "==",
          "find_mail() & stop() => send(to = $1.mails.0.id, about = \"x\")"),
-        ('{"name": "stop"}', "stop()"),
-        ('{"name": "lights.set", "arguments": "{\\"room\\": \\"a\\"}"}', 'lights.set(room = "a")'),
+        ('{"name": "stop"}', "==", "stop()"),
+        ('{"name": "lights.set", "arguments": "{\\"room\\": \\"a\\"}"}', "==",
+         'lights.set(room = "a")'),
+        ("stop() => find_mail()", "!=", "stop() & find_mail()"),
+        ("stop() => find_mail()", "!=", "find_mail() => stop()"),
+        ('lights.set(level = 0, room = "a")', "!=", 'lights.set(room = "a")'),
+        ("find_mail(words = [\"a\", \"b\"])", "!=", "find_mail(words = [\"b\", \"a\"])"),
+        ("stop() & stop()", "!=", "stop()"),
     ],
 )  # fmt: skip
-def test_one_meaning_has_one_form(one, other):
-    library = home()
-    assert LANGUAGE.canonical(parse(one), library) == LANGUAGE.canonical(parse(other), library)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("stop() => find_mail()", "stop() & find_mail()"),
-        ("stop() => find_mail()", "find_mail() => stop()"),
-        ('lights.set(level = 0, room = "a")', 'lights.set(room = "a")'),
-        ("find_mail(words = [\"a\", \"b\"])", "find_mail(words = [\"b\", \"a\"])"),
-        ("stop() & stop()", "stop()"),
-    ],
-)  # fmt: skip
-def test_two_meanings_have_two_forms(one, other):
-    library = home()
-    assert LANGUAGE.canonical(parse(one), library) != LANGUAGE.canonical(parse(other), library)
+def test_one_meaning_has_one_form_and_two_have_two(one, sign, other):
+    forms = [LANGUAGE.canonical(parse(text), home()) for text in (one, other)]
+    assert (forms[0] == forms[1]) == (sign == "==")
 
 
 @pytest.mark.parametrize("case", cases("calls/errors.txt"), ids=str)
@@ -177,6 +140,10 @@ def test_a_mistake_in_a_file_of_tools_is_shown_with_its_place(case, golden):
 
 def test_what_is_missing_is_asked_for_and_can_be_given():
     library = home()
+    right = 'find_mail() => send(to = $1.mails.0.id, about = "x")'
+    assert not LANGUAGE.check(parse(right), library)
+    wrong = "find_mail() => send(to = $1.count, about = $1.mails)"  # of another sort
+    assert [p.code for p in LANGUAGE.check(parse(wrong), library)] == ["Z033", "Z033"]
     program = LANGUAGE.canonical(parse('send(about = "tea") & lights.set(room = $?)'), library)
     asked = LANGUAGE.missing_inputs(program, library)
     assert [(m.function, m.name, m.call) for m in asked] == [
@@ -208,14 +175,6 @@ def test_a_constant_is_read_from_the_tokens_that_it_is_written_as(constant):
     [found] = LANGUAGE.literals(tokens)
     assert (found.start, found.end) == (2, len(tokens) - 1)
     assert found.constant == constant.replace("time:7:", "time:07:")
-
-
-def test_a_result_that_is_of_another_sort_is_no_argument():
-    library = home()
-    right = 'find_mail() => send(to = $1.mails.0.id, about = "x")'
-    assert not LANGUAGE.check(parse(right), library)
-    wrong = "find_mail() => send(to = $1.count, about = $1.mails)"
-    assert [p.code for p in LANGUAGE.check(parse(wrong), library)] == ["Z033", "Z033"]
 
 
 def test_schemas_that_hold_themselves_and_huge_ones_end_in_an_error():
@@ -262,13 +221,8 @@ def test_every_part_of_a_json_text_has_its_place(document, indent):
 
 
 def test_tools_are_read_from_files_and_shown_to_others(tmp_path):
-    from genie_dp.dataset.chat import tools_of
-
-    path = tmp_path / "home.json"
-    from tests.languages.calls.tool_programs import HOME
-
-    path.write_text(HOME)
-    library = load_tools([path])
+    (tmp_path / "home.json").write_text(HOME)
+    library = load_tools([tmp_path / "home.json"])
     shown = tools_of(LANGUAGE.schema(library))
     assert set(shown) == set(library.names())
     assert shown["lights.set"]["parameters"]["required"] == ["room"]

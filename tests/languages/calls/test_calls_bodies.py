@@ -20,14 +20,13 @@ HOME = home()
 
 
 def built(body, **children):
-    """Return the value of a body whose children are given as texts."""
+    """Return the fragment of a body whose children are given as texts, and its value."""
     values = {name: LANGUAGE.fragment(text, {}, HOME).build({}) for name, text in children.items()}
-    holes = {name: value.kind for name, value in values.items()}
-    fragment = LANGUAGE.fragment(body, holes, HOME)
+    fragment = LANGUAGE.fragment(body, {name: v.kind for name, v in values.items()}, HOME)
     for name, type_ in fragment.parameters:
         [constant, *_] = LANGUAGE.constants(type_)
         values[name] = constant.value
-    return fragment.build(values)
+    return fragment, fragment.build(values)
 
 
 def written(text):
@@ -70,7 +69,7 @@ def test_a_body_without_children_builds_the_canonical_program_of_its_text(given_
     ],
 )  # fmt: skip
 def test_children_stand_where_they_are_named(body, children, whole):
-    assert built(body, **children).text == written(whole)
+    assert built(body, **children)[1].text == written(whole)
 
 
 @pytest.mark.parametrize(
@@ -86,10 +85,14 @@ def test_children_stand_where_they_are_named(body, children, whole):
     ],
 )  # fmt: skip
 def test_children_that_do_not_go_together_build_nothing_and_say_why(body, children):
-    values = {name: LANGUAGE.fragment(text, {}, HOME).build({}) for name, text in children.items()}
-    fragment = LANGUAGE.fragment(body, {name: v.kind for name, v in values.items()}, HOME)
-    assert fragment.build(values) is None
+    fragment, value = built(body, **children)
+    assert value is None
     assert fragment.refused
+
+
+RENAMED = {
+    "r": "GENERIC_ENTITY_room_11", "n": "NUMBER_10", "s": "GENERIC_ENTITY_room_2", "m": "NUMBER_9"
+}  # fmt: skip
 
 
 def test_renamed_placeholders_sort_parallel_calls_anew():
@@ -99,20 +102,10 @@ def test_renamed_placeholders_sort_parallel_calls_anew():
     for place, (name, type_) in enumerate(fragment.parameters):
         [constant] = LANGUAGE.constants(type_)
         values[name] = constant.value.shift([(constant.words, chr(0xE010 - place))])
-    private = fragment.build(values)
-    names = [(values[n].text, f"{LANGUAGE_STEM[n]}") for n in values]
-    named = private.shift(names)
+    named = fragment.build(values).shift([(values[n].text, RENAMED[n]) for n in values])
     assert named.text == LANGUAGE.tokens(LANGUAGE.canonical(LANGUAGE.from_tokens(named.text), HOME))
-    assert {slot[0] for slot in named.slots} == set(LANGUAGE_STEM.values())
+    assert {slot[0] for slot in named.slots} == set(RENAMED.values())
     assert named.shift([("NUMBER_7", "NUMBER_8")]) is named
-
-
-LANGUAGE_STEM = {
-    "r": "GENERIC_ENTITY_room_11",
-    "n": "NUMBER_10",
-    "s": "GENERIC_ENTITY_room_2",
-    "m": "NUMBER_9",
-}
 
 
 def test_a_constant_says_what_it_fills():
@@ -120,7 +113,7 @@ def test_a_constant_says_what_it_fills():
     assert fragment.fills == {"r": "lights.set:room", "m": "lights.set:mode"}
     modes = dict(fragment.parameters)["m"]
     assert [c.words for c in LANGUAGE.constants(modes)] == ["night", "very bright", "2"]
-    assert built("lights.set(room = $r)").slots == (
+    assert built("lights.set(room = $r)")[1].slots == (
         ("GENERIC_ENTITY_room_0", "Entity(room)", "lights.set:room"),
     )
 
@@ -140,9 +133,15 @@ def test_what_needs_an_absent_name_is_absent(body, absent, expected):
     assert fragment.build(values).text == written(expected)
 
 
-def test_results_are_not_of_absent_calls():
+def test_a_row_of_a_table_is_calls_or_a_value_and_python_is_given_calls_only():
+    assert LANGUAGE.row("stop()", HOME).kind == "program"
+    assert isinstance(LANGUAGE.row('"hall"', HOME), SingleValue)
+    with pytest.raises(GenieError, match="Z031"):
+        LANGUAGE.row("start()", HOME)
+    with pytest.raises(GenieError, match="Z051"):
+        LANGUAGE.program(LANGUAGE.row("3", HOME))
     body = 'x => find_mail() => send(to = $2.mails.0.id, about = "a")'
-    with pytest.raises(GenieError, match="G034"):
+    with pytest.raises(GenieError, match="G034"):  # results are not of absent calls
         LANGUAGE.fragment(body, {"x": "program"}, HOME, absent={"x"})
 
 
@@ -151,21 +150,6 @@ def test_a_mistake_in_a_body_is_shown_with_its_place(case, golden):
     with pytest.raises(GenieError) as caught:
         LANGUAGE.fragment(case.input, {"v": "value", "p": "program"}, HOME, whole=True)
     golden(case, str(caught.value))
-
-
-def test_a_row_of_a_table_is_calls_or_a_value():
-    assert LANGUAGE.row("stop()", HOME).kind == "program"
-    assert isinstance(LANGUAGE.row('"hall"', HOME), SingleValue)
-    with pytest.raises(GenieError, match="Z031"):
-        LANGUAGE.row("start()", HOME)
-
-
-def test_python_is_given_calls_only():
-    with pytest.raises(GenieError, match="Z051"):
-        LANGUAGE.program(LANGUAGE.row("3", HOME))
-
-
-# ------------------------------------------------------------------------------ recorded calls
 
 
 @given(tools, st.integers(0, 10**6))

@@ -34,44 +34,47 @@ COMMAND := 'answer the mails about $x with $y' -> find_mail(words = [$x]) =>
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("home")
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def options(folder):
     (folder / "home.json").write_text(HOME)
+    return ["--language", "calls", "--skills", f"{folder / 'home.json'}"]
+
+
+@pytest.fixture(scope="module")
+def grammar(folder, options):
     (folder / "main.genie").write_text(GRAMMAR)
-    options = ["--language", "calls", "--skills", f"{folder / 'home.json'}"]
     grammar = ["--grammar", f"{folder / 'main.genie'}"]
     assert cli.run(["check", *options, *grammar]) == 0
     rows, more = f"{folder / 'rows.jsonl'}", f"{folder / 'more.jsonl'}"
     assert cli.run(["synthesize", *options, *grammar, "--size", "150", "--output", rows]) == 0
     assert cli.run(["augment", rows, *options, "--quoted", "0", "--output", more]) == 0
-    return folder
+    return grammar
 
 
-def rows_of(folder, name):
-    lines = (folder / name).read_text().splitlines()
-    return [json.loads(line) for line in lines]
+def rows_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "more.jsonl"])
-def test_rows_are_canonical_well_typed_and_accepted_by_the_decoder(folder, name):
-    library = gd.load_library(folder / "home.json")
-    rows = rows_of(folder, name)
+def test_rows_are_canonical_well_typed_and_accepted_by_the_decoder(folder, grammar, name):
+    library, rows = gd.load_library(folder / "home.json"), rows_of(folder / name)
     assert len(rows) > 40
     texts = {t for row in rows for t in constants_of(row["program"], row["utterance"])}
     assert texts == {"20", "$find_mail .mails.0.id"}
-    grammar = CallsGrammar(library, texts=texts)
+    accepted = CallsGrammar(library, texts=texts)
     for row in rows:
         program = LANGUAGE.from_tokens(row["program"])
         assert not LANGUAGE.check(program, library)
         assert LANGUAGE.tokens(LANGUAGE.canonical(program, library)) == row["program"]
-        assert is_accepted(grammar, row["utterance"].split(" "), row["program"]), row
+        assert is_accepted(accepted, row["utterance"].split(" "), row["program"]), row
+    listed = any('room= " bath room " ^^room' in row["program"] for row in rows)
+    assert listed == (name == "more.jsonl")
 
 
-def test_names_of_the_lists_stand_in_augmented_rows(folder):
-    programs = " ".join(row["program"] for row in rows_of(folder, "more.jsonl"))
-    assert 'room= " bath room " ^^room' in programs
-
-
-def test_values_of_sentences_become_placeholders_for_the_parser(folder):
+def test_values_of_sentences_become_placeholders_for_the_parser(folder, options):
     library = gd.load_library(folder / "home.json")
     preparer = Preparer(load_reader("grammar"), LANGUAGE, library, datetime(2026, 1, 14, 10, 0))
     program = 'lights.set( level= 33 room= " hall " ^^room )'
@@ -82,19 +85,16 @@ def test_values_of_sentences_become_placeholders_for_the_parser(folder):
     assert prepared.slots["NUMBER_0"].parameter == "lights.set:level"
 
 
-def test_chats_have_the_tools_and_their_calls(folder):
+def test_chats_have_the_tools_and_their_calls(folder, options, grammar):
     output = folder / "chats.jsonl"
-    options = ["--language", "calls", "--skills", f"{folder / 'home.json'}", "--to", "chat"]
-    assert cli.run(["convert", f"{folder / 'more.jsonl'}", *options, f"{output}"]) == 0
-    chats = rows_of(folder, "chats.jsonl")
-    called = {
-        call["function"]["name"]
-        for chat in chats
-        for call in chat["messages"][-1].get("tool_calls", ())
-    }
+    more = f"{folder / 'more.jsonl'}"
+    assert cli.run(["convert", more, *options, "--to", "chat", f"{output}"]) == 0
+    chats = rows_of(output)
+    answers = [chat["messages"][-1] for chat in chats]
+    called = {c["function"]["name"] for a in answers for c in a.get("tool_calls", ())}
     assert called == {"lights__set"}
     assert {tool["function"]["name"] for chat in chats for tool in chat["tools"]} >= {"send"}
-    texts = [chat["messages"][-1].get("content") or "" for chat in chats]
+    texts = [answer.get("content") or "" for answer in answers]
     assert any(text.startswith("stop() => ") for text in texts)  # these wait for each other
 
 
@@ -105,16 +105,15 @@ def test_chats_have_the_tools_and_their_calls(folder):
         ('stop() => lights.set(room = "hall", level = 3)', "Stop, then set the hall to 3 percent"),
     ],
 )
-def test_programs_with_values_are_said_by_the_templates(folder, capsys, program, sentence):
-    options = ["--language", "calls", "--skills", f"{folder / 'home.json'}"]
-    grammar = ["--grammar", f"{folder / 'main.genie'}"]
+def test_programs_with_values_are_said_by_the_templates(
+    options, grammar, capsys, program, sentence
+):
     assert cli.run(["describe", *options, *grammar, program]) == 0
     assert capsys.readouterr().out.strip() == sentence
 
 
-def test_a_category_of_skills_is_none_of_tools(folder, tmp_path, capsys):
+def test_a_category_of_skills_is_none_of_tools(options, tmp_path, capsys):
     body = "category C : program root;\nC := 'stop' v:VALUE -> stop();\n"
     (tmp_path / "main.genie").write_text(body)
-    options = ["--language", "calls", "--skills", f"{folder / 'home.json'}"]
     assert cli.run(["check", *options, "--grammar", f"{tmp_path / 'main.genie'}"]) == 1
     assert "error[G012]: VALUE is for skills" in capsys.readouterr().err

@@ -7,58 +7,9 @@ from hypothesis import strategies as st
 
 from genie_dp.languages.calls import ast
 from genie_dp.languages.calls.library import read_tools
+from tests.golden import DATA
 
-HOME = json.dumps(
-    {
-        "entities": {"room": ["kitchen", "bath room"]},
-        "tools": [
-            {
-                "type": "function",
-                "function": {
-                    "name": "lights.set",
-                    "description": "Set the lights of a room.",
-                    "parameters": {
-                        "type": "object",
-                        "properties": {
-                            "room": {"type": "string", "x-entity": "room"},
-                            "level": {"type": "integer", "minimum": 0, "maximum": 100,
-                                      "default": 100},
-                            "mode": {"enum": ["night", "very bright", "2"]},
-                            "at": {"type": ["string", "null"], "format": "date-time"},
-                            "label": {"type": "string", "examples": ["tea time"]},
-                        },
-                        "required": ["room"],
-                    },
-                },
-            },
-            {
-                "name": "find_mail",
-                "annotations": {"readOnlyHint": True},
-                "inputSchema": {"properties": {"words": {"type": "array", "minItems": 1,
-                                                         "items": {"type": "string"}}}},
-                "outputSchema": {"type": "object", "properties": {
-                    "count": {"type": "integer"},
-                    "mails": {"type": "array", "items": {"$ref": "#/$defs/mail"}}},
-                    "$defs": {"mail": {"properties": {"id": {"type": "string"}}}}},
-            },
-            {
-                "name": "send",
-                "parameters": {
-                    "properties": {
-                        "to": {"type": "string", "format": "email"},
-                        "about": {"type": "string"},
-                        "options": {"type": "object", "required": ["times"], "properties": {
-                            "times": {"type": "number", "exclusiveMinimum": 0},
-                            "silent": {"type": "boolean", "default": False}}},
-                        "every": {"type": "string", "format": "duration"},
-                    },
-                    "required": ["to", "about"],
-                },
-            },
-            {"name": "stop", "description": "Stop all."},
-        ],
-    }
-)  # fmt: skip
+HOME = (DATA / "calls" / "home.json").read_text(encoding="utf-8")
 
 
 def home():
@@ -180,7 +131,6 @@ def arguments_of(fields, rng):
 
 
 def program_of(library, rng):
-    """Return a random well-typed program."""
     steps, called = [], []
     for _ in range(rng.randint(1, 3)):
         step = []

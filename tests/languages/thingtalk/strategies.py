@@ -37,23 +37,19 @@ OUTPUTS: dict[str, ty.Type] = {
     "url": ty.STRING,
 }
 # Those of questions: lists, places, and fields of a record.
+
+
+# Those of questions: lists, places, and fields of a record.
 QUESTION_OUTPUTS: dict[str, ty.Type] = {
-    "alpha": ty.NUMBER,
-    "day": ty.DATE,
+    **{name: OUTPUTS[name] for name in ("alpha", "day", "label", "owner", "text")},
     "geo": ty.LOCATION,
-    "label": ty.Array(ty.STRING),
-    "owner": ty.Entity("tt:contact"),
     "rating.count": ty.NUMBER,
     "rating.value": ty.NUMBER,
     "sizes": ty.Array(ty.NUMBER),
-    "text": ty.STRING,
 }
-INPUTS: dict[str, ty.Type] = {
-    "many": ty.NUMBER,
-    "near": ty.NUMBER,
-    "said": ty.STRING,
-    "word": ty.STRING,
-}
+INPUTS = {"many": ty.NUMBER, "near": ty.NUMBER, "said": ty.STRING, "word": ty.STRING}
+
+
 CLASS = "com.test"
 STEPS = tuple(datetime(2026, 11, 20, 22) + timedelta(hours=h) for h in (0, 1, 26))
 
@@ -105,7 +101,6 @@ Scope = Mapping[str, ty.Type]
 
 
 def library(rng: Random) -> TestLibrary:
-    """Return two to four queries and one action."""
     names = rng.sample("abcdefgh", rng.randint(3, 5))
     functions = {name: _signature(rng, name, "query") for name in names[:-1]}
     functions[names[-1]] = _signature(rng, names[-1], "action")
@@ -143,11 +138,10 @@ def constant(rng: Random, type_: ty.Type) -> tt.Value:
     """Return a constant as tables hold it: few different ones, so that comparisons hold."""
     match type_:
         case ty.Measure(unit) if SHIPPED.base(unit) != "byte":
-            return tt.MeasureValue(((Decimal(rng.choice((-2, 1, 30))), unit),))
+            return measure(rng.choice((-2, 1, 30)), unit)
         case ty.Measure():
             amounts = ((1, "KB"), (1000, "byte"), (1000, "bytes"), (2, "KB"))
-            number, unit = rng.choice(amounts)
-            return tt.MeasureValue(((Decimal(number), unit),))
+            return measure(*rng.choice(amounts))
         case ty.Enum(values):
             return tt.EnumValue(rng.choice(values or ("blue",)))
         case ty.Entity(kind):
@@ -171,8 +165,11 @@ def constant(rng: Random, type_: ty.Type) -> tt.Value:
             return tt.StringValue(rng.choice(("a", "a", "A", "ab")))
 
 
+def measure(number: int, unit: str) -> tt.MeasureValue:
+    return tt.MeasureValue(((Decimal(number), unit),))
+
+
 def date(rng: Random, moment: datetime) -> tt.DateValue:
-    """Return a point in time in one of its spellings."""
     text = moment.isoformat()
     plain = text.replace("-", "").replace(":", "")
     spellings = [text, text, plain, f"{text}.000", f"{text}Z", f"{text}+00:00"]
@@ -189,10 +186,8 @@ def value(rng: Random, type_: ty.Type, scope: Scope) -> tt.Value:
         return tt.EventValue() if name == EVENT else tt.VarRef(name)
     if type_ == ty.DATE and rng.random() < 0.5:
         edge = tt.DateEdge(rng.choice(("start_of", "end_of")), "day")
-        hour = tt.MeasureValue(((Decimal(1), "h"),))
-        week = tt.MeasureValue(((Decimal(rng.choice((-1, 1))), "week"),))
-        ago = tt.DateOffset(tt.DateNow(), "-", week)
-        return rng.choice((tt.DateNow(), edge, tt.DateOffset(edge, "+", hour), ago))
+        ago = tt.DateOffset(tt.DateNow(), "-", measure(rng.choice((-1, 1)), "week"))
+        return rng.choice((tt.DateNow(), edge, tt.DateOffset(edge, "+", measure(1, "h")), ago))
     if isinstance(type_, ty.Entity) and rng.random() < 0.5:
         return tt.EntityValue(None, type_.kind, rng.choice(("ann", "Bob")))
     return constant(rng, type_)
@@ -204,7 +199,6 @@ def value(rng: Random, type_: ty.Type, scope: Scope) -> tt.Value:
 def predicate(
     rng: Random, lib: TestLibrary, fields: Scope, outer: Scope, depth: int = 2
 ) -> tt.Predicate:
-    """Return a condition on the fields; values may also be names of the outer scope."""
     kind = rng.choice(("atom", "atom", "atom", "and", "or", "not", "rare"))
     if depth == 0 or kind == "atom":
         return atom(rng, fields, outer) if fields else tt.TrueP()
@@ -219,7 +213,6 @@ def predicate(
 
 
 def atom(rng: Random, fields: Scope, outer: Scope) -> tt.Predicate:
-    """Return a comparison of a field."""
     name = rng.choice(sorted(fields))
     type_ = fields[name]
     operator = rng.choice(_OPERATORS.get(type_) or operators_of(type_))
@@ -235,25 +228,20 @@ def atom(rng: Random, fields: Scope, outer: Scope) -> tt.Predicate:
 
 
 def get_predicate(rng: Random, lib: TestLibrary, fields: Scope, outer: Scope) -> tt.Predicate:
-    """Return a condition on the results of another query."""
     signature = rng.choice(lib.queries)
     scope = {**outer, **fields}
-    call = tt.Call(
-        tt.Selector(signature.class_name), signature.name, arguments(rng, signature, scope)
-    )
-    return tt.GetPredicate(call, predicate(rng, lib, outputs(signature), scope, 1))
-
-
-# ----------------------------------------------------------------------- queries and streams
+    found = call(rng, signature, scope)
+    return tt.GetPredicate(found, predicate(rng, lib, outputs(signature), scope, 1))
 
 
 def outputs(signature: Signature) -> Scope:
-    """Return the names that a function adds to the scope."""
     return {p.name: p.type for p in signature.outputs}
 
 
-def arguments(rng: Random, signature: Signature, scope: Scope) -> tuple[tt.Arg, ...]:
-    """Return some inputs of a function, in any order."""
+def call(
+    rng: Random, signature: Signature, scope: Scope, attributes: tuple[tt.Arg, ...] = ()
+) -> tt.Call:
+    """Return a call with some inputs of a function, in any order."""
     found = []
     for parameter in signature.inputs:
         if rng.random() < 0.3 and parameter.is_required:
@@ -261,7 +249,8 @@ def arguments(rng: Random, signature: Signature, scope: Scope) -> tuple[tt.Arg, 
         elif rng.random() < 0.7:
             found.append(tt.Arg(parameter.name, value(rng, parameter.type, scope)))
     rng.shuffle(found)
-    return tuple(found)
+    selector = tt.Selector(signature.class_name, attributes)
+    return tt.Call(selector, signature.name, tuple(found))
 
 
 def query(rng: Random, lib: TestLibrary, outer: Scope, depth: int) -> tuple[tt.Query, Scope]:
@@ -270,9 +259,8 @@ def query(rng: Random, lib: TestLibrary, outer: Scope, depth: int) -> tuple[tt.Q
     if depth == 0 or kind == "call":
         signature = rng.choice(lib.queries)
         attributes = (tt.Arg("name", tt.StringValue("x")), tt.Arg("id", tt.StringValue("y")))
-        selector = tt.Selector(signature.class_name, attributes if rng.random() < 0.1 else ())
-        call = tt.Call(selector, signature.name, arguments(rng, signature, outer))
-        return call, outputs(signature)
+        attributes = attributes if rng.random() < 0.1 else ()
+        return call(rng, signature, outer, attributes), outputs(signature)
     inner, scope = query(rng, lib, outer, depth - 1)
     if kind == "filter":
         return tt.Filter(inner, predicate(rng, lib, scope, outer)), scope
@@ -282,7 +270,6 @@ def query(rng: Random, lib: TestLibrary, outer: Scope, depth: int) -> tuple[tt.Q
 
 
 def aggregate(rng: Random, inner: tt.Query, scope: Scope) -> tuple[tt.Query, Scope]:
-    """Return an aggregation of a query."""
     numeric = sorted(n for n, t in scope.items() if t == ty.NUMBER or isinstance(t, ty.Measure))
     if not numeric or rng.random() < 0.4:
         return tt.Aggregate("count", None, inner), {"count": ty.NUMBER}
@@ -298,6 +285,9 @@ def join(
     right, added = query(rng, lib, right_sees, depth)
     passing = passed(rng, lib, right, scope) if rng.random() < 0.5 else ()
     return tt.Join(left, right, passing), {**scope, **added}
+
+
+# ----------------------------------------------------------------------- queries and streams
 
 
 def chain(rng: Random, lib: TestLibrary, outer: Scope) -> tuple[tt.Query, Scope]:
@@ -352,20 +342,18 @@ def calls(
 
 def computed(rng: Random, scope: Scope, outer: Scope) -> tt.Value | None:
     """Return a value computed of some output, None where there is nothing to compute it of."""
-    lists = sorted(name for name, type_ in scope.items() if isinstance(type_, ty.Array))
-    places = sorted(name for name, type_ in scope.items() if type_ == ty.LOCATION)
     found: list[tt.Value] = []
-    for name in lists:
-        type_ = scope[name]
-        assert isinstance(type_, ty.Array)
-        condition = atom(rng, {"value": type_.element}, outer)
-        if rng.random() < 0.3:
-            condition = tt.Or((tt.Not(condition), atom(rng, {"value": type_.element}, outer)))
-        found.append(tt.Computed("count", (tt.ListFilter(name, condition),)))
-        found.append(tt.Computed("count", (tt.VarRef(name),)))
-    for name in places:
-        here: tt.Value = rng.choice((tt.ContextValue(("location", "home")), tt.VarRef(name)))
-        found.append(tt.Computed("distance", (tt.VarRef(name), here)))
+    for name, type_ in sorted(scope.items()):
+        if isinstance(type_, ty.Array):
+            element = {"value": type_.element}
+            condition = atom(rng, element, outer)
+            if rng.random() < 0.3:
+                condition = tt.Or((tt.Not(condition), atom(rng, element, outer)))
+            found.append(tt.Computed("count", (tt.ListFilter(name, condition),)))
+            found.append(tt.Computed("count", (tt.VarRef(name),)))
+        elif type_ == ty.LOCATION:
+            here = rng.choice((tt.ContextValue(("location", "home")), tt.VarRef(name)))
+            found.append(tt.Computed("distance", (tt.VarRef(name), here)))
     return rng.choice(found) if found else None
 
 
@@ -376,7 +364,7 @@ def comparison(rng: Random, scope: Scope, outer: Scope) -> tt.Predicate:
         return atom(rng, scope, outer) if scope else tt.TrueP()
     right: tt.Value = tt.NumberValue(Decimal(rng.choice((0, 1, 2))))
     if left.operator == "distance":
-        right = tt.MeasureValue(((Decimal(rng.choice((0, 5, 900))), "km"),))
+        right = measure(rng.choice((0, 5, 900)), "km")
     other = computed(rng, scope, outer)
     if isinstance(other, tt.Computed) and other.operator == left.operator and rng.random() < 0.2:
         right = other
@@ -387,7 +375,6 @@ def comparison(rng: Random, scope: Scope, outer: Scope) -> tt.Predicate:
 
 
 def question(rng: Random, lib: TestLibrary, outer: Scope) -> tuple[tt.Query, Scope]:
-    """Return a query with projections, sorts, slices and filters around each other."""
     result, scope = query(rng, lib, outer, rng.choice((0, 0, 1, 2)))
     for _ in range(rng.randint(1, 4)):
         kinds = ("filter", "projection", "projection", "sort", "sort", "slice", "slice", "join")
@@ -416,7 +403,6 @@ def question(rng: Random, lib: TestLibrary, outer: Scope) -> tuple[tt.Query, Sco
 
 
 def projection(rng: Random, inner: tt.Query, scope: Scope, outer: Scope) -> tuple[tt.Query, Scope]:
-    """Return a projection of some outputs and computed values of a query."""
     values: list[tt.Value] = [tt.VarRef(n) for n in rng.sample(sorted(scope), 1)]
     values += [tt.VarRef(n) for n in sorted(scope) if rng.random() < 0.5]
     one = computed(rng, scope, outer)
@@ -431,7 +417,6 @@ def projection(rng: Random, inner: tt.Query, scope: Scope, outer: Scope) -> tupl
 
 
 def sort(rng: Random, inner: tt.Query, scope: Scope, outer: Scope) -> tt.Query:
-    """Return a query in an order, as it is where nothing of it has one."""
     keys: list[tt.Value] = [tt.VarRef(n) for n, t in sorted(scope.items()) if is_ordered(t)]
     one = computed(rng, scope, outer)
     keys += [one] * (one is not None and rng.random() < 0.5)
@@ -439,7 +424,6 @@ def sort(rng: Random, inner: tt.Query, scope: Scope, outer: Scope) -> tt.Query:
 
 
 def stream(rng: Random, lib: TestLibrary, depth: int = 2) -> tuple[tt.Stream, Scope]:
-    """Return a stream and the names that it brings into scope."""
     kind = rng.choice(("monitor", "monitor", "timer", "edge", "filter", "filter", "join"))
     if depth == 0 or kind == "monitor":
         inner, scope = query(rng, lib, {}, rng.choice((0, 1, 2)))
@@ -447,7 +431,7 @@ def stream(rng: Random, lib: TestLibrary, depth: int = 2) -> tuple[tt.Stream, Sc
         on_new = rng.sample(names, rng.randint(1, len(names))) if rng.random() < 0.4 else []
         return tt.Monitor(inner, tuple(on_new)), scope
     if kind == "timer":
-        hour = tt.MeasureValue(((Decimal(1), "h"),))
+        hour = measure(1, "h")
         times = tt.ArrayValue((tt.TimeValue(23, 0), tt.TimeValue(0, 30), tt.TimeValue(23, 0)))
         timers = tt.AtTimer(tt.TimeValue(23, 0)), tt.AtTimer(times), tt.Timer(tt.DateNow(), hour)
         return rng.choice(timers), {}
@@ -476,12 +460,8 @@ def program(rng: Random, lib: TestLibrary) -> tt.Program:
         else:
             body, added = query(rng, lib, scope, rng.choice((1, 2, 3)))
         scope = {**scope, **added, EVENT: ty.STRING}
-    if rng.random() < 0.5:
-        return tt.Program((tt.Rule(begin, body, tt.Notify()),))
-    signature = rng.choice(lib.actions)
-    action = tt.Call(
-        tt.Selector(signature.class_name), signature.name, arguments(rng, signature, scope)
-    )
+    is_shown = rng.random() < 0.5
+    action = tt.Notify() if is_shown else call(rng, rng.choice(lib.actions), scope)
     return tt.Program((tt.Rule(begin, body, action),))
 
 
@@ -491,68 +471,53 @@ def primitive(rng: Random, lib: TestLibrary) -> tt.Program:
     signature = rng.choice(lib.actions)
     if rng.random() < 0.3:
         found = tt.Filter(found, predicate(rng, lib, scope, {}))
-    done = tt.Call(
-        tt.Selector(signature.class_name), signature.name, arguments(rng, signature, scope)
+    done = call(rng, signature, scope)
+    rules = (
+        tt.Rule(None, None, call(rng, signature, {})),
+        tt.Rule(None, found, tt.Notify()),
+        tt.Rule(tt.Monitor(found), None, done),
+        tt.Rule(None, found, done),
     )
-    match rng.randrange(4):
-        case 0:
-            alone = tt.Call(
-                tt.Selector(signature.class_name), signature.name, arguments(rng, signature, {})
-            )
-            return tt.Program((tt.Rule(None, None, alone),))
-        case 1:
-            return tt.Program((tt.Rule(None, found, tt.Notify()),))
-        case 2:
-            return tt.Program((tt.Rule(tt.Monitor(found), None, done),))
-        case _:
-            return tt.Program((tt.Rule(None, found, done),))
+    return tt.Program((rng.choice(rules),))
 
 
 def policy(rng: Random, lib: TestLibrary) -> tt.Policy:
-    """Return a policy."""
     return policy_about(rng, lib, primitive(rng, lib))
 
 
 def policy_about(rng: Random, lib: TestLibrary, asked: tt.Program) -> tt.Policy:
     """Return a policy that mostly speaks of what a primitive program does."""
-    names = ("ann", "Bob")
 
     def person() -> tt.Predicate:
-        text = tt.StringValue(rng.choice(names))
-        known = tt.EntityValue(None, "tt:contact", rng.choice(names))
-        return tt.Atom("source", "==", rng.choice((text, known)))
+        name = rng.choice(("ann", "Bob"))
+        known = tt.EntityValue(None, "tt:contact", name)
+        return tt.Atom("source", "==", rng.choice((tt.StringValue(name), known)))
+
+    def function(signatures: Sequence[Signature]) -> tt.PolicyFunction:
+        if rng.random() < 0.2:
+            return tt.PolicyFunction(rng.choice((None, signatures[0].class_name)), None, tt.TrueP())
+        signature = rng.choice(signatures)
+        fields = {p.name: p.type for p in signature.parameters}
+        condition = predicate(rng, lib, fields, {}) if rng.random() < 0.8 else tt.TrueP()
+        return tt.PolicyFunction(signature.class_name, signature.name, condition)
 
     source = rng.choice(
         (tt.TrueP(), person(), tt.Or((person(), person())), tt.Not(tt.Not(person())))
     )
     rule = asked.rules[0]
-    gets = rule.query is not None or rule.stream is not None
-    does = isinstance(rule.action, tt.Call)
+    gotten = rule.stream.query if isinstance(rule.stream, tt.Monitor) else rule.query
+    gets, does = gotten is not None, isinstance(rule.action, tt.Call)
     if rng.random() < 0.1:
         gets, does = rng.choice(((True, True), (True, False), (False, True)))
-    used = [lib.signatures[n] for n in _functions(rule)]
-    queries = [s for s in used if s.kind == "query"] or lib.queries
-    got = _policy_function(rng, lib, queries) if gets else None
-    return tt.Policy(source, got, _policy_function(rng, lib, lib.actions) if does else None)
-
-
-def _functions(rule: tt.Rule) -> list[str]:
-    source = rule.stream.query if isinstance(rule.stream, tt.Monitor) else rule.query
-    return [call.function for call, _ in calls(source)] if source is not None else []
-
-
-def _policy_function(
-    rng: Random, lib: TestLibrary, functions: Sequence[Signature]
-) -> tt.PolicyFunction:
-    if rng.random() < 0.2:
-        return tt.PolicyFunction(rng.choice((None, functions[0].class_name)), None, tt.TrueP())
-    signature = rng.choice(functions)
-    fields = {p.name: p.type for p in signature.parameters}
-    condition = predicate(rng, lib, fields, {}) if rng.random() < 0.8 else tt.TrueP()
-    return tt.PolicyFunction(signature.class_name, signature.name, condition)
+    used = [lib.signatures[one.function] for one, _ in calls(gotten)] if gotten else lib.queries
+    got = function(used) if gets else None
+    return tt.Policy(source, got, function(lib.actions) if does else None)
 
 
 # ----------------------------------------------------------------------------------- tables
+
+
+HOME = tt.LocationValue(Decimal("45.76"), Decimal("4.84"), "lyon")
 
 
 def tables(rng: Random, lib: TestLibrary) -> dict[str, Table]:
@@ -560,32 +525,23 @@ def tables(rng: Random, lib: TestLibrary) -> dict[str, Table]:
     return {s.qualified: _table(rng, s) for s in lib.queries}
 
 
-HOME = tt.LocationValue(Decimal("45.76"), Decimal("4.84"), "lyon")
-
-
-def _cell(rng: Random, type_: ty.Type) -> tt.Value:
-    found = constant(rng, type_)
-    return HOME if isinstance(found, tt.ContextValue) else found
-
-
 def _table(rng: Random, signature: Signature) -> Table:
-    names = {p.name: p.type for p in signature.parameters}
-    rows = [{n: _cell(rng, t) for n, t in names.items()} for _ in range(rng.randint(2, 6))]
-    snapshots = tuple(tuple(row for row in rows if rng.random() < 0.7) for _ in range(len(STEPS)))
+    rows = []
+    for _ in range(rng.randint(2, 6)):
+        cells = {p.name: constant(rng, p.type) for p in signature.parameters}
+        rows.append({n: HOME if isinstance(v, tt.ContextValue) else v for n, v in cells.items()})
+    snapshots = tuple(tuple(row for row in rows if rng.random() < 0.7) for _ in STEPS)
     return Table(snapshots, tuple(p.name for p in signature.inputs))
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A library, a program and tables."""
-
     library: TestLibrary
     program: tt.Program
     tables: Mapping[str, Table]
 
 
 def sample(rng: Random) -> Sample:
-    """Return a program with its library and tables."""
     lib = library(rng)
     return Sample(lib, program(rng, lib), tables(rng, lib))
 
@@ -599,44 +555,25 @@ def question_sample(rng: Random) -> Sample:
     begin: tt.Stream | None = None
     scope: Scope = {}
     if rng.random() < 0.3:
-        watched, scope = question(rng, lib, {})
-        begin, scope = tt.Monitor(watched), {**scope, EVENT: ty.STRING}
+        watched, shown = question(rng, lib, {})
+        begin, scope = tt.Monitor(watched), {**shown, EVENT: ty.STRING}
         if rng.random() < 0.5:
-            begin = tt.StreamFilter(begin, comparison(rng, watched_scope(scope), {}))
+            begin = tt.StreamFilter(begin, comparison(rng, shown, {}))
     body, added = (None, {}) if begin and rng.random() < 0.5 else question(rng, lib, scope)
     action: tt.Action = tt.Notify()
     if rng.random() < 0.3:
-        signature = lib.actions[0]
-        args = arguments(rng, signature, {**scope, **added, EVENT: ty.STRING})
-        action = tt.Call(tt.Selector(CLASS), signature.name, args)
-    program = tt.Program((tt.Rule(begin, body, action),))
-    return Sample(lib, program, {s.qualified: _table(rng, s) for s in lib.queries})
-
-
-def watched_scope(scope: Scope) -> Scope:
-    """Return the outputs of a stream."""
-    return {name: type_ for name, type_ in scope.items() if name != EVENT}
-
-
-def questions() -> st.SearchStrategy[Sample]:
-    """Return programs about questions that hypothesis chooses and shrinks."""
-    return st.randoms(use_true_random=False).map(question_sample)
+        action = call(rng, lib.actions[0], {**scope, **added, EVENT: ty.STRING})
+    return Sample(lib, tt.Program((tt.Rule(begin, body, action),)), tables(rng, lib))
 
 
 def chain_sample(rng: Random) -> Sample:
     """Return a program of one chain of joins, each filter about what is there so far."""
     names = rng.sample("abcdefgh", 5)
     lib = TestLibrary({name: _signature(rng, name, "query", 5) for name in names})
-    return Sample(
-        lib, tt.Program((tt.Rule(None, chain(rng, lib, {})[0], tt.Notify()),)), tables(rng, lib)
-    )
+    shown = tt.Program((tt.Rule(None, chain(rng, lib, {})[0], tt.Notify()),))
+    return Sample(lib, shown, tables(rng, lib))
 
 
-def chains() -> st.SearchStrategy[Sample]:
-    """Return chains of joins that hypothesis chooses and shrinks."""
-    return st.randoms(use_true_random=False).map(chain_sample)
-
-
-def samples() -> st.SearchStrategy[Sample]:
-    """Return samples that hypothesis chooses and shrinks."""
-    return st.randoms(use_true_random=False).map(sample)
+# What hypothesis chooses and shrinks.
+RANDOMS = st.randoms(use_true_random=False)
+SAMPLES, CHAINS, QUESTIONS = (RANDOMS.map(f) for f in (sample, chain_sample, question_sample))

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from genie_dp.languages.thingtalk.canonical import canonical
 from genie_dp.languages.thingtalk.parser import parse
 from genie_dp.languages.thingtalk.render import render
 from genie_dp.languages.thingtalk.traverse import anonymize, functions
@@ -18,32 +17,15 @@ def test_literals_become_placeholders(case, golden):
     golden(case, render(anonymize(parse(case.input))))
 
 
-@settings(max_examples=100, deadline=None)
-@given(strategies.samples())
-def test_anonymizing_twice_changes_nothing_more(sample):
-    once = anonymize(sample.program)
-    assert anonymize(once) == once
-
-
-@settings(max_examples=100, deadline=None)
-@given(strategies.samples())
-def test_anonymized_programs_are_well_typed(sample):
-    assert check(anonymize(sample.program), sample.library) == []
-
-
-@settings(max_examples=100, deadline=None)
-@given(strategies.samples())
-def test_anonymizing_keeps_the_functions(sample):
-    assert functions(anonymize(sample.program)) == functions(sample.program)
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.randoms(use_true_random=False))
-def test_policies_are_anonymized_too(rng):
+@settings(max_examples=150, deadline=None)
+@given(st.randoms(use_true_random=False), st.booleans())
+def test_an_anonymous_program_stays_so_is_well_typed_and_has_the_functions(rng, is_policy):
     library = strategies.library(rng)
-    policy = anonymize(canonical(strategies.policy(rng, library), library))
-    assert anonymize(policy) == policy
-    assert check(policy, library) == []
+    program = (strategies.policy if is_policy else strategies.program)(rng, library)
+    once = anonymize(program)
+    assert anonymize(once) == once
+    assert check(once, library) == []
+    assert functions(once) == functions(program)
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,8 @@ drawn do what the law is about: a rule that never fires is not tested.
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
 from random import Random
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -29,20 +27,20 @@ from genie_dp.languages.thingtalk.predicates import MAX_CLAUSES
 from genie_dp.languages.thingtalk.render import render
 from genie_dp.languages.thingtalk.simulate import Effect, simulate
 from genie_dp.languages.thingtalk.tokens import tokens
-from genie_dp.languages.thingtalk.traverse import children, source_calls
+from genie_dp.languages.thingtalk.traverse import source_calls, walk
 from genie_dp.languages.thingtalk.typecheck import check
 from tests.languages.thingtalk import strategies
 from tests.languages.thingtalk.rewrites import respelled
 from tests.languages.thingtalk.strategies import (
+    CHAINS,
     HOME,
+    QUESTIONS,
+    SAMPLES,
     STEPS,
     Sample,
     chain_sample,
-    chains,
     question_sample,
-    questions,
     sample,
-    samples,
 )
 
 settings.register_profile("laws", suppress_health_check=list(HealthCheck), deadline=None)
@@ -51,7 +49,6 @@ LAWS = settings(settings.get_profile("laws"), max_examples=150)
 
 
 def form_of(found: Sample, *, known: bool = True) -> tt.Program:
-    """Return the canonical program; draws whose condition is too large are left out."""
     try:
         form = canonical(found.program, found.library if known else None)
     except GenieError as error:
@@ -62,100 +59,72 @@ def form_of(found: Sample, *, known: bool = True) -> tt.Program:
 
 
 def meaning(program: tt.Program, found: Sample) -> Counter[Effect]:
-    return Counter(effects(program, found))
-
-
-def effects(program: tt.Program, found: Sample) -> tuple[Effect, ...]:
-    return simulate(program, found.tables, steps=STEPS, context=CONTEXT)
-
-
-def nodes(node: Any) -> Iterator[Any]:
-    yield node
-    for child in children(node):
-        yield from nodes(child)
+    return Counter(simulate(program, found.tables, steps=STEPS, context=CONTEXT))
 
 
 # ------------------------------------------------------------------------------------- laws
 
 
-@LAWS
-@given(st.one_of(samples(), chains(), questions()), st.booleans())
-def test_canonical_form_keeps_the_meaning(found: Sample, known: bool) -> None:
-    form = form_of(found, known=known)
+@settings(LAWS, max_examples=200)
+@given(SAMPLES | CHAINS | QUESTIONS, st.booleans())
+def test_canonical_form_keeps_the_meaning_and_is_its_own(found, known):
+    form, library = form_of(found, known=known), found.library if known else None
     before = meaning(found.program, found)
     for feature in features(found, form):
         event(feature)
     event(f"does something: {bool(before)}")
     assert meaning(form, found) == before
+    assert canonical(form, library) == form
 
 
 @LAWS
-@given(st.one_of(samples(), chains(), questions()), st.booleans())
-def test_canonical_form_is_its_own_canonical_form(found: Sample, known: bool) -> None:
-    form = form_of(found, known=known)
-    assert canonical(form, found.library if known else None) == form
+@given(SAMPLES | QUESTIONS)
+def test_canonical_form_is_well_typed_and_read_back(found):
+    form = form_of(found)
+    assert parse(render(form)) == form
+    totals = (n for n in walk(found.program) if isinstance(n, tt.Aggregate))
+    if not check(found.program, found.library) and not any(is_joined(n.query) for n in totals):
+        assert check(form, found.library) == []
+    if not check(form, found.library):
+        text = tokens(form, found.library)
+        back = canonical(from_tokens(text), found.library)
+        assert back == form
+        assert tokens(back, found.library) == text
 
 
 @LAWS
-@given(st.one_of(samples(), chains(), questions()), st.randoms(use_true_random=False))
-def test_programs_that_differ_in_spelling_have_one_canonical_form(
-    found: Sample, rng: Random
-) -> None:
+@given(SAMPLES)
+def test_canonical_form_is_sorted_and_simple(found):
+    assert list(faults(form_of(found))) == []
+
+
+@LAWS
+@given(SAMPLES | CHAINS | QUESTIONS, st.randoms(use_true_random=False))
+def test_programs_that_differ_in_spelling_have_one_canonical_form(found, rng):
     form = form_of(found)
     other, changes = respelled(found.program, found.library, rng)
     for change in changes:
         event(change)
-    try:
-        other_form = canonical(other, found.library)
-    except GenieError as error:  # the same clauses in another order can grow larger on the way
-        assume(error.problems[0].code != "C001")
-        raise
-    assume(not passes_into_several([*nodes(form), *nodes(other_form)]))
+    # The same clauses in another order can grow larger on the way.
+    other_form = form_of(replace(found, program=other))
+    assume(not passes_into_several([*walk(form), *walk(other_form)]))
     assert other_form == form
 
 
-@LAWS
-@given(st.one_of(samples(), questions()))
-def test_canonical_form_is_read_back_from_its_text(found: Sample) -> None:
-    form = form_of(found)
-    assert parse(render(form)) == form
-
-
-@LAWS
-@given(st.one_of(samples(), questions()))
-def test_canonical_form_of_a_well_typed_program_is_well_typed(found: Sample) -> None:
-    assume(not check(found.program, found.library))
-    assume(
-        not any(isinstance(n, tt.Aggregate) and is_joined(n.query) for n in nodes(found.program))
-    )
-    assert check(form_of(found), found.library) == []
-
-
-@LAWS
-@given(st.one_of(samples(), questions()))
-def test_canonical_form_is_read_back_from_its_tokens(found: Sample) -> None:
-    form = form_of(found)
-    assume(not check(form, found.library))
-    text = tokens(form, found.library)
-    assert canonical(from_tokens(text), found.library) == form
-    assert tokens(canonical(from_tokens(text), found.library), found.library) == text
-
-
 @settings(LAWS, max_examples=30)  # one of many draws is sorted
-@given(questions())
-def test_canonical_form_keeps_the_order_of_what_is_shown(found: Sample) -> None:
+@given(QUESTIONS)
+def test_canonical_form_keeps_the_order_of_what_is_shown(found):
     form = form_of(found)
     query = form.rules[0].query
     assume(form.rules[0].stream is None)  # what starts a rule comes in any order
     while isinstance(query, tt.Projection):
         query = query.query
     assume(isinstance(query, tt.Sort) and isinstance(query.key, tt.VarRef))
-    assert isinstance(query, tt.Sort)
-    name, steps = tt.computed_name(query.key), (STEPS[0],)
+    name = tt.computed_name(query.key)
     before, after = (
         [
             comparable(value)
-            for effect in simulate(p, found.tables, steps=steps, context=CONTEXT)
+            for effect in simulate(p, found.tables, steps=STEPS[:1], context=CONTEXT)
             for other, value in effect.arguments
             if other == name
         ]
@@ -165,14 +134,8 @@ def test_canonical_form_keeps_the_order_of_what_is_shown(found: Sample) -> None:
 
 
 @LAWS
-@given(samples())
-def test_canonical_form_is_sorted_and_simple(found: Sample) -> None:
-    assert list(faults(form_of(found))) == []
-
-
-@LAWS
 @given(st.randoms(use_true_random=False))
-def test_predicates_keep_their_truth_for_all_values_of_their_atoms(rng: Random) -> None:
+def test_predicates_keep_their_truth_for_all_values_of_their_atoms(rng):
     predicate, letters = boolean(rng, 3), "abc"
     try:
         form = predicates.canonical_predicate(predicate)
@@ -187,14 +150,11 @@ def test_predicates_keep_their_truth_for_all_values_of_their_atoms(rng: Random) 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A person asks for a program under a policy."""
-
     policy: tt.Policy
     person: tt.EntityValue
     found: Sample
 
     def answer(self, policy: tt.Policy) -> Counter[Effect] | None:
-        """Return what the person gets to see and do, None if the program is refused."""
         found, moment = self.found, Moment(STEPS[0])
         part = allowed(policy, self.person, found.program, found.library, moment=moment)
         return None if part is None else meaning(part, found)
@@ -211,7 +171,7 @@ def request(rng: Random) -> Request:
 
 @LAWS
 @given(st.randoms(use_true_random=False).map(request))
-def test_canonical_policies_allow_the_same(asked: Request) -> None:
+def test_canonical_policies_allow_the_same(asked):
     form = canonical(asked.policy, asked.found.library)
     assert isinstance(form, tt.Policy)
     assert canonical(form, asked.found.library) == form
@@ -234,8 +194,7 @@ def passes_into_several(found: list[Any]) -> bool:
 
 
 def faults(form: tt.Program) -> Iterator[str]:
-    """Yield what a canonical program must not have."""
-    for node in nodes(form):
+    for node in walk(form):
         match node:
             case tt.Call(args=args) if [a.name for a in args] != sorted(a.name for a in args):
                 yield f"unsorted inputs: {args}"
@@ -281,7 +240,6 @@ def rank(literal: tt.Predicate) -> tuple[int, str]:
 
 
 def boolean(rng: Random, depth: int) -> tt.Predicate:
-    """Return a condition on three letters."""
     kind = rng.choice(("atom", "and", "or", "not"))
     if depth == 0 or kind == "atom":
         return tt.Atom(rng.choice("abc"), "==", tt.BooleanValue(True))
@@ -310,20 +268,31 @@ def holds(predicate: tt.Predicate, truth: dict[str, bool]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A program before and after, and all nodes of both."""
-
     found: Sample
     form: tt.Program
     before: list[Any]
     after: list[Any]
 
     def has(self, kind: type[Any], test: Callable[[Any], bool] = bool) -> bool:
-        """Tell whether the program has a node of that kind for which the test holds."""
         return any(isinstance(n, kind) and test(n) for n in self.before)
 
-    def keeps(self, kind: type[Any]) -> bool:
-        """Tell whether the canonical program has a node of that kind."""
-        return any(isinstance(n, kind) for n in self.after)
+    def keeps(self, kind: type[Any], test: Callable[[Any], bool] = bool) -> bool:
+        return any(isinstance(n, kind) and test(n) for n in self.after)
+
+    def moves(self, kind: type[Any]) -> bool:
+        return self.has(kind) and not self.keeps(kind)
+
+    def on_join(self, test: Callable[[Any], bool] = bool) -> bool:
+        return self.has(tt.Filter, lambda n: isinstance(n.query, tt.Join) and test(n.query))
+
+    def shared(self, node: tt.Join) -> bool:
+        sides = (node.left, node.right)
+        ours, theirs = (joins.outputs_of(q, self.found.library) or set() for q in sides)
+        return bool(ours & theirs)
+
+    def event(self, *, of_stream: bool) -> bool:
+        stream = self.found.program.rules[0].stream
+        return self.has(tt.EventValue) and (stream is not None) == of_stream
 
 
 def is_of(node: Any, kind: type[Any]) -> bool:
@@ -334,146 +303,105 @@ def is_ordering(node: Any) -> bool:
     return isinstance(node, tt.Atom) and node.operator in ("<", ">", "<=", ">=")
 
 
-def lists(node: tt.Atom) -> int:
-    return (
-        len(node.value.items) if node.operator == "in_array" and is_of(node, tt.ArrayValue) else 0
-    )
-
-
-def repeats(node: tt.Atom) -> bool:
-    return lists(node) > 1 and len(set(node.value.items)) < len(node.value.items)
-
-
-def has_stream(change: "Change") -> bool:
-    return change.found.program.rules[0].stream is not None
-
-
-def is_on_join(node: tt.Filter) -> bool:
-    return isinstance(node.query, tt.Join)
-
-
-# rule -> (is the program an example of it, least share of programs out of 1,000 seeds).
-# Measured in November 2026: each share is at least 1.5 times its limit.
-RULES: dict[str, tuple[Callable[[Change], bool], float]] = {
-    "join": (lambda c: c.has(tt.Join), 0.20),
-    "join with a shadowed name": (
-        lambda c: c.has(tt.Join, lambda n: shares_a_name(n, c.found)),
-        0.10,
-    ),
-    "join that commutes": (lambda c: calls(c.before) != calls(c.after), 0.05),
-    "join with passing": (
-        lambda c: any(isinstance(n, tt.Join) and n.passing for n in c.after),
-        0.05,
-    ),
-    "filter on a join": (lambda c: c.has(tt.Filter, is_on_join), 0.05),
-    "filter on a join with a shadowed name": (
-        lambda c: c.has(tt.Filter, lambda n: is_on_join(n) and shares_a_name(n.query, c.found)),
-        0.02,
-    ),
-    "nested filters": (lambda c: c.has(tt.Filter, lambda n: isinstance(n.query, tt.Filter)), 0.05),
-    "stream filter that stays": (lambda c: c.keeps(tt.StreamFilter), 0.02),
-    "stream filter that moves": (
-        lambda c: c.has(tt.StreamFilter) and not c.keeps(tt.StreamFilter),
-        0.04,
-    ),
-    "on new": (lambda c: c.has(tt.Monitor, lambda n: bool(n.on_new)), 0.05),
-    "edge": (lambda c: c.has(tt.Edge), 0.02),
-    "stream join that stays": (lambda c: c.keeps(tt.StreamJoin), 0.005),
-    "stream join that moves": (lambda c: c.has(tt.StreamJoin) and not c.keeps(tt.StreamJoin), 0.02),
-    "aggregation": (lambda c: c.has(tt.Aggregate), 0.10),
-    "get predicate": (lambda c: c.has(tt.GetPredicate), 0.02),
-    "false": (lambda c: c.keeps(tt.FalseP), 0.05),
-    "not true": (lambda c: c.has(tt.Not, lambda n: is_of(n.operand, tt.BooleanValue)), 0.005),
-    "not more": (lambda c: c.has(tt.Not, lambda n: is_ordering(n.operand)), 0.05),
-    "list of one": (lambda c: c.has(tt.Atom, lambda n: lists(n) == 1), 0.05),
-    "list of several": (lambda c: c.has(tt.Atom, lambda n: lists(n) > 1), 0.05),
-    "list with repeats": (lambda c: c.has(tt.Atom, repeats), 0.02),
-    "unit of two names": (
-        lambda c: c.has(tt.MeasureValue, lambda n: n.parts[0][1] == "bytes"),
-        0.015,
-    ),
-    "date of two spellings": (lambda c: c.has(tt.DateValue, lambda n: len(n.iso) != 19), 0.015),
-    "event of a stream": (lambda c: c.has(tt.EventValue) and has_stream(c), 0.02),
-    "event of a result": (lambda c: c.has(tt.EventValue) and not has_stream(c), 0.01),
-}
-
-
-def features(found: Sample, form: tt.Program) -> Iterator[str]:
-    """Yield the rules that a program is an example of."""
-    change = Change(found, form, list(nodes(found.program)), list(nodes(form)))
-    yield from (name for name, (fires, _) in RULES.items() if fires(change))
-
-
-def shares_a_name(node: tt.Join, found: Sample) -> bool:
-    ours, theirs = (joins.outputs_of(q, found.library) or set() for q in (node.left, node.right))
-    return bool(ours & theirs)
+def listed(node: tt.Atom) -> tuple[Any, ...]:
+    is_list = node.operator == "in_array" and is_of(node, tt.ArrayValue)
+    return node.value.items if is_list else ()
 
 
 def calls(found: list[Any]) -> list[str]:
     return [n.function for n in found if isinstance(n, tt.Call)]
 
 
-QUESTIONS: dict[str, tuple[Callable[[Change], bool], float]] = {
+Rules = dict[str, tuple[Callable[[Change], bool], float]]
+# rule -> (is the program an example of it, least share of programs out of 1,000 seeds).
+# Measured in November 2026: each share is at least 1.5 times its limit.
+RULES: Rules = {
+    "join": (lambda c: c.has(tt.Join), 0.20),
+    "join with a shadowed name": (lambda c: c.has(tt.Join, c.shared), 0.10),
+    "join that commutes": (lambda c: calls(c.before) != calls(c.after), 0.05),
+    "join with passing": (lambda c: c.keeps(tt.Join, lambda n: bool(n.passing)), 0.05),
+    "filter on a join": (lambda c: c.on_join(), 0.05),
+    "filter on a join with a shadowed name": (lambda c: c.on_join(c.shared), 0.02),
+    "nested filters": (lambda c: c.has(tt.Filter, lambda n: isinstance(n.query, tt.Filter)), 0.05),
+    "stream filter that stays": (lambda c: c.keeps(tt.StreamFilter), 0.02),
+    "stream filter that moves": (lambda c: c.moves(tt.StreamFilter), 0.04),
+    "on new": (lambda c: c.has(tt.Monitor, lambda n: bool(n.on_new)), 0.05),
+    "edge": (lambda c: c.has(tt.Edge), 0.02),
+    "stream join that stays": (lambda c: c.keeps(tt.StreamJoin), 0.005),
+    "stream join that moves": (lambda c: c.moves(tt.StreamJoin), 0.02),
+    "aggregation": (lambda c: c.has(tt.Aggregate), 0.10),
+    "get predicate": (lambda c: c.has(tt.GetPredicate), 0.02),
+    "false": (lambda c: c.keeps(tt.FalseP), 0.05),
+    "not true": (lambda c: c.has(tt.Not, lambda n: is_of(n.operand, tt.BooleanValue)), 0.005),
+    "not more": (lambda c: c.has(tt.Not, lambda n: is_ordering(n.operand)), 0.05),
+    "list of one": (lambda c: c.has(tt.Atom, lambda n: len(listed(n)) == 1), 0.05),
+    "list of several": (lambda c: c.has(tt.Atom, lambda n: len(listed(n)) > 1), 0.05),
+    "list with repeats": (
+        lambda c: c.has(tt.Atom, lambda n: len(set(listed(n))) < len(listed(n))), 0.02
+    ),
+    "unit of two names": (
+        lambda c: c.has(tt.MeasureValue, lambda n: n.parts[0][1] == "bytes"), 0.015
+    ),
+    "date of two spellings": (lambda c: c.has(tt.DateValue, lambda n: len(n.iso) != 19), 0.015),
+    "event of a stream": (lambda c: c.event(of_stream=True), 0.02),
+    "event of a result": (lambda c: c.event(of_stream=False), 0.01),
+}  # fmt: skip
+QUESTION_RULES: Rules = {
     "projection": (lambda c: c.keeps(tt.Projection), 0.20),
-    "projection that says nothing": (
-        lambda c: c.has(tt.Projection) and not c.keeps(tt.Projection),
-        0.05,
-    ),
+    "projection that says nothing": (lambda c: c.moves(tt.Projection), 0.05),
     "sort": (lambda c: c.keeps(tt.Sort), 0.15),
-    "sort that orders nothing": (lambda c: c.has(tt.Sort) and not c.keeps(tt.Sort), 0.05),
+    "sort that orders nothing": (lambda c: c.moves(tt.Sort), 0.05),
     "index or slice": (lambda c: c.keeps(tt.Slice), 0.25),
-    "index of a join": (
-        lambda c: any(isinstance(n, tt.Slice) and is_joined(n.query) for n in c.after),
-        0.05,
-    ),
+    "index of a join": (lambda c: c.keeps(tt.Slice, lambda n: is_joined(n.query)), 0.05),
     "filter after an index": (
-        lambda c: any(isinstance(n, tt.Filter) and isinstance(n.query, tt.Slice) for n in c.after),
-        0.02,
+        lambda c: c.keeps(tt.Filter, lambda n: isinstance(n.query, tt.Slice)), 0.02
     ),
     "filter of a projection": (
-        lambda c: c.has(tt.Filter, lambda n: isinstance(n.query, tt.Projection)),
-        0.05,
+        lambda c: c.has(tt.Filter, lambda n: isinstance(n.query, tt.Projection)), 0.05
     ),
     "computed value that is compared": (lambda c: c.keeps(tt.Comparison), 0.05),
     "condition on a list": (lambda c: c.keeps(tt.ListFilter), 0.10),
-    "field of a record": (
-        lambda c: any(isinstance(n, tt.Atom | tt.VarRef) and "." in n.name for n in c.after),
-        0.10,
-    ),
-}
+    "field of a record": (lambda c: c.keeps(tt.Atom | tt.VarRef, lambda n: "." in n.name), 0.10),
+}  # fmt: skip
 
 
-@cache
-def drawn() -> tuple[tuple[Sample, tt.Program], ...]:
-    found = [sample(Random(seed)) for seed in range(1000)]
-    return tuple((s, canonical(s.program, s.library)) for s in found)
+def features(found: Sample, form: tt.Program, rules: Rules = RULES) -> Iterator[str]:
+    change = Change(found, form, list(walk(found.program)), list(walk(form)))
+    yield from (name for name, (fires, _) in rules.items() if fires(change))
 
 
-def test_random_programs_are_examples_of_every_rule() -> None:
-    counts = Counter(f for found, form in drawn() for f in set(features(found, form)))
-    rare = [name for name, (_, least) in RULES.items() if counts[name] < least * 1000]
-    assert not rare, f"too rare: {rare}, of all {dict(counts)}"
+# rule -> (is the program an example of it, least share of programs out of 1,000 seeds).
+# Measured in November 2026: each share is at least 1.5 times its limit.
 
 
-def test_random_questions_are_examples_of_every_rule() -> None:
+@pytest.mark.parametrize(
+    ("draw", "rules", "seeds"), [(sample, RULES, 1000), (question_sample, QUESTION_RULES, 500)]
+)
+def test_random_programs_are_examples_of_every_rule(draw, rules, seeds):
     counts: Counter[str] = Counter()
-    for seed in range(500):
-        found = question_sample(Random(seed))
+    for seed in range(seeds):
+        found = draw(Random(seed))
         form = canonical(found.program, found.library)
-        assert isinstance(form, tt.Program)
-        change = Change(found, form, list(nodes(found.program)), list(nodes(form)))
-        counts.update(name for name, (fires, _) in QUESTIONS.items() if fires(change))
-    rare = [name for name, (_, least) in QUESTIONS.items() if counts[name] < least * 500]
+        counts.update(features(found, form, rules))
+        counts["changed"] += found.program != form
+        if seed < 200:
+            counts["effective"] += bool(meaning(found.program, found))
+            counts["well-typed"] += not check(found.program, found.library)
+    rare = [name for name, (_, least) in rules.items() if counts[name] < least * seeds]
     assert not rare, f"too rare: {rare}, of all {dict(counts)}"
+    assert counts["changed"] > 0.5 * seeds
+    assert counts["effective"] > 0.35 * 200
+    assert counts["well-typed"] > 0.85 * 200
+    assert MAX_CLAUSES == 64
 
 
-def test_random_programs_do_something_and_mostly_are_not_canonical() -> None:
-    effective = sum(bool(meaning(found.program, found)) for found, _ in drawn()[:300])
-    changed = sum(found.program != form for found, form in drawn())
-    well_typed = sum(not check(found.program, found.library) for found, _ in drawn()[:300])
-    assert effective > 0.35 * 300
-    assert changed > 0.5 * 1000
-    assert well_typed > 0.9 * 300
+def test_random_policies_refuse_some_programs_and_restrict_others():
+    requests = [request(Random(seed)) for seed in range(400)]
+    answers = [(a.answer(a.policy), meaning(a.found.program, a.found)) for a in requests]
+    refused = sum(answer is None for answer, _ in answers)
+    whole = sum(bool(answer) and answer == every for answer, every in answers)
+    part = sum(answer is not None and answer < every for answer, every in answers)
+    assert min(refused, whole, part) > 32, (refused, whole, part)
 
 
 def first_owner(name: str, place: joins.Condition, outputs: list[Any]) -> tuple[int, ...]:
@@ -495,20 +423,8 @@ WRONG = [
 ]
 
 
-def test_random_policies_refuse_some_programs_and_restrict_others() -> None:
-    requests = [request(Random(seed)) for seed in range(1000)]
-    answers = [asked.answer(asked.policy) for asked in requests]
-    everything = [meaning(asked.found.program, asked.found) for asked in requests]
-    refused = sum(answer is None for answer in answers)
-    whole = sum(bool(a) and a == m for a, m in zip(answers, everything, strict=True))
-    part = sum(a is not None and a < m for a, m in zip(answers, everything, strict=True))
-    assert min(refused, whole, part) > 80, (refused, whole, part)
-
-
 @pytest.mark.parametrize(("module", "name", "wrong"), WRONG)
-def test_a_canonical_form_that_is_wrong_is_noticed(
-    monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str, wrong: Any
-) -> None:
+def test_a_canonical_form_that_is_wrong_is_noticed(monkeypatch, module, name, wrong):
     monkeypatch.setattr(module, name, wrong)
     draws = (sample, chain_sample, question_sample)
     drawing = (draw(Random(seed)) for seed in range(2000) for draw in draws)
@@ -522,20 +438,7 @@ def differs(found: Sample) -> bool:
         return False
     except RuntimeError:  # an order that cannot be
         return True
-    assert isinstance(form, tt.Program)
-    before = meaning(found.program, found)
     try:
-        return meaning(form, found) != before
+        return meaning(form, found) != meaning(found.program, found)
     except GenieError:  # a name, or an event, that is not there
         return True
-
-
-def test_random_conditions_reach_the_cap_seldom() -> None:
-    large = 0
-    for seed in range(500):
-        try:
-            canonical(sample(Random(seed)).program)
-        except GenieError:
-            large += 1
-    assert large <= 5
-    assert MAX_CLAUSES == 64

@@ -25,14 +25,14 @@ from genie_dp.synthesis.cells import cells
 from genie_dp.synthesis.engine import SynthesisEngine
 from genie_dp.synthesis.pieces import Placeholders
 from genie_dp.synthesis.rules import GrammarRule
-from tests.synthesis.synthesis_setup import engine, shipped
+from tests.synthesis.synthesis_setup import engine, shipped, shipped_engine
 from tests.templates.test_grammar_en import with_answers
 
+pytestmark = pytest.mark.xdist_group("shipped")
 PER_TEMPLATE = 12
 
 
 def as_tree(value: Any) -> Any:
-    """Return the syntax tree of a child."""
     if isinstance(value, SourceValue):
         return piece_from_tokens(value.query.text, "query")
     if isinstance(value, ConstantValue):
@@ -40,15 +40,31 @@ def as_tree(value: Any) -> Any:
     return piece_from_tokens(value.text, value.kind)
 
 
+def with_args(value: Any, args: list[ast.Arg]) -> Any:
+    """Return the tree of a query or action whose function has these inputs, too."""
+
+    def add(node: Any) -> Any:
+        if isinstance(node, ast.Call) and f"@{node.selector.class_name}.{node.function}" == owner:
+            return replace(node, args=(*node.args, *args))
+        return node
+
+    owner = value.state.function if args else ""
+    return rewrite(as_tree(value), add)
+
+
 def whole_tree(body: Body, children: dict[str, Any]) -> Any:
     """Return the body with the trees of its children put into it: the slow, plain way."""
 
     def fill(node: Any) -> Any:
         match node:
-            case ast.Hole(name, _, str() as argument):
-                return passed(children[name], children[argument])
+            case ast.Hole(name, _, str() as argument):  # its open input is the name of an output
+                gap = children[name].gap_text.split(":")[1]
+                return with_args(
+                    children[name], [ast.Arg(gap, ast.VarRef(children[argument].state.name))]
+                )
             case ast.Hole(name, _, _, inputs):
-                return given(children[name], inputs, children)
+                args = [ast.Arg(children[arg.name].state.name, fill(arg.value)) for arg in inputs]
+                return with_args(children[name], args)
             case ast.Policy(source, query, action):
                 query, action = (None if n is None else allowed(n) for n in (query, action))
                 return ast.Policy(source, query, action)
@@ -69,25 +85,6 @@ def whole_tree(body: Body, children: dict[str, Any]) -> Any:
     return rewrite(body.node, fill)
 
 
-def given(value: Any, inputs: tuple[ast.Arg, ...], children: dict[str, Any]) -> Any:
-    """Return a query or action whose function has these inputs, too."""
-    args = [
-        ast.Arg(
-            children[arg.name].state.name,
-            as_tree(children[arg.value.name]) if isinstance(arg.value, ast.VarRef) else arg.value,
-        )
-        for arg in inputs
-    ]
-
-    def add(node: Any) -> Any:
-        if isinstance(node, ast.Call) and f"@{node.selector.class_name}.{node.function}" == owner:
-            return replace(node, args=(*node.args, *args))
-        return node
-
-    owner = value.state.function if args else ""
-    return rewrite(as_tree(value), add)
-
-
 def allowed(node: Any) -> ast.PolicyFunction:
     """Return a query or action as a policy speaks of it: its arguments are conditions."""
     conditions: list[Any] = []
@@ -100,40 +97,19 @@ def allowed(node: Any) -> ast.PolicyFunction:
     return ast.PolicyFunction(node.selector.class_name, node.function, predicate)
 
 
-def passed(value: Any, source: Any) -> Any:
-    """Return a query or action with its open input filled by the output's name."""
-    output = source.state.name
-    arg = ast.Arg(value.gap_text.split(":")[1], ast.VarRef(output))
-
-    def add(node: Any) -> Any:
-        if isinstance(node, ast.Call) and f"@{node.selector.class_name}.{node.function}" == owner:
-            return replace(node, args=(*node.args, arg))
-        return node
-
-    owner = value.state.function
-    return rewrite(piece_from_tokens(value.text, value.kind), add)
-
-
 def programs(made: SynthesisEngine, rule: GrammarRule, draw: random.Random) -> Any:
-    """Yield (children, composed text) for some combinations of a rule."""
     found = [cell for depth in (1, 2, 3) for cell in cells(rule, depth, made.pools)]
     for _ in range(PER_TEMPLATE if found else 0):
         cell = draw.choice(found)
         pieces = [draw.choice(members) for members in cell.lists]
         combined = cell.wording.assemble(*pieces)
         if combined is not None:
-            # The same children, renumbered as the sentence has them.
-            yield rule, pieces, combined
+            yield pieces, combined
 
 
 def construct_rules(made: SynthesisEngine) -> list[GrammarRule]:
-    """Return the rules with children whose bodies are queries, streams or programs."""
-    return [
-        rule
-        for rules in made.compiled.rules.values()
-        for rule in rules
-        if not rule.is_leaf and isinstance(rule.body, Body) and rule.body.kind in WRAPPERS
-    ]
+    rules = (rule for rules in made.compiled.rules.values() for rule in rules if not rule.is_leaf)
+    return [r for r in rules if isinstance(r.body, Body) and r.body.kind in WRAPPERS]
 
 
 def as_program(kind: str, tree: Any) -> Any:
@@ -157,17 +133,12 @@ WRAPPERS = {
 }
 
 
-@pytest.fixture(scope="module")
-def made() -> SynthesisEngine:
-    """An engine of the shipped skills with small pools."""
-    return engine(shipped(), size=100, pool_size=100, max_depth=4)
-
-
-def test_every_construct_template_composes_what_its_tree_says(made: SynthesisEngine) -> None:
+def test_every_construct_template_composes_what_its_tree_says():
+    made = shipped_engine()
     assert compared(made, construct_rules(made), shipped().library) > 150
 
 
-def test_what_questions_ask_composes_what_its_tree_says() -> None:
+def test_what_questions_ask_composes_what_its_tree_says():
     inputs = with_answers()
     asked = engine(inputs, size=100, pool_size=100, max_depth=4, subsets=("answers",))
     rules = [
@@ -179,10 +150,9 @@ def test_what_questions_ask_composes_what_its_tree_says() -> None:
 
 
 def compared(made: SynthesisEngine, rules: list[GrammarRule], library: Any) -> int:
-    """Compare pieces with trees; return how many were compared."""
     draw, seen = random.Random(7), 0
     for rule in rules:
-        for _, pieces, combined in programs(made, rule, draw):
+        for pieces, combined in programs(made, rule, draw):
             chosen = renumbered(made.compiled.placeholders, pieces)
             if chosen is None:
                 continue
@@ -229,23 +199,14 @@ def ordered(program: str) -> str:
         'file =~ "a"',
         'file in_array ["b", "a"]',
         'file in_array ["a"]',
+        "is_unread == true",
+        "is_unread == false",
     ],
 )
-def test_the_negation_of_a_piece_is_that_of_its_tree(text: str) -> None:
-    function = "@com.dropbox.list_folder"
-    assert_negates(function, text)
-
-
-@pytest.mark.parametrize("text", ["is_unread == true", "is_unread == false"])
-def test_the_negation_of_a_truth_is_the_other(text: str) -> None:
-    assert_negates("@com.gmail.inbox", text)
-
-
-def assert_negates(function: str, text: str) -> None:
-    lifter = Lifter(shipped().library)
-    tree = parse_fragment(text, {}).body
-    piece = lifter.predicate(tree, function)
-    slow = lifter.predicate(ast.Not(tree), function)
+def test_the_negation_of_a_piece_is_that_of_its_tree(text):
+    function = "@com.gmail.inbox" if "unread" in text else "@com.dropbox.list_folder"
+    lifter, tree = Lifter(shipped().library), parse_fragment(text, {}).body
+    piece, slow = (lifter.predicate(node, function) for node in (tree, ast.Not(tree)))
     assert piece is not None
     assert slow is not None
     quick = negation(piece)

@@ -24,7 +24,6 @@ from tests.languages.thingtalk.strategies import CLASS, STEPS
 
 
 def cell(value: tt.Value) -> Any:
-    """Return a value as a table has it."""
     match value:
         case tt.StringValue(text):
             return text
@@ -96,12 +95,11 @@ def found(program, data) -> list[dict[str, Any]]:
     return [dict(zip(answer.names, map(as_told, row), strict=True)) for row in answer.rows]
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_a_database_answers_as_the_interpreter_does(part):
+def test_a_database_answers_as_the_interpreter_does():
     same, rows, refused = 0, 0, set()
-    for seed in range(part, 800, 4):
+    for seed in range(600):
         rng = Random(seed)
-        sample = strategies.question_sample(rng) if seed % 8 < 4 else strategies.sample(rng)
+        sample = strategies.question_sample(rng) if seed % 2 else strategies.sample(rng)
         program, tables = in_lower_case(sample)
         for rule in program.rules:
             if rule.stream is not None or rule.query is None:
@@ -120,21 +118,8 @@ def test_a_database_answers_as_the_interpreter_does(part):
             same += 1
             rows += len(answer)
     assert refused <= {"C005", "C007"}
-    assert same >= 50
-    assert rows >= 100
-
-
-def test_what_no_table_has_is_told():
-    rng = Random(0)
-    sample = strategies.sample(rng)
-    data = database(sample.tables, sample.library)
-    with pytest.raises(GenieError) as error:
-        Database(data.connection, {"@a.b": Place("nowhere")}, sample.library)
-    assert error.value.problems[0].code == "N043"
-    name, place = next(iter(data.places.items()))
-    wrong = Place(place.table, {"x": "nothing"})
-    with pytest.raises(GenieError, match="no column 'nothing'"):
-        Database(data.connection, {name: wrong}, sample.library)
+    assert same >= 150
+    assert rows >= 300
 
 
 def test_names_and_numbers_are_compared_as_people_say_them():
@@ -169,15 +154,20 @@ def test_names_and_numbers_are_compared_as_people_say_them():
     assert names("weight > 0kg || weight <= 0kg") == ["Marie-Anne", "otter"]
 
 
-def test_values_are_never_part_of_the_text():
-    text = "'; DROP TABLE boats; --"
+def test_what_no_table_has_is_told_and_values_are_never_part_of_the_text():
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE boats (name)")
     signature = Signature(CLASS, "boats", "query", (Parameter("name", "out", ty.STRING),))
     library = strategies.TestLibrary({"boats": signature})
     data = Database(connection, {f"@{CLASS}.boats": Place("boats", {"name": "name"})}, library)
-    call = tt.Call(tt.Selector(CLASS), "boats")
-    query = tt.Filter(call, tt.Atom("name", "==", tt.StringValue(text)))
+    text = "'; DROP TABLE boats; --"
+    query = tt.Filter(
+        tt.Call(tt.Selector(CLASS), "boats"), tt.Atom("name", "==", tt.StringValue(text))
+    )
     select = data.select(query, datetime(2026, 11, 20))
     assert "DROP" not in select.text
     assert len(select.values) == 1
+    with pytest.raises(GenieError, match="N043"):
+        Database(connection, {"@a.b": Place("nowhere")}, library)
+    with pytest.raises(GenieError, match="no column 'nothing'"):
+        Database(connection, {f"@{CLASS}.boats": Place("boats", {"x": "nothing"})}, library)

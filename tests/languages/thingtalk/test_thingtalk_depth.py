@@ -1,5 +1,7 @@
 """Programs that go deep: as deep as is allowed all functions work, deeper there is an error."""
 
+from contextlib import suppress
+
 import pytest
 
 from genie_dp.errors import GenieError
@@ -45,7 +47,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_programs_nearly_as_deep_as_allowed_go_through_all_functions(shape: str) -> None:
+def test_programs_nearly_as_deep_as_allowed_go_through_all_functions(shape):
     # A canonical form can be deeper than the program; 5 is more than was ever seen.
     program = parse(SHAPES[shape](deepest(shape) - 5))
     check(program, example_library())
@@ -58,18 +60,16 @@ def test_programs_nearly_as_deep_as_allowed_go_through_all_functions(shape: str)
 def deepest(shape: str) -> int:
     """Return how deep a shape can be read."""
     for depth in range(DEEPEST, DEEPEST // 2 - 5, -1):
-        try:
+        with suppress(GenieError):
             parse(SHAPES[shape](depth))
-        except GenieError:
-            continue
-        return depth
+            return depth
     raise AssertionError(f"expected {shape} to be read half as deep as allowed")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", sorted({*SHAPES} - BRACKETS))
 @pytest.mark.parametrize("depth", [2 * DEEPEST + 2, 5000])
-def test_deeper_programs_are_an_error_at_their_place(shape: str, depth: int) -> None:
+def test_deeper_programs_are_an_error_at_their_place(shape, depth):
     with pytest.raises(GenieError) as error:
         parse(SHAPES[shape](depth))
     (problem,) = error.value.problems
@@ -77,42 +77,29 @@ def test_deeper_programs_are_an_error_at_their_place(shape: str, depth: int) -> 
     assert problem.span is not None
 
 
-def test_brackets_around_the_same_thing_do_not_count() -> None:
-    assert parse(SHAPES["brackets"](5000)) == parse(SHAPES["brackets"](0))
-
-
 @pytest.mark.parametrize(
-    "text",
+    ("read", "text"),
     [
-        "now => " + "( " * 5000,
-        "now => ( @a.b ) filter " + "@a.b { " * 5000,
-        "edge ( " * 5000,
-        "now => ( @a.b ) filter param:x:String in_array " + "[ " * 5000,
-        "now => ( @a.b ) filter param:x:Date > now" + " + 1 unit:day" * 5000,
-    ],
-)
-def test_token_forms_that_go_deeper_are_an_error(text: str) -> None:
-    with pytest.raises(GenieError) as error:
-        from_tokens(text)
-    assert error.value.problems[0].code == "S007"
-
-
-def test_brackets_inside_of_texts_of_a_token_form_do_not_count() -> None:
-    text = f'now => @a.b param:x:String = " {"( " * 500}" => notify'
-    assert tokens(from_tokens(text), None, UNTYPED).count("(") == 500
-
-
-@pytest.mark.parametrize(
-    "read",
-    [
-        lambda: parse_type("Array(" * 5000 + "String" + ")" * 5000),
-        lambda: parse_fragment("!" * 5000 + "x == 1", {}),
-        lambda: parse_library(
-            f"class @a.b {{ action c() #[x={'[' * 5000}{']' * 5000}]; }}", file="skill.tt"
+        (from_tokens, "now => " + "( " * 5000),
+        (from_tokens, "now => ( @a.b ) filter " + "@a.b { " * 5000),
+        (from_tokens, "edge ( " * 5000),
+        (from_tokens, "now => ( @a.b ) filter param:x:String in_array " + "[ " * 5000),
+        (from_tokens, "now => ( @a.b ) filter param:x:Date > now" + " + 1 unit:day" * 5000),
+        (parse_type, "Array(" * 5000 + "String" + ")" * 5000),
+        (lambda text: parse_fragment(text, {}), "!" * 5000 + "x == 1"),
+        (
+            lambda text: parse_library(text, file="skill.tt"),
+            f"class @a.b {{ action c() #[x={'[' * 5000}{']' * 5000}]; }}",
         ),
     ],
 )
-def test_types_bodies_and_annotations_that_go_deeper_are_an_error(read) -> None:
+def test_token_forms_types_bodies_and_annotations_that_go_deeper_are_an_error(read, text):
     with pytest.raises(GenieError) as error:
-        read()
+        read(text)
     assert error.value.problems[0].code == "S007"
+
+
+def test_brackets_around_the_same_thing_and_inside_of_texts_do_not_count():
+    assert parse(SHAPES["brackets"](5000)) == parse(SHAPES["brackets"](0))
+    text = f'now => @a.b param:x:String = " {"( " * 500}" => notify'
+    assert tokens(from_tokens(text), None, UNTYPED).count("(") == 500

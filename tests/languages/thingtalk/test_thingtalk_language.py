@@ -16,14 +16,10 @@ from tests.languages.thingtalk.thingtalk_library import example_library
 PROGRAM = 'now => @com.example.mail.inbox(most=5) filter subject =~ "hi" => notify'
 
 
-def test_the_registry_makes_thingtalk_by_name():
+def test_a_program_goes_through_all_forms():
     language = get_language("thingtalk")
     assert isinstance(language, ThingTalk)
     assert {"program", "policy", "query", "stream", "action", "predicate"} <= language.kinds
-
-
-def test_a_program_goes_through_all_forms():
-    language = ThingTalk()
     program = language.parse(PROGRAM)
     assert language.check(program, example_library()) == []
     program = language.canonical(program, example_library())
@@ -34,38 +30,22 @@ def test_a_program_goes_through_all_forms():
     hidden = language.tokens(language.anonymize(program), example_library())
     assert "NUMBER_0" in hidden
     assert "QUOTED_STRING_0" in hidden
+    assert language.parse_type("Number") == NUMBER
+    untyped = ThingTalk(TokenStyle(types=False))
+    assert ":String" not in untyped.tokens(program)
+    assert untyped.from_tokens(untyped.tokens(program)) == program
 
 
-def test_the_style_of_a_language_is_that_of_its_tokens():
-    language = ThingTalk(TokenStyle(types=False))
-    program = language.parse(PROGRAM)
-    assert ":String" not in language.tokens(program)
-    assert language.from_tokens(language.tokens(program)) == program
-
-
-def test_without_a_library_types_cannot_be_written():
-    with pytest.raises(GenieError, match="expected a skill library"):
-        ThingTalk().tokens(ast.Program(()))
-
-
-def test_types_are_read_by_name():
-    assert ThingTalk().parse_type("Number") == NUMBER
-
-
-def test_template_bodies_need_a_library():
-    with pytest.raises(GenieError, match="expected a skill library to compile"):
-        ThingTalk().fragment("@com.example.mail.inbox()", {})
-
-
-def test_a_value_of_synthesis_becomes_a_tree_and_back():
-    language = ThingTalk()
-    fragment = language.fragment(
-        "@com.example.mail.inbox() filter size > 5MB", {}, example_library()
-    )
-    value = fragment.build({})
+def test_values_of_synthesis_become_trees_and_back_and_bodies_need_a_library():
+    language, body = ThingTalk(), "@com.example.mail.inbox() filter size > 5MB"
+    value = language.fragment(body, {}, example_library()).build({})
     tree = language.program(value)
     assert isinstance(tree, ast.Filter)
     assert language.value(tree, example_library()).text == value.text
+    with pytest.raises(GenieError, match="expected a skill library to compile"):
+        language.fragment(body, {})
+    with pytest.raises(GenieError, match="expected a skill library"):
+        language.tokens(ast.Program(()))
 
 
 @pytest.mark.slow

@@ -17,8 +17,7 @@ from genie_dp.languages.thingtalk.parser import (
 )
 from genie_dp.languages.thingtalk.render import render, render_type
 from genie_dp.languages.types import Entity, Enum
-from tests.conftest import Golden
-from tests.golden import Case, cases
+from tests.golden import cases
 
 HOLES = {
     "q": "query",
@@ -35,29 +34,27 @@ HOLES = {
 
 def value_of(text: str) -> ast.Value:
     """Return the value of an input that is written so."""
-    program = parse(f"now => @a.b(x = {text})")
-    assert isinstance(program, ast.Program)
-    action = program.rules[0].action
+    action = parse(f"now => @a.b(x = {text})").rules[0].action
     assert isinstance(action, ast.Call)
     return action.args[0].value
 
 
 @pytest.mark.parametrize("case", cases("thingtalk_parse/programs.txt"), ids=str)
-def test_both_spellings_print_as_one(case: Case, golden: Golden) -> None:
+def test_both_spellings_print_as_one(case, golden):
     program = parse(case.input)
     golden(case, render(program))
     assert parse(render(program)) == program
 
 
 @pytest.mark.parametrize("case", cases("thingtalk_parse/values.txt"), ids=str)
-def test_values_print_as_they_are_understood(case: Case, golden: Golden) -> None:
+def test_values_print_as_they_are_understood(case, golden):
     value = value_of(case.input)
     golden(case, f"{type(value).__name__} {render(value)}")
     assert value_of(render(value)) == value
 
 
 @pytest.mark.parametrize("case", cases("thingtalk_parse/fragments.txt"), ids=str)
-def test_template_bodies_take_children_where_their_kind_stands(case: Case, golden: Golden) -> None:
+def test_template_bodies_take_children_where_their_kind_stands(case, golden):
     fragment = parse_fragment(case.input, HOLES)
     holes = [f"{n.kind} {render(n)}" for n in nodes(fragment) if isinstance(n, ast.Hole)]
     shown = [f"{type(fragment.body).__name__}: {render(fragment)}", *holes]
@@ -66,21 +63,18 @@ def test_template_bodies_take_children_where_their_kind_stands(case: Case, golde
 
 
 @pytest.mark.parametrize("case", cases("thingtalk_parse/library.txt"), ids=str)
-def test_skill_files_print_as_they_are_understood(case: Case, golden: Golden) -> None:
+def test_skill_files_print_as_they_are_understood(case, golden):
     library = parse_library(case.input, file="skill.tt")
     golden(case, "\n".join(render(item) for item in library))
     assert parse_library("\n".join(render(i) for i in library), file="skill.tt") == library
 
 
 @pytest.mark.parametrize("case", cases("thingtalk_parse/types.txt"), ids=str)
-def test_types_print_as_they_are_declared(case: Case, golden: Golden) -> None:
+def test_types_print_as_they_are_declared(case, golden):
     golden(case, render_type(parse_type(case.input)))
 
 
-# ------------------------------------------------------------------------------------ trees
-
-
-def test_a_stream_with_one_query_keeps_it_in_the_rule() -> None:
+def test_a_stream_with_one_query_keeps_it_in_the_rule():
     call = ast.Call(ast.Selector("c"), "d")
     monitor = ast.Monitor(ast.Call(ast.Selector("a"), "b"))
     rule = parse("monitor (@a.b()) => @c.d() => notify")
@@ -89,7 +83,7 @@ def test_a_stream_with_one_query_keeps_it_in_the_rule() -> None:
     assert grouped == ast.Program((ast.Rule(ast.StreamJoin(monitor, call), None, ast.Notify()),))
 
 
-def test_a_call_splits_into_class_and_function_at_the_last_dot() -> None:
+def test_a_call_splits_into_class_and_function_at_the_last_dot():
     program = parse('now => @com.x.y(name = "z").f(a = 1) => @com.x.y.g')
     call = ast.Call(
         ast.Selector("com.x.y", (ast.Arg("name", ast.StringValue("z")),)),
@@ -99,66 +93,38 @@ def test_a_call_splits_into_class_and_function_at_the_last_dot() -> None:
     assert program == ast.Program((ast.Rule(None, call, ast.Call(ast.Selector("com.x.y"), "g")),))
 
 
-def test_parameters_passed_after_an_action_are_inputs_of_it() -> None:
-    after = parse("now => @a.b() => @c.d(x = 1) on y = z")
+def test_inputs_are_passed_after_an_action_too_and_a_policy_tells_get_from_do():
     inside = parse("now => @a.b() => @c.d(x = 1, y = z)")
-    assert after == inside
-
-
-def test_a_policy_tells_get_from_do() -> None:
-    shown = parse("true : now => @a.b => notify")
-    done = parse("true : now => @a.b")
+    assert parse("now => @a.b() => @c.d(x = 1) on y = z") == inside
     function = ast.PolicyFunction("a", "b", ast.TrueP())
-    assert shown == ast.Policy(ast.TrueP(), function, None)
-    assert done == ast.Policy(ast.TrueP(), None, function)
+    assert parse("true : now => @a.b => notify") == ast.Policy(ast.TrueP(), function, None)
+    assert parse("true : now => @a.b") == ast.Policy(ast.TrueP(), None, function)
 
 
-def test_names_of_children_stay_text_where_an_output_is_named() -> None:
+def test_names_of_children_stay_text_where_an_output_is_named():
     names = {"x": "query", "y": "predicate", "z": "source"}
     body = parse_fragment("agg max x of (x filter y filter z > x)", names).body
-    hole = ast.Hole("x", "query")
-    inner = ast.Filter(ast.Filter(hole, ast.Hole("y", "predicate")), _compared("z", "x"))
+    hole, compared = ast.Hole("x", "query"), ast.Atom("z", ">", ast.VarRef("x"))
+    inner = ast.Filter(ast.Filter(hole, ast.Hole("y", "predicate")), compared)
     assert body == ast.Aggregate("max", "x", inner)
-
-
-def _compared(name: str, other: str) -> ast.Atom:
-    return ast.Atom(name, ">", ast.VarRef(other))
-
-
-def test_a_projection_names_an_output_of_a_query() -> None:
     assert parse_fragment("q.size", HOLES).body == ast.OutputOf(ast.Hole("q", "query"), "size")
-
-
-def test_the_lambda_gives_types_to_placeholders() -> None:
     fragment = parse_fragment("\\(x : PathName, y : Enum(on,off)) -> @a.b(x = x, y = y)", {})
     assert fragment.parameters == (("x", Entity("tt:path_name")), ("y", Enum(("on", "off"))))
 
 
-def test_utterances_of_a_dataset_are_not_left_among_its_annotations() -> None:
+def test_classes_and_the_one_dataset_are_read_out_of_a_file():
     text = 'dataset @a { action := @a.b() #_[utterances=["x", "y"]] #[id=3]; }'
     example = parse_dataset(text, file="x.tt").examples[0]
     assert example.utterances == ("x", "y")
     assert [a.name for a in example.annotations] == ["id"]
-
-
-def test_classes_are_read_out_of_a_file_with_datasets() -> None:
     text = "class @a {} dataset @a {} class @b {}"
     assert [c.name for c in parse_classes(text, file="x.tt")] == ["a", "b"]
-
-
-@pytest.mark.parametrize(
-    ("text", "got"), [("class @a {}", "none"), ("dataset @a {} dataset @b {}", "2")]
-)
-def test_one_dataset_means_one(text: str, got: str) -> None:
-    with pytest.raises(GenieError, match=f"expected one dataset, got {got}"):
-        parse_dataset(text, file="x.tt")
-
-
-# ----------------------------------------------------------------------------------- places
+    for text, got in (("class @a {}", "none"), ("dataset @a {} dataset @b {}", "2")):
+        with pytest.raises(GenieError, match=f"expected one dataset, got {got}"):
+            parse_dataset(text, file="x.tt")
 
 
 def nodes(node: object) -> list[object]:
-    """Return a node and all nodes below, in order."""
     if isinstance(node, tuple):
         return [found for item in node for found in nodes(item)]
     if is_dataclass(node) and not isinstance(node, Span):
@@ -174,18 +140,11 @@ def source(text: str, span: Span) -> str:
     return "\n".join([rows[0][span.column - 1 :], *rows[1:]])
 
 
-def test_every_node_knows_its_place() -> None:
+def test_every_node_knows_its_place():
     text = 'monitor (@a.b(x = 1)) => @c.d(),\n  y > "z" and t >= start_of(day) => @e.f()'
-    program = parse(text, file="p.tt")
-    places = {
-        source(text, n.span): type(n).__name__
-        for n in nodes(program)
-        if hasattr(n, "span") and n.span is not None
-    }
-    assert all(
-        n.span is not None and n.span.file == "p.tt" for n in nodes(program) if hasattr(n, "span")
-    )
-    assert places == {
+    found = [n for n in nodes(parse(text, file="p.tt")) if hasattr(n, "span")]
+    assert {n.span.file for n in found} == {"p.tt"}
+    assert {source(text, n.span): type(n).__name__ for n in found} == {
         text: "Rule",
         "monitor (@a.b(x = 1))": "Monitor",
         "@a.b(x = 1)": "Call",
@@ -203,16 +162,47 @@ def test_every_node_knows_its_place() -> None:
         "@e.f()": "Call",
         "@e.f": "Selector",
     }
-
-
-def test_declarations_know_their_places() -> None:
     text = "class @a.b {\n  action go(in req x : Number #[y=1]);\n}"
-    places = [
-        source(text, n.span) for n in nodes(parse_classes(text, file="x.tt")) if hasattr(n, "span")
-    ]
-    assert places == [
-        text,
-        "action go(in req x : Number #[y=1]);",
-        "in req x : Number #[y=1]",
-        "#[y=1]",
-    ]
+    found = [n for n in nodes(parse_classes(text, file="x.tt")) if hasattr(n, "span")]
+    places = [source(text, n.span) for n in found]
+    inner = ["action go(in req x : Number #[y=1]);", "in req x : Number #[y=1]", "#[y=1]"]
+    assert places == [text, *inner]
+
+
+@pytest.mark.parametrize("case", cases("thingtalk_parse/errors.txt"), ids=str)
+def test_a_program_that_cannot_be_read_says_where_and_why(case, golden):
+    with pytest.raises(GenieError) as error:
+        parse(case.input, file="p.tt")
+    golden(case, str(error.value))
+
+
+@pytest.mark.parametrize("case", cases("thingtalk_parse/fragment_errors.txt"), ids=str)
+def test_a_body_that_cannot_be_read_says_where_and_why(case, golden):
+    with pytest.raises(GenieError) as error:
+        parse_fragment(case.input, HOLES, file="body")
+    golden(case, str(error.value))
+
+
+@pytest.mark.parametrize("case", cases("thingtalk_parse/library_errors.txt"), ids=str)
+def test_all_mistakes_of_a_skill_file_are_told_at_once(case, golden):
+    with pytest.raises(GenieError) as error:
+        parse_library(case.input, file="skill.tt")
+    golden(case, str(error.value))
+    assert {problem.stage for problem in error.value.problems} == {"syntax"}
+
+
+def test_an_unknown_type_offers_the_nearest_and_many_mistakes_are_cut():
+    with pytest.raises(GenieError) as error:
+        parse_type("Bolean")
+    (problem,) = error.value.problems
+    assert (problem.code, problem.hint) == ("S005", "did you mean 'Boolean'?")
+    with pytest.raises(GenieError) as error:
+        parse_library("class @a.b {\n" + "  action x(;\n" * 100 + "}", file="skill.tt")
+    assert 10 < len(error.value.problems) <= 20
+    assert len({problem.span for problem in error.value.problems}) == len(error.value.problems)
+
+
+@pytest.mark.parametrize("text", ["{}", "now => @a.b(x = {})", "now => @a.b(x = 1.{}e)"])
+def test_the_time_for_a_number_does_not_grow_with_the_square_of_its_digits(text):
+    with pytest.raises(GenieError):  # of the square it would be hours
+        parse(text.format("9" * 300_000))

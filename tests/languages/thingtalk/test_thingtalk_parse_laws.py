@@ -1,13 +1,11 @@
 """Laws of reading and printing ThingTalk, over random trees."""
 
 import logging
-from dataclasses import fields, is_dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from importlib.resources import files
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lark import Lark
@@ -22,6 +20,7 @@ from genie_dp.languages.thingtalk.parser import (
     parse_type,
 )
 from genie_dp.languages.thingtalk.render import render, render_type
+from genie_dp.languages.thingtalk.traverse import children
 from genie_dp.languages.types import BASICS, Array, Entity, Enum, Measure, Type
 from genie_dp.languages.units import SHIPPED
 
@@ -38,13 +37,15 @@ DECIMALS = st.decimals(-1000, 1000, places=2, allow_nan=False)
 TIME_UNITS = st.sampled_from([unit.name for unit in SHIPPED.of_base("ms")])
 
 
+def tuples(of: st.SearchStrategy[Any], most: int, least: int = 0) -> st.SearchStrategy[Any]:
+    return st.lists(of, min_size=least, max_size=most).map(tuple)
+
+
 def degrees(most: int) -> st.SearchStrategy[Decimal]:
-    """Make latitudes or longitudes."""
     return st.decimals(-most, most, places=2)
 
 
 def measures(units: st.SearchStrategy[str]) -> st.SearchStrategy[ast.MeasureValue]:
-    """Make measures of one or more parts, all of one dimension."""
 
     def of(unit: str) -> st.SearchStrategy[ast.MeasureValue]:
         alike = st.sampled_from([u.name for u in SHIPPED.of_base(SHIPPED.base(unit))])
@@ -61,7 +62,7 @@ DATES = st.one_of(
     st.datetimes(datetime(1900, 1, 1)).map(lambda d: ast.DateValue(d.isoformat())),
     st.builds(ast.DateNow),
     st.builds(ast.DateEdge, st.sampled_from(["start_of", "end_of"]), TIME_UNITS),
-    st.builds(ast.ContextValue, st.lists(NAMES, min_size=1, max_size=3).map(tuple)),
+    st.builds(ast.ContextValue, tuples(NAMES, 3, 1)),
     REFERENCES,
 )
 MOVED = st.recursive(
@@ -85,8 +86,8 @@ SCALARS = st.one_of(
     MOVED,
 )
 VALUES = SCALARS | st.lists(SCALARS, max_size=3).map(lambda items: ast.ArrayValue(tuple(items)))
-ARGS = st.lists(st.builds(ast.Arg, NAMES, VALUES), max_size=2).map(tuple)
-PASSING = st.lists(st.builds(ast.Arg, NAMES, NAMES.map(ast.VarRef)), max_size=2).map(tuple)
+ARGS = tuples(st.builds(ast.Arg, NAMES, VALUES), 2)
+PASSING = tuples(st.builds(ast.Arg, NAMES, NAMES.map(ast.VarRef)), 2)
 CALLS = st.builds(
     ast.Call,
     st.builds(ast.Selector, CLASSES, st.just(()) | ARGS),
@@ -96,7 +97,6 @@ CALLS = st.builds(
 
 
 def several(kind: Any, inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Make an And or Or of two or three."""
     return st.lists(inner, min_size=2, max_size=3).map(lambda items: kind(tuple(items)))
 
 
@@ -145,7 +145,7 @@ QUERIES = st.recursive(
         st.builds(
             ast.Projection,
             inner,
-            st.lists(OUTPUTS | COMPUTED, min_size=1, max_size=3).map(tuple),
+            tuples(OUTPUTS | COMPUTED, 3, 1),
             st.booleans(),
         ),
         st.builds(ast.Sort, inner, OUTPUTS | COMPUTED, st.sampled_from(["asc", "desc"])),
@@ -157,7 +157,7 @@ STREAMS = st.recursive(
     st.one_of(
         st.builds(ast.AtTimer, VALUES),
         st.builds(ast.Timer, VALUES, VALUES),
-        st.builds(ast.Monitor, QUERIES, st.lists(NAMES, max_size=3).map(tuple)),
+        st.builds(ast.Monitor, QUERIES, tuples(NAMES, 3)),
     ),
     lambda inner: st.one_of(
         st.builds(ast.Edge, inner, PREDICATES),
@@ -187,7 +187,11 @@ TYPES: st.SearchStrategy[Type] = st.recursive(
     lambda inner: inner.map(Array),
     max_leaves=2,
 )
-PARAMETERS = st.lists(st.tuples(NAMES, TYPES), max_size=2).map(tuple)
+
+
+PARAMETERS = tuples(st.tuples(NAMES, TYPES), 2)
+
+
 DATA = st.recursive(
     st.one_of(
         st.none(),
@@ -205,52 +209,31 @@ DATA = st.recursive(
     ),
     max_leaves=3,
 )
-ANNOTATIONS = st.lists(st.builds(decl.Annotation, NAMES, DATA, st.booleans()), max_size=2).map(
-    tuple
-)
+
+
+ANNOTATIONS = tuples(st.builds(decl.Annotation, NAMES, DATA, st.booleans()), 2)
+DIRECTIONS = st.sampled_from(["in req", "in opt", "out"])
 FUNCTIONS = st.builds(
     decl.FunctionDecl,
     kind=st.sampled_from(["query", "action"]),
     name=NAMES,
-    params=st.lists(
-        st.builds(
-            decl.ParamDecl,
-            FIELDS,
-            st.sampled_from(["in req", "in opt", "out"]),
-            TYPES,
-            ANNOTATIONS,
-        ),
-        max_size=3,
-    ).map(tuple),
+    params=tuples(st.builds(decl.ParamDecl, FIELDS, DIRECTIONS, TYPES, ANNOTATIONS), 3),
     is_monitorable=st.booleans(),
     is_list=st.booleans(),
-    extends=st.lists(NAMES, max_size=2).map(tuple),
+    extends=tuples(NAMES, 2),
     annotations=ANNOTATIONS,
+)
+IMPORTS = st.builds(
+    decl.ImportDecl, tuples(NAMES, 2, 1), CLASSES, tuples(st.tuples(NAMES, DATA), 1)
 )
 CLASS_DEFS = st.builds(
     decl.ClassDef,
     name=CLASSES,
-    extends=st.lists(CLASSES, max_size=2).map(tuple),
+    extends=tuples(CLASSES, 2),
     is_abstract=st.booleans(),
-    imports=st.lists(
-        st.builds(
-            decl.ImportDecl,
-            st.lists(NAMES, min_size=1, max_size=2).map(tuple),
-            CLASSES,
-            st.lists(st.tuples(NAMES, DATA), max_size=1).map(tuple),
-        ),
-        max_size=1,
-    ).map(tuple),
-    entities=st.lists(
-        st.builds(
-            decl.EntityDecl,
-            NAMES,
-            st.lists(NAMES | KINDS, max_size=2).map(tuple),
-            ANNOTATIONS,
-        ),
-        max_size=1,
-    ).map(tuple),
-    functions=st.lists(FUNCTIONS, max_size=2).map(tuple),
+    imports=tuples(IMPORTS, 1),
+    entities=tuples(st.builds(decl.EntityDecl, NAMES, tuples(NAMES | KINDS, 2), ANNOTATIONS), 1),
+    functions=tuples(FUNCTIONS, 2),
     annotations=ANNOTATIONS,
 )
 BODIES = st.one_of(
@@ -260,16 +243,14 @@ BODIES = st.one_of(
     st.tuples(st.just("program"), PROGRAMS),
 )
 EXAMPLES = st.builds(
-    lambda body, parameters, utterances: decl.DatasetExample(
-        *(body[0], parameters, body[1], utterances)
-    ),
+    lambda body, parameters, said: decl.DatasetExample(body[0], parameters, body[1], said),
     BODIES,
     PARAMETERS,
-    st.lists(TEXTS, max_size=2).map(tuple),
+    tuples(TEXTS, 2),
 )
-DATASETS = st.builds(
-    decl.Dataset, CLASSES, st.none() | TEXTS, st.lists(EXAMPLES, max_size=2).map(tuple)
-)
+DATASETS = st.builds(decl.Dataset, CLASSES, st.none() | TEXTS, tuples(EXAMPLES, 2))
+
+
 FRAGMENTS = st.builds(
     ast.Lambda,
     PARAMETERS,
@@ -289,74 +270,47 @@ FRAGMENTS = st.builds(
 
 
 @given(PROGRAMS | POLICIES)
-def test_reading_a_printed_program_gives_the_program(program: ast.Program | ast.Policy) -> None:
-    assert parse(render(program)) == program
-
-
-@given(FRAGMENTS)
-def test_reading_a_printed_body_gives_the_body(fragment: ast.Lambda) -> None:
-    assert parse_fragment(render(fragment), {}) == fragment
-
-
-@given(st.lists(CLASS_DEFS | DATASETS, max_size=2))
-def test_reading_a_printed_skill_gives_the_skill(
-    library: list[decl.ClassDef | decl.Dataset],
-) -> None:
-    text = "\n".join(render(item) for item in library)
-    assert parse_library(text, file="skill.tt") == tuple(library)
-
-
-@given(TYPES)
-def test_reading_a_printed_type_gives_the_type(type_: Type) -> None:
-    assert parse_type(render_type(type_)) == type_
-
-
-@given(PROGRAMS | POLICIES)
-def test_every_node_lies_within_its_parent(program: ast.Program | ast.Policy) -> None:
-    _check_places(parse(render(program)))
+def test_reading_a_printed_program_gives_the_program_with_its_places(program):
+    again = parse(render(program))
+    assert again == program
+    _check_places(again)
 
 
 def _check_places(node: Any) -> None:
     assert isinstance(node.span, Span), node
-    for child in _children(node):
-        assert _starts(node.span) <= _starts(child.span), (node, child)
-        assert _ends(child.span) <= _ends(node.span), (node, child)
+    for child in children(node):
+        assert _within(child.span, node.span), (node, child)
         _check_places(child)
-    for place in _places_of_names(node):
-        assert _starts(node.span) <= _starts(place) < _ends(place) <= _ends(node.span), node
-
-
-def _places_of_names(node: Any) -> list[Span]:
     match node:
         case ast.Aggregate(field=str()):
-            return [node.field_span]
+            assert _within(node.field_span, node.span)
         case ast.Monitor():
             assert len(node.on_new_spans) == len(node.on_new)
-            return list(node.on_new_spans)
+            assert all(_within(span, node.span) for span in node.on_new_spans)
         case ast.OutputOf():
-            return [node.output_span]
-        case _:
-            return []
+            assert _within(node.output_span, node.span)
 
 
-def _children(node: Any) -> list[Any]:
-    values = [getattr(node, f.name) for f in fields(node) if f.compare]
-    items = [item for value in values for item in (value if isinstance(value, tuple) else (value,))]
-    return [item for item in items if is_dataclass(item)]
+def _within(inner: Span, outer: Span) -> bool:
+    starts = [(span.line, span.column) for span in (outer, inner)]
+    ends = [(span.end_line, span.end_column) for span in (inner, outer)]
+    return starts == sorted(starts) and ends == sorted(ends) and starts[1] < ends[0]
 
 
-def _starts(span: Span) -> tuple[int, int]:
-    return span.line, span.column
+@given(st.lists(CLASS_DEFS | DATASETS, max_size=2))
+def test_reading_a_printed_skill_gives_the_skill(library):
+    text = "\n".join(render(item) for item in library)
+    assert parse_library(text, file="skill.tt") == tuple(library)
 
 
-def _ends(span: Span) -> tuple[int, int]:
-    return span.end_line, span.end_column
+@given(FRAGMENTS, TYPES)
+def test_reading_a_printed_body_or_type_gives_it(fragment, type_):
+    assert parse_fragment(render(fragment), {}) == fragment
+    assert parse_type(render_type(type_)) == type_
 
 
 @given(st.data(), st.lists(CLASS_DEFS | DATASETS, min_size=1, max_size=2))
-def test_a_damaged_skill_is_read_or_its_mistakes_lie_in_it(
-    data: st.DataObject, library: list[decl.ClassDef | decl.Dataset]
-) -> None:
+def test_a_damaged_skill_is_read_or_its_mistakes_lie_in_it(data, library):
     text = "\n".join(render(item) for item in library)
     at = data.draw(st.integers(0, len(text)))
     damage = data.draw(st.sampled_from(['"', "(", ")", "{", "}", ";", ",", "=", "x", "@", "%"]))
@@ -370,9 +324,7 @@ def test_a_damaged_skill_is_read_or_its_mistakes_lie_in_it(
         assert all(span is not None and 1 <= span.line <= last for span in spans)
 
 
-def test_the_grammar_leaves_no_choice_to_the_parser_generator(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_the_grammar_leaves_no_choice_to_the_parser_generator(caplog):
     grammar = files("genie_dp.languages.thingtalk") / "grammar.lark"
     with caplog.at_level(logging.DEBUG, logger="lark"):
         Lark(
@@ -384,6 +336,6 @@ def test_the_grammar_leaves_no_choice_to_the_parser_generator(
     assert [r.message for r in caplog.records if "conflict" in r.message] == []
 
 
-def test_decimals_print_without_an_exponent() -> None:
+def test_decimals_print_without_an_exponent():
     assert render(ast.NumberValue(Decimal("1E+3"))) == "1000"
     assert render(ast.NumberValue(Decimal("1E-3"))) == "0.001"

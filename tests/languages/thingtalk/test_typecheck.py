@@ -4,17 +4,21 @@ import re
 
 import pytest
 
-from genie_dp.languages.thingtalk import ast, typecheck
+from genie_dp.languages.thingtalk import ast, declarations, typecheck
 from genie_dp.languages.thingtalk.from_tokens import from_tokens
-from genie_dp.languages.thingtalk.parser import parse, parse_fragment
+from genie_dp.languages.thingtalk.parser import parse, parse_classes, parse_fragment
 from genie_dp.languages.thingtalk.tokens import TokenStyle
-from genie_dp.languages.thingtalk.typecheck import check
-from genie_dp.languages.types import NUMBER, STRING
-from tests.golden import cases
+from genie_dp.languages.thingtalk.typecheck import check, check_class, check_types
+from genie_dp.languages.types import NUMBER, STRING, Array, Measure
+from genie_dp.languages.units import SHIPPED
+from tests.golden import DATA, cases
 from tests.languages.thingtalk.thingtalk_library import example_library
 
 FILES = ("names", "values", "filters", "constructs", "policies")
 CASES = [case for file in FILES for case in cases(f"typecheck/{file}.txt")]
+CLASS_CASES = cases("typecheck/classes.txt")
+
+
 TOKEN_CASES = cases("typecheck/tokens.txt")
 
 
@@ -31,7 +35,9 @@ def described(problems):
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_mistakes_of_programs(case, golden):
-    golden(case, described(check(parse(case.input), example_library())))
+    problems = check(parse(case.input), example_library())
+    golden(case, described(problems))
+    assert all(p.span is not None and p.stage == "type" for p in problems)
 
 
 @pytest.mark.parametrize("case", TOKEN_CASES, ids=str)
@@ -40,83 +46,50 @@ def test_mistakes_that_only_the_token_form_can_hold(case, golden):
     golden(case, described(check(program, example_library())))
 
 
+@pytest.mark.parametrize("case", CLASS_CASES, ids=str)
+def test_mistakes_of_classes(case, golden):
+    found = [p for c in parse_classes(case.input, file="skill.tt") for p in check_class(c)]
+    lines = [f"{p.span.line}:{p.span.column}: {p.severity} {p.code} {p.message}" for p in found]
+    golden(case, "\n".join(lines))
+
+
 def test_every_documented_code_has_a_case():
+    def shown(found):
+        return set(re.findall(r"T0\d\d", "\n".join(case.expected for case in found)))
+
     documented = set(re.findall(r"T0(?:[0-2]\d|4[3-9]|50)", typecheck.__doc__ or ""))
-    shown = set(re.findall(r"T0\d\d", "\n".join(c.expected for c in CASES + TOKEN_CASES)))
-    # No text of a program can hold them: tests below make the trees by hand.
-    by_hand = {"T026", "T028"}
     assert len(documented) == 36
-    assert documented - by_hand == shown
+    # Those that no text of a program can hold: the test below makes the trees by hand.
+    assert documented - {"T026", "T028"} == shown(CASES + TOKEN_CASES)
+    assert set(re.findall(r"T03\d", typecheck.__doc__ or "")) == shown(CLASS_CASES)
+    level = declarations.ParamDecl("level", "out", Array(Measure("kgs")))
+    query = declarations.FunctionDecl("query", "f", (level,))
+    (problem,) = check_types(declarations.ClassDef("com.x", functions=(query,)), SHIPPED)
+    assert (problem.code, problem.hint) == ("T022", "did you mean 'kg'?")
 
 
-def test_an_output_that_is_called_like_an_enum_value_is_told_apart():
+def test_mistakes_that_no_text_can_hold():
     program = parse("now => @com.example.mail.send(priority=high)")
     [problem] = check(program, example_library(), parameters={"high": STRING})
     assert described([problem]) == (
         "1:40: T010 expected Enum(low,normal,high) for 'priority', got 'high' of type String\n"
         "  hint: write enum(high) for the value; outputs of that type: none"
     )
-
-
-def test_an_unknown_placeholder_is_a_mistake():
-    query = ast.Call(
-        ast.Selector("com.example.mail"), "inbox", (ast.Arg("most", ast.SlotValue("NUMBRE_0")),)
-    )
+    selector = ast.Selector("com.example.mail")
+    query = ast.Call(selector, "inbox", (ast.Arg("most", ast.SlotValue("NUMBRE_0")),))
     assert [p.code for p in check(query, example_library())] == ["T026"]
-
-
-def test_an_unknown_aggregation_is_a_mistake():
-    inbox = ast.Call(ast.Selector("com.example.mail"), "inbox")
-    (problem,) = check(ast.Aggregate("summ", "size", inbox), example_library())
+    total = ast.Aggregate("summ", "size", ast.Call(selector, "inbox"))
+    (problem,) = check(total, example_library())
     assert (problem.code, problem.hint) == ("T028", "did you mean 'sum'?")
 
 
-def test_every_mistake_of_a_text_has_its_place():
-    for case in CASES:
-        for problem in check(parse(case.input), example_library()):
-            assert problem.span is not None, case.name
-            assert problem.stage == "type"
-
-
-@pytest.mark.parametrize(
-    ("body", "codes"),
-    [
-        (r"\(x : Number) -> @com.example.mail.inbox(most = x)", []),
-        (r"\(x : String) -> @com.example.mail.inbox(most = x)", ["T010"]),
-        (r"\(x : String) -> @com.example.mail.send(to = x)", []),
-        (r"\(x : String) -> @com.example.mail.send(to = y)", ["T009"]),
-        (r"\(x : String) -> @com.example.home(name = x).light(level = 1)", []),
-        ("now => @com.example.words.translate(text = $event) => notify", ["T020"]),
-        ("@com.example.words.translate(text = $event)", []),
-        ("monitor (@com.example.mail.inbox() filter subject == $event)", ["T020"]),
-        ("@com.example.mail.inbox() filter sendr == 5", ["T011"]),
-        ("monitor (@com.example.mail.random())", ["T014"]),
-        ("(@com.example.mail.inbox()).sendr", ["T011"]),
-        ("(@com.example.mail.inbox()).sender", []),
-        ("anything == 6ft + 3in", []),
-        ("notify", []),
-        ("$context.location.hme", ["T027"]),
-    ],
-)
-def test_pieces_are_checked_on_their_own(body, codes):
-    problems = check(parse_fragment(body, {}), example_library())
-    assert [p.code for p in problems] == codes
-
-
-@pytest.mark.parametrize(
-    ("body", "codes"),
-    [
-        ("q filter anything == 5", []),
-        ("monitor q on new anything", []),
-        ("now => q => @com.example.mail.send(subject = anything)", []),
-        ("now => q => @com.example.mail.send(subjct = anything)", ["T005"]),
-        ("@com.example.mail.inbox() join q on anything = sender", []),
-        ("@com.example.mail.inbox() join q on anything = sendr", ["T009"]),
-    ],
-)
-def test_nothing_is_known_of_the_outputs_of_a_hole(body, codes):
-    problems = check(parse_fragment(body, {"q": "query"}), example_library())
-    assert [p.code for p in problems] == codes
+def test_pieces_are_checked_on_their_own():
+    _, *lines = (DATA / "typecheck" / "pieces.txt").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 21
+    for line in lines:
+        body = line.partition(": ")[2]
+        problems = check(parse_fragment(body, {"q": "query"}), example_library())
+        assert f"{' '.join(p.code for p in problems) or 'fine'}: {body}" == line
 
 
 def test_names_may_be_put_in_scope_from_outside():
@@ -126,23 +99,22 @@ def test_names_may_be_put_in_scope_from_outside():
     assert problem.code == "T010"
 
 
-def test_of_two_calls_on_the_right_the_left_most_without_a_value_takes_what_is_passed():
-    text = (
-        "now => @com.example.words.pictures() join"
-        " (@com.example.home.weather({}) join @com.example.words.day()) on {} => notify"
-    )
-    for args, passing, codes in (
-        ("", "count = picture", ["T010"]),
-        ("", "height = picture", ["T010"]),
-        ("height = 6ft", "height = picture", ["T007"]),
-    ):
-        problems = check(parse(text.format(args, passing)), example_library())
-        assert [p.code for p in problems] == codes
-    twice = (
-        "now => @com.example.mail.inbox() join (@com.example.words.translate({}) join"
-        " @com.example.words.translate({})) on text = subject => notify"
-    )
-    assert check(parse(twice.format("", "")), example_library()) == []
-    assert check(parse(twice.format('text = "a"', "")), example_library()) == []
-    problems = check(parse(twice.format('text = "a"', 'text = "b"')), example_library())
-    assert [p.code for p in problems] == ["T007"]
+@pytest.mark.parametrize(
+    ("left", "first", "second", "passing", "codes"),
+    [
+        ("words.pictures", "home.weather({})", "words.day()", "count = picture", ["T010"]),
+        ("words.pictures", "home.weather({})", "words.day()", "height = picture", ["T010"]),
+        ("words.pictures", "home.weather(height = 6ft)", "words.day()", "height = picture",
+         ["T007"]),
+        ("mail.inbox", "words.translate()", "words.translate()", "text = subject", []),
+        ("mail.inbox", 'words.translate(text = "a")', "words.translate()", "text = subject", []),
+        ("mail.inbox", 'words.translate(text = "a")', 'words.translate(text = "b")',
+         "text = subject", ["T007"]),
+    ],
+)  # fmt: skip
+def test_of_two_calls_on_the_right_the_left_most_without_a_value_takes_what_is_passed(
+    left, first, second, passing, codes
+):
+    right = f"(@com.example.{first.replace('{}', '')} join @com.example.{second})"
+    text = f"now => @com.example.{left}() join {right} on {passing} => notify"
+    assert [p.code for p in check(parse(text), example_library())] == codes

@@ -59,7 +59,6 @@ def library_of(classes: Iterable[ClassDef]) -> Classes:
 
 @cache
 def example_library() -> Classes:
-    """Return the invented library of tests/data/typecheck/skills."""
     files = sorted(SKILLS.glob("*/skill.tt"))
     return library_of(
         definition

@@ -20,7 +20,6 @@ def along(grammar: DecodingGrammar, sentence: Sequence[str], program: str) -> Pr
 
 
 def is_accepted(grammar: DecodingGrammar, sentence: Sequence[str], program: str) -> bool:
-    """Tell whether a program is allowed as a whole."""
     try:
         return along(grammar, sentence, program).allowed.end
     except ValueError:
