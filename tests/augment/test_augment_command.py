@@ -17,6 +17,7 @@ import pytest
 from genie_dp import cli
 from genie_dp.augment import run as stage
 from genie_dp.cli.augment import command
+from genie_dp.records import Example, Slot
 from genie_dp.resources import data_folder
 from genie_dp.rows import from_json, read_rows, to_json, write_parquet
 from genie_dp.run.work import work_folder_of
@@ -344,13 +345,6 @@ def test_lists_of_skills_are_joined_with_shipped_ones_unless_told(capsys):
     assert all(sizes[0][name] >= sizes[1][name] for name in sizes[0])
 
 
-def test_the_lists_of_parameters_are_shown(capsys):
-    assert augment("--list-values") == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("parameter\ttype\t")
-    assert any(line.startswith("@com.example.mail.inbox:subject\tString\t") for line in lines)
-
-
 def test_the_page_explains_every_code_and_names_every_option():
     root = Path(cli.__file__).parent.parent
     files = [*root.glob("augment/[ber]*.py"), root / "cli" / "augment.py"]
@@ -383,3 +377,47 @@ def test_a_template_that_says_little_gets_more_rows_where_that_is_asked(tmp_path
     words = (path, "--primitive", 4, "--least", 20, "--jobs", 2, "--output", again)
     assert augment(*words) == 0
     assert again.read_bytes() == (tmp_path / "20.jsonl").read_bytes()
+
+
+# --------------------------------------------------------------------- lists of the user's
+
+SONG = "GENERIC_ENTITY_com.spotify:song_0"
+PLAY = f"now => @com.spotify.play_song param:song:Entity(com.spotify:song) = {SONG}"
+
+
+@pytest.fixture
+def songs(tmp_path, monkeypatch):
+    """A folder with a row that plays a song, and a list of songs."""
+    monkeypatch.chdir(tmp_path)
+    slots = {SONG: Slot("Entity(com.spotify:song)", "@com.spotify.play_song:song")}
+    (tmp_path / "rows.jsonl").write_text(to_json(Example("S0", f"play {SONG}", PLAY, slots=slots)))
+    (tmp_path / "songs.txt").write_text('A Song of Mine\nthe "best" of\n12" mix\n')
+    (tmp_path / "values.tsv").write_text("com.spotify:song\tsongs.txt\n")
+    return tmp_path
+
+
+def test_rows_get_the_values_of_the_user_that_a_sentence_can_say(songs, capsys):
+    words = ["augment", "rows.jsonl", "--values", "values.tsv", "--no-noise", "--quoted", "0"]
+    assert cli.run([*words, "--output", "out.jsonl"]) == 0
+    told = capsys.readouterr().err
+    assert "songs.txt:2:1: warning[A011]: 2 values are left out: 'the \"best\" of', ..." in told
+    [row] = read_rows("out.jsonl")
+    assert row.utterance == "play a song of mine"
+    assert '" a song of mine " ^^com.spotify:song' in row.program
+    (songs / "songs.txt").write_text('the "best" of\n')
+    assert cli.run([*words, "--output", "other.jsonl"]) == 1
+    told = capsys.readouterr().err
+    assert "warning[A011]: a value is left out" in told
+    assert "values.tsv:1:18: error[A006]: the list songs.txt has no values" in told
+    assert not (songs / "other.jsonl").exists()
+
+
+def test_the_report_names_the_lists(songs, capsys):
+    assert cli.run(["augment", "--list-values", "--values", "values.tsv"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "parameter\ttype\tchosen by\tlist\tvalues"
+    assert len(lines) > 400
+    [found] = [line for line in lines if line.startswith("@com.spotify.play_song:song\t")]
+    assert found.split("\t")[2:] == ["entity", "songs.txt", "1"]
+    assert cli.run(["augment"]) == 2
+    assert "INPUT" in capsys.readouterr().err
