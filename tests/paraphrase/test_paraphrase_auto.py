@@ -131,13 +131,17 @@ def test_bytes_depend_on_the_seed_and_not_on_the_jobs_or_the_place_of_a_row(tmp_
 
 
 def test_tsv_goes_in_and_out(tmp_path):
+    names = ("rows.tsv", "rows.jsonl")
     rows = "".join(f"{e.id}\t{e.utterance}\t{e.program}\n" for e in map(example, range(7)))
     (tmp_path / "rows.tsv").write_text(rows)
     write_rows(tmp_path / "rows.jsonl", 7)
-    for name, out in (("rows.tsv", "a.tsv"), ("rows.jsonl", "b.tsv")):
-        assert run(["paraphrase", "auto", str(tmp_path / name), "-o", str(tmp_path / out)]) == 0
-    assert (tmp_path / "a.tsv").read_text() == (tmp_path / "b.tsv").read_text()
-    assert (tmp_path / "a.tsv").read_text().count("\t") >= 30
+    for name in names:
+        assert (
+            run(["paraphrase", "auto", f"{tmp_path}/{name}", "-o", f"{tmp_path}/{name}.tsv"]) == 0
+        )
+    made, other = ((tmp_path / f"{name}.tsv").read_text() for name in names)
+    assert made == other
+    assert made.count("\t") >= 30
 
 
 def test_a_sentence_that_has_another_program_is_left_out(tmp_path):
@@ -241,10 +245,13 @@ def test_only_words_that_are_known_change_by_lexicon():
 
 
 def test_a_result_is_shown_or_not():
-    assert shows_result("now => ( @c.q ) => notify")
-    assert shows_result("monitor ( @c.q ) => notify")
-    assert not shows_result("now => @c.a")
-    assert not shows_result("( count meeting )")
+    programs = (
+        "now => ( @c.q ) => notify",
+        "monitor ( @c.q ) => notify",
+        "now => @c.a",
+        "( count x )",
+    )
+    assert [shows_result(program) for program in programs] == [True, True, False, False]
 
 
 # ------------------------------------------------------------------------------- the stage
@@ -334,30 +341,24 @@ def faults(sentence, text, others=(), config=LOOSE.checks, **more):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("fetch NUMBER_0 files", ()),
-        ("fetch files", ("missing-value",)),
-        ("fetch NUMBER_0 NUMBER_0 files", ("missing-value",)),
-        ("please get NUMBER_0 files", ("copy",)),
-        ("show me NUMBER_0 files , please", ("near-duplicate",)),
-        ("NUMBER_0", ("too-short",)),
+        ("fetch NUMBER_0 files", ""),
+        ("fetch files", "missing-value"),
+        ("fetch NUMBER_0 NUMBER_0 files", "missing-value"),
+        ("please get NUMBER_0 files", "copy"),
+        ("show me NUMBER_0 files , please", "near-duplicate"),
+        ("NUMBER_0", "too-short"),
+        # A model may write capitals and points beside placeholders.
+        ("Which NUMBER_0 pages do I have?", ""),
+        ("What are NUMBER_0, of all pages", ""),
+        ("Which pages do I have?", "missing-value"),
+        ("Which NUMBER_0 pages of NUMBER_0 do I have?", "missing-value"),
+        ("Which NUMBER_1 pages do I have?", "altered-value missing-value"),
     ],
 )
 def test_faults_of_rewrites_are_those_of_crowd_paraphrases(text, expected):
-    assert faults("get NUMBER_0 files", text, ["show me NUMBER_0 files"]) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Which NUMBER_0 pages do I have?", ()),
-        ("What are NUMBER_0, of all pages", ()),
-        ("Which pages do I have?", ("missing-value",)),
-        ("Which NUMBER_0 pages of NUMBER_0 do I have?", ("missing-value",)),
-        ("Which NUMBER_1 pages do I have?", ("altered-value", "missing-value")),
-    ],
-)
-def test_a_model_may_write_capitals_and_points_beside_placeholders(text, expected):
-    assert faults("get NUMBER_0 pages", text, config=CheckConfig(), is_typed=True) == expected
+    typed = {"config": CheckConfig(), "is_typed": True} if text[0] == "W" else {}
+    found = faults("get NUMBER_0 files", text, ["show me NUMBER_0 files"], **typed)
+    assert found == tuple(expected.split())
 
 
 def test_distances_are_used_where_they_are_given():

@@ -100,14 +100,14 @@ def test_the_service_says_how_long_to_wait():
     assert clock.slept[3] >= 8
 
 
-@pytest.mark.parametrize("usage", [[1], "many", {"prompt_tokens": float("inf")}])
-def test_an_answer_whose_usage_is_none_is_asked_for_again(monkeypatch, usage):
+def test_an_answer_whose_usage_is_none_is_asked_for_again(monkeypatch):
     chat = {"choices": [{"message": {"content": "a"}}]}
-    answers = iter([{**chat, "usage": usage}, chat])
-    asked = Client(Service("http://localhost/v1", "stub"), sleep=lambda seconds: None)
-    monkeypatch.setattr(asked, "_post", lambda body: next(answers))
-    assert asked.ask([]).text == "a"
-    assert asked.retried == 1
+    for usage in ([1], "many", {"prompt_tokens": float("inf")}):
+        answers = iter([{**chat, "usage": usage}, chat])
+        asked = Client(Service("http://localhost/v1", "stub"), sleep=lambda seconds: None)
+        monkeypatch.setattr(asked, "_post", lambda body, answers=answers: next(answers))
+        assert asked.ask([]).text == "a"
+        assert asked.retried == 1
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 302])
@@ -146,36 +146,26 @@ def test_requests_are_spread_over_the_minute():
     assert clock() == pytest.approx(8)  # five starts, two seconds apart
 
 
-@pytest.mark.parametrize(
-    ("url", "key"), [("localhost:8000", ""), ("ftp://x/v1", ""), ("http://example.com/v1", KEY)]
-)
-def test_addresses_that_cannot_be_and_keys_in_the_clear_are_refused(url, key):
-    with pytest.raises(GenieError, match="P150") as caught:
-        Service(url, "m", key=key)
-    assert KEY not in str(caught.value)
+def test_addresses_that_cannot_be_and_keys_in_the_clear_are_refused():
+    for url, key in (("localhost:8000", ""), ("ftp://x/v1", ""), ("http://example.com/v1", KEY)):
+        with pytest.raises(GenieError, match="P150") as caught:
+            Service(url, "m", key=key)
+        assert KEY not in str(caught.value)
     assert KEY not in repr(Service("https://example.com/v1", "m", key=KEY))
 
 
 # -------------------------------------------------------------------------------- answers
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ('{"1": ["a"], "2": []}', (("a",), ())),
-        ('```json\n{"1": ["a  b"], "2": ["c", " "]}\n```', (("a b",), ("c",))),
-        ('{"1": ["a"]}', None),
-        ('{"1": ["a"], "2": "b"}', None),
-        ('{"1": ["a"], "2": ["half \\ud83d"]}', None),
-        ("[" * 100_000, None),
-        ('{"1": ["a"], "2": [1]}', None),
-        ('{"1": ["a"], "2": [], "3": []}', None),
-        ('["a", "b"]', None),
-        ("", None),
-    ],
-)
-def test_an_answer_is_taken_only_as_it_was_asked_for(text, expected):
-    assert read_answer(text, 2) == expected
+def test_an_answer_is_taken_only_as_it_was_asked_for():
+    fenced = '```json\n{"1": ["a  b"], "2": ["c", " "]}\n```'
+    assert read_answer('{"1": ["a"], "2": []}', 2) == (("a",), ())
+    assert read_answer(fenced, 2) == (("a b",), ("c",))
+    for text in (
+        '{"1": ["a"]}', '{"1": ["a"], "2": "b"}', '{"1": ["a"], "2": ["half \\ud83d"]}',
+        "[" * 100_000, '{"1": ["a"], "2": [1]}', '{"1": ["a"], "2": [], "3": []}', '["a", "b"]', "",
+    ):  # fmt: skip
+        assert read_answer(text, 2) is None
 
 
 def sentences_asked(server):
@@ -203,6 +193,12 @@ def test_a_sentence_that_never_gets_an_answer_gets_none_and_is_not_asked_again()
 def test_a_prompt_says_how_many_are_wanted():
     with stub_service() as server, pytest.raises(GenieError, match="P154"):
         EndpointParaphraser(client(server), Journal(None), "say it otherwise")
+
+
+def test_rows_without_example_values_keep_their_placeholders():
+    with stub_service() as server:
+        [(_, candidates)] = paraphraser(server).candidates([ShownRow(row(1))])
+    assert candidates[0].text == "would it be possible to mail QUOTED_STRING_0 to file 1"
 
 
 # -------------------------------------------------------------------------------- journal
@@ -330,10 +326,3 @@ def test_answers_outlive_an_output_that_is_written_again(tmp_path):
         assert (tmp_path / "out.jsonl").read_bytes().count(b"\n") == 8
         assert run(arguments(tmp_path, server, "--overwrite", count=4)) == 0
         assert len(server.bodies) == 2 * asked
-
-
-def test_rows_without_example_values_keep_their_placeholders(tmp_path):
-    with stub_service() as server:
-        found = paraphraser(server).candidates([ShownRow(row(1))])
-        [(_, candidates)] = found
-    assert candidates[0].text == "would it be possible to mail QUOTED_STRING_0 to file 1"

@@ -164,20 +164,17 @@ def test_no_rule_makes_another_meaning_of_a_sentence():
     assert sentence.removeprefix("what is ") not in made_by_one_rule(sentence)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "wrong"),
-    [
+def test_rewrites_that_go_together_make_english():
+    for sentence, wrong in (
         ("each time it rains , play the last song again on spotify", "to i want"),
         ("please play the next song on spotify", "please i want"),
         ("search spotify for artists named QUOTED_STRING_0 once a day", "a on spotify"),
         ("search spotify for artists named QUOTED_STRING_0 once a week", "an on spotify"),
         ("get albums with more than NUMBER_0 songs", "that got"),
-    ],
-)
-def test_rewrites_that_go_together_make_english(sentence, wrong):
-    found = drawn(RULES, sentence, 40, number=8)
-    assert found
-    assert [said for said in found if wrong in said] == []
+    ):
+        found = drawn(RULES, sentence, 40, number=8)
+        assert found
+        assert [said for said in found if wrong in said] == []
 
 
 def test_a_range_keeps_its_order():
@@ -209,27 +206,18 @@ def test_the_same_seed_draws_the_same_paraphrases_in_every_process():
 
 def test_articles_follow_what_comes_behind_them():
     rules = rule_set(parse_rules("[a/b]\nin: a picture\nout: a image\neg: a picture => a image\n"))
-    [made] = rules.rewritten("get a picture", KeyedRandom(b"0"), number=1)
-    assert made.utterance == "get an image"
+    assert drawn(rules, "get a picture", 1, number=1) == ["get an image"]
 
 
 def test_two_rules_never_change_what_the_other_has_read():
-    text = """
-[a/x]
-in: show me $x:one
-out: display $x
-eg: show me files => display files
-
-[b/y]
-in: ^ show me
-out: please show me
-eg: show me files => please show me files
-
-[c/z]
-in: files
-out: documents
-eg: show me files => show me documents
-"""
+    text = "".join(
+        f"[{name}]\nin: {before}\nout: {after}\neg: show me files => {example}\n\n"
+        for name, before, after, example in (
+            ("a/x", "show me $x:one", "display $x", "display files"),
+            ("b/y", "^ show me", "please show me", "please show me files"),
+            ("c/z", "files", "documents", "show me documents"),
+        )
+    )
     made = drawn(rule_set(parse_rules(text)), "show me files", 60)
     documents = {"display documents", "please show me documents", "show me documents"}
     assert set(made) == {"display files", "please show me files"} | documents
@@ -270,30 +258,29 @@ TAIL = "eg: get it => take it\n"
 @pytest.mark.parametrize(
     ("text", "code", "place", "message"),
     [
-        ("nonsense\n", "P110", (1, 1), "cannot read 'nonsense'"),
-        ("in: get\n", "P110", (1, 1), "in: stands outside of a rule"),
-        (HEAD + "out: take $x\neg: get it\n", "P110", (4, 5), "expected sentence => sentence"),
-        (HEAD + "weight: heavy\nout: take $x\n" + TAIL, "P110", (3, 9), "expected a number"),
-        (HEAD + "if: querry\nout: take $x\n" + TAIL, "P111", (3, 5), "no kind of program"),
-        ("[a/b]\nin: (@none) x\nout: x\n" + TAIL, "P112", (2, 5), "no list '@none'"),
-        ("[a/b]\nin: $x:nq\nout: $x\n" + TAIL, "P113", (2, 5), "no condition 'nq'"),
-        ("[a/b]\nin: $x:has\nout: $x\n" + TAIL, "P113", (2, 5), "wrong use of has"),
-        (HEAD + "out: $x.gerunds\n" + TAIL, "P114", (3, 6), "no function 'gerunds'"),
-        (HEAD + "out: take $x\n" + TAIL + HEAD + "out: $x\n" + TAIL, "P115", (5, 1), "line 1"),
-        (HEAD + TAIL, "P116", (1, 1), "a/b has no out:"),
-        (HEAD + "out: take it\n" + TAIL, "P117", (3, 6), "got 0 times"),
-        (HEAD + "out: take $x $x\n" + TAIL, "P117", (3, 6), "got 2 times"),
-        (HEAD + "out: take $x $y\n" + TAIL, "P117", (3, 6), "the pattern has no $y"),
-        ("[a/b]\nin: $x or $x\nout: $x\n" + TAIL, "P117", (1, 1), "two parts"),
+        ("nonsense\n", "P110", "1:1", "cannot read 'nonsense'"),
+        ("in: get\n", "P110", "1:1", "in: stands outside of a rule"),
+        (HEAD + "out: take $x\neg: get it\n", "P110", "4:5", "expected sentence => sentence"),
+        (HEAD + "weight: heavy\nout: take $x\n" + TAIL, "P110", "3:9", "expected a number"),
+        (HEAD + "if: querry\nout: take $x\n" + TAIL, "P111", "3:5", "no kind of program"),
+        ("[a/b]\nin: (@none) x\nout: x\n" + TAIL, "P112", "2:5", "no list '@none'"),
+        ("[a/b]\nin: $x:nq\nout: $x\n" + TAIL, "P113", "2:5", "no condition 'nq'"),
+        ("[a/b]\nin: $x:has\nout: $x\n" + TAIL, "P113", "2:5", "wrong use of has"),
+        (HEAD + "out: $x.gerunds\n" + TAIL, "P114", "3:6", "no function 'gerunds'"),
+        (HEAD + "out: take $x\n" + TAIL + HEAD + "out: $x\n" + TAIL, "P115", "5:1", "line 1"),
+        (HEAD + TAIL, "P116", "1:1", "a/b has no out:"),
+        (HEAD + "out: take it\n" + TAIL, "P117", "3:6", "got 0 times"),
+        (HEAD + "out: take $x $x\n" + TAIL, "P117", "3:6", "got 2 times"),
+        (HEAD + "out: take $x $y\n" + TAIL, "P117", "3:6", "the pattern has no $y"),
+        ("[a/b]\nin: $x or $x\nout: $x\n" + TAIL, "P117", "1:1", "two parts"),
     ],
 )
 def test_mistakes_are_told_with_their_place(text, code, place, message):
     with pytest.raises(GenieError) as caught:
         parse_rules(text, "mine.rules")
     problem = caught.value.problems[0]
-    assert (problem.code, (problem.span.line, problem.span.column)) == (code, place)
+    assert (problem.code, str(problem.span)) == (code, f"mine.rules:{place}")
     assert message in problem.message
-    assert problem.span.file == "mine.rules"
 
 
 def test_all_mistakes_of_a_file_are_told_at_once():
@@ -302,15 +289,13 @@ def test_all_mistakes_of_a_file_are_told_at_once():
     assert [problem.code for problem in caught.value.problems] == ["P110", "P113", "P117"]
 
 
-def test_groups_can_be_kept_from_sentences():
+def test_groups_can_be_kept_from_sentences_and_names_come_once():
     text = "unless a: or | and with\n[a/b]\nin: red\nout: green\neg: red => green\n"
     rules = rule_set(parse_rules(text))
-    assert rules.fitting("red and blue")
-    assert not rules.fitting("red or blue")
-    assert not rules.fitting("red and with dots")
-
-
-def test_two_files_may_not_name_a_rule_alike():
+    found = [
+        bool(rules.fitting(f"red {said}")) for said in ("and blue", "or blue", "and with dots")
+    ]
+    assert found == [True, False, False]
     file = parse_rules(HEAD + "out: take $x\n" + TAIL)
     with pytest.raises(GenieError, match="P115"):
         rule_set(file, file)
