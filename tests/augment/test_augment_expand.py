@@ -266,20 +266,16 @@ def test_what_a_copy_takes_from_its_row():
     one = replace(ROWS[0], weight=2.5, derivation=('say "x"', "b"), id="S7")
     copy = made(one, quoted=0)[0]
     assert (copy.source, copy.parent, copy.id) == ("augmented", "S7", "S7-0")
-    assert (copy.weight, copy.derivation, copy.functions, copy.depth) == (
-        2.5, one.derivation, one.functions, one.depth,
-    )  # fmt: skip
+    for name in ("weight", "derivation", "functions", "depth"):
+        assert getattr(copy, name) == getattr(one, name)
     assert copy.slots == {}
-
-
-@pytest.mark.parametrize("source", ["private", "human", "paraphrase", "synthetic"])
-def test_what_is_made_of_private_rows_stays_private(source):
-    row = replace(ROWS[0], source=source)
-    expander = engine().expander()
-    template = expander.template(row)
-    lines = [json.loads(line) for line in json_lines(template, expander.copies(template))]
-    wanted = "private" if source == "private" else "augmented"
-    assert {copy.source for copy in made(row)} == {line["source"] for line in lines} == {wanted}
+    # What is made of private rows stays private.
+    for source in ("private", "human", "paraphrase", "synthetic"):
+        row, expander = replace(ROWS[0], source=source), engine().expander()
+        template = expander.template(row)
+        lines = [json.loads(line) for line in json_lines(template, expander.copies(template))]
+        wanted = "private" if source == "private" else "augmented"
+        assert {copy.source for copy in made(row)} == {line["source"] for line in lines} == {wanted}
 
 
 def test_quoted_is_the_share_of_texts_that_stay():
@@ -357,11 +353,13 @@ def test_broken_rows_are_left_out_and_counted_if_asked():
 # ------------------------------------------------------------------------ S-expressions
 
 
-def test_strings_of_s_expressions_are_words_in_quotes():
-    one = Example(
-        "S0", "call QUOTED_STRING_0 in NUMBER_0 minutes", "( call QUOTED_STRING_0 NUMBER_0 )",
-        "sexpr", functions=("call",), slots={"QUOTED_STRING_0": Slot("String", "")},
-    )  # fmt: skip
+def call(utterance, program):
+    slots = {"QUOTED_STRING_0": Slot("String", "")} if "QUOTED" in program else {}
+    return Example("S0", utterance, program, "sexpr", functions=("call",), slots=slots)
+
+
+def test_strings_of_s_expressions_are_words_in_quotes_or_brackets():
+    one = call("call QUOTED_STRING_0 in NUMBER_0 minutes", "( call QUOTED_STRING_0 NUMBER_0 )")
     copies = plain(one, language=SEXPR)
     assert len(copies) > 2
     for copy in copies:
@@ -369,44 +367,29 @@ def test_strings_of_s_expressions_are_words_in_quotes():
         assert copy.program == f'( call " {words} " NUMBER_0 )'
         assert copy.utterance == f"call {words} in NUMBER_0 minutes"
         assert SEXPR.tokens(SEXPR.from_tokens(copy.program)) == copy.program
-
-
-@pytest.mark.parametrize(
-    ("utterance", "program"),
-    [
-        ("call the a team , robert", "[ IN:CALL [ SL:NAME the a team , robert ] ]"),
-        ("play a star , route 66", '( play " a star , route 66 " )'),
-    ],
-)
-def test_noise_leaves_values_of_s_expressions_alone(utterance, program):
-    value = utterance.split(" ", 1)[1]
-    one = Example("S0", utterance, program, "sexpr", functions=("f",))
-    copies = made(one, language=SEXPR, **LOUD, primitive=20)
-    assert copies
-    for copy in copies:
-        assert f" {value} " in f" {copy.utterance} "
-        assert copy.program == program
-
-
-@given(st.integers(1, 5))
-def test_a_value_goes_to_all_places_of_its_placeholder_side_by_side_too(times):
-    program = f"( call {' '.join(['QUOTED_STRING_0'] * times)} )"
-    one = Example("S0", "call QUOTED_STRING_0", program, "sexpr", functions=("call",))
-    values = Lists({"String": ("bob",)})
-    said = " ".join(['" bob "'] * times)
-    for copy in plain(one, values, language=SEXPR):
-        assert copy.program == f"( call {said} )"
-
-
-def test_words_in_square_brackets_stand_by_themselves():
-    one = Example(
-        "S0", "call QUOTED_STRING_0", "[ IN:CALL [ SL:NAME QUOTED_STRING_0 ] ]", "sexpr",
-        functions=("IN:CALL",),
-    )  # fmt: skip
-    values = Lists({"String": ("bob lee",)})
-    [copy] = plain(one, values, language=SEXPR)
+    one = call("call QUOTED_STRING_0", "[ IN:CALL [ SL:NAME QUOTED_STRING_0 ] ]")
+    [copy] = plain(one, Lists({"String": ("bob lee",)}), language=SEXPR)
     assert copy.program == "[ IN:CALL [ SL:NAME bob lee ] ]"
     assert copy.utterance == "call bob lee"
+    # A value goes to all places of its placeholder, side by side too.
+    for times in range(1, 6):
+        one = call("call QUOTED_STRING_0", f"( call {' '.join(['QUOTED_STRING_0'] * times)} )")
+        [copy] = plain(one, Lists({"String": ("bob",)}), language=SEXPR)
+        assert copy.program == f"""( call {" ".join(['" bob "'] * times)} )"""
+
+
+def test_noise_leaves_values_of_s_expressions_alone():
+    for utterance, program in (
+        ("call the a team , robert", "[ IN:CALL [ SL:NAME the a team , robert ] ]"),
+        ("play a star , route 66", '( play " a star , route 66 " )'),
+    ):
+        copies = made(call(utterance, program), language=SEXPR, **LOUD, primitive=20)
+        assert {copy.program for copy in copies} == {program}
+        value = utterance.split(" ", 1)[1]
+        assert all(f" {value} " in f" {copy.utterance} " for copy in copies)
+
+
+# ------------------------------------------------------------------------ words beside values
 
 
 def test_no_article_stands_before_that_of_a_value():
@@ -417,11 +400,16 @@ def test_no_article_stands_before_that_of_a_value():
     assert said == {"open the end mail", "open a song mail", "open the loud mail"}
 
 
+def lock(utterance, program, **fields):
+    """Return rows of a lock whose values are written out."""
+    one = Example("S0", utterance, program.format("@c.lock"), functions=("@c.lock",), **fields)
+    return made(one, primitive=300, **SILENT, written=1.0)
+
+
 @pytest.mark.parametrize("part", ["morning", "afternoon", "evening", "night"])
 def test_times_that_are_written_out_are_of_the_part_of_the_day_beside_them(part):
     for said in (f"every {part} at TIME_0 lock it", f"lock it at TIME_0 each {part}"):
-        one = Example("S0", said, "attimer time = TIME_0 => @c.lock", functions=("@c.lock",))
-        copies = made(one, primitive=60, **SILENT, written=1.0)
+        copies = lock(said, "attimer time = TIME_0 => {}")
         assert len(copies) >= 20
         hours = {int(re.search(r"time:(\d+)", copy.program)[1]) for copy in copies}
         assert all(is_then(part, hour) for hour in hours)
@@ -429,19 +417,12 @@ def test_times_that_are_written_out_are_of_the_part_of_the_day_beside_them(part)
         assert all(copy.utterance.split(" ").count(part) == 1 for copy in copies)
 
 
-def test_no_second_article_follows_every():
-    program = "timer base = now , interval = DURATION_0 => @c.lock"
-    one = Example("S0", "every DURATION_0 lock it", program, functions=("@c.lock",))
-    copies = made(one, primitive=400, **SILENT, written=1.0)
+def test_no_second_article_follows_every_and_no_preposition_stands_before_one_of_a_day():
+    copies = lock("every DURATION_0 lock it", "timer base = now , interval = DURATION_0 => {}")
     assert any("unit:h" in copy.program for copy in copies)
     assert not [c.utterance for c in copies if c.utterance.startswith(("every a ", "every an "))]
-
-
-def test_no_preposition_stands_before_a_day_that_has_its_own():
-    program = "now => @c.lock param:day:Date = DATE_0"
     slots = {"DATE_0": Slot("Date", "@c.lock:day")}
     for word, wrong in (("on", ("on today", "on tomorrow", "on a ")), ("after", ("after in ",))):
-        one = Example("S0", f"lock it {word} DATE_0", program, functions=("@c.lock",), slots=slots)
-        said = [copy.utterance for copy in made(one, primitive=300, **SILENT, written=1.0)]
-        assert len(said) > 100
-        assert not [text for text in said if any(part in text for part in wrong)]
+        copies = lock(f"lock it {word} DATE_0", "now => {} param:day:Date = DATE_0", slots=slots)
+        assert len(copies) > 100
+        assert not [c.utterance for c in copies if any(part in c.utterance for part in wrong)]

@@ -1,6 +1,7 @@
 """Written forms: what is written can be read back, and means one thing only."""
 
 import re
+import textwrap
 from collections import Counter
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -15,18 +16,8 @@ from genie_dp.augment import written as written_values
 from genie_dp.augment import written_numbers
 from genie_dp.augment.values import shipped_list
 from genie_dp.augment.written import TODAY, draw_written
+from genie_dp.languages import types as ty
 from genie_dp.languages.thingtalk.from_tokens import from_tokens
-from genie_dp.languages.types import (
-    CURRENCY,
-    DATE,
-    LOCATION,
-    NUMBER,
-    STRING,
-    TIME,
-    Array,
-    Entity,
-    Measure,
-)
 from genie_dp.languages.units import SHIPPED
 from genie_dp.parser.reading.grammar_reader import GrammarReader
 from genie_dp.parser.reading.prepare import key_of
@@ -39,8 +30,8 @@ NAMES = ("", "volume", "rating", "like_count", "year", "width", "rank", "distanc
 BASES = sorted(written_numbers.UNITS_BY_BASE)
 # Units that the reader takes without a library, and that name nothing else ("pounds", "k").
 READ = [
-    NUMBER, CURRENCY, DATE, TIME,
-    *map(Measure, ("ms", "m", "mps", "Pa", "bpm", "dB", "kcal", "lx", "m2", "byte")),
+    ty.NUMBER, ty.CURRENCY, ty.DATE, ty.TIME,
+    *map(ty.Measure, ("ms", "m", "mps", "Pa", "bpm", "dB", "kcal", "lx", "m2", "byte")),
 ]  # fmt: skip
 
 
@@ -113,28 +104,25 @@ def test_no_spelling_of_a_measure_has_two_meanings():
 @pytest.mark.parametrize("case", cases("written/names.txt"), ids=str)
 def test_units_and_currencies_have_their_names(case, golden):
     if case.name == "currencies":
-        lines = [
-            (
-                one.code,
-                [t for whole in (1, 2) for t, _ in written_numbers.money_forms(whole, 0, one)],
-            )
-            for one in written_numbers.CURRENCIES
-        ]
+        currencies = written_numbers.CURRENCIES
+        forms = {one.code: written_numbers.money_forms(2, 0, one) for one in currencies}
     else:
-        lines = [
-            (
-                unit.name,
-                [t for n in "12" for t, _ in written_numbers.measure_forms(Decimal(n), unit)],
-            )
-            for base in BASES
-            for unit in written_numbers.UNITS_BY_BASE[base]
-        ]
-    golden(case, "\n".join(f"{name}: {', '.join(texts)}" for name, texts in lines))
+        units = [unit for base in BASES for unit in written_numbers.UNITS_BY_BASE[base]]
+        forms = {unit.name: written_numbers.measure_forms(Decimal(2), unit) for unit in units}
+    texts = (f"{name}: {', '.join(text for text, _ in forms[name])}" for name in forms)
+    golden(case, "\n".join(textwrap.wrap(" | ".join(texts), 120, break_on_hyphens=False)))
 
 
 # ----------------------------------------------------------------------------- how they fit
 
-TYPES = [NUMBER, CURRENCY, DATE, TIME, LOCATION, *(Measure(base) for base in BASES)]
+TYPES = [
+    ty.NUMBER,
+    ty.CURRENCY,
+    ty.DATE,
+    ty.TIME,
+    ty.LOCATION,
+    *(ty.Measure(base) for base in BASES),
+]
 
 
 @pytest.mark.parametrize("type_", TYPES, ids=str)
@@ -148,9 +136,9 @@ def test_forms_are_many_tokens_and_values_of_the_language(type_):
 
 
 def test_texts_and_entities_have_no_written_form():
-    assert draw_written(STRING, Random(0)) is None
-    assert draw_written(Entity("tt:phone_number"), Random(0)) is None
-    assert draw_written(Array(NUMBER), Random(0)) is not None
+    assert draw_written(ty.STRING, Random(0)) is None
+    assert draw_written(ty.Entity("tt:phone_number"), Random(0)) is None
+    assert draw_written(ty.Array(ty.NUMBER), Random(0)) is not None
 
 
 def test_every_unit_of_the_language_is_written():
@@ -186,7 +174,7 @@ def test_a_measure_takes_the_units_that_fit_its_parameter():
 
 def test_relative_dates_are_told_from_the_day_that_is_given():
     today = date(2030, 12, 31)
-    drawn = [draw_written(DATE, Random(seed), today=today) for seed in range(2000)]
+    drawn = [draw_written(ty.DATE, Random(seed), today=today) for seed in range(2000)]
     assert {form.value for form in drawn if said(form) == "tomorrow"} == {"date:2031-01-01"}
     assert date(2027, 1, 13) == TODAY
 

@@ -71,6 +71,7 @@ def test_formats_that_keep_all_give_the_rows_back(tmp_path_factory, name, rows):
     assert [one for one in rows if one.id not in lost] == [o for o in back if o.id not in lost]
     assert all(any(c in one.utterance for c in "[]{}") for one in refused)
     assert WRITERS[name].is_lossless
+    assert all(map(callable, (*map(find_reader, READERS), *map(find_writer, WRITERS))))
 
 
 @pytest.mark.parametrize("name", [*FILES.values(), "rows.jsonl.gz"])
@@ -147,39 +148,19 @@ def test_tsv_says_what_it_drops_and_keeps_the_rest(tmp_path, capsys):
     assert [one["id"] for one in read(tmp_path / "no.jsonl")] == ["S2"]
 
 
-def test_rasa_data_have_intents_and_marked_entities(tmp_path):
-    one = row(
-        "S1", "dim to NUMBER_0 for ann lee", 'now => @c.dim param:n:Number = NUMBER_0 '
-        'param:who:String = " ann lee "', slots={"NUMBER_0": Slot("Number", "@c.dim:n")},
-    )  # fmt: skip
-    assert convert(write(tmp_path / "a.jsonl", [one]), tmp_path / "a.yml") == 0
+def test_rasa_data_have_intents_and_marked_entities_and_refuse_brackets(tmp_path, capsys):
+    program = 'now => @c.dim param:n:Number = NUMBER_0 param:who:String = " ann lee "'
+    slots = {"NUMBER_0": Slot("Number", "@c.dim:n")}
+    rows = [row("S1", "dim to NUMBER_0 for ann lee", program, slots=slots), row("S2", "a [b]")]
+    assert convert(write(tmp_path / "a.jsonl", rows), tmp_path / "a.yml") == 0
     told = yaml.safe_load((tmp_path / "a.yml").read_text())
     assert told["version"] == "3.1"
     [entry] = told["nlu"]
     assert entry["intent"] == "c.dim"
     assert entry["examples"][0]["text"] == "dim to [NUMBER_0](n) for [ann lee](who)"
-
-
-def test_brackets_are_refused_by_rasa(tmp_path, capsys):
-    source = write(tmp_path / "a.jsonl", [row("S1", "a [b]"), row("S2")])
-    assert convert(source, tmp_path / "a.yml") == 0
     said = capsys.readouterr().err
     assert "1  brackets" in said
     assert "1 rows -> " in said  # what is refused is not counted among the written
-
-
-def test_rasa_files_of_other_tools_are_read(tmp_path):
-    file = tmp_path / "nlu.yml"
-    file.write_text(
-        'version: "3.1"\nnlu:\n- intent: book/flight\n  examples: |\n'
-        '    - fly to [New York](city) at [noon]{"entity": "time", "value": "12:00"}\n'
-        "    - fly home\n- synonym: x\n  examples: |\n    - y\n"
-    )
-    assert convert(file, tmp_path / "a.jsonl") == 0
-    rows = read(tmp_path / "a.jsonl")
-    assert [one["utterance"] for one in rows] == ["fly to new york at noon", "fly home"]
-    assert rows[0]["program"] == '( book_flight ( city " new york " ) ( time " 12:00 " ) )'
-    assert rows[0]["language"] == "sexpr"
 
 
 def test_tags_are_of_the_bio_sort(tmp_path):
@@ -189,18 +170,40 @@ def test_tags_are_of_the_bio_sort(tmp_path):
     assert lines[2:] == ["tell\tO", "ann\tB-who", "lee\tI-who", "hi\tO", ""]
 
 
-def test_tags_of_other_tools_are_read(tmp_path):
-    file = tmp_path / "a.conll"
-    file.write_text(
-        "-DOCSTART- -X- O O\n\nJohn NNP B-NP B-PER\nlives VB O O\nin IN O O\nNew NNP O B-LOC\n"
-        "York NNP O I-LOC\n\n# intent = go away\nleave\tO\n"
-    )
-    assert convert(file, tmp_path / "a.jsonl") == 0
-    rows = read(tmp_path / "a.jsonl")
-    assert [one["program"] for one in rows] == [
-        '( none ( PER " john " ) ( LOC " new york " ) )',
-        "( go_away )",
-    ]
+RASA = """version: "3.1"
+nlu:
+- intent: book/flight
+  examples: |
+    - fly to [New York](city) at [noon]{"entity": "time", "value": "12:00"}
+    - fly home
+- synonym: x
+  examples: |
+    - y
+"""
+TAGS = (
+    "-DOCSTART- -X- O O\n\nJohn NNP B-NP B-PER\nlives VB O O\nin IN O O\nNew NNP O B-LOC\n"
+    "York NNP O I-LOC\n\n# intent = go away\nleave\tO\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "rows"),
+    [
+        ("nlu.yml", RASA,
+         {"fly to new york at noon":
+          '( book_flight ( city " new york " ) ( time " 12:00 " ) )',
+          "fly home": "( book_flight )"}),
+        ("a.conll", TAGS,
+         {"john lives in new york": '( none ( PER " john " ) ( LOC " new york " ) )',
+          "leave": "( go_away )"}),
+    ],
+)  # fmt: skip
+def test_files_of_other_tools_are_read(tmp_path, name, text, rows):
+    (tmp_path / name).write_text(text)
+    assert convert(tmp_path / name, tmp_path / "a.jsonl") == 0
+    made = read(tmp_path / "a.jsonl")
+    assert {one["utterance"]: one["program"] for one in made} == rows
+    assert {one["language"] for one in made} == {"sexpr"}
 
 
 @pytest.mark.parametrize(
@@ -269,13 +272,14 @@ def test_plain_data_hold_all_of_a_row(one):
     assert row_of_plain(json.loads(json.dumps(as_plain(one)))) == one
 
 
-def test_ids_and_sources_may_be_changed(tmp_path):
+def test_ids_sources_and_languages_may_be_changed(tmp_path):
     source = write(tmp_path / "a.jsonl", [row("S1"), row("P1", parent="S1")])
     assert convert(source, tmp_path / "b.jsonl", "--id-prefix", "x-", "--source", "human") == 0
-    rows = read(tmp_path / "b.jsonl")
-    assert [(one["id"], one["parent"], one["source"]) for one in rows] == [
-        ("x-S1", "", "human"), ("x-P1", "x-S1", "human"),
-    ]  # fmt: skip
+    rows = [(one["id"], one["parent"], one["source"]) for one in read(tmp_path / "b.jsonl")]
+    assert rows == [("x-S1", "", "human"), ("x-P1", "x-S1", "human")]
+    (tmp_path / "a.tsv").write_text("a\tbuy it\t( BUY it )\n")
+    assert convert(tmp_path / "a.tsv", tmp_path / "c.jsonl", "--language", "sexpr") == 0
+    assert read(tmp_path / "c.jsonl")[0]["language"] == "sexpr"
 
 
 def test_rows_of_one_id_get_ids_of_their_own(tmp_path, capsys):
@@ -303,12 +307,6 @@ def test_what_was_made_of_rows_of_two_runs_follows_them(order, tmp_path):
     assert len({one["parent"] for one in children}) == 6
     assert all(made[one["parent"]]["program"] == one["program"] for one in children)
     assert run(["split", str(tmp_path / "b.jsonl"), "--output", str(tmp_path / "parts")]) == 0
-
-
-def test_tsv_rows_get_the_language_that_is_said(tmp_path):
-    (tmp_path / "a.tsv").write_text("a\tbuy it\t( BUY it )\n")
-    assert convert(tmp_path / "a.tsv", tmp_path / "b.jsonl", "--language", "sexpr") == 0
-    assert read(tmp_path / "b.jsonl")[0]["language"] == "sexpr"
 
 
 @pytest.mark.parametrize(
@@ -355,11 +353,6 @@ def test_mistakes_have_codes_and_nothing_is_left(tmp_path, monkeypatch, capsys, 
     assert convert(*args.split()) == 1
     assert f"error[{code}]" in capsys.readouterr().err
     assert {p: p.is_dir() or p.read_bytes() for p in tmp_path.iterdir()} == before
-
-
-def test_every_format_of_the_tables_is_there():
-    assert all(callable(find_reader(name)) for name in READERS)
-    assert all(callable(find_writer(name)) for name in WRITERS)
 
 
 # ---------------------------------------------------------------------------------- data sets
