@@ -151,13 +151,14 @@ def test_only_rows_of_the_wanted_source_are_in_evaluation(tmp_path, capsys):
 
 def test_groups_with_nothing_to_evaluate_on_stay_in_training(tmp_path):
     rows = families(300)
-    parts = ["--part", "train", "--part", "test=60"]
-    _, found = split(tmp_path, rows, "--by", "sentence", "--eval-source", "paraphrase", *parts)
-    assert 60 <= len(found["test"]) < 65
     written = {one.parent for one in rows if one.source == "paraphrase"}
     lonely = {one.id for one in rows if one.source == "synthetic"} - written
     assert lonely
-    assert lonely <= {one["id"] for one in found["train"]}
+    for size in ("60", "0.2"):
+        options = ["--by", "sentence", "--eval-source", "paraphrase", "--part", "train"]
+        _, found = split(tmp_path, rows, *options, "--part", f"test={size}", output=size)
+        assert 60 <= len(found["test"]) < 65 or size == "0.2"
+        assert lonely <= {one["id"] for one in found["train"]}
 
 
 def test_what_is_there_stays_when_a_new_split_fails(tmp_path, monkeypatch):

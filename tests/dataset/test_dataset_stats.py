@@ -78,8 +78,10 @@ def test_lengths_have_no_gaps_and_functions_are_ranked_by_rows(counted):
     assert counted["combinations"][0] == {"name": SHOP, "rows": 5}
 
 
-def test_the_order_of_rows_is_of_no_account(counted):
+def test_neither_order_nor_repeated_rows_make_a_sentence_ambiguous(counted):
     assert count_rows(lambda wanted: map(as_row, reversed(ROWS))) == counted
+    totals = count_rows(lambda wanted: map(as_row, [*ROWS[1:3], *ROWS[1:3]]))["totals"]
+    assert (totals["duplicates"], totals["ambiguous_sentences"]) == (2, 0)
 
 
 def test_the_command_writes_numbers_and_a_page(tmp_path, capsys):
