@@ -404,6 +404,9 @@ def test_rows_get_the_values_of_the_user_that_a_sentence_can_say(songs, capsys):
     [row] = read_rows("out.jsonl")
     assert row.utterance == "play a song of mine"
     assert '" a song of mine " ^^com.spotify:song' in row.program
+    assert cli.run([*words, "--max-words", "1", "--output", "none.jsonl"]) == 0
+    assert "no value fits, so they stay: @com.spotify.play_song:song" in capsys.readouterr().err
+    assert manifest_of("none.jsonl")["without_values"] == ["@com.spotify.play_song:song"]
     (songs / "songs.txt").write_text('the "best" of\n')
     assert cli.run([*words, "--output", "other.jsonl"]) == 1
     told = capsys.readouterr().err
