@@ -24,7 +24,8 @@ subprocess.run([sys.executable, "-c", child], check=True)
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="Linux tells PSS")
-def test_memory_is_that_of_all_processes_together():
+def test_memory_is_that_of_all_processes_together(monkeypatch):
+    monkeypatch.setattr(measure, "SELDOM", 2)  # else a busy machine looks too seldom
     cost = measure.cost_of([sys.executable, "-c", HOLDER])
     assert 115 < cost.memory < 200
     assert cost.wall >= 1
