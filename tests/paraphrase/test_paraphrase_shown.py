@@ -150,9 +150,7 @@ def test_slots_follow_their_placeholders():
 def test_values_may_be_written_otherwise(stem, text, others):
     known = set(forms(stem, text))
     assert [other for other in others if words_of(other) not in known] == []
-
-
-def test_texts_and_names_are_written_in_one_way():
+    # Texts and names are written in one way.
     assert forms("QUOTED_STRING", "ten apples") == (("ten", "apples"),)
     assert forms("GENERIC_ENTITY_com.example:song", "10") == (("10",),)
 
