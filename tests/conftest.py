@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -74,6 +75,15 @@ def _no_state_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GENIE_DP_STATE", str(tmp_path_factory.getbasetemp() / "state"))
         patch.setenv("GENIE_DP_PROJECT", "")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_full_collections() -> Iterator[None]:
+    """Spare runs a look through all that the tests hold: half a second each."""
+    quiet = SimpleNamespace(**vars(gc) | dict.fromkeys(("collect", "freeze", "unfreeze"), int))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("genie_dp.run.collector.gc", quiet)
         yield
 
 

@@ -12,12 +12,13 @@ from genie_dp.augment.config import AugmentConfig
 from genie_dp.augment.engine import augment, json_lines, make_block, tsv_lines
 from genie_dp.augment.expand import is_fit, is_telling
 from genie_dp.augment.expand_places import placeholder
-from genie_dp.augment.values import shipped_list
+from genie_dp.augment.values import shipped_list, value_list
 from genie_dp.errors import GenieError
 from genie_dp.paraphrase.example_values import is_then
 from genie_dp.records import Example, Slot
 from genie_dp.rows import to_json
 from tests.augment.augment_rows import (
+    INBOX,
     PEOPLE,
     ROWS,
     SEXPR,
@@ -48,10 +49,14 @@ def made(one: Example, values=None, **settings) -> list[Example]:
     return list(augment([one], engine(values, **settings)))
 
 
-@pytest.mark.parametrize("one", ROWS, ids=lambda one: one.utterance[:40])
-def test_the_rows_of_these_tests_are_well_typed_and_canonical(one):
-    assert checked(one.program) == one.program
-    assert placeholders(one.utterance) == placeholders(one.program) == sorted(one.slots)
+def plain(start: str, values=None, **settings) -> list[Example]:
+    """Return what is made of a row (by the beginning of its sentence) without noise."""
+    one = start if isinstance(start, Example) else by_start(start)
+    return made(one, values, **{**MANY, **SILENT, "quoted": 0, **settings})
+
+
+def by_start(start: str) -> Example:
+    return next(row for row in ROWS if row.utterance.startswith(start))
 
 
 @pytest.mark.parametrize("settings", [{}, {"quoted": 0.5}, {"written": 1.0}, LOUD], ids=str)
@@ -62,16 +67,14 @@ def test_every_program_is_well_typed_and_canonical(settings):
     assert not wrong
 
 
-@pytest.mark.parametrize("one", ROWS, ids=lambda one: one.utterance[:40])
-def test_the_words_of_a_value_stand_together_in_the_sentence_whatever_the_noise(one):
-    for copy in made(one, **MANY, **LOUD, quoted=0.2):
+def test_the_words_of_a_value_stand_together_in_the_sentence_whatever_the_noise():
+    for copy in augment(ROWS, engine(**MANY, **LOUD, quoted=0.2)):
         said = f" {copy.utterance} "
         assert all(f" {words} " in said for words in quoted(copy.program))
 
 
 def test_places_are_filled_with_values_of_their_lists():
-    [one] = [r for r in ROWS if r.utterance.startswith("mail QUOTED")]
-    for copy in made(one, **MANY, **SILENT, quoted=0):
+    for copy in plain("mail QUOTED"):
         subject, to = quoted(copy.program)
         assert subject in TEXTS
         assert to in PEOPLE
@@ -79,9 +82,8 @@ def test_places_are_filled_with_values_of_their_lists():
         assert copy.utterance == f"mail {subject} to {to}"
 
 
-@pytest.mark.parametrize("one", ROWS, ids=lambda one: one.utterance[:40])
-def test_placeholders_that_stay_are_the_same_on_both_sides_and_begin_at_0(one):
-    for copy in made(one, **MANY, quoted=0.5):
+def test_placeholders_that_stay_are_the_same_on_both_sides_and_begin_at_0():
+    for copy in augment(ROWS, engine(**MANY, quoted=0.5)):
         left = placeholders(copy.utterance)
         assert left == placeholders(copy.program) == sorted(copy.slots)
         assert len(set(left)) == len(left)
@@ -114,7 +116,7 @@ def test_without_noise_a_sentence_with_its_values_taken_out_is_the_input():
     in_order = [one for one in ROWS if not expander.template(one).is_sorted_by_values]
     assert len(in_order) >= 15
     for one in in_order:
-        for copy in made(one, **MANY, **SILENT, quoted=0):
+        for copy in plain(one):
             values = values_by_place(one.program, copy.program)
             back = one.utterance
             for token, words in values.items():
@@ -123,9 +125,8 @@ def test_without_noise_a_sentence_with_its_values_taken_out_is_the_input():
 
 
 def test_conditions_are_sorted_anew_where_their_values_ask_for_it():
-    one = next(r for r in ROWS if "contains QUOTED_STRING_0 and" in r.program)
     orders = set()
-    for copy in made(one, **MANY, **SILENT, quoted=0):
+    for copy in plain("emails with the label"):
         first, second = quoted(copy.program)
         orders.add(copy.utterance.index(first) < copy.utterance.index(second))
         assert first < second
@@ -133,25 +134,19 @@ def test_conditions_are_sorted_anew_where_their_values_ask_for_it():
 
 
 def test_the_article_before_a_value_fits_it():
-    one = next(r for r in ROWS if " a GENERIC" in r.utterance)
     values = Lists({"Entity(com.example.mail:folder)": ("apple", "pear")})
-    said = {copy.utterance for copy in made(one, values, **MANY, **SILENT, quoted=0)}
+    said = {copy.utterance for copy in plain("what is in a", values)}
     assert said == {"what is in an apple folder", "what is in a pear folder"}
 
 
 def test_no_value_comes_twice_in_a_sentence():
-    one = next(r for r in ROWS if "QUOTED_STRING_2" in r.utterance)
-    values = Lists({"String": ("red", "blue")})
-    for copy in made(one, values, **MANY, quoted=0):
+    for copy in plain("send an EMAIL", Lists({"String": ("red", "blue")})):
         words = quoted(copy.program)
         assert len(set(words)) == len(words) == 3  # the address, red and blue
         assert placeholders(copy.utterance) == ["QUOTED_STRING_0"]
-
-
-def test_a_value_that_the_program_has_already_is_not_drawn():
-    one = next(r for r in ROWS if r.utterance.startswith("let the boss"))
+    # Nor is a value drawn that the program has already.
     values = Lists({"String": ("the boss", "lunch")})
-    said = [quoted(copy.program) for copy in made(one, values, **MANY, quoted=0)]
+    said = [quoted(copy.program) for copy in plain("let the boss", values)]
     assert ["the boss", "lunch"] in said
     assert ["the boss", "the boss"] not in said
 
@@ -159,9 +154,12 @@ def test_a_value_that_the_program_has_already_is_not_drawn():
 # ----------------------------------------------------------------------------- which values
 
 
+def words_of(start: str, values=None, **settings) -> list[str]:
+    return [quoted(copy.program)[0] for copy in plain(start, values, **settings)]
+
+
 def test_a_contains_filter_gets_a_part_of_a_longer_text():
-    one = next(r for r in ROWS if "=~ QUOTED" in r.program and "now" in r.program[:4])
-    said = {quoted(c.program)[0] for c in made(one, **SILENT, primitive=60, quoted=0, max_window=3)}
+    said = set(words_of("get the emails that mention", primitive=60, max_window=3))
     assert all(any(f" {words} " in f" {text} " for text in TEXTS) for words in said)
     assert max(len(words.split()) for words in said) == 3
     assert len(said - set(TEXTS)) > 10
@@ -170,30 +168,24 @@ def test_a_contains_filter_gets_a_part_of_a_longer_text():
 
 @pytest.mark.parametrize(("word", "at"), [("begin", str.startswith), ("end", str.endswith)])
 def test_what_a_text_begins_or_ends_with_is_taken_from_there(word, at):
-    one = next(r for r in ROWS if f"that {word}" in r.utterance)
-    said = {quoted(copy.program)[0] for copy in made(one, **SILENT, primitive=40, quoted=0)}
+    said = set(words_of(f"emails that {word}", primitive=40))
     assert len(said) > 5
     assert all(any(at(text, words) for text in TEXTS) for words in said)
 
 
-def test_values_with_more_words_than_the_limit_are_never_drawn():
-    one = ROWS[0]
-    said = {quoted(c.program)[0] for c in made(one, **SILENT, primitive=50, quoted=0, max_words=2)}
+def test_values_that_are_too_long_or_not_the_same_on_both_sides_are_never_drawn():
+    said = set(words_of("show me emails", primitive=50, max_words=2))
     assert said == {text for text in TEXTS if len(text.split()) <= 2}
-
-
-def test_values_that_cannot_be_one_and_the_same_on_both_sides_are_never_drawn():
     unfit = ('say " hi', "back\\slash", "tab\there", "NUMBER_0", "\ue000", "")
     values = Lists({"String": (*unfit, "fine")})
-    said = {quoted(c.program)[0] for c in made(ROWS[0], values, **SILENT, primitive=60, quoted=0)}
-    assert said == {"fine"}
+    assert set(words_of("show me emails", values, primitive=60)) == {"fine"}
 
 
 @given(st.lists(st.text(min_size=1, max_size=14), min_size=1, max_size=4, unique=True))
 def test_whatever_the_values_the_program_has_the_words_of_the_sentence(texts):
     one = ROWS[0]
     before, after = one.utterance.split("QUOTED_STRING_0")
-    copies = made(one, Lists({"String": tuple(texts)}), **SILENT, primitive=6, quoted=0)
+    copies = plain(one, Lists({"String": tuple(texts)}), primitive=6)
     fit = {text for text in texts if is_fit(text) and text.count(" ") < 10}
     for copy in copies:
         assert checked(copy.program) == copy.program
@@ -215,8 +207,7 @@ def test_a_place_without_values_stays_and_is_reported():
 
 
 def test_some_texts_are_of_any_kind_if_asked():
-    one = ROWS[0]
-    said = [quoted(c.program)[0] for c in made(one, **SILENT, primitive=40, quoted=0, general=0.5)]
+    said = words_of("show me emails", primitive=40, general=0.5)
     own = sum(words in TEXTS for words in said)
     assert 3 <= own < len(said) - 5
 
@@ -226,29 +217,21 @@ def test_some_texts_that_functions_are_given_are_ids():
     given = replace(ROWS[0], program=ROWS[0].program.replace(" == ", " = "))
     shares = []
     for row in (given, ROWS[0]):
-        settings = {**SILENT, "primitive": 300, "quoted": 0, "general": 0.5}
-        said = [quoted(copy.program)[0] for copy in made(row, Lists(), **settings)]
+        said = words_of(row, primitive=300, general=0.5)
         shares.append(sum(text in shipped_list("code").texts for text in said) / len(said))
     assert 0.01 < shares[0] < 0.15
     assert shares[1] == 0
 
 
 def test_values_of_more_weight_are_drawn_more_often():
-    from genie_dp.augment.values import value_list
-
-    values = Lists()
-    values.made["String"] = value_list("x", "", ["often", "seldom"], [9, 1])
-    said = [
-        quoted(
-            made(replace(ROWS[0], id=f"S{n}"), values, **SILENT, primitive=1, quoted=0)[0].program
-        )
-        for n in range(400)
-    ]
-    assert 330 <= said.count(["often"]) <= 390
+    values = Lists(made={"String": value_list("x", "", ["often", "seldom"], [9, 1])})
+    rows = [replace(ROWS[0], id=f"S{n}") for n in range(400)]
+    copies = augment(rows, engine(values, **SILENT, primitive=1, quoted=0))
+    assert 330 <= sum(quoted(copy.program) == ["often"] for copy in copies) <= 390
 
 
 def test_numbers_and_dates_are_written_out_only_if_asked():
-    one = next(r for r in ROWS if r.utterance.startswith("at TIME_0 set"))
+    one = by_start("at TIME_0 set")
     [kept] = made(one, **SILENT, primitive=5)
     assert placeholders(kept.utterance) == ["NUMBER_0", "TIME_0"]
     for copy in made(one, **SILENT, primitive=5, written=1):
@@ -260,19 +243,13 @@ def test_numbers_and_dates_are_written_out_only_if_asked():
 
 
 def test_factors_are_those_of_the_paper():
-    config = AugmentConfig()
     paraphrase = {"source": "paraphrase", "depth": 0}
-    text, number = ROWS[0], next(r for r in ROWS if r.utterance.startswith("at TIME"))
-    compound = next(r for r in ROWS if "word of the day" in r.utterance)
+    text, number = replace(ROWS[0], **paraphrase), replace(by_start("at TIME"), **paraphrase)
     expander = engine().expander()
-    factors = [
-        expander.factor(expander.template(one))
-        for one in (
-            replace(text, **paraphrase), replace(number, **paraphrase), text, compound,
-        )
-    ]  # fmt: skip
+    rows = text, number, ROWS[0], by_start("every DURATION")
+    factors = [expander.factor(expander.template(one)) for one in rows]
     assert factors == [30, 10, 4, 1]
-    assert factors[0] == config.paraphrase_with_text
+    assert factors[0] == AugmentConfig().paraphrase_with_text
 
 
 def test_copies_are_different_and_no_more_than_asked():
@@ -281,34 +258,24 @@ def test_copies_are_different_and_no_more_than_asked():
     assert len(copies) == 20
     assert len({(c.utterance, c.program) for c in copies}) == 20
     assert len({c.id for c in copies}) == 20
-    few = made(ROWS[0], Lists({"String": ("one", "two")}), primitive=20, **SILENT, quoted=0)
-    assert len(few) == 2
-
-
-def test_a_factor_of_0_leaves_such_rows_out():
+    assert len(plain(ROWS[0], Lists({"String": ("one", "two")}))) == 2
     assert made(ROWS[0], primitive=0) == []
 
 
 def test_what_a_copy_takes_from_its_row():
     one = replace(ROWS[0], weight=2.5, derivation=('say "x"', "b"), id="S7")
     copy = made(one, quoted=0)[0]
-    assert copy.source == "augmented"
-    assert copy.parent == "S7"
-    assert copy.id == "S7-0"
-    assert (copy.weight, copy.derivation, copy.functions, copy.depth) == (
-        2.5, one.derivation, one.functions, one.depth,
-    )  # fmt: skip
+    assert (copy.source, copy.parent, copy.id) == ("augmented", "S7", "S7-0")
+    for name in ("weight", "derivation", "functions", "depth"):
+        assert getattr(copy, name) == getattr(one, name)
     assert copy.slots == {}
-
-
-@pytest.mark.parametrize("source", ["private", "human", "paraphrase", "synthetic"])
-def test_what_is_made_of_private_rows_stays_private(source):
-    row = replace(ROWS[0], source=source)
-    expander = engine().expander()
-    template = expander.template(row)
-    lines = [json.loads(line) for line in json_lines(template, expander.copies(template))]
-    wanted = "private" if source == "private" else "augmented"
-    assert {copy.source for copy in made(row)} == {line["source"] for line in lines} == {wanted}
+    # What is made of private rows stays private.
+    for source in ("private", "human", "paraphrase", "synthetic"):
+        row, expander = replace(ROWS[0], source=source), engine().expander()
+        template = expander.template(row)
+        lines = [json.loads(line) for line in json_lines(template, expander.copies(template))]
+        wanted = "private" if source == "private" else "augmented"
+        assert {copy.source for copy in made(row)} == {line["source"] for line in lines} == {wanted}
 
 
 def test_quoted_is_the_share_of_texts_that_stay():
@@ -330,57 +297,47 @@ def test_what_is_made_of_a_row_does_not_depend_on_other_rows(rows):
 
 
 def test_another_seed_gives_other_rows():
-    assert made(ROWS[0], seed=1) == made(ROWS[0], seed=1)
-    assert made(ROWS[0], seed=1) != made(ROWS[0], seed=2)
+    one, same, other = (made(ROWS[0], seed=seed) for seed in (1, 1, 2))
+    assert one == same != other
 
 
 # ------------------------------------------------------------------------------ as text
 
 
 @pytest.mark.parametrize("weight", [0.1, float("inf")])
-@pytest.mark.parametrize("one", ROWS, ids=lambda one: one.utterance[:40])
-def test_lines_are_those_of_the_rows(one, weight):
-    odd = replace(one, id='a"b\\c', derivation=("é\n", '"'), weight=weight)
+def test_lines_are_those_of_the_rows(weight):
     made_by = engine(quoted=0.4, **MANY)
     expander = made_by.expander()
-    template = expander.template(odd)
-    lines = list(json_lines(template, expander.copies(template)))
-    rows = list(augment([odd], made_by))
-    assert lines == [to_json(copy) + "\n" for copy in rows]
-    tsv = list(tsv_lines(template, expander.copies(template)))
-    assert tsv == [f"{copy.id}\t{copy.utterance}\t{copy.program}\n" for copy in rows]
+    for one in ROWS:
+        odd = replace(one, id='a"b\\c', derivation=("é\n", '"'), weight=weight)
+        template = expander.template(odd)
+        lines = list(json_lines(template, expander.copies(template)))
+        rows = list(augment([odd], made_by))
+        assert lines == [to_json(copy) + "\n" for copy in rows]
+        tsv = list(tsv_lines(template, expander.copies(template)))
+        assert tsv == [f"{copy.id}\t{copy.utterance}\t{copy.program}\n" for copy in rows]
 
 
 # --------------------------------------------------------------------------- mistakes
 
 
-def problem_of(one: Example, **settings):
-    made_by = engine(**settings)
+@pytest.mark.parametrize(
+    ("changes", "code", "message"),
+    [
+        ({"utterance": "show me emails"}, "A110", "QUOTED_STRING_0 stands in the program only"),
+        ({"utterance": f"{ROWS[0].utterance} NUMBER_0"}, "A110", "NUMBER_0 stands in the sentence"),
+        ({"utterance": f"\ue000 {ROWS[0].utterance}"}, "A111", ""),
+        ({"language": "sexpr"}, "A112", ""),
+        ({"utterance": " "}, "A113", ""),
+    ],
+)
+def test_a_row_that_cannot_be_augmented_is_told_with_its_place(changes, code, message):
+    made_by, row = engine(), replace(ROWS[0], **changes)
     with pytest.raises(GenieError) as caught:
-        make_block(made_by, made_by.expander(), 0, [(one, ("rows.jsonl", 3))])
+        make_block(made_by, made_by.expander(), 0, [(row, ("rows.jsonl", 3))])
     [problem] = caught.value.problems
-    assert str(problem.span) == "rows.jsonl:3:1"
-    return problem
-
-
-def test_a_placeholder_on_one_side_only_is_a_mistake():
-    lost = replace(ROWS[0], utterance="show me emails")
-    assert problem_of(lost).code == "A110"
-    assert "QUOTED_STRING_0 stands in the program only" in problem_of(lost).message
-    extra = replace(ROWS[0], utterance=f"{ROWS[0].utterance} NUMBER_0")
-    assert "NUMBER_0 stands in the sentence only" in problem_of(extra).message
-
-
-def test_private_characters_are_a_mistake():
-    assert problem_of(replace(ROWS[0], utterance=f"\ue000 {ROWS[0].utterance}")).code == "A111"
-
-
-def test_a_row_of_another_language_is_a_mistake():
-    assert problem_of(replace(ROWS[0], language="sexpr")).code == "A112"
-
-
-def test_a_row_without_a_sentence_is_told():
-    assert problem_of(replace(ROWS[0], utterance=" ")).code == "A113"
+    assert (problem.code, str(problem.span)) == (code, "rows.jsonl:3:1")
+    assert message in problem.message
 
 
 def test_broken_rows_are_left_out_and_counted_if_asked():
@@ -396,94 +353,76 @@ def test_broken_rows_are_left_out_and_counted_if_asked():
 # ------------------------------------------------------------------------ S-expressions
 
 
-def test_strings_of_s_expressions_are_words_in_quotes():
-    one = Example(
-        "S0", "call QUOTED_STRING_0 in NUMBER_0 minutes", "( call QUOTED_STRING_0 NUMBER_0 )",
-        "sexpr", functions=("call",), slots={"QUOTED_STRING_0": Slot("String", "")},
-    )  # fmt: skip
-    copies = made(one, language=SEXPR, **SILENT, quoted=0)
+def call(utterance, program):
+    slots = {"QUOTED_STRING_0": Slot("String", "")} if "QUOTED" in program else {}
+    return Example("S0", utterance, program, "sexpr", functions=("call",), slots=slots)
+
+
+def test_strings_of_s_expressions_are_words_in_quotes_or_brackets():
+    one = call("call QUOTED_STRING_0 in NUMBER_0 minutes", "( call QUOTED_STRING_0 NUMBER_0 )")
+    copies = plain(one, language=SEXPR)
     assert len(copies) > 2
     for copy in copies:
         [words] = quoted(copy.program)
         assert copy.program == f'( call " {words} " NUMBER_0 )'
         assert copy.utterance == f"call {words} in NUMBER_0 minutes"
         assert SEXPR.tokens(SEXPR.from_tokens(copy.program)) == copy.program
-
-
-@pytest.mark.parametrize(
-    ("utterance", "program"),
-    [
-        ("call the a team , robert", "[ IN:CALL [ SL:NAME the a team , robert ] ]"),
-        ("play a star , route 66", '( play " a star , route 66 " )'),
-    ],
-)
-def test_noise_leaves_values_of_s_expressions_alone(utterance, program):
-    value = utterance.split(" ", 1)[1]
-    one = Example("S0", utterance, program, "sexpr", functions=("f",))
-    copies = made(one, language=SEXPR, **LOUD, primitive=20)
-    assert copies
-    for copy in copies:
-        assert f" {value} " in f" {copy.utterance} "
-        assert copy.program == program
-
-
-@given(st.integers(1, 5))
-def test_a_value_goes_to_all_places_of_its_placeholder_side_by_side_too(times):
-    program = f"( call {' '.join(['QUOTED_STRING_0'] * times)} )"
-    one = Example("S0", "call QUOTED_STRING_0", program, "sexpr", functions=("call",))
-    values = Lists({"String": ("bob",)})
-    said = " ".join(['" bob "'] * times)
-    for copy in made(one, values, language=SEXPR, **SILENT, quoted=0):
-        assert copy.program == f"( call {said} )"
-
-
-def test_words_in_square_brackets_stand_by_themselves():
-    one = Example(
-        "S0", "call QUOTED_STRING_0", "[ IN:CALL [ SL:NAME QUOTED_STRING_0 ] ]", "sexpr",
-        functions=("IN:CALL",),
-    )  # fmt: skip
-    values = Lists({"String": ("bob lee",)})
-    [copy] = made(one, values, language=SEXPR, **SILENT, quoted=0)
+    one = call("call QUOTED_STRING_0", "[ IN:CALL [ SL:NAME QUOTED_STRING_0 ] ]")
+    [copy] = plain(one, Lists({"String": ("bob lee",)}), language=SEXPR)
     assert copy.program == "[ IN:CALL [ SL:NAME bob lee ] ]"
     assert copy.utterance == "call bob lee"
+    # A value goes to all places of its placeholder, side by side too.
+    for times in range(1, 6):
+        one = call("call QUOTED_STRING_0", f"( call {' '.join(['QUOTED_STRING_0'] * times)} )")
+        [copy] = plain(one, Lists({"String": ("bob",)}), language=SEXPR)
+        assert copy.program == f"""( call {" ".join(['" bob "'] * times)} )"""
+
+
+def test_noise_leaves_values_of_s_expressions_alone():
+    for utterance, program in (
+        ("call the a team , robert", "[ IN:CALL [ SL:NAME the a team , robert ] ]"),
+        ("play a star , route 66", '( play " a star , route 66 " )'),
+    ):
+        copies = made(call(utterance, program), language=SEXPR, **LOUD, primitive=20)
+        assert {copy.program for copy in copies} == {program}
+        value = utterance.split(" ", 1)[1]
+        assert all(f" {value} " in f" {copy.utterance} " for copy in copies)
+
+
+# ------------------------------------------------------------------------ words beside values
 
 
 def test_no_article_stands_before_that_of_a_value():
-    program = (
-        "now => @com.example.mail.inbox filter param:subject:String == QUOTED_STRING_0 => notify"
-    )
+    program = f"now => {INBOX} param:subject:String == QUOTED_STRING_0 => notify"
     row = Example("S0", "open the QUOTED_STRING_0 mail", program, functions=("@f",))
     values = Lists({"String": ("the end", "a song", "loud")})
-    said = {copy.utterance for copy in made(row, values, primitive=40, **SILENT, quoted=0)}
+    said = {copy.utterance for copy in plain(row, values, primitive=40)}
     assert said == {"open the end mail", "open a song mail", "open the loud mail"}
 
 
+def lock(utterance, program, **fields):
+    """Return rows of a lock whose values are written out."""
+    one = Example("S0", utterance, program.format("@c.lock"), functions=("@c.lock",), **fields)
+    return made(one, primitive=300, **SILENT, written=1.0)
+
+
 @pytest.mark.parametrize("part", ["morning", "afternoon", "evening", "night"])
-@pytest.mark.parametrize("said", ["every {} at TIME_0 lock it", "lock it at TIME_0 each {}"])
-def test_times_that_are_written_out_are_of_the_part_of_the_day_beside_them(part, said):
-    program = "attimer time = TIME_0 => @c.lock"
-    one = Example("S0", said.format(part), program, functions=("@c.lock",))
-    copies = made(one, primitive=60, **SILENT, written=1.0)
-    assert len(copies) >= 20
-    hours = {int(re.search(r"time:(\d+)", copy.program)[1]) for copy in copies}
-    assert all(is_then(part, hour) for hour in hours)
-    assert len(hours) > 1
-    assert all(copy.utterance.split(" ").count(part) == 1 for copy in copies)
+def test_times_that_are_written_out_are_of_the_part_of_the_day_beside_them(part):
+    for said in (f"every {part} at TIME_0 lock it", f"lock it at TIME_0 each {part}"):
+        copies = lock(said, "attimer time = TIME_0 => {}")
+        assert len(copies) >= 20
+        hours = {int(re.search(r"time:(\d+)", copy.program)[1]) for copy in copies}
+        assert all(is_then(part, hour) for hour in hours)
+        assert len(hours) > 1
+        assert all(copy.utterance.split(" ").count(part) == 1 for copy in copies)
 
 
-def test_no_second_article_follows_every():
-    program = "timer base = now , interval = DURATION_0 => @c.lock"
-    one = Example("S0", "every DURATION_0 lock it", program, functions=("@c.lock",))
-    copies = made(one, primitive=400, **SILENT, written=1.0)
+def test_no_second_article_follows_every_and_no_preposition_stands_before_one_of_a_day():
+    copies = lock("every DURATION_0 lock it", "timer base = now , interval = DURATION_0 => {}")
     assert any("unit:h" in copy.program for copy in copies)
     assert not [c.utterance for c in copies if c.utterance.startswith(("every a ", "every an "))]
-
-
-def test_no_preposition_stands_before_a_day_that_has_its_own():
-    program = "now => @c.lock param:day:Date = DATE_0"
     slots = {"DATE_0": Slot("Date", "@c.lock:day")}
     for word, wrong in (("on", ("on today", "on tomorrow", "on a ")), ("after", ("after in ",))):
-        one = Example("S0", f"lock it {word} DATE_0", program, functions=("@c.lock",), slots=slots)
-        said = [copy.utterance for copy in made(one, primitive=300, **SILENT, written=1.0)]
-        assert len(said) > 100
-        assert not [text for text in said if any(part in text for part in wrong)]
+        copies = lock(f"lock it {word} DATE_0", "now => {} param:day:Date = DATE_0", slots=slots)
+        assert len(copies) > 100
+        assert not [c.utterance for c in copies if any(part in c.utterance for part in wrong)]

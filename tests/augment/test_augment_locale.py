@@ -20,25 +20,7 @@ LOUD = NoiseRates.from_config(
     AugmentConfig(filler=0.8, drop_article=0.4, typo=0.1, drop_punctuation=0.5, number_words=0.5)
 )
 NOISE = cases("noise/english.txt")
-TOOLS = {"tools": [{"name": "dim", "parameters": {"properties": {"level": {"type": "integer"}}}}]}
-GERMAN = [
-    "mach",
-    "das",
-    "licht",
-    "in",
-    "der",
-    "küche",
-    "an",
-    "und",
-    "stelle",
-    "die",
-    "heizung",
-    "im",
-    "flur",
-    "auf",
-    "21",
-    "grad",
-]
+GERMAN = "mach das licht in der küche an und stelle die heizung im flur auf 21 grad"
 
 
 def noisy(sentence, language="en", number=8):
@@ -71,7 +53,7 @@ def test_noise_is_of_the_language_alone(language):
 
 def test_german_is_noisy_without_english():
     pytest.importorskip("unicode_rbnf")
-    said = noisy(GERMAN, "de", 400)
+    said = noisy(GERMAN.split(), "de", 400)
     assert any("einundzwanzig grad" in sentence for sentence in said)
     assert any(sentence.startswith("mach licht") for sentence in said)
     assert any("äh in der" in sentence or "ähm in der" in sentence for sentence in said)
@@ -102,27 +84,47 @@ def test_a_slip_makes_no_other_word_of_the_sentence():
     assert len(set(slips)) > 10
 
 
-def test_the_command_writes_german(tmp_path, capsys):
-    pytest.importorskip("unicode_rbnf")
-    (tmp_path / "tools.json").write_text(json.dumps(TOOLS))
+def command(folder, words, utterance, tool, parameter, type_, *options):
+    """Return the sentences that a command makes of one row of German."""
+    token = utterance.split()[[word.isupper() for word in utterance.split()].index(True)]
     row = {
-        "id": "S0", "utterance": "dimme das licht auf NUMBER_0 prozent", "language": "calls",
-        "program": "dim( level= NUMBER_0 )", "functions": ["dim"],
-        "slots": {"NUMBER_0": {"type": "Number", "parameter": "dim:level"}},
+        "id": "S0", "utterance": utterance, "language": "calls", "functions": [tool],
+        "program": f"{tool}( {parameter}= {token} )",
+        "slots": {token: {"type": type_, "parameter": f"{tool}:{parameter}"}},
     }  # fmt: skip
-    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
-    words = ["augment", f"{tmp_path / 'rows.jsonl'}", "--language", "calls", "--skills",
-             f"{tmp_path / 'tools.json'}", "--locale", "de", "--written", "1", "--primitive", "30",
-             "--output", f"{tmp_path / 'made.jsonl'}"]  # fmt: skip
-    assert cli.run(words) == 0
+    properties = {parameter: {"type": "integer" if type_ == "Number" else "string"}}
+    tools = [{"name": tool, "parameters": {"properties": properties}}]
+    (folder / "tools.json").write_text(json.dumps(tools))
+    (folder / "rows.jsonl").write_text(json.dumps(row) + "\n")
+    words = [*words, folder / "rows.jsonl", "--language", "calls", "--locale", "de", *options]
+    assert cli.run([*map(str, words), "--output", str(folder / "made.jsonl")]) == 0
+    return read(folder / "made.jsonl")
+
+
+def augmented(folder, *row, more=()):
+    pytest.importorskip("unicode_rbnf")
+    return command(folder, ["augment"], *row, "--skills", folder / "tools.json", *more)
+
+
+def test_the_command_writes_german(tmp_path, capsys):
+    row = "dimme das licht auf NUMBER_0 prozent", "dim", "level", "Number"
+    made = augmented(tmp_path, *row, more=("--written", 1, "--primitive", 30))
     told = capsys.readouterr().err
     assert "no lists of values of 'de' are shipped" in told
     assert "no words of 'de' with the same meaning" in told
-    made = [row["utterance"] for row in read(tmp_path / "made.jsonl")]
-    said = " ".join(made)
+    said = " ".join(row["utterance"] for row in made)
     assert len(made) > 20
     assert any(word in said for word in ("zehn", "hundert", "zwanzig", "dreißig", "fünf"))
     assert not [word for word in ("please", "thanks", "twenty", "hundred") if word in said.split()]
+
+
+def test_texts_of_german_rows_are_words(tmp_path):
+    row = "sag allen QUOTED_STRING_0", "say", "text", "String"
+    made = augmented(tmp_path, *row, more=("--primitive", 20))
+    texts = {re.fullmatch(r'say\( text= " (.*) " \)', row["program"])[1] for row in made
+             if "QUOTED" not in row["program"]}  # fmt: skip
+    assert len(texts) > 10
+    assert all(any(f" {text} " in f" {row['utterance']} " for row in made) for text in texts)
 
 
 def test_automatic_paraphrases_have_no_rules_of_german(tmp_path, capsys):
@@ -147,18 +149,10 @@ eg: mach das licht im flur an => schalte das licht im flur ein
 
 def test_rules_of_somebodys_own_paraphrase_german(tmp_path):
     (tmp_path / "de.rules").write_text(RULES)
-    row = {
-        "id": "S0", "utterance": "mach das licht im QUOTED_STRING_0 an", "language": "calls",
-        "program": "dim( room= QUOTED_STRING_0 )", "functions": ["dim"],
-        "slots": {"QUOTED_STRING_0": {"type": "String", "parameter": "dim:room"}},
-    }  # fmt: skip
-    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
-    words = ["paraphrase", "auto", f"{tmp_path / 'rows.jsonl'}", "--locale", "de", "--rules",
-             f"{tmp_path / 'de.rules'}", "--only-my-rules", "--language", "calls",
-             "--output", f"{tmp_path / 'made.jsonl'}"]  # fmt: skip
-    assert cli.run(words) == 0
-    (made,) = [row["utterance"] for row in read(tmp_path / "made.jsonl")]
-    assert made == "schalte das licht im QUOTED_STRING_0 ein"
+    words = ["paraphrase", "auto", "--rules", tmp_path / "de.rules", "--only-my-rules"]
+    row = "mach das licht im QUOTED_STRING_0 an", "dim", "room", "String"
+    (made,) = command(tmp_path, words, *row)
+    assert made["utterance"] == "schalte das licht im QUOTED_STRING_0 ein"
 
 
 @pytest.mark.parametrize("language", [name for name in languages() if name != "en"])
@@ -173,24 +167,3 @@ def test_texts_are_made_where_no_list_is_shipped(language):
     assert len(words - known) > 1200  # a parser copies what it has not seen
     made_texts.cache_clear()
     assert made_texts(words_of(language)) == made
-
-
-def test_texts_of_german_rows_are_words(tmp_path):
-    pytest.importorskip("unicode_rbnf")
-    tool = {"name": "say", "parameters": {"properties": {"text": {"type": "string"}}}}
-    (tmp_path / "tools.json").write_text(json.dumps([tool]))
-    row = {
-        "id": "S0", "utterance": "sag allen QUOTED_STRING_0", "language": "calls",
-        "program": "say( text= QUOTED_STRING_0 )", "functions": ["say"],
-        "slots": {"QUOTED_STRING_0": {"type": "String", "parameter": "say:text"}},
-    }  # fmt: skip
-    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
-    rows, made_rows = f"{tmp_path / 'rows.jsonl'}", f"{tmp_path / 'made.jsonl'}"
-    words = ["augment", rows, "--language", "calls", "--skills", f"{tmp_path / 'tools.json'}",
-             "--locale", "de", "--primitive", "20", "--output", made_rows]  # fmt: skip
-    assert cli.run(words) == 0
-    made = read(tmp_path / "made.jsonl")
-    texts = {re.fullmatch(r'say\( text= " (.*) " \)', row["program"])[1] for row in made
-             if "QUOTED" not in row["program"]}  # fmt: skip
-    assert len(texts) > 10
-    assert all(any(f" {text} " in f" {row['utterance']} " for row in made) for text in texts)

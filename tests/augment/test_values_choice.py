@@ -75,31 +75,37 @@ def listed(name, *texts):
     return value_list(name, "", texts)
 
 
-def test_the_parameters_own_list_comes_first(library):
+FOOD = "com.example.food:"
+
+
+def texts(library, type_, name, **own):
+    """Return the values of a parameter, with lists of the user's by their name."""
+    lists = {use: listed("mine", text) for use, text in own.items()}
+    return chosen(library, type_, name, own=lists).values.texts
+
+
+def test_the_users_list_of_the_parameter_comes_first(library):
     own = {f"{MENU}:search": listed("a", "x"), "search": listed("b", "y")}
-    assert chosen(library, STRING, "search", own=own).values.texts == ("x",)
-    assert chosen(library, STRING, "search", own=own).origin == "parameter"
+    found = chosen(library, STRING, "search", own=own)
+    assert (found.origin, found.values.texts) == ("parameter", ("x",))
     del own[f"{MENU}:search"]
     assert chosen(library, STRING, "search", own=own).values.texts == ("y",)
 
 
 def test_an_entity_takes_the_list_of_its_type_or_of_a_type_it_extends(library):
-    choice = chosen(library, Entity("com.example.food:dish"), "dish")
-    assert choice.origin == "entity"
-    assert choice.values.texts == ("candy", "apple pie")
+    dish = Entity(f"{FOOD}dish")
+    choice = chosen(library, dish, "dish")
+    assert (choice.origin, choice.values.texts) == ("entity", ("candy", "apple pie"))
     assert choice.values.weight(0) == 3
-    own = {"com.example.food:dish": listed("mine", "cake")}
-    assert chosen(library, Entity("com.example.food:dish"), "dish", own=own).values.texts == (
-        "cake",
-    )
+    assert texts(library, dish, "dish", **{f"{FOOD}dish": "cake"}) == ("cake",)
+    # Elements of a list take the values of their type.
+    sauces = Array(Entity(f"{FOOD}sauce"))
+    assert texts(library, sauces, "sauces", **{f"{FOOD}sauce": "mint"}) == ("mint",)
 
 
-def test_a_text_takes_the_list_of_its_tag(library):
+def test_a_text_takes_the_list_of_its_tag_and_a_shared_one_that_of_its_kind_too(library):
     choice = chosen(library, STRING, "search")
     assert (choice.origin, choice.values.texts) == ("tag", ("hot soup",))
-
-
-def test_a_shared_list_is_joined_with_the_shipped_one_of_its_kind(library):
     choice = chosen(library, STRING, "song")
     assert choice.is_widened
     assert choice.values.texts == ("my own song", *shipped_list("song").texts)
@@ -107,63 +113,36 @@ def test_a_shared_list_is_joined_with_the_shipped_one_of_its_kind(library):
     assert (alone.is_widened, alone.values.texts) == (False, ("my own song",))
 
 
-def test_a_list_of_the_user_is_never_joined_with_others(library):
-    own = {"tt:song_title": listed("mine", "la la")}
-    assert chosen(library, STRING, "song", own=own).values.texts == ("la la",)
-
-
-def test_a_list_of_the_user_takes_the_place_of_a_kind(library):
-    own = {"song": listed("mine", "la la")}
-    assert chosen(library, STRING, "song", own=own).values.texts == ("my own song", "la la")
-    type_ = Entity("com.example.food:song")
-    assert chosen(library, type_, "song_of_day", own=own).values.texts == ("la la",)
-
-
-def test_a_list_of_the_user_takes_the_place_of_a_part_of_a_kind(library):
+def test_a_list_of_the_user_takes_the_place_of_a_kind_or_a_part_of_it(library):
+    # Of its own tag it is never joined with others.
+    assert texts(library, STRING, "song", **{"tt:song_title": "la la"}) == ("la la",)
+    assert texts(library, STRING, "song", song="la la") == ("my own song", "la la")
+    assert texts(library, Entity(f"{FOOD}song"), "song_of_day", song="la la") == ("la la",)
     source = LibraryValues(library, own={"person_first_name": listed("mine", "zaphod")})
     values = source.values_for(STRING, "@x.y:person")  # by its name: the list is the user's
     assert values.texts == ("zaphod", *shipped_list("person_full_name").texts)
 
 
 @pytest.mark.parametrize(
-    ("name", "type_"),
-    [
-        ("branch", Entity("com.example.food:branch")),
-        ("song_of_day", Entity("com.example.food:song")),
-        ("city", STRING),
-        ("topic", STRING),
-    ],
-)
-def test_no_shipped_list_serves_a_parameter_by_its_name(library, name, type_):
-    assert chosen(library, type_, name).origin == "generic"
-
-
-@pytest.mark.parametrize(
     ("name", "type_", "origin", "kind"),
     [
-        ("subject", Entity("com.example.food:subject"), "shipped", "school_subject"),
-        ("course", Entity("com.example.food:course"), "shipped", "school_subject"),
+        ("subject", Entity(f"{FOOD}subject"), "shipped", "school_subject"),
+        ("course", Entity(f"{FOOD}course"), "shipped", "school_subject"),
         ("app", Entity("tt:app"), "shipped", "app"),
-        ("tune", Entity("com.example.food:song"), "tag", "song"),
+        ("tune", Entity(f"{FOOD}song"), "tag", "song"),
+        # Nothing tells of these, and a name is not enough.
+        ("gadget", Entity(f"{FOOD}gadget"), "generic", "free_text"),
+        ("branch", Entity(f"{FOOD}branch"), "generic", "free_text"),
+        ("song_of_day", Entity(f"{FOOD}song"), "generic", "free_text"),
+        ("city", STRING, "generic", "free_text"),
+        ("topic", STRING, "generic", "free_text"),
+        ("note_to_cook", STRING, "generic", "free_text"),
     ],
 )
 def test_a_declaration_or_a_standard_type_names_the_list(library, name, type_, origin, kind):
     choice = chosen(library, type_, name)
     assert (choice.origin, choice.values.kind) == (origin, kind)
     assert set(shipped_list(kind).texts) <= set(choice.values.texts)
-
-
-def test_what_nothing_tells_takes_any_text(library):
-    assert chosen(library, STRING, "note_to_cook").origin == "generic"
-    assert chosen(library, Entity("com.example.food:gadget"), "gadget").values == shipped_list(
-        "free_text"
-    )
-
-
-def test_elements_of_a_list_take_the_values_of_their_type(library):
-    own = {"com.example.food:sauce": listed("mine", "mint")}
-    type_ = Array(Entity("com.example.food:sauce"))
-    assert chosen(library, type_, "sauces", own=own).values.texts == ("mint",)
 
 
 def test_numbers_have_no_list(library):
@@ -182,20 +161,29 @@ def test_the_report_names_every_parameter_that_can_be_said(library):
     assert by_name["song"][1:3] == ["tag", "tt:song_title + song"]
 
 
-def test_hardly_a_parameter_of_the_shipped_skills_takes_any_text():
-    library = load_library([data_folder("thingpedia")])
-    found = [use for use in chosen_lists(library, LibraryValues(library)) if use.choice]
-    generic = [use.parameter for use in found if use.choice and use.choice.origin == "generic"]
+@pytest.fixture(scope="module")
+def shipped():
+    return load_library([data_folder("thingpedia")])
+
+
+def test_hardly_a_parameter_of_the_shipped_skills_takes_any_text(shipped):
+    uses = chosen_lists(shipped, LibraryValues(shipped))
+    found = {use.parameter: use.choice for use in uses if use.choice}
     assert len(found) > 250
-    assert generic == []
-    assert min(len(use.choice.values) for use in found if use.choice) >= 20
+    assert [name for name, choice in found.items() if choice.origin == "generic"] == []
+    assert min(len(choice.values) for choice in found.values()) >= 20
 
 
-def test_shipped_skills_share_no_value_list_that_no_kind_widens_by_mistake():
-    library = load_library([data_folder("thingpedia")])
-    shared = [name for name in library.value_lists if name.startswith("tt:")]
+def test_shipped_skills_share_no_value_list_that_no_kind_widens_by_mistake(shipped):
+    shared = [name for name in shipped.value_lists if name.startswith("tt:")]
     served = {use for kind in kinds().values() for use in kind.serves}
     assert [name for name in shared if name not in served] == []
+
+
+def test_values_of_skills_are_split_into_tokens_as_utterances_are(shipped):
+    texts = [text for found in shipped.value_lists.values() for text in of_library(found).texts]
+    assert len(texts) > 2000
+    assert [text for text in texts if join_tokens(text) != text] == []
 
 
 # --------------------------------------------------------------------------------- the lists
@@ -246,19 +234,10 @@ def test_draws_are_the_same_for_the_same_seed():
     assert len(set(draws[0])) > 30
 
 
-def test_values_of_skills_are_split_into_tokens_as_utterances_are():
-    library = load_library([data_folder("thingpedia")])
-    texts = [text for found in library.value_lists.values() for text in of_library(found).texts]
-    assert len(texts) > 2000
-    assert [text for text in texts if join_tokens(text) != text] == []
-
-
-@pytest.mark.parametrize("shipped", [True, False])
-def test_ids_are_numbers_and_codes_in_every_language(library, shipped):
+def test_ids_are_numbers_and_codes_in_every_language(library):
     for name in ("order_id", "tableNumber"):
-        choice = chosen(library, STRING, name, shipped=shipped)
-        assert (choice.values.name, choice.origin) == ("code", "shipped")
-        assert sum(text.isdigit() for text in choice.values.texts) > len(choice.values) / 4
-    assert chosen(library, STRING, "note_to_cook").origin == "generic"
-    own = {"code": listed("mine", "x1")}
-    assert chosen(library, STRING, "order_id", own=own).values.texts == ("x1",)
+        for shipped in (True, False):
+            choice = chosen(library, STRING, name, shipped=shipped)
+            assert (choice.values.name, choice.origin) == ("code", "shipped")
+            assert sum(text.isdigit() for text in choice.values.texts) > len(choice.values) / 4
+    assert texts(library, STRING, "order_id", code="x1") == ("x1",)

@@ -33,10 +33,6 @@ def problems(folder, text, library=None):
     return [(p.code, str(p.span).rpartition("/")[2], p.hint) for p in error.value.problems]
 
 
-def code_and_place(folder, text, library=None):
-    return [found[:2] for found in problems(folder, text, library)]
-
-
 # ------------------------------------------------------------------------------- what is read
 
 
@@ -68,36 +64,21 @@ def test_weights_are_read(tmp_path):
     assert [found.weight(0), found.weight(1)] == [3, 1]
 
 
-def test_compressed_lists_and_urls_are_read(tmp_path):
-    path = tmp_path / "songs.tsv.gz"
-    path.write_bytes(gzip.compress(b"value\nred moon\n"))
-    assert own(tmp_path, "song\tsongs.tsv.gz\n").lists["song"].texts == ("red moon",)
-    assert own(tmp_path, f"song\tfile://{path}\n").lists["song"].texts == ("red moon",)
-
-
-def test_paths_are_relative_to_the_file(tmp_path, monkeypatch):
-    (tmp_path / "deep").mkdir()
-    (tmp_path / "deep" / "a.txt").write_text("red moon\n")
+def test_compressed_lists_urls_and_paths_relative_to_the_file_are_read(tmp_path, monkeypatch):
     monkeypatch.chdir("/")
-    assert own(tmp_path, "song\tdeep/a.txt\n").lists["song"].texts == ("red moon",)
+    (tmp_path / "deep").mkdir()
+    path = tmp_path / "deep" / "songs.tsv.gz"
+    path.write_bytes(gzip.compress(b"value\nred moon\n"))
+    for name in ("deep/songs.tsv.gz", f"file://{path}"):
+        assert own(tmp_path, f"song\t{name}\n").lists["song"].texts == ("red moon",)
 
 
-def test_comments_empty_lines_and_a_header_do_not_count(tmp_path):
-    (tmp_path / "a.txt").write_text("x\n")
-    text = "name\tpath\tcolumn\n# mine\n\nsong\ta.txt\n"
-    assert list(own(tmp_path, text).lists) == ["song"]
-
-
-def test_several_lists_for_one_name_are_put_together(tmp_path):
-    (tmp_path / "a.txt").write_text("x\ny\n")
-    (tmp_path / "b.txt").write_text("y\nz\n")
-    assert own(tmp_path, "song\ta.txt\nsong\tb.txt\n").lists["song"].texts == ("x", "y", "z")
-
-
-def test_values_are_split_into_tokens(tmp_path):
-    (tmp_path / "a.txt").write_text("Rock'n'Roll, Baby!\nMom's Song\n")
-    found = own(tmp_path, "song\ta.txt\n").lists["song"]
-    assert found.texts == ("rock'n'roll , baby !", "mom 's song")
+def test_several_lists_for_one_name_are_put_together_in_tokens(tmp_path):
+    (tmp_path / "a.txt").write_text("x\nRock'n'Roll, Baby!\n")
+    (tmp_path / "b.txt").write_text("x\nMom's Song\n")
+    found = own(tmp_path, "name\tpath\tcolumn\n# mine\n\nsong\ta.txt\nsong\tb.txt\n").lists
+    assert list(found) == ["song"]
+    assert found["song"].texts == ("x", "rock'n'roll , baby !", "mom 's song")
 
 
 def test_the_hash_of_a_list_changes_with_its_bytes(tmp_path):
@@ -114,11 +95,8 @@ def test_the_hash_of_a_list_changes_with_its_bytes(tmp_path):
 
 def test_parameter_datasets_of_genie_are_read(tmp_path):
     (tmp_path / "messages.tsv").write_text("I'm late\ti am late\t3\nHello\n")
-    (tmp_path / "songs.json").write_text(
-        json.dumps(
-            {"result": "ok", "data": [{"value": "s1", "canonical": "red moon", "name": "R"}]}
-        )
-    )
+    song = {"value": "s1", "canonical": "red moon", "name": "R"}
+    (tmp_path / "songs.json").write_text(json.dumps({"result": "ok", "data": [song]}))
     found = own(
         tmp_path,
         "# of a project\n"
@@ -147,10 +125,8 @@ def test_the_lists_of_a_user_are_chosen(tmp_path):
     for name in ("a", "b", "c", "d"):
         (tmp_path / f"{name}.txt").write_text(f"{name}\n")
     text = (
-        "@com.gmail.inbox:sender_name\ta.txt\n"
-        "com.spotify:artist\tb.txt\n"
-        "tt:news_headline\tc.txt\n"
-        "city\td.txt\n"
+        "@com.gmail.inbox:sender_name\ta.txt\ncom.spotify:artist\tb.txt\n"
+        "tt:news_headline\tc.txt\ncity\td.txt\n"
     )
     source = LibraryValues(library, own(tmp_path, text, library).lists)
     assert source.values_for(STRING, "@com.gmail.inbox:sender_name").texts == ("a",)
@@ -164,35 +140,52 @@ def test_the_lists_of_a_user_are_chosen(tmp_path):
 # ------------------------------------------------------------------------------ what is wrong
 
 
-def test_a_file_that_is_not_there(tmp_path):
+@pytest.mark.parametrize(
+    ("files", "text", "expected"),
+    [
+        ({}, "song\nsong\ta\tb\tc\nstring\tx\n",
+         "A002 values.tsv:1:1, A002 values.tsv:2:1, A002 values.tsv:3:1"),
+        ({}, "# nothing\n", "A002 values.tsv:1:1"),
+        ({"a.txt": "x\n"}, "sogn\ta.txt\n",
+         "A003 values.tsv:1:1 did you mean 'song' or 'person'?"),
+        ({}, "song\tnone.tsv\n",
+         "A004 values.tsv:1:6 paths are relative to the file that names them"),
+        *(({}, f"song\t{scheme}://a.com/a.tsv\n", "A004 values.tsv:1:6 look whether it opens")
+          for scheme in ("gopher", "ftp")),
+        ({"a.tsv": "title\tyear\nx\t1\n"}, "song\ta.tsv\ttitel\n",
+         "A005 values.tsv:1:6 did you mean 'title'?"),
+        ({"a.tsv": "value\n"}, "song\ta.tsv\n", "A006 values.tsv:1:6"),
+        ({"a.tsv": "id\ttitle\n1\tx\n2\n"}, "song\ta.tsv\ttitle\n", "A007 a.tsv:3:1"),
+        ({"a.json": '{"data": [\n  oops]}'}, "song\ta.json\n", "A007 a.json:2:3"),
+        ({"a.json": "7"}, "song\ta.json\n", "A007 values.tsv:1:6"),
+        ({"a.json": '{"rows": []}'}, "song\ta.json\n", "A007 values.tsv:1:6"),
+        ({"a.json": "[1]"}, "song\ta.json\n", "A007 values.tsv:1:6"),
+        ({"a.json": '[{"id": "x"}]'}, "song\ta.json\n", "A007 values.tsv:1:6"),
+        *(({"a.tsv": f"value\tweight\nx\t1\ny\t{weight}\n"}, "song\ta.tsv\n", "A008 a.tsv:3:3")
+          for weight in ("much", "-1", "0", "nan", "inf")),
+        ({"a.tsv": "caf\udce9\n"}, "song\ta.tsv\n", "A010 values.tsv:1:6"),
+        ({}, "song\t\udcff\n", "A010 values.tsv:1:6"),
+        # All mistakes of all files are told at once.
+        ({"a.tsv": "value\tweight\ny\tmuch\n"}, "song\nsong\tnone.tsv\nalbum\ta.tsv\n",
+         "A002 values.tsv:1:1, A004 values.tsv:2:6, A008 a.tsv:2:3"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told_with_their_place(tmp_path, files, text, expected):
+    for name, content in {**files, "values.tsv": text}.items():
+        (tmp_path / name).write_text(content, errors="surrogateescape")
+    with pytest.raises(GenieError) as caught:
+        read_own_lists(tmp_path / "values.tsv", SkillLibrary())
+    found = [f"{p.code} {str(p.span).rpartition('/')[2]} {p.hint}" for p in caught.value.problems]
+    assert len(found) == len(expected.split(", "))
+    for told, begin in zip(found, expected.split(", "), strict=True):
+        assert told.startswith(begin)
+
+
+def test_a_file_that_is_not_there_is_named_and_others_show_their_line(tmp_path):
     with pytest.raises(GenieError, match="A001"):
         read_own_lists(tmp_path / "none.tsv")
-
-
-def test_a_file_that_is_no_utf8(tmp_path):
-    (tmp_path / "values.tsv").write_bytes(b"song\t\xff\n")
-    with pytest.raises(GenieError, match=r"values.tsv:1:6: error\[A010\]"):
-        read_own_lists(tmp_path / "values.tsv")
-
-
-def test_lines_with_other_than_two_or_three_cells(tmp_path):
-    text = "song\nsong\ta\tb\tc\nstring\tx\n"
-    assert code_and_place(tmp_path, text) == [
-        ("A002", "values.tsv:1:1"),
-        ("A002", "values.tsv:2:1"),
-        ("A002", "values.tsv:3:1"),
-    ]
-
-
-def test_a_file_without_lists(tmp_path):
-    assert code_and_place(tmp_path, "# nothing\n") == [("A002", "values.tsv:1:1")]
-
-
-def test_an_unknown_name_is_told_with_the_nearest(tmp_path):
-    (tmp_path / "a.txt").write_text("x\n")
-    assert problems(tmp_path, "sogn\ta.txt\n", SkillLibrary()) == [
-        ("A003", "values.tsv:1:1", "did you mean 'song' or 'person'?")
-    ]
+    with pytest.raises(GenieError, match=r" 1 \| song\tnone.tsv\n"):
+        own(tmp_path, "song\tnone.tsv\n")
 
 
 @pytest.mark.parametrize(
@@ -217,19 +210,6 @@ def test_lists_are_for_what_the_library_has(use, near, tmp_path):
         assert near is None or near in hint
 
 
-def test_a_list_that_is_not_there(tmp_path):
-    [(code, place, hint)] = problems(tmp_path, "song\tnone.tsv\n")
-    assert (code, place) == ("A004", "values.tsv:1:6")
-    assert hint == "paths are relative to the file that names them"
-
-
-@pytest.mark.parametrize("url", ["gopher://example.com/a.tsv", "ftp://example.com/a.tsv"])
-def test_a_url_that_cannot_be_opened(tmp_path, url):
-    [(code, place, hint)] = problems(tmp_path, f"song\t{url}\n")
-    assert (code, place) == ("A004", "values.tsv:1:6")
-    assert "smart-open reads" in hint
-
-
 def test_a_scheme_that_needs_another_package_names_it(tmp_path, monkeypatch):
     def missing(path, mode):
         raise ImportError("no requests")
@@ -244,61 +224,10 @@ def test_plain_words_are_split_as_others_are(text):
     assert datasets.tokens_of(text) == join_tokens(text)
 
 
-def test_a_column_that_is_not_there(tmp_path):
-    (tmp_path / "a.tsv").write_text("title\tyear\nx\t1\n")
-    assert problems(tmp_path, "song\ta.tsv\ttitel\n") == [
-        ("A005", "values.tsv:1:6", "did you mean 'title'?")
-    ]
-
-
-def test_a_list_without_values(tmp_path):
-    (tmp_path / "a.tsv").write_text("value\n")
-    assert code_and_place(tmp_path, "song\ta.tsv\n") == [("A006", "values.tsv:1:6")]
-
-
-def test_a_row_with_too_few_columns(tmp_path):
-    (tmp_path / "a.tsv").write_text("id\ttitle\n1\tx\n2\n")
-    assert code_and_place(tmp_path, "song\ta.tsv\ttitle\n") == [("A007", "a.tsv:3:1")]
-
-
-def test_json_that_cannot_be_read(tmp_path):
-    (tmp_path / "a.json").write_text('{"data": [\n  oops]}')
-    assert code_and_place(tmp_path, "song\ta.json\n") == [("A007", "a.json:2:3")]
-
-
-@pytest.mark.parametrize("data", ["7", '{"rows": []}', "[1]", '[{"id": "x"}]'])
-def test_json_of_another_shape(tmp_path, data):
-    (tmp_path / "a.json").write_text(data)
-    assert code_and_place(tmp_path, "song\ta.json\n") == [("A007", "values.tsv:1:6")]
-
-
-@pytest.mark.parametrize("weight", ["much", "-1", "0", "nan", "inf"])
-def test_a_weight_that_is_no_positive_number(tmp_path, weight):
-    (tmp_path / "a.tsv").write_text(f"value\tweight\nx\t1\ny\t{weight}\n")
-    assert code_and_place(tmp_path, "song\ta.tsv\n") == [("A008", "a.tsv:3:3")]
-
-
-def test_a_list_that_is_no_utf8(tmp_path):
-    (tmp_path / "a.tsv").write_bytes(b"caf\xe9\n")
-    assert code_and_place(tmp_path, "song\ta.tsv\n") == [("A010", "values.tsv:1:6")]
-
-
 def test_a_list_given_twice_is_a_warning(tmp_path):
     (tmp_path / "a.txt").write_text("x\n")
     found = own(tmp_path, "song\ta.txt\nsong\ta.txt\n")
     assert [(p.code, p.severity) for p in found.warnings] == [("A009", "warning")]
-
-
-def test_all_mistakes_of_all_files_are_told_at_once(tmp_path):
-    (tmp_path / "a.tsv").write_text("value\tweight\ny\tmuch\n")
-    text = "song\nsong\tnone.tsv\nalbum\ta.tsv\n"
-    assert [code for code, *_ in problems(tmp_path, text)] == ["A002", "A004", "A008"]
-
-
-def test_mistakes_show_their_line(tmp_path):
-    with pytest.raises(GenieError) as error:
-        own(tmp_path, "song\tnone.tsv\n")
-    assert " 1 | song\tnone.tsv\n" in str(error.value)
 
 
 # -------------------------------------------------------------------------------- the page
@@ -308,11 +237,8 @@ PAGE = (ROOT / "docs" / "values.md").read_text(encoding="utf-8")
 
 
 def row_of(kind):
-    if kind.parts:
-        parts = " and ".join(f"`{part}`" for part in kind.parts)
-        return f"| `{kind.name}` | {len(shipped_list(kind.name)):,} | {kind.what} | {parts} |"
-    row = shipped_rows(kind.name)[0]
-    credit = f"{row.source}; {row.licence}"
+    row = shipped_rows(kind.name)[0] if not kind.parts else None
+    credit = f"{row.source}; {row.licence}" if row else " and ".join(f"`{p}`" for p in kind.parts)
     return f"| `{kind.name}` | {len(shipped_list(kind.name)):,} | {kind.what} | {credit} |"
 
 
@@ -324,15 +250,10 @@ def test_the_page_lists_all_kinds_with_their_numbers():
 
 
 def test_every_code_is_explained_in_the_page_and_no_other():
-    explained = {
-        code
-        for row in re.findall(r"^\| (A\d.*?) \|", PAGE, re.MULTILINE)
-        for code in row.split(", ")
-    }
-    sources = "".join(
-        Path(module.__file__).read_text(encoding="utf-8") for module in (datasets, datasets)
-    )
-    assert explained == set(re.findall(r'"(A0\d\d)"', sources))
+    rows = re.findall(r"^\| (A\d.*?) \|", PAGE, re.MULTILINE)
+    explained = {code for row in rows for code in row.split(", ")}
+    source = Path(datasets.__file__).read_text(encoding="utf-8")
+    assert explained == set(re.findall(r'"(A0\d\d)"', source))
     assert len(explained) == 11
 
 

@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from genie_dp.augment.values import DATA, GENERIC, kinds, kinds_by_use, shipped_list, shipped_rows
 from genie_dp.locale import locale_from
 from genie_dp.skills.words import join_tokens
@@ -31,57 +29,36 @@ def test_there_are_at_least_49_kinds_and_20_000_values():
     assert sum(len(shipped_list(kind)) for kind in FILES if kind != "city") >= 20_000
 
 
-@pytest.mark.parametrize("kind", FILES)
-def test_every_row_names_its_source_and_a_licence_that_is_credited(kind):
-    rows = shipped_rows(kind)
-    assert all(row.source and row.weight > 0 for row in rows)
-    assert {row.licence for row in rows} <= LICENCES
+def test_every_row_names_its_source_and_a_licence_that_is_credited():
     credits = (DATA / "LICENCES.md").read_text(encoding="utf-8")
-    assert all(f"`{kind}`" in credits for row in rows if "genie_dp," not in row.source)
+    for kind in FILES:
+        rows = shipped_rows(kind)
+        assert all(row.source and row.weight > 0 for row in rows)
+        assert {row.licence for row in rows} <= LICENCES
+        assert all(f"`{kind}`" in credits for row in rows if "genie_dp," not in row.source)
+        assert len({row.value for row in rows}) == len(rows) >= 40
 
 
-@pytest.mark.parametrize("kind", FILES)
-def test_no_value_stands_twice(kind):
-    values = [row.value for row in shipped_rows(kind)]
-    assert len(set(values)) == len(values) >= 40
-
-
-@pytest.mark.parametrize("kind", FILES)
-def test_values_are_tokens_as_utterances_are(kind):
-    assert [v for v in shipped_list(kind).texts if join_tokens(v) != v] == []
-
-
-@pytest.mark.parametrize("kind", FILES)
-def test_values_hold_no_quotes_and_no_odd_characters(kind):
-    assert [v for v in shipped_list(kind).texts if ODD.search(v) or v != v.strip()] == []
-
-
-@pytest.mark.parametrize("kind", FILES)
-def test_values_are_short(kind):
-    assert [v for v in shipped_list(kind).texts if len(v.split()) > LONG.get(kind, 15)] == []
-
-
-@pytest.mark.parametrize("kind", sorted(set(FILES) - NAMES_OF_FACTS))
-def test_values_hold_no_rude_words(kind):
-    assert [v for v in shipped_list(kind).texts if BLOCKED & set(v.split())] == []
-
-
-@pytest.mark.parametrize("kind", sorted(set(FILES) - NAMES_OF_FACTS))
-def test_articles_fit_the_next_word(kind):
-    wrong = re.compile(
-        r"\ba (?:amazing|awesome|orange|apple|oven|office|eight|old|empty|open|hour)\b"
-    )
-    assert [v for v in shipped_list(kind).texts if wrong.search(v)] == []
+def test_values_are_short_tokens_without_quotes_odd_characters_or_rude_words():
+    vowels = "amazing|awesome|orange|apple|oven|office|eight|old|empty|open|hour"
+    article = re.compile(rf"\ba (?:{vowels})\b")
+    for kind in FILES:
+        texts = shipped_list(kind).texts
+        assert [v for v in texts if join_tokens(v) != v] == []
+        assert [v for v in texts if ODD.search(v) or v != v.strip()] == []
+        assert [v for v in texts if len(v.split()) > LONG.get(kind, 15)] == []
+        if kind not in NAMES_OF_FACTS:
+            assert [v for v in texts if BLOCKED & set(v.split()) or article.search(v)] == []
 
 
 def test_phones_are_those_set_aside_for_fiction():
     assert all(re.fullmatch(r"\+1\d{3}55501\d\d", v) for v in shipped_list("phone_number").texts)
 
 
-@pytest.mark.parametrize("kind", ["email_address", "url", "domain"])
-def test_addresses_on_the_net_belong_to_nobody(kind):
+def test_addresses_on_the_net_belong_to_nobody():
     host = re.compile(r"(?:^|[@./])example\.(?:com|org)(?:/|$)")
-    assert [v for v in shipped_list(kind).texts if not host.search(v)] == []
+    for kind in ("email_address", "url", "domain"):
+        assert [v for v in shipped_list(kind).texts if not host.search(v)] == []
 
 
 def test_cities_have_a_place_on_earth():

@@ -3,20 +3,16 @@
 import sys
 from pathlib import Path
 
+import chatette_grammar
+import draw_rows
+import measure
 import pytest
+import scale
+import string_sampler
 
-ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "benchmarks"))
-
-import chatette_grammar  # noqa: E402
-import draw_rows  # noqa: E402
-import measure  # noqa: E402
-import scale  # noqa: E402
-import string_sampler  # noqa: E402
-
-from genie_dp.synthesis.pieces import GAP  # noqa: E402
-from genie_dp.templates.grammar import subset  # noqa: E402
-from tests.synthesis.synthesis_setup import few  # noqa: E402
+from genie_dp.synthesis.pieces import GAP
+from genie_dp.templates.grammar import subset
+from tests.synthesis.synthesis_setup import few
 
 # A process that holds 60 MB, and a child of it that holds 60 MB more, for a second.
 HOLDER = """
@@ -28,7 +24,8 @@ subprocess.run([sys.executable, "-c", child], check=True)
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="Linux tells PSS")
-def test_memory_is_that_of_all_processes_together():
+def test_memory_is_that_of_all_processes_together(monkeypatch):
+    monkeypatch.setattr(measure, "SELDOM", 2)  # else a busy machine looks too seldom
     cost = measure.cost_of([sys.executable, "-c", HOLDER])
     assert 115 < cost.memory < 200
     assert cost.wall >= 1
@@ -57,26 +54,17 @@ def sampler():
 
 
 def test_the_plain_sampler_says_whole_sentences_of_the_templates():
-    made = sampler()
-    sentences = {made.sentence("COMMAND", 5).replace("\0", "VALUE") for _ in range(2000)}
+    made, again = sampler(), sampler()
+    drawn = [made.sentence("COMMAND", 5) for _ in range(2000)]
+    assert [again.sentence("COMMAND", 5) for _ in range(50)] == drawn[:50]
+    sentences = {sentence.replace("\0", "VALUE") for sentence in drawn}
     assert len(sentences) > 1500
     assert max(len(sentence.split()) for sentence in sentences) < 100
     assert not any("#" in sentence or GAP in sentence for sentence in sentences)
     assert any("when i" in sentence for sentence in sentences)
 
-
-def test_the_plain_sampler_is_deterministic():
-    one, other = sampler(), sampler()
-    assert [one.sentence("COMMAND", 4) for _ in range(50)] == [
-        other.sentence("COMMAND", 4) for _ in range(50)
-    ]
-
-
-def test_a_smaller_depth_gives_shorter_sentences():
-    made = sampler()
-
     def words(depth):
-        return sum(len(made.sentence("COMMAND", depth).split()) for _ in range(2000))
+        return sum(len(made.sentence("COMMAND", depth).split()) for _ in range(500))
 
     assert words(1) < words(5)
 
@@ -93,9 +81,8 @@ def test_the_grammar_for_chatette_is_large_and_names_only_what_it_defines(tmp_pa
 def test_a_real_skill_is_renamed_with_its_functions_and_nothing_else(tmp_path):
     skill = tmp_path / "com.mail"
     skill.mkdir()
-    (skill / "manifest.tt").write_text(
-        "class @com.mail { query inbox(out from: Entity(com.mail:id)); }"
-    )
+    declared = "class @com.mail { query inbox(out from: Entity(com.mail:id)); }"
+    (skill / "manifest.tt").write_text(declared)
     (skill / "dataset.tt").write_text("now => @com.mail.inbox() => @com.mail.extra.send();")
     made = scale.renamed(skill, tmp_path / "real")
     assert made.name == "real.com.mail"
@@ -104,11 +91,8 @@ def test_a_real_skill_is_renamed_with_its_functions_and_nothing_else(tmp_path):
     assert (made / "dataset.tt").read_text().startswith("now => @real.com.mail.inbox()")
 
 
-def test_lengths_are_put_together_in_steps():
+def test_lengths_are_put_together_in_steps_and_shown_as_bars():
     assert scale._by_step({"1": 2, "3": 1, "4": 5}, 3) == {"1-3": 3, "4-6": 5}
-
-
-def test_a_histogram_has_a_bar_for_each_key():
     drawn = measure.bars({"1": 30, "10": 10}, width=6)
     assert drawn == " 1  ######  75.0 %\n10  ##      25.0 %"
 
@@ -118,10 +102,7 @@ def test_rows_are_drawn_from_each_stratum_in_turn():
     rows = [(stratum, f"{stratum} {n}") for stratum, count in strata for n in range(count)]
     found = list(draw_rows.drawn(rows, 10, "seed"))
     assert len(set(found)) == 10
-    assert [sum(row.startswith(str(stratum)) for row in found) for stratum, _ in strata] == [
-        7,
-        2,
-        1,
-    ]
+    counts = [sum(row.startswith(str(stratum)) for row in found) for stratum, _ in strata]
+    assert counts == [7, 2, 1]
     assert found == list(draw_rows.drawn(rows, 10, "seed"))
     assert found != list(draw_rows.drawn(rows, 10, "other"))

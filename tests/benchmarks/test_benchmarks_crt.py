@@ -1,19 +1,14 @@
 """The benchmark of confidential training: secrets, canaries, and the two sides of its attacks."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("scipy")
 
-ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "benchmarks"))
 
-import crt  # noqa: E402
-from crt_audit import SMOKE_TEMPLATE, TEMPLATE, by_gamma, pairs, pool_of, sides  # noqa: E402
+import crt
+from crt_audit import SMOKE_TEMPLATE, TEMPLATE, by_gamma, pairs, pool_of, sides
 
-from genie_dp.private.audit.canaries import canaries_of  # noqa: E402
+from genie_dp.private.audit.canaries import canaries_of
 
 TURNS = ("It is 843-58572-7002.", "Track it as 0UOKFRS1GA, please.", "Nothing here.")
 

@@ -1,13 +1,8 @@
 """What the benchmark of the gap report calls found, and the people that it invents."""
 
-import sys
-from pathlib import Path
+import gaps
 
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-
-import gaps  # noqa: E402
-
-from tests.private.gaps.gaps_setup import SAID, heard  # noqa: E402
+from tests.private.gaps.gaps_setup import SAID, heard
 
 MOW = gaps.Said("Mow", heard("mow the lawn"))
 FEED = gaps.Said("Feed", heard("feed the cat"))

@@ -1,17 +1,15 @@
 """The benchmark of intents: its parts share no row, and a result is never made twice."""
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-torch = pytest.importorskip("torch")
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
+pytest.importorskip("torch")
 
-import intents  # noqa: E402
-from intents import USUAL, Bench, Case, Lines, cases, measured  # noqa: E402
-from intents_data import SMOKE, Judge, world_of  # noqa: E402
+import intents
+import torch
+from intents import USUAL, Bench, Case, Lines, cases, measured
+from intents_data import SMOKE, Judge, world_of
 
 torch.set_num_threads(1)
 SIZES = replace(SMOKE, donated=2, iterations=2, population=6, variations=2, rows=12, steps=20)
@@ -46,25 +44,18 @@ def test_private_donated_and_tested_rows_are_different_ones(data, name):
     assert "hum" not in texts | set(world.public)
 
 
-def test_real_rows_are_worth_more_than_wrong_ones(data):
+def test_real_rows_are_worth_more_than_wrong_ones_and_nothing_without_weight(data):
     world = world_of("banking77", data, SIZES)
     judge = Judge(world, SIZES)
     texts, labels = zip(*world.private, strict=True)
-    right = judge.figures(texts, labels, [1.0] * len(texts))
-    wrong = judge.figures(texts, [labels[0]] * len(texts), [1.0] * len(texts))
+    ones = [1.0] * len(texts)
+    right, wrong = (judge.figures(texts, some, ones) for some in (labels, [labels[0]] * len(texts)))
     assert right["accuracy"] > wrong["accuracy"]
     assert 0 < right["near"] <= 1
-
-
-def test_rows_without_weight_teach_nothing(data):
-    world = world_of("banking77", data, SIZES)
-    judge = Judge(world, SIZES)
-    texts, labels = zip(*world.private, strict=True)
     half = [float(label == "pay") for label in labels]
     kept = [text for text, label in world.private if label == "pay"]
-    assert judge.figures(texts, labels, half) == judge.figures(
-        kept, ["pay"] * len(kept), [1.0] * len(kept)
-    )
+    alone = judge.figures(kept, ["pay"] * len(kept), ones[: len(kept)])
+    assert judge.figures(texts, labels, half) == alone
 
 
 def test_an_evolution_stays_within_its_budget_and_is_not_run_again(data, tmp_path, monkeypatch):

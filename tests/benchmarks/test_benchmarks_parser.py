@@ -1,29 +1,20 @@
 """Runs of parsers: data are made once, finished runs are skipped, parts share no family."""
 
 import json
-import sys
+from dataclasses import replace
 from pathlib import Path
 
+import parser_library
+import parser_public
+import parser_runs
 import pytest
+from parser_runs import Results, Trial, Work
 
-ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "benchmarks"))
-
-import parser_library  # noqa: E402
-import parser_public  # noqa: E402
-import parser_runs  # noqa: E402
-from parser_runs import Results, Trial, Work  # noqa: E402
-
-from genie_dp.evaluate.result import SCHEMA  # noqa: E402
-from genie_dp.records import Example  # noqa: E402
-from genie_dp.rows import read_rows, to_json  # noqa: E402
+from genie_dp.evaluate.result import SCHEMA
+from genie_dp.records import Example
+from genie_dp.rows import read_rows
 
 BUDGET = ("--steps", "2")
-
-
-def written(path, rows):
-    path.write_text("".join(f"{to_json(row)}\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def orders():
@@ -41,8 +32,8 @@ def work(tmp_path):
 
 
 @pytest.fixture
-def trial(tmp_path):
-    rows = written(tmp_path / "rows.jsonl", orders())
+def trial(written):
+    rows = written("rows.jsonl", orders())
     return Trial("all", (rows,), {"test": rows}, ("--language", "sexpr"))
 
 
@@ -83,20 +74,15 @@ def test_a_finished_run_is_not_made_again(work, trial, commands):
     assert len(commands.made) == 6
 
 
-@pytest.mark.parametrize("changed", ["budget", "rows", "options", "test"])
-def test_another_setting_is_another_run(work, trial, changed, tmp_path):
-    results, budget = Results(work), BUDGET
-    before = results.key(trial, budget, 1)
-    if changed == "budget":
-        budget = ("--steps", "3")
-    elif changed == "rows":
-        written(trial.training[0], orders()[1:])
-    elif changed == "options":
-        trial = Trial(trial.name, trial.training, trial.tests, ("--no-types",))
-    else:
-        other = written(tmp_path / "other.jsonl", orders()[:3])
-        trial = Trial(trial.name, trial.training, {"test": other}, trial.options)
-    assert results.key(trial, budget, 1) != before
+def test_another_setting_is_another_run(work, trial, written):
+    def key(budget=BUDGET, **changes):
+        return Results(work).key(replace(trial, **changes), budget, 1)
+
+    other = written("other.jsonl", orders()[:3])
+    keys = [key(), key(("--steps", "3")), key(options=("--no-types",)), key(tests={"test": other})]
+    written("rows.jsonl", orders()[1:])
+    keys.append(key())
+    assert len(set(keys)) == len(keys)
 
 
 def test_a_line_that_was_cut_off_is_made_again_without_training(work, trial, commands):
@@ -121,9 +107,9 @@ def test_the_table_shows_mean_half_range_and_minutes_over_the_seeds(work, trial,
     ]
 
 
-def test_rows_that_are_chosen_are_written_once(work, tmp_path):
+def test_rows_that_are_chosen_are_written_once(work, written):
     rows = [*orders(), Example("s", "tea", "( BUY tea )", "sexpr", "synthetic")]
-    origin = written(tmp_path / "all.jsonl", rows)
+    origin = written("all.jsonl", rows)
     found = work.of_source(origin, "synthetic")
     assert [row.id for row in read_rows(str(found))] == ["s"]
     assert work.of_source(origin, "synthetic") == found
@@ -131,13 +117,10 @@ def test_rows_that_are_chosen_are_written_once(work, tmp_path):
 
 
 @pytest.mark.parametrize("family", [parser_public.sentence_of, parser_public.origin_of])
-def test_the_part_to_tune_on_shares_no_family_with_the_rest(tmp_path, family):
-    many = [
-        Example(f"{n}_{k}", f"buy {n} {k % 2}", f"( BUY {n} )")
-        for n in range(200)
-        for k in range(3)
-    ]
-    rows = written(tmp_path / "many.jsonl", many)
+def test_the_part_to_tune_on_shares_no_family_with_the_rest(written, family):
+    numbers = [(n, k) for n in range(200) for k in range(3)]
+    many = [Example(f"{n}_{k}", f"buy {n} {k % 2}", f"( BUY {n} )") for n, k in numbers]
+    rows = written("many.jsonl", many)
     held, rest = (
         list(parser_public.part_of(rows, family, is_held=is_held)) for is_held in (True, False)
     )

@@ -1,15 +1,11 @@
-import sys
-from pathlib import Path
-
 import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("phonenumbers")
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 
-import parsing  # noqa: E402
+import parsing
 
-from tests.parser.parser_setup import WORDS, trained  # noqa: E402, F401
+from tests.parser.parser_setup import WORDS, trained  # noqa: F401
 
 
 def test_a_parser_is_asked_in_each_way_and_each_batch_has_its_cost(trained):  # noqa: F811

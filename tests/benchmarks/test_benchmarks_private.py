@@ -3,32 +3,22 @@ and every way to make rows is measured alike.
 """
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
+import parser_runs
+import private
+import private_runs
 import pytest
+from parser_runs import Results, Work
+from private_runs import NONE, SMOKE, Bench, Case, Lines, Sizes, World, table_of
+from private_worlds import Maker, as_public
 
-ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "benchmarks"))
-
-import parser_runs  # noqa: E402
-import private  # noqa: E402
-import private_runs  # noqa: E402
-from parser_runs import Results, Work  # noqa: E402
-from private_runs import NONE, SMOKE, Bench, Case, Lines, Sizes, World, table_of  # noqa: E402
-from private_worlds import Maker, as_public  # noqa: E402
-
-from genie_dp.languages.sexpr.canonical import check  # noqa: E402
-from genie_dp.languages.sexpr.declarations import read_declarations  # noqa: E402
-from genie_dp.languages.sexpr.text import parse  # noqa: E402
-from genie_dp.records import Example  # noqa: E402
-from genie_dp.rows import read_rows, to_json  # noqa: E402
-
-
-def written(path, rows):
-    path.write_text("".join(f"{to_json(row)}\n" for row in rows), encoding="utf-8")
-    return path
+from genie_dp.languages.sexpr.canonical import check
+from genie_dp.languages.sexpr.declarations import read_declarations
+from genie_dp.languages.sexpr.text import parse
+from genie_dp.records import Example
+from genie_dp.rows import read_rows
 
 
 def said(number, label="IN:BUY"):
@@ -51,16 +41,16 @@ def maker(work, tmp_path):
 
 
 @pytest.fixture
-def world(tmp_path):
-    rows = written(tmp_path / "rows.jsonl", said(6))
+def world(written):
+    rows = written("rows.jsonl", said(6))
     return World("shop", rows, (rows,), rows, rows, (rows,), rows, ("--language", "sexpr"))
 
 
 class Commands:
     """Writes what `genie-dp` would, and remembers the commands."""
 
-    def __init__(self):
-        self.made = []
+    def __init__(self, rows):
+        self.made, self.rows = [], rows
 
     def __call__(self, command):
         self.made.append(command)
@@ -75,16 +65,20 @@ class Commands:
             result = {"rows": 2, "synthetic": [{"figures": figures}], "real": {"figures": parsed}}
             target.write_text(json.dumps(result))
         else:
-            written(target, said(2))
+            target.write_bytes(self.rows.read_bytes())
         return 60.0
 
     def named(self, name):
         return [command for command in self.made if name in command]
 
+    def options(self, name, option):
+        """Return what the commands of a name were given for an option, the last one of each."""
+        return [words[len(words) - words[::-1].index(option)] for words in self.named(name)]
+
 
 @pytest.fixture
-def commands(monkeypatch):
-    found = Commands()
+def commands(monkeypatch, written):
+    found = Commands(written("made.jsonl", said(2)))
     monkeypatch.setattr(parser_runs, "genie", found)
     monkeypatch.setattr(private_runs, "genie", found)
     return found
@@ -121,26 +115,23 @@ def test_runs_of_several_revisions_are_told(script, world, commands, monkeypatch
         assert "several revisions: abc1234, abc5678+." in capsys.readouterr().out
 
 
-def test_each_generator_has_a_budget_of_its_own(script, world, commands):
+def test_each_generator_has_a_budget_and_knows_how_many_private_rows_there_are(
+    script, maker, world, commands
+):
     for epsilon in (3.0, 8.0):
         script.bench.generator(Case(world, "one-stage", epsilon), 1)
-    ledgers = [c[c.index("--ledger") + 1] for c in commands.named("init")]
-    asked = [c[c.index("--epsilon") + 1] for c in commands.named("init")]
+    ledgers = commands.options("init", "--ledger")
+    assert commands.options("init", "--epsilon") == ["3.0", "8.0"]
     assert len(set(ledgers)) == 2
-    assert asked == ["3.0", "8.0"]
-    trained = [c[c.index("--ledger") + 1] for c in commands.named("one-stage")]
-    assert trained == ledgers
+    assert commands.options("one-stage", "--ledger") == ledgers
+    assert commands.options("one-stage", "--about") == ["6", "6"]
+    # Another seed and another world are other generators.
+    cases = [(Case(w, "control", 3.0), s) for w in (world, maker.shuffled(world)) for s in (1, 2)]
+    assert len({script.bench.generator(*case) for case in cases}) == 4
 
 
-def test_another_seed_and_another_world_are_other_generators(script, maker, world, commands):
-    bench = script.bench
-    other = maker.shuffled(world)
-    folders = {bench.generator(Case(w, "control", 3.0), s) for w in (world, other) for s in (1, 2)}
-    assert len(folders) == 4
-
-
-def test_public_and_private_rows_share_none_and_public_ones_lack_the_function(maker, tmp_path):
-    rows = written(tmp_path / "all.jsonl", [*said(150), *said(50, "IN:ASK")])
+def test_public_and_private_rows_share_none_and_public_ones_lack_the_function(maker, written):
+    rows = written("all.jsonl", [*said(150), *said(50, "IN:ASK")])
     parts = [
         list(read_rows(str(maker.tenth(rows, is_public=public, without="IN:ASK"))))
         for public in (True, False)
@@ -153,10 +144,10 @@ def test_public_and_private_rows_share_none_and_public_ones_lack_the_function(ma
 
 
 def test_names_of_a_schema_are_few_among_the_rows_that_a_generator_learns(
-    maker, tmp_path, world, monkeypatch
+    maker, written, world, monkeypatch
 ):
-    rows = written(tmp_path / "all.jsonl", [*said(150), *said(50, "IN:ASK")])
-    others = written(tmp_path / "others.jsonl", said(9))
+    rows = written("all.jsonl", [*said(150), *said(50, "IN:ASK")])
+    others = written("others.jsonl", said(9))
     monkeypatch.setattr(Maker, "_topv2", lambda self, domain, part: others)
     sentences = [row.utterance for row in said(9)]
     word = sentences[0].split()[-1]
@@ -177,14 +168,12 @@ def test_a_parser_reads_other_rows_back_than_it_may_have_learned(script, world, 
         script.bench.drawn(case, 1, parser=parser)
     (training,) = commands.named("train")
     assert "30" in training[training.index("--longest") :]
-    first, other = commands.named("sample")
-    assert "--parser" not in first
-    assert "--parser" in other
-    assert [c[c.index("--seed") + 1] for c in (first, other)] == ["1", "2"]
+    assert ["--parser" in command for command in commands.named("sample")] == [False, True]
+    assert commands.options("sample", "--seed") == ["1", "2"]
 
 
-def test_shuffled_rows_keep_sentences_and_programs_and_not_their_pairs(maker, tmp_path, world):
-    rows = written(tmp_path / "all.jsonl", said(40))
+def test_shuffled_rows_keep_sentences_and_programs_and_not_their_pairs(maker, written):
+    rows = written("all.jsonl", said(40))
     one = maker.shuffled(World("x", rows, (), rows, rows, (), rows, ()))
     before, after = list(read_rows(str(rows))), list(read_rows(str(one.private)))
     assert [row.utterance for row in before] == [row.utterance for row in after]
@@ -192,41 +181,31 @@ def test_shuffled_rows_keep_sentences_and_programs_and_not_their_pairs(maker, tm
     assert sum(a.program == b.program for a, b in zip(before, after, strict=True)) < 10
 
 
-def test_rows_of_one_function_are_kept(maker, tmp_path):
-    rows = written(tmp_path / "all.jsonl", [*said(5), *said(3, "IN:ASK")])
-    assert len(list(read_rows(str(maker.rows_with(rows, "IN:ASK"))))) == 3
-
-
-def test_the_schema_names_each_label_once_whatever_its_frequency(maker, tmp_path):
-    one = written(tmp_path / "all.jsonl", [*said(2), *said(3, "IN:ASK_TIME")])
-    other = written(tmp_path / "held.jsonl", said(1, "IN:WAIT"))
-    schema, codes = maker._schema(one, other)
-    assert [row.program for row in read_rows(str(schema))] == [
-        "[ IN:ASK_TIME ]", "[ IN:BUY ]", "[ IN:WAIT ]", "[ SL:N ]"
-    ]  # fmt: skip
+def test_the_schema_names_each_label_once_whatever_its_frequency(maker, written):
+    one = written("all.jsonl", [*said(2), *said(3, "IN:ASK_TIME")])
+    assert len(list(read_rows(str(maker.rows_with(one, "IN:ASK_TIME"))))) == 3
+    schema, codes = maker._schema(one, written("held.jsonl", said(1, "IN:WAIT")))
+    programs = [row.program for row in read_rows(str(schema))]
+    assert programs == ["[ IN:ASK_TIME ]", "[ IN:BUY ]", "[ IN:WAIT ]", "[ SL:N ]"]
     assert codes.read_text().split() == ["IN:ASK_TIME", "IN:BUY", "IN:WAIT"]
 
 
-def test_the_grammar_says_what_stands_in_what_and_no_more(maker, tmp_path):
-    rows = written(tmp_path / "all.jsonl", said(3))
-    again = written(tmp_path / "again.jsonl", said(30))
+def test_the_grammar_says_what_stands_in_what_and_no_more(maker, written):
     nested = Example("x", "wait", "[ IN:WAIT [ SL:FOR [ IN:BUY ] a 5 ] ]", "sexpr", "human")
-    found = maker._grammar(rows, written(tmp_path / "held.jsonl", [nested])).read_text()
+    files = written("all.jsonl", said(3)), written("held.jsonl", [nested])
+    found = maker._grammar(*files).read_text()
     assert found.splitlines() == [
-        "node IN:BUY = [SL:N]*;",
-        "node IN:WAIT = [SL:FOR]*;",
-        "node SL:FOR = Atom | [IN:BUY]*;",
-        "node SL:N = Atom*;",
-        "program [IN:BUY] | [IN:WAIT];",
-    ]
-    assert maker._grammar(again, tmp_path / "held.jsonl").read_text() == found
+        "node IN:BUY = [SL:N]*;", "node IN:WAIT = [SL:FOR]*;", "node SL:FOR = Atom | [IN:BUY]*;",
+        "node SL:N = Atom*;", "program [IN:BUY] | [IN:WAIT];",
+    ]  # fmt: skip
+    assert maker._grammar(written("again.jsonl", said(30)), files[1]).read_text() == found
     declared = read_declarations(found)
-    for path in (rows, tmp_path / "held.jsonl"):
+    for path in files:
         assert not [check(parse(row.program), declared) for row in read_rows(str(path))][0]
 
 
-def test_few_modes_are_of_all_rows_and_have_the_same_annotators(maker, world, tmp_path):
-    people = written(tmp_path / "all.jsonl", [*said(60), *said(50, "IN:ASK")])
+def test_few_modes_are_of_all_rows_and_have_the_same_annotators(maker, world, written):
+    people = written("all.jsonl", [*said(60), *said(50, "IN:ASK")])
     whole = replace(world, annotated=(people,))
     few = maker.few_modes(whole, "IN:ASK")
     assert few.about == 50
@@ -235,13 +214,10 @@ def test_few_modes_are_of_all_rows_and_have_the_same_annotators(maker, world, tm
 
 
 def test_people_of_the_templates_say_nothing_held_out_where_anything_learns(
-    maker, work, tmp_path, monkeypatch
+    maker, written, monkeypatch
 ):
     base, people = said(30), said(SMOKE.private + 20)
-    files = {
-        name: written(work.place(name, [], ".jsonl"), rows)
-        for name, rows in (("base", base), ("people", people))
-    }
+    files = {"base": written("base.jsonl", base), "people": written("people.jsonl", people)}
     monkeypatch.setattr(Maker, "synthesized", lambda self, name, *options: files[name])
     world, _, _ = maker.skills_people()
     held_out = {row.utterance for row in read_rows(str(world.real))}
@@ -252,20 +228,11 @@ def test_people_of_the_templates_say_nothing_held_out_where_anything_learns(
     assert maker.unseen(replace(world, is_templated=False), files["base"]) == files["base"]
 
 
-def test_a_run_is_told_how_many_private_rows_there_are(script, world, commands):
-    script.bench.generator(Case(world, "one-stage", 3.0), 1)
-    (command,) = commands.named("one-stage")
-    assert command[command.index("--about") + 1] == "6"
-
-
-@pytest.mark.parametrize(
-    ("kind", "split", "epochs"),
-    [("one-stage", "", "40"), ("two-stage", "", "8/32"), ("two-stage", "3/1", "30/10")],
-)
-def test_every_generator_sees_as_many_rows(script, world, commands, kind, split, epochs):
-    script.bench.generator(Case(world, kind, 3.0, split), 1)  # 240 rows of 6
-    (command,) = commands.named(kind)
-    assert command[command.index("--epochs") + 1] == epochs
+def test_every_generator_sees_as_many_rows(script, world, commands):
+    for kind, split in (("one-stage", ""), ("two-stage", ""), ("two-stage", "3/1")):
+        script.bench.generator(Case(world, kind, 3.0, split), 1)  # 240 rows of 6
+    assert commands.options("one-stage", "--epochs") == ["40"]
+    assert commands.options("two-stage", "--epochs") == ["8/32", "30/10"]
 
 
 def test_codes_have_next_to_no_noise_where_nothing_has(script, world, commands):
@@ -279,39 +246,32 @@ def test_codes_have_next_to_no_noise_where_nothing_has(script, world, commands):
     assert none[none.index("--learning-rate") + 1] == str(private_runs.PLAIN_RATE)
 
 
-def test_all_seeds_begin_with_the_same_public_weights(script, world, commands):
-    for seed in (1, 2):
+def test_all_seeds_begin_with_the_same_public_weights_and_have_parsers_of_their_own(
+    script, world, commands
+):
+    for seed in script.seeds:
         script.bench.generator(Case(world, "one-stage", 3.0), seed)
-    first, second = commands.named("one-stage")
-    assert first[first.index("--seed") + 1] == second[second.index("--seed") + 1]
-    assert first[first.index("--output") + 1] != second[second.index("--output") + 1]
+    assert len(set(commands.options("one-stage", "--seed"))) == 1
+    assert len(set(commands.options("one-stage", "--output"))) == 2
+    commands.made.clear()
+    for seed in script.seeds:
+        script.tested(world, [world.private], {"all": world.real}, seed)
+    assert commands.options("train", "--seed") == ["1", "2"]
 
 
 def test_programs_of_a_private_domain_need_no_shape_of_public_ones(work, world, commands, tmp_path):
-    case = Case(world, "two-stage", 3.0)
-    schema = tmp_path / "x.sexpr"
+    case, bench, schema = Case(world, "two-stage", 3.0), Bench(work, Sizes()), tmp_path / "x.sexpr"
     schema.write_text("node IN:BUY = ; program [IN:BUY];")
-    Bench(work, Sizes()).drawn(case, 1)
-    Bench(work, Sizes()).drawn(replace(case, world=replace(world, options=())), 1)
-    Bench(work, Sizes()).drawn(replace(case, world=replace(world, grammar=schema)), 1)
-    Bench(work, Sizes()).drawn(replace(case, world=replace(world, is_shaped=True)), 2)
-    sexpr, thingtalk, declared, shaped = commands.named("sample")
-    assert "--unconstrained" not in shaped
-    assert "--unconstrained" in sexpr
-    assert "--unconstrained" not in thingtalk
-    assert "--unconstrained" not in declared
-    assert declared[declared.index("--skills") + 1] == str(schema)
+    for changes in ({}, {"options": ()}, {"grammar": schema}):
+        bench.drawn(replace(case, world=replace(world, **changes)), 1)
+    bench.drawn(replace(case, world=replace(world, is_shaped=True)), 2)
+    drawn = commands.named("sample")
+    assert ["--unconstrained" in command for command in drawn] == [True, False, False, False]
+    assert drawn[2][drawn[2].index("--skills") + 1] == str(schema)
 
 
-def test_each_row_of_a_table_has_a_parser_of_each_seed(script, world, commands):
-    for seed in script.seeds:
-        script.tested(world, [world.private], {"all": world.real}, seed)
-    trained = commands.named("train")
-    assert [c[c.index("--seed") + 1] for c in trained] == ["1", "2"]
-
-
-def test_a_generator_that_wrote_no_row_adds_nothing(script, world, commands, tmp_path, capsys):
-    nothing = written(tmp_path / "nothing.jsonl", [])
+def test_a_generator_that_wrote_no_row_adds_nothing(script, world, commands, written, capsys):
+    nothing = written("nothing.jsonl", [])
     script.tested(world, [world.private, nothing], {"all": world.real})
     (command,) = commands.named("train")
     assert str(world.private) in command
@@ -319,9 +279,9 @@ def test_a_generator_that_wrote_no_row_adds_nothing(script, world, commands, tmp
     assert "nothing.jsonl has no rows" in capsys.readouterr().err
 
 
-def test_rows_of_an_experiment_may_be_trained_on_as_public_ones(work, tmp_path):
+def test_rows_of_an_experiment_may_be_trained_on_as_public_ones(work, written):
     drawn = [Example("a", "buy", "[ IN:BUY ]", "sexpr", "private")]
-    rows = as_public(work, written(tmp_path / "drawn.jsonl", drawn))
+    rows = as_public(work, written("drawn.jsonl", drawn))
     assert [row.source for row in read_rows(str(rows))] == ["human"]
 
 

@@ -1,19 +1,12 @@
 """Means over training runs."""
 
-import sys
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from runs import over_runs, summary, table
 
-ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "benchmarks"))
-
-from runs import over_runs, summary, table  # noqa: E402
-
-from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.evaluate.result import SCHEMA  # noqa: E402
+from genie_dp.errors import GenieError
+from genie_dp.evaluate.result import SCHEMA
 
 
 def result(share, *, gold="test.jsonl", groups=("human",), schema=SCHEMA):

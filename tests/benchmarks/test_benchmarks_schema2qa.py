@@ -1,20 +1,12 @@
 """Of an invented schema come a skill, a grammar and questions with the right programs."""
 
-import sys
-from pathlib import Path
-
 import pytest
+import schema2qa
 
 import genie_dp as gd
-
-ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "benchmarks"))
-
-import schema2qa  # noqa: E402
-
-from genie_dp.records import Example  # noqa: E402
-from genie_dp.rows import to_json  # noqa: E402
-from genie_dp.skills.load import load_library  # noqa: E402
+from genie_dp.records import Example
+from genie_dp.rows import to_json
+from genie_dp.skills.load import load_library
 
 
 def param(name, kind, canonical, **more):
@@ -31,11 +23,8 @@ GARDEN = {
             "params": [
                 param("id", "Entity(org.garden:Tool)", {"base": ["name"]}),
                 param("weight", "Number", {"base": ["weight"], "adjective_argmax": ["heaviest"]}),
-                param(
-                    "madeBy",
-                    "Entity(org.garden:Gardener)",
-                    {"base": ["maker"], "passive_verb": ["forged by"]},
-                ),
+                param("madeBy", "Entity(org.garden:Gardener)",
+                      {"base": ["maker"], "passive_verb": ["forged by"]}),
                 param("label", "String", {"base": ["label"]}, impl={"filterable": False}),
             ],
         },
@@ -46,16 +35,12 @@ GARDEN = {
                 param("id", "Entity(org.garden:Shed)", {"base": ["name"]}),
                 param("tools", "Array(Entity(org.garden:Tool))", {"base": ["tools"]}),
                 param("hours", "RecurrentTimeSpecification", {"verb": ["opens at"]}),
-                param(
-                    "size",
-                    "Compound",
-                    {"default": "property"},
-                    fields=[param("floor", "Number", {"base": ["floor"]})],
-                ),
+                param("size", "Compound", {"default": "property"},
+                      fields=[param("floor", "Number", {"base": ["floor"]})]),
             ],
         },
     ],
-}
+}  # fmt: skip
 TABLES = ("Shed", "Tool")
 
 

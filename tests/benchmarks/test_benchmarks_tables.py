@@ -1,18 +1,12 @@
 """What the benchmark of tables calls kept: 1 for the same dependence, 0 for none."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+import tables
 from hypothesis import given
 from hypothesis import strategies as st
 
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
-
-import tables  # noqa: E402
-
-from tests.private.tables.tables_setup import distribution  # noqa: E402
+from tests.private.tables.tables_setup import distribution
 
 
 @given(st.integers(0, 1000), st.floats(0, 1))

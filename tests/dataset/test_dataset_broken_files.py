@@ -29,40 +29,24 @@ def call(command, file, folder):
     return run([word.format(file=file, folder=folder) for word in command])
 
 
-@pytest.fixture
-def rows(tmp_path):
-    return write(tmp_path / "rows.jsonl", families(60)).read_bytes()
-
-
-# The last one reads its file as YAML, which these rows are not.
-@pytest.mark.parametrize("command", COMMANDS[:-1], ids=lambda words: "-".join(words[:3:2]))
-@pytest.mark.parametrize("suffix", PACK)
-def test_a_file_that_was_cut_off_is_named(tmp_path, capsys, rows, suffix, command):
-    file = tmp_path / f"cut.jsonl{suffix}"
-    packed = PACK[suffix](rows)
-    file.write_bytes(packed[: len(packed) // 2])
-    assert call(command, file, tmp_path) == 1
-    assert f"error[R001]: cannot read {file}" in capsys.readouterr().err
-    assert not [path for path in tmp_path.iterdir() if path.name.startswith("out")]
-
-
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda words: "-".join(words[:3:2]))
-@pytest.mark.parametrize("suffix", PACK)
-def test_a_file_that_is_not_compressed_as_it_says_is_named(tmp_path, capsys, rows, suffix, command):
-    file = tmp_path / f"plain.jsonl{suffix}"
-    file.write_bytes(rows)
-    assert call(command, file, tmp_path) == 1
-    assert f"error[R001]: cannot read {file}" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda words: "-".join(words[:3:2]))
-def test_a_file_that_is_no_utf8_is_told(tmp_path, capsys, command):
+def test_a_file_that_was_cut_off_or_is_not_packed_or_no_text_is_named(tmp_path, capsys, command):
+    rows = write(tmp_path / "rows.jsonl", families(20)).read_bytes()
+    for suffix, pack in PACK.items():
+        file, packed = tmp_path / f"broken.jsonl{suffix}", pack(rows)
+        for broken in (packed[: len(packed) // 2], rows):
+            file.write_bytes(broken)
+            # What is left of a file may be no YAML before it ends.
+            if broken == rows or "rasa" not in command:
+                assert call(command, file, tmp_path) == 1
+                assert f"error[R001]: cannot read {file}" in capsys.readouterr().err
     file = tmp_path / "latin.jsonl"
     file.write_bytes(b'{"id": "a", "utterance": "caf\xe9", "program": "now => @c.f;"}\n')
     assert call(command, file, tmp_path) == 1
     said = capsys.readouterr().err
     assert "error[R003]: expected UTF-8 text" in said
     assert "0xE9" in said or "augment" in command
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith("out")]
 
 
 @pytest.mark.parametrize("suffix", PACK)
@@ -70,18 +54,15 @@ def test_a_list_of_values_that_was_cut_off_is_named(tmp_path, suffix):
     packed = PACK[suffix](b"one song\nanother song\n" * 50)
     (tmp_path / f"songs.txt{suffix}").write_bytes(packed[: len(packed) // 2])
     (tmp_path / "values.tsv").write_text(f"song\tsongs.txt{suffix}\n")
-    with pytest.raises(GenieError) as caught:
+    with pytest.raises(GenieError, match=r"values.tsv:1:6: error\[A004\]"):
         read_own_lists(tmp_path / "values.tsv")
-    [problem] = caught.value.problems
-    assert (problem.code, problem.span.column) == ("A004", 6)
 
 
 def test_a_list_that_is_no_csv_is_named(tmp_path):
     (tmp_path / "songs.csv").write_text('value\n"' + "x" * 200_000)
     (tmp_path / "values.tsv").write_text("song\tsongs.csv\n")
-    with pytest.raises(GenieError) as caught:
+    with pytest.raises(GenieError, match="A007"):
         read_own_lists(tmp_path / "values.tsv")
-    assert [problem.code for problem in caught.value.problems] == ["A007"]
 
 
 @pytest.mark.parametrize(
@@ -100,16 +81,14 @@ def test_urls_that_nothing_here_reads_are_told(url, why, hint, monkeypatch, caps
     assert hint in told
 
 
-@pytest.mark.parametrize(
-    ("line", "told"),
-    [
-        ('{"id": "a", "utterance": "hi"}', "error[R011]: no row of a data set: expected program"),
-        ('{"id": "a", "utterance": "hi", "program": "p", "goal": 1}', "expected no field 'goal'"),
-        ('\ufeff{"id": "a", "utterance": "hi", "program": "p"}', "a byte order mark stands before"),
-    ],
-)
-def test_rows_without_a_field_or_with_another_are_told_which(tmp_path, capsys, line, told):
-    file = tmp_path / "rows.jsonl"
-    file.write_text(line + "\n", encoding="utf-8")
-    assert run(["augment", str(file), "--output", str(tmp_path / "out.jsonl")]) == 1
-    assert told in capsys.readouterr().err
+def test_rows_without_a_field_or_with_another_are_told_which(tmp_path, capsys):
+    row = '{"id": "a", "utterance": "hi"'
+    for line, told in (
+        (row + "}", "error[R011]: no row of a data set: expected program"),
+        (row + ', "program": "p", "goal": 1}', "expected no field 'goal'"),
+        ("\ufeff" + row + ', "program": "p"}', "a byte order mark stands before"),
+    ):
+        (tmp_path / "rows.jsonl").write_text(line + "\n", encoding="utf-8")
+        words = [str(tmp_path / "rows.jsonl"), "--output", str(tmp_path / "out.jsonl")]
+        assert run(["augment", *words, "--overwrite"]) == 1
+        assert told in capsys.readouterr().err

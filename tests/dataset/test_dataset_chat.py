@@ -21,21 +21,14 @@ from genie_dp.skills.load import load_library
 from tests.dataset.dataset_rows import read, row, write
 
 THINGTALK = get_language("thingtalk")
-TWEET = row(
-    "T1", "tweet good morning", 'now => @com.twitter.post param:status:String = " good morning "'
-)
-BOTH = row(
-    "T2", "show my inbox and tweet hi",
-    'now => @com.gmail.inbox => @com.twitter.post param:status:String = " hi "',
-)  # fmt: skip
-WATCH = row(
-    "T3", "when i get mail pause spotify", "monitor ( @com.gmail.inbox ) => @com.spotify.pause"
-)
+POST = "@com.twitter.post param:status:String ="
+TWEET = row("T1", "tweet good morning", f'now => {POST} " good morning "')
+BOTH = row("T2", "show my inbox and tweet hi", f'now => @com.gmail.inbox => {POST} " hi "')
+PAUSE = "monitor ( @com.gmail.inbox ) => @com.spotify.pause"
+WATCH = row("T3", "when i get mail pause spotify", PAUSE)
 SONG = row("T4", "sing me a song", OUT_OF_SCOPE)
 EVENT = row("T5", "add an event", "now => @com.google.calendar.create_event")
-SLOTS = row(
-    "T6", "tweet QUOTED_STRING_0", "now => @com.twitter.post param:status:String = QUOTED_STRING_0"
-)
+SLOTS = row("T6", "tweet QUOTED_STRING_0", f"now => {POST} QUOTED_STRING_0")
 STRANGE = row("T7", "list orders")
 ROWS = [TWEET, BOTH, WATCH, SONG, EVENT]
 
@@ -125,53 +118,48 @@ def test_no_two_functions_are_one_tool(functions):
     assert all(re.fullmatch("[a-zA-Z0-9_-]{1,64}", name) for name in tools if name)
 
 
-@pytest.mark.parametrize(("others", "number"), [("0", 1), ("3", 4), ("1000", 253)])
-def test_a_row_has_its_tools_and_as_many_others(tmp_path, others, number):
-    tweet, song = converted(tmp_path, [TWEET, SONG], "chat", "--other-tools", others)
+def test_a_row_has_its_tools_and_as_many_others(tmp_path):
     most = sum(not shipped().is_inherited(name) for name in shipped().names())
-    assert len(tweet["tools"]) == len(song["tools"]) == min(number, most)
-    assert "com__twitter__post" in names(tweet["tools"])
+    for others, number in ((0, 1), (3, 4), (1000, most)):
+        tweet, song = converted(tmp_path, [TWEET, SONG], "chat", "--other-tools", str(others))
+        assert len(tweet["tools"]) == len(song["tools"]) == number
+        assert "com__twitter__post" in names(tweet["tools"])
 
 
-def test_the_tools_of_a_row_depend_on_no_other_row(tmp_path):
+def test_the_tools_of_a_row_depend_on_no_other_row_unless_those_in_use_are_asked_for(tmp_path):
     chats = converted(tmp_path, ROWS, "chat-hf")
-    again = converted(tmp_path, ROWS[::-2], "chat-hf")
-    assert again == chats[::-2]
+    assert converted(tmp_path, ROWS[::-2], "chat-hf") == chats[::-2]
     assert len({json.dumps(chat["tools"]) for chat in chats}) == len(chats)
-
-
-def test_tools_in_use_are_those_of_any_row(tmp_path):
     chats = converted(tmp_path, ROWS, "chat", "--tools", "used")
     used = {"com__twitter__post", "com__gmail__inbox", "com__spotify__pause"}
     used.add("com__google__calendar__create_event")
     assert all(set(names(chat["tools"])) == used for chat in chats)
 
 
-def test_rows_with_placeholders_or_unknown_functions_are_left_out_and_told(tmp_path, capsys):
-    chats = converted(tmp_path, [SLOTS, STRANGE, SONG, TWEET])
+def test_rows_that_no_chat_can_hold_are_left_out_and_told(tmp_path, capsys):
+    odd = Example("T8", "a", "now => ( => notify", functions=("@com.gmail.inbox",))
+    chats = converted(tmp_path, [SLOTS, STRANGE, odd, SONG, TWEET])
     assert len(chats) == 2
     said = capsys.readouterr().err
     assert "1  placeholders (augment --written 1 --quoted 0" in said
     assert "1  functions that no skill has (--skills names them)" in said
+    assert "1  a program that cannot be read" in said
     (kept,) = converted(tmp_path, [SLOTS], "chat", "--keep-placeholders")
     assert called(kept["messages"][-1]) == [("@com.twitter.post", {"status": "QUOTED_STRING_0"})]
     assert kept["messages"][0]["content"] == SLOTS.utterance
 
 
-def test_a_program_that_cannot_be_read_is_left_out(tmp_path, capsys):
-    odd = Example("T8", "a", "now => ( => notify", functions=("@com.gmail.inbox",))
-    assert converted(tmp_path, [odd]) == []
-    assert "1  a program that cannot be read" in capsys.readouterr().err
-
-
-def test_system_and_refusal_are_settings(tmp_path):
+def test_system_and_refusal_are_settings_of_chats_alone(tmp_path, capsys):
     options = ("--system", "You are Almond.", "--refusal", "No.")
     for chat in converted(tmp_path, [SONG, TWEET], "chat", *options):
         assert chat["messages"][0] == {"role": "system", "content": "You are Almond."}
-    assert chat["messages"][1]["role"] == "user"
+        assert chat["messages"][1]["role"] == "user"
     (chat, _) = converted(tmp_path, [SONG, TWEET], "chat-sharegpt", *options)
     assert [turn["from"] for turn in chat["conversations"]] == ["system", "human", "gpt"]
     assert chat["conversations"][-1]["value"] == "No."
+    table = [str(tmp_path / "rows.jsonl"), str(tmp_path / "b.tsv")]
+    assert run(["convert", *table, "--refusal", "No."]) == 1
+    assert "error[D029]: refusal is of chats, and tsv is none" in capsys.readouterr().err
 
 
 def test_the_shapes_say_the_same(tmp_path):
@@ -193,22 +181,19 @@ def test_the_shapes_say_the_same(tmp_path):
 
 
 def test_expressions_call_tools_of_which_nothing_is_declared(tmp_path):
-    weather = Example(
-        "E1", "weather in new york", "[ IN:GET_WEATHER [ SL:PLACE new york ] ]", "sexpr"
-    )
+    program = "[ IN:GET_WEATHER [ SL:PLACE new york ] ]"
+    weather = Example("E1", "weather in new york", program, "sexpr")
     (chat,) = converted(tmp_path, [weather], "chat-hf")
     (call,) = chat["messages"][-1]["tool_calls"]
-    assert call["function"]["name"] == "IN--GET_WEATHER"
-    assert call["function"]["arguments"] == {"SL:PLACE": "new york"}
+    called = {"name": "IN--GET_WEATHER", "arguments": {"SL:PLACE": "new york"}}
+    assert call["function"] == called
     assert names(chat["tools"]) == ["IN--GET_WEATHER"]
 
 
 def test_a_folder_of_parts_becomes_a_folder_of_chats(tmp_path):
     rows = [row(f"R{n}", f"tweet {n}", TWEET.program) for n in range(40)]
-    assert (
-        run(["split", str(write(tmp_path / "a.jsonl", rows)), "-o", str(tmp_path / "parts")]) == 0
-    )
     parts, chats = str(tmp_path / "parts"), str(tmp_path / "chats")
+    assert run(["split", str(write(tmp_path / "a.jsonl", rows)), "-o", parts]) == 0
     assert run(["convert", parts, chats, "--to", "chat-sharegpt"]) == 0
     total = sum(len(read(tmp_path / "chats" / "data" / f"{part}.jsonl"))
                 for part in ("train", "validation", "test"))  # fmt: skip
@@ -218,12 +203,6 @@ def test_a_folder_of_parts_becomes_a_folder_of_chats(tmp_path):
     assert "derivation" not in card
     told = json.loads((tmp_path / "chats" / "manifest.json").read_text())
     assert told["settings"]["refusal"] == "Sorry, I cannot help with that."
-
-
-def test_settings_of_chats_are_refused_elsewhere(tmp_path, capsys):
-    source = write(tmp_path / "a.jsonl", ROWS)
-    assert run(["convert", str(source), str(tmp_path / "b.tsv"), "--refusal", "No."]) == 1
-    assert "error[D029]: refusal is of chats, and tsv is none" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("to", CHATS)
@@ -253,14 +232,15 @@ def test_chat_templates_take_messages_and_tools(tmp_path):
 
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel()))
     tweet, *_, song, _ = converted(tmp_path, ROWS, "chat-hf", "--other-tools", "0")
-    text = tokenizer.apply_chat_template(
-        tweet["messages"], tools=tweet["tools"], chat_template=TEMPLATE, tokenize=False
-    )
-    assert text == (
+
+    def text(chat):
+        return tokenizer.apply_chat_template(
+            chat["messages"], tools=chat["tools"], chat_template=TEMPLATE, tokenize=False
+        )
+
+    assert text(tweet) == (
         "<tool>com__twitter__post<user>tweet good morning<assistant>"
         '<call>com__twitter__post {"status": "good morning"}'
     )
-    said = tokenizer.apply_chat_template(
-        song["messages"], tools=song["tools"], chat_template=TEMPLATE, tokenize=False
-    )
-    assert said.endswith("<user>sing me a song<assistant>Sorry, I cannot help with that.")
+    said = "<user>sing me a song<assistant>Sorry, I cannot help with that."
+    assert text(song).endswith(said)

@@ -14,6 +14,8 @@ from genie_dp.dataset.convert import run as convert_rows
 from genie_dp.dataset.formats import (
     READERS,
     WRITERS,
+    ReadOptions,
+    WriteOptions,
     as_plain,
     find_reader,
     find_writer,
@@ -54,8 +56,6 @@ def convert(*args):
 
 def there_and_back(rows, name, folder):
     """Write rows with a writer and read them; return those that came back and those refused."""
-    from genie_dp.dataset.formats import ReadOptions, WriteOptions
-
     path = folder / FILES[name]
     refused = []
     with path.open("wb") as out:
@@ -71,15 +71,23 @@ def test_formats_that_keep_all_give_the_rows_back(tmp_path_factory, name, rows):
     assert [one for one in rows if one.id not in lost] == [o for o in back if o.id not in lost]
     assert all(any(c in one.utterance for c in "[]{}") for one in refused)
     assert WRITERS[name].is_lossless
+    assert all(map(callable, (*map(find_reader, READERS), *map(find_writer, WRITERS))))
 
 
-@pytest.mark.parametrize("name", list(FILES.values()))
-def test_files_of_all_formats_come_back_byte_for_byte(tmp_path, name):
-    source = write(tmp_path / "a.jsonl", families(30))
+@pytest.mark.parametrize("name", [*FILES.values(), "rows.jsonl.gz"])
+def test_files_of_all_formats_come_back_byte_for_byte_and_are_split(tmp_path, name):
+    rows = families(60)
+    source = write(tmp_path / "a.jsonl", rows)
     between = tmp_path / f"b-{name}"
     assert convert(source, between) == 0
     assert convert(between, tmp_path / "c.jsonl") == 0
     assert (tmp_path / "c.jsonl").read_bytes() == source.read_bytes()
+    if name.endswith((".parquet", ".gz")):
+        assert run(["split", str(between), "-o", str(tmp_path / "out")]) == 0
+        files = [p for p in (tmp_path / "out").iterdir() if p.stem in PARTS]
+        got = sorted(one.id for file in files for one in read_rows(str(file)))
+        assert got == sorted(one.id for one in rows)
+        assert len(files) == 3
 
 
 @pytest.mark.parametrize("to", ["hf", "hf-parquet"])
@@ -87,10 +95,9 @@ def test_a_folder_of_parts_comes_back(tmp_path, to):
     source = write(tmp_path / "a.jsonl", families(60))
     assert run(["split", str(source), "-o", str(tmp_path / "parts")]) == 0
     assert convert(tmp_path / "parts", tmp_path / "hub", "--to", to) == 0
-    for part in ("train", "validation", "test"):
-        assert list((tmp_path / "hub" / "data").glob(f"{part}.*"))
+    assert all(list((tmp_path / "hub" / "data").glob(f"{part}.*")) for part in PARTS)
     assert convert(tmp_path / "hub", tmp_path / "back.jsonl") == 0
-    parts = [tmp_path / "parts" / f"{p}.jsonl" for p in ("train", "validation", "test")]
+    parts = [tmp_path / "parts" / f"{p}.jsonl" for p in PARTS]
     assert (tmp_path / "back.jsonl").read_text() == "".join(p.read_text() for p in parts)
 
 
@@ -109,6 +116,9 @@ def test_the_folder_has_the_layout_that_hugging_face_reads(tmp_path):
     assert all(isinstance(one["slots"], list) for one in rows)
     told = json.loads((tmp_path / "hub" / "manifest.json").read_text())
     assert told["counts"]["rows"] == told["parts"]["dev"]["rows"] == len(rows)
+    # Its files are read as they are.
+    assert convert(tmp_path / "hub" / "data" / "dev.jsonl", tmp_path / "b.jsonl") == 0
+    assert (tmp_path / "b.jsonl").read_bytes() == source.read_bytes()
 
 
 def test_a_converted_folder_says_what_the_card_of_the_first_one_said(tmp_path):
@@ -124,21 +134,8 @@ def test_a_converted_folder_says_what_the_card_of_the_first_one_said(tmp_path):
     for name, licence in (("hub", "cc-by-4.0"), ("again", "mit")):
         _, front, body = (tmp_path / name / "README.md").read_text().split("---\n", 2)
         assert yaml.safe_load(front)["license"] == licence
-        for said in (
-            "# Lamps",
-            "- the shop",
-            "- the split: 7",
-            "epsilon 3, delta 1e-06",
-            "tuning",
-        ):
+        for said in ("# Lamps", "- the shop", "- the split: 7", "epsilon 3, delta 1e-06", "tuning"):
             assert said in body
-
-
-def test_files_of_a_published_folder_are_read_as_they_are(tmp_path):
-    source = write(tmp_path / "a.jsonl", families(20))
-    assert convert(source, tmp_path / "hub") == 0
-    assert convert(tmp_path / "hub" / "data" / "train.jsonl", tmp_path / "b.jsonl") == 0
-    assert (tmp_path / "b.jsonl").read_bytes() == source.read_bytes()
 
 
 def test_tsv_says_what_it_drops_and_keeps_the_rest(tmp_path, capsys):
@@ -151,39 +148,19 @@ def test_tsv_says_what_it_drops_and_keeps_the_rest(tmp_path, capsys):
     assert [one["id"] for one in read(tmp_path / "no.jsonl")] == ["S2"]
 
 
-def test_rasa_data_have_intents_and_marked_entities(tmp_path):
-    one = row(
-        "S1", "dim to NUMBER_0 for ann lee", 'now => @c.dim param:n:Number = NUMBER_0 '
-        'param:who:String = " ann lee "', slots={"NUMBER_0": Slot("Number", "@c.dim:n")},
-    )  # fmt: skip
-    assert convert(write(tmp_path / "a.jsonl", [one]), tmp_path / "a.yml") == 0
+def test_rasa_data_have_intents_and_marked_entities_and_refuse_brackets(tmp_path, capsys):
+    program = 'now => @c.dim param:n:Number = NUMBER_0 param:who:String = " ann lee "'
+    slots = {"NUMBER_0": Slot("Number", "@c.dim:n")}
+    rows = [row("S1", "dim to NUMBER_0 for ann lee", program, slots=slots), row("S2", "a [b]")]
+    assert convert(write(tmp_path / "a.jsonl", rows), tmp_path / "a.yml") == 0
     told = yaml.safe_load((tmp_path / "a.yml").read_text())
     assert told["version"] == "3.1"
     [entry] = told["nlu"]
     assert entry["intent"] == "c.dim"
     assert entry["examples"][0]["text"] == "dim to [NUMBER_0](n) for [ann lee](who)"
-
-
-def test_brackets_are_refused_by_rasa_and_said(tmp_path, capsys):
-    source = write(tmp_path / "a.jsonl", [row("S1", "a [b]"), row("S2")])
-    assert convert(source, tmp_path / "a.yml") == 0
     said = capsys.readouterr().err
     assert "1  brackets" in said
     assert "1 rows -> " in said  # what is refused is not counted among the written
-
-
-def test_rasa_files_of_other_tools_are_read(tmp_path):
-    file = tmp_path / "nlu.yml"
-    file.write_text(
-        'version: "3.1"\nnlu:\n- intent: book/flight\n  examples: |\n'
-        '    - fly to [New York](city) at [noon]{"entity": "time", "value": "12:00"}\n'
-        "    - fly home\n- synonym: x\n  examples: |\n    - y\n"
-    )
-    assert convert(file, tmp_path / "a.jsonl") == 0
-    rows = read(tmp_path / "a.jsonl")
-    assert [one["utterance"] for one in rows] == ["fly to new york at noon", "fly home"]
-    assert rows[0]["program"] == '( book_flight ( city " new york " ) ( time " 12:00 " ) )'
-    assert rows[0]["language"] == "sexpr"
 
 
 def test_tags_are_of_the_bio_sort(tmp_path):
@@ -193,18 +170,40 @@ def test_tags_are_of_the_bio_sort(tmp_path):
     assert lines[2:] == ["tell\tO", "ann\tB-who", "lee\tI-who", "hi\tO", ""]
 
 
-def test_tags_of_other_tools_are_read(tmp_path):
-    file = tmp_path / "a.conll"
-    file.write_text(
-        "-DOCSTART- -X- O O\n\nJohn NNP B-NP B-PER\nlives VB O O\nin IN O O\nNew NNP O B-LOC\n"
-        "York NNP O I-LOC\n\n# intent = go away\nleave\tO\n"
-    )
-    assert convert(file, tmp_path / "a.jsonl") == 0
-    rows = read(tmp_path / "a.jsonl")
-    assert [one["program"] for one in rows] == [
-        '( none ( PER " john " ) ( LOC " new york " ) )',
-        "( go_away )",
-    ]
+RASA = """version: "3.1"
+nlu:
+- intent: book/flight
+  examples: |
+    - fly to [New York](city) at [noon]{"entity": "time", "value": "12:00"}
+    - fly home
+- synonym: x
+  examples: |
+    - y
+"""
+TAGS = (
+    "-DOCSTART- -X- O O\n\nJohn NNP B-NP B-PER\nlives VB O O\nin IN O O\nNew NNP O B-LOC\n"
+    "York NNP O I-LOC\n\n# intent = go away\nleave\tO\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "rows"),
+    [
+        ("nlu.yml", RASA,
+         {"fly to new york at noon":
+          '( book_flight ( city " new york " ) ( time " 12:00 " ) )',
+          "fly home": "( book_flight )"}),
+        ("a.conll", TAGS,
+         {"john lives in new york": '( none ( PER " john " ) ( LOC " new york " ) )',
+          "leave": "( go_away )"}),
+    ],
+)  # fmt: skip
+def test_files_of_other_tools_are_read(tmp_path, name, text, rows):
+    (tmp_path / name).write_text(text)
+    assert convert(tmp_path / name, tmp_path / "a.jsonl") == 0
+    made = read(tmp_path / "a.jsonl")
+    assert {one["utterance"]: one["program"] for one in made} == rows
+    assert {one["language"] for one in made} == {"sexpr"}
 
 
 @pytest.mark.parametrize(
@@ -212,11 +211,7 @@ def test_tags_of_other_tools_are_read(tmp_path):
     [
         ("say a b", 'now => @c.f param:t:String = " a b "', [(1, 3, "t")]),
         ("a a", 'now => @c.f param:t:String = " a "', [(0, 1, "t"), (1, 2, "t")]),
-        (
-            "a b",
-            'now => @c.f param:t:String = " a " param:u:String = " a b "',
-            [(0, 2, "u")],
-        ),
+        ("a b", 'now => @c.f param:t:String = " a " param:u:String = " a b "', [(0, 2, "u")]),
         ("alarm at six", "[ IN:SET [ SL:TIME at six ] ]", [(1, 3, "time")]),
         ("meet ann", '( meet ( who " ann " ) )', [(1, 2, "who")]),
         ("set NUMBER_1", "now => @c.f param:n:Number = NUMBER_1", [(1, 2, "number")]),
@@ -235,13 +230,35 @@ def test_a_line_of_a_row_is_what_json_writes(one):
     assert to_json(one) == json.dumps(record, ensure_ascii=False, separators=(",", ":"))
 
 
-@pytest.mark.parametrize("line", ['{"id": 5, "utterance": "a", "program": "b"}', "[]", "{}", "5"])
-def test_a_line_that_is_no_row_is_shown(tmp_path, capsys, line):
-    (tmp_path / "a.jsonl").write_text(f"{line}\n")
+LATIN = b'{"id": "a", "utterance": "caf\xe9"}'
+ROW = b'{"id": "a", "utterance": "b", "program": "c"}'
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "place"),
+    [
+        ("a.jsonl", b'{"id": 5, "utterance": "a", "program": "b"}', "1:1: error[R011]"),
+        ("a.jsonl", b"[]", "1:1: error[R011]"),
+        ("a.jsonl", b"5", "1:1: error[R011]"),
+        ("a.jsonl", LATIN, f"1:{LATIN.index(0xE9) + 1}: error[R003]: expected UTF-8 text"),
+        ("a.tsv", b"a\tcaf\xe9 bar\tnow", "1:6: error[R003]: expected UTF-8 text"),
+        ("a.jsonl", ROW + b" {}", f"1:{len(ROW) + 2}: error[R010]"),
+    ],
+)
+def test_a_line_that_is_no_row_is_shown_with_its_place(tmp_path, capsys, name, line, place):
+    (tmp_path / name).write_bytes(line + b"\n")
     for command in (["stats"], ["split", "-o", str(tmp_path / "out")]):
-        assert run([*command, str(tmp_path / "a.jsonl")]) == 1
-        assert f"{tmp_path / 'a.jsonl'}:1:1: error[R011]" in capsys.readouterr().err
-    assert convert(tmp_path / "a.jsonl", tmp_path / "b.jsonl") == 1
+        assert run([*command, str(tmp_path / name)]) == 1
+        assert f"{tmp_path / name}:{place}" in capsys.readouterr().err
+    assert convert(tmp_path / name, tmp_path / "b.parquet") == 1
+    assert place.partition(": ")[2] in capsys.readouterr().err
+
+
+def test_rows_may_begin_with_spaces_and_end_with_carriage_returns(tmp_path, capsys):
+    (tmp_path / "a.jsonl").write_bytes(b" " + ROW + b" \r\n")
+    assert run(["stats", str(tmp_path / "a.jsonl")]) == 0
+    assert json.loads(capsys.readouterr().out)["totals"]["rows"] == 1
+    assert convert(tmp_path / "a.jsonl", tmp_path / "b.jsonl") == 0
 
 
 def test_a_url_that_lacks_a_part_is_told(capsys):
@@ -250,44 +267,19 @@ def test_a_url_that_lacks_a_part_is_told(capsys):
     assert "error[R001]: cannot read ftp://example.com/a.jsonl: you must specify the user" in said
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.tsv"])
-def test_bytes_that_are_no_text_are_shown_with_their_place(tmp_path, capsys, name):
-    line = b'{"id": "a", "utterance": "caf\xe9"}' if name == "a.jsonl" else b"a\tcaf\xe9 bar\tnow"
-    (tmp_path / name).write_bytes(line + b"\n")
-    column = line.index(b"\xe9") + 1
-    for command in (["stats"], ["split", "-o", str(tmp_path / "out")]):
-        assert run([*command, str(tmp_path / name)]) == 1
-        said = capsys.readouterr().err
-        assert f"{tmp_path / name}:1:{column}: error[R003]: expected UTF-8 text" in said
-    assert convert(tmp_path / name, tmp_path / "b.parquet") == 1
-    assert "error[R003]" in capsys.readouterr().err
-
-
-def test_rows_may_begin_with_spaces_and_end_with_carriage_returns(tmp_path, capsys):
-    (tmp_path / "a.jsonl").write_bytes(b' {"id": "a", "utterance": "b", "program": "c"} \r\n')
-    assert run(["stats", str(tmp_path / "a.jsonl")]) == 0
-    assert json.loads(capsys.readouterr().out)["totals"]["rows"] == 1
-    assert convert(tmp_path / "a.jsonl", tmp_path / "b.jsonl") == 0
-
-
-def test_what_follows_a_row_on_its_line_is_a_mistake(tmp_path, capsys):
-    (tmp_path / "a.jsonl").write_text('{"id": "a", "utterance": "b", "program": "c"} {}\n')
-    assert run(["stats", str(tmp_path / "a.jsonl")]) == 1
-    assert "error[R010]" in capsys.readouterr().err
-
-
 @given(one=ROWS)
 def test_plain_data_hold_all_of_a_row(one):
     assert row_of_plain(json.loads(json.dumps(as_plain(one)))) == one
 
 
-def test_ids_and_sources_may_be_changed(tmp_path):
+def test_ids_sources_and_languages_may_be_changed(tmp_path):
     source = write(tmp_path / "a.jsonl", [row("S1"), row("P1", parent="S1")])
     assert convert(source, tmp_path / "b.jsonl", "--id-prefix", "x-", "--source", "human") == 0
-    rows = read(tmp_path / "b.jsonl")
-    assert [(one["id"], one["parent"], one["source"]) for one in rows] == [
-        ("x-S1", "", "human"), ("x-P1", "x-S1", "human"),
-    ]  # fmt: skip
+    rows = [(one["id"], one["parent"], one["source"]) for one in read(tmp_path / "b.jsonl")]
+    assert rows == [("x-S1", "", "human"), ("x-P1", "x-S1", "human")]
+    (tmp_path / "a.tsv").write_text("a\tbuy it\t( BUY it )\n")
+    assert convert(tmp_path / "a.tsv", tmp_path / "c.jsonl", "--language", "sexpr") == 0
+    assert read(tmp_path / "c.jsonl")[0]["language"] == "sexpr"
 
 
 def test_rows_of_one_id_get_ids_of_their_own(tmp_path, capsys):
@@ -300,20 +292,14 @@ def test_rows_of_one_id_get_ids_of_their_own(tmp_path, capsys):
 
 @pytest.mark.parametrize("order", ["apart", "paraphrases at the end"])
 def test_what_was_made_of_rows_of_two_runs_follows_them(order, tmp_path):
-    runs = [
-        (
-            [row(f"S{n}", program=f"( {name} {n} )") for n in range(3)],
-            [
-                row(f"S{n}-P", program=f"( {name} {n} )", parent=f"S{n}", source="paraphrase")
-                for n in range(3)
-            ],
-        )
-        for name in ("a", "b")
+    rows = [
+        row(f"S{n}{end}", program=f"( {name} {n} )", parent=f"S{n}" if end else "")
+        for name in "ab"
+        for end in ("", "-P")
+        for n in range(3)
     ]
-    if order == "apart":
-        rows = [one for run_ in runs for part in run_ for one in part]
-    else:
-        rows = [one for part in (0, 1) for run_ in runs for one in run_[part]]
+    if order != "apart":
+        rows.sort(key=lambda one: one.parent != "")
     assert convert(write(tmp_path / "a.jsonl", rows), tmp_path / "b.jsonl") == 0
     made = {one["id"]: one for one in read(tmp_path / "b.jsonl")}
     assert len(made) == 12
@@ -323,44 +309,33 @@ def test_what_was_made_of_rows_of_two_runs_follows_them(order, tmp_path):
     assert run(["split", str(tmp_path / "b.jsonl"), "--output", str(tmp_path / "parts")]) == 0
 
 
-def test_tsv_rows_get_the_language_that_is_said(tmp_path):
-    (tmp_path / "a.tsv").write_text("a\tbuy it\t( BUY it )\n")
-    assert convert(tmp_path / "a.tsv", tmp_path / "b.jsonl", "--language", "sexpr") == 0
-    assert read(tmp_path / "b.jsonl")[0]["language"] == "sexpr"
-
-
-def test_private_rows_need_their_guarantee_in_a_folder(tmp_path, capsys):
-    source = write(tmp_path / "a.jsonl", [row("S1", source="private")])
-    assert convert(source, tmp_path / "hub") == 1
-    assert "error[D011]" in capsys.readouterr().err
-    assert not (tmp_path / "hub").exists()
-
-
 @pytest.mark.parametrize(
     ("args", "code"),
     [
-        (["-", "b.jsonl"], "D009"),
-        (["nothing.jsonl", "b.jsonl"], "D025"),
-        (["a.jsonl", "a.jsonl"], "D027"),
-        (["a.jsonl", "there.jsonl"], "D005"),
-        (["a.jsonl", "b.unknown"], "D021"),
-        (["a.unknown", "b.jsonl"], "D021"),
-        (["a.jsonl", "-", "--to", "parquet"], "D026"),
-        (["a.jsonl", "hub", "--part", "../up"], "D001"),
-        (["empty", "b.jsonl"], "D024"),
-        (["bad.yml", "b.jsonl"], "D023"),
-        (["list.yml", "b.jsonl"], "D023"),
-        (["row.yml", "b.jsonl"], "D022"),
-        (["row.conll", "b.jsonl"], "D022"),
-        (["bad.json", "b.jsonl", "--from", "pizza"], "D020"),
-        (["few.json", "b.jsonl", "--from", "pizza"], "D020"),
-        (["few.tsv", "b.jsonl", "--from", "intents"], "D020"),
-        (["few.tsv", "b.jsonl", "--from", "conll"], "D020"),
+        ("- b.jsonl", "D009"),
+        ("nothing.jsonl b.jsonl", "D025"),
+        ("a.jsonl a.jsonl", "D027"),
+        ("a.jsonl there.jsonl", "D005"),
+        ("a.jsonl b.unknown", "D021"),
+        ("a.unknown b.jsonl", "D021"),
+        ("a.jsonl - --to parquet", "D026"),
+        ("a.jsonl hub --part ../up", "D001"),
+        ("private.jsonl hub", "D011"),
+        ("empty b.jsonl", "D024"),
+        ("bad.yml b.jsonl", "D023"),
+        ("list.yml b.jsonl", "D023"),
+        ("row.yml b.jsonl", "D022"),
+        ("row.conll b.jsonl", "D022"),
+        ("bad.json b.jsonl --from pizza", "D020"),
+        ("few.json b.jsonl --from pizza", "D020"),
+        ("few.tsv b.jsonl --from intents", "D020"),
+        ("few.tsv b.jsonl --from conll", "D020"),
     ],
 )
 def test_mistakes_have_codes_and_nothing_is_left(tmp_path, monkeypatch, capsys, args, code):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "a.jsonl", [row("S1")])
+    write(tmp_path / "private.jsonl", [row("S1", source="private")])
     for name, text in {
         "there.jsonl": "",
         "a.unknown": "x",
@@ -374,15 +349,10 @@ def test_mistakes_have_codes_and_nothing_is_left(tmp_path, monkeypatch, capsys, 
     }.items():
         (tmp_path / name).write_text(text)
     (tmp_path / "empty").mkdir()
-    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
-    assert convert(*args) == 1
+    before = {path: path.is_dir() or path.read_bytes() for path in tmp_path.iterdir()}
+    assert convert(*args.split()) == 1
     assert f"error[{code}]" in capsys.readouterr().err
-    assert {p: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()} == before
-
-
-def test_every_format_of_the_tables_is_there():
-    assert all(callable(find_reader(name)) for name in READERS)
-    assert all(callable(find_writer(name)) for name in WRITERS)
+    assert {p: p.is_dir() or p.read_bytes() for p in tmp_path.iterdir()} == before
 
 
 # ---------------------------------------------------------------------------------- data sets
@@ -414,12 +384,9 @@ def test_an_unreadable_program_is_left_out_and_counted(tmp_path, capsys):
 
 
 def test_sentences_of_topv2_are_cut_as_their_parse_is(tmp_path):
-    line = {
-        "id": "a",
-        "utterance": "What's on in New York?",
-        "program": "[IN:GET_EVENT [SL:LOCATION New York ] ]",
-        "top": "[IN:GET_EVENT What 's on in [SL:LOCATION New York ] ? ]",
-    }
+    program = "[IN:GET_EVENT [SL:LOCATION New York ] ]"
+    top = "[IN:GET_EVENT What 's on in [SL:LOCATION New York ] ? ]"
+    line = {"id": "a", "utterance": "What's on in New York?", "program": program, "top": top}
     [one] = of_format(tmp_path, "topv2", [line])
     assert one["utterance"] == "what 's on in new york ?"
     assert one["program"] == "[ IN:GET_EVENT [ SL:LOCATION new york ] ]"
@@ -438,36 +405,18 @@ def test_paraphrases_of_overnight_have_their_canonical_sentence_as_parent(tmp_pa
     ]  # fmt: skip
 
 
-def test_canonical_pairs_of_overnight_are_read(tmp_path):
+def test_canonical_pairs_of_overnight_are_read_and_names_of_columns_are_none(tmp_path):
     [one] = of_format(tmp_path, "overnight", ["block\t( call en.block )"], "tsv")
     assert one["source"] == "synthetic"
+    lines = ["canonical\tprogram", "blocks that are red\t( call SW.filter red )"]
+    (tmp_path / "canonical.tsv").write_text("\n".join(lines) + "\n")
+    rows = find_reader("overnight")(str(tmp_path / "canonical.tsv"), ReadOptions("overnight"))
+    assert [row.utterance for row in rows] == ["blocks that are red"]
 
 
 def test_intents_are_programs_of_one_symbol(tmp_path):
     rows = of_format(tmp_path, "intents", ["text\tcategory", "Hi there\tsay hello"], "tsv")
     assert [(one["utterance"], one["program"]) for one in rows] == [("hi there", "( say_hello )")]
-
-
-@pytest.mark.parametrize("name", ["rows.tsv", "rows.parquet", "rows.jsonl.gz"])
-def test_other_formats_are_split_too(tmp_path, name):
-    rows = families(60)
-    source = write(tmp_path / "rows.jsonl", rows)
-    assert run(["convert", str(source), str(tmp_path / name)]) == 0
-    assert run(["split", str(tmp_path / name), "-o", str(tmp_path / "out")]) == 0
-    files = [p for p in (tmp_path / "out").iterdir() if p.stem in PARTS]
-    assert len(files) == 3
-    got = sorted(one.id for file in files for one in read_rows(str(file)))
-    assert got == sorted(one.id for one in rows)
-
-
-def test_names_of_columns_are_no_overnight_row(tmp_path):
-    from genie_dp.dataset import readers
-    from genie_dp.dataset.formats import ReadOptions
-
-    file = tmp_path / "canonical.tsv"
-    file.write_text("canonical\tprogram\nblocks that are red\t( call SW.filter red )\n")
-    rows = list(readers.read_overnight(str(file), ReadOptions("overnight")))
-    assert [row.utterance for row in rows] == ["blocks that are red"]
 
 
 def test_python_converts_as_the_command_does_and_prints_nothing(tmp_path, capsys):

@@ -84,29 +84,31 @@ def test_all_that_fails_is_told_with_figure_and_limit(tmp_path, skills, capsys):
     assert "out_of_scope is 0.2 (20 %), required == 0" in said
     assert "new_words is not told, required > 0.3" in said
     assert [item["is_kept"] for item in told["required"]] == [False, False, True, False, False]
+    # Python refuses it, too, and writes the figures all the same.
+    output = Output(str(tmp_path / "a.json"))
+    with pytest.raises(GenieError) as error:
+        count_files([str(tmp_path / "rows.jsonl")], output, require=["rows>=6", "rows<5"])
+    assert [problem.code for problem in error.value.problems] == ["D031", "D031"]
+    assert (tmp_path / "a.json").exists()
 
 
-@pytest.mark.parametrize(
-    ("text", "part"),
-    [
+def test_a_limit_that_is_none_is_wrong_usage(tmp_path, capsys):
+    file = write(tmp_path / "rows.jsonl", ROWS)
+    for text, part in (
         ("functons>=.9", "did you mean 'functions'"),
         ("functions", "expected a figure's limit"),
         ("functions=>1", "expected a figure's limit"),
         ("functions>=95", "functions>=95% is in percent"),
         ("functions>=195%", "at most 1"),
         ("rows>=95%", "rows is a count, and no share"),
-    ],
-)
-def test_a_limit_that_is_none_is_wrong_usage(tmp_path, capsys, text, part):
-    file = write(tmp_path / "rows.jsonl", ROWS)
-    assert run(["stats", str(file), "--require", text]) == 2
-    said = capsys.readouterr()
-    assert part in " ".join(said.err.split())
-    assert said.out == ""
-    with pytest.raises(GenieError) as error:
-        count_files([str(file)], Output(str(tmp_path / "out.json")), require=[text])
-    assert error.value.problems[0].code == "D030"
-    assert not (tmp_path / "out.json").exists()
+    ):
+        assert run(["stats", str(file), "--require", text]) == 2
+        said = capsys.readouterr()
+        assert part in " ".join(said.err.split())
+        assert said.out == ""
+        with pytest.raises(GenieError, match="D030"):
+            count_files([str(file)], Output(str(tmp_path / "out.json")), require=[text])
+        assert not (tmp_path / "out.json").exists()
 
 
 SIGNS = {
@@ -140,11 +142,3 @@ def test_the_page_has_the_limits_and_the_functions_without_rows(tmp_path, skills
     assert re.search(r"functions&gt;=0.95\s+0.666667 \(66.67 %\)\s+no", text)
     assert "@com.example.shop.cancel" in text
     assert "2 of 3 of the skills" in text
-
-
-def test_python_refuses_what_the_command_refuses(tmp_path):
-    file = write(tmp_path / "rows.jsonl", ROWS)
-    with pytest.raises(GenieError) as error:
-        count_files([str(file)], Output(str(tmp_path / "a.json")), require=["rows>=6", "rows<5"])
-    assert [problem.code for problem in error.value.problems] == ["D031", "D031"]
-    assert (tmp_path / "a.json").exists()

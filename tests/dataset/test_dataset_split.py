@@ -2,10 +2,12 @@
 
 import json
 import random
+import shutil
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+import yaml
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genie_dp.cli import run
@@ -26,6 +28,14 @@ def split(folder, rows, *options, name="rows.jsonl", output="out"):
 
 def parts(folder):
     return {path.stem: read(path) for path in folder.glob("*.jsonl")}
+
+
+def check(folder, *options):
+    return run(["split", "--check", str(folder / "out"), *options])
+
+
+def manifest(folder):
+    return json.loads((folder / "out" / "manifest.json").read_text())
 
 
 def where(found):
@@ -58,6 +68,7 @@ def test_parts_are_complete_and_share_no_key_and_no_family(tmp_path, by):
 
 
 @given(seed=st.integers(0, 10**6), by=st.sampled_from(list(KEYS)))
+@settings(max_examples=25)
 def test_the_order_of_rows_and_files_is_of_no_account(tmp_path_factory, seed, by):
     tmp_path = tmp_path_factory.mktemp("split")
     rows = families(40)
@@ -81,23 +92,20 @@ def test_the_same_input_gives_the_same_bytes_and_another_seed_another_split(tmp_
     assert texts[0] == texts[1]
 
 
-def test_lines_are_copied_as_they_are(tmp_path):
+def test_lines_are_copied_as_they_are_however_they_end(tmp_path):
     file = write(tmp_path / "rows.jsonl", families(60))
     assert run(["split", str(file), "-o", str(tmp_path / "out")]) == 0
     lines = [p.read_text().splitlines() for p in (tmp_path / "out").glob("*.jsonl")]
     assert sorted(sum(lines, [])) == sorted(file.read_text().splitlines())
-
-
-@pytest.mark.parametrize("ending", ["", "\n", "\r\n", "\tanother column\n"])
-@pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_lines_of_tsv_are_copied_however_they_end(tmp_path, mark, ending):
     lines = [f"{one.id}\t{one.utterance}\t{one.program}" for one in families(30)]
-    text = mark + (ending or "\n").join(lines) + ending
-    file = tmp_path / "rows.tsv"
-    file.write_bytes(text.encode())
-    assert run(["split", str(file), "-o", str(tmp_path / "out")]) == 0
-    copied = [p.read_bytes().splitlines() for p in (tmp_path / "out").glob("*.tsv")]
-    assert sorted(sum(copied, [])) == sorted(text.encode().splitlines())
+    for ending in ("", "\n", "\r\n", "\tanother column\n"):
+        for mark in ("", "\ufeff"):
+            text = (mark + (ending or "\n").join(lines) + ending).encode()
+            (tmp_path / "rows.tsv").write_bytes(text)
+            words = [str(tmp_path / "rows.tsv"), "-o", str(tmp_path / "tables"), "--overwrite"]
+            assert run(["split", *words]) == 0
+            copied = [p.read_bytes().splitlines() for p in (tmp_path / "tables").glob("*.tsv")]
+            assert sorted(sum(copied, [])) == sorted(text.splitlines())
 
 
 def test_more_rows_move_no_old_ones_when_sizes_are_shares(tmp_path):
@@ -111,33 +119,25 @@ def test_more_rows_move_no_old_ones_when_sizes_are_shares(tmp_path):
 
 
 def test_combinations_of_the_test_part_are_never_in_training(tmp_path):
-    _, found = split(tmp_path, families(400), "--by", "functions")
+    rows = families(400)
+    _, found = split(tmp_path, rows, "--by", "functions")
     combinations = {name: {frozenset(r["functions"]) for r in some} for name, some in found.items()}
     assert not combinations["train"] & combinations["test"]
     assert all(len(one) == 2 for one in combinations["test"])
     assert any(len(one) == 1 for one in combinations["train"])
-
-
-def test_primitive_commands_are_split_when_asked(tmp_path):
-    _, found = split(
-        tmp_path, families(400), "--by", "functions", "--split-primitives", "--part", "train",
-        "--part", "test=0.5",
-    )  # fmt: skip
+    half = ["--part", "train", "--part", "test=0.5", "--split-primitives"]
+    _, found = split(tmp_path, rows, "--by", "functions", *half, output="primitive")
     assert any(len(r["functions"]) == 1 for r in found["test"])
 
 
-def test_sizes_may_be_numbers_of_rows(tmp_path):
+def test_sizes_may_be_numbers_of_rows_or_percent(tmp_path):
     rows = [row(f"S{i}", f"say {i}") for i in range(1000)]
     _, found = split(tmp_path, rows, "--part", "train", "--part", "dev=100", "--part", "test=50")
     assert {name: len(some) for name, some in found.items()} == {
         "train": 850, "dev": 100, "test": 50,
     }  # fmt: skip
-
-
-def test_sizes_may_be_percent(tmp_path):
-    rows = [row(f"S{i}", f"say {i}") for i in range(5000)]
-    _, found = split(tmp_path, rows, "--part", "train", "--part", "test=20%")
-    assert 900 < len(found["test"]) < 1100
+    _, found = split(tmp_path, rows, "--part", "train", "--part", "test=20%", output="percent")
+    assert 160 < len(found["test"]) < 240
 
 
 def test_only_rows_of_the_wanted_source_are_in_evaluation(tmp_path, capsys):
@@ -145,27 +145,20 @@ def test_only_rows_of_the_wanted_source_are_in_evaluation(tmp_path, capsys):
     _, found = split(tmp_path, rows, "--by", "program", "--eval-source", "paraphrase")
     assert {one["source"] for one in found["test"]} == {"paraphrase"}
     assert "synthetic" in {one["source"] for one in found["train"]}
-    told = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    assert told["counts"]["left_out"] == len(rows) - sum(map(len, found.values())) > 0
+    assert manifest(tmp_path)["counts"]["left_out"] == len(rows) - sum(map(len, found.values())) > 0
     assert "left out: " in capsys.readouterr().out
 
 
 def test_groups_with_nothing_to_evaluate_on_stay_in_training(tmp_path):
     rows = families(300)
-    _, found = split(
-        tmp_path, rows, "--by", "sentence", "--eval-source", "paraphrase", "--part", "train",
-        "--part", "test=60",
-    )  # fmt: skip
-    assert 60 <= len(found["test"]) < 65
     written = {one.parent for one in rows if one.source == "paraphrase"}
     lonely = {one.id for one in rows if one.source == "synthetic"} - written
     assert lonely
-    assert lonely <= {one["id"] for one in found["train"]}
-
-
-def test_more_rows_than_there_are_cannot_be_had(tmp_path, capsys):
-    assert split(tmp_path, families(10), "--part", "train", "--part", "test=5000")[0] == 1
-    assert "error[D013]: expected 5,000 rows for test, got " in capsys.readouterr().err
+    for size in ("60", "0.2"):
+        options = ["--by", "sentence", "--eval-source", "paraphrase", "--part", "train"]
+        _, found = split(tmp_path, rows, *options, "--part", f"test={size}", output=size)
+        assert 60 <= len(found["test"]) < 65 or size == "0.2"
+        assert lonely <= {one["id"] for one in found["train"]}
 
 
 def test_what_is_there_stays_when_a_new_split_fails(tmp_path, monkeypatch):
@@ -186,70 +179,55 @@ def test_what_a_killed_run_left_is_cleared_away(tmp_path):
     assert not (tmp_path / ".out.partial").exists()
 
 
-def test_a_planted_sentence_is_a_leak_that_is_named(tmp_path, capsys):
-    _, found = split(tmp_path, families(100))
-    stolen = {**found["test"][0], "id": "X1", "parent": ""}
+@pytest.mark.parametrize(
+    ("by", "changes", "said"),
+    [
+        ("sentence", {}, "error[D010]: train and test share 1 of their sentences: X1 (train)"),
+        ("sentence", {"parent": "own", "utterance": "new"}, "families"),
+        ("functions", {"utterance": "quite new"}, "combinations of functions"),
+    ],
+)
+def test_a_planted_row_is_a_leak_that_is_named(tmp_path, capsys, by, changes, said):
+    _, found = split(tmp_path, families(300), "--by", by)
+    assert check(tmp_path) == 0
+    assert "no leaks" in capsys.readouterr().err
+    [one, *_] = found["test"]
+    stolen = {**one, "id": "X1", "parent": "", **changes}
+    stolen["parent"] = stolen["parent"] and one["id"]
     with (tmp_path / "out" / "train.jsonl").open("a") as train:
         train.write(json.dumps(stolen) + "\n")
-    assert run(["split", "--check", str(tmp_path / "out")]) == 1
-    said = capsys.readouterr().err
-    assert "error[D010]: train and test share 1 of their sentences: X1 (train)" in said
-    assert found["test"][0]["id"] in said
-
-
-def test_a_planted_copy_of_a_family_is_a_leak(tmp_path, capsys):
-    _, found = split(tmp_path, families(100))
-    copy = {**found["test"][0], "id": "X1", "parent": found["test"][0]["id"], "utterance": "new"}
-    with (tmp_path / "out" / "train.jsonl").open("a") as train:
-        train.write(json.dumps(copy) + "\n")
-    assert run(["split", "--check", str(tmp_path / "out")]) == 1
-    assert "families" in capsys.readouterr().err
-
-
-def test_a_planted_combination_is_a_leak(tmp_path, capsys):
-    _, found = split(tmp_path, families(300), "--by", "functions")
-    one = {**found["test"][0], "id": "X1", "parent": "", "utterance": "quite new"}
-    with (tmp_path / "out" / "train.jsonl").open("a") as train:
-        train.write(json.dumps(one) + "\n")
-    assert run(["split", "--check", str(tmp_path / "out")]) == 1
-    assert "combinations of functions" in capsys.readouterr().err
-
-
-def test_an_untouched_folder_has_no_leaks(tmp_path, capsys):
-    split(tmp_path, families(100))
-    assert run(["split", "--check", str(tmp_path / "out")]) == 0
-    assert "no leaks" in capsys.readouterr().err
+    assert check(tmp_path) == 1
+    told = capsys.readouterr().err
+    assert said in told
+    assert one["id"] in told
 
 
 def test_a_split_by_id_leaks_sentences_when_asked_for_them(tmp_path, capsys):
     rows = [row(f"S{i}", f"say {i % 20}", f"now => @com.x.f{i}") for i in range(200)]
     assert split(tmp_path, rows, "--by", "id")[0] == 0
-    assert run(["split", "--check", str(tmp_path / "out"), "--by", "sentence"]) == 1
+    assert check(tmp_path, "--by", "sentence") == 1
     assert "more" in capsys.readouterr().err
 
 
-def test_ids_of_two_runs_may_be_the_same_where_nobody_refers_to_them(tmp_path):
+def test_ids_of_two_runs_may_be_the_same_where_no_row_refers_to_them(tmp_path, capsys):
     rows = [row(f"S{i % 500}", f"say {i}", f"now => @com.x.f{i}") for i in range(1000)]
     code, found = split(tmp_path, rows)
     assert code == 0
     assert 40 < len(found["test"]) < 200
 
-
-def test_an_id_of_two_rows_that_is_a_parent_is_refused(tmp_path, capsys):
     rows = [row("S1", "a b"), row("S1", "c d"), row("P1", "e f", parent="S1")]
-    assert split(tmp_path, rows)[0] == 1
+    assert split(tmp_path, rows, output="none")[0] == 1
     assert "error[D003]: different rows with one id have children: S1" in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "none").exists()
 
 
-@pytest.mark.parametrize("length", [1, 2, 3, 5])
-def test_rows_that_are_their_own_ancestors_are_refused(tmp_path, capsys, length):
-    rows = [row(f"P{i}", f"say {i}", parent=f"P{(i + 1) % length}") for i in range(length)]
-    if length == 1:  # its own parent: no family but itself
-        assert split(tmp_path, rows)[0] == 0
-        return
-    assert split(tmp_path, rows)[0] == 1
-    assert "error[D002]" in capsys.readouterr().err
+def test_rows_that_are_their_own_ancestors_are_refused(tmp_path, capsys):
+    for length in (1, 2, 3, 5):
+        rows = [row(f"P{i}", f"say {i}", parent=f"P{(i + 1) % length}") for i in range(length)]
+        # Its own parent: no family but itself.
+        assert split(tmp_path, rows)[0] == (0 if length == 1 else 1)
+        assert ("error[D002]" in capsys.readouterr().err) == (length > 1)
+        shutil.rmtree(tmp_path / "out", ignore_errors=True)
 
 
 def test_a_repeated_row_with_two_parents_goes_one_way_whatever_the_order(tmp_path):
@@ -265,16 +243,12 @@ def test_a_repeated_row_with_two_parents_goes_one_way_whatever_the_order(tmp_pat
     assert len({found[0][f"G{i}"] for i in range(20)} | {found[0]["C"]}) == 1
 
 
-def test_long_chains_of_parents_stay_together(tmp_path):
-    rows = [row(f"P{i}", f"say {i}", parent=f"P{i - 1}" if i % 100 else "") for i in range(1000)]
-    _, found = split(tmp_path, rows, "--part", "train", "--part", "test=0.5")
-    assert all(len(some) % 100 == 0 and some for some in found.values())
-
-
-def test_children_of_a_parent_that_is_not_there_stay_together(tmp_path):
-    rows = [row(f"R{i}", f"say {i}", parent=f"gone{i // 50}") for i in range(500)]
-    _, found = split(tmp_path, rows, "--part", "train", "--part", "test=0.5")
-    assert all(len(some) % 50 == 0 and some for some in found.values())
+def test_families_of_long_chains_or_with_a_parent_that_is_not_there_stay_together(tmp_path):
+    chains = [row(f"P{i}", f"say {i}", parent=f"P{i - 1}" if i % 50 else "") for i in range(500)]
+    lost = [row(f"R{i}", f"say {i}", parent=f"gone{i // 50}") for i in range(500)]
+    for name, rows in (("chains", chains), ("lost", lost)):
+        _, found = split(tmp_path, rows, "--part", "train", "--part", "test=0.5", output=name)
+        assert all(len(some) % 50 == 0 and some for some in found.values())
 
 
 def test_mixed_formats_are_written_as_the_first(tmp_path):
@@ -286,39 +260,38 @@ def test_mixed_formats_are_written_as_the_first(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("sizes", "said"),
     [
-        (["--part", "train=0.5", "--part", "test=0.1"], "D001"),
-        (["--part", "train", "--part", "test=1.5"], "D001"),
-        (["--part", "train", "--part", "test=0.6", "--part", "dev=0.5"], "D001"),
-        (["--part", "train", "--part", "train=0.5"], "D001"),
-        (["--part", "train"], "D001"),
-        (["--part", "../x", "--part", "test=1"], "D001"),
-        (["--part", "train", "--part", "test=many"], "D001"),
-        (["--part", "train", "--part", "test=\u00b2"], "D001"),
+        ("train=0.5 test=0.1", "D001"),
+        ("train test=1.5", "D001"),
+        ("train test=0.6 dev=0.5", "D001"),
+        ("train train=0.5", "D001"),
+        ("train", "D001"),
+        ("../x test=1", "D001"),
+        ("train test=many", "D001"),
+        ("train test=\u00b2", "D001"),
+        ("train test=5000", "D013]: expected 5,000 rows for test, got "),
     ],
 )
-def test_parts_that_cannot_be_made_are_refused(tmp_path, capsys, options, said):
+def test_parts_that_cannot_be_made_are_refused(tmp_path, capsys, sizes, said):
+    options = [word for size in sizes.split() for word in ("--part", size)]
     assert split(tmp_path, families(5), *options)[0] == 1
-    assert f"error[{said}]" in capsys.readouterr().err
+    assert f"error[{said}" in capsys.readouterr().err
 
 
-def test_no_rows_at_all_are_refused(tmp_path, capsys):
-    assert split(tmp_path, [])[0] == 1
-    assert "error[D008]" in capsys.readouterr().err
-
-
-def test_a_pipe_is_refused(tmp_path, capsys):
-    assert run(["split", "-", "-o", str(tmp_path / "out")]) == 1
-    assert "error[D009]" in capsys.readouterr().err
-
-
-def test_a_broken_line_is_shown_with_its_place_and_nothing_is_written(tmp_path, capsys):
+def test_what_cannot_be_split_or_checked_is_refused_and_nothing_is_written(tmp_path, capsys):
     file = tmp_path / "rows.jsonl"
     file.write_text('{"id": "a", "utterance": "b", "program": "c"}\n{"id": }\n')
-    assert run(["split", str(file), "-o", str(tmp_path / "out")]) == 1
-    assert f"{file}:2:8: error[R010]" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == [file]
+    (tmp_path / "empty.jsonl").touch()
+    for words, said in (
+        ([file, "-o", tmp_path / "out"], f"{file}:2:8: error[R010]"),
+        ([tmp_path / "empty.jsonl", "-o", tmp_path / "out"], "error[D008]"),
+        (["-", "-o", tmp_path / "out"], "error[D009]"),
+        (["--check", tmp_path], "error[D007]"),
+    ):
+        assert run(["split", *map(str, words)]) == 1
+        assert said in capsys.readouterr().err
+    assert {path.name for path in tmp_path.iterdir()} == {"rows.jsonl", "empty.jsonl"}
 
 
 def test_a_folder_is_replaced_only_when_asked_and_only_if_it_is_ours(tmp_path, capsys):
@@ -335,11 +308,6 @@ def test_a_folder_is_replaced_only_when_asked_and_only_if_it_is_ours(tmp_path, c
     assert (other / "letter.txt").read_text() == "dear"
 
 
-def test_the_check_of_another_folder_is_refused(tmp_path, capsys):
-    assert run(["split", "--check", str(tmp_path)]) == 1
-    assert "error[D007]" in capsys.readouterr().err
-
-
 def test_private_rows_need_their_guarantee(tmp_path, capsys):
     rows = [row(f"S{i}", f"say {i}", source="private") for i in range(20)]
     assert split(tmp_path, rows)[0] == 1
@@ -351,19 +319,21 @@ def test_private_rows_need_their_guarantee(tmp_path, capsys):
     told = {"epsilon": 3, "delta": 1e-6, "unit": "user", "relation": "add-or-remove-one"}
     spent.write_text(json.dumps({**told, "accountant": "pld", "not_covered": ["tuning"]}))
     assert split(tmp_path, rows, "--spent", spent)[0] == 0
-    card = (tmp_path / "out" / "README.md").read_text()
-    assert "epsilon 3, delta 1e-06" in card
-    assert "tuning" in card
+    _, body = card(tmp_path)
+    assert "epsilon 3, delta 1e-06" in body
+    assert "tuning" in body
+
+
+def card(folder):
+    """Return the head of a card, and its text."""
+    _, front, body = (folder / "out" / "README.md").read_text().split("---\n", 2)
+    return yaml.safe_load(front), body
 
 
 def test_the_card_says_what_is_known(tmp_path):
-    import yaml
-
     rows = [replace(one, source="human") for one in families(30)]
     split(tmp_path, rows, "--title", "Lamps: a | test", "--licence", "cc-by-4.0", "--seed", 7)
-    card = (tmp_path / "out" / "README.md").read_text()
-    _, front, body = card.split("---\n", 2)
-    head = yaml.safe_load(front)
+    head, body = card(tmp_path)
     assert head["license"] == "cc-by-4.0"
     assert [s["split"] for s in head["configs"][0]["data_files"]] == list(PARTS)
     assert "the split: 7" in body
@@ -372,20 +342,16 @@ def test_the_card_says_what_is_known(tmp_path):
 
 
 def test_the_card_says_how_tables_are_read(tmp_path):
-    import yaml
-
     (tmp_path / "a.tsv").write_text("".join(f"S{i}\tsay {i}\tnow => @c.f\n" for i in range(50)))
     assert run(["split", str(tmp_path / "a.tsv"), "-o", str(tmp_path / "out")]) == 0
-    head = yaml.safe_load((tmp_path / "out" / "README.md").read_text().split("---\n")[1])
-    [config] = head["configs"]
-    assert config["sep"] == "\t"
-    assert config["names"] == ["id", "utterance", "program"]
+    [config] = card(tmp_path)[0]["configs"]
+    assert (config["sep"], config["names"]) == ("\t", ["id", "utterance", "program"])
     assert [one["path"] for one in config["data_files"]] == [f"{part}.tsv" for part in PARTS]
 
 
 def test_the_manifest_counts_what_the_parts_hold(tmp_path):
     _, found = split(tmp_path, families(200))
-    told = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    told = manifest(tmp_path)
     for name, some in found.items():
         counts = told["parts"][name]
         assert counts["rows"] == len(some)
@@ -404,20 +370,14 @@ def test_the_manifest_counts_what_the_parts_hold(tmp_path):
     ("first", "second"),
     [
         (f"now => {LAMP} param:n:Number = 5", f"now => {LAMP} param:n:Number = NUMBER_0"),
-        (
-            f'now => {LAMP} param:t:String = " a " param:u:String = " b "',
-            f'now => {LAMP} param:t:String = QUOTED_STRING_1 param:u:String = " x y "',
-        ),
-        (
-            f'now => {LAMP} param:t:Entity(tt:contact) = null " ann " ^^tt:contact',
-            f'now => {LAMP} param:t:Entity(tt:contact) = " bob b " ^^tt:contact id:bob',
-        ),
-        (
-            f"now => {LAMP} param:d:Measure(m) = 6 unit:ft 3 unit:in",
-            f"now => {LAMP} param:d:Measure(m) = MEASURE_m_0",
-        ),
+        (f'now => {LAMP} param:t:String = " a " param:u:String = " b "',
+         f'now => {LAMP} param:t:String = QUOTED_STRING_1 param:u:String = " x y "'),
+        (f'now => {LAMP} param:t:Entity(tt:contact) = null " ann " ^^tt:contact',
+         f'now => {LAMP} param:t:Entity(tt:contact) = " bob b " ^^tt:contact id:bob'),
+        (f"now => {LAMP} param:d:Measure(m) = 6 unit:ft 3 unit:in",
+         f"now => {LAMP} param:d:Measure(m) = MEASURE_m_0"),
     ],
-)
+)  # fmt: skip
 def test_programs_that_differ_in_values_only_have_one_key(first, second):
     assert program_key(first) == program_key(second)
 
@@ -433,40 +393,21 @@ def test_words_of_the_language_stay_in_the_key():
     ("program", "group", "traits"),
     [
         (f"now => {SHOP} => notify", "primitive", []),
-        (
-            f"attimer time = time:8:30:00 => ( {SHOP} ) filter param:n:Number > 3 => notify",
-            "primitive + filters",
-            ["filters", "timers"],
-        ),
-        (
-            f"timer base = now , interval = 1 unit:h => {LAMP} param:n:Number = 3",
-            "primitive",
-            ["timers"],
-        ),
-        (
-            f"monitor ( {SHOP} ) => {LAMP} on param:n:Number = param:m:Number",
-            "compound + parameter passing",
-            ["parameter passing", "monitors"],
-        ),
-        (
-            f"edge ( monitor ( {SHOP} ) ) on param:n:Number > 3 => {LAMP}",
-            "compound + filters",
-            ["filters", "monitors"],
-        ),
-        (
-            f"now => ( {SHOP} ) filter param:n:Number > 3 => {LAMP} on param:n:Number = "
-            "param:m:Number",
-            "compound + parameter passing + filters",
-            ["filters", "parameter passing"],
-        ),
-        (
-            f'now => {LAMP} param:t:String = " a filter = param: monitor ( timer "',
-            "primitive",
-            [],
-        ),
+        (f"attimer time = time:8:30:00 => ( {SHOP} ) filter param:n:Number > 3 => notify",
+         "primitive + filters", ["filters", "timers"]),
+        (f"timer base = now , interval = 1 unit:h => {LAMP} param:n:Number = 3",
+         "primitive", ["timers"]),
+        (f"monitor ( {SHOP} ) => {LAMP} on param:n:Number = param:m:Number",
+         "compound + parameter passing", ["parameter passing", "monitors"]),
+        (f"edge ( monitor ( {SHOP} ) ) on param:n:Number > 3 => {LAMP}",
+         "compound + filters", ["filters", "monitors"]),
+        (f"now => ( {SHOP} ) filter param:n:Number > 3 => {LAMP} on param:n:Number = "
+         "param:m:Number",
+         "compound + parameter passing + filters", ["filters", "parameter passing"]),
+        (f'now => {LAMP} param:t:String = " a filter = param: monitor ( timer "', "primitive", []),
         (f"now => aggregate count of ( {SHOP} ) => notify", "primitive", ["aggregation"]),
     ],
-)
+)  # fmt: skip
 def test_traits_are_read_off_the_tokens(program, group, traits):
     bits = traits_of(program, functions_in(program))
     assert CLASSES[class_of(bits)][1] == group

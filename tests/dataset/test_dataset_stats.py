@@ -12,29 +12,18 @@ from genie_dp.dataset.stats import run as count_files
 from genie_dp.run.stage import Output
 from tests.dataset.dataset_rows import LAMP, MAIL, SHOP, families, row, write
 
+FILTER, MONITOR = f"now => ( {SHOP} ) filter param:n:Number > 3 =>", f"monitor ( {SHOP} ) => {LAMP}"
+PASSED = f"{FILTER} {MAIL} on param:t:String = param:u:String"
+PARAPHRASE, COPY = {"source": "paraphrase"}, {"source": "augmented"}
 ROWS = [
-    row("S1", "show my orders", f"now => {SHOP} => notify"),
-    row(
-        "S2",
-        "dim to NUMBER_0 when orders change",
-        f"monitor ( {SHOP} ) => {LAMP} param:n:Number = NUMBER_0",
-    ),
-    row(
-        "S3",
-        "mail me the title of big orders",
-        f"now => ( {SHOP} ) filter param:n:Number > 3 => {MAIL} on param:t:String = param:u:String",
-    ),
-    row("P1", "show me orders", f"now => {SHOP} => notify", source="paraphrase", parent="S1"),
-    row("P2", "orders", f"now => {SHOP} => notify", source="paraphrase", parent="S1"),
-    row("P3", "lost", f"now => {SHOP} => notify", source="paraphrase", parent="gone"),
-    row(
-        "R1",
-        "dim to 5 when orders change",
-        f"monitor ( {SHOP} ) => {LAMP} param:n:Number = 5",
-        source="augmented",
-        parent="S2",
-    ),
-    row("S4", "show my orders", f"now => ( {SHOP} ) filter param:n:Number > 3 => notify"),
+    row("S1", "show my orders"),
+    row("S2", "dim to NUMBER_0 when orders change", f"{MONITOR} param:n:Number = NUMBER_0"),
+    row("S3", "mail me the title of big orders", PASSED),
+    row("P1", "show me orders", parent="S1", **PARAPHRASE),
+    row("P2", "orders", parent="S1", **PARAPHRASE),
+    row("P3", "lost", parent="gone", **PARAPHRASE),
+    row("R1", "dim to 5 when orders change", f"{MONITOR} param:n:Number = 5", parent="S2", **COPY),
+    row("S4", "show my orders", f"{FILTER} notify"),
 ]
 
 
@@ -45,31 +34,20 @@ def counted():
 
 def test_totals(counted):
     assert counted["totals"] == {
-        "rows": 8,
-        "duplicates": 0,
-        "sentences": 7,
-        "programs": 5,
-        "programs_without_values": 4,
+        "rows": 8, "duplicates": 0, "sentences": 7, "programs": 5, "programs_without_values": 4,
         # show my orders / dim to NUMBER_0 when change / mail me the title of big / lost / 5
         "words": 3 + 5 + 6 + 1 + 1,
-        "functions": 3,
-        "function_combinations": 3,
-        "templates": 0,
-        "ambiguous_sentences": 1,
+        "functions": 3, "function_combinations": 3, "templates": 0, "ambiguous_sentences": 1,
         "out_of_scope": 0,
-    }
+    }  # fmt: skip
 
 
 def test_classes_of_figure_7(counted):
     found = {item["class"]: item["rows"] for item in counted["classes"]}
     assert found == {
-        "primitive": 4,
-        "primitive + filters": 1,
-        "compound": 2,
-        "compound + parameter passing": 0,
-        "compound + filters": 0,
-        "compound + parameter passing + filters": 1,
-    }
+        "primitive": 4, "primitive + filters": 1, "compound": 2, "compound + parameter passing": 0,
+        "compound + filters": 0, "compound + parameter passing + filters": 1,
+    }  # fmt: skip
     assert sum(item["share"] for item in counted["classes"]) == pytest.approx(1)
     primitive = counted["classes"][0]
     assert primitive["by_source"] == {"synthetic": 1, "paraphrase": 3, "augmented": 0}
@@ -93,21 +71,17 @@ def test_new_words_and_bigrams_of_paraphrases(counted):
     assert {k: n for k, n in told["new_words_from_percent"].items() if n} == {"0": 1, "30": 1}
 
 
-def test_lengths_have_no_gaps(counted):
+def test_lengths_have_no_gaps_and_functions_are_ranked_by_rows(counted):
     assert counted["length"] == {"1": 2, "2": 0, "3": 3, "4": 0, "5": 0, "6": 2, "7": 1}
-
-
-def test_functions_are_ranked_by_rows(counted):
-    assert counted["functions"] == [
-        {"name": SHOP, "rows": 8},
-        {"name": LAMP, "rows": 2},
-        {"name": MAIL, "rows": 1},
-    ]
+    functions = [(item["name"], item["rows"]) for item in counted["functions"]]
+    assert functions == [(SHOP, 8), (LAMP, 2), (MAIL, 1)]
     assert counted["combinations"][0] == {"name": SHOP, "rows": 5}
 
 
-def test_the_order_of_rows_is_of_no_account(counted):
+def test_neither_order_nor_repeated_rows_make_a_sentence_ambiguous(counted):
     assert count_rows(lambda wanted: map(as_row, reversed(ROWS))) == counted
+    totals = count_rows(lambda wanted: map(as_row, [*ROWS[1:3], *ROWS[1:3]]))["totals"]
+    assert (totals["duplicates"], totals["ambiguous_sentences"]) == (2, 0)
 
 
 def test_the_command_writes_numbers_and_a_page(tmp_path, capsys):

@@ -27,20 +27,20 @@ def agent():
     del sys.modules[spec.name]
 
 
+def answer(program, **more):
+    return Answer(program, "c", "d", 0.9, **more)
+
+
 def known(*calls):
-    return Reply("s", ("s",), (Answer("p", "c", "d", 0.9, calls=list(calls)),))
+    return Reply("s", ("s",), (answer("p", calls=list(calls)),))
 
 
 def call(name, /, **arguments):
     return {"name": name, "arguments": arguments}
 
 
-ASKED = Reply(
-    "dim the lamp",
-    ("dim",),
-    (Answer("p", "c", "d", 0.9, missing=(MissingInput("f", "b", "Number", "How bright?"),)),),
-    MISSING_INPUT,
-)
+QUESTION = MissingInput("f", "b", "Number", "How bright?")
+ASKED = Reply("dim the lamp", ("dim",), (answer("p", missing=(QUESTION,)),), MISSING_INPUT)
 
 
 class FakeParser:
@@ -57,14 +57,9 @@ class FakeParser:
         return [reply]
 
 
-def decide(agent, parser, *sentences, conversation="c", things=(), place=None):
-    """Return the last decision."""
+def decide(agent, parser, sentence, *, things=(), place=None):
     made = agent.Agent(parser, KINDS)
-    decisions = [
-        made.decide(s, conversation=conversation, things=things, place=place or {})
-        for s in sentences
-    ]
-    return decisions[-1]
+    return made.decide(sentence, conversation="c", things=things, place=place or {})
 
 
 def test_a_command_becomes_intents(agent):
@@ -90,19 +85,15 @@ def test_the_names_of_the_home_go_to_the_parser(agent):
     assert names == {"area": ["Den", "snug"], "light": ["Lamp"], "name": ["Kettle"]}
 
 
-@pytest.mark.parametrize(
-    ("place", "slots"),
-    [({"area": "Den"}, {"domain": {"value": "light"}, "area": {"value": "Den"}}), ({}, None)],
-)
-def test_the_place_of_the_speaker_is_used_where_nothing_is_named(agent, place, slots):
-    parser = FakeParser(known(call("HassTurnOff", domain="light", context="area")))
-    decision = decide(agent, parser, "lights off", place=place)
-    if slots is None:
-        # Else the lights of the whole house would go off.
-        assert (decision.intents, decision.asks) == ((), False)
-        assert "where you are" in decision.message
-    else:
-        assert decision.intents == ({"name": "HassTurnOff", "slots": slots},)
+def test_the_place_of_the_speaker_is_used_where_nothing_is_named(agent):
+    nameless = known(call("HassTurnOff", domain="light", context="area"))
+    decision = decide(agent, FakeParser(nameless), "lights off", place={"area": "Den"})
+    slots = {"domain": {"value": "light"}, "area": {"value": "Den"}}
+    assert decision.intents == ({"name": "HassTurnOff", "slots": slots},)
+    # Else the lights of the whole house would go off.
+    decision = decide(agent, FakeParser(nameless), "lights off")
+    assert (decision.intents, decision.asks) == ((), False)
+    assert "where you are" in decision.message
 
 
 def test_a_question_is_answered_by_the_next_sentence_of_its_conversation(agent):
@@ -116,11 +107,10 @@ def test_a_question_is_answered_by_the_next_sentence_of_its_conversation(agent):
 
 
 def test_questions_are_not_kept_for_ever(agent):
-    parser = FakeParser(*[ASKED] * 101, ASKED)
+    parser = FakeParser(*[ASKED] * 102)
     made = agent.Agent(parser, KINDS)
-    for number in range(101):
+    for number in (*range(101), 0):
         made.decide("dim", conversation=str(number), things=(), place={})
-    made.decide("dim", conversation="0", things=(), place={})
     assert parser.asked[-1][1] is None
 
 
@@ -129,7 +119,7 @@ def test_questions_are_not_kept_for_ever(agent):
     [
         (Reply("s", ("s",), (), UNSURE), "I do not know: the nearest"),
         (GenieError(Problem("I002", "too long")), "I cannot read this: too long."),
-        (Reply("s", ("s",), (Answer("p", "monitor x", "d", 0.9),)), "cannot be said as calls"),
+        (Reply("s", ("s",), (answer("monitor x"),)), "cannot be said as calls"),
     ],
 )
 def test_what_is_not_understood_is_answered_in_text(agent, reply, message):
@@ -139,24 +129,15 @@ def test_what_is_not_understood_is_answered_in_text(agent, reply, message):
 
 
 def test_long_texts_are_not_parsed(agent):
-    parser = FakeParser()
-    assert "longer than 500" in decide(agent, parser, "x" * 501).message
-    assert parser.asked == []
+    # The parser has no reply to give.
+    assert "longer than 500" in decide(agent, FakeParser(), "x" * 501).message
 
 
 def test_the_decision_needs_nothing_of_home_assistant():
     tree = ast.parse((FOLDER / "agent.py").read_text())
-    names = {
-        name.split(".")[0]
-        for node in ast.walk(tree)
-        for name in (
-            [node.module or ""]
-            if isinstance(node, ast.ImportFrom)
-            else [a.name for a in node.names]
-            if isinstance(node, ast.Import)
-            else []
-        )
-    }
+    froms = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    plain = [name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names]
+    names = {name.split(".")[0] for name in (*froms, *(alias.name for alias in plain))}
     assert names == {"collections", "dataclasses", "genie_dp", "pathlib", "typing"}
 
 

@@ -37,15 +37,12 @@ from tests.paraphrase.tiny_wordnet import write_wordnet
 
 WORDS = lexicon_of(
     [
-        ("photo", "n", "image", "own"),
-        ("buy", "v", "purchase", "own"),
-        ("book", "vb", "reserve", "own"),
-        ("compose", "v", "write", "own"),
-        ("big", "a", "huge", "own"),
-        ("new", "a", "fresh", "own"),
+        ("photo", "n", "image", "own"), ("buy", "v", "purchase", "own"),
+        ("book", "vb", "reserve", "own"), ("compose", "v", "write", "own"),
+        ("big", "a", "huge", "own"), ("new", "a", "fresh", "own"),
         ("right away", "r", "immediately", "own"),
     ]
-)
+)  # fmt: skip
 
 
 def everything(sentence, *, lexicon=WORDS, protected=()):
@@ -91,63 +88,53 @@ def test_words_of_another_part_of_speech_and_names_stay(sentence):
     assert everything(sentence) == []
 
 
-@pytest.mark.parametrize(
-    ("sentence", "said"),
-    [
-        ("do not set up a list", True),
-        ("you can not set up a list", True),
-        ("when a list is not set up by me", False),
-        ("lists not set up by me", False),
-        ("not set up by me", False),
-    ],
-)
-def test_a_participle_after_not_is_no_base_form(sentence, said):
+def test_a_participle_after_not_is_no_base_form():
     # Its forms are one: "lists not set up by me" would become "lists not create by me".
     lexicon = lexicon_of([("set up", "v", "create", "own")])
-    assert bool(everything(sentence, lexicon=lexicon)) is said
+    for sentence in ("do not set up a list", "you can not set up a list"):
+        assert everything(sentence, lexicon=lexicon)
+    for sentence in ("when a list is not set up by me", "lists not set up by me"):
+        assert not everything(sentence, lexicon=lexicon)
+
+
+TYPED = 'now => @c.post param:text:String = " big photo " param:kind:Enum(new,old) = enum:new'
+
+
+@pytest.mark.parametrize(
+    ("sentence", "program", "protected"),
+    [
+        ("post big photo of a big dog that is new", TYPED, [1, 2, 9]),
+        ('post " buy photos " now', "now => @c.post", [1, 2, 3, 4]),
+        # Names of nodes are no values, and leaves may be several words.
+        ("i want to order a small root beer",
+         "( ORDER ( SIZE SMALL ) ( DRINK ROOT_BEER ) )", [5, 6, 7]),
+        ("a big pizza with ham", "( ORDER ( SIZE BIG ) ( TOPPING HAM ) )", [1, 4]),
+    ],
+)  # fmt: skip
+def test_values_are_found_by_the_program_and_by_quotes(sentence, program, protected):
+    assert sorted(value_positions(sentence.split(), program)) == protected
 
 
 def test_values_are_never_touched():
-    program = 'now => @c.post param:text:String = " big photo " param:kind:Enum(new,old) = enum:new'
-    tokens = ["post", "big", "photo", "of", "a", "big", "dog", "that", "is", "new"]
-    protected = value_positions(tokens, program)
-    assert sorted(protected) == [1, 2, 9]
-    assert everything(" ".join(tokens), protected=protected) == [
-        "post big photo of a huge dog that is new"
-    ]
-
-
-def test_what_stands_in_quotes_is_a_value():
-    tokens = ["post", '"', "buy", "photos", '"', "now"]
-    assert sorted(value_positions(tokens, "now => @c.post")) == [1, 2, 3, 4]
-
-
-def test_names_of_nodes_are_no_values_and_leaves_may_be_several_words():
-    tokens = ["i", "want", "to", "order", "a", "small", "root", "beer"]
-    program = "( ORDER ( SIZE SMALL ) ( DRINK ROOT_BEER ) )"
-    assert sorted(value_positions(tokens, program)) == [5, 6, 7]
-
-
-def test_leaves_of_s_expressions_are_values():
-    tokens = ["a", "big", "pizza", "with", "ham"]
-    program = "( ORDER ( SIZE BIG ) ( TOPPING HAM ) )"
-    assert sorted(value_positions(tokens, program)) == [1, 4]
+    sentence = "post big photo of a big dog that is new"
+    protected = value_positions(sentence.split(), TYPED)
+    assert everything(sentence, protected=protected) == ["post big photo of a huge dog that is new"]
 
 
 def test_at_most_two_words_change_and_the_seed_says_which():
-    sentence = "buy big photos of a new photo"
-    made = [replace_words(sentence, WORDS, random.Random(seed)) for seed in range(60)]
-    assert made == [replace_words(sentence, WORDS, random.Random(seed)) for seed in range(60)]
-    changed = {sum(a != b for a, b in zip(sentence.split(), x.split(), strict=True)) for x in made}
-    assert changed == {1, 2}
+    def changed(**more):
+        sentence, found = "buy big photos of a new photo", set()
+        for seed in range(60):
+            made, again = (
+                replace_words(sentence, WORDS, random.Random(seed), **more).split() for _ in "12"
+            )
+            assert made == again
+            found.add(sum(a != b for a, b in zip(sentence.split(), made, strict=True)))
+        return found
+
+    assert changed() == {1, 2}
+    assert changed(most=1) == {1}
     assert replace_words("hello there", WORDS, random.Random(0)) is None
-
-
-def test_most_limits_the_replacements():
-    sentence = "buy big photos"
-    for seed in range(20):
-        said = replace_words(sentence, WORDS, random.Random(seed), most=1)
-        assert sum(a != b for a, b in zip(sentence.split(), said.split(), strict=True)) == 1
 
 
 def test_a_form_that_stands_for_two_is_left_out():
@@ -178,26 +165,23 @@ def test_the_shipped_list_leaves_names_alone():
         assert everything(name, lexicon=shipped) == [], name
 
 
+_FRAME = "the a my to , and of when me i NUMBER_0 QUOTED_STRING_0"
 SENTENCES = st.lists(
-    st.sampled_from(
-        [*sorted(shipped_lexicon().forms)[::5], "the", "a", "my", "to", ",", "NUMBER_0",
-         "QUOTED_STRING_0", "and", "of", "when", "me", "i"]
-    ),
+    st.sampled_from([*sorted(shipped_lexicon().forms)[::5], *_FRAME.split()]),
     min_size=1,
     max_size=12,
-)  # fmt: skip
+)
 
 
 @given(tokens=SENTENCES, seed=st.integers(0, 99))
 def test_placeholders_and_protected_words_survive_any_replacement(tokens, seed):
     protected = {at for at in range(len(tokens)) if (at + seed) % 3 == 0}
-    said = replace_words(
-        " ".join(tokens), shipped_lexicon(), random.Random(seed), protected=protected
-    )
+    sentence, rng = " ".join(tokens), random.Random(seed)
+    said = replace_words(sentence, shipped_lexicon(), rng, protected=protected)
     if said is None:
         return
     left = said.split()
-    assert said != " ".join(tokens)
+    assert said != sentence
     assert [t for t in left if t[0].isupper()] == [t for t in tokens if t[0].isupper()]
     for at in protected:
         # An article may follow the word behind it; everything else stays as it was.
@@ -246,40 +230,30 @@ def test_a_lexicon_that_cannot_be_unpacked_is_named(tmp_path, capsys, command, c
     assert not (tmp_path / "out.jsonl").exists()
 
 
-def test_a_list_of_the_own_format_is_read(tmp_path):
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_a_list_of_the_own_format_is_read(tmp_path, encoding):
     path = tmp_path / "mine.tsv"
-    path.write_text("# ours\nword\tpart of speech\treplacement\tsource\nlorry\tn\ttruck\tus\n\n")
+    text = "word\tpart of speech\treplacement\tsource\n# ours\nlorry\tn\ttruck\tus\n\n"
+    path.write_text(text, encoding=encoding)
     assert everything("count the lorries", lexicon=read_lexicon(path)) == ["count the trucks"]
-
-
-def test_a_byte_order_mark_before_a_list_is_none_of_its_words(tmp_path):
-    path = tmp_path / "mine.tsv"
-    text = "word\tpart of speech\treplacement\tsource\nlorry\tn\ttruck\tus\n"
-    path.write_text(text, encoding="utf-8-sig")
-    assert everything("count the lorries", lexicon=read_lexicon(path)) == ["count the trucks"]
-
-
-def test_all_mistakes_of_a_file_are_told_at_once(tmp_path):
-    path = tmp_path / "mine.tsv"
-    path.write_text("lorry\tn\ttruck\tus\nlorry truck\nlorry\tnoun\ttruck\tus\n[NN] ||| lorry\n")
-    with pytest.raises(GenieError) as caught:
-        read_lexicon(path)
-    assert [(p.code, p.span.line, p.span.column) for p in caught.value.problems] == [
-        ("P101", 2, 1),
-        ("P102", 3, 7),
-        ("P101", 4, 1),
-    ]
 
 
 @pytest.mark.parametrize(
-    ("content", "code"), [(b"", "P103"), (b"a\tn\tb\tus\nlorr\xff\tn\tb\tus\n", "R003")]
-)
-def test_files_without_use_are_refused(tmp_path, content, code):
+    ("content", "problems"),
+    [
+        (b"lorry\tn\ttruck\tus\nlorry truck\nlorry\tnoun\ttruck\tus\n[NN] ||| lorry\n",
+         [("P101", (2, 1)), ("P102", (3, 7)), ("P101", (4, 1))]),
+        (b"", [("P103", None)]),
+        (b"a\tn\tb\tus\nlorr\xff\tn\tb\tus\n", [("R003", (1, 1))]),
+    ],
+)  # fmt: skip
+def test_all_mistakes_of_a_file_are_told_at_once(tmp_path, content, problems):
     path = tmp_path / "mine.tsv"
     path.write_bytes(content)
     with pytest.raises(GenieError) as caught:
         read_lexicon(path)
-    assert [p.code for p in caught.value.problems] == [code]
+    found = [(p.code, p.span and (p.span.line, p.span.column)) for p in caught.value.problems]
+    assert found == problems
 
 
 def test_a_role_needs_its_neighbours():
@@ -338,95 +312,73 @@ def test_the_command_takes_the_words_of_wordnet(wordnet, tmp_path, capsys):
     capsys.readouterr()
 
 
-def test_without_nltk_the_extra_is_named(monkeypatch):
+def test_without_nltk_or_its_words_the_next_step_is_named(wordnet, monkeypatch):
+    with pytest.raises(GenieError, match="P105"):
+        wordnet_lexicon()
     monkeypatch.setitem(sys.modules, "nltk", None)
     monkeypatch.setitem(sys.modules, "nltk.corpus", None)
-    with pytest.raises(GenieError) as caught:
+    with pytest.raises(GenieError, match=r"(?s)P104.*genie_dp\[nltk\]"):
         wordnet_lexicon()
-    assert [p.code for p in caught.value.problems] == ["P104"]
-    assert "genie_dp[nltk]" in str(caught.value)
 
 
-def test_nltk_without_wordnet_is_told(wordnet):
-    with pytest.raises(GenieError) as caught:
-        wordnet_lexicon()
-    assert [p.code for p in caught.value.problems] == ["P105"]
+# -------------------------------------------------------------- what words did to sentences
 
 
-def test_no_pronoun_stands_behind_a_particle():
-    lexicon = lexicon_of([("cancel", "v", "call off", "own")])
-    assert everything("please cancel the meeting", lexicon=lexicon)
-    for sentence in ("please cancel it", "after cancelling them on opentable"):
-        assert not everything(sentence, lexicon=lexicon)
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    ["rides that cost more than usual", "rides that cost no more than usual",
-     "when i finish listening to the song"],
-)  # fmt: skip
-def test_the_shipped_words_leave_comparisons_without_a_number_and_gerunds(sentence):
-    said = everything(sentence, lexicon=shipped_lexicon())
-    wrong = ("over usual", "at most usual", "complete listening")
-    assert not [text for text in said if text.endswith(wrong[:2]) or wrong[2] in text]
-
-
-def test_people_who_work_out_calculate_nothing():
-    lexicon = lexicon_of([("work out", "v", "calculate", "own")])
-    assert everything("please work out the price", lexicon=lexicon)
-    for sentence in ("when i work out for an hour", "tell me when i worked out longer than that"):
-        assert not everything(sentence, lexicon=lexicon)
+def test_words_that_only_look_alike_stay():
+    for word, other, fine, *stay in (
+        # No pronoun stands behind a particle.
+        ("cancel", "call off", "please cancel the meeting", "please cancel it",
+         "after cancelling them on opentable"),
+        # People who work out calculate nothing.
+        ("work out", "calculate", "please work out the price", "when i work out for an hour",
+         "tell me when i worked out longer than that"),
+    ):  # fmt: skip
+        lexicon = lexicon_of([(word, "v", other, "own")])
+        assert everything(fine, lexicon=lexicon)
+        assert not [made for sentence in stay for made in everything(sentence, lexicon=lexicon)]
 
 
 def test_a_comparison_after_no_is_left_whole():
     lexicon = lexicon_of(
         [("less than", "x", "under", "own"), ("no less than", "x", "at least", "own")]
     )
-    said = {
-        replace_words("those with no less than 5 likes", lexicon, random.Random(n))
-        for n in range(30)
+    assert set(everything("those with no less than 5 likes", lexicon=lexicon)) == {
+        "those with at least 5 likes"
     }
-    assert said == {"those with at least 5 likes"}
 
 
-@pytest.mark.parametrize("sentence", ["are you keeping track of my albums", "turn it on right now"])
-def test_sayings_are_not_taken_apart(sentence):
+def test_sayings_are_not_taken_apart():
     lexicon = lexicon_of([("track", "n", "song", "own"), ("now", "r", "right now", "own")])
-    assert replace_words(sentence, lexicon, random.Random(0)) is None
-    assert replace_words("play the track now", lexicon, random.Random(0)) is not None
+    for sentence in ("are you keeping track of my albums", "turn it on right now"):
+        assert everything(sentence, lexicon=lexicon) == []
+    assert len(everything("play the track now", lexicon=lexicon)) == 2
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    ["rides that cost CURRENCY_0", "how much a ride costs from LOCATION_0 to LOCATION_1",
-     "have my broker track QUOTED_STRING_0", "let the camera film for DURATION_0",
-     "raise the shutters", "when the sun goes down", "when the shutters go up",
-     "quick question", "do you mind finding out which doors are open",
-     "spin as fast as you can", "play the whole of the album", "play it from the beginning",
-     "when my phone is finished charging", "how often have i worked out this week"],
+STAY = (
+    "rides that cost more than usual", "rides that cost no more than usual",
+    "when i finish listening to the song", "rides that cost CURRENCY_0",
+    "how much a ride costs from LOCATION_0 to LOCATION_1", "have my broker track QUOTED_STRING_0",
+    "let the camera film for DURATION_0", "raise the shutters", "when the sun goes down",
+    "when the shutters go up", "quick question", "do you mind finding out which doors are open",
+    "spin as fast as you can", "play the whole of the album", "play it from the beginning",
+    "when my phone is finished charging", "how often have i worked out this week",
 )  # fmt: skip
-def test_the_shipped_words_keep_verbs_and_sayings_that_only_look_alike(sentence):
-    wrong = [
-        "price",
-        "song",
-        "movie",
-        "increase",
-        "fall",
-        "fast",
-        "learn",
-        "quick",
-        "entire",
-        "starting",
-        "completed",
-        "calculated",
-    ]
-    said = everything(sentence, lexicon=shipped_lexicon())
-    assert not [text for text in said for word in wrong if word in text and word not in sentence]
+WRONG = (
+    "price", "song", "movie", "increase", "fall", "fast", "learn", "quick", "entire", "starting",
+    "completed", "calculated", "over usual", "at most usual", "complete listening",
+)  # fmt: skip
+
+
+def test_the_shipped_words_keep_verbs_and_sayings_that_only_look_alike():
+    for sentence in STAY:
+        said = everything(sentence, lexicon=shipped_lexicon())
+        wrong = [word for word in WRONG if word not in sentence]
+        assert not [text for text in said for word in wrong if word in text]
 
 
 def test_nouns_that_are_verbs_too_are_replaced_where_they_are_nouns():
-    shipped = shipped_lexicon()
-    assert "tell me the price of the ride" in everything(
-        "tell me the cost of the ride", lexicon=shipped
-    )
-    assert "skip to the next song" in everything("skip to the next track", lexicon=shipped)
+    for sentence, other in (
+        ("tell me the cost of the ride", "tell me the price of the ride"),
+        ("skip to the next track", "skip to the next song"),
+    ):
+        assert other in everything(sentence, lexicon=shipped_lexicon())

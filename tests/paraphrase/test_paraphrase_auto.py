@@ -5,6 +5,7 @@ import json
 import re
 import textwrap
 from collections import Counter
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -52,25 +53,29 @@ SENTENCES = [
 
 def example(number):
     sentence, program = SENTENCES[number % len(SENTENCES)]
-    tail = f" number{number}" if number >= len(SENTENCES) else ""
+    if again := number // len(SENTENCES):
+        sentence, program = f"{sentence} number{number}", f"{program} {again}"
     return Example(
-        f"S{number}",
-        sentence + tail,
-        f"{program} {number // len(SENTENCES)}" if tail else program,
-        derivation=("a.b", "c.d"),
-        functions=("@c.f",),
-        depth=2,
+        f"S{number}", sentence, program, derivation=("a.b", "c.d"), functions=("@c.f",), depth=2,
         slots={"NUMBER_0": Slot("Number", "x")},
-    )
+    )  # fmt: skip
+
+
+def write(path, rows):
+    path.write_text("".join(to_json(row) + "\n" for row in rows))
+    return str(path)
 
 
 def write_rows(path, count=14):
-    path.write_text("".join(to_json(example(number)) + "\n" for number in range(count)))
-    return str(path)
+    return write(path, map(example, range(count)))
 
 
 def read(path):
     return [from_json(line) for line in path.read_text().splitlines()]
+
+
+def report_of(path):
+    return json.loads(Path(f"{path}.manifest.json").read_text())
 
 
 def values(sentence):
@@ -80,9 +85,10 @@ def values(sentence):
 # -------------------------------------------------------------------------------- command
 
 
-def test_rows_keep_all_but_their_sentence(tmp_path, capsys):
+def test_rows_keep_all_but_their_sentence_and_are_counted(tmp_path, capsys):
     source, out = write_rows(tmp_path / "rows.jsonl"), tmp_path / "out.jsonl"
-    assert run(["paraphrase", "auto", source, "-o", str(out)]) == 0
+    rejects = tmp_path / "bad.csv"
+    assert run(["paraphrase", "auto", source, "-o", str(out), "--rejects", str(rejects)]) == 0
     rows = read(out)
     by_id = {row.id: row for row in map(example, range(14))}
     assert 25 <= len(rows) <= 3 * 14
@@ -96,96 +102,65 @@ def test_rows_keep_all_but_their_sentence(tmp_path, capsys):
             assert getattr(row, name) == getattr(parent, name)
     assert len({row.id for row in rows}) == len({row.utterance for row in rows}) == len(rows)
     assert f"{len(rows)} paraphrases of 14 rows -> {out}" in capsys.readouterr().err
-
-
-def test_the_report_counts_rows_faults_and_rules(tmp_path):
-    source, out = write_rows(tmp_path / "rows.jsonl"), tmp_path / "out.jsonl"
-    rejects = tmp_path / "bad.csv"
-    assert run(["paraphrase", "auto", source, "-o", str(out), "--rejects", str(rejects)]) == 0
-    report = json.loads((tmp_path / "out.jsonl.manifest.json").read_text())
-    rows = read(out)
-    counts = report["counts"]
-    assert counts["rows"] == 14
-    assert counts["paraphrases"] == len(rows)
-    assert counts["rows_without"] == 14 - len({row.parent for row in rows})
+    report = report_of(out)
+    without = 14 - len({row.parent for row in rows})
+    counts = {"rows": 14, "paraphrases": len(rows), "rows_without": without}
+    assert counts.items() <= report["counts"].items()
     refused = list(csv.DictReader(rejects.open(newline="")))
     assert sum(report["faults"].values()) == sum(len(r["reasons"].split()) for r in refused)
     assert report["faults"]["copy"] > 0
-    by = report["made_by"]
-    assert all(n["paraphrases"] <= n["candidates"] for n in by.values())
-    assert {"lexical"} < set(by)
+    assert all(n["paraphrases"] <= n["candidates"] for n in report["made_by"].values())
+    assert {"lexical"} < set(report["made_by"])
     assert report["config"]["seed"] == 0
     assert report["hashes"] == {source: xxh3_128_hexdigest(Path(source).read_bytes())}
 
 
-@pytest.mark.parametrize("by", ["rules", "lexical"])
-def test_bytes_depend_on_the_seed_and_not_on_the_jobs(tmp_path, monkeypatch, by):
+def test_bytes_depend_on_the_seed_and_not_on_the_jobs_or_the_place_of_a_row(tmp_path, monkeypatch):
     monkeypatch.setattr(stage, "_BLOCK", 4)
     source = write_rows(tmp_path / "rows.jsonl", 30)
-    made = {}
-    for name, more in {
-        "one": ["--jobs", "1"], "three": ["--jobs", "3"], "other": ["--seed", "1"],
-    }.items():  # fmt: skip
-        out, bad = tmp_path / f"{name}.jsonl", tmp_path / f"{name}.csv"
-        command = ["paraphrase", "auto", source, "--by", by, "-o", str(out), "--rejects", str(bad)]
-        assert run([*command, *more]) == 0
-        made[name] = (out.read_bytes(), bad.read_bytes())
-    assert made["one"] == made["three"]
-    assert made["one"][0]
-    if by == "rules":  # words have no choice here
-        assert made["one"][0] != made["other"][0]
+    back = write(tmp_path / "back.jsonl", [example(n) for n in reversed(range(30))])
+    made = []
+    for given in ([source, "--jobs", "3"], [source], [source, "--seed", "1"], [back]):
+        out, bad = tmp_path / "out.jsonl", tmp_path / "bad.csv"
+        outputs = ["-o", str(out), "--rejects", str(bad), "--overwrite"]
+        assert run(["paraphrase", "auto", *given, *outputs]) == 0
+        made.append((out.read_bytes(), bad.read_bytes()))
+    assert made[0] == made[1]
+    assert made[1][0] != made[2][0]
+    assert sorted(made[1][0].splitlines()) == sorted(made[3][0].splitlines())
 
 
-def test_a_row_gets_the_same_paraphrases_wherever_it_stands(tmp_path):
-    write_rows(tmp_path / "rows.jsonl", 7)
-    lines = (tmp_path / "rows.jsonl").read_text().splitlines(keepends=True)
-    (tmp_path / "back.jsonl").write_text("".join(reversed(lines)))
-    for name in ("rows", "back"):
-        assert (
-            run(["paraphrase", "auto", f"{tmp_path}/{name}.jsonl", "-o", f"{tmp_path}/{name}.out"])
-            == 0
-        )
-    there, back = (read(tmp_path / f"{name}.out") for name in ("rows", "back"))
-    assert sorted(there, key=lambda r: r.id) == sorted(back, key=lambda r: r.id)
-
-
-def test_tsv_and_compressed_files_go_in_and_out(tmp_path):
+def test_tsv_goes_in_and_out(tmp_path):
+    names = ("rows.tsv", "rows.jsonl")
     rows = "".join(f"{e.id}\t{e.utterance}\t{e.program}\n" for e in map(example, range(7)))
     (tmp_path / "rows.tsv").write_text(rows)
     write_rows(tmp_path / "rows.jsonl", 7)
-    for name, out in (("rows.tsv", "a.tsv"), ("rows.jsonl", "b.tsv")):
-        assert run(["paraphrase", "auto", str(tmp_path / name), "-o", str(tmp_path / out)]) == 0
-    assert (tmp_path / "a.tsv").read_text() == (tmp_path / "b.tsv").read_text()
-    assert (tmp_path / "a.tsv").read_text().count("\t") >= 30
+    for name in names:
+        assert (
+            run(["paraphrase", "auto", f"{tmp_path}/{name}", "-o", f"{tmp_path}/{name}.tsv"]) == 0
+        )
+    made, other = ((tmp_path / f"{name}.tsv").read_text() for name in names)
+    assert made == other
+    assert made.count("\t") >= 30
 
 
 def test_a_sentence_that_has_another_program_is_left_out(tmp_path):
-    rules = tmp_path / "mine.rules"
+    rules, out = tmp_path / "mine.rules", tmp_path / "out.jsonl"
     rules.write_text("[a/b]\nin: red\nout: green\neg: red => green\n")
-    rows = [Example("A", "the red lamp", "red"), Example("B", "the green lamp", "green")]
-    rows += [Example("C", "a red lamp", "c"), Example("D", "one red lamp", "d")]
-    (tmp_path / "rows.jsonl").write_text("".join(to_json(row) + "\n" for row in rows))
-    out = tmp_path / "out.jsonl"
-    command = [
-        "paraphrase",
-        "auto",
-        str(tmp_path / "rows.jsonl"),
-        "-o",
-        str(out),
-        "--lexicon",
-        "none",
-    ]
-    assert run([*command, "--rules", str(rules), "--only-my-rules"]) == 0
+    sentences = ("the red lamp", "red"), ("the green lamp", "green"), ("a red lamp", "c")
+    rows = [Example(f"S{n}", *pair) for n, pair in enumerate([*sentences, ("one red lamp", "d")])]
+    own = ["--lexicon", "none", "--rules", str(rules), "--only-my-rules"]
+    command = ["paraphrase", "auto", write(tmp_path / "rows.jsonl", rows), "-o", str(out), *own]
+    assert run(command) == 0
     assert [row.utterance for row in read(out)] == ["a green lamp", "one green lamp"]
-    report = json.loads((tmp_path / "out.jsonl.manifest.json").read_text())
-    assert report["faults"] == {"ambiguous": 1}
-    assert report["made_by"] == {"a/b": {"candidates": 3, "paraphrases": 2}}
+    assert report_of(out)["faults"] == {"ambiguous": 1}
+    assert report_of(out)["made_by"] == {"a/b": {"candidates": 3, "paraphrases": 2}}
 
 
 def test_rules_of_ones_own_stand_beside_the_shipped_ones(tmp_path):
-    rules = tmp_path / "mine.rules"
+    rules, out = tmp_path / "mine.rules", tmp_path / "out.jsonl"
     rules.write_text("[mine/magic]\nin: xyzzy\nout: do some magic\neg: xyzzy => do some magic\n")
-    source, out = write_rows(tmp_path / "rows.jsonl", 7), tmp_path / "out.jsonl"
+    source = write_rows(tmp_path / "rows.jsonl", 7)
     assert run(["paraphrase", "auto", source, "-o", str(out), "--rules", str(rules)]) == 0
     assert "do some magic" in {row.utterance for row in read(out)}
     assert len({row.parent for row in read(out)}) == 7
@@ -201,37 +176,25 @@ def test_rules_of_ones_own_stand_beside_the_shipped_ones(tmp_path):
         (["--by", "endpoint", "--model", "x"], 2, "--by endpoint needs --base-url"),
         (["--by", "model", "--model", "x", "--jobs", "2"], 2, "--jobs does not go with"),
         (["--lexicon", "nowhere.tsv"], 1, "nowhere.tsv"),
+        (["--rules", "bad.rules"], 1, "bad.rules:2:5: error[P113]"),
+        (["--rules", "bad.rules"], 1, "error[P117]"),
+        (["broken.jsonl"], 1, "broken.jsonl:2:1: error[R010]"),
+        (["latin.jsonl"], 1, "latin.jsonl:1:31: error[R003]: expected UTF-8 text"),
+        (["--output", "there.jsonl"], 1, "error[Y022]"),
     ],
 )
-def test_wrong_options_are_told(tmp_path, capsys, more, code, said):
-    source, out = write_rows(tmp_path / "rows.jsonl", 2), tmp_path / "out.jsonl"
-    assert run(["paraphrase", "auto", source, "-o", str(out), *more]) == code
+def test_mistakes_stop_before_anything_is_written(tmp_path, monkeypatch, capsys, more, code, said):
+    monkeypatch.chdir(tmp_path)
+    line = to_json(example(0)) + "\n"
+    Path("bad.rules").write_text("[a/b]\nin: $x:nope\nout: y\neg: a => b\n")
+    Path("broken.jsonl").write_text(f"{line}no json\n")
+    Path("latin.jsonl").write_bytes('{"id": "S0", "utterance": "caf\u00e9"}'.encode("latin-1"))
+    Path("there.jsonl").write_text("precious")
+    source = write_rows(Path("rows.jsonl"), 2)
+    assert run(["paraphrase", "auto", source, "-o", "out.jsonl", *more]) == code
     assert said in capsys.readouterr().err
-    assert not out.exists()
-
-
-def test_mistakes_in_rules_and_rows_stop_before_anything_is_written(tmp_path, capsys):
-    source, out = write_rows(tmp_path / "rows.jsonl", 2), tmp_path / "out.jsonl"
-    rules = tmp_path / "mine.rules"
-    rules.write_text("[a/b]\nin: $x:nope\nout: y\neg: a => b\n")
-    assert run(["paraphrase", "auto", source, "-o", str(out), "--rules", str(rules)]) == 1
-    said = capsys.readouterr().err
-    assert f"{rules}:2:5: error[P113]" in said
-    assert "error[P117]" in said
-    (tmp_path / "rows.jsonl").write_text("no json\n")
-    assert run(["paraphrase", "auto", source, "-o", str(out)]) == 1
-    assert "error[R010]" in capsys.readouterr().err
-    assert not out.exists()
-
-
-def test_an_output_that_is_there_is_kept(tmp_path, capsys):
-    source, out = write_rows(tmp_path / "rows.jsonl", 2), tmp_path / "out.jsonl"
-    out.write_text("precious")
-    assert run(["paraphrase", "auto", source, "-o", str(out)]) == 1
-    assert "Y022" in capsys.readouterr().err
-    assert out.read_text() == "precious"
-    assert run(["paraphrase", "auto", source, "-o", str(out), "--overwrite"]) == 0
-    assert read(out)
+    assert not Path("out.jsonl").exists()
+    assert Path("there.jsonl").read_text() == "precious"
 
 
 # --------------------------------------------------------------------- values, other languages
@@ -246,21 +209,16 @@ def texts(row, paraphraser):
     return [candidate.text for candidate in candidates]
 
 
-def test_words_of_values_are_left_alone():
+def test_words_of_values_and_leaves_of_s_expressions_are_left_alone():
     program = 'now => @c.post param:text:String = " show me the big photos "'
-    row = Example("S", 'post " show me the big photos " on twitter', program)
-    for seed in range(20):
-        for said in texts(row, by_rules(shipped_lexicon(), seed=seed, lexical_share=1.0)):
-            assert '" show me the big photos "' in said
-
-
-def test_s_expressions_keep_their_leaves():
-    row = Example("S", "get the big photos", "( show ( size big ) ( what photos ) )", "sexpr")
-    made = {
-        said for seed in range(20) for said in texts(row, by_rules(shipped_lexicon(), seed=seed))
-    }
-    assert made
-    assert all("big photos" in said for said in made)
+    quoted = Example("S", 'post " show me the big photos " on twitter', program)
+    leaves = "( show ( size big ) ( what photos ) )"
+    leafy = Example("S", "get the big photos", leaves, "sexpr")
+    for row, kept in ((quoted, '" show me the big photos "'), (leafy, "big photos")):
+        paraphrasers = (by_rules(shipped_lexicon(), seed=n, lexical_share=1.0) for n in range(20))
+        made = {said for one in paraphrasers for said in texts(row, one)}
+        assert made
+        assert all(kept in said for said in made)
 
 
 def test_values_are_masked_and_come_back():
@@ -286,17 +244,14 @@ def test_only_words_that_are_known_change_by_lexicon():
     assert texts(Example("S", "switch off the tv", "p"), paraphraser) == []
 
 
-@pytest.mark.parametrize(
-    ("program", "expected"),
-    [
-        ("now => ( @c.q ) => notify", True),
-        ("monitor ( @c.q ) => notify", True),
-        ("now => @c.a", False),
-        ("( count meeting )", False),
-    ],
-)
-def test_a_result_is_shown_or_not(program, expected):
-    assert shows_result(program) is expected
+def test_a_result_is_shown_or_not():
+    programs = (
+        "now => ( @c.q ) => notify",
+        "monitor ( @c.q ) => notify",
+        "now => @c.a",
+        "( count x )",
+    )
+    assert [shows_result(program) for program in programs] == [True, True, False, False]
 
 
 # ------------------------------------------------------------------------------- the stage
@@ -317,8 +272,8 @@ class Parser:
 class Fixed:
     """Gives every row the same candidates."""
 
-    def __init__(self, *candidates):
-        self.all = candidates
+    def __init__(self, *texts):
+        self.all = [ParaphraseCandidate(text, ("r",)) for text in texts]
 
     def candidates(self, rows):
         for row in rows:
@@ -327,18 +282,13 @@ class Fixed:
 
 def test_a_parser_refuses_what_it_reads_otherwise():
     rows = [ShownRow(Example(f"S{n}", f"get file number {n}", f"p{n}")) for n in range(100)]
-    good, bad = (
-        ParaphraseCandidate("fetch it now", ("r",)),
-        ParaphraseCandidate("show me that", ("r",)),
-    )
     parser = Parser({"fetch it now": "p7", "show me that": "p8"})
-    outcomes = list(paraphrase_rows(rows, Fixed(good, bad), LOOSE, predictor=parser))
-    kept = {
-        o.shown_row.example.id: [row.utterance for row, _ in o.paraphrases]
-        for o in outcomes
-        if o.paraphrases
-    }
-    assert kept == {"S7": ["fetch it now"], "S8": ["show me that"]}
+    fixed = Fixed("fetch it now", "show me that")
+    outcomes = list(paraphrase_rows(rows, fixed, LOOSE, predictor=parser))
+    kept = {o.shown_row.example.id: [row.utterance for row, _ in o.paraphrases] for o in outcomes}
+    assert {id: said for id, said in kept.items() if said} == {
+        "S7": ["fetch it now"], "S8": ["show me that"]
+    }  # fmt: skip
     tally = AutoTally()
     for outcome in outcomes:
         tally.add(outcome)
@@ -347,111 +297,74 @@ def test_a_parser_refuses_what_it_reads_otherwise():
     assert max(parser.asked) <= 128  # rows stream
 
 
-def test_the_command_takes_a_parser_and_counts_what_it_refuses(tmp_path, capsys):
-    rows, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
-    program = "now => ( @com.gmail.inbox ) => notify"
-    rows.write_text(to_json(Example("S0", "show me my emails", program)) + "\n")
-    config = ParaphraseConfig(number=4)
-    stage.run(config, [str(rows)], Output(str(out)))
-    [first, *others] = [json.loads(line)["utterance"] for line in out.read_text().splitlines()]
+def test_the_run_takes_a_parser_and_counts_what_it_refuses(tmp_path):
+    out, program = tmp_path / "out.jsonl", "now => ( @com.gmail.inbox ) => notify"
+    rows = [write(tmp_path / "rows.jsonl", [Example("S0", "show me my emails", program)])]
+    stage.run(ParaphraseConfig(number=4), rows, Output(str(out)))
+    first, *others = [row.utterance for row in read(out)]
     assert others
-    predictor = Parser({first: program})
-    stage.run(config, [str(rows)], Output(str(out), overwrite=True), predictor=predictor)
-    assert [json.loads(line)["utterance"] for line in out.read_text().splitlines()] == [first]
-    report = json.loads((tmp_path / "out.jsonl.manifest.json").read_text())
-    assert report["faults"]["round-trip"] >= len(others)
-    capsys.readouterr()
+    again, predictor = Output(str(out), overwrite=True), Parser({first: program})
+    stage.run(ParaphraseConfig(number=4), rows, again, predictor=predictor)
+    assert [row.utterance for row in read(out)] == [first]
+    assert report_of(out)["faults"]["round-trip"] >= len(others)
 
 
-@pytest.mark.parametrize("command", ["auto", "hits"])
-def test_rows_that_are_no_text_are_told_with_their_place(command, tmp_path, capsys):
-    rows = tmp_path / "rows.jsonl"
-    line = '{"id": "S0", "utterance": "caf\u00e9", "program": "p", "values": {}}\n'
-    rows.write_bytes(line.encode() + line.encode("latin-1"))
-    assert run(["paraphrase", command, str(rows), "-o", "-"]) == 1
-    assert f"{rows}:2:31: error[R003]: expected UTF-8 text" in capsys.readouterr().err
-
-
-def test_the_first_good_candidates_are_kept():
+def test_the_first_good_candidates_are_kept_with_ids_of_their_sentences():
     rows = [ShownRow(Example("S", "get the files", "p"))]
-    candidates = [
-        ParaphraseCandidate(f"fetch it {word}", (word,)) for word in ("now", "then", "soon", "up")
-    ]
-    [outcome] = paraphrase_rows(
-        rows, Fixed(ParaphraseCandidate("get files", ("x",)), *candidates), LOOSE
-    )
-    assert [row.utterance for row, _ in outcome.paraphrases] == [
-        "fetch it now", "fetch it then", "fetch it soon"
-    ]  # fmt: skip
-    assert [refused.faults for refused in outcome.refused] == [("copy",)]
+    said = [f"fetch it {word}" for word in ("now", "then", "soon", "up")]
 
+    def outcome(*texts):
+        [found] = paraphrase_rows(rows, Fixed(*texts), LOOSE)
+        return found, [row.id for row, _ in found.paraphrases]
 
-def test_runs_over_the_same_rows_give_other_ids_to_other_sentences():
-    rows = [ShownRow(Example("S", "get the files", "p"))]
-
-    def ids(*words):
-        candidates = [ParaphraseCandidate(f"fetch it {word}", (word,)) for word in words]
-        [outcome] = paraphrase_rows(rows, Fixed(*candidates), LOOSE)
-        return [row.id for row, _ in outcome.paraphrases]
-
-    assert all(id.startswith("S.") for id in ids("now", "then"))
-    assert ids("now", "then") == [*ids("now"), *ids("then")]
-    assert len({*ids("now", "then"), *ids("soon", "up")}) == 4
+    first, ids = outcome("get files", *said)
+    assert [row.utterance for row, _ in first.paraphrases] == said[:3]
+    assert [refused.faults for refused in first.refused] == [("copy",)]
+    assert all(id.startswith("S.") for id in ids)
+    # Runs over the same rows give other ids to other sentences.
+    assert ids == [id for text in said[:3] for id in outcome(text)[1]]
+    assert len({*ids, *outcome(said[3])[1]}) == 4
 
 
 def test_reading_goes_no_further_than_needed():
-    def endless():
-        number = 0
-        while True:
-            yield ShownRow(Example(f"S{number}", "turn on the lights", "now => @c.on"))
-            number += 1
-
-    made = paraphrase_rows(endless(), by_rules(), LOOSE)
+    endless = (ShownRow(Example(f"S{n}", "turn on the lights", "now => @c.on")) for n in count())
+    made = paraphrase_rows(endless, by_rules(), LOOSE)
     assert next(made).paraphrases
     assert next(made).paraphrases
 
 
-@pytest.mark.parametrize(
-    ("text", "faults"),
-    [
-        ("fetch NUMBER_0 files", ()),
-        ("fetch files", ("missing-value",)),
-        ("fetch NUMBER_0 NUMBER_0 files", ("missing-value",)),
-        ("please get NUMBER_0 files", ("copy",)),
-        ("show me NUMBER_0 files , please", ("near-duplicate",)),
-        ("NUMBER_0", ("too-short",)),
-    ],
-)
-def test_faults_of_rewrites_are_those_of_crowd_paraphrases(text, faults):
-    shown = ShownRow(Example("S", "get NUMBER_0 files", "p"))
-    found = faults_in(
-        shown, ParaphraseCandidate(text, ()), ["show me NUMBER_0 files"], LOOSE.checks
-    )
-    assert found == faults
+def faults(sentence, text, others=(), config=LOOSE.checks, **more):
+    shown = ShownRow(Example("S", sentence, "now => @c.pages => notify"))
+    return faults_in(shown, ParaphraseCandidate(text, (), **more), list(others), config)
 
 
 @pytest.mark.parametrize(
-    ("text", "faults"),
+    ("text", "expected"),
     [
-        ("Which NUMBER_0 pages do I have?", ()),
-        ("What are NUMBER_0, of all pages", ()),
-        ("Which pages do I have?", ("missing-value",)),
-        ("Which NUMBER_0 pages of NUMBER_0 do I have?", ("missing-value",)),
-        ("Which NUMBER_1 pages do I have?", ("altered-value", "missing-value")),
+        ("fetch NUMBER_0 files", ""),
+        ("fetch files", "missing-value"),
+        ("fetch NUMBER_0 NUMBER_0 files", "missing-value"),
+        ("please get NUMBER_0 files", "copy"),
+        ("show me NUMBER_0 files , please", "near-duplicate"),
+        ("NUMBER_0", "too-short"),
+        # A model may write capitals and points beside placeholders.
+        ("Which NUMBER_0 pages do I have?", ""),
+        ("What are NUMBER_0, of all pages", ""),
+        ("Which pages do I have?", "missing-value"),
+        ("Which NUMBER_0 pages of NUMBER_0 do I have?", "missing-value"),
+        ("Which NUMBER_1 pages do I have?", "altered-value missing-value"),
     ],
 )
-def test_a_model_may_write_capitals_and_points_beside_placeholders(text, faults):
-    shown = ShownRow(Example("S1", "get NUMBER_0 pages", "now => @c.pages => notify"))
-    assert (
-        faults_in(shown, ParaphraseCandidate(text, (), is_typed=True), [], CheckConfig()) == faults
-    )
+def test_faults_of_rewrites_are_those_of_crowd_paraphrases(text, expected):
+    typed = {"config": CheckConfig(), "is_typed": True} if text[0] == "W" else {}
+    found = faults("get NUMBER_0 files", text, ["show me NUMBER_0 files"], **typed)
+    assert found == tuple(expected.split())
 
 
 def test_distances_are_used_where_they_are_given():
-    shown = ShownRow(Example("S", "get all the files of my folder", "p"))
-    near = ParaphraseCandidate("get all the file of my folder", ())
-    assert faults_in(shown, near, [], LOOSE.checks) == ()
-    assert faults_in(shown, near, [], CheckConfig(language=None)) == ("copy",)
+    near = "get all the files of my folder", "get all the file of my folder"
+    assert faults(*near) == ()
+    assert faults(*near, config=CheckConfig(language=None)) == ("copy",)
 
 
 def test_a_number_of_paraphrases_is_at_least_one():
@@ -461,26 +374,22 @@ def test_a_number_of_paraphrases_is_at_least_one():
 
 # ----------------------------------------------------------------------------------- pages
 
+PACKAGE = Path(genie_dp.__file__).parent
+PAGE = (PACKAGE.parent / "docs" / "paraphrase-rules.md").read_text(encoding="utf-8")
 
-def test_every_mistake_is_explained_and_no_other():
-    root = Path(genie_dp.__file__).parent
-    sources = "".join(path.read_text("utf-8") for path in (root / "paraphrase").glob("*.py"))
+
+def test_the_page_explains_every_mistake_condition_and_function_and_no_other():
+    sources = "".join(path.read_text("utf-8") for path in (PACKAGE / "paraphrase").glob("*.py"))
     raised = set(re.findall(r'"(P1\d\d)"', sources))
-    page = (root.parent / "docs" / "paraphrase-rules.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (P\d.*?) \|", page, re.MULTILINE)
+    rows = re.findall(r"^\| (P\d.*?) \|", PAGE, re.MULTILINE)
     assert len(raised) > 15
     assert sorted(code for row in rows for code in row.split(", ")) == sorted(raised)
-
-
-def test_the_page_of_rules_names_every_condition_and_function():
-    page = (Path(__file__).parents[2] / "docs" / "paraphrase-rules.md").read_text("utf-8")
-    assert not [name for name in (*CONDITIONS, *FUNCTIONS) if not re.search(rf"`{name}\b", page)]
+    assert not [name for name in (*CONDITIONS, *FUNCTIONS) if not re.search(rf"`{name}\b", PAGE)]
 
 
 def test_the_rule_file_of_the_page_is_one():
-    page = (Path(__file__).parents[2] / "docs" / "paraphrase-rules.md").read_text("utf-8")
-    shown = textwrap.dedent(page.split("looks like this:\n")[1].split("\nA rule begins")[0])
-    [compiled] = rule_set(parse_rules(shown)).rules
-    [(sentence, expected)] = compiled.rule.examples
-    made = rule_set(parse_rules(shown)).rewritten(sentence, KeyedRandom(b"0"), number=1)
+    shown = textwrap.dedent(PAGE.split("looks like this:\n")[1].split("\nA rule begins")[0])
+    rules = rule_set(parse_rules(shown))
+    [(sentence, expected)] = rules.rules[0].rule.examples
+    made = rules.rewritten(sentence, KeyedRandom(b"0"), number=1)
     assert [one.utterance for one in made] == [expected]

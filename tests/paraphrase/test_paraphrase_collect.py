@@ -74,13 +74,14 @@ def test_the_order_of_the_results_does_not_matter(random):
     assert collect(shuffled, ROWS) == collect(mixed, ROWS)
 
 
-def test_a_worker_with_three_bad_of_eight_is_rejected_wholly():
+def test_a_worker_with_three_bad_of_eight_is_rejected_wholly_and_one_with_two_is_not():
     written = answers("W1", "S4", [*BAD[:3], *GOOD["S4"]]) + answers("W1", "S2", GOOD["S2"])
     collected = collect([*written, *good("W2")], ROWS)
     assert collected.workers["W1"].is_rejected
-    assert not [j for j in collected.accepted if j.answer.worker == "W1"]
     assert not collected.workers["W2"].is_rejected
     assert {j.answer.worker for j in collected.accepted} == {"W2"}
+    collected = collect(good() + answers("W1", "S4", BAD[:2], hit="H2"), ROWS)
+    assert (len(collected.accepted), len(collected.rejected)) == (6, 2)
 
 
 @pytest.mark.parametrize(
@@ -91,26 +92,15 @@ def test_of_more_paraphrases_the_same_share_may_be_bad(bad, written, is_bad):
     assert CollectConfig().is_bad(bad, written) is is_bad
 
 
-def test_two_bad_ones_leave_the_other_paraphrases_of_a_worker():
-    collected = collect(good() + answers("W1", "S4", BAD[:2], hit="H2"), ROWS)
-    assert len(collected.accepted) == 6
-    assert len(collected.rejected) == 2
-
-
 def test_what_two_workers_write_alike_counts_once_and_against_nobody():
     collected = collect([*good("W1"), *good("W2")], ROWS)
     assert len(collected.accepted) == 6
     assert collected.reasons() == {"near-duplicate": 6}
     assert {worker.bad for worker in collected.workers.values()} == {0}
-
-
-def test_ids_tell_the_row_and_nothing_of_the_worker():
-    collected = collect([*good("W1"), *good("W2")], ROWS)
-    ids = [judged.answer.id for judged in collected.judged]
-    assert len(set(ids)) == len(ids)
-    assert all(
-        id.startswith(f"{j.answer.row}-P") for id, j in zip(ids, collected.judged, strict=True)
-    )
+    # Ids tell the row and nothing of the worker.
+    ids = {judged.answer.id: judged.answer.row for judged in collected.judged}
+    assert len(ids) == 12
+    assert all(id.startswith(f"{row}-P") for id, row in ids.items())
     assert not [id for id in ids if "W1" in id or "W2" in id]
 
 
@@ -183,13 +173,17 @@ def table(path):
         return list(csv.DictReader(lines))
 
 
+def report_of(project):
+    return json.loads((project / "out.jsonl.manifest.json").read_text())
+
+
 def test_collect_writes_rows_rejects_review_and_report(project, capsys):
     outputs = ["-o", "out.jsonl", "--rejects", "rejects.csv", "--review", "review.csv"]
     assert run_collect(*outputs, "--report", "report.json") == 0
     rows = [from_json(line) for line in (project / "out.jsonl").read_text().splitlines()]
     assert len(rows) == 6
     report = json.loads((project / "report.json").read_text())
-    assert report == json.loads((project / "out.jsonl.manifest.json").read_text())
+    assert report == report_of(project)
     assert report["counts"]["accepted"] == 6
     assert report["counts"]["rejected_workers"] == 1
     assert report["reasons"]["bad-worker"] == 6
@@ -197,32 +191,20 @@ def test_collect_writes_rows_rejects_review_and_report(project, capsys):
     said = capsys.readouterr().err
     assert "6 of 12 paraphrases -> out.jsonl (1 of 2 workers rejected" in said
     assert "6  bad-worker: written by a worker with too many bad paraphrases" in said
-
-
-def test_rejects_are_safe_to_open_and_say_what_to_do(project):
-    assert run_collect("-o", "out.jsonl", "--rejects", "rejects.csv") == 0
+    # Rejects are safe to open and give the reason.
     rejected = table(project / "rejects.csv")
     assert (project / "rejects.csv").read_text().splitlines()[0] == ",".join(REJECT_COLUMNS)
     assert len(rejected) == 6
     texts = {cells["paraphrase"] for cells in rejected}
     assert {'\'=HYPERLINK("http://x")', "'@SUM(1+1)"} <= texts
     assert all(cells["reasons"].endswith("bad-worker") for cells in rejected)
-
-
-def test_a_review_has_the_columns_of_the_results_and_a_reason_for_the_rejected(project):
-    assert run_collect("-o", "out.jsonl", "--review", "review.csv") == 0
+    # A review has the columns of the results and what to tell the rejected.
     first, second = table(project / "review.csv")
     assert list(first) == [*table(project / "results.csv")[0], "Approve", "Reject"]
-    assert (first["Approve"], first["Reject"]) == ("x", "")
-    assert second["Approve"] == ""
+    assert (first["Approve"], first["Reject"], second["Approve"]) == ("x", "", "")
     assert second["Reject"].startswith("6 of 6 paraphrases do not follow the instructions")
     assert second["Answer.Paraphrase3-2"] == "'@SUM(1+1)"
-
-
-def test_collect_gives_the_same_bytes_for_results_in_any_order(project):
-    assert run_collect("-o", "out.jsonl") == 0
-    rows = table(project / "results.csv")
-    write(project / "back.csv", rows[::-1])
+    write(project / "back.csv", table(project / "results.csv")[::-1])
     assert run_collect("-o", "back.jsonl", results="back.csv") == 0
     assert (project / "out.jsonl").read_bytes() == (project / "back.jsonl").read_bytes()
 
@@ -232,12 +214,8 @@ def test_an_assignment_in_two_files_counts_once_and_rejected_ones_not_at_all(pro
     write(project / "more.csv", [rows[0], {**rows[0], "AssignmentId": "A9", "WorkerId": "W9",
                                            "AssignmentStatus": "Rejected"}])  # fmt: skip
     assert run_collect("more.csv", "-o", "out.jsonl") == 0
-    counts = json.loads((project / "out.jsonl.manifest.json").read_text())["counts"]
-    assert (counts["assignments"], counts["repeated_assignments"], counts["rejected_before"]) == (
-        2,
-        1,
-        1,
-    )
+    counts = {"assignments": 2, "repeated_assignments": 1, "rejected_before": 1}
+    assert counts.items() <= report_of(project)["counts"].items()
 
 
 def test_validation_tasks_and_their_results_go_through(project, capsys):
@@ -250,7 +228,7 @@ def test_validation_tasks_and_their_results_go_through(project, capsys):
     write(project / "voted.csv", results)
     assert run_collect("-o", "out.jsonl", "--votes", "voted.csv", "--review-votes", "rv.csv") == 0
     assert len((project / "out.jsonl").read_text().splitlines()) == 5
-    report = json.loads((project / "out.jsonl.manifest.json").read_text())
+    report = report_of(project)
     assert report["reasons"]["voted-different"] == 1
     assert report["votes"]["discarded_assignments"] == 1
     assert [bool(cells["Reject"]) for cells in table(project / "rv.csv")] == [False, False, True]
@@ -271,27 +249,20 @@ def vote(task, worker, *, lies):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("HITId,WorkerId\n1,2\n", "bad.csv:1:1: error[P011]: expected a column 'Input.id1'"),
-        (
-            "HITId,WorkerId,Input.id1\n1,2,S4\n",
-            "bad.csv:2:1: error[P011]: expected columns such as",
-        ),
-        ("HITId,WorkerId,Input.id1\n1,2\n", "bad.csv:2:1: error[P010]: expected 3 cells"),
-        (
-            "HITId,WorkerId,Input.id1,Answer.Paraphrase1-1\n1,2,S4,x\n1,3,S44,x\n",
-            "bad.csv:3:1: error[P012]: row 'S44' is none of those given",
-        ),
+        ("\n1,2\n", "1:1: error[P011]: expected a column 'Input.id1'"),
+        (",Input.id1\n1,2,S4\n", "2:1: error[P011]: expected columns such as"),
+        (",Input.id1\n1,2\n", "2:1: error[P010]: expected 3 cells"),
+        (",Input.id1,Answer.Paraphrase1-1\n1,2,S4,x\n1,3,S44,x\n",
+         "3:1: error[P012]: row 'S44' is none of those given"),
     ],
-)
+)  # fmt: skip
 def test_mistakes_in_results_are_told_with_their_place(project, capsys, text, said):
-    (project / "bad.csv").write_text(text)
+    (project / "bad.csv").write_text(f"HITId,WorkerId{text}")
     assert run_collect("-o", "out.jsonl", results="bad.csv") == 1
-    assert said in capsys.readouterr().err
+    assert f"bad.csv:{said}" in capsys.readouterr().err
     assert not (project / "out.jsonl").exists()
 
 
-@pytest.mark.parametrize(
-    "options", [["--bad", "9"], ["--any-language", "--language-model"], ["--review-votes", "x.csv"]]
-)
-def test_options_that_exclude_each_other_are_wrong_usage(project, options):
-    assert run_collect("-o", "out.jsonl", *options) == 2
+def test_options_that_exclude_each_other_are_wrong_usage(project):
+    for words in ("--bad 9", "--any-language --language-model", "--review-votes x.csv"):
+        assert run_collect("-o", "out.jsonl", *words.split()) == 2

@@ -1,13 +1,16 @@
 """Rewrite rules: their file format, that every rule does what its example says, what is kept."""
 
+import json
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from genie_dp.cli import run
 from genie_dp.errors import GenieError
 from genie_dp.paraphrase.rules import rule_set, shipped_rules
 from genie_dp.paraphrase.rules_match import edits, replace_match
@@ -15,13 +18,11 @@ from genie_dp.paraphrase.rules_syntax import Agree, Ref, Variable, WordCondition
 from genie_dp.resources import data_folder
 from genie_dp.rng import KeyedRandom
 
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "canonical").glob("*.rules"))
 RULES = shipped_rules()
-
-
-def outcomes(compiled, sentence):
-    """Return all that one rule makes of a sentence, by the index of the whole set."""
-    found = [match for match in RULES.fitting(sentence) if match.compiled is compiled]
-    return [whole(match, output) for match in found for output in compiled.outputs]
+SETS = {"shipped": RULES} | {
+    path.stem: rule_set(parse_rules(path.read_text(), path.name)) for path in EXAMPLES
+}
 
 
 def whole(match, output):
@@ -33,29 +34,44 @@ def whole(match, output):
     return text.strip()
 
 
-# ----------------------------------------------------------------------- the shipped rules
+def made_by_one_rule(sentence):
+    """Return all that single rules make of a sentence."""
+    return [whole(match, out) for match in RULES.fitting(sentence) for out in outputs(match)]
+
+
+def outputs(match):
+    return match.compiled.outputs
+
+
+def drawn(rules, sentence, seeds, number=3, **more):
+    """Return the sentences that rules make of one with seeds."""
+    keys = (KeyedRandom(str(seed).encode()) for seed in range(seeds))
+    found = (rules.rewritten(sentence, key, number=number, **more) for key in keys)
+    return [made.utterance for several in found for made in several]
+
+
+# ----------------------------------------------------------- the shipped rules, and examples/
 
 
 def test_there_are_as_many_rules_as_promised():
+    assert sorted(SETS) == ["openings", "phrases", "shipped"]
     assert len(RULES.rules) >= 150
     assert len({rule.rule.group for rule in RULES.rules}) >= 12
     assert len(list((data_folder("paraphrase/data") / "rules").glob("*.rules"))) >= 5
 
 
-@pytest.mark.parametrize("compiled", RULES.rules, ids=lambda compiled: compiled.rule.id)
-def test_every_rule_does_what_its_examples_say(compiled):
-    assert compiled.rule.examples
-    for sentence, expected in compiled.rule.examples:
-        assert expected in outcomes(compiled, sentence)
-        assert expected != sentence
-
-
-@pytest.mark.parametrize("compiled", RULES.rules, ids=lambda compiled: compiled.rule.id)
-def test_no_rule_names_a_value_or_loses_one(compiled):
-    for output in compiled.rule.outputs:
-        assert not [part for part in output if isinstance(part, str) and part[:1].isupper()]
-    for sentence, expected in compiled.rule.examples:
-        assert values_of(sentence) == values_of(expected)
+@pytest.mark.parametrize("rules", SETS.values(), ids=SETS)
+def test_every_rule_does_what_its_examples_say_and_loses_no_value(rules):
+    for compiled in rules.rules:
+        assert compiled.rule.examples
+        for sentence, expected in compiled.rule.examples:
+            found = [match for match in rules.fitting(sentence) if match.compiled is compiled]
+            made = [whole(match, out) for match in found for out in compiled.outputs]
+            assert expected in made, compiled.rule.id
+            assert expected != sentence
+            assert values_of(sentence) == values_of(expected)
+        for output in compiled.rule.outputs:
+            assert not [part for part in output if isinstance(part, str) and part[:1].isupper()]
 
 
 def values_of(sentence):
@@ -63,12 +79,7 @@ def values_of(sentence):
 
 
 WORDS = sorted(
-    {
-        word
-        for compiled in RULES.rules
-        for sentence, _ in compiled.rule.examples
-        for word in sentence.split()
-    }
+    {word for rule in RULES.rules for said, _ in rule.rule.examples for word in said.split()}
 )
 
 
@@ -145,64 +156,35 @@ NEVER = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("sentence", "wrong"), NEVER)
-def test_no_rule_makes_another_meaning_of_a_sentence(sentence, wrong):
-    assert wrong not in sentence
-    found = [
-        whole(match, output)
-        for match in RULES.fitting(sentence)
-        for output in match.compiled.outputs
-    ]
-    assert [said for said in found if wrong in said] == []
+def test_no_rule_makes_another_meaning_of_a_sentence():
+    for sentence, wrong in NEVER:
+        assert wrong not in sentence
+        assert [said for said in made_by_one_rule(sentence) if wrong in said] == []
+    sentence = "what is USERNAME_0 tweeting about on twitter"
+    assert sentence.removeprefix("what is ") not in made_by_one_rule(sentence)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "wrong"),
-    [
+def test_rewrites_that_go_together_make_english():
+    for sentence, wrong in (
         ("each time it rains , play the last song again on spotify", "to i want"),
         ("please play the next song on spotify", "please i want"),
         ("search spotify for artists named QUOTED_STRING_0 once a day", "a on spotify"),
         ("search spotify for artists named QUOTED_STRING_0 once a week", "an on spotify"),
         ("get albums with more than NUMBER_0 songs", "that got"),
-    ],
-)
-def test_rewrites_that_go_together_make_english(sentence, wrong):
-    found = [
-        made.utterance
-        for seed in range(40)
-        for made in RULES.rewritten(sentence, KeyedRandom(str(seed).encode()), number=8)
-    ]
-    assert found
-    assert [said for said in found if wrong in said] == []
-
-
-def test_a_thing_that_is_asked_for_is_named_with_its_owner():
-    sentence = "what is USERNAME_0 tweeting about on twitter"
-    found = {
-        whole(match, output)
-        for match in RULES.fitting(sentence)
-        for output in match.compiled.outputs
-    }
-    assert "USERNAME_0 tweeting about on twitter" not in found
+    ):
+        found = drawn(RULES, sentence, 40, number=8)
+        assert found
+        assert [said for said in found if wrong in said] == []
 
 
 def test_a_range_keeps_its_order():
     sentence = "songs longer than DURATION_0 with a tempo between NUMBER_0 and NUMBER_1"
-    for seed in range(50):
-        for made in RULES.rewritten(sentence, KeyedRandom(str(seed).encode()), number=3):
-            words = made.utterance.split()
-            assert words.index("NUMBER_0") < words.index("NUMBER_1")
+    for said in drawn(RULES, sentence, 50):
+        assert said.index("NUMBER_0") < said.index("NUMBER_1")
 
 
 def test_only_rows_that_show_a_result_become_questions():
-    sentence = "get the coffee machine"
-    made = {
-        one.utterance
-        for seed in range(40)
-        for one in RULES.rewritten(
-            sentence, KeyedRandom(str(seed).encode()), number=3, is_query=False
-        )
-    }
+    made = drawn(RULES, "get the coffee machine", 40, is_query=False)
     assert made
     assert not [said for said in made if "what" in said or "show" in said]
 
@@ -214,15 +196,9 @@ def test_the_same_seed_draws_the_same_paraphrases_in_every_process():
         "for one in shipped_rules().rewritten('show me my emails from NUMBER_0 when it rains',"
         " KeyedRandom(b'7'), number=5): print(one)"
     )
+    command = [sys.executable, "-c", program]
     said = {
-        subprocess.run(
-            [sys.executable, "-c", program],
-            env={"PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
+        subprocess.check_output(command, env={"PYTHONHASHSEED": seed}, text=True) for seed in "12"
     }
     assert len(said) == 1
     assert said.pop().count("\n") == 5
@@ -230,40 +206,21 @@ def test_the_same_seed_draws_the_same_paraphrases_in_every_process():
 
 def test_articles_follow_what_comes_behind_them():
     rules = rule_set(parse_rules("[a/b]\nin: a picture\nout: a image\neg: a picture => a image\n"))
-    [made] = rules.rewritten("get a picture", KeyedRandom(b"0"), number=1)
-    assert made.utterance == "get an image"
+    assert drawn(rules, "get a picture", 1, number=1) == ["get an image"]
 
 
 def test_two_rules_never_change_what_the_other_has_read():
-    text = """
-[a/x]
-in: show me $x:one
-out: display $x
-eg: show me files => display files
-
-[b/y]
-in: ^ show me
-out: please show me
-eg: show me files => please show me files
-
-[c/z]
-in: files
-out: documents
-eg: show me files => show me documents
-"""
-    rules = rule_set(parse_rules(text))
-    made = {
-        one.utterance
-        for seed in range(60)
-        for one in rules.rewritten("show me files", KeyedRandom(str(seed).encode()), number=3)
-    }
-    assert made == {
-        "display files",
-        "display documents",
-        "please show me files",
-        "please show me documents",
-        "show me documents",
-    }
+    text = "".join(
+        f"[{name}]\nin: {before}\nout: {after}\neg: show me files => {example}\n\n"
+        for name, before, after, example in (
+            ("a/x", "show me $x:one", "display $x", "display files"),
+            ("b/y", "^ show me", "please show me", "please show me files"),
+            ("c/z", "files", "documents", "show me documents"),
+        )
+    )
+    made = drawn(rule_set(parse_rules(text)), "show me files", 60)
+    documents = {"display documents", "please show me documents", "show me documents"}
+    assert set(made) == {"display files", "please show me files"} | documents
 
 
 # ---------------------------------------------------------------------------- the format
@@ -301,30 +258,29 @@ TAIL = "eg: get it => take it\n"
 @pytest.mark.parametrize(
     ("text", "code", "place", "message"),
     [
-        ("nonsense\n", "P110", (1, 1), "cannot read 'nonsense'"),
-        ("in: get\n", "P110", (1, 1), "in: stands outside of a rule"),
-        (HEAD + "out: take $x\neg: get it\n", "P110", (4, 5), "expected sentence => sentence"),
-        (HEAD + "weight: heavy\nout: take $x\n" + TAIL, "P110", (3, 9), "expected a number"),
-        (HEAD + "if: querry\nout: take $x\n" + TAIL, "P111", (3, 5), "no kind of program"),
-        ("[a/b]\nin: (@none) x\nout: x\n" + TAIL, "P112", (2, 5), "no list '@none'"),
-        ("[a/b]\nin: $x:nq\nout: $x\n" + TAIL, "P113", (2, 5), "no condition 'nq'"),
-        ("[a/b]\nin: $x:has\nout: $x\n" + TAIL, "P113", (2, 5), "wrong use of has"),
-        (HEAD + "out: $x.gerunds\n" + TAIL, "P114", (3, 6), "no function 'gerunds'"),
-        (HEAD + "out: take $x\n" + TAIL + HEAD + "out: $x\n" + TAIL, "P115", (5, 1), "line 1"),
-        (HEAD + TAIL, "P116", (1, 1), "a/b has no out:"),
-        (HEAD + "out: take it\n" + TAIL, "P117", (3, 6), "got 0 times"),
-        (HEAD + "out: take $x $x\n" + TAIL, "P117", (3, 6), "got 2 times"),
-        (HEAD + "out: take $x $y\n" + TAIL, "P117", (3, 6), "the pattern has no $y"),
-        ("[a/b]\nin: $x or $x\nout: $x\n" + TAIL, "P117", (1, 1), "two parts"),
+        ("nonsense\n", "P110", "1:1", "cannot read 'nonsense'"),
+        ("in: get\n", "P110", "1:1", "in: stands outside of a rule"),
+        (HEAD + "out: take $x\neg: get it\n", "P110", "4:5", "expected sentence => sentence"),
+        (HEAD + "weight: heavy\nout: take $x\n" + TAIL, "P110", "3:9", "expected a number"),
+        (HEAD + "if: querry\nout: take $x\n" + TAIL, "P111", "3:5", "no kind of program"),
+        ("[a/b]\nin: (@none) x\nout: x\n" + TAIL, "P112", "2:5", "no list '@none'"),
+        ("[a/b]\nin: $x:nq\nout: $x\n" + TAIL, "P113", "2:5", "no condition 'nq'"),
+        ("[a/b]\nin: $x:has\nout: $x\n" + TAIL, "P113", "2:5", "wrong use of has"),
+        (HEAD + "out: $x.gerunds\n" + TAIL, "P114", "3:6", "no function 'gerunds'"),
+        (HEAD + "out: take $x\n" + TAIL + HEAD + "out: $x\n" + TAIL, "P115", "5:1", "line 1"),
+        (HEAD + TAIL, "P116", "1:1", "a/b has no out:"),
+        (HEAD + "out: take it\n" + TAIL, "P117", "3:6", "got 0 times"),
+        (HEAD + "out: take $x $x\n" + TAIL, "P117", "3:6", "got 2 times"),
+        (HEAD + "out: take $x $y\n" + TAIL, "P117", "3:6", "the pattern has no $y"),
+        ("[a/b]\nin: $x or $x\nout: $x\n" + TAIL, "P117", "1:1", "two parts"),
     ],
 )
 def test_mistakes_are_told_with_their_place(text, code, place, message):
     with pytest.raises(GenieError) as caught:
         parse_rules(text, "mine.rules")
     problem = caught.value.problems[0]
-    assert (problem.code, (problem.span.line, problem.span.column)) == (code, place)
+    assert (problem.code, str(problem.span)) == (code, f"mine.rules:{place}")
     assert message in problem.message
-    assert problem.span.file == "mine.rules"
 
 
 def test_all_mistakes_of_a_file_are_told_at_once():
@@ -333,19 +289,16 @@ def test_all_mistakes_of_a_file_are_told_at_once():
     assert [problem.code for problem in caught.value.problems] == ["P110", "P113", "P117"]
 
 
-def test_groups_can_be_kept_from_sentences():
+def test_groups_can_be_kept_from_sentences_and_names_come_once():
     text = "unless a: or | and with\n[a/b]\nin: red\nout: green\neg: red => green\n"
     rules = rule_set(parse_rules(text))
-    assert rules.fitting("red and blue")
-    assert not rules.fitting("red or blue")
-    assert not rules.fitting("red and with dots")
-
-
-def test_two_files_may_not_name_a_rule_alike():
+    found = [
+        bool(rules.fitting(f"red {said}")) for said in ("and blue", "or blue", "and with dots")
+    ]
+    assert found == [True, False, False]
     file = parse_rules(HEAD + "out: take $x\n" + TAIL)
-    with pytest.raises(GenieError) as caught:
+    with pytest.raises(GenieError, match="P115"):
         rule_set(file, file)
-    assert [problem.code for problem in caught.value.problems] == ["P115"]
 
 
 @pytest.mark.parametrize(
@@ -376,3 +329,23 @@ def test_patterns_match_what_they_say(pattern, sentence, expected):
     text = f"[a/b]\nin: {pattern}\nout: took $x\neg: a => b\n"
     found = rule_set(parse_rules(text)).fitting(sentence)
     assert [match.values()["x"] for match in found] == ([] if expected is None else [expected])
+
+
+# ----------------------------------------------------------------- the rules of examples/
+
+
+def said_of(tmp_path, *options):
+    """Return what the phrases make of a row whose program names the width of a block."""
+    rows, out = tmp_path / "rows.jsonl", tmp_path / f"said{len(options)}.jsonl"
+    program = "( filter ( all block ) ( string width ) ( number 3 ) )"
+    row = {"id": "W1", "utterance": "block whose width is 3 inches", "program": program}
+    rows.write_text(json.dumps({**row, "language": "sexpr", "source": "synthetic"}) + "\n")
+    own = ["--rules", EXAMPLES[1], "--only-my-rules", "--lexicon", "none"]
+    command = ["paraphrase", "auto", rows, "--language", "sexpr", *own, *options, "--output", out]
+    assert run(list(map(str, command))) == 0
+    return {json.loads(line)["utterance"] for line in out.read_text().splitlines()}
+
+
+def test_words_of_a_name_change_only_where_its_node_is_named(tmp_path):
+    assert said_of(tmp_path) == set()
+    assert "block 3 inches wide" in said_of(tmp_path, "--names", "string", "--number", "9")

@@ -74,13 +74,15 @@ def test_a_page_gets_the_values_and_how_they_may_be_written():
     assert task["id3"] == task["data3"] == ""
 
 
-@pytest.mark.parametrize("page", ["paraphrase", "validation"])
+PAGES = {
+    "paraphrase": lambda n: paraphrase_page(sentences=n, paraphrases=2, config=DEFAULT),
+    "validation": lambda n: validation_page(sentences=n),
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_a_page_holds_no_row_and_needs_nothing_else(page):
-    html = (
-        paraphrase_page(sentences=3, paraphrases=2, config=DEFAULT)
-        if page == "paraphrase"
-        else validation_page(sentences=3)
-    )
+    html = PAGES[page](3)
     assert re.findall(r"\$\{(\w+)\}", html) == ["data1", "data2", "data3"]
     assert not re.search(r"https?://|<link|src=|innerHTML|document\.write", html)
     assert html.count("<fieldset") == 3
@@ -138,16 +140,18 @@ def test_what_surely_differs_has_other_functions_of_the_same_skill_if_there_are(
 # ---------------------------------------------------------------------------- command line
 
 
-def write_chosen(path, rows):
-    path.write_text("".join(to_line(shown) + "\n" for shown in rows))
+def hits(tmp_path, rows, *more):
+    """Make a batch of rows, which may be written as lines already."""
+    chosen = tmp_path / "chosen.jsonl"
+    chosen.write_text("".join((r if isinstance(r, str) else to_line(r)) + "\n" for r in rows))
+    return cli.run(["paraphrase", "hits", str(chosen), *map(str, more)])
 
 
 def test_hits_writes_the_batch_and_the_page(tmp_path, capsys):
     last = replace(shown_text(), example=replace(shown_text().example, id="S4"))
-    write_chosen(tmp_path / "chosen.jsonl", [*many(4), last])
     batch, page = tmp_path / "batch.csv", tmp_path / "task.html"
-    command = ["paraphrase", "hits", str(tmp_path / "chosen.jsonl"), "-o", str(batch)]
-    assert cli.run([*command, "--page", str(page), "--workers", "3"]) == 0
+    rows = [*many(4), last]
+    assert hits(tmp_path, rows, "-o", batch, "--page", page, "--workers", 3) == 0
     assert "2 tasks of 5 sentences" in (said := capsys.readouterr().err)
     assert "they give 30 paraphrases" in said
     with batch.open(newline="") as lines:
@@ -155,28 +159,24 @@ def test_hits_writes_the_batch_and_the_page(tmp_path, capsys):
     assert second["sentence1"] == shown_text().sentence
     assert [first["id1"], first["id4"], second["id2"]] == ["S0", "S3", ""]
     assert "Paraphrase" in page.read_text()
-    assert cli.run(command) == 1
+    assert hits(tmp_path, rows, "-o", batch) == 1
     assert "error[Y022]" in capsys.readouterr().err
 
 
-def test_hits_names_the_line_that_is_no_shown_row(tmp_path, capsys):
-    (tmp_path / "chosen.jsonl").write_text('{"id": "S1"}\n')
-    assert cli.run(["paraphrase", "hits", str(tmp_path / "chosen.jsonl")]) == 1
-    assert f"{tmp_path / 'chosen.jsonl'}:1:1: error[R011]" in capsys.readouterr().err
-
-
 def test_a_batch_has_every_row_once_and_no_formula(tmp_path, capsys):
-    chosen, batch = tmp_path / "chosen.jsonl", tmp_path / "batch.csv"
+    batch = tmp_path / "batch.csv"
     permitted = show(row("S9", "USERNAME_0 may see my files"), {"USERNAME_0": "bob"})
-    write_chosen(chosen, [permitted])
-    assert cli.run(["paraphrase", "hits", str(chosen), "-o", str(batch)]) == 0
+    assert hits(tmp_path, [permitted], "-o", batch) == 0
     with batch.open(newline="") as lines:
         [task] = csv.DictReader(lines)
     assert task["sentence1"] == "'@bob may see my files"
     assert decoded(task["data1"])["sentence"] == "@bob may see my files"
-    write_chosen(chosen, [permitted, permitted])
-    assert cli.run(["paraphrase", "hits", str(chosen)]) == 1
-    assert "error[P008]" in capsys.readouterr().err
+    for rows, said in (
+        ([permitted, permitted], "error[P008]"),
+        (['{"id": "S1"}'], "chosen.jsonl:1:1: error[R011]"),
+    ):
+        assert hits(tmp_path, rows) == 1
+        assert said in capsys.readouterr().err
 
 
 # ------------------------------------------------------------------------------------- CSV
@@ -228,8 +228,19 @@ TYPE_AND_SUBMIT = """<script>addEventListener("load", () => {
 });</script>"""
 
 
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="this machine has no chromium")
+
+
+def dom_of(folder, html):
+    """Return a page as Chromium leaves it."""
+    (folder / "task.html").write_text(html)
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    words = [*command, f"--user-data-dir={folder / 'profile'}", f"file://{folder / 'task.html'}"]
+    return subprocess.check_output(words, stderr=subprocess.PIPE, text=True, timeout=120)
+
+
 @pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="this machine has no chromium")
+@needs_chromium
 @pytest.mark.parametrize(
     ("typed", "faults", "is_sent"),
     [
@@ -244,38 +255,23 @@ TYPE_AND_SUBMIT = """<script>addEventListener("load", () => {
 )  # fmt: skip
 def test_a_page_says_what_is_wrong_before_it_sends(tmp_path, typed, faults, is_sent):
     [task] = paraphrase_tasks([shown_text()], sentences=2)
-    page = paraphrase_page(sentences=2, paraphrases=2, config=DEFAULT)
+    page = PAGES["paraphrase"](2)
     for name in ("data1", "data2"):
         page = page.replace(f"${{{name}}}", task[name])
     page = page.replace("</body>", TYPE_AND_SUBMIT % json.dumps(typed) + "</body>")
-    (tmp_path / "task.html").write_text(page)
-    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
-    done = subprocess.run(
-        [*command, f"--user-data-dir={tmp_path / 'profile'}", f"file://{tmp_path / 'task.html'}"],
-        capture_output=True, text=True, check=True, timeout=120,
-    )  # fmt: skip
-    said = re.findall(r'<p class="fault" id="Paraphrase1-\d-fault">(.*?)</p>', done.stdout)
+    dom = dom_of(tmp_path, page)
+    said = re.findall(r'<p class="fault" id="Paraphrase1-\d-fault">(.*?)</p>', dom)
     assert [unescape(text) for text in said if text] == faults
-    assert f'data-sent="{is_sent}"' in done.stdout
-    assert 'name="Paraphrase1-2"' in done.stdout
-    assert 'name="Paraphrase2-1"' not in done.stdout
+    assert f'data-sent="{is_sent}"' in dom
+    assert 'name="Paraphrase1-2"' in dom
+    assert 'name="Paraphrase2-1"' not in dom
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="this machine has no chromium")
-@pytest.mark.parametrize("page", ["paraphrase", "validation"])
+@needs_chromium
+@pytest.mark.parametrize("page", PAGES)
 def test_no_text_of_a_row_is_markup(tmp_path, page):
     content = {"sentence": NASTY, "values": [], "choices": [NASTY]}
-    html = (
-        paraphrase_page(sentences=1, paraphrases=2, config=DEFAULT)
-        if page == "paraphrase"
-        else validation_page(sentences=1)
-    )
-    (tmp_path / "task.html").write_text(html.replace("${data1}", encode_cell(content)))
-    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
-    done = subprocess.run(
-        [*command, f"--user-data-dir={tmp_path / 'profile'}", f"file://{tmp_path / 'task.html'}"],
-        capture_output=True, text=True, check=True, timeout=120,
-    )  # fmt: skip
-    assert "&lt;script&gt;alert" in done.stdout
-    assert "<script>alert" not in done.stdout
+    dom = dom_of(tmp_path, PAGES[page](1).replace("${data1}", encode_cell(content)))
+    assert "&lt;script&gt;alert" in dom
+    assert "<script>alert" not in dom
