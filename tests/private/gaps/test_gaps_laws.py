@@ -55,9 +55,6 @@ def rng(level="any", seed=0):
     return random.Random(f"{level} {seed}")
 
 
-# ---------------------------------------------------------------------------- what a unit adds
-
-
 @given(UNITS, LIMITS, SHOWN, PAIRS)
 def test_a_unit_adds_one_to_no_more_bins_than_its_limit(unit, limits, words, pairs):
     added = {
@@ -98,9 +95,6 @@ def test_what_is_understood_counts_only_where_all_is_read():
     assert release_gaps([unit] * 9, without_noise(reads_all=True), rng).words == {
         "lawn": 9, "mow": 9,
     }  # fmt: skip
-
-
-# --------------------------------------------------------------------- what is shown, and when
 
 
 @given(st.lists(UNITS, max_size=8))
@@ -176,9 +170,6 @@ def test_counts_are_whole_numbers_around_the_true_ones():
     assert all(one.sentences["mow the lawn"] > 200 for one in drawn)
 
 
-# ------------------------------------------------------------------------------------- accounting
-
-
 def test_the_ledger_gets_the_noise_that_is_drawn():
     chosen = plan(multiplier=3.0, limits=GapLimits(2, 4, 9), delta=1e-7)
     assert chosen.mechanisms == (Gaussian(3.0, count=4), Threshold(1e-7))
@@ -203,8 +194,6 @@ def test_epsilon_agrees_with_the_closed_form_of_gaussian_noise(epsilon):
     planned = plan(multiplier=multiplier, delta=part).mechanisms
     assert 0.99 * epsilon < epsilon_of(planned, delta, "pld") <= epsilon
 
-
-# ---------------------------------------------------------------------------- audits, and bugs
 
 CLAIM, DELTA = 3.0, 1e-6
 BULK = 5_000

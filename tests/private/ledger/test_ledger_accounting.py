@@ -52,9 +52,6 @@ any_mechanism = st.one_of(with_events, thresholds)
 deltas = number(1e-9, 1e-3)
 
 
-# -------------------------------------------------------------------------------- closed forms
-
-
 def exact_gaussian(sigma, delta):
     """Return epsilon of the Gaussian mechanism (Balle and Wang, 2018, theorem 8)."""
     cdf = NormalDist().cdf
@@ -183,9 +180,6 @@ def test_trainings_cost_under_pld_what_opacus_says_by_fourier_transforms(noise, 
     assert lower <= epsilon_of([PoissonGaussian(noise, rate, steps)], delta, "pld") <= upper
 
 
-# ---------------------------------------------------- zCDP and exponential mechanism, pld
-
-
 @given(number(1e-3, 30), st.floats(-1, 1))
 def test_no_gaussian_of_its_rho_diverges_more_than_zcdp(rho, share):
     at = share * (rho + 8 * math.sqrt(rho))
@@ -282,9 +276,6 @@ def test_many_choices_cost_far_less_than_their_sum():
     )
 
 
-# -------------------------------------------------------------- another library, a table
-
-
 @pytest.mark.parametrize(
     ("noise", "rate", "steps"), [(0.7, 0.0153, 660), (1.0, 0.01, 2000), (3.0, 0.2, 50)]
 )
@@ -355,9 +346,6 @@ def test_five_votes_of_private_evolution_cost_epsilon_1():
     votes = Gaussian(8.342, 5)
     assert epsilon_of([votes], 1e-5, "pld") == pytest.approx(1.0, rel=0.002)
     assert epsilon_of([votes], 1e-5, "rdp") == pytest.approx(1.093, rel=0.002)
-
-
-# ---------------------------------------------------------------------------- composition
 
 
 @given(st.permutations(range(4)), st.lists(any_mechanism, min_size=4, max_size=4), deltas)
@@ -457,9 +445,6 @@ def test_a_delta_that_is_none_is_refused(delta):
         epsilon_of([Laplace(1.0)], delta, "rdp")
 
 
-# ---------------------------------------------------------------------------- calibration
-
-
 @BOTH
 @given(
     number(0.2, 8), rates, st.integers(1, 100), st.lists(laplaces, max_size=1), number(1e-7, 1e-4)
@@ -500,9 +485,6 @@ def test_no_noise_is_chosen_for_an_epsilon_that_is_no_number(epsilon):
 def test_a_pure_budget_leaves_no_noise_to_choose():
     with pytest.raises(GenieError, match="B004.*no noise gives"):
         noise_multiplier_for(3, 0.0, rate=RATE, steps=STEPS, accountant="rdp")
-
-
-# ----------------------------------------------------------------------------- descriptions
 
 
 @given(any_mechanism)

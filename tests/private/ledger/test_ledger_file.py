@@ -34,9 +34,6 @@ def three(tmp_path):
     return ledger_of_three(tmp_path)
 
 
-# ---------------------------------------------------------------------------------- spending
-
-
 def test_a_new_ledger_has_spent_nothing(ledger):
     spent = Ledger.open(ledger.path).spent()
     assert (spent.epsilon, spent.delta, spent.unit) == (0.0, 1e-6, "user")
@@ -168,9 +165,6 @@ def test_runs_get_different_ids():
     assert len({new_run("train") for _ in range(100)}) == 100
 
 
-# ------------------------------------------------------------------------------- create, open
-
-
 def test_a_promise_is_made_once(ledger):
     before = contents(ledger.path.parent)
     with pytest.raises(GenieError, match="B020"):
@@ -274,9 +268,6 @@ def test_a_budget_that_promises_little_is_doubted():
     assert not list(doubts(BUDGET))
     assert len(list(doubts(Budget(50.0, 0.01, "utterance")))) == 2
     assert [one.severity for one in doubts(Budget(1.0, 0.0, "utterance"))] == ["warning"]
-
-
-# --------------------------------------------------------------------- between the two files
 
 
 def test_a_kill_between_the_two_files_loses_nothing(three, monkeypatch):

@@ -78,9 +78,6 @@ def codes(caught):
     return [problem.code for problem in caught.value.problems]
 
 
-# --------------------------------------------------------------------- the same rows elsewhere
-
-
 def hard_link(rows):
     if not rows.with_name("other.jsonl").exists():
         os.link(rows, rows.with_name("other.jsonl"))
@@ -145,9 +142,8 @@ def test_rows_that_something_was_learned_from_get_no_other_budget(way, private, 
         assert str(own) in told
     # Neither does a ledger pay that was made before, or for other rows.
     second = Ledger.create(other.with_name("second.json"), BUDGET)
-    with pytest.raises(GenieError) as caught:
+    with pytest.raises(GenieError, match="B031"):
         release(other, second)
-    assert codes(caught) == ["B031"]
     assert (second.entries, spends(own)) == ((), 1)
     # The right one does, and notes the other file, too.
     release(other, Ledger.open(own), "b")
@@ -218,8 +214,6 @@ def test_a_budget_apart_is_possible_and_says_what_it_does_not_cover(private, cap
     assert any("other ledgers" in line for line in table.spent.not_covered)
     assert Ledger.open(ledger.path).budget == Budget(3.0, 1e-6, "utterance", apart=True)
 
-
-# ------------------------------------------------------------------------------ fingerprints
 
 SENTENCES = st.lists(st.text("abc ,?", min_size=1, max_size=6), max_size=30)
 
@@ -294,18 +288,13 @@ def test_a_broken_mark_is_told(private):
         release(private, Ledger.open(ledger_of(private)), "b")
 
 
-# --------------------------------------------------------------------------------- in Python
-
-
 def test_python_cannot_release_rows_under_another_ledger(private, tmp_path):
     big = Ledger.create(tmp_path / "big.json", Budget(100.0, 1e-6, "utterance"))
-    with pytest.raises(GenieError) as caught:
+    with pytest.raises(GenieError, match="B030"):
         release(private, big)
-    assert codes(caught) == ["B030"]
     for spend in (big.spend, lambda found: big.spend(found, purpose="table", run="x")):
-        with pytest.raises(GenieError) as caught:
+        with pytest.raises(GenieError, match="B033"):
             release(private, big, spend=spend)
-        assert codes(caught) == ["B033"]
     assert (big.entries, spends(ledger_of(private))) == ((), 1)
 
 
@@ -313,9 +302,8 @@ def test_rows_that_forgot_their_file_are_not_released(private, tmp_path):
     source = PrivateSource.open(private, language="thingtalk")
     big = Ledger.create(tmp_path / "big.json", Budget(100.0, 1e-6, "utterance"))
     for units in (list(source.units), [list(unit) for unit in source.units]):
-        with pytest.raises(GenieError) as caught:
+        with pytest.raises(GenieError, match="B033") as caught:
             paid_by(units, Payer(big, "table", "x"))
-        assert codes(caught) == ["B033"]
         assert "milk" not in str(caught.value)
     assert source.units.each(len).file == private
     assert "milk" not in repr(source.units)
@@ -432,9 +420,6 @@ def test_evolution_does_not_begin_with_a_table_of_another_ledger(tmp_path):
     assert own.entries == ()
 
 
-# ------------------------------------------------------------------ one payment, one release
-
-
 def counts(work, private, ledger):
     units = Units([[("@com.x.a",)]] * 50, private)
     return released_once(work, plan(), lambda: units, Payer(ledger, "frequencies"))
@@ -449,9 +434,8 @@ def test_a_work_folder_put_back_to_where_it_was_paid_releases_nothing_else(priva
         shutil.copytree(works[0], other)
     found = counts(works[0], private, ledger)
     for other in works[1:]:
-        with pytest.raises(GenieError) as caught:
+        with pytest.raises(GenieError, match="B032"):
             counts(other, private, ledger)
-        assert codes(caught) == ["B032"]
         assert not list(other.glob("*released*"))
     assert counts(works[0], private, ledger) == found
     assert spends(ledger.path) == 2
@@ -494,9 +478,6 @@ def test_the_end_of_a_run_is_a_link_of_the_chain(private):
     ledger.path.write_text(json.dumps(facts))
     with pytest.raises(GenieError, match="B012"):
         Ledger.open(ledger.path)
-
-
-# ------------------------------------------------------------- commands that spend no budget
 
 
 def manifest(path):

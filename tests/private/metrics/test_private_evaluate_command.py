@@ -51,9 +51,6 @@ def result_of(tmp_path, *arguments, **more):
     return json.loads((tmp_path / "result.json").read_text())
 
 
-# ------------------------------------------------------------------------------- public rows
-
-
 def test_files_stand_side_by_side_with_their_figures(tmp_path, real, made, capsys):
     found = result_of(tmp_path, real, made, real)
     assert found["rows"] == 10
@@ -129,9 +126,6 @@ def test_text_for_the_language_model_may_be_lines_or_rows(tmp_path, real, made):
     assert found["real"]["figures"]["loss"] != half["real"]["figures"]["loss"]
 
 
-# ------------------------------------------------------------------------------------ the page
-
-
 def test_the_page_has_charts_and_loads_nothing(tmp_path, real, made):
     page = tmp_path / "report.html"
     evaluate(real, made, real, "--report", page)
@@ -151,9 +145,6 @@ def test_names_of_files_and_functions_are_text_on_the_page(tmp_path):
     evaluate(nasty, nasty, "--report", tmp_path / "report.html")
     assert "<script" not in (tmp_path / "report.html").read_text()
     assert "<b>rows" not in (tmp_path / "report.html").read_text()
-
-
-# -------------------------------------------------------------------------------- private rows
 
 
 def test_without_saying_what_real_is_nothing_is_measured(real, made, capsys):
@@ -265,9 +256,6 @@ def test_mistakes_in_files_are_told_without_their_text(tmp_path, real, made, pla
         assert "error[Q" in said
         assert SECRET not in said
         assert not report.exists()
-
-
-# ------------------------------------------------------------------------------------ mistakes
 
 
 def test_files_that_cannot_be_compared_are_told_by_name(tmp_path, real, made, capsys):

@@ -40,9 +40,6 @@ def sentences(number, *, seed, verbs=("set", "cancel", "show"), things=("alarm",
     ]
 
 
-# ------------------------------------------------------------------------------------ frontier
-
-
 def frontier_area(p, q, *, scaling=SCALING):
     """Return the area under the divergence frontier of two histograms (Pillutla et al. 2021).
 
@@ -79,9 +76,6 @@ def test_the_area_is_that_of_mauve_text_for_the_same_histograms(library):
         other = NGRAMS.features(sentences(60, seed=seed + 10, things=("alarm", "door")))
         found = library.compute_mauve(one, other, num_buckets=6 + seed, seed=seed)
         assert frontier_area(found.p_hist, found.q_hist) == pytest.approx(found.mauve)
-
-
-# ------------------------------------------------------------------------------------- figures
 
 
 def test_a_corpus_is_near_itself_and_nearer_than_another_one(library):
@@ -134,9 +128,6 @@ def test_settings_without_a_figure_are_refused(settings):
         MauveSettings(**settings)
 
 
-# ------------------------------------------------------------------------------------- vectors
-
-
 @given(st.lists(st.text(max_size=12), min_size=1, max_size=4))
 def test_a_sentence_has_one_vector_of_length_one_whatever_stands_beside_it(texts):
     together = NGRAMS.features(texts)
@@ -148,9 +139,6 @@ def test_a_sentence_has_one_vector_of_length_one_whatever_stands_beside_it(texts
 def test_vectors_of_like_sentences_are_nearer():
     one, other, far = NGRAMS.features(["set an alarm", "set the alarm", "play some jazz"])
     assert one @ other > 0.3 > one @ far
-
-
-# ---------------------------------------------------------------------------------- Hugging Face
 
 
 @pytest.fixture(scope="module")

@@ -39,9 +39,6 @@ sentences = st.lists(words, min_size=1, max_size=6).map(" ".join)
 corpora = st.lists(st.builds(ComparedRow, sentences), min_size=1, max_size=12)
 
 
-# ------------------------------------------------------------------------- words and functions
-
-
 def test_overlap_is_the_share_of_real_types_and_precision_that_of_synthetic_ones():
     real, synthetic = {"a", "b", "c", "d"}, {"a", "b", "x"}
     assert overlap(real, synthetic) == 2 / 4
@@ -104,9 +101,6 @@ def test_noise_for_words_never_helps_overlap_and_hurts_precision(real, synthetic
     assert overlap(known, word_counts(replaced)) <= overlap(known, before)
 
 
-# -------------------------------------------------------------------------------- rows compared
-
-
 @given(st.lists(st.builds(ComparedRow, sentences), min_size=3, max_size=9), st.randoms())
 def test_which_rows_are_drawn_does_not_depend_on_their_order(rows, rng):
     other = list(rows)
@@ -137,9 +131,6 @@ def test_intervals_do_not_depend_on_the_order_of_rows(rows):
     assert found == QUICK.ratio(above[::-1], below[::-1])
     assert found["low"] <= found["high"]
     assert found["value"] == pytest.approx(sum(above) / sum(below))
-
-
-# ------------------------------------------------------------------------------------- programs
 
 
 def test_graphs_are_equal_where_only_values_differ():
@@ -214,9 +205,6 @@ def test_graphs_of_rows_that_are_no_pairs_by_hand():
     other = [SEXPR.read(text) for text in ("( f 3L )", "( g )", "( x )")]
     found = graph_coverage(real, other)
     assert (found.recall, found.precision) == (3 / 4, 2 / 3)
-
-
-# ------------------------------------------------------------------------------- language model
 
 
 def test_the_loss_of_a_word_by_hand():
@@ -303,9 +291,6 @@ def test_a_repeated_sentence_is_in_one_half():
     assert CrossFitted(rows * 3).held_out(rows)[0][0] > NgramModel(rows).losses(rows)[0][0]
 
 
-# ----------------------------------------------------------------------------------- all at once
-
-
 def corpus(name, pairs):
     return Corpus(name, tuple(ComparedRow(utterance, program) for utterance, program in pairs))
 
@@ -379,9 +364,8 @@ def test_functions_are_named_for_public_rows_only():
     ],
 )
 def test_corpora_that_cannot_be_compared_are_refused(real, synthetic, how, code):
-    with pytest.raises(GenieError) as told:
+    with pytest.raises(GenieError, match=code):
         compare_corpora(real, [synthetic], how)
-    assert {problem.code for problem in told.value.problems} == {code}
 
 
 def test_rows_without_programs_are_measured_as_sentences():

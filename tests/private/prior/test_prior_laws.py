@@ -84,9 +84,6 @@ def test_a_unit_counts_for_what_it_uses_most():
     assert found.functions == (FUNCTIONS[1], FUNCTIONS[3])
 
 
-# ------------------------------------------------------------------------------- the noise
-
-
 @pytest.mark.parametrize(("kind", "norm"), [("gaussian", 2), ("laplace", 1)])
 def test_noise_is_as_wide_as_the_mechanism_of_the_ledger_says(kind, norm):
     chosen = plan(kind=kind, multiplier=4.0)
@@ -119,9 +116,6 @@ def test_counts_are_whole_numbers_around_the_true_ones():
     assert all(isinstance(n, int) for n in drawn[0].functions.values())
     mean = fmean(one.functions[name] for one in drawn)
     assert mean == pytest.approx(exact.functions[name], abs=4 * 4.5 / math.sqrt(60))
-
-
-# ---------------------------------------------------------------------------- the threshold
 
 
 @given(
@@ -166,9 +160,6 @@ def test_candidates_are_counted_whether_anybody_has_them_or_not():
     found = release_counts([[("@many.have.it",)]] * 300, chosen, random.Random(1))
     assert set(found.candidates) == {"@many.have.it", "@nobody.has.it"}
     assert found.candidates["@many.have.it"] > 250 > 50 > found.candidates["@nobody.has.it"]
-
-
-# -------------------------------------------------------------------------- post-processing
 
 
 @given(st.lists(st.floats(-50, 500), min_size=1, max_size=30))

@@ -133,9 +133,6 @@ def test_functions_that_are_not_drawn_are_not_asked_for():
     assert make_steering(one, [], 0) is None
 
 
-# ----------------------------------------------------------------------------- the commands
-
-
 @pytest.fixture
 def project(tmp_path):
     """Return a project of two small skills, and a prior over its functions."""

@@ -47,8 +47,6 @@ def fitted(units, rho, seed=0, *, schema=SCHEMA, most_cells=10**6):
     )  # fmt: skip
 
 
-# -------------------------------------------------------------------------- sensitivity
-
 # Every unit of one or two rows over two values and three: small enough to try all.
 SMALL = schema_of(2, 3)
 ROWS = [{"a": f"v{a}", "b": f"v{b}"} for a, b in product(range(2), range(3))]
@@ -107,9 +105,6 @@ def test_rows_without_a_value_count_for_nothing_and_the_unit_still_for_one():
 
 def test_private_records_do_not_show_what_they_hold():
     assert repr(records_of(SMALL, [UNITS[0]])) == "Records(domain=(2, 3))"
-
-
-# ---------------------------------------------------------------------------- the spend
 
 
 def rho_of(mechanism):
@@ -193,9 +188,6 @@ def test_without_epsilon_or_delta_there_is_no_table(epsilon, delta):
         rho_for(epsilon, delta)
 
 
-# -------------------------------------------------------------------------------- the noise
-
-
 @pytest.mark.slow
 def test_every_count_gets_gaussian_noise_as_wide_as_recorded():
     records = records_of(SCHEMA, planted(100))
@@ -244,9 +236,6 @@ def test_the_same_seed_gives_the_same_table_and_another_seed_another():
     units = planted(200)
     assert released(units, seed=1).text() == released(units, seed=1).text()
     assert released(units, seed=1).text() != released(units, seed=2).text()
-
-
-# ------------------------------------------------------------------------------ the result
 
 
 def errors(table, units):

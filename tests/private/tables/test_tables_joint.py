@@ -103,9 +103,6 @@ def test_samples_are_the_same_for_the_same_seed():
     assert (one != other).any()
 
 
-# ---------------------------------------------------------------------------------- the fit
-
-
 def exact(cells, cliques, total=1000.0, deviation=1.0):
     return [Measurement(c, total * summed(cells, c), deviation) for c in cliques]
 

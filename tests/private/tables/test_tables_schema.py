@@ -129,9 +129,6 @@ def test_an_unknown_column_offers_the_nearest():
         Schema((Column("intent", ("a", "b")),)).places(["intnt"])
 
 
-# ------------------------------------------------------------------------------- encoding
-
-
 @given(SCHEMAS, st.integers(0, 10**6))
 def test_encoded_values_are_those_of_the_rows(schema, seed):
     rng = random.Random(seed)
@@ -145,9 +142,6 @@ def test_encoded_values_are_those_of_the_rows(schema, seed):
 def test_an_unknown_value_is_other_or_nothing():
     schema = Schema((Column("a", ("x", OTHER)), Column("b", ("x", "y"))))
     assert encode(schema, [{"a": "z", "b": "z"}, {}]).tolist() == [[1, -1], [1, -1]]
-
-
-# ------------------------------------------------------------------------------ extractors
 
 
 def row(utterance="", program="", functions=(), language="thingtalk"):
@@ -242,8 +236,6 @@ def test_no_text_of_a_private_row_makes_an_extractor_fail_or_gets_through(uttera
     for column in schema.columns:
         assert found[column.name] in {*column.values, ""}
 
-
-# ------------------------------------------------------------------------------- adapting
 
 PUBLIC = [(row("tweet it", functions=("@c.a",)), {"mood": "good"})] * 3 + [
     (row("who is it", functions=("@c.q", "@c.a")), {"mood": "bad"}),

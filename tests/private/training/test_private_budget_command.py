@@ -56,9 +56,6 @@ def test_every_step_of_the_table_is_there_and_says_of_itself_what_the_table_says
         assert found.get_short_help_str(limit=200) == line
 
 
-# ---------------------------------------------------------------------------------------- init
-
-
 def test_a_budget_is_set_beside_the_rows_without_opening_them(capsys):
     assert budget("init", *PROMISE) == 0
     said = capsys.readouterr()
@@ -181,9 +178,6 @@ def test_a_promise_of_little_is_made_with_a_warning(capsys):
     assert capsys.readouterr().err.count("warning[B027]") == 2
 
 
-# ---------------------------------------------------------------------------------------- show
-
-
 def test_show_says_what_was_spent_and_what_is_left_under_both_accountants(ledger, capsys):
     assert budget("show", "private.jsonl") == 0
     out = capsys.readouterr().out
@@ -248,9 +242,6 @@ def test_without_a_ledger_the_next_step_is_named(capsys):
     assert re.search(r"B022.*\n  hint: .*budget init", capsys.readouterr().err)
     assert budget("show") == 2
     assert "name the file of private rows" in capsys.readouterr().err
-
-
-# --------------------------------------------------------------------------------------- check
 
 
 def test_check_says_that_a_ledger_is_whole_and_spends_nothing(ledger, tmp_path, capsys):

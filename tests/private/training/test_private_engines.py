@@ -110,9 +110,8 @@ def test_batch_norm_is_refused_under_every_engine(engine):
 
 @pytest.mark.parametrize("engine", ["ghost", "hooks"])
 def test_a_model_whose_rows_see_each_other_is_refused(engine):
-    with pytest.raises(GenieError) as caught:
+    with pytest.raises(GenieError, match="Q025"):
         check_engine(made(models.Mixing), engine)
-    assert caught.value.problems[0].code == "Q025"
 
 
 def test_a_model_with_one_loss_for_all_rows_is_refused():
@@ -133,9 +132,8 @@ def test_a_model_that_is_broken_already_is_refused():
 
 
 def test_a_frozen_model_is_refused():
-    with pytest.raises(GenieError) as caught:
+    with pytest.raises(GenieError, match="Q021"):
         check_engine(made(models.decoder).requires_grad_(False), "vmap")
-    assert caught.value.problems[0].code == "Q021"
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
@@ -174,9 +172,8 @@ def test_dropout_that_an_engine_cannot_draw_or_hide_is_refused_before_anything_i
     check_engine(model, "loop", collate=programs)
     # vmap cannot draw it; hooks would cut the masks of all rows out of a pool that everybody knows.
     for engine in ("vmap", "hooks", "ghost"):
-        with pytest.raises(GenieError) as caught:
+        with pytest.raises(GenieError, match="Q024"):
             check_engine(model, engine, collate=programs)
-        assert caught.value.problems[0].code == "Q024"
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -113,9 +113,8 @@ def test_a_refused_engine_pays_nothing():
 
 
 def test_training_without_noise_is_refused():
-    with pytest.raises(GenieError) as caught:
+    with pytest.raises(GenieError, match="Q026"):
         train_privately(made(models.decoder), units(), small(noise_multiplier=0.0), spend=spend)
-    assert caught.value.problems[0].code == "Q026"
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -203,11 +202,10 @@ def test_steps_that_were_there_to_be_seen_are_not_taken_again(tmp_path):
     shutil.rmtree(tmp_path / "step-00000006")
     for _ in range(2):
         paid = []
-        with pytest.raises(GenieError) as caught:
+        with pytest.raises(GenieError, match="Q031"):
             train_privately(
                 made(models.decoder), units(), options, spend=paid.append, folder=tmp_path
             )
-        assert caught.value.problems[0].code == "Q031"
         assert not paid
         if older.exists():
             older.rename(tmp_path / "step-00000002")

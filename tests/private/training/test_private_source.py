@@ -156,9 +156,8 @@ def test_a_broken_table_shows_no_text_either(tmp_path):
 def test_a_file_cut_off_is_told_without_its_text(tmp_path):
     path = tmp_path / "rows.jsonl.gz"
     path.write_bytes(gzip.compress(json.dumps(row()).encode() * 1000)[:-20])
-    with pytest.raises(GenieError) as caught:
+    with pytest.raises(GenieError, match="Q001") as caught:
         opened(path)
-    assert caught.value.problems[0].code == "Q001"
     assert CANARY not in everything(caught.value)
 
 
@@ -172,9 +171,8 @@ def test_a_file_of_a_kind_that_is_not_read_is_told(name, told, tmp_path, monkeyp
     monkeypatch.setattr("smart_open.open", lacking)
     path = tmp_path / name
     path.write_bytes(b"(\xb5/\xfd")
-    with pytest.raises(GenieError) as caught:
+    with pytest.raises(GenieError, match="Q001") as caught:
         opened(path)
-    assert caught.value.problems[0].code == "Q001"
     assert told in str(caught.value)
 
 
@@ -194,9 +192,8 @@ def test_a_missing_file_is_told(tmp_path):
     ],
 )
 def test_units_that_are_none_are_refused_before_the_file_is_opened(options, tmp_path):
-    with pytest.raises(GenieError) as caught:
+    with pytest.raises(GenieError, match="Q006"):
         opened(tmp_path / "none.jsonl", **options)
-    assert caught.value.problems[0].code == "Q006"
 
 
 def test_a_table_has_columns_and_no_names(tmp_path):
