@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -247,18 +246,6 @@ def test_the_folder_of_another_command_is_left_alone(private, capsys):
     assert run(private, "--overwrite") == 1
     assert "F022" in capsys.readouterr().err
     assert os.listdir(other) == ["thesis.txt"]
-
-
-def test_every_option_and_error_is_in_the_docs():
-    page = (Path(__file__).parents[3] / "docs" / "gaps.md").read_text()
-    from genie_dp.cli.private.gaps import command
-
-    names = {name for parameter in command.params for name in parameter.opts}
-    common = {"--language", "--skills", "--skip-broken", "--ledger", "--resume", "--overwrite"}
-    options = {name for name in names - common if name.startswith("--")}
-    assert [name for name in sorted(options) if f"`{name}" not in page] == []
-    for code in ("F020", "F021", "F022", "F023", "F024"):
-        assert code in page
 
 
 def test_many_names_at_one_place_are_one_template_that_the_page_shows_once(tmp_path):

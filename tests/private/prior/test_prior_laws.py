@@ -108,6 +108,7 @@ def test_every_bin_gets_noise_of_its_own_even_where_nobody_asks():
     assert len({*found.functions.values()}) > 6
 
 
+@pytest.mark.statistical
 def test_counts_are_whole_numbers_around_the_true_ones():
     units = population(500)
     exact = count(units, plan().support, CountLimits())
@@ -200,6 +201,7 @@ def test_a_clear_signal_is_kept_and_comes_near_to_the_truth():
     assert distance < 0.01
 
 
+@pytest.mark.statistical
 def test_the_signal_is_nothing_where_counts_differ_as_noise_does():
     rng = random.Random("signal")
     import numpy as np
@@ -225,6 +227,7 @@ def test_multipliers_stay_within_bounds_and_are_one_where_nothing_changes(wanted
     assert set(multipliers(even, even).values()) == {1.0}
 
 
+@pytest.mark.statistical
 def test_intervals_hold_the_truth_as_often_as_they_say(monkeypatch):
     chosen = plan(multiplier=5.0)
     units = [[(FUNCTIONS[0],)]] * 400 + [[(FUNCTIONS[1],)]] * 600
@@ -285,6 +288,7 @@ def test_pairs_of_noise_steer_nothing_where_noise_dominates():
     assert all(is_neutral(one) for one in dominated)
 
 
+@pytest.mark.statistical
 def test_functions_that_nobody_asks_for_leave_the_weights_of_pairs_alone():
     a, b, c = FUNCTIONS[:3]
     units = [[(a, b)]] * 500 + [[(c,)]] * 500

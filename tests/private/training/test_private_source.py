@@ -3,7 +3,6 @@
 import gzip
 import json
 import logging
-import re
 import traceback
 from pathlib import Path
 
@@ -199,18 +198,6 @@ def test_units_that_are_none_are_refused_before_the_file_is_opened(options, tmp_
 def test_a_table_has_columns_and_no_names(tmp_path):
     with pytest.raises(GenieError, match="number of a column"):
         opened(tmp_path / "rows.tsv", unit_field="user", **USER)
-
-
-def test_every_code_of_source_and_training_is_explained():
-    files = [
-        ROOT / "genie_dp/private/source.py",
-        *(ROOT / "genie_dp/private/training").glob("*.py"),
-    ]
-    texts = "".join(path.read_text(encoding="utf-8") for path in files)
-    page = (ROOT / "docs" / "private-training.md").read_text(encoding="utf-8")
-    raised = set(re.findall(r'"(Q\d{3})"', texts))
-    assert len(raised) > 10
-    assert re.findall(r"^\| (Q\d{3}) \|", page, re.MULTILINE) == sorted(raised)
 
 
 def test_no_more_mistakes_are_told_than_ten(tmp_path):
