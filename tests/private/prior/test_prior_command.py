@@ -10,7 +10,6 @@ from dataclasses import asdict, replace
 import pytest
 
 from genie_dp import cli
-from genie_dp.errors import GenieError
 from genie_dp.private.generators.rows import RowsFingerprint
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.guard import Units
@@ -19,15 +18,22 @@ from genie_dp.private.prior.run import released_once
 from genie_dp.private.secure import _seeded
 from genie_dp.private_prior import load_prior
 from genie_dp.records import Example
-from genie_dp.resources import data_folder
 from genie_dp.rows import to_json
 from genie_dp.run.manifest import ledger_of
-from tests.private.prior.prior_setup import SECRET, SPENT, plan, population, private_file
+from tests.private.prior.prior_setup import (
+    HOME,
+    LACKED,
+    POST,
+    SECRET,
+    SPENT,
+    TWITTER,
+    asked,
+    plan,
+    population,
+    private_file,
+)
 
-SKILLS = ("--skills", str(data_folder("thingpedia") / "com.twitter"))
-HOME = "now => @com.twitter.home_timeline => notify"
-POST = 'now => @com.twitter.post param:status:String = " zanzibar "'
-LACKED = "now => @com.tickets.buy param:city:String = QUOTED_STRING_0"
+SKILLS = ("--skills", str(TWITTER))
 
 
 @pytest.fixture(autouse=True)
@@ -39,8 +45,7 @@ def known_noise():
 
 @pytest.fixture
 def private(tmp_path):
-    """Return a file of 400 private rows: 60 in 100 ask for one function, 10 for one that lacks."""
-    return private_file(tmp_path, [HOME] * 240 + [POST] * 120 + [LACKED] * 40)
+    return asked(tmp_path)
 
 
 def words(private, *options, epsilon=2):
@@ -94,64 +99,6 @@ def test_laplace_noise_needs_no_delta(tmp_path):
     assert load_prior(tmp_path / "prior.json").prior.spent.epsilon == pytest.approx(2)
 
 
-def test_a_release_past_the_budget_writes_nothing(private, capsys):
-    assert run(private) == 0
-    before = sorted(private.parent.iterdir()), Ledger.open(ledger_of(private)).head
-    options = words(private, epsilon=2.9)
-    options[options.index("--output") + 1] = str(private.with_name("second.json"))
-    assert cli.run(options) == 1
-    assert "B023" in capsys.readouterr().err
-    assert (sorted(private.parent.iterdir()), Ledger.open(ledger_of(private)).head) == before
-
-
-def test_every_release_is_paid_and_a_finished_one_is_not_repeated(private, capsys):
-    assert run(private, epsilon=0.5) == 0
-    assert run(private, epsilon=0.5) == 1
-    assert "Y022" in capsys.readouterr().err
-    assert len(spends(private)) == 1
-    assert run(private, "--overwrite", epsilon=0.5) == 0
-    assert len(spends(private)) == 2
-
-
-def test_nothing_private_is_told_or_written(private, capsys):
-    lines = private.read_text().splitlines()
-    private.write_text(
-        "\n".join([*lines, json.dumps({"utterance": SECRET, "program": f"( {SECRET}"})])
-    )
-    assert run(private) == 0
-    private.write_text("\n".join([*lines, json.dumps({"utterance": 3, "program": SECRET})]))
-    assert run(private, "--overwrite") == 1
-    told = capsys.readouterr()
-    assert SECRET not in told.out + told.err
-    written = [p for p in private.parent.iterdir() if p != private and p.is_file()]
-    assert len(written) >= 3
-    assert all(SECRET not in p.read_text() for p in written)
-    assert '"utterance": 3' in private.read_text()
-    assert len(spends(private)) == 1  # a file that cannot be read costs nothing
-
-
-@pytest.mark.parametrize("place", ["histogram.release_counts", "prior_of"])
-def test_an_interrupted_run_goes_on_and_costs_once(place, private, monkeypatch):
-    def stop(*_args, **_options):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(f"genie_dp.private.prior.run.{place}", stop)
-        assert run(private) == 130
-    assert len(spends(private)) == 1
-    work = private.with_name(".prior.json.work")
-    kept = work / "released.json"
-    assert kept.exists() == (place == "prior_of")
-    noisy = json.loads(kept.read_text())["released"]["lacking"] if kept.exists() else None
-    assert run(private) == 1  # not without --resume
-    assert run(private, "--resume") == 0
-    assert len(spends(private)) == 1
-    assert not work.exists()
-    found = load_prior(private.with_name("prior.json")).prior
-    if noisy is not None:
-        assert found.missing[""].share == pytest.approx(max(0, noisy) / 400, abs=1e-6)
-
-
 def test_processes_that_go_on_with_one_run_release_once(tmp_path):
     read, both = [], threading.Barrier(2)
 
@@ -170,34 +117,6 @@ def test_processes_that_go_on_with_one_run_release_once(tmp_path):
     assert len(read) == 1
 
 
-def test_counts_that_were_there_to_be_seen_are_not_drawn_again(tmp_path):
-    paid = []
-
-    def spend(mechanisms, name):
-        paid.append(name)
-        return SPENT
-
-    def released():
-        return released_once(tmp_path, plan(), lambda: Units(population(50)), spend)
-
-    assert released() == released()
-    (tmp_path / "released.json").unlink()
-    with pytest.raises(GenieError, match="F009"):
-        released()
-    (tmp_path / "run.json").unlink()
-    released()
-    assert len(set(paid)) == len(paid) == 2
-
-
-def test_a_resumed_run_must_have_the_settings_of_its_start(private, capsys):
-    work = private.with_name(".prior.json.work")
-    work.mkdir()
-    (work / "settings.json").write_text(json.dumps({"noise": ["gaussian", 1.0, 0]}))
-    assert run(private, "--resume") == 1
-    assert "Y020" in capsys.readouterr().err
-    assert spends(private) == []
-
-
 def test_users_with_several_rows_count_once(tmp_path):
     private = private_file(tmp_path, [HOME] * 400, unit="user")
     rows = [json.loads(line) for line in private.read_text().splitlines()]
@@ -209,66 +128,6 @@ def test_users_with_several_rows_count_once(tmp_path):
     home = found.functions["@com.twitter.home_timeline"]
     assert home.low < 0.25 < home.high
     assert found.spent.unit == "user"
-
-
-@pytest.mark.parametrize(
-    ("options", "code"),
-    [
-        (["--threshold-delta", "1e-6"], "F002"),
-        (["--candidates", "names.txt"], "F003"),
-        (["--ledger", "none.json"], "B030"),
-        (["--sampled", "rows.jsonl", "--spent", "spent.json"], "F006"),
-    ],
-)
-def test_mistakes_are_told_before_anything_is_spent(options, code, private, capsys, monkeypatch):
-    monkeypatch.chdir(private.parent)
-    (private.parent / "names.txt").write_text("@com.tickets.buy\ntickets please\n")
-    (private.parent / "rows.jsonl").write_text("")
-    spent = {"epsilon": 8, "delta": 1e-6, "unit": "utterance", "relation": "add-or-remove-one",
-             "accountant": "rdp", "not_covered": []}  # fmt: skip
-    (private.parent / "spent.json").write_text(json.dumps(spent))
-    assert run(private, *options) == 1
-    assert code in capsys.readouterr().err
-    assert spends(private) == []
-    assert not private.with_name("prior.json").exists()
-
-
-@pytest.mark.parametrize(
-    ("option", "name"),
-    [
-        ("--public", "private.jsonl"),
-        ("--candidates", "linked.jsonl"),
-        ("--public", "others.jsonl"),
-        ("--public", "drawn.jsonl"),
-    ],
-)
-def test_what_is_private_is_not_read_as_public(option, name, private, capsys):
-    folder = private.parent
-    (folder / "linked.jsonl").symlink_to(private)
-    (folder / "others.jsonl").write_text("")
-    ledger_of(folder / "others.jsonl").write_text("{}")
-    row = {"id": "P0", "utterance": SECRET, "program": HOME, "source": "private"}
-    (folder / "drawn.jsonl").write_text(f"{json.dumps(row)}\n")
-    assert run(private, option, folder / name) == 1
-    told = capsys.readouterr().err
-    assert "F008" in told
-    assert SECRET not in told
-    assert spends(private) == []
-    assert not private.with_name("prior.json").exists()
-
-
-@pytest.mark.parametrize("name", ["private.jsonl", "linked.jsonl", "pairs.jsonl", "names.txt"])
-def test_a_prior_is_not_written_over_what_is_read(name, private, capsys):
-    folder = private.parent
-    (folder / "linked.jsonl").symlink_to(private)
-    (folder / "pairs.jsonl").write_text(f"{to_json(Example('S0', 'tweets', HOME))}\n")
-    (folder / "names.txt").write_text("@com.tickets.buy\n")
-    before = (folder / name).read_bytes()
-    read = ["--public", folder / "pairs.jsonl", "--candidates", folder / "names.txt"]
-    assert run(private, *read, "--output", folder / name, "--overwrite") == 1
-    assert "D027" in capsys.readouterr().err
-    assert (folder / name).read_bytes() == before
-    assert spends(private) == []
 
 
 def test_without_a_delta_the_hint_is_laplace_noise(tmp_path, capsys):

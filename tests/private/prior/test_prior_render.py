@@ -10,7 +10,6 @@ from genie_dp import cli
 from genie_dp.private.prior.render import Renderer, UnsaidProgram, number_rows
 from genie_dp.private_prior import save_prior
 from genie_dp.records import Example
-from genie_dp.resources import data_folder
 from genie_dp.rows import from_json, to_json
 from genie_dp.synthesis.compiler import compile_grammar
 from genie_dp.synthesis.config import SynthesisConfig
@@ -18,18 +17,16 @@ from genie_dp.synthesis.describe import Describer
 from genie_dp.synthesis.explain import Explainer
 from genie_dp.templates.grammar import subset
 from genie_dp.templates.inputs import load_inputs
-from tests.private.prior.prior_setup import prior
+from tests.private.prior.prior_setup import HOME, LACKED, TWITTER, prior
 from tests.synthesis.synthesis_project import errands
 from tests.synthesis.synthesis_setup import engine, few, text_of
 
-HOME = "now => @com.twitter.home_timeline => notify"
 FREE = 'now => @com.twitter.post param:status:String = " my secret words "'
-LACKED = "now => @com.tickets.buy param:city:String = QUOTED_STRING_0"
 
 
 @cache
 def twitter():
-    return load_inputs("thingtalk", (data_folder("thingpedia") / "com.twitter",), ())
+    return load_inputs("thingtalk", (TWITTER,), ())
 
 
 @cache
