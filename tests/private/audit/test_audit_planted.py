@@ -14,15 +14,7 @@ pytest.importorskip("scipy")
 
 sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
 
-from private_audit import (  # noqa: E402
-    CLAIMED,
-    COUNTS,
-    OF_COUNTS,
-    OF_TRAININGS,
-    TRAININGS,
-    Coins,
-    attack,
-)
+from private_audit import CLAIMED, COUNTS, OF_COUNTS, OF_TRAININGS, TRAININGS, Coins, attack  # noqa: E402
 
 from genie_dp.private.training import check  # noqa: E402
 

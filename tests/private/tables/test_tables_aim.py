@@ -17,13 +17,7 @@ from genie_dp.private.ledger.mechanisms import Exponential, Gaussian, ZeroConcen
 from genie_dp.private.secure import _seeded
 from genie_dp.private.tables import run as table_stage
 from genie_dp.private.tables.aim import aim, choose, measure, score, workload_weights
-from genie_dp.private.tables.joint import (
-    Records,
-    cells_of,
-    pairs,
-    records_of,
-    total_variation,
-)
+from genie_dp.private.tables.joint import Records, cells_of, pairs, records_of, total_variation
 from genie_dp.private.tables.run import release_table, rho_for
 from genie_dp.private.tables.table import load_table
 from tests.private.tables.tables_setup import SECRET, SPENT, Spending, planted, schema_of

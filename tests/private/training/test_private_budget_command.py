@@ -293,10 +293,7 @@ def test_check_answers_for_other_mechanisms(ledger, capsys):
         (("--rate", "0.5"), "--steps and --rate go together"),
         (("--target", "5"), "need --steps and --rate"),
         (("--noise-multiplier", "5"), "need --steps and --rate"),
-        (
-            ("--steps", "5", "--rate", "0.5", "--target", "3", "--noise-multiplier", "5"),
-            "give one",
-        ),
+        (("--steps", "5", "--rate", "0.5", "--target", "3", "--noise-multiplier", "5"), "give one"),
         (("--rate", "1.5"), "1.5 is not in the range"),
         (("--steps", "5", "--rate", "0.5", "--target", "nan"), "nan is not a finite number"),
         (("--steps", "5", "--rate", "0.5", "--noise-multiplier", "inf"), "inf is not a finite"),

@@ -23,12 +23,7 @@ from genie_dp.private.ledger.guard import Payer, Units
 from genie_dp.private.ledger.mechanisms import PoissonGaussian
 from genie_dp.private.ledger.once import name_run
 from genie_dp.private.secure import SEEDED, _seeded
-from genie_dp.private.training.run import (
-    NOT_COVERED,
-    PrivateRun,
-    train_alone,
-    train_privately,
-)
+from genie_dp.private.training.run import NOT_COVERED, PrivateRun, train_alone, train_privately
 from genie_dp.private.training.settings import ENGINES
 from tests.private.training import private_models as models
 from tests.private.training.private_models import made

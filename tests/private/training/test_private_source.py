@@ -183,12 +183,7 @@ def test_a_missing_file_is_told(tmp_path):
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {"unit": "household"},
-        {"unit_field": "user"},
-        {"unit": "user", "cap": 0},
-        {"unit": "user"},
-    ],
+    [{"unit": "household"}, {"unit_field": "user"}, {"unit": "user", "cap": 0}, {"unit": "user"}],
 )
 def test_units_that_are_none_are_refused_before_the_file_is_opened(options, tmp_path):
     with pytest.raises(GenieError, match="Q006"):

@@ -19,14 +19,8 @@ from genie_dp.private.ledger.mechanisms import PoissonGaussian
 from genie_dp.private.secure import _seeded
 from genie_dp.private.training.check import clipped_sums
 from genie_dp.private.training.engines import PrivateOptimizer, clip_factors
-from genie_dp.private.training.randomness import (
-    secure_bytes,
-)
-from genie_dp.private.training.run import (
-    PrivateRun,
-    rate_at,
-    train_privately,
-)
+from genie_dp.private.training.randomness import secure_bytes
+from genie_dp.private.training.run import PrivateRun, rate_at, train_privately
 from genie_dp.private.training.settings import ENGINES, rate_of, steps_of
 from tests.private.training import private_models as models
 from tests.private.training.private_models import made
