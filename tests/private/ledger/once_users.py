@@ -4,6 +4,7 @@
 """
 
 import json
+import logging
 import os
 import signal
 import sys
@@ -96,6 +97,7 @@ def prepare(user, folder):
         check.check_engine = lambda *_, **__: None
     rows = write_rows(folder, "before")
     USERS[user](rows, Ledger.open(ledger_of(rows)), folder / "work")
+    assert not logging.getLogger().handlers, "Opacus took over the program's log"
 
 
 def write_rows(folder, name):
