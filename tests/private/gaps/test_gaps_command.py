@@ -130,15 +130,9 @@ def test_all_sentences_are_read_where_that_is_asked_for(private):
 
 def test_many_names_at_one_place_are_one_template_that_the_page_shows_once(tmp_path):
     rooms = ["attic", "pantry", "study"]
-    tool = {
-        "name": "heating.raise",
-        "description": "Raises the heating",
-        "parameters": {
-            "type": "object",
-            "properties": {"place": {"type": "string"}},
-            "required": ["place"],
-        },
-    }
+    place = {"properties": {"place": {"type": "string"}}, "required": ["place"]}
+    tool = {"name": "heating.raise", "description": "Raises the heating",
+            "parameters": {"type": "object", **place}}  # fmt: skip
     (tmp_path / "tools.json").write_text(json.dumps({"tools": [tool]}))
     (tmp_path / "main.genie").write_text(
         'category COMMAND : program root "whole sentences";\n'

@@ -158,6 +158,7 @@ def test_the_least_is_paid_for_by_a_higher_threshold():
     assert plan(least=9).threshold("words") == plan(least=1).threshold("words") + 8
 
 
+@pytest.mark.statistical
 @pytest.mark.usefixtures("noise_in_bulk")
 def test_counts_are_whole_numbers_around_the_true_ones():
     units = [[heard("mow the lawn")] for _ in range(300)]
@@ -181,7 +182,7 @@ def test_the_ledger_gets_the_noise_that_is_drawn():
     assert [pure.noise(level).scale for level in ("totals", *LEVELS)] == [12.0, 6.0, 12.0, 27.0]
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0, 8.0])
+@pytest.mark.parametrize("epsilon", [0.5, 8.0])
 def test_epsilon_agrees_with_the_closed_form_of_gaussian_noise(epsilon):
     """Four releases of sensitivity 1 are one of sensitivity 2 (Balle and Wang, 2018, theorem 8)."""
     delta, part = 1e-6, 1e-7
@@ -237,22 +238,26 @@ def crowd_score(found: NoisyGaps) -> float:
 CROWD = [[heard("mow the lawn")]] * 45
 
 
+@pytest.mark.statistical
 @pytest.mark.usefixtures("noise_in_bulk")
 def test_an_attack_proves_no_more_than_is_claimed():
     assert proved(CROWD, CROWD[0] * 200, crowd_score) < CLAIM
 
 
+@pytest.mark.statistical
 @pytest.mark.usefixtures("noise_in_bulk")
 def test_an_audit_refutes_a_person_who_counts_for_each_sentence(monkeypatch):
     monkeypatch.setattr(select, "_most_said", lambda items, limit, rng: list(items))
     assert proved(CROWD, CROWD[0] * 200, crowd_score) > CLAIM
 
 
+@pytest.mark.statistical
 def test_an_audit_refutes_counts_without_noise(monkeypatch):
     monkeypatch.setattr(Noise, "draw", lambda self, count, rng: np.zeros(count))
     assert proved(CROWD, CROWD[0], crowd_score) > CLAIM
 
 
+@pytest.mark.statistical
 @pytest.mark.usefixtures("noise_in_bulk")
 def test_an_audit_refutes_a_release_without_a_threshold(monkeypatch):
     monkeypatch.setattr(select, "threshold", lambda *_: 0)

@@ -69,15 +69,11 @@ def private_file(folder):
 
 
 class Spending:
-    """A ledger of one release: it keeps what was spent, and may refuse it."""
+    """A ledger of one release: it keeps what was spent."""
 
-    def __init__(self, refusal=None):
-        self.mechanisms = ()
-        self.refusal = refusal
+    mechanisms = ()
 
     def __call__(self, mechanisms):
-        if self.refusal:
-            raise self.refusal
         assert not self.mechanisms, "spent twice"
         self.mechanisms = tuple(mechanisms)
         return SPENT

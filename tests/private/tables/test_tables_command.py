@@ -126,14 +126,3 @@ def test_a_budget_without_delta_has_no_table(private, capsys):
     Ledger.create(ledger_of(private), Budget(3.0, 0, "utterance"))
     assert run(private) == 1
     assert "T505" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("accountant", ["rdp", "pld"])
-def test_both_accountants_know_what_a_table_costs(accountant, private):
-    for path in private.parent.glob("private.ledger.*"):
-        path.unlink()
-    budget = Budget(3.0, 1e-6, "utterance", accountant=accountant)
-    Ledger.create(ledger_of(private), budget)
-    assert run(private) == 0
-    assert len(spends(private)) == 1
-    assert Ledger.open(ledger_of(private)).spent().epsilon <= 3
