@@ -177,7 +177,6 @@ def test_nothing_of_the_rows_comes_out(stage, here, capsys):
     [
         ("prior", "--threshold-delta 1e-6", "F002"),
         ("prior", "--candidates sentences.txt", "F003"),
-        ("prior", "--ledger none.json", "B030"),
         ("prior", "--sampled empty.jsonl --spent spent.json", "F006"),
         # What is private is not read as public.
         ("prior", "--public private.jsonl", "F008"),

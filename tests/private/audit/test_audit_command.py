@@ -4,6 +4,7 @@ import json
 import math
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +34,12 @@ SIDES = ("--members", "in.txt", "--others", "out.jsonl")
 
 def attack(model, *options):
     return run(["private", "audit", model, *options, "--output", "audit.json"])
+
+
+def audit(*words, code):
+    """Return the figures of an audit that ends with a code."""
+    assert attack(*words) == code
+    return json.loads(Path("audit.json").read_text())
 
 
 def test_a_model_that_leaks_more_than_it_claims_fails_and_all_is_written(here, capsys):
@@ -104,8 +111,7 @@ def test_where_nothing_is_claimed_there_is_no_verdict(here):
     shutil.copytree(here / "fresh", here / "unclaimed", dirs_exist_ok=True)
     facts = json.loads((here / "fresh" / "spent.json").read_text())
     (here / "unclaimed" / "spent.json").write_text(json.dumps({**facts, "epsilon": math.inf}))
-    assert attack("unclaimed", *SIDES) == 0
-    found = json.loads((here / "audit.json").read_text())
+    found = audit("unclaimed", *SIDES, code=0)
     assert (found["verdict"], found["refutable"]) == (None, None)
 
 
@@ -138,8 +144,7 @@ def test_references_and_shadows_are_attacks_of_their_own(here):
     shutil.copytree(here / "shadow0", here / "more" / "fresh", dirs_exist_ok=True)
     references = ["--reference", "fresh", "--reference", "more/fresh"]
     options = [*references, *shadows, "--claim", "50", "--delta", "0"]
-    assert attack("leaking", *SIDES, *options) == INCONCLUSIVE
-    found = json.loads((here / "audit.json").read_text())
+    found = audit("leaking", *SIDES, *options, code=INCONCLUSIVE)
     names = {one["attack"] for one in found["membership"]}
     assert names == {
         "perplexity", "reference fresh", "reference more/fresh", "shadows", "ratios",
@@ -186,8 +191,7 @@ def test_public_rows_of_a_redacted_text_have_no_claim_and_are_left_out(here):
     facts = {"rows": {"epsilon": 1, "delta": 0}, "secret": {"epsilon": 4, "delta": 1e-5}}
     (here / "fresh" / "confidentiality.json").write_text(json.dumps(facts))
     options = ["--members", "marked.jsonl", "--others", "out.jsonl", "--about"]
-    assert attack("fresh", *options, "secret") == INCONCLUSIVE
-    found = json.loads((here / "audit.json").read_text())
+    found = audit("fresh", *options, "secret", code=INCONCLUSIVE)
     assert found["rows"]["members"] == 20
     assert found["claim"]["epsilon"] == 4
     assert attack("fresh", *options, "bayesian", "--overwrite") == 1
@@ -346,8 +350,7 @@ def test_a_folder_that_says_its_noise_is_tested_for_it(tossed, monkeypatch):
     training = {"noise multiplier": 9.0, "sampling rate": 0.1, "steps": {"utterance": 20}}
     (tossed / "noisy" / "config.json").write_text(json.dumps({**config, "training": training}))
     options = ["--canaries", "canaries.json", "--reference", "before", "--overwrite"]
-    assert attack("noisy", *options) == 1
-    found = json.loads((tossed / "audit.json").read_text())
+    found = audit("noisy", *options, code=1)
     guesses, noise = found["epsilon"]
     assert noise["method"] == "one run, noise"
     assert noise["refutes"]

@@ -158,19 +158,6 @@ def test_the_least_is_paid_for_by_a_higher_threshold():
     assert plan(least=9).threshold("words") == plan(least=1).threshold("words") + 8
 
 
-@pytest.mark.statistical
-@pytest.mark.usefixtures("noise_in_bulk")
-def test_counts_are_whole_numbers_around_the_true_ones():
-    units = [[heard("mow the lawn")] for _ in range(300)]
-    drawn = [release_gaps(units, plan(), lambda level, n=n: rng(level, n)) for n in range(100)]
-    counts = [one.words["mow"] for one in drawn]
-    assert all(isinstance(count, int) for count in counts)
-    wide = plan().noise("words").deviation
-    assert np.mean(counts) == pytest.approx(300, abs=4 * wide / 10)
-    assert np.std(counts) == pytest.approx(wide, rel=0.3)
-    assert all(one.sentences["mow the lawn"] > 200 for one in drawn)
-
-
 def test_the_ledger_gets_the_noise_that_is_drawn():
     chosen = plan(multiplier=3.0, limits=GapLimits(2, 4, 9), delta=1e-7)
     assert chosen.mechanisms == (Gaussian(3.0, count=4), Threshold(1e-7))

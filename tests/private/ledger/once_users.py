@@ -68,7 +68,7 @@ def release_model(rows, ledger, work):
     from genie_dp.private.training.run import train_privately
     from genie_dp.private.training.settings import DPSettings
     from tests.private.training import private_models as models
-    from tests.private.training.private_runs import weights
+    from tests.private.training.private_models import weights
 
     units = Units([(row,) for row in models.rows(6)], rows)
     model = models.made(models.decoder)

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from contextlib import contextmanager
 
 import pytest
 from hypothesis import given, settings
@@ -90,12 +91,14 @@ def test_every_field_that_is_left_out_is_noticed(three):
 
 @pytest.mark.parametrize("place", ["top", "entry", "mechanism", "budget"])
 def test_a_field_that_is_added_is_noticed(three, place):
-    facts = json.loads(three.path.read_text())
-    entry = facts["entries"][1]
-    {"top": facts, "entry": entry, "mechanism": entry["mechanisms"][0], "budget": facts["budget"]}[
-        place
-    ]["note"] = 1
-    three.path.write_text(json.dumps(facts))
+    with edited(three.path) as facts:
+        entry = facts["entries"][1]
+        {
+            "top": facts,
+            "entry": entry,
+            "mechanism": entry["mechanisms"][0],
+            "budget": facts["budget"],
+        }[place]["note"] = 1
     assert codes(three.path) == ["B011" if place in ("top", "budget") else "B012"]
 
 
@@ -114,11 +117,17 @@ def test_a_field_that_is_added_is_noticed(three, place):
     ],
 )
 def test_entries_that_are_removed_moved_or_copied_are_noticed(three, order, code, message):
-    facts = json.loads(three.path.read_text())
-    facts["entries"] = [facts["entries"][n] for n in order]
-    three.path.write_text(json.dumps(facts))
+    with edited(three.path) as facts:
+        facts["entries"] = [facts["entries"][n] for n in order]
     assert set(codes(three.path)) == {code}
     assert message in messages(three.path)
+
+
+@contextmanager
+def edited(path):
+    """Give the facts of a file, and write them when they were changed."""
+    yield (facts := json.loads(path.read_text()))
+    path.write_text(json.dumps(facts))
 
 
 def sealed(entry, previous):
@@ -128,11 +137,10 @@ def sealed(entry, previous):
 
 
 def test_an_entry_that_is_rewritten_with_a_right_hash_breaks_the_next_one_or_the_head(three):
-    facts = json.loads(three.path.read_text())
-    entries = facts["entries"]
-    entries[1]["mechanisms"] = [Laplace(1e6).as_dict()]
-    entries[1] = sealed(entries[1], entries[0]["hash"])
-    three.path.write_text(json.dumps(facts))
+    with edited(three.path) as facts:
+        entries = facts["entries"]
+        entries[1]["mechanisms"] = [Laplace(1e6).as_dict()]
+        entries[1] = sealed(entries[1], entries[0]["hash"])
     assert "B015" in codes(three.path)
     assert "entry 2 was replaced" in messages(three.path)
     entries[2] = sealed(entries[2], entries[1]["hash"])
@@ -143,10 +151,9 @@ def test_an_entry_that_is_rewritten_with_a_right_hash_breaks_the_next_one_or_the
 @pytest.mark.parametrize(("spends", "code"), [(3, "B015"), (0, "B018")])
 def test_a_budget_that_is_raised_with_a_right_hash_is_noticed(spends, code, tmp_path):
     changed = ledger_of_three(tmp_path) if spends else new_ledger(tmp_path)
-    facts = json.loads(changed.path.read_text())
-    facts["budget"]["epsilon"] = 100.0
-    facts["hash"] = digest({name: facts[name] for name in facts if name != "entries"})
-    changed.path.write_text(json.dumps(facts))
+    with edited(changed.path) as facts:
+        facts["budget"]["epsilon"] = 100.0
+        facts["hash"] = digest({name: facts[name] for name in facts if name != "entries"})
     assert codes(changed.path) == [code]
 
 
@@ -167,9 +174,8 @@ def test_a_head_that_is_changed_missing_or_of_another_ledger_is_noticed(three, t
 
 
 def test_a_changed_ledger_takes_no_spend(three):
-    facts = json.loads(three.path.read_text())
-    facts["budget"]["epsilon"] = 100.0
-    three.path.write_text(json.dumps(facts))
+    with edited(three.path) as facts:
+        facts["budget"]["epsilon"] = 100.0
     before = contents(three.path.parent)
     with pytest.raises(GenieError, match="B011"):
         three.spend(CHEAP, purpose="programs", run="d")

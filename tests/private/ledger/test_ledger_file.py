@@ -11,7 +11,7 @@ from genie_dp.errors import GenieError
 from genie_dp.private.ledger import book, files
 from genie_dp.private.ledger.accounting import epsilon_of
 from genie_dp.private.ledger.book import Ledger
-from genie_dp.private.ledger.budget import Budget, budget_from, doubts
+from genie_dp.private.ledger.budget import Budget, budget_from
 from genie_dp.private.ledger.mechanisms import Laplace, PoissonGaussian, ZeroConcentrated
 from genie_dp.run.manifest import ledger_of
 from tests.private.ledger.ledger_setup import (
@@ -227,26 +227,11 @@ def test_all_mistakes_of_a_budget_are_told_at_once():
     assert len(error.value.problems) == 3
 
 
-def test_the_field_of_the_units_is_promised_with_the_budget(tmp_path):
-    path = tmp_path / "rows.ledger.json"
-    Ledger.create(path, Budget(3.0, 1e-6, "user", cap=20, unit_field="who"))
-    assert Ledger.open(path).budget.unit_field == "who"
-    path.write_text(path.read_text().replace('"who"', '"age"'), encoding="utf-8")
-    with pytest.raises(GenieError, match="B011"):
-        Ledger.open(path)
-
-
 def test_a_budget_survives_json():
     assert "unit_field" not in BUDGET.as_dict()
     assert budget_from(json.loads(json.dumps(BUDGET.as_dict()))) == BUDGET
     with pytest.raises(GenieError, match="B005.*a budget has"):
         budget_from({"epsilon": 1.0})
-
-
-def test_a_budget_that_promises_little_is_doubted():
-    assert not list(doubts(BUDGET))
-    assert len(list(doubts(Budget(50.0, 0.01, "utterance")))) == 2
-    assert [one.severity for one in doubts(Budget(1.0, 0.0, "utterance"))] == ["warning"]
 
 
 def test_a_kill_between_the_two_files_loses_nothing(three, monkeypatch):

@@ -93,10 +93,12 @@ def test_names_that_many_have_are_shown_where_delta_pays_for_it(private):
     assert found.spent.epsilon <= 2
 
 
-def test_laplace_noise_needs_no_delta(tmp_path):
+def test_laplace_noise_needs_no_delta(tmp_path, capsys):
     private = private_file(tmp_path, [HOME] * 300, delta=0)
     assert run(private, "--mechanism", "laplace") == 0
     assert load_prior(tmp_path / "prior.json").prior.spent.epsilon == pytest.approx(2)
+    assert run(private, "--overwrite") == 1
+    assert "--mechanism laplace" in capsys.readouterr().err
 
 
 def test_processes_that_go_on_with_one_run_release_once(tmp_path):
@@ -128,11 +130,6 @@ def test_users_with_several_rows_count_once(tmp_path):
     home = found.functions["@com.twitter.home_timeline"]
     assert home.low < 0.25 < home.high
     assert found.spent.unit == "user"
-
-
-def test_without_a_delta_the_hint_is_laplace_noise(tmp_path, capsys):
-    assert run(private_file(tmp_path, [HOME] * 10, delta=0.0)) == 1
-    assert "--mechanism laplace" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["public.jsonl", "public.tsv"])

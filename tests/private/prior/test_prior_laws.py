@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from statistics import fmean, pstdev
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -90,13 +91,7 @@ def test_noise_is_as_wide_as_the_mechanism_of_the_ledger_says(kind, norm):
     wide = 4.0 * chosen.limits.sensitivity(norm)
     assert chosen.mechanisms == ((Gaussian if norm == 2 else Laplace)(4.0),)
     assert chosen.noise.scale == pytest.approx(wide)
-    rng = random.Random(f"noise {kind}")
-    drawn = chosen.noise.draw(20_000, rng).tolist()
-    assert pstdev(drawn) == pytest.approx(chosen.noise.deviation, rel=0.04)
-    assert abs(fmean(drawn)) < 4 * chosen.noise.deviation / math.sqrt(len(drawn))
-    beyond = chosen.noise.quantile(0.05)
-    assert fmean(x > beyond for x in drawn) == pytest.approx(0.05, abs=0.006)
-    assert chosen.noise.beyond(beyond) == pytest.approx(0.05)
+    assert chosen.noise.beyond(chosen.noise.quantile(0.05)) == pytest.approx(0.05)
 
 
 def test_every_bin_gets_noise_of_its_own_even_where_nobody_asks():
@@ -106,17 +101,6 @@ def test_every_bin_gets_noise_of_its_own_even_where_nobody_asks():
     assert len(found.pairs) == math.comb(len(chosen.support.functions), 2)
     assert pstdev(found.pairs.values()) == pytest.approx(chosen.noise.deviation, rel=0.25)
     assert len({*found.functions.values()}) > 6
-
-
-@pytest.mark.statistical
-def test_counts_are_whole_numbers_around_the_true_ones():
-    units = population(500)
-    exact = count(units, plan().support, CountLimits())
-    drawn = [release_counts(units, plan(multiplier=2.0), random.Random(seed)) for seed in range(60)]
-    name = FUNCTIONS[0]
-    assert all(isinstance(n, int) for n in drawn[0].functions.values())
-    mean = fmean(one.functions[name] for one in drawn)
-    assert mean == pytest.approx(exact.functions[name], abs=4 * 4.5 / math.sqrt(60))
 
 
 @given(
@@ -165,8 +149,6 @@ def test_candidates_are_counted_whether_anybody_has_them_or_not():
 
 @given(st.lists(st.floats(-50, 500), min_size=1, max_size=30))
 def test_projected_counts_are_not_negative_and_keep_their_sum(counts):
-    import numpy as np
-
     found = project_shares(np.array(counts))
     assert (found >= 0).all()
     assert found.sum() == pytest.approx(max(0.0, sum(counts)), abs=1e-6)
@@ -201,22 +183,11 @@ def test_a_clear_signal_is_kept_and_comes_near_to_the_truth():
     assert distance < 0.01
 
 
-@pytest.mark.statistical
-def test_the_signal_is_nothing_where_counts_differ_as_noise_does():
-    rng = random.Random("signal")
-    import numpy as np
-
-    drawn = [signal(np.array([rng.gauss(5, 10) for _ in range(200)]), 10.0) for _ in range(50)]
-    assert fmean(drawn) < 0.1
-
-
-@pytest.mark.parametrize("bins", [2, 3])
-def test_of_few_functions_too_noise_is_no_signal(bins):
+@pytest.mark.parametrize(("bins", "most"), [(2, 0.5), (3, 0.5), (200, 0.1)])
+def test_the_signal_is_nothing_where_counts_differ_as_noise_does(bins, most):
     rng = random.Random("few")
-    import numpy as np
-
     faint = [np.array([rng.gauss(5, 10) for _ in range(bins)]) for _ in range(400)]
-    assert fmean(signal(counts, 10.0) for counts in faint) < 0.5
+    assert fmean(signal(counts, 10.0) for counts in faint) < most
     assert signal(100 * np.arange(bins), 10.0) > 0.97
 
 

@@ -199,18 +199,6 @@ def test_an_interrupted_rendering_goes_on_where_it_was(words, tmp_path, monkeypa
     assert not kept.parent.exists()
 
 
-def test_overwrite_forgets_an_interrupted_rendering(words, tmp_path, monkeypatch):
-    stopped = Stopped(1)
-    with monkeypatch.context() as patch:
-        patch.setattr(Renderer, "say", lambda *args: stopped.say(*args))
-        assert cli.run([*words, "-o", str(tmp_path / "a.jsonl")]) == 130
-    stopped = Stopped(3)
-    with monkeypatch.context() as patch:
-        patch.setattr(Renderer, "say", lambda *args: stopped.say(*args))
-        assert cli.run([*words, "-o", str(tmp_path / "a.jsonl"), "--overwrite"]) == 0
-    assert stopped.count == 0
-
-
 def test_a_rendering_to_the_screen_is_not_resumed(words, tmp_path, capsys):
     assert cli.run([*words, "--resume"]) == 1
     assert "Y024" in capsys.readouterr().err

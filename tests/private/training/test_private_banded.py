@@ -17,10 +17,10 @@ from genie_dp.private.training.banded import BandedNoise, best_matrix, workload
 from genie_dp.private.training.run import groups_of, train_privately
 from genie_dp.private.training.settings import noisy_steps
 from tests.private.training import private_models as models
-from tests.private.training.private_models import made
-from tests.private.training.private_runs import (
+from tests.private.training.private_models import (
     SPENT,
     leave_engines_unchecked,
+    made,
     run_of_model,
     small,
     units,

@@ -21,10 +21,10 @@ from genie_dp.private.secure import SEEDED, _seeded
 from genie_dp.private.training.run import NOT_COVERED, PrivateRun, train_alone, train_privately
 from genie_dp.private.training.settings import ENGINES
 from tests.private.training import private_models as models
-from tests.private.training.private_models import made
-from tests.private.training.private_runs import (
+from tests.private.training.private_models import (
     SPENT,
     leave_engines_unchecked,
+    made,
     run_of_model,
     small,
     spend,

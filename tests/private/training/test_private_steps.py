@@ -23,10 +23,10 @@ from genie_dp.private.training.randomness import secure_bytes
 from genie_dp.private.training.run import PrivateRun, rate_at, train_privately
 from genie_dp.private.training.settings import ENGINES, rate_of, steps_of
 from tests.private.training import private_models as models
-from tests.private.training.private_models import made
-from tests.private.training.private_runs import (
+from tests.private.training.private_models import (
     SPENT,
     leave_engines_unchecked,
+    made,
     run_of_model,
     small,
     spend,
