@@ -18,7 +18,6 @@ from tests.private.ledger.ledger_setup import (
     BUDGET,
     CHEAP,
     contents,
-    head_of,
     ledger_of_three,
     new_ledger,
 )
@@ -232,26 +231,6 @@ def test_a_budget_survives_json():
     assert budget_from(json.loads(json.dumps(BUDGET.as_dict()))) == BUDGET
     with pytest.raises(GenieError, match="B005.*a budget has"):
         budget_from({"epsilon": 1.0})
-
-
-def test_a_kill_between_the_two_files_loses_nothing(three, monkeypatch):
-    write = files.replace_durably
-
-    def die_before_head(path, text):
-        if path.suffix == ".head":
-            raise KeyboardInterrupt
-        write(path, text)
-
-    monkeypatch.setattr(book, "replace_durably", die_before_head)
-    with pytest.raises(KeyboardInterrupt):
-        three.spend(CHEAP, purpose="programs", run="d")
-    monkeypatch.undo()
-    again = Ledger.open(three.path)
-    assert [entry.run for entry in again.entries] == ["a", "b", "c", "d"]
-    # The run that was killed comes back: the head counts its entry before it goes on.
-    again.spend(CHEAP, purpose="programs", run="d")
-    assert len(Ledger.open(three.path).entries) == 4
-    assert json.loads(head_of(three).read_text())["entries"] == 4
 
 
 @pytest.mark.parametrize("spends", [1, 2, 3])

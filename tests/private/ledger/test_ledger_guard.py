@@ -399,26 +399,6 @@ def counts(work, private, ledger):
     return released_once(work, plan(), lambda: units, Payer(ledger, "frequencies"))
 
 
-def test_a_release_that_was_killed_before_its_hash_was_kept_is_found_again(
-    private, tmp_path, monkeypatch
-):
-    ledger, work = Ledger.open(ledger_of(private)), tmp_path / "work"
-    work.mkdir()
-
-    def killed(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Ledger, "close", killed)
-        with pytest.raises(KeyboardInterrupt):
-            counts(work, private, ledger)
-    (waiting,) = work.glob(".*.unclosed")
-    text = waiting.read_text()
-    counts(work, private, ledger)
-    assert (work / "released.json").read_text() == text
-    assert spends(ledger.path) == 2
-
-
 def test_the_end_of_a_run_is_a_link_of_the_chain(private):
     ledger = Ledger.open(ledger_of(private))
     before = ledger.spent()
@@ -443,30 +423,24 @@ def manifest(path):
 
 
 @pytest.mark.slow
-def test_what_is_made_of_private_rows_is_marked(private, capsys):
+def test_what_commands_make_of_private_rows_is_marked(private, capsys):
     folder, own = private.parent, [str(ledger_of(private))]
-    more, parts, counted = folder / "more.jsonl", folder / "parts", folder / "stats.json"
-    auto = ["paraphrase", "auto", str(private), "--number", "1", "--output", str(more)]
-    assert cli.run(auto) == 0
-    assert "B035" in capsys.readouterr().err
-    assert manifest(more)["private"] == own
-    other = folder / "other.jsonl"
-    assert cli.run(["convert", str(more), str(other)]) == 0
-    assert "B035" in capsys.readouterr().err
-    assert manifest(other)["private"] == own
-    assert cli.run(["split", str(other), "--part", "a", "--part", "b=0.5", "-o", str(parts)]) == 0
+    rows = private
+    for words in ("paraphrase auto --number 1", "convert", "augment"):
+        target = folder / f"{words.split()[0]}.jsonl"
+        output = [str(target)] if words == "convert" else ["--output", str(target)]
+        assert cli.run([*words.split(), str(rows), *output]) == 0
+        assert "B035" in capsys.readouterr().err
+        assert manifest(target)["private"] == own
+        with pytest.raises(GenieError, match="F008.*made of rows that have a ledger"):
+            guard.refuse_private([target], private, code="F008")
+        rows = target
+    parts, counted = folder / "parts", folder / "stats.json"
+    assert cli.run(["split", str(rows), "--part", "a", "--part", "b=0.5", "-o", str(parts)]) == 0
     assert json.loads((parts / "manifest.json").read_text())["private"] == own
-    grown = folder / "grown.jsonl"
-    assert cli.run(["augment", str(parts / "a.jsonl"), "--output", str(grown)]) == 0
-    assert manifest(grown)["private"] == own
+    assert private_of(parts / "a.jsonl")
     assert cli.run(["stats", str(parts / "b.jsonl"), "--output", str(counted)]) == 0
     assert json.loads(counted.read_text())["private"] == own
-    # And what is made of them is not public.
-    for file in (more, other, parts / "a.jsonl", grown):
-        assert private_of(file)
-        with pytest.raises(GenieError, match="F008.*made of rows that have a ledger"):
-            guard.refuse_private([file], private, code="F008")
-    (folder / "manifest.json").unlink(missing_ok=True)
 
 
 def test_rows_that_may_be_published_are_not_marked(private, capsys):

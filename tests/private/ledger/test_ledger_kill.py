@@ -5,13 +5,10 @@ import signal
 import subprocess
 import sys
 
-import pytest
-
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.ledger.mechanisms import Laplace
 
-pytestmark = pytest.mark.slow
 # Spends until it is killed or refused; says each run's name when its spend is recorded, not before.
 SPENDER = """
 import sys

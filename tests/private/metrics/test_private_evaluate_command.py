@@ -30,6 +30,15 @@ def shop(number, *, what=("alarm", "timer"), language="sexpr"):
     ]
 
 
+class Timer:
+    """A parser that always says the same."""
+
+    parser = SimpleNamespace(target=SimpleNamespace(language=SimpleNamespace(name="sexpr")))
+
+    def predict(self, utterances):
+        return ["( set_timer ( at 1L ) )" for _ in utterances]
+
+
 @pytest.fixture
 def real(tmp_path):
     return write(tmp_path / "real.jsonl", shop(12))
@@ -101,13 +110,7 @@ def test_thingtalk_rows_are_read_with_their_skills(tmp_path):
 def test_a_parser_says_what_functions_sentences_have(tmp_path, real, monkeypatch):
     texts = write(tmp_path / "texts.jsonl", [row(f"T{i}", f"set it {i}", "") for i in range(8)])
 
-    class Parser:
-        parser = SimpleNamespace(target=SimpleNamespace(language=SimpleNamespace(name="sexpr")))
-
-        def predict(self, utterances):
-            return ["( set_timer ( at 1L ) )" for _ in utterances]
-
-    monkeypatch.setattr(BestProgram, "from_folder", lambda folder: Parser())
+    monkeypatch.setattr(BestProgram, "from_folder", lambda folder: Timer())
     found = result_of(tmp_path, real, texts, "--parser", tmp_path)
     assert found["parsed"]
     assert found["synthetic"][0]["figures"]["function_overlap"]["value"] == 2 / 3
@@ -173,13 +176,7 @@ def test_how_many_private_rows_there_are_is_not_told(tmp_path, real, made, capsy
     def told(rows, *, label, total=None, show=None):
         pytest.fail(f"{label}: {total}")
 
-    class Answers:
-        parser = SimpleNamespace(target=SimpleNamespace(language=SimpleNamespace(name="sexpr")))
-
-        def predict(self, utterances):
-            return ["( set_alarm 6L )"] * len(utterances)
-
-    monkeypatch.setattr(BestProgram, "from_folder", lambda folder: Answers())
+    monkeypatch.setattr(BestProgram, "from_folder", lambda folder: Timer())
     monkeypatch.setattr(evaluate_run, "show_progress", told)
     options = ["--keep-private", "--parser", tmp_path, "--report", tmp_path / "report.html"]
     evaluate(real, made, *options, public=False)

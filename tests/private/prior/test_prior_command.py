@@ -6,6 +6,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 
@@ -170,10 +171,6 @@ def drawn(private, rows=ROWS):
     return ["--sampled", file, "--spent", private.with_name("spent.json")]
 
 
-def changed(path, **fields):
-    path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
-
-
 def test_rows_of_a_generator_go_into_the_prior(private):
     files = drawn(private)
     assert run(private, *files, epsilon=1) == 0
@@ -193,46 +190,39 @@ def test_rows_in_another_format_are_the_same_rows(private):
     assert run(private, "--sampled", tsv, *files[2:], epsilon=1) == 0
 
 
+def manifest_of(**fields):
+    def change(file):
+        manifest = Path(f"{file}.manifest.json")
+        manifest.write_text(json.dumps({**json.loads(manifest.read_text()), **fields}))
+
+    return change
+
+
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("change", "said"),
     [
         (ROWS[::-1], "in another order"),
         ((ROWS[0], replace(ROWS[1], utterance=f"the {SECRET}")), "other rows"),
         ((ROWS[0], replace(ROWS[1], program=LACKED)), "other rows"),
         (ROWS[:1], "other rows"),
         ((*ROWS, ROWS[0]), "other rows"),
+        (manifest_of(run="another"), "knows nothing of the generator"),
+        (manifest_of(run=None), "is no manifest"),
+        (manifest_of(command="synthesize"), "is no manifest"),
+        (manifest_of(spent={"epsilon": 0.01}), "another guarantee"),
+        (lambda file: Path(f"{file}.manifest.json").unlink(), "there is no manifest"),
     ],
 )
-def test_rows_that_no_generator_drew_are_refused(private, capsys, rows, said):
+def test_rows_that_no_generator_of_the_ledger_drew_are_refused(private, capsys, change, said):
     files = drawn(private)
-    files[1].write_text("".join(f"{to_json(row)}\n" for row in rows))
+    if callable(change):
+        change(files[1])
+    else:
+        files[1].write_text("".join(f"{to_json(row)}\n" for row in change))
     assert run(private, *files, epsilon=1) == 1
     told = capsys.readouterr().err
     assert "F010" in told
     assert said in told
     assert SECRET not in told
     assert len(spends(private)) == 1  # the generator's
-
-
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({"run": "another"}, "knows nothing of the generator"),
-        ({"run": None}, "is no manifest"),
-        ({"command": "synthesize"}, "is no manifest"),
-        ({"spent": {"epsilon": 0.01}}, "another guarantee"),
-        (None, "there is no manifest"),
-    ],
-)
-def test_rows_are_of_a_run_that_the_ledger_knows(private, capsys, fields, said):
-    files = drawn(private)
-    manifest = private.with_name("rows.jsonl.manifest.json")
-    if fields is None:
-        manifest.unlink()
-    else:
-        changed(manifest, **fields)
-    assert run(private, *files, epsilon=1) == 1
-    told = capsys.readouterr().err
-    assert "F010" in told
-    assert said in told
     assert not private.with_name("prior.json").exists()

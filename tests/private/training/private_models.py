@@ -40,6 +40,15 @@ class Tied(LanguageModel):
         return self.head(torch.tanh(self.inner(self.words(ids))))
 
 
+class Dropping(Tied):
+    def __init__(self):
+        super().__init__()
+        self.dropout = nn.Dropout(0.5)
+
+    def forward(self, ids):
+        return self.head(self.dropout(self.inner(self.words(ids))))
+
+
 class TiedByHand(Tied):
     """One matrix, the second time outside of any layer, where hooks do not see it."""
 
