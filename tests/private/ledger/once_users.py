@@ -91,13 +91,16 @@ def prepare(user, folder):
     if user == "model":
         import torch
 
+        from genie_dp.private.training.run import need_opacus
+
+        need_opacus()
+        assert not logging.getLogger().handlers, "Opacus took over the program's log"
         from genie_dp.private.training import check
 
         torch.set_num_threads(1)
         check.check_engine = lambda *_, **__: None
     rows = write_rows(folder, "before")
     USERS[user](rows, Ledger.open(ledger_of(rows)), folder / "work")
-    assert not logging.getLogger().handlers, "Opacus took over the program's log"
 
 
 def write_rows(folder, name):
@@ -157,7 +160,7 @@ def released_files(folder):
 def main():
     user, base = sys.argv[1], Path(sys.argv[2])
     prepare(user, base / "before")
-    for step in count(1):
+    for step in count(1, 2 if user == "votes" else 1):  # each of its rounds has the same steps
         folder = base / str(step)
         rows = write_rows(folder, f"{user} {step}")
         first = in_child(user, folder, step=step)
