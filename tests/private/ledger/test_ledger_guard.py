@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import genie_dp as gd
@@ -218,6 +218,7 @@ def test_what_is_said_is_the_same_in_any_order_case_and_format(tmp_path_factory,
     assert marks.said_in(one) == marks.said_in(other)
 
 
+@example(100, 150, bytes(32))
 @given(st.integers(5, 200), st.integers(0, 400), st.binary(min_size=32, max_size=32))
 def test_half_of_the_sentences_make_it_the_same_data(size, start, key):
     one, other = (
