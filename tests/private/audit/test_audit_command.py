@@ -343,6 +343,7 @@ def test_guesses_which_canaries_were_put_in_refute_a_claim_that_is_too_small(
     assert json.loads((tossed / "audit.json").read_text())["verdict"] == "passed"
 
 
+@pytest.mark.slow
 def test_a_folder_that_says_its_noise_is_tested_for_it(tossed, monkeypatch):
     monkeypatch.chdir(tossed)
     shutil.copytree("leaking", "noisy", dirs_exist_ok=True)

@@ -200,15 +200,6 @@ def test_zcdp_and_noise_together_cost_at_least_the_worst_that_is_known(rho, sigm
     assert found <= epsilon_of(both, delta, "rdp")
 
 
-@given(st.lists(number(1e-3, 1), min_size=1, max_size=3), deltas)
-@settings(max_examples=10)
-def test_zcdp_by_itself_costs_under_pld_what_it_costs_under_rdp_at_most(rhos, delta):
-    spends = list(map(ZeroConcentrated, rhos))
-    pld, rdp = (epsilon_of(spends, delta, name) for name in ("pld", "rdp"))
-    # RDP has orders of a list; the best for little noise in long runs lies between two of them.
-    assert 0.9 * rdp - 2 * GRID <= pld <= rdp
-
-
 def two_outcomes(epsilon, at):
     """Return ((loss, probability), ..) of the bounded-range pair whose larger loss is `at`."""
     larger = math.expm1(epsilon - at) * math.exp(at) / math.expm1(epsilon)

@@ -223,7 +223,7 @@ def test_aim_keeps_what_goes_together_and_independent_columns_do_not():
 def test_with_more_epsilon_errors_fall():
     units = planted(1000)
     means = [
-        fmean(fmean(errors(released(units, epsilon=epsilon, seed=s), units)) for s in range(3))
+        fmean(fmean(errors(released(units, epsilon=epsilon, seed=s), units)) for s in range(2))
         for epsilon in (0.2, 2.0, 20.0)
     ]
     assert means == sorted(means, reverse=True)
@@ -241,7 +241,7 @@ def test_almost_without_noise_a_user_counts_for_the_mean_of_the_rows():
 
 
 def test_the_noisy_number_of_units_is_near():
-    found = [released(planted(500), seed=seed).release["units"] for seed in range(6)]
+    found = [released(planted(500), seed=seed).release["units"] for seed in range(3)]
     assert fmean(found) == pytest.approx(500, abs=60)
     assert pstdev(found) > 0
 

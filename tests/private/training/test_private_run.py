@@ -125,17 +125,6 @@ def test_a_run_that_was_interrupted_ends_with_the_same_weights_and_pays_the_same
     assert len(set(paid)) == 1
 
 
-def test_a_run_that_is_done_gives_its_weights_again_without_a_step(tmp_path):
-    first, again, events = made(models.decoder), made(models.decoder), []
-    done = train_privately(first, units(), small(), spend=spend, folder=tmp_path)
-    same = train_privately(
-        again, units(), small(), spend=spend, folder=tmp_path, listen=events.append
-    )
-    assert torch.equal(weights(first), weights(again))
-    assert same == done
-    assert not events
-
-
 def test_without_a_seed_two_runs_differ_and_say_nothing_of_seeds():
     models_made = [made(models.decoder) for _ in range(2)]
     with _seeded(None):
@@ -240,7 +229,9 @@ def test_a_folder_that_was_put_back_delivers_no_second_model(tmp_path):
         with pytest.raises(GenieError, match="B032"):
             train_privately(made(models.decoder), units(), options, spend=payer, folder=copy)
     # Asked for again, it is the same one.
-    again = made(models.decoder)
-    train_privately(again, units(), options, spend=payer, folder=folder)
+    again, steps = made(models.decoder), []
+    how = {"spend": payer, "folder": folder, "listen": steps.append}
+    train_privately(again, units(), options, **how)
     assert torch.equal(weights(again), weights(done))
+    assert not steps
     assert len(Ledger.open(ledger.path).entries) == 1
