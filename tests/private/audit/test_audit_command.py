@@ -166,7 +166,7 @@ def test_an_interrupted_audit_goes_on_and_ends_the_same(here, monkeypatch):
 
     monkeypatch.setattr(Audit, "expose", stop)
     assert attack("leaking", *options) == 130
-    assert (here / ".audit.json.work" / "model.npy").exists()
+    assert (here / ".audit.json.work" / "model.npy").stat().st_mode & 0o077 == 0
     monkeypatch.setattr(Audit, "expose", exposure)
     assert attack("leaking", *options) == 1
     assert attack("leaking", *options, "--resume", "--seed", "1") == 1
