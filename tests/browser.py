@@ -37,3 +37,16 @@ def chrome_in(profile: Path) -> Iterator[Any]:
         yield browser
     finally:
         browser.quit()
+
+
+def check_on_phone(chrome: Any, uri: str, *, overflowing: str = "return []") -> None:
+    """Check that a page is as wide as a phone, complains of nothing, and nothing overflows."""
+    chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
+    try:
+        chrome.get(uri)
+        wide = chrome.execute_script("return document.documentElement.scrollWidth")
+        assert wide <= PHONE["width"]
+        assert chrome.execute_script(overflowing) == []
+        assert chrome.get_log("browser") == []
+    finally:
+        chrome.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -88,6 +88,7 @@ def test_public_rows_take_of_the_minutes_and_more_of_anything_never_hurts():
     assert (tuned.steps, tuned.batch) == (plan.best.steps, plan.best.batch)
 
 
+@pytest.mark.slow
 def test_bands_are_of_one_epoch_and_have_more_noise_of_which_less_counts():
     pytest.importorskip("torch")
     [(name, banded)] = [

@@ -7,14 +7,8 @@ pytest.importorskip("opacus")
 
 from genie_dp.languages import get_language  # noqa: E402
 from genie_dp.private.audit.models import GeneratorScorer  # noqa: E402
-from genie_dp.private.generators.generator import (  # noqa: E402
-    new_generator,
-    save_generator,
-)
-from genie_dp.private.generators.models import (  # noqa: E402
-    RecurrentLMSettings,
-    collate,
-)
+from genie_dp.private.generators.generator import new_generator, save_generator  # noqa: E402
+from genie_dp.private.generators.models import RecurrentLMSettings, collate  # noqa: E402
 from genie_dp.private.generators.stages import STAGES, LabelledRow, encode_row  # noqa: E402
 from genie_dp.private.source import PrivateRow  # noqa: E402
 from genie_dp.records import Spent  # noqa: E402

@@ -39,9 +39,6 @@ from genie_dp.private.source import PrivateRow
 LOSSES = st.lists(st.integers(0, 5).map(float), min_size=2, max_size=40)
 
 
-# ---------------------------------------------------------------------------------- canaries
-
-
 @given(st.sampled_from(["My ID is {digits:2}", "{word} {digits:1} !", "a {digits:1}{digits:1}",
                         "{digits:2}{digits:3}.", "{word}{word}", "{word}{digits:2}"]),
        st.data())  # fmt: skip
@@ -65,16 +62,14 @@ def test_no_word_begins_another_so_that_no_candidate_does():
     "text", ["no slot", "{digits:0}", "{name}", "{digits:9}{digits:9}{word}{word}", "{"]
 )
 def test_a_template_that_is_none_is_refused(text):
-    with pytest.raises(GenieError) as caught:
+    with pytest.raises(GenieError, match="N051"):
         CanaryTemplate(text)
-    assert caught.value.problems[0].code == "N051"
 
 
 def test_a_template_of_too_many_candidates_to_rank_is_for_coins_alone():
     template = CanaryTemplate("{word} {word} {word} {word}")
-    with pytest.raises(GenieError) as caught:
+    with pytest.raises(GenieError, match="N051"):
         template.check_ranked()
-    assert caught.value.problems[0].code == "N051"
     made = new_canaries(template, count=1000, seed=3, coin=True)
     assert len(made.placed) == sum(made.coins)
     assert 440 < len(made.placed) < 560
@@ -91,9 +86,6 @@ def test_canaries_are_drawn_once_and_put_in_as_often_as_asked():
     assert sorted(one for some in where.values() for one in some) == sorted([*range(10)] * 3)
     with pytest.raises(GenieError):
         new_canaries(CanaryTemplate("{digits:1}"), count=11)
-
-
-# ---------------------------------------------------------------------------------- exposure
 
 
 @given(LOSSES, st.data())
@@ -165,9 +157,6 @@ def test_a_space_of_canaries_alone_has_a_fit():
     assert math.isfinite(exposure.fit_losses(losses, range(10)).location)
 
 
-# -------------------------------------------------------------------------------- membership
-
-
 @given(LOSSES, LOSSES)
 def test_the_area_is_that_of_counting_pairs(members, others):
     counted = sum((a > b) + (a == b) / 2 for a in members for b in others)
@@ -223,9 +212,8 @@ def test_shadows_tell_rows_apart_that_differ_in_how_hard_they_are():
     )
     assert not is_online
     assert membership.auc(offline[:100], offline[100:]) > 0.9
-    with pytest.raises(GenieError) as caught:
+    with pytest.raises(GenieError, match="N055"):
         membership.score_by_shadows(losses, shadows, np.ones((8, 200)))
-    assert caught.value.problems[0].code == "N055"
 
 
 def test_ratios_tell_rows_apart_with_shadows_of_both_sorts_or_of_none_that_knows_the_row():
@@ -267,9 +255,8 @@ def test_a_row_counts_for_one_side_and_once():
     assert len(found.members) == 12
     assert len(found.others) == 15
     assert set(found.left.values()) == {1}
-    with pytest.raises(GenieError) as caught:
+    with pytest.raises(GenieError, match="N058"):
         sides_of(rows[:5], rows[5:])
-    assert caught.value.problems[0].code == "N058"
 
 
 def test_rows_with_other_programs_are_other_rows_where_programs_count():
@@ -294,12 +281,8 @@ def test_texts_are_read_compressed_or_not(tmp_path):
     plain, packed = (read_rows(tmp_path / f"rows.txt{end}", "thingtalk") for end in ("", ".gz"))
     assert plain == packed == [PrivateRow("hello there"), PrivateRow("my friend")]
     (tmp_path / "rows.txt.gz").write_bytes(b"hello there")
-    with pytest.raises(GenieError) as caught:
+    with pytest.raises(GenieError, match="Q001"):
         read_rows(tmp_path / "rows.txt.gz", "thingtalk")
-    assert caught.value.problems[0].code == "Q001"
-
-
-# ------------------------------------------------------------------------ bounds of epsilon
 
 
 def responses(true, size, seed):
@@ -325,6 +308,7 @@ def tossed(true, size, seed, delta=0.0):
     return scores[is_in], scores[~is_in]
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(("true", "delta"), [(0.0, 0.0), (0.5, 0.0), (3.0, 0.0), (1.0, 0.05)])
 @pytest.mark.parametrize("by_coins", [True, False])
 def test_bounds_are_below_the_truth_as_often_as_they_say(true, delta, by_coins):
@@ -339,6 +323,7 @@ def test_bounds_are_below_the_truth_as_often_as_they_say(true, delta, by_coins):
     assert above <= 15
 
 
+@pytest.mark.statistical
 def test_bounds_come_near_the_truth_with_many_rows():
     for sides, delta in ((tossed(2.0, 20_000, 6), 0.0), (tossed(2.0, 20_000, 7, 1e-3), 1e-3)):
         found = statistics.epsilon_of_guesses(statistics.guess(*sides), delta, 0.05)
@@ -398,6 +383,7 @@ def noise_for(epsilon):
     return high
 
 
+@pytest.mark.statistical
 def test_noise_that_is_there_is_refuted_as_seldom_as_the_level_says():
     refuted = 0
     for seed in range(40):
@@ -407,6 +393,7 @@ def test_noise_that_is_there_is_refuted_as_seldom_as_the_level_says():
     assert refuted <= 8
 
 
+@pytest.mark.statistical
 def test_what_is_proved_of_noise_comes_nearer_the_truth_than_what_is_of_epsilon_and_delta():
     noise, *sides = gaussian(3.0, 10_000, 0)
     guessed = statistics.guess(*sides)
@@ -415,6 +402,7 @@ def test_what_is_proved_of_noise_comes_nearer_the_truth_than_what_is_of_epsilon_
     assert 0.5 < statistics.epsilon_of_guesses(guessed, 1e-5, 0.05) < 1.4
 
 
+@pytest.mark.statistical
 def test_less_noise_than_is_claimed_is_refuted():
     _, *sides = gaussian(9.0, 1000, 0)
     claim = Claim(3.0, 1e-5, mechanisms=(Gaussian(noise_for(3.0)),))
@@ -440,13 +428,7 @@ def test_a_trade_off_function_is_no_more_than_that_of_each_guarantee_is_less(cha
     assert more_noise(chance) >= least(chance) - 1e-9
 
 
-def test_delta_explains_what_epsilon_does_not():
-    guessed = statistics.guess(*responses(2.0, 1000, 7), seed=0)
-    strict, loose = (statistics.epsilon_of_guesses(guessed, delta, 0.05) for delta in (0.0, 0.05))
-    assert strict > loose
-    assert statistics.epsilon_of_guesses(guessed, 1.0, 0.05) == 0
-
-
+@pytest.mark.statistical
 def test_canaries_of_random_ranks_prove_nothing():
     rng = np.random.default_rng(8)
     proving = 0
@@ -534,9 +516,8 @@ def test_a_claim_is_refuted_by_a_bound_above_it_alone():
         found = prove_bounds([attack], [], claim)
         assert any(one.refutes for one in found) == refutes
         if refutes:
-            with pytest.raises(GenieError) as caught:
+            with pytest.raises(GenieError, match="N060"):
                 refuse_claim(found, claim)
-            assert {problem.code for problem in caught.value.problems} == {"N060"}
         else:
             refuse_claim(found, claim)
     assert all(one.claimed is None for one in prove_bounds([attack], [], None))
@@ -588,8 +569,6 @@ def test_an_attack_that_knows_the_secret_refutes_no_claim_for_those_who_do_not(t
     refuse_claim(found, claim)
 
 
-# -------------------------------------------------------------------------------- extraction
-
 TEXTS = st.lists(st.sampled_from("abc"), max_size=9).map(tuple)
 
 
@@ -632,6 +611,5 @@ def test_canaries_survive_their_file(tmp_path):
     facts = json.loads((tmp_path / "canaries.json").read_text())
     for wrong in ({"texts": [1]}, {"repeats": 0}, {"program": 7}, {"schema": ""}):
         (tmp_path / "canaries.json").write_text(json.dumps(facts | wrong))
-        with pytest.raises(GenieError) as caught:
+        with pytest.raises(GenieError, match="N052"):
             load_canaries(tmp_path / "canaries.json")
-        assert caught.value.problems[0].code == "N052"

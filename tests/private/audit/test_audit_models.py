@@ -15,17 +15,23 @@ from genie_dp.languages import get_language  # noqa: E402
 from genie_dp.parser.scorer import ParserScorer, open_any  # noqa: E402
 from genie_dp.private.audit import exposure, membership  # noqa: E402
 from genie_dp.private.audit.canaries import CanaryTemplate, new_canaries  # noqa: E402
-from genie_dp.private.audit.models import GeneratorScorer, HuggingFaceScorer, count_words  # noqa: E402
+from genie_dp.private.audit.models import (  # noqa: E402
+    GeneratorScorer,
+    HuggingFaceScorer,
+    count_words,
+    row_losses,
+)
 from genie_dp.private.generators.codes import Codes  # noqa: E402
 from genie_dp.private.generators.generator import new_generator  # noqa: E402
 from genie_dp.private.generators.models import DecoderSettings  # noqa: E402
-from genie_dp.private.generators.stages import LabelledRow  # noqa: E402
+from genie_dp.private.generators.stages import EncodedRow, LabelledRow  # noqa: E402
 from genie_dp.private.source import PrivateRow  # noqa: E402
 from tests.parser import parser_setup  # noqa: E402
-from tests.private.audit.audit_models import generator, learn, rows, said, saved, scorer  # noqa: E402
+from tests.private.audit.audit_models import generator, learn, rows, said, scorer  # noqa: E402
 from tests.private.generators.generator_models import gpt2, llama, save_pretrained  # noqa: E402
 
-CANARIES = new_canaries(CanaryTemplate("My ID is {digits:2}"), count=3, repeats=10, seed=1)
+pytestmark = pytest.mark.xdist_group("audit models")
+CANARIES = new_canaries(CanaryTemplate("My ID is {digits:2}"), count=4, repeats=5, seed=1)
 PROGRAM = "now => @x.play"
 
 
@@ -44,12 +50,10 @@ def of_kind(kind):
 
 
 @pytest.fixture(scope="module")
-def known():
-    """A model that knows its rows and canaries by heart, the rows, and others like them."""
-    texts = said(160)
-    made = learn(generator(), texts[:80] + [row.utterance for row in CANARIES.rows] * 10,
-                 epochs=130)  # fmt: skip
-    return made, texts[:80], texts[80:]
+def known(leaking):
+    """A scorer of a model that knows its rows and canaries by heart, the rows, and others."""
+    texts = said(80)
+    return open_any(leaking / "leaking"), texts[:40], texts[40:]
 
 
 @pytest.mark.parametrize("kind", ["recurrent", "decoder", "gpt2", "llama"])
@@ -70,14 +74,10 @@ def test_losses_by_the_tree_are_those_of_each_row(kind, tmp_path):
 
 
 def test_candidates_of_ids_that_begin_one_another_have_their_own_losses():
-    from genie_dp.private.generators.stages import EncodedRow
-
     made = generator(seed=4)
     model = made.models["utterance"]
     ids = [(1, 9, 8), (1, 9), (1, 9, 8, 7), (1, 5), (1, 9, 8, 6)]
     found = exposure.tree_losses(model, [EncodedRow(row) for row in ids], batch=1)
-    from genie_dp.private.audit.models import row_losses
-
     assert found.tolist() == pytest.approx(
         row_losses(model, [EncodedRow(row) for row in ids]), abs=1e-4
     )
@@ -104,9 +104,9 @@ def test_an_interrupted_ranking_goes_on_where_it_was(tmp_path, monkeypatch):
 
 
 def test_exposure_is_greatest_of_what_is_known_by_heart_and_random_of_what_was_never_seen(known):
-    made, *_ = known
-    losses = exposure.candidate_losses(scorer(made), CANARIES)
-    assert exposure.rank_candidates(losses, CANARIES.numbers) == pytest.approx([2, 2, 2], abs=1)
+    model, *_ = known
+    losses = exposure.candidate_losses(model, CANARIES)
+    assert sorted(exposure.rank_candidates(losses, CANARIES.numbers)) == [1, 2, 3, 4]
     other = new_canaries(CanaryTemplate("My ID is {digits:3}"), count=200, seed=6)
     unseen = exposure.candidate_losses(scorer(generator(seed=5)), other)
     ranks = exposure.rank_candidates(unseen, other.numbers)
@@ -114,9 +114,9 @@ def test_exposure_is_greatest_of_what_is_known_by_heart_and_random_of_what_was_n
     assert np.mean(bits) == pytest.approx(1 / math.log(2), abs=0.35)
 
 
-def attack(made, members, others):
+def attack(model, members, others):
     sides = [rows(texts) for texts in (members, others)]
-    losses = [scorer(made).losses(side) for side in sides]
+    losses = [model.losses(side) for side in sides]
     words = [[count_words(row, with_program=False) for row in side] for side in sides]
     return membership.attack_rows(losses, words, {}, group=20)
 
@@ -128,21 +128,22 @@ def test_members_of_what_was_learned_by_heart_are_found_and_groups_better(known)
     assert group.group == 20
 
 
+@pytest.mark.slow
 def test_a_group_is_found_where_single_rows_hardly_are():
     texts = said(800, seed=2)
     made = learn(generator(), texts[:400], epochs=12)
-    single, group = attack(made, texts[:400], texts[400:])
+    single, group = attack(scorer(made), texts[:400], texts[400:])
     areas = [membership.auc(one.members, one.others) for one in (single, group)]
     assert areas[0] < areas[1]
 
 
 def test_samples_are_text_and_follow_from_their_seed(known):
-    made, *_ = known
-    first = list(scorer(made).samples(40, seed=3))
-    assert first == list(scorer(made).samples(40, seed=3))
-    assert first != list(scorer(made).samples(40, seed=4))
+    model, *_ = known
+    first = list(model.samples(40, seed=3))
+    assert first == list(model.samples(40, seed=3))
+    assert first != list(model.samples(40, seed=4))
     # Those behind the first block are the same by themselves.
-    assert list(scorer(made).samples(8, seed=3, first=32)) == first[32:]
+    assert list(model.samples(8, seed=3, first=32)) == first[32:]
     assert any(len(words) > 2 for words in first)
 
 
@@ -155,9 +156,8 @@ def test_the_probability_of_two_stages_is_that_of_program_and_sentence():
     again = exposure.tree_losses(model.model, [model.encode(PrivateRow("My ID is 8", PROGRAM))])[0]
     assert loss > prompt
     assert loss - prompt == pytest.approx(other - again, abs=1e-4)
-    with pytest.raises(GenieError) as caught:
+    with pytest.raises(GenieError, match="N054"):
         model.losses([PrivateRow("My ID is 7")])
-    assert caught.value.problems[0].code == "N054"
     assert all(isinstance(words, tuple) for words in model.samples(3, seed=0))
 
 
@@ -181,23 +181,13 @@ def test_models_of_hugging_face_are_scored_and_sampled(tmp_path):
 
 
 def test_a_folder_that_is_no_model_is_refused(tmp_path):
-    with pytest.raises(GenieError) as caught:
+    with pytest.raises(GenieError, match="N056"):
         open_any(tmp_path)
-    assert caught.value.problems[0].code == "N056"
 
 
-def test_generators_are_opened_by_their_folder(tmp_path):
-    folder = saved(generator(), tmp_path / "model", 1.0)
-    model = open_any(folder)
-    assert (model.kind, model.needs_programs) == ("one-stage", False)
-
-
-@pytest.fixture(scope="module")
-def parser(tmp_path_factory):
-    return parser_setup.train(tmp_path_factory.mktemp("parser"), steps=60)
-
-
-def test_samples_of_a_parser_are_left_out_and_what_to_do_is_said(parser, tmp_path, capsys):
+@pytest.mark.slow
+def test_a_parser_tells_right_programs_from_wrong_ones_and_has_no_samples(tmp_path, capsys):
+    parser = parser_setup.train(tmp_path, steps=60)
     rows, out = tmp_path / "rows.txt", tmp_path / "audit.json"
     rows.write_text("show mail about lunch\n")
     words = ["--samples", "9", "--training", rows, "--output", out]
@@ -206,9 +196,6 @@ def test_samples_of_a_parser_are_left_out_and_what_to_do_is_said(parser, tmp_pat
     assert list(found) == ["left_out"]
     assert all(what in found["left_out"] for what in ("--members", "words", "generator"))
     assert f"extraction: {found['left_out']}" in capsys.readouterr().out
-
-
-def test_a_parser_tells_right_programs_from_wrong_ones(parser):
     model = open_any(parser)
     assert isinstance(model, ParserScorer)
     made = parser_setup.rows()

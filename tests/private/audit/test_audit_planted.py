@@ -14,18 +14,11 @@ pytest.importorskip("scipy")
 
 sys.path.append(str(Path(__file__).parents[3] / "benchmarks"))
 
-from private_audit import (  # noqa: E402
-    CLAIMED,
-    COUNTS,
-    OF_COUNTS,
-    OF_TRAININGS,
-    TRAININGS,
-    Coins,
-    attack,
-)
+from private_audit import CLAIMED, COUNTS, OF_COUNTS, OF_TRAININGS, TRAININGS, Coins, attack  # noqa: E402
 
 from genie_dp.private.training import check  # noqa: E402
 
+pytestmark = pytest.mark.statistical
 COINS = Coins(seed=5, canaries=400, words=800)
 
 
@@ -35,15 +28,13 @@ def one_thread_and_engines_unchecked(monkeypatch):
     monkeypatch.setattr(check, "check_engine", lambda *_, **__: None)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", TRAININGS)
 def test_a_training_without_mistakes_is_not_refuted(kind):
     found = attack(kind, OF_TRAININGS["as it is"], COINS)
     assert not any(one.refutes for one in found)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("mistake", ["no noise", "no clipping", "noise / 128"])
+@pytest.mark.parametrize("mistake", ["no noise", "no clipping"])
 @pytest.mark.parametrize("kind", TRAININGS)
 def test_mistakes_of_a_training_are_refuted_whatever_the_noise_is(kind, mistake):
     by_guesses, by_noise = attack(kind, OF_TRAININGS[mistake], COINS)
@@ -59,7 +50,6 @@ def test_a_tenth_of_the_noise_is_the_limit_only_who_knows_the_noise_refutes_it()
     assert by_noise.refutes
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", COUNTS)
 def test_counts_without_mistakes_are_not_refuted(name):
     assert not any(one.refutes for one in attack(name, OF_COUNTS["as it is"], COINS))

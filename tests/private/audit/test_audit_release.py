@@ -1,6 +1,7 @@
 """Attacks on released rows alone: copies are found, and what is not there is found by chance."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -53,6 +54,12 @@ def attack(release, *options):
     return run(["private", "audit", "--release", release, *words, *options])
 
 
+def audit(*words, code):
+    """Return the figures of an audit that ends with a code."""
+    assert attack(*words) == code
+    return json.loads(Path("audit.json").read_text())
+
+
 def test_rows_that_were_copied_are_found_by_all_attacks_and_no_text_is_shown(here, capsys):
     assert attack("copied.jsonl", "--claim", "1", "--delta", "1e-6", "--report", "audit.html") == 1
     told, page = capsys.readouterr(), (here / "audit.html").read_text()
@@ -95,8 +102,7 @@ def test_rows_that_have_nothing_of_the_members_differ_by_chance(here):
 def test_the_claim_is_that_of_the_manifest_beside_the_rows(here):
     spent = {"epsilon": 2.0, "delta": 1e-6, "unit": "utterance"}
     (here / "apart.jsonl.manifest.json").write_text(json.dumps({"spent": spent}))
-    assert attack("apart.jsonl") == INCONCLUSIVE
-    found = json.loads((here / "audit.json").read_text())
+    found = audit("apart.jsonl", code=INCONCLUSIVE)
     assert found["claim"]["epsilon"] == 2.0
     assert found["claim"]["source"] == "apart.jsonl.manifest.json"
     result = gd.private.audit(release="apart.jsonl", members="in.jsonl", others="out.jsonl")
@@ -109,9 +115,9 @@ def test_programs_are_linked_with_their_sentences(here):
     programs = [{"utterance": text, "program": f"( {text.split()[0]} )"} for text in said(200, 5)]
     for name, some in (("in", programs[:90]), ("out", programs[90:180]), ("made", programs[:60])):
         (here / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in some))
-    assert attack("made.jsonl", "--language", "sexpr", "--claim", "9", "--delta", "0") == 3
-    found = json.loads((here / "audit.json").read_text())["release"]["linking"]
-    assert found["parts"] == "programs"
+    options = ["--language", "sexpr", "--claim", "9", "--delta", "0"]
+    found = audit("made.jsonl", *options, code=INCONCLUSIVE)
+    assert found["release"]["linking"]["parts"] == "programs"
 
 
 @pytest.mark.parametrize(

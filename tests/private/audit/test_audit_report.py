@@ -16,7 +16,7 @@ from genie_dp.private.audit.report import SCHEMA
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.ledger.mechanisms import Gaussian, Laplace
-from tests.browser import PHONE, needs_browser
+from tests.browser import check_on_phone, needs_browser
 
 BOUND = {
     "attack": "canaries", "method": "one run", "epsilon": 0.5, "copies": 1, "claimed": 3.0,
@@ -118,11 +118,4 @@ def test_python_gives_what_the_command_writes_and_a_file_that_is_no_audit_is_ref
 @needs_browser
 def test_the_page_fits_a_phone_and_complains_of_nothing(chrome, here):
     assert report("--audit", "audit.json", "--page", "p.html") == 0
-    chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
-    try:
-        chrome.get((here / "p.html").as_uri())
-        wide = chrome.execute_script("return document.documentElement.scrollWidth")
-        assert wide <= PHONE["width"]
-        assert chrome.get_log("browser") == []
-    finally:
-        chrome.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    check_on_phone(chrome, (here / "p.html").as_uri())

@@ -7,7 +7,7 @@ from selenium.webdriver.common.by import By
 
 from genie_dp.cli import run
 from genie_dp.private.secure import _seeded
-from tests.browser import PHONE, needs_browser
+from tests.browser import check_on_phone, needs_browser
 from tests.private.gaps.gaps_setup import private_file, project
 
 pytestmark = needs_browser
@@ -32,15 +32,7 @@ def report(tmp_path_factory):
 
 
 def test_the_page_fits_a_phone_complains_of_nothing_and_has_the_figures_of_the_json(chrome, report):
-    chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
-    try:
-        chrome.get((report / "index.html").as_uri())
-        wide = chrome.execute_script("return document.documentElement.scrollWidth")
-        assert wide <= PHONE["width"]
-        assert chrome.execute_script(OVERFLOWING) == []
-        assert chrome.get_log("browser") == []
-    finally:
-        chrome.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    check_on_phone(chrome, (report / "index.html").as_uri(), overflowing=OVERFLOWING)
     facts = json.loads((report / "gaps.json").read_text())
     said = [gap for gap in facts["gaps"] if gap["level"] == "sentences"]
     shown = [one.text.split("\n")[:2] for one in chrome.find_elements(By.TAG_NAME, "article")]

@@ -3,7 +3,6 @@
 import math
 import random
 from itertools import pairwise
-from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -26,7 +25,7 @@ from genie_dp.private.gaps.select import (
     totals_of,
     words_of,
 )
-from genie_dp.private.ledger.accounting import epsilon_of, noise_multiplier_for
+from genie_dp.private.ledger.accounting import noise_multiplier_for
 from genie_dp.private.ledger.mechanisms import Gaussian, Laplace, Threshold
 from genie_dp.private.prior.histogram import Noise, leak
 from tests.private.gaps.gaps_setup import SAID, heard, plan
@@ -53,9 +52,6 @@ def without_noise(**options):
 
 def rng(level="any", seed=0):
     return random.Random(f"{level} {seed}")
-
-
-# ---------------------------------------------------------------------------- what a unit adds
 
 
 @given(UNITS, LIMITS, SHOWN, PAIRS)
@@ -93,14 +89,10 @@ def test_one_unit_more_moves_no_exact_count_by_more_than_one(units, unit, limits
 
 
 def test_what_is_understood_counts_only_where_all_is_read():
-    unit = [Heard(("mow", "the", "lawn"), "")]
-    assert release_gaps([unit] * 9, without_noise(), rng).words == {}
-    assert release_gaps([unit] * 9, without_noise(reads_all=True), rng).words == {
-        "lawn": 9, "mow": 9,
-    }  # fmt: skip
-
-
-# --------------------------------------------------------------------- what is shown, and when
+    units = [[Heard(("mow", "the", "lawn"), "")]] * 8 + [[Heard(("mow",), "")]]
+    assert release_gaps(units, without_noise(), rng).words == {}
+    shown = release_gaps(units, without_noise(reads_all=True), rng).words
+    assert list(shown.items()) == [("mow", 9), ("lawn", 8)]  # the most frequent first
 
 
 @given(st.lists(UNITS, max_size=8))
@@ -164,21 +156,6 @@ def test_the_least_is_paid_for_by_a_higher_threshold():
     assert plan(least=9).threshold("words") == plan(least=1).threshold("words") + 8
 
 
-@pytest.mark.usefixtures("noise_in_bulk")
-def test_counts_are_whole_numbers_around_the_true_ones():
-    units = [[heard("mow the lawn")] for _ in range(300)]
-    drawn = [release_gaps(units, plan(), lambda level, n=n: rng(level, n)) for n in range(100)]
-    counts = [one.words["mow"] for one in drawn]
-    assert all(isinstance(count, int) for count in counts)
-    wide = plan().noise("words").deviation
-    assert np.mean(counts) == pytest.approx(300, abs=4 * wide / 10)
-    assert np.std(counts) == pytest.approx(wide, rel=0.3)
-    assert all(one.sentences["mow the lawn"] > 200 for one in drawn)
-
-
-# ------------------------------------------------------------------------------------- accounting
-
-
 def test_the_ledger_gets_the_noise_that_is_drawn():
     chosen = plan(multiplier=3.0, limits=GapLimits(2, 4, 9), delta=1e-7)
     assert chosen.mechanisms == (Gaussian(3.0, count=4), Threshold(1e-7))
@@ -189,22 +166,6 @@ def test_the_ledger_gets_the_noise_that_is_drawn():
     assert pure.mechanisms == (Laplace(3.0, count=4), Threshold(1e-7))
     assert [pure.noise(level).scale for level in ("totals", *LEVELS)] == [12.0, 6.0, 12.0, 27.0]
 
-
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0, 8.0])
-def test_epsilon_agrees_with_the_closed_form_of_gaussian_noise(epsilon):
-    """Four releases of sensitivity 1 are one of sensitivity 2 (Balle and Wang, 2018, theorem 8)."""
-    delta, part = 1e-6, 1e-7
-    multiplier = noise_multiplier_for(epsilon, delta - part, rate=1.0, steps=4, accountant="pld")
-    moved = 2 / multiplier
-    below = NormalDist().cdf
-    exact = below(moved / 2 - epsilon / moved)
-    exact -= math.exp(epsilon) * below(-moved / 2 - epsilon / moved)
-    assert 0.9 * (delta - part) < exact <= delta - part
-    planned = plan(multiplier=multiplier, delta=part).mechanisms
-    assert 0.99 * epsilon < epsilon_of(planned, delta, "pld") <= epsilon
-
-
-# ---------------------------------------------------------------------------- audits, and bugs
 
 CLAIM, DELTA = 3.0, 1e-6
 BULK = 5_000
@@ -248,22 +209,26 @@ def crowd_score(found: NoisyGaps) -> float:
 CROWD = [[heard("mow the lawn")]] * 45
 
 
+@pytest.mark.statistical
 @pytest.mark.usefixtures("noise_in_bulk")
 def test_an_attack_proves_no_more_than_is_claimed():
     assert proved(CROWD, CROWD[0] * 200, crowd_score) < CLAIM
 
 
+@pytest.mark.statistical
 @pytest.mark.usefixtures("noise_in_bulk")
 def test_an_audit_refutes_a_person_who_counts_for_each_sentence(monkeypatch):
     monkeypatch.setattr(select, "_most_said", lambda items, limit, rng: list(items))
     assert proved(CROWD, CROWD[0] * 200, crowd_score) > CLAIM
 
 
+@pytest.mark.statistical
 def test_an_audit_refutes_counts_without_noise(monkeypatch):
     monkeypatch.setattr(Noise, "draw", lambda self, count, rng: np.zeros(count))
     assert proved(CROWD, CROWD[0], crowd_score) > CLAIM
 
 
+@pytest.mark.statistical
 @pytest.mark.usefixtures("noise_in_bulk")
 def test_an_audit_refutes_a_release_without_a_threshold(monkeypatch):
     monkeypatch.setattr(select, "threshold", lambda *_: 0)

@@ -52,9 +52,6 @@ any_mechanism = st.one_of(with_events, thresholds)
 deltas = number(1e-9, 1e-3)
 
 
-# -------------------------------------------------------------------------------- closed forms
-
-
 def exact_gaussian(sigma, delta):
     """Return epsilon of the Gaussian mechanism (Balle and Wang, 2018, theorem 8)."""
     cdf = NormalDist().cdf
@@ -85,17 +82,18 @@ def test_the_gaussian_mechanism_is_the_closed_form_under_pld_and_less_than_under
 def test_several_gaussian_releases_are_one_with_less_noise(sigma, count, delta):
     for accountant in ("rdp", "pld"):
         several = epsilon_of([Gaussian(sigma, count)], delta, accountant)
-        assert several == pytest.approx(
-            epsilon_of([Gaussian(sigma / math.sqrt(count))], delta, accountant), abs=1e-6
-        )
+        one = epsilon_of([Gaussian(sigma / math.sqrt(count))], delta, accountant)
+        assert several == pytest.approx(one, abs=1e-6)
         one_by_one = epsilon_of([Gaussian(sigma)] * count, delta, accountant)
         assert several == pytest.approx(one_by_one, abs=2 * GRID)
 
 
-@given(number(0.1, 100), st.integers(1, 5))
-def test_laplace_costs_count_by_scale_without_any_delta(scale, count):
+@given(number(0.01, 5), st.integers(1, 5))
+def test_pure_mechanisms_cost_their_epsilon_without_any_delta(epsilon, count):
     for accountant in ("rdp", "pld"):
-        assert epsilon_of([Laplace(scale, count)], 0.0, accountant) == pytest.approx(count / scale)
+        for mechanism in (Laplace(1 / epsilon, count), Exponential(epsilon, count)):
+            found = epsilon_of([mechanism], 0.0, accountant)
+            assert found == pytest.approx(count * epsilon)
 
 
 @given(number(0.5, 20), number(1e-9, 1e-3))
@@ -105,13 +103,6 @@ def test_laplace_at_a_delta_is_the_closed_form_under_pld(scale, delta):
     exact = max(0.0, 1 / scale + 2 * math.log1p(-delta))
     assert epsilon_of([Laplace(scale)], delta, "pld") == pytest.approx(exact, abs=GRID)
     assert exact <= epsilon_of([Laplace(scale)], delta, "rdp") <= 1 / scale
-
-
-@given(number(0.01, 5), st.integers(1, 5))
-def test_the_exponential_mechanism_costs_its_epsilon_without_any_delta(epsilon, count):
-    for accountant in ("rdp", "pld"):
-        found = epsilon_of([Exponential(epsilon, count)], 0.0, accountant)
-        assert found == pytest.approx(count * epsilon)
 
 
 def test_pure_and_other_mechanisms_together_need_a_delta():
@@ -169,21 +160,16 @@ def test_a_step_of_training_costs_its_closed_form_or_a_little_more_under_pld(sig
         assert max(sampled_delta(sigma, rate, less, removed=way) for way in (True, False)) > delta
 
 
-@pytest.mark.parametrize(
-    ("noise", "rate", "steps", "delta"),
-    [(0.7, 0.0153, 660, 8e-6), (1.0, 0.01, 2000, 1e-6), (3.0, 0.2, 50, 1e-5)],
-)
-def test_trainings_cost_under_pld_what_opacus_says_by_fourier_transforms(noise, rate, steps, delta):
+@pytest.mark.slow
+def test_trainings_cost_under_pld_what_opacus_says_by_fourier_transforms():
     from opacus.accountants import PRVAccountant
 
+    noise, rate, steps, delta = 0.7, 0.0153, 660, 8e-6
     theirs = PRVAccountant()
     theirs.history = [(noise, rate, steps)]
     prv = theirs._get_dprv(eps_error=0.01, delta_error=delta / 1000)
     lower, _, upper = prv.compute_epsilon(delta, delta / 1000, 0.01)
     assert lower <= epsilon_of([PoissonGaussian(noise, rate, steps)], delta, "pld") <= upper
-
-
-# ---------------------------------------------------- zCDP and exponential mechanism, pld
 
 
 @given(number(1e-3, 30), st.floats(-1, 1))
@@ -212,19 +198,6 @@ def test_zcdp_and_noise_together_cost_at_least_the_worst_that_is_known(rho, sigm
     # A Gaussian of its rho is rho-zCDP, and two Gaussians are one.
     assert found >= exact_gaussian(1 / math.sqrt(2 * rho + 1 / sigma**2), delta) - 1e-6
     assert found <= epsilon_of(both, delta, "rdp")
-
-
-@given(st.lists(number(1e-3, 1), min_size=1, max_size=3), deltas)
-@settings(max_examples=10)
-def test_zcdp_by_itself_costs_under_pld_what_it_costs_under_rdp_at_most(rhos, delta):
-    spends = list(map(ZeroConcentrated, rhos))
-    pld, rdp = (epsilon_of(spends, delta, name) for name in ("pld", "rdp"))
-    # RDP has orders of a list; the best for little noise in long runs lies between two of them.
-    assert 0.9 * rdp - 2 * GRID <= pld <= rdp
-
-
-def test_as_many_orders_are_taken_as_is_said():
-    assert len(renyi_curve(Gaussian(1.0))) == ORDERS
 
 
 def two_outcomes(epsilon, at):
@@ -282,21 +255,6 @@ def test_many_choices_cost_far_less_than_their_sum():
     )
 
 
-# -------------------------------------------------------------- another library, a table
-
-
-@pytest.mark.parametrize(
-    ("noise", "rate", "steps"), [(0.7, 0.0153, 660), (1.0, 0.01, 2000), (3.0, 0.2, 50)]
-)
-def test_subsampled_gaussians_cost_what_opacus_says(noise, rate, steps):
-    from opacus.accountants import RDPAccountant
-
-    theirs = RDPAccountant()
-    theirs.history = [(noise, rate, steps), (20.0, 1.0, 10)]
-    ours = epsilon_of([PoissonGaussian(noise, rate, steps), Gaussian(20.0, 10)], 8e-6, "rdp")
-    assert ours == pytest.approx(theirs.get_epsilon(8e-6), rel=0.005)
-
-
 @pytest.mark.parametrize(
     ("noise", "rate"), [(0.05, 0.015), (0.7, 0.0153), (1.3, 0.14), (3.0, 0.2), (11.0, 0.48), (2, 1)]
 )
@@ -308,6 +266,7 @@ def test_a_step_diverges_at_all_orders_as_the_library_says(noise, rate):
     found = renyi_curve(PoissonGaussian(noise, rate, 1))
     # Infinite where the series is not done: the same orders are left out.
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-14)
+    assert len(found) == ORDERS
 
 
 # 133,584 rows in batches of 2,048, ten epochs, delta 8e-6; figures of dp-accounting 0.6.0 with
@@ -319,14 +278,9 @@ T1 = PoissonGaussian(0.7, RATE, STEPS)
 @pytest.mark.parametrize(
     ("accountant", "epsilon", "steps", "noise"),
     [
-        ("rdp", 3, STEPS, 0.9621),
         ("rdp", 8, STEPS, 0.6630),
         ("rdp", 3, 2 * STEPS, 1.1242),
-        ("rdp", 8, 2 * STEPS, 0.7318),
         ("pld", 3, STEPS, 0.9073),
-        ("pld", 8, STEPS, 0.6309),
-        ("pld", 3, 2 * STEPS, 1.0675),
-        ("pld", 8, 2 * STEPS, 0.7005),
     ],
 )
 def test_the_noise_for_an_epsilon_is_that_of_the_table(accountant, epsilon, steps, noise):
@@ -357,30 +311,19 @@ def test_five_votes_of_private_evolution_cost_epsilon_1():
     assert epsilon_of([votes], 1e-5, "rdp") == pytest.approx(1.093, rel=0.002)
 
 
-# ---------------------------------------------------------------------------- composition
-
-
 @given(st.permutations(range(4)), st.lists(any_mechanism, min_size=4, max_size=4), deltas)
-def test_the_order_of_spends_does_not_matter_under_rdp(order, spends, delta):
-    assert epsilon_of([spends[n] for n in order], delta, "rdp") == epsilon_of(spends, delta, "rdp")
+def test_in_any_order_spends_cost_the_same_and_with_one_less_no_more_under_rdp(order, all_, delta):
+    found = epsilon_of(all_, delta, "rdp")
+    assert epsilon_of([all_[n] for n in order], delta, "rdp") == found
+    assert epsilon_of(all_[1:], delta, "rdp") <= found + 1e-12
 
 
 @given(st.permutations(range(3)), st.lists(any_mechanism, min_size=3, max_size=3), deltas)
 @settings(max_examples=8)
-def test_the_order_of_spends_does_not_matter_under_pld(order, spends, delta):
-    found = epsilon_of([spends[n] for n in order], delta, "pld")
-    assert found == epsilon_of(spends, delta, "pld")
-
-
-@given(st.lists(any_mechanism, max_size=3), any_mechanism, deltas)
-def test_more_spends_never_lower_epsilon_under_rdp(spends, more, delta):
-    assert epsilon_of([*spends, more], delta, "rdp") >= epsilon_of(spends, delta, "rdp") - 1e-12
-
-
-@given(st.lists(any_mechanism, max_size=2), any_mechanism, number(1e-7, 1e-3))
-@settings(max_examples=10)
-def test_more_spends_never_lower_epsilon_under_pld(spends, more, delta):
-    assert epsilon_of([*spends, more], delta, "pld") >= epsilon_of(spends, delta, "pld") - 1e-6
+def test_in_any_order_spends_cost_the_same_and_with_one_less_no_more_under_pld(order, all_, delta):
+    found = epsilon_of(all_, delta, "pld")
+    assert epsilon_of([all_[n] for n in order], delta, "pld") == found
+    assert epsilon_of(all_[1:], delta, "pld") <= found + 1e-6
 
 
 @given(any_mechanism, any_mechanism, deltas)
@@ -397,12 +340,6 @@ def test_spends_together_cost_at_most_their_sum_under_rdp(one, other, delta):
 def test_spends_together_cost_at_most_their_sum_under_pld(one, other, delta):
     apart = sum(epsilon_of([each], delta / 2, "pld") for each in (one, other))
     assert epsilon_of([one, other], delta, "pld") <= apart + 2e-3
-
-
-@BOTH
-def test_spends_together_cost_clearly_less_than_their_sum(accountant):
-    together = epsilon_of([T1, T1], DELTA, accountant)
-    assert together < 0.8 * 2 * epsilon_of([T1], DELTA, accountant)
 
 
 @BOTH
@@ -457,9 +394,6 @@ def test_a_delta_that_is_none_is_refused(delta):
         epsilon_of([Laplace(1.0)], delta, "rdp")
 
 
-# ---------------------------------------------------------------------------- calibration
-
-
 @BOTH
 @given(
     number(0.2, 8), rates, st.integers(1, 100), st.lists(laplaces, max_size=1), number(1e-7, 1e-4)
@@ -467,9 +401,8 @@ def test_a_delta_that_is_none_is_refused(delta):
 @settings(max_examples=3)
 def test_calibrated_noise_fits_and_any_less_does_not(accountant, more, rate, steps, before, delta):
     spent = epsilon_of(before, delta, accountant)
-    noise = noise_multiplier_for(
-        spent + more, delta, rate=rate, steps=steps, before=before, accountant=accountant
-    )
+    found = {"rate": rate, "steps": steps, "before": before, "accountant": accountant}
+    noise = noise_multiplier_for(spent + more, delta, **found)
     assert round(noise, 4) == noise
 
     def epsilon(sigma):
@@ -480,29 +413,18 @@ def test_calibrated_noise_fits_and_any_less_does_not(accountant, more, rate, ste
         assert epsilon((round(noise * 10_000) - 1) / 10_000) > spent + more
 
 
-def test_what_was_spent_before_asks_for_more_noise():
-    alone = noise_multiplier_for(8, DELTA, rate=RATE, steps=STEPS, accountant="rdp")
-    after = noise_multiplier_for(8, DELTA, rate=RATE, steps=STEPS, before=[T1], accountant="rdp")
-    assert after > alone
-
-
-def test_a_spent_budget_leaves_no_noise_to_choose():
-    with pytest.raises(GenieError, match="B004.*nothing is left of 6"):
-        noise_multiplier_for(6, DELTA, rate=RATE, steps=STEPS, before=[T1], accountant="rdp")
-
-
-@pytest.mark.parametrize("epsilon", [math.nan, math.inf])
-def test_no_noise_is_chosen_for_an_epsilon_that_is_no_number(epsilon):
-    with pytest.raises(GenieError, match=f"B004.*finite epsilon, got {epsilon}"):
-        noise_multiplier_for(epsilon, DELTA, rate=RATE, steps=STEPS, accountant="rdp")
-
-
-def test_a_pure_budget_leaves_no_noise_to_choose():
-    with pytest.raises(GenieError, match="B004.*no noise gives"):
-        noise_multiplier_for(3, 0.0, rate=RATE, steps=STEPS, accountant="rdp")
-
-
-# ----------------------------------------------------------------------------- descriptions
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "message"),
+    [
+        (6, DELTA, "nothing is left of 6"),
+        (math.nan, DELTA, "finite epsilon, got nan"),
+        (math.inf, DELTA, "finite epsilon, got inf"),
+        (9, 0.0, "no noise gives|nothing is left"),
+    ],
+)
+def test_budgets_that_leave_no_noise_to_choose_are_refused(epsilon, delta, message):
+    with pytest.raises(GenieError, match=f"B004.*({message})"):
+        noise_multiplier_for(epsilon, delta, rate=RATE, steps=STEPS, before=[T1], accountant="rdp")
 
 
 @given(any_mechanism)

@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from genie_dp.errors import GenieError
-from genie_dp.private.ledger.accounting import (
-    epsilon_of,
-    renyi_curve,
-    renyi_delta,
-    stopping_chance,
-)
+from genie_dp.private.ledger.accounting import epsilon_of, renyi_curve, renyi_delta, stopping_chance
 from genie_dp.private.ledger.mechanisms import (
     SHAPES,
     Exponential,

@@ -4,7 +4,7 @@ import pytest
 from selenium.webdriver.common.by import By
 
 from genie_dp.cli import run
-from tests.browser import PHONE, needs_browser
+from tests.browser import check_on_phone, needs_browser
 from tests.dataset.dataset_rows import row, write
 
 pytestmark = needs_browser
@@ -27,14 +27,7 @@ def pages(tmp_path_factory):
 
 @pytest.mark.parametrize("name", ["public", "private"])
 def test_the_page_fits_a_phone_and_complains_of_nothing(chrome, pages, name):
-    chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
-    try:
-        chrome.get(pages[name])
-        wide = chrome.execute_script("return document.documentElement.scrollWidth")
-        assert wide <= PHONE["width"]
-        assert chrome.get_log("browser") == []
-    finally:
-        chrome.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    check_on_phone(chrome, pages[name])
 
 
 def test_a_private_page_says_so_wherever_one_looks(chrome, pages):

@@ -30,6 +30,15 @@ def shop(number, *, what=("alarm", "timer"), language="sexpr"):
     ]
 
 
+class Timer:
+    """A parser that always says the same."""
+
+    parser = SimpleNamespace(target=SimpleNamespace(language=SimpleNamespace(name="sexpr")))
+
+    def predict(self, utterances):
+        return ["( set_timer ( at 1L ) )" for _ in utterances]
+
+
 @pytest.fixture
 def real(tmp_path):
     return write(tmp_path / "real.jsonl", shop(12))
@@ -49,9 +58,6 @@ def evaluate(*arguments, code=0, public=True, language="sexpr", mauve=False):
 def result_of(tmp_path, *arguments, **more):
     evaluate(*arguments, "--output", tmp_path / "result.json", **more)
     return json.loads((tmp_path / "result.json").read_text())
-
-
-# ------------------------------------------------------------------------------- public rows
 
 
 def test_files_stand_side_by_side_with_their_figures(tmp_path, real, made, capsys):
@@ -104,13 +110,7 @@ def test_thingtalk_rows_are_read_with_their_skills(tmp_path):
 def test_a_parser_says_what_functions_sentences_have(tmp_path, real, monkeypatch):
     texts = write(tmp_path / "texts.jsonl", [row(f"T{i}", f"set it {i}", "") for i in range(8)])
 
-    class Parser:
-        parser = SimpleNamespace(target=SimpleNamespace(language=SimpleNamespace(name="sexpr")))
-
-        def predict(self, utterances):
-            return ["( set_timer ( at 1L ) )" for _ in utterances]
-
-    monkeypatch.setattr(BestProgram, "from_folder", lambda folder: Parser())
+    monkeypatch.setattr(BestProgram, "from_folder", lambda folder: Timer())
     found = result_of(tmp_path, real, texts, "--parser", tmp_path)
     assert found["parsed"]
     assert found["synthetic"][0]["figures"]["function_overlap"]["value"] == 2 / 3
@@ -127,9 +127,6 @@ def test_text_for_the_language_model_may_be_lines_or_rows(tmp_path, real, made):
     half = result_of(tmp_path, real, made)
     assert "half" in half["language_model"]
     assert found["real"]["figures"]["loss"] != half["real"]["figures"]["loss"]
-
-
-# ------------------------------------------------------------------------------------ the page
 
 
 def test_the_page_has_charts_and_loads_nothing(tmp_path, real, made):
@@ -151,15 +148,6 @@ def test_names_of_files_and_functions_are_text_on_the_page(tmp_path):
     evaluate(nasty, nasty, "--report", tmp_path / "report.html")
     assert "<script" not in (tmp_path / "report.html").read_text()
     assert "<b>rows" not in (tmp_path / "report.html").read_text()
-
-
-# -------------------------------------------------------------------------------- private rows
-
-
-def test_without_saying_what_real_is_nothing_is_measured(real, made, capsys):
-    for flags in ([], ["--real-is-public", "--keep-private"]):
-        evaluate(real, made, *flags, public=False, code=2)
-        assert "not differentially private" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_private_report_is_for_its_owner_and_nothing_is_printed(tmp_path, real, made, capsys):
@@ -188,13 +176,7 @@ def test_how_many_private_rows_there_are_is_not_told(tmp_path, real, made, capsy
     def told(rows, *, label, total=None, show=None):
         pytest.fail(f"{label}: {total}")
 
-    class Answers:
-        parser = SimpleNamespace(target=SimpleNamespace(language=SimpleNamespace(name="sexpr")))
-
-        def predict(self, utterances):
-            return ["( set_alarm 6L )"] * len(utterances)
-
-    monkeypatch.setattr(BestProgram, "from_folder", lambda folder: Answers())
+    monkeypatch.setattr(BestProgram, "from_folder", lambda folder: Timer())
     monkeypatch.setattr(evaluate_run, "show_progress", told)
     options = ["--keep-private", "--parser", tmp_path, "--report", tmp_path / "report.html"]
     evaluate(real, made, *options, public=False)
@@ -210,50 +192,6 @@ def test_too_few_private_rows_for_mauve_are_told_without_their_number(tmp_path, 
     assert "10" not in told
 
 
-@pytest.mark.parametrize("target", ["-", "s3://bucket/result.json"])
-def test_a_private_report_goes_to_no_pipe_and_no_other_machine(real, made, target, capsys):
-    evaluate(real, made, "--keep-private", "--output", target, public=False, code=1)
-    assert "J008" in capsys.readouterr().err
-
-
-def test_a_private_report_needs_a_file(real, made):
-    evaluate(real, made, "--keep-private", public=False, code=2)
-
-
-@pytest.mark.parametrize("place", ["real", "made", "text"])
-def test_rows_with_a_ledger_are_not_public(place, tmp_path, real, made, capsys):
-    text = write(tmp_path / "text.jsonl", shop(4))
-    (tmp_path / f"{place}.ledger.json").write_text("{}", encoding="utf-8")
-    evaluate(real, made, "--lm-text", text, code=1)
-    captured = capsys.readouterr()
-    assert "J009" in captured.err
-    assert f"{place}.jsonl has a ledger" in captured.err
-    assert not captured.out
-
-
-@pytest.mark.parametrize("option", ["--output", "--report"])
-@pytest.mark.parametrize("name", ["real.jsonl", "made.jsonl", "text.jsonl", "../{}/made.jsonl"])
-def test_a_report_is_not_written_over_what_is_compared(option, name, tmp_path, real, made, capsys):
-    text = write(tmp_path / "text.jsonl", shop(4))
-    target = tmp_path / name.format(tmp_path.name)
-    before = target.read_bytes()
-    evaluate(real, made, "--lm-text", text, option, target, code=1)
-    assert "J010" in capsys.readouterr().err
-    assert target.read_bytes() == before
-
-
-def test_page_and_result_are_two_files(tmp_path, real, made, capsys):
-    both = tmp_path / "both"
-    evaluate(real, made, "--output", both, "--report", both, code=1)
-    assert "J010" in capsys.readouterr().err
-    assert not both.exists()
-
-
-def test_a_folder_is_no_rows(made, capsys):
-    evaluate(".", made, code=1)
-    assert "error[R" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("place", ["real", "made"])
 def test_mistakes_in_files_are_told_without_their_text(tmp_path, real, made, place, capsys):
     file = {"real": real, "made": made}[place]
@@ -267,58 +205,6 @@ def test_mistakes_in_files_are_told_without_their_text(tmp_path, real, made, pla
         assert not report.exists()
 
 
-# ------------------------------------------------------------------------------------ mistakes
-
-
-def test_files_that_cannot_be_compared_are_told_by_name(tmp_path, real, made, capsys):
-    empty = tmp_path / "empty.jsonl"
-    empty.write_text("")
-    texts = write(tmp_path / "texts.jsonl", [row("T", "set it", "", language="sexpr")])
-    evaluate(real, empty, texts, made, code=1)
-    said = capsys.readouterr().err
-    assert "error[J004]: empty.jsonl holds no rows" in said
-    assert "error[J005]: texts.jsonl holds rows without programs" in said
-    assert "--utterances-only" in said
-
-
-def test_rows_of_another_language_are_refused_with_the_option_to_add(real, made, capsys):
-    evaluate(real, made, "--skills", SKILL, language="thingtalk", code=1)
-    assert "add --language sexpr" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["--utterances-only", "--parser", "."],
-        ["--buckets", "5"],
-        ["--model", ".", "--lm-text", "x.txt"],
-        ["--rows", "1"],
-    ],
-)
-def test_options_that_contradict_each_other_are_wrong_usage(real, made, options):
-    evaluate(real, made, *options, code=2)
-
-
-def test_an_empty_text_for_the_language_model_is_refused(tmp_path, real, made, capsys):
-    (tmp_path / "public.txt").write_text("\n")
-    evaluate(real, made, "--lm-text", tmp_path / "public.txt", code=1)
-    assert "holds no sentences" in capsys.readouterr().err
-
-
-def test_a_model_that_is_none_is_refused(tmp_path, real, made, capsys):
-    pytest.importorskip("transformers")
-    evaluate(real, made, "--model", tmp_path, code=1)
-    assert "J006" in capsys.readouterr().err
-
-
-def test_help_says_that_figures_are_not_private(capsys):
-    assert run(["private", "evaluate", "--help"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "The figures are NOT differentially private" in said
-    assert run(["private", "--help"]) == 0
-    assert "evaluate" in capsys.readouterr().out
-
-
 def test_every_figure_that_is_measured_has_a_meaning_and_is_printed(tmp_path, real, made):
     found = result_of(tmp_path, real, made)
     known = {metric.key for metrics in GROUPS.values() for metric in metrics}
@@ -327,3 +213,57 @@ def test_every_figure_that_is_measured_has_a_meaning_and_is_printed(tmp_path, re
     printed = "\n".join(table_lines(found))
     titles = [m.title for metrics in GROUPS.values() for m in metrics if m.key in measured]
     assert not [title for title in titles if title not in printed]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ("real.jsonl empty.jsonl made.jsonl", 1, "error[J004]: empty.jsonl holds no rows"),
+        ("real.jsonl texts.jsonl", 1, "error[J005]: texts.jsonl holds rows without programs"),
+        ("real.jsonl texts.jsonl", 1, "--utterances-only"),
+        (". made.jsonl", 1, "error[R"),
+        ("real.jsonl made.jsonl --language thingtalk --skills SKILL", 1, "add --language sexpr"),
+        ("real.jsonl made.jsonl --lm-text blank.txt", 1, "holds no sentences"),
+        ("real.jsonl made.jsonl --model folder", 1, "J006"),
+        ("real.jsonl made.jsonl --utterances-only --parser .", 2, "--parser"),
+        ("real.jsonl made.jsonl --buckets 5", 2, "--buckets"),
+        ("real.jsonl made.jsonl --model . --lm-text blank.txt", 2, "--lm-text"),
+        ("real.jsonl made.jsonl --rows 1", 2, "--rows"),
+        # What is real is said, and what is private goes to no pipe and no other machine.
+        ("real.jsonl made.jsonl --keep-private", 2, "not differentially private"),
+        ("real.jsonl made.jsonl PRIVATE", 2, "--report"),
+        ("real.jsonl made.jsonl PRIVATE --output -", 1, "J008"),
+        ("real.jsonl made.jsonl PRIVATE --output s3://bucket/result.json", 1, "J008"),
+        # Rows with a ledger are not public.
+        ("ledger/rows.jsonl made.jsonl", 1, "rows.jsonl has a ledger"),
+        ("real.jsonl ledger/rows.jsonl", 1, "rows.jsonl has a ledger"),
+        ("real.jsonl made.jsonl --lm-text ledger/rows.jsonl", 1, "error[J009]"),
+        # Nothing that is compared is written over, and page and result are two files.
+        ("real.jsonl made.jsonl --output real.jsonl", 1, "J010"),
+        ("real.jsonl made.jsonl --report made.jsonl", 1, "J010"),
+        ("real.jsonl made.jsonl --output folder/../made.jsonl", 1, "J010"),
+        ("real.jsonl made.jsonl --lm-text texts.jsonl --report texts.jsonl", 1, "J010"),
+        ("real.jsonl made.jsonl --output both --report both", 1, "J010"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_and_nothing_is_written(
+    words, code, message, tmp_path, real, made, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.jsonl").write_text("")
+    (tmp_path / "blank.txt").write_text("\n")
+    write(tmp_path / "texts.jsonl", [row("T", "set it", "", language="sexpr")])
+    for folder in ("folder", "ledger"):
+        (tmp_path / folder).mkdir()
+    write(tmp_path / "ledger" / "rows.jsonl", shop(4))
+    (tmp_path / "ledger" / "rows.ledger.json").write_text("{}")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    is_public = "PRIVATE" not in words
+    words = words.replace("PRIVATE", "--keep-private").replace("SKILL", str(SKILL)).split()
+    options = [] if "--language" in words else ["--language", "sexpr"]
+    options += ["--no-mauve", *(["--real-is-public"] if is_public else [])]
+    assert run(["private", "evaluate", *words, *options]) == code
+    said = capsys.readouterr()
+    assert message in " ".join(said.err.split())
+    assert not said.out
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before

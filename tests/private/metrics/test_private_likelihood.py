@@ -16,9 +16,7 @@ from genie_dp.languages import get_language  # noqa: E402
 from genie_dp.private.generators.generator import new_generator, save_generator  # noqa: E402
 from genie_dp.private.generators.models import DecoderSettings  # noqa: E402
 from genie_dp.private.generators.stages import LabelledRow  # noqa: E402
-from genie_dp.private.ledger.accounting import epsilon_of, least_noise  # noqa: E402
 from genie_dp.private.ledger.book import Ledger  # noqa: E402
-from genie_dp.private.ledger.mechanisms import Gaussian  # noqa: E402
 from genie_dp.private.metrics.config import MOST_NATS  # noqa: E402
 from genie_dp.private.metrics.likelihood import nats_of_units, noisy_mean  # noqa: E402
 from genie_dp.private.source import PrivateRow  # noqa: E402
@@ -55,12 +53,6 @@ def test_noise_is_as_wide_as_is_told():
     drawn = [noisy_mean(nats, 4.0, rng) for _ in range(400)]
     assert fmean(mean for mean, _ in drawn) == pytest.approx(fmean(nats), abs=0.02)
     assert stdev(mean for mean, _ in drawn) == pytest.approx(drawn[0][1], rel=0.15)
-
-
-def test_the_least_noise_is_what_epsilon_allows():
-    noise = least_noise(lambda sigma: (Gaussian(sigma, 2),), 0.5, 1e-6)
-    assert epsilon_of([Gaussian(noise, 2)], 1e-6) <= 0.5
-    assert epsilon_of([Gaussian(noise - 1e-4, 2)], 1e-6) > 0.5
 
 
 @pytest.fixture(scope="module")

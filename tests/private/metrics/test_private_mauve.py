@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from genie_dp.errors import GenieError
 from genie_dp.private.metrics import mauve as under_test
+from genie_dp.private.metrics.language_model import HuggingFaceModel
 from genie_dp.private.metrics.mauve import (
     POINTS,
     SCALING,
@@ -38,9 +39,6 @@ def sentences(number, *, seed, verbs=("set", "cancel", "show"), things=("alarm",
         f"{rng.choice(polite)}{rng.choice(verbs)} my {rng.choice(things)} for {rng.choice(times)}"
         for _ in range(number)
     ]
-
-
-# ------------------------------------------------------------------------------------ frontier
 
 
 def frontier_area(p, q, *, scaling=SCALING):
@@ -81,9 +79,6 @@ def test_the_area_is_that_of_mauve_text_for_the_same_histograms(library):
         assert frontier_area(found.p_hist, found.q_hist) == pytest.approx(found.mauve)
 
 
-# ------------------------------------------------------------------------------------- figures
-
-
 def test_a_corpus_is_near_itself_and_nearer_than_another_one(library):
     real = sentences(150, seed=0)
     same = mauve(real, real, NGRAMS, ONCE).mean
@@ -103,14 +98,10 @@ def test_the_order_of_rows_is_no_matter_and_a_seed_gives_one_figure(library):
     assert len(mauve(real, synthetic, NGRAMS, MauveSettings(12, runs=2)).scores) == 2
 
 
-def test_the_figure_names_what_it_depends_on(library):
+def test_the_figure_names_what_it_depends_on_and_faiss_is_silent(library, capfd):
     found = mauve(sentences(60, seed=0), sentences(40, seed=1), NGRAMS, MauveSettings(runs=1))
     assert found.buckets == 4
     assert "512" in found.featuriser
-
-
-def test_what_faiss_writes_of_itself_is_not_shown(library, capfd):
-    mauve(sentences(30, seed=0), sentences(30, seed=1), NGRAMS, ONCE)
     assert capfd.readouterr().err == ""
 
 
@@ -134,9 +125,6 @@ def test_settings_without_a_figure_are_refused(settings):
         MauveSettings(**settings)
 
 
-# ------------------------------------------------------------------------------------- vectors
-
-
 @given(st.lists(st.text(max_size=12), min_size=1, max_size=4))
 def test_a_sentence_has_one_vector_of_length_one_whatever_stands_beside_it(texts):
     together = NGRAMS.features(texts)
@@ -148,9 +136,6 @@ def test_a_sentence_has_one_vector_of_length_one_whatever_stands_beside_it(texts
 def test_vectors_of_like_sentences_are_nearer():
     one, other, far = NGRAMS.features(["set an alarm", "set the alarm", "play some jazz"])
     assert one @ other > 0.3 > one @ far
-
-
-# ---------------------------------------------------------------------------------- Hugging Face
 
 
 @pytest.fixture(scope="module")
@@ -174,8 +159,6 @@ def folder(tmp_path_factory):
 
 
 def test_losses_of_a_model_do_not_depend_on_what_is_beside_a_sentence(folder):
-    from genie_dp.private.metrics.language_model import HuggingFaceModel
-
     model = HuggingFaceModel(folder)
     texts = ["wake me up", "play", "play jazz me up wake"]
     together = model.losses(texts)
@@ -187,8 +170,6 @@ def test_losses_of_a_model_do_not_depend_on_what_is_beside_a_sentence(folder):
 
 
 def test_vectors_of_a_model_are_those_of_the_last_word(folder):
-    from genie_dp.private.metrics.language_model import HuggingFaceModel
-
     model = HuggingFaceModel(folder)
     together = model.features(["wake me up", "play"])
     assert together.shape == (2, 16)
@@ -197,8 +178,6 @@ def test_vectors_of_a_model_are_those_of_the_last_word(folder):
 
 
 def test_a_sentence_is_read_as_far_as_a_model_has_positions(folder):
-    from genie_dp.private.metrics.language_model import HuggingFaceModel
-
     model = HuggingFaceModel(folder)
     ((nats, tokens),) = model.losses(["wake " * 100])
     assert tokens == 63  # behind the one that begins
@@ -208,7 +187,5 @@ def test_a_sentence_is_read_as_far_as_a_model_has_positions(folder):
 
 def test_a_folder_without_a_model_is_refused(tmp_path):
     pytest.importorskip("transformers")
-    from genie_dp.private.metrics.language_model import HuggingFaceModel
-
     with pytest.raises(GenieError, match="J006"):
         HuggingFaceModel(tmp_path)

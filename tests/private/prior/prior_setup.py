@@ -8,6 +8,7 @@ from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.prior.histogram import CountedNames, CountLimits, CountPlan
 from genie_dp.records import PrivatePrior, Spent
+from genie_dp.resources import data_folder
 from genie_dp.run.manifest import ledger_of
 
 SPENT = Spent(1.0, 1e-6, "user", "add-or-remove-one", "rdp", ("what is common",))
@@ -38,6 +39,10 @@ def population(count, seed=0):
     ]
 
 
+TWITTER = data_folder("thingpedia") / "com.twitter"
+HOME = "now => @com.twitter.home_timeline => notify"
+POST = 'now => @com.twitter.post param:status:String = " zanzibar "'
+LACKED = "now => @com.tickets.buy param:city:String = QUOTED_STRING_0"
 SECRET = "zanzibar"
 """Stands in every private row."""
 
@@ -53,3 +58,8 @@ def private_file(folder: Path, programs, *, epsilon=3.0, delta=1e-6, unit="utter
     cap = None if unit == "utterance" else 5
     Ledger.create(ledger_of(path), Budget(epsilon, delta, unit, cap=cap))
     return path
+
+
+def asked(folder: Path) -> Path:
+    """Write 400 private rows: 60 in 100 ask for one function, 10 for one that is lacking."""
+    return private_file(folder, [HOME] * 240 + [POST] * 120 + [LACKED] * 40)

@@ -35,22 +35,15 @@ def check_chances(drawn, chances):
     assert sum(terms) < freedom + 5 * math.sqrt(2 * max(freedom, 1))
 
 
-def normalised(weights):
-    total = math.fsum(weights.values())
-    return {x: weight / total for x, weight in weights.items()}
-
-
-@pytest.mark.parametrize("deviation", [1, 2, 7])
-def test_gaussian_draws_have_the_chances_of_the_formula(deviation):
-    span = range(-40 * deviation, 40 * deviation + 1)
-    chances = normalised({x: math.exp(-(x**2) / (2 * deviation**2)) for x in span})
-    check_chances(discrete_gaussian(deviation, DRAWS, Random(f"gaussian {deviation}")), chances)
-
-
-@pytest.mark.parametrize("scale", [1, 3])
-def test_laplace_draws_have_the_chances_of_the_formula(scale):
-    chances = normalised({x: math.exp(-abs(x) / scale) for x in range(-60 * scale, 60 * scale)})
-    check_chances(discrete_laplace(scale, DRAWS, Random(f"laplace {scale}")), chances)
+@pytest.mark.parametrize(
+    ("draw", "scale", "log"),
+    [(discrete_gaussian, scale, lambda x: -(x**2) / 2) for scale in (1, 2, 7)]
+    + [(discrete_laplace, scale, lambda x: -abs(x)) for scale in (1, 3)],
+)
+def test_draws_have_the_chances_of_the_formula(draw, scale, log):
+    weights = {x: math.exp(log(x / scale)) for x in range(-60 * scale, 60 * scale)}
+    chances = {x: weight / math.fsum(weights.values()) for x, weight in weights.items()}
+    check_chances(draw(scale, DRAWS, Random(f"{draw.__name__} {scale}")), chances)
 
 
 @pytest.mark.parametrize("below", [1, 3, 10, 2**40 + 7])
@@ -89,15 +82,16 @@ def test_noise_is_as_wide_as_is_said_and_lies_on_a_grid_of_counts(kind, scale, g
 def test_discrete_and_rounded_noise_are_as_near_as_is_said(kind):
     # At 2^10 steps instead of 2^30: what falls with the square of the step, or with the step.
     steps = 1 << 10
+    places = np.arange(-20 * steps, 20 * steps + 1)
     if kind == "gaussian":
-        places, limit = np.arange(-20 * steps, 20 * steps + 1), (20 / steps) ** 2
+        limit = (20 / steps) ** 2
         weights = np.exp(-((places / steps) ** 2) / 2)
 
         def below(x):
             return 0.5 * math.erfc(-x / math.sqrt(2))
 
     else:
-        places, limit = np.arange(-20 * steps, 20 * steps + 1), 1 / steps
+        limit = 1 / steps
         weights = np.exp(-np.abs(places / steps))
 
         def below(x):

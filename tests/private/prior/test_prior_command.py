@@ -2,12 +2,6 @@
 
 import gzip
 import json
-import os
-import re
-import shutil
-import signal
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -17,8 +11,6 @@ from pathlib import Path
 import pytest
 
 from genie_dp import cli
-from genie_dp.cli.private import prior, render
-from genie_dp.errors import GenieError, Problem
 from genie_dp.private.generators.rows import RowsFingerprint
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.guard import Units
@@ -27,16 +19,22 @@ from genie_dp.private.prior.run import released_once
 from genie_dp.private.secure import _seeded
 from genie_dp.private_prior import load_prior
 from genie_dp.records import Example
-from genie_dp.resources import data_folder
 from genie_dp.rows import to_json
 from genie_dp.run.manifest import ledger_of
-from tests.private.prior.prior_setup import SECRET, SPENT, plan, population, private_file
-from tests.synthesis.synthesis_project import LAUNCHER
+from tests.private.prior.prior_setup import (
+    HOME,
+    LACKED,
+    POST,
+    SECRET,
+    SPENT,
+    TWITTER,
+    asked,
+    plan,
+    population,
+    private_file,
+)
 
-SKILLS = ("--skills", str(data_folder("thingpedia") / "com.twitter"))
-HOME = "now => @com.twitter.home_timeline => notify"
-POST = 'now => @com.twitter.post param:status:String = " zanzibar "'
-LACKED = "now => @com.tickets.buy param:city:String = QUOTED_STRING_0"
+SKILLS = ("--skills", str(TWITTER))
 
 
 @pytest.fixture(autouse=True)
@@ -48,8 +46,7 @@ def known_noise():
 
 @pytest.fixture
 def private(tmp_path):
-    """Return a file of 400 private rows: 60 in 100 ask for one function, 10 for one that lacks."""
-    return private_file(tmp_path, [HOME] * 240 + [POST] * 120 + [LACKED] * 40)
+    return asked(tmp_path)
 
 
 def words(private, *options, epsilon=2):
@@ -97,76 +94,12 @@ def test_names_that_many_have_are_shown_where_delta_pays_for_it(private):
     assert found.spent.epsilon <= 2
 
 
-def test_laplace_noise_needs_no_delta(tmp_path):
+def test_laplace_noise_needs_no_delta(tmp_path, capsys):
     private = private_file(tmp_path, [HOME] * 300, delta=0)
     assert run(private, "--mechanism", "laplace") == 0
     assert load_prior(tmp_path / "prior.json").prior.spent.epsilon == pytest.approx(2)
-
-
-def test_a_release_past_the_budget_writes_nothing(private, capsys):
-    assert run(private) == 0
-    before = sorted(private.parent.iterdir()), Ledger.open(ledger_of(private)).head
-    options = words(private, epsilon=2.9)
-    options[options.index("--output") + 1] = str(private.with_name("second.json"))
-    assert cli.run(options) == 1
-    assert "B023" in capsys.readouterr().err
-    assert (sorted(private.parent.iterdir()), Ledger.open(ledger_of(private)).head) == before
-
-
-def test_every_release_is_paid_and_a_finished_one_is_not_repeated(private, capsys):
-    assert run(private, epsilon=0.5) == 0
-    assert run(private, epsilon=0.5) == 1
-    assert "Y022" in capsys.readouterr().err
-    assert len(spends(private)) == 1
-    assert run(private, "--overwrite", epsilon=0.5) == 0
-    assert len(spends(private)) == 2
-
-
-def test_nothing_private_is_told_or_written(private, capsys):
-    lines = private.read_text().splitlines()
-    private.write_text(
-        "\n".join([*lines, json.dumps({"utterance": SECRET, "program": f"( {SECRET}"})])
-    )
-    assert run(private) == 0
-    private.write_text("\n".join([*lines, json.dumps({"utterance": 3, "program": SECRET})]))
     assert run(private, "--overwrite") == 1
-    told = capsys.readouterr()
-    assert SECRET not in told.out + told.err
-    written = [p for p in private.parent.iterdir() if p != private and p.is_file()]
-    assert len(written) >= 3
-    assert all(SECRET not in p.read_text() for p in written)
-    assert '"utterance": 3' in private.read_text()
-    assert len(spends(private)) == 1  # a file that cannot be read costs nothing
-
-
-@pytest.mark.parametrize("moment", ["before the counts are kept", "after"])
-def test_a_killed_run_goes_on_and_costs_once(moment, private):
-    place = "histogram.release_counts" if moment.startswith("before") else "prior_of"
-    code = f"""
-import os, signal, sys
-import genie_dp.private.prior.run as here
-def killed(*args, **options):
-    os.kill(os.getpid(), signal.SIGKILL)
-here.{place} = killed
-from genie_dp import cli
-sys.exit(cli.run({words(private)!r}))
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=LAUNCHER.parent, check=False, capture_output=True
-    )
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    assert len(spends(private)) == 1
-    work = private.with_name(".prior.json.work")
-    kept = work / "released.json"
-    assert kept.exists() == (moment == "after")
-    noisy = json.loads(kept.read_text())["released"]["lacking"] if kept.exists() else None
-    assert run(private) == 1  # not without --resume
-    assert run(private, "--resume") == 0
-    assert len(spends(private)) == 1
-    assert not work.exists()
-    found = load_prior(private.with_name("prior.json")).prior
-    if noisy is not None:
-        assert found.missing[""].share == pytest.approx(max(0, noisy) / 400, abs=1e-6)
+    assert "--mechanism laplace" in capsys.readouterr().err
 
 
 def test_processes_that_go_on_with_one_run_release_once(tmp_path):
@@ -187,59 +120,6 @@ def test_processes_that_go_on_with_one_run_release_once(tmp_path):
     assert len(read) == 1
 
 
-def test_a_process_that_waited_for_a_run_that_is_finished_meanwhile_is_told(tmp_path):
-    work, both = tmp_path / "work", threading.Barrier(2)
-    work.mkdir()
-    paid = []
-
-    def units():
-        both.wait()
-        time.sleep(0.2)  # so long the other one waits for the lock
-        shutil.rmtree(work)
-        raise GenieError(Problem("X000", "the first one is finished"))
-
-    def released(number):
-        if number:
-            both.wait()
-        spend = lambda *_: paid.append(number) or SPENT  # noqa: E731
-        with pytest.raises(GenieError) as caught:
-            released_once(work, plan(), units, spend)
-        return caught.value.problems[0].code
-
-    with ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(released, range(2))) == ["X000", "B029"]
-    assert paid == []
-
-
-def test_counts_that_were_there_to_be_seen_are_not_drawn_again(tmp_path):
-    paid = []
-
-    def spend(mechanisms, name):
-        paid.append(name)
-        return SPENT
-
-    def released():
-        return released_once(tmp_path, plan(), lambda: Units(population(50)), spend)
-
-    assert released() == released()
-    (tmp_path / "released.json").unlink()
-    with pytest.raises(GenieError) as caught:
-        released()
-    assert caught.value.problems[0].code == "F009"
-    (tmp_path / "run.json").unlink()
-    released()
-    assert len(set(paid)) == len(paid) == 2
-
-
-def test_a_resumed_run_must_have_the_settings_of_its_start(private, capsys):
-    work = private.with_name(".prior.json.work")
-    work.mkdir()
-    (work / "settings.json").write_text(json.dumps({"noise": ["gaussian", 1.0, 0]}))
-    assert run(private, "--resume") == 1
-    assert "Y020" in capsys.readouterr().err
-    assert spends(private) == []
-
-
 def test_users_with_several_rows_count_once(tmp_path):
     private = private_file(tmp_path, [HOME] * 400, unit="user")
     rows = [json.loads(line) for line in private.read_text().splitlines()]
@@ -251,71 +131,6 @@ def test_users_with_several_rows_count_once(tmp_path):
     home = found.functions["@com.twitter.home_timeline"]
     assert home.low < 0.25 < home.high
     assert found.spent.unit == "user"
-
-
-@pytest.mark.parametrize(
-    ("options", "code"),
-    [
-        (["--threshold-delta", "1e-6"], "F002"),
-        (["--candidates", "names.txt"], "F003"),
-        (["--ledger", "none.json"], "B030"),
-        (["--sampled", "rows.jsonl", "--spent", "spent.json"], "F006"),
-    ],
-)
-def test_mistakes_are_told_before_anything_is_spent(options, code, private, capsys, monkeypatch):
-    monkeypatch.chdir(private.parent)
-    (private.parent / "names.txt").write_text("@com.tickets.buy\ntickets please\n")
-    (private.parent / "rows.jsonl").write_text("")
-    spent = {"epsilon": 8, "delta": 1e-6, "unit": "utterance", "relation": "add-or-remove-one",
-             "accountant": "rdp", "not_covered": []}  # fmt: skip
-    (private.parent / "spent.json").write_text(json.dumps(spent))
-    assert run(private, *options) == 1
-    assert code in capsys.readouterr().err
-    assert spends(private) == []
-    assert not private.with_name("prior.json").exists()
-
-
-@pytest.mark.parametrize(
-    ("option", "name"),
-    [
-        ("--public", "private.jsonl"),
-        ("--candidates", "linked.jsonl"),
-        ("--public", "others.jsonl"),
-        ("--public", "drawn.jsonl"),
-    ],
-)
-def test_what_is_private_is_not_read_as_public(option, name, private, capsys):
-    folder = private.parent
-    (folder / "linked.jsonl").symlink_to(private)
-    (folder / "others.jsonl").write_text("")
-    ledger_of(folder / "others.jsonl").write_text("{}")
-    row = {"id": "P0", "utterance": SECRET, "program": HOME, "source": "private"}
-    (folder / "drawn.jsonl").write_text(f"{json.dumps(row)}\n")
-    assert run(private, option, folder / name) == 1
-    told = capsys.readouterr().err
-    assert "F008" in told
-    assert SECRET not in told
-    assert spends(private) == []
-    assert not private.with_name("prior.json").exists()
-
-
-@pytest.mark.parametrize("name", ["private.jsonl", "linked.jsonl", "pairs.jsonl", "names.txt"])
-def test_a_prior_is_not_written_over_what_is_read(name, private, capsys):
-    folder = private.parent
-    (folder / "linked.jsonl").symlink_to(private)
-    (folder / "pairs.jsonl").write_text(f"{to_json(Example('S0', 'tweets', HOME))}\n")
-    (folder / "names.txt").write_text("@com.tickets.buy\n")
-    before = (folder / name).read_bytes()
-    read = ["--public", folder / "pairs.jsonl", "--candidates", folder / "names.txt"]
-    assert run(private, *read, "--output", folder / name, "--overwrite") == 1
-    assert "D027" in capsys.readouterr().err
-    assert (folder / name).read_bytes() == before
-    assert spends(private) == []
-
-
-def test_without_a_delta_the_hint_is_laplace_noise(tmp_path, capsys):
-    assert run(private_file(tmp_path, [HOME] * 10, delta=0.0)) == 1
-    assert "--mechanism laplace" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["public.jsonl", "public.tsv"])
@@ -356,10 +171,6 @@ def drawn(private, rows=ROWS):
     return ["--sampled", file, "--spent", private.with_name("spent.json")]
 
 
-def changed(path, **fields):
-    path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
-
-
 def test_rows_of_a_generator_go_into_the_prior(private):
     files = drawn(private)
     assert run(private, *files, epsilon=1) == 0
@@ -379,70 +190,39 @@ def test_rows_in_another_format_are_the_same_rows(private):
     assert run(private, "--sampled", tsv, *files[2:], epsilon=1) == 0
 
 
+def manifest_of(**fields):
+    def change(file):
+        manifest = Path(f"{file}.manifest.json")
+        manifest.write_text(json.dumps({**json.loads(manifest.read_text()), **fields}))
+
+    return change
+
+
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("change", "said"),
     [
         (ROWS[::-1], "in another order"),
         ((ROWS[0], replace(ROWS[1], utterance=f"the {SECRET}")), "other rows"),
         ((ROWS[0], replace(ROWS[1], program=LACKED)), "other rows"),
         (ROWS[:1], "other rows"),
         ((*ROWS, ROWS[0]), "other rows"),
+        (manifest_of(run="another"), "knows nothing of the generator"),
+        (manifest_of(run=None), "is no manifest"),
+        (manifest_of(command="synthesize"), "is no manifest"),
+        (manifest_of(spent={"epsilon": 0.01}), "another guarantee"),
+        (lambda file: Path(f"{file}.manifest.json").unlink(), "there is no manifest"),
     ],
 )
-def test_rows_that_no_generator_drew_are_refused(private, capsys, rows, said):
+def test_rows_that_no_generator_of_the_ledger_drew_are_refused(private, capsys, change, said):
     files = drawn(private)
-    files[1].write_text("".join(f"{to_json(row)}\n" for row in rows))
+    if callable(change):
+        change(files[1])
+    else:
+        files[1].write_text("".join(f"{to_json(row)}\n" for row in change))
     assert run(private, *files, epsilon=1) == 1
     told = capsys.readouterr().err
     assert "F010" in told
     assert said in told
     assert SECRET not in told
     assert len(spends(private)) == 1  # the generator's
-
-
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({"run": "another"}, "knows nothing of the generator"),
-        ({"run": None}, "is no manifest"),
-        ({"command": "synthesize"}, "is no manifest"),
-        ({"spent": {"epsilon": 0.01}}, "another guarantee"),
-        (None, "there is no manifest"),
-    ],
-)
-def test_rows_are_of_a_run_that_the_ledger_knows(private, capsys, fields, said):
-    files = drawn(private)
-    manifest = private.with_name("rows.jsonl.manifest.json")
-    if fields is None:
-        manifest.unlink()
-    else:
-        changed(manifest, **fields)
-    assert run(private, *files, epsilon=1) == 1
-    told = capsys.readouterr().err
-    assert "F010" in told
-    assert said in told
     assert not private.with_name("prior.json").exists()
-
-
-def test_no_work_is_left_of_a_run_that_was_refused(private):
-    assert run(private, epsilon=50) == 1
-    assert [p.name for p in private.parent.iterdir() if "work" in p.name] == []
-    assert os.access(ledger_of(private), os.R_OK)
-
-
-def test_every_code_of_priors_is_explained():
-    root = Path(cli.__file__).parent.parent
-    raised = {c for f in root.rglob("*.py") for c in re.findall(r'"(F0[01]\d)"', f.read_text())}
-    page = (root.parent / "docs" / "prior.md").read_text(encoding="utf-8")
-    assert raised == set(re.findall(r"^\| (F\d{3}) \|", page, re.MULTILINE))
-    assert len(raised) == 10
-
-
-def test_the_page_names_every_option_of_its_own():
-    page = (Path(cli.__file__).parent.parent.parent / "docs" / "prior.md").read_text()
-    own = {name for one in (prior.command, render.command) for p in one.params for name in p.opts}
-    common = {"--language", "--skills", "--skip-broken", "--grammar", "--subset", "--max-depth",
-              "--format", "-o", "--ledger"}  # fmt: skip
-    options = {name for name in own - common if name.startswith("--")}
-    assert len(options) > 15
-    assert [name for name in sorted(options) if f"{name}" not in page] == []

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from statistics import fmean, pstdev
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,22 +85,13 @@ def test_a_unit_counts_for_what_it_uses_most():
     assert found.functions == (FUNCTIONS[1], FUNCTIONS[3])
 
 
-# ------------------------------------------------------------------------------- the noise
-
-
 @pytest.mark.parametrize(("kind", "norm"), [("gaussian", 2), ("laplace", 1)])
 def test_noise_is_as_wide_as_the_mechanism_of_the_ledger_says(kind, norm):
     chosen = plan(kind=kind, multiplier=4.0)
     wide = 4.0 * chosen.limits.sensitivity(norm)
     assert chosen.mechanisms == ((Gaussian if norm == 2 else Laplace)(4.0),)
     assert chosen.noise.scale == pytest.approx(wide)
-    rng = random.Random(f"noise {kind}")
-    drawn = chosen.noise.draw(20_000, rng).tolist()
-    assert pstdev(drawn) == pytest.approx(chosen.noise.deviation, rel=0.04)
-    assert abs(fmean(drawn)) < 4 * chosen.noise.deviation / math.sqrt(len(drawn))
-    beyond = chosen.noise.quantile(0.05)
-    assert fmean(x > beyond for x in drawn) == pytest.approx(0.05, abs=0.006)
-    assert chosen.noise.beyond(beyond) == pytest.approx(0.05)
+    assert chosen.noise.beyond(chosen.noise.quantile(0.05)) == pytest.approx(0.05)
 
 
 def test_every_bin_gets_noise_of_its_own_even_where_nobody_asks():
@@ -109,19 +101,6 @@ def test_every_bin_gets_noise_of_its_own_even_where_nobody_asks():
     assert len(found.pairs) == math.comb(len(chosen.support.functions), 2)
     assert pstdev(found.pairs.values()) == pytest.approx(chosen.noise.deviation, rel=0.25)
     assert len({*found.functions.values()}) > 6
-
-
-def test_counts_are_whole_numbers_around_the_true_ones():
-    units = population(500)
-    exact = count(units, plan().support, CountLimits())
-    drawn = [release_counts(units, plan(multiplier=2.0), random.Random(seed)) for seed in range(60)]
-    name = FUNCTIONS[0]
-    assert all(isinstance(n, int) for n in drawn[0].functions.values())
-    mean = fmean(one.functions[name] for one in drawn)
-    assert mean == pytest.approx(exact.functions[name], abs=4 * 4.5 / math.sqrt(60))
-
-
-# ---------------------------------------------------------------------------- the threshold
 
 
 @given(
@@ -168,13 +147,8 @@ def test_candidates_are_counted_whether_anybody_has_them_or_not():
     assert found.candidates["@many.have.it"] > 250 > 50 > found.candidates["@nobody.has.it"]
 
 
-# -------------------------------------------------------------------------- post-processing
-
-
 @given(st.lists(st.floats(-50, 500), min_size=1, max_size=30))
 def test_projected_counts_are_not_negative_and_keep_their_sum(counts):
-    import numpy as np
-
     found = project_shares(np.array(counts))
     assert (found >= 0).all()
     assert found.sum() == pytest.approx(max(0.0, sum(counts)), abs=1e-6)
@@ -209,21 +183,11 @@ def test_a_clear_signal_is_kept_and_comes_near_to_the_truth():
     assert distance < 0.01
 
 
-def test_the_signal_is_nothing_where_counts_differ_as_noise_does():
-    rng = random.Random("signal")
-    import numpy as np
-
-    drawn = [signal(np.array([rng.gauss(5, 10) for _ in range(200)]), 10.0) for _ in range(50)]
-    assert fmean(drawn) < 0.1
-
-
-@pytest.mark.parametrize("bins", [2, 3])
-def test_of_few_functions_too_noise_is_no_signal(bins):
+@pytest.mark.parametrize(("bins", "most"), [(2, 0.5), (3, 0.5), (200, 0.1)])
+def test_the_signal_is_nothing_where_counts_differ_as_noise_does(bins, most):
     rng = random.Random("few")
-    import numpy as np
-
     faint = [np.array([rng.gauss(5, 10) for _ in range(bins)]) for _ in range(400)]
-    assert fmean(signal(counts, 10.0) for counts in faint) < 0.5
+    assert fmean(signal(counts, 10.0) for counts in faint) < most
     assert signal(100 * np.arange(bins), 10.0) > 0.97
 
 
@@ -234,6 +198,7 @@ def test_multipliers_stay_within_bounds_and_are_one_where_nothing_changes(wanted
     assert set(multipliers(even, even).values()) == {1.0}
 
 
+@pytest.mark.statistical
 def test_intervals_hold_the_truth_as_often_as_they_say(monkeypatch):
     chosen = plan(multiplier=5.0)
     units = [[(FUNCTIONS[0],)]] * 400 + [[(FUNCTIONS[1],)]] * 600
@@ -294,6 +259,7 @@ def test_pairs_of_noise_steer_nothing_where_noise_dominates():
     assert all(is_neutral(one) for one in dominated)
 
 
+@pytest.mark.statistical
 def test_functions_that_nobody_asks_for_leave_the_weights_of_pairs_alone():
     a, b, c = FUNCTIONS[:3]
     units = [[(a, b)]] * 500 + [[(c,)]] * 500

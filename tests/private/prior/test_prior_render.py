@@ -10,24 +10,28 @@ from genie_dp import cli
 from genie_dp.private.prior.render import Renderer, UnsaidProgram, number_rows
 from genie_dp.private_prior import save_prior
 from genie_dp.records import Example
-from genie_dp.resources import data_folder
 from genie_dp.rows import from_json, to_json
 from genie_dp.synthesis.compiler import compile_grammar
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.describe import Describer
 from genie_dp.synthesis.explain import Explainer
 from genie_dp.templates.grammar import subset
-from tests.private.prior.prior_setup import prior
+from genie_dp.templates.inputs import load_inputs
+from tests.private.prior.prior_setup import HOME, LACKED, TWITTER, prior
+from tests.synthesis.synthesis_project import errands
 from tests.synthesis.synthesis_setup import engine, few, text_of
 
-HOME = "now => @com.twitter.home_timeline => notify"
 FREE = 'now => @com.twitter.post param:status:String = " my secret words "'
-LACKED = "now => @com.tickets.buy param:city:String = QUOTED_STRING_0"
 
 
 @cache
-def renderer():
-    inputs = few()
+def twitter():
+    return load_inputs("thingtalk", (TWITTER,), ())
+
+
+@cache
+def renderer(skills=twitter):
+    inputs = skills()
     config = SynthesisConfig(on_error="skip")
     grammar = subset(inputs.grammar, config.subsets)
     compiled = compile_grammar(grammar, inputs.language, inputs.library, config)
@@ -39,27 +43,28 @@ def synthesized():
     return tuple(from_json(line) for line in text_of(engine(size=400, max_depth=4)).splitlines())
 
 
-def said(programs):
+def said(programs, skills=twitter):
     times = Counter(programs)
-    found = list(map(renderer().say, times))
-    return list(number_rows(times, lambda: found, renderer().sentences))
+    found = list(map(renderer(skills).say, times))
+    return list(number_rows(times, lambda: found, renderer(skills).sentences))
 
 
 @pytest.mark.slow
 def test_every_sentence_is_read_back_as_its_program_alone():
     programs = [row.program for row in synthesized()[::16]]
-    rows = said(programs)
+    rows = said(programs, few)
     unsaid = [one for one in rows if isinstance(one, UnsaidProgram)]
     assert len(unsaid) <= len(programs) // 10
     sentences = [one for one in rows if isinstance(one, Example)]
     assert len(sentences) > 2.5 * len(programs)
     for row in sentences:
-        assert renderer().explainer.explain(row.utterance).programs == (row.program,)
+        assert renderer(few).explainer.explain(row.utterance).programs == (row.program,)
 
 
+@pytest.mark.slow
 def test_rows_say_of_themselves_what_synthesized_rows_of_their_programs_do():
     known = {row.program: row for row in synthesized()[:25]}
-    rows = [one for one in said(list(known)) if isinstance(one, Example)]
+    rows = [one for one in said(list(known), few) if isinstance(one, Example)]
     assert len(rows) > 50
     for row in rows:
         like = list(known.values())[int(row.id[1:].partition("-")[0])]
@@ -125,25 +130,31 @@ def test_what_no_template_can_say_is_told_with_the_reason(program):
     assert found.reason
 
 
-SKILLS = ("--skills", str(data_folder("thingpedia") / "com.twitter"))
+BOTH, ONE = "( BRING ( BOTH ( THING W1 ) ( THING W2 ) ) )", "( HIDE ( THING W3 ) )"
+UNSAID = "( FLY W3 )"
 
 
-@pytest.mark.slow
-def test_the_command_writes_rows_and_what_is_unsaid(tmp_path, capsys):
-    save_prior(prior(programs=(HOME, HOME, FREE, LACKED)), tmp_path / "prior.json")
-    words = ["private", "render", str(tmp_path / "prior.json"), *SKILLS, "--sentences", "3"]
+@pytest.fixture
+def words(tmp_path):
+    """Return a command that renders a prior of three programs, one of which no template says."""
+    save_prior(prior(programs=(BOTH, UNSAID, BOTH, ONE)), tmp_path / "prior.json")
+    skills = errands(tmp_path).inputs
+    return ["private", "render", str(tmp_path / "prior.json"), *skills, "--sentences", "3"]
+
+
+def test_the_command_writes_rows_and_what_is_unsaid(words, tmp_path, capsys):
     for name, jobs in (("a", "1"), ("b", "2")):
         options = ["-o", str(tmp_path / f"{name}.jsonl"), "--unsaid", str(tmp_path / "unsaid.tsv")]
         assert cli.run([*words, *options, "--jobs", jobs]) == 0
     text = (tmp_path / "a.jsonl").read_text()
     assert (tmp_path / "b.jsonl").read_text() == text
     rows = [from_json(line) for line in text.splitlines()]
-    assert len(rows) == 6
-    assert (tmp_path / "unsaid.tsv").read_text().startswith(f"1\t{LACKED}\t")
+    assert len(rows) == 2
+    assert (tmp_path / "unsaid.tsv").read_text().startswith(f"1\t{UNSAID}\t")
     told = json.loads((tmp_path / "a.jsonl.manifest.json").read_text())
     assert told["spent"]["epsilon"] == 1.0
-    assert told["counts"] == {"programs": 3, "unsaid": 1, "rows": 6}
-    assert "6 sentences for 2 of 3 programs" in capsys.readouterr().err
+    assert told["counts"] == {"programs": 3, "unsaid": 1, "rows": 2}
+    assert "2 sentences for 2 of 3 programs" in capsys.readouterr().err
     assert cli.run([*words, "-o", str(tmp_path / "a.jsonl")]) == 1
     assert "Y022" in capsys.readouterr().err
 
@@ -161,9 +172,7 @@ class Stopped:
         return self.said(renderer, program)
 
 
-def test_an_interrupted_rendering_goes_on_where_it_was(tmp_path, monkeypatch, capsys):
-    save_prior(prior(programs=(HOME, LACKED, HOME, FREE)), tmp_path / "prior.json")
-    words = ["private", "render", str(tmp_path / "prior.json"), *SKILLS, "--sentences", "3"]
+def test_an_interrupted_rendering_goes_on_where_it_was(words, tmp_path, monkeypatch, capsys):
     assert cli.run([*words, "-o", str(tmp_path / "whole.jsonl")]) == 0
     there = [*words, "-o", str(tmp_path / "a.jsonl"), "--unsaid", str(tmp_path / "unsaid.tsv")]
     stopped = Stopped(2)
@@ -186,58 +195,41 @@ def test_an_interrupted_rendering_goes_on_where_it_was(tmp_path, monkeypatch, ca
     assert (tmp_path / "a.jsonl").read_text() == (tmp_path / "whole.jsonl").read_text()
     one, other = (tmp_path / f"{name}.jsonl.manifest.json" for name in ("a", "whole"))
     assert one.read_text() == other.read_text()
-    assert (tmp_path / "unsaid.tsv").read_text().startswith(f"1\t{LACKED}\t")
+    assert (tmp_path / "unsaid.tsv").read_text().startswith(f"1\t{UNSAID}\t")
     assert not kept.parent.exists()
 
 
-def test_overwrite_forgets_an_interrupted_rendering(tmp_path, monkeypatch):
-    save_prior(prior(programs=(HOME, FREE)), tmp_path / "prior.json")
-    words = ["private", "render", str(tmp_path / "prior.json"), *SKILLS, "--sentences", "1"]
-    stopped = Stopped(1)
-    with monkeypatch.context() as patch:
-        patch.setattr(Renderer, "say", lambda *args: stopped.say(*args))
-        assert cli.run([*words, "-o", str(tmp_path / "a.jsonl")]) == 130
-    stopped = Stopped(2)
-    with monkeypatch.context() as patch:
-        patch.setattr(Renderer, "say", lambda *args: stopped.say(*args))
-        assert cli.run([*words, "-o", str(tmp_path / "a.jsonl"), "--overwrite"]) == 0
-    assert stopped.count == 0
-    assert len((tmp_path / "a.jsonl").read_text().splitlines()) == 2
-
-
-def test_a_rendering_to_the_screen_is_not_resumed(tmp_path, capsys):
-    save_prior(prior(programs=(HOME,)), tmp_path / "prior.json")
-    words = ["private", "render", str(tmp_path / "prior.json"), *SKILLS, "--resume"]
-    assert cli.run(words) == 1
+def test_a_rendering_to_the_screen_is_not_resumed(words, tmp_path, capsys):
+    assert cli.run([*words, "--resume"]) == 1
     assert "Y024" in capsys.readouterr().err
-    assert cli.run([*words, "--overwrite", "-o", str(tmp_path / "a.jsonl")]) == 2
+    assert cli.run([*words, "--resume", "--overwrite", "-o", str(tmp_path / "a.jsonl")]) == 2
 
 
-def test_rows_of_a_generator_are_rendered_with_their_guarantee(tmp_path, capsys):
-    row = Example("P0", "tweets", HOME, source="private")
+def test_rows_of_a_generator_are_rendered_with_their_guarantee(words, tmp_path, capsys):
+    row = Example("P0", "two", BOTH, "sexpr", "private")
     (tmp_path / "rows.jsonl").write_text(f"{to_json(row)}\n")
     spent = {"epsilon": 8, "delta": 1e-6, "unit": "user", "relation": "add-or-remove-one",
              "accountant": "rdp", "not_covered": []}  # fmt: skip
     (tmp_path / "spent.json").write_text(json.dumps(spent))
-    words = ["private", "render", str(tmp_path / "rows.jsonl"), *SKILLS]
+    words[2] = str(tmp_path / "rows.jsonl")
     assert cli.run(words) == 1
     assert "F001" in capsys.readouterr().err
     assert cli.run([*words, "--spent", str(tmp_path / "spent.json")]) == 0
-    assert all(from_json(x).program == HOME for x in capsys.readouterr().out.splitlines())
+    assert all(from_json(x).program == BOTH for x in capsys.readouterr().out.splitlines())
 
 
-def test_a_prior_without_programs_has_nothing_to_render(tmp_path, capsys):
+def test_a_prior_without_programs_has_nothing_to_render(words, tmp_path, capsys):
     save_prior(prior(), tmp_path / "prior.json")
-    assert cli.run(["private", "render", str(tmp_path / "prior.json"), *SKILLS]) == 1
+    assert cli.run(words) == 1
     assert "F007" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("output", "unsaid"), [("prior", "a"), ("a", "prior"), ("a", "a")])
-def test_a_rendering_is_not_written_over_what_is_read(output, unsaid, tmp_path, capsys):
-    save_prior(prior(programs=(HOME,)), tmp_path / "prior")
-    before = (tmp_path / "prior").read_bytes()
-    places = ["-o", str(tmp_path / output), "--unsaid", str(tmp_path / unsaid), "--overwrite"]
-    assert cli.run(["private", "render", str(tmp_path / "prior"), *SKILLS, *places]) == 1
+@pytest.mark.parametrize("output", ["prior.json", "a"])
+def test_a_rendering_is_not_written_over_what_is_read(output, words, tmp_path, capsys):
+    before = (tmp_path / "prior.json").read_bytes()
+    unsaid = tmp_path / ("prior.json" if output == "a" else "b")
+    places = ["-o", str(tmp_path / output), "--unsaid", str(unsaid), "--overwrite"]
+    assert cli.run([*words, *places]) == 1
     assert "D027" in capsys.readouterr().err
-    assert (tmp_path / "prior").read_bytes() == before
+    assert (tmp_path / "prior.json").read_bytes() == before
     assert not (tmp_path / "a").exists()

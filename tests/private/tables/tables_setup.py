@@ -1,11 +1,15 @@
 """Invented tables with planted dependences, and what is spent on them."""
 
+import json
 import random
 
 import numpy as np
 
+from genie_dp.private.ledger.book import Ledger
+from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.tables.schema import Column, Schema
 from genie_dp.records import Spent
+from genie_dp.run.manifest import ledger_of
 
 SPENT = Spent(1.0, 1e-6, "user", "add-or-remove-one", "rdp", ("what is common",))
 SECRET = "zanzibar"
@@ -44,16 +48,32 @@ def summed(dense, clique):
     return dense.sum(axis=tuple(n for n in range(dense.ndim) if n not in clique))
 
 
-class Spending:
-    """A ledger of one release: it keeps what was spent, and may refuse it."""
+COLUMNS = [
+    {"name": "form", "values": ["question", "command"]},
+    {"name": "mood", "values": ["good", "bad", "<other>"]},
+]
 
-    def __init__(self, refusal=None):
-        self.mechanisms = ()
-        self.refusal = refusal
+
+def private_file(folder):
+    """Write 400 private rows and a schema: questions have a good mood, others a bad one."""
+    rows = [
+        {"utterance": f"{'what is' if n % 2 else 'play'} {SECRET}", "user": f"{SECRET}{n // 2}",
+         "mood": ("bad", "good")[n % 2] if n % 10 else SECRET}
+        for n in range(400)
+    ]  # fmt: skip
+    path = folder / "private.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    Ledger.create(ledger_of(path), Budget(3.0, 1e-6, "utterance"))
+    (folder / "schema.json").write_text(json.dumps({"columns": COLUMNS}))
+    return path
+
+
+class Spending:
+    """A ledger of one release: it keeps what was spent."""
+
+    mechanisms = ()
 
     def __call__(self, mechanisms):
-        if self.refusal:
-            raise self.refusal
         assert not self.mechanisms, "spent twice"
         self.mechanisms = tuple(mechanisms)
         return SPENT

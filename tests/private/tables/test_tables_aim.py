@@ -10,23 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_dp.errors import GenieError, Problem
-from genie_dp.private import secure
+from genie_dp.errors import GenieError
 from genie_dp.private.ledger.guard import Units
 from genie_dp.private.ledger.mechanisms import Exponential, Gaussian, ZeroConcentrated
 from genie_dp.private.secure import _seeded
-from genie_dp.private.tables import run as table_stage
 from genie_dp.private.tables.aim import aim, choose, measure, score, workload_weights
-from genie_dp.private.tables.joint import (
-    Records,
-    cells_of,
-    pairs,
-    records_of,
-    total_variation,
-)
+from genie_dp.private.tables.joint import Records, cells_of, pairs, records_of, total_variation
 from genie_dp.private.tables.run import release_table, rho_for
 from genie_dp.private.tables.table import load_table
-from tests.private.tables.tables_setup import SECRET, SPENT, Spending, planted, schema_of
+from tests.private.tables.tables_setup import SPENT, Spending, planted, schema_of
 
 SCHEMA = schema_of(4, 4, 3)
 WEIGHTS = workload_weights(3)
@@ -46,8 +38,6 @@ def fitted(units, rho, seed=0, *, schema=SCHEMA, most_cells=10**6):
         most_cells=most_cells, listen=lambda _: None,
     )  # fmt: skip
 
-
-# -------------------------------------------------------------------------- sensitivity
 
 # Every unit of one or two rows over two values and three: small enough to try all.
 SMALL = schema_of(2, 3)
@@ -109,9 +99,6 @@ def test_private_records_do_not_show_what_they_hold():
     assert repr(records_of(SMALL, [UNITS[0]])) == "Records(domain=(2, 3))"
 
 
-# ---------------------------------------------------------------------------- the spend
-
-
 def rho_of(mechanism):
     """Return the closed forms of Bun and Steinke (2016), and Cesar and Rogers (2021)."""
     if isinstance(mechanism, Gaussian):
@@ -152,28 +139,12 @@ def test_the_ledger_has_rho_before_anything_is_measured():
     assert spend.mechanisms == (ZeroConcentrated(table.release["rho"]),)
     assert table.release["rho"] == rho_for(1.0, 1e-6)
     assert table.spent == SPENT
-
-
-def test_independent_columns_are_a_gaussian_spend():
-    spend = Spending()
-    table = released(planted(200), spend=spend, method="independent")
+    table = released(planted(200), spend=(spend := Spending()), method="independent")
     (found,) = spend.mechanisms
     assert isinstance(found, Gaussian)
     assert rho_of(found) == pytest.approx(rho_for(1.0, 1e-6))
     assert {one["noise"] for one in table.release["measured"]} == {round(found.noise_multiplier, 4)}
     assert found.count == len(table.release["measured"]) == 3
-
-
-def test_a_refused_spend_measures_nothing(monkeypatch):
-    def never(*_args, **_options):
-        raise AssertionError("measured")
-
-    for name in ("aim", "independent"):
-        monkeypatch.setattr(table_stage, name, never)
-    refusal = GenieError(Problem("B023", "past the budget"))
-    for method in ("aim", "independent"):
-        with pytest.raises(GenieError, match="B023"):
-            released(planted(20), spend=Spending(refusal), method=method)
 
 
 def test_a_uniform_table_reads_and_spends_nothing():
@@ -193,18 +164,15 @@ def test_without_epsilon_or_delta_there_is_no_table(epsilon, delta):
         rho_for(epsilon, delta)
 
 
-# -------------------------------------------------------------------------------- the noise
-
-
-@pytest.mark.slow
+@pytest.mark.statistical
 def test_every_count_gets_gaussian_noise_as_wide_as_recorded():
     records = records_of(SCHEMA, planted(100))
     exact = records.marginal((0, 1))
     rng = random.Random("noise")
-    drawn = [measure(records, (0, 1), 7.0, rng) for _ in range(1500)]
+    drawn = [measure(records, (0, 1), 7.0, rng) for _ in range(400)]
     noise = np.array([one.counts - exact for one in drawn])
     assert all((one.counts == np.rint(one.counts)).all() for one in drawn)
-    assert noise.std() == pytest.approx(7.0, rel=0.02)
+    assert noise.std() == pytest.approx(7.0, rel=0.03)
     assert abs(noise.mean()) < 4.5 * 7 / math.sqrt(noise.size)
     # Of different counts it is independent.
     related = np.corrcoef(noise.reshape(len(drawn), -1).T) - np.eye(exact.size)
@@ -226,27 +194,9 @@ def test_extreme_scores_can_be_chosen_from():
     assert choose({(0,): -1e9, (1,): 1e9}, 10.0, random.Random(0)) == (1,)
 
 
-def test_unless_a_test_seeds_it_noise_is_the_systems(monkeypatch):
-    made = []
-
-    def system():
-        made.append(random.Random(len(made)))
-        return made[-1]
-
-    monkeypatch.setattr(secure, "SystemRandom", system)
-    released(planted(30), seed=None)
-    assert len(made) == 1
-    released(planted(30), seed=1)
-    assert len(made) == 1
-
-
 def test_the_same_seed_gives_the_same_table_and_another_seed_another():
-    units = planted(200)
-    assert released(units, seed=1).text() == released(units, seed=1).text()
-    assert released(units, seed=1).text() != released(units, seed=2).text()
-
-
-# ------------------------------------------------------------------------------ the result
+    one, same, other = (released(planted(200), seed=seed).text() for seed in (1, 1, 2))
+    assert one == same != other
 
 
 def errors(table, units):
@@ -273,7 +223,7 @@ def test_aim_keeps_what_goes_together_and_independent_columns_do_not():
 def test_with_more_epsilon_errors_fall():
     units = planted(1000)
     means = [
-        fmean(fmean(errors(released(units, epsilon=epsilon, seed=s), units)) for s in range(3))
+        fmean(fmean(errors(released(units, epsilon=epsilon, seed=s), units)) for s in range(2))
         for epsilon in (0.2, 2.0, 20.0)
     ]
     assert means == sorted(means, reverse=True)
@@ -291,7 +241,7 @@ def test_almost_without_noise_a_user_counts_for_the_mean_of_the_rows():
 
 
 def test_the_noisy_number_of_units_is_near():
-    found = [released(planted(500), seed=seed).release["units"] for seed in range(6)]
+    found = [released(planted(500), seed=seed).release["units"] for seed in range(3)]
     assert fmean(found) == pytest.approx(500, abs=60)
     assert pstdev(found) > 0
 
@@ -306,14 +256,11 @@ def test_a_table_grows_no_larger_than_it_may(most_cells):
     assert not joined or cells_of(schema.domain, found.joint.potentials) <= most_cells
 
 
-def test_a_single_column_is_a_table():
+def test_a_single_column_is_a_table_and_so_is_noise_alone():
+    assert released([]).release["units"] < 100
     units = [[{"a": f"v{n % 2}"}] for n in range(300)]
     found = released(units, schema=schema_of(2), epsilon=5.0).marginal(["a"])
     assert found == pytest.approx([0.5, 0.5], abs=0.1)
-
-
-def test_no_units_at_all_are_noise_alone():
-    assert released([]).release["units"] < 100
 
 
 def test_a_table_comes_back_from_its_file_with_the_same_records(tmp_path):
@@ -335,25 +282,12 @@ def test_records_that_are_drawn_have_the_marginals_of_the_table():
         assert total_variation(again.marginal(pair), table.joint.marginal(pair)) < 0.02
 
 
-def test_marginals_have_their_axes_in_the_order_asked_for():
+def test_marginals_have_their_axes_in_the_order_asked_for_and_no_other_columns():
     table = released(planted(300))
     np.testing.assert_array_equal(table.marginal(["c", "a"]), table.marginal(["a", "c"]).T)
-
-
-@pytest.mark.parametrize("names", [["a", "a"], [], ["no"]])
-def test_marginals_of_no_such_columns_are_refused(names):
-    with pytest.raises(GenieError, match="T504"):
-        released(planted(30)).marginal(names)
-
-
-def test_nothing_of_a_row_is_in_an_error_or_a_table():
-    units = [[{"a": SECRET, "b": "v1", "c": "v0"}], *planted(50)]
-    table = released(units)
-    assert SECRET not in table.text()
-    assert SECRET not in repr(table.release)
-    with pytest.raises(GenieError) as error:
-        released(units, spend=Spending(GenieError(Problem("B023", "no"))))
-    assert SECRET not in str(error.value)
+    for names in (["a", "a"], [], ["no"]):
+        with pytest.raises(GenieError, match="T504"):
+            table.marginal(names)
 
 
 @pytest.mark.parametrize(

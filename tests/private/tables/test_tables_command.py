@@ -9,16 +9,10 @@ from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.ledger.mechanisms import ZeroConcentrated
 from genie_dp.private.secure import _seeded
-from genie_dp.private.tables import run as table_stage
 from genie_dp.private.tables.run import rho_for
 from genie_dp.private.tables.table import load_table
 from genie_dp.run.manifest import ledger_of
-from tests.private.tables.tables_setup import SECRET
-
-COLUMNS = [
-    {"name": "form", "values": ["question", "command"]},
-    {"name": "mood", "values": ["good", "bad", "<other>"]},
-]
+from tests.private.tables.tables_setup import private_file
 
 
 @pytest.fixture(autouse=True)
@@ -30,17 +24,7 @@ def known_noise():
 
 @pytest.fixture
 def private(tmp_path):
-    """Return a file of 400 private rows with a schema: questions have a good mood, others a bad."""
-    rows = [
-        {"utterance": f"{'what is' if n % 2 else 'play'} {SECRET}", "user": f"{SECRET}{n // 2}",
-         "mood": ("bad", "good")[n % 2] if n % 10 else SECRET}
-        for n in range(400)
-    ]  # fmt: skip
-    path = tmp_path / "private.jsonl"
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    Ledger.create(ledger_of(path), Budget(3.0, 1e-6, "utterance"))
-    (tmp_path / "schema.json").write_text(json.dumps({"columns": COLUMNS}))
-    return path
+    return private_file(tmp_path)
 
 
 def run(private, *options, epsilon=2, schema=True):
@@ -82,77 +66,6 @@ def test_a_table_is_released_shown_and_sampled_from(private, capsys):
     assert moods.count("good") > 0.85 * len(moods) > 80
 
 
-def test_nothing_of_the_rows_comes_out(private, capsys):
-    assert run(private) == 0
-    said = capsys.readouterr()
-    written = "".join(p.read_text() for p in private.parent.iterdir() if p != private)
-    assert SECRET not in said.out + said.err + written
-    assert files(private.parent) == {
-        "private.jsonl", "private.ledger.json", "private.ledger.head", ".private.ledger.rows",
-        "schema.json", "table.json",
-    }  # fmt: skip
-
-
-def test_past_the_budget_nothing_is_read_or_written(private, capsys):
-    before = files(private.parent)
-    assert run(private, epsilon=3.5) == 1
-    said = capsys.readouterr()
-    assert "B023" in said.err
-    assert SECRET not in said.out + said.err
-    assert files(private.parent) == before
-    assert spends(private) == []
-
-
-def test_a_second_release_costs_again_and_is_not_written_over_the_first(private, capsys):
-    assert run(private, epsilon=1) == 0
-    assert run(private, epsilon=1) == 1
-    assert "Y022" in capsys.readouterr().err
-    assert len(spends(private)) == 1
-    assert run(private, "--overwrite", epsilon=1) == 0
-    assert len(spends(private)) == 2
-
-
-def test_a_run_that_was_killed_before_the_table_was_kept_costs_once(private, monkeypatch):
-    def killed(*_args, **_options):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(table_stage, "aim", killed)
-        assert run(private) == 130
-    assert len(spends(private)) == 1
-    assert not private.with_name("table.json").exists()
-    assert run(private) == 1  # there is work
-    assert run(private, "--resume", epsilon=1) == 1  # of other settings
-    assert run(private, "--resume") == 0
-    assert len(spends(private)) == 1
-
-
-def test_a_run_that_was_killed_later_reads_nothing_and_measures_nothing(private, monkeypatch):
-    def killed(*_args):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(table_stage, "replace_durably", killed)
-        assert run(private) == 130
-    kept = (private.parent / ".table.json.work" / "released.json").read_text()
-    private.write_text("gone")
-    assert run(private, "--resume") == 0
-    assert private.with_name("table.json").read_text() == kept
-    assert len(spends(private)) == 1
-
-
-def test_a_table_that_was_taken_away_is_not_measured_twice(private, monkeypatch, capsys):
-    def killed(*_args):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(table_stage, "replace_durably", killed)
-        assert run(private) == 130
-    (private.parent / ".table.json.work" / "released.json").unlink()
-    assert run(private, "--resume") == 1
-    assert "T510" in capsys.readouterr().err
-
-
 def test_a_user_counts_for_one_record(private):
     for path in private.parent.glob("private.ledger.*"):
         path.unlink()
@@ -189,29 +102,6 @@ def test_functions_come_from_the_library(capsys):
     assert function["values"][-1] == skill["values"][-1] == "<other>"
 
 
-@pytest.mark.parametrize(
-    ("line", "code"),
-    [
-        ("no json", "T511"),
-        ('{"text": "a"}', "T511"),
-        ('{"utterance": "a", "mood": "x", "source": "private"}', "T509"),
-    ],
-)
-def test_public_rows_that_are_none_are_refused(private, capsys, line, code):
-    public = private.with_name("public.jsonl")
-    public.write_text(f'{{"utterance": "a", "mood": "x"}}\n{line}\n')
-    assert run(private, "--columns", "field:mood", "--public", public, schema=False) == 1
-    said = capsys.readouterr().err
-    assert f"{public}:2:1: error[{code}]" in said
-    assert spends(private) == []
-
-
-def test_private_rows_are_not_public_ones(private, capsys):
-    assert run(private, "--columns", "field:mood", "--public", private, schema=False) == 1
-    assert "T509" in capsys.readouterr().err
-    assert spends(private) == []
-
-
 def test_a_schema_is_made_of_no_rows_that_have_a_ledger(private, capsys):
     target = private.with_name("made.json")
     words = ("--columns", "field:mood", "--public", private, "--output", target)
@@ -236,23 +126,3 @@ def test_a_budget_without_delta_has_no_table(private, capsys):
     Ledger.create(ledger_of(private), Budget(3.0, 0, "utterance"))
     assert run(private) == 1
     assert "T505" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("accountant", ["rdp", "pld"])
-def test_both_accountants_know_what_a_table_costs(accountant, private):
-    for path in private.parent.glob("private.ledger.*"):
-        path.unlink()
-    budget = Budget(3.0, 1e-6, "utterance", accountant=accountant)
-    Ledger.create(ledger_of(private), budget)
-    assert run(private) == 0
-    assert len(spends(private)) == 1
-    assert Ledger.open(ledger_of(private)).spent().epsilon <= 3
-
-
-@pytest.mark.parametrize(
-    "options", [[], ["--columns", "form", "--schema", "x"], ["--resume", "--overwrite"]]
-)
-def test_options_that_do_not_go_together_are_wrong_usage(private, options):
-    schema = ["--schema", str(private.with_name("schema.json"))] if "--resume" in options else []
-    options = [o if o != "x" else str(private.with_name("schema.json")) for o in options]
-    assert run(private, *schema, *options, schema=False) == 2

@@ -103,18 +103,12 @@ def test_samples_are_the_same_for_the_same_seed():
     assert (one != other).any()
 
 
-# ---------------------------------------------------------------------------------- the fit
-
-
 def exact(cells, cliques, total=1000.0, deviation=1.0):
     return [Measurement(c, total * summed(cells, c), deviation) for c in cliques]
 
 
 @settings(max_examples=8, deadline=None)
-@given(
-    st.lists(st.integers(2, 4), min_size=2, max_size=4).map(tuple),
-    st.integers(0, 1000),
-)
+@given(st.lists(st.integers(2, 4), min_size=2, max_size=4).map(tuple), st.integers(0, 1000))
 def test_marginals_without_noise_come_out_exactly(domain, seed):
     cells = distribution(domain, seed)
     measured = exact(cells, combinations(range(len(domain)), 2))

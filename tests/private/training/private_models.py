@@ -1,4 +1,4 @@
-"""Tiny language models for the tests of private training, good ones and such as must be refused."""
+"""Tiny language models for private training, good ones and others, and small runs of them."""
 
 import pytest
 
@@ -9,6 +9,11 @@ from torch import nn  # noqa: E402
 
 from genie_dp.private.generators.models import DecoderSettings, PreLNDecoder, collate, losses  # noqa: E402  # noqa: E402
 from genie_dp.private.generators.stages import EncodedRow  # noqa: E402
+from genie_dp.private.ledger.guard import Units  # noqa: E402
+from genie_dp.private.training import check  # noqa: E402
+from genie_dp.private.training.run import PrivateRun  # noqa: E402
+from genie_dp.private.training.settings import DPSettings  # noqa: E402
+from genie_dp.records import Spent  # noqa: E402
 
 WORDS = 13
 SIZE = 8
@@ -33,6 +38,15 @@ class Tied(LanguageModel):
 
     def forward(self, ids):
         return self.head(torch.tanh(self.inner(self.words(ids))))
+
+
+class Dropping(Tied):
+    def __init__(self):
+        super().__init__()
+        self.dropout = nn.Dropout(0.5)
+
+    def forward(self, ids):
+        return self.head(self.dropout(self.inner(self.words(ids))))
 
 
 class TiedByHand(Tied):
@@ -153,3 +167,36 @@ def rows(count, *, seed=0, longest=6):
 
 def batch(count=5, **options):
     return collate(rows(count, **options))
+
+
+SPENT = Spent(3.0, 1e-5, "user", "add-or-remove-one", "rdp", ("what the ledger says",))
+SMALL = {"noise_multiplier": 1.0, "rate": 0.5, "steps": 6, "batch": 4.0}
+
+
+def small(**changes):
+    return DPSettings(**{**SMALL, **changes})
+
+
+def spend(mechanisms):
+    return SPENT
+
+
+def units(count=8, *, each=2):
+    made_up = rows(count * each)
+    return Units(tuple(made_up[i * each : (i + 1) * each]) for i in range(count))
+
+
+def weights(model):
+    return torch.cat([p.detach().flatten() for p in model.parameters()])
+
+
+def leave_engines_unchecked(request, monkeypatch):
+    """Leave out the comparison of engines, which takes longer than these runs, where it may be."""
+    if "checked" not in request.fixturenames:
+        monkeypatch.setattr(check, "check_engine", lambda *_, **__: None)
+
+
+def run_of_model(model, *, rows=None, **changes):
+    run = PrivateRun(model, rows if rows is not None else units(), small(**changes))
+    run.spent = SPENT
+    return run

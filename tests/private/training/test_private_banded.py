@@ -17,10 +17,10 @@ from genie_dp.private.training.banded import BandedNoise, best_matrix, workload
 from genie_dp.private.training.run import groups_of, train_privately
 from genie_dp.private.training.settings import noisy_steps
 from tests.private.training import private_models as models
-from tests.private.training.private_models import made
-from tests.private.training.private_runs import (
+from tests.private.training.private_models import (
     SPENT,
     leave_engines_unchecked,
+    made,
     run_of_model,
     small,
     units,
@@ -108,7 +108,7 @@ def test_the_ledger_knows_what_the_whole_release_tells_of_a_unit(steps, bands):
 
 
 def test_a_unit_is_of_one_group_whoever_else_is_there():
-    every = units(40)
+    every = Units([*units(40), []])
     groups = groups_of(every, 4)
     assert sorted(map(id, every)) == sorted(id(unit) for group in groups for unit in group)
     fewer = groups_of(every[1:], 4)
@@ -150,7 +150,3 @@ def test_a_run_that_was_interrupted_goes_on_is_paid_alike_and_has_as_much_noise(
     assert done.steps == 6
     assert set(paid) == {(noisy_steps(1.0, 0.2, 6, 3),)}
     assert torch.isfinite(weights(second)).all()
-
-
-def test_units_without_rows_are_of_a_group_too():
-    assert sum(map(len, groups_of(Units([[], models.rows(1)]), 2))) == 2

@@ -56,17 +56,6 @@ def test_the_page_shows_what_is_printed(tmp_path, monkeypatch, capsys):
     assert len(Ledger.open(Path("private.ledger.json")).entries) == 2
 
 
-def test_every_code_of_ledgers_is_explained_and_no_other():
-    folders = (ROOT / "genie_dp" / "private" / "ledger", ROOT / "genie_dp" / "cli" / "private")
-    files = [path for folder in folders for path in folder.glob("*.py")]
-    files.append(ROOT / "genie_dp" / "private" / "api.py")
-    sources = "".join(path.read_text(encoding="utf-8") for path in files)
-    rows = re.findall(r"^\| (B\d.*?) \|", PAGE, re.MULTILINE)
-    raised = set(re.findall(r'"(B\d{3})"', sources))
-    assert len(raised) > 20
-    assert sorted(code for row in rows for code in row.split(", ")) == sorted(raised)
-
-
 def test_the_page_is_about_the_mechanisms_that_there_are():
     from genie_dp.private.ledger.mechanisms import KINDS
 

@@ -58,7 +58,7 @@ def norm_of(sums):
 
 
 @pytest.mark.parametrize(("name", "engine"), right_pairs())
-@pytest.mark.parametrize("clip", [0.05, 1.0, 100.0])
+@pytest.mark.parametrize("clip", [0.05, 100.0])
 def test_an_engine_clips_and_sums_as_the_loop_does(name, engine, clip):
     model = made(RIGHT[name][0])
     batch = collate_of(name)(models.rows(5))
@@ -93,10 +93,36 @@ def test_a_table_without_rows_is_silently_wrong_where_rows_are_as_many_as_tokens
             check_engine(model, engine)
 
 
-def test_ghost_refuses_tied_weights_and_names_the_engine_to_use():
-    with pytest.raises(GenieError, match="use the engine vmap") as caught:
-        check_engine(made(models.Tied), "ghost")
-    assert caught.value.problems[0].code == "Q024"
+def broken():
+    model = models.decoder()
+    with torch.no_grad():
+        model.head.weight[0, 0] = float("nan")
+    return model
+
+
+def with_one_loss():
+    model = models.decoder()
+    rowwise = model.loss
+    model.loss = lambda batch: rowwise(batch).mean()
+    return model
+
+
+@pytest.mark.parametrize(
+    ("build", "engine", "message"),
+    [
+        (models.Tied, "ghost", "Q024.*use the engine vmap"),
+        (models.Mixing, "ghost", "Q025"),
+        (models.Mixing, "hooks", "Q025"),
+        (with_one_loss, "vmap", "a loss for each"),
+        (broken, "vmap", "Q023.*finite"),
+        (lambda: models.decoder().requires_grad_(False), "vmap", "Q021"),
+        (lambda: models.decoder().to(torch.bfloat16), "loop", "Q027.*32 bits"),
+        (lambda: models.decoder().to(torch.float16), "loop", "Q027.*32 bits"),
+    ],
+)
+def test_models_that_no_engine_is_right_for_are_refused(build, engine, message):
+    with pytest.raises(GenieError, match=f"(?s){message}"):
+        check_engine(made(build), engine)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -108,53 +134,8 @@ def test_batch_norm_is_refused_under_every_engine(engine):
     assert int(model.norm.num_batches_tracked) == 0
 
 
-@pytest.mark.parametrize("engine", ["ghost", "hooks"])
-def test_a_model_whose_rows_see_each_other_is_refused(engine):
-    with pytest.raises(GenieError) as caught:
-        check_engine(made(models.Mixing), engine)
-    assert caught.value.problems[0].code == "Q025"
-
-
-def test_a_model_with_one_loss_for_all_rows_is_refused():
-    model = made(models.decoder)
-    rowwise = model.loss
-    model.loss = lambda batch: rowwise(batch).mean()
-    with pytest.raises(GenieError, match="a loss for each"):
-        check_engine(model, "vmap")
-
-
-def test_a_model_that_is_broken_already_is_refused():
-    model = made(models.decoder)
-    with torch.no_grad():
-        model.head.weight[0, 0] = float("nan")
-    with pytest.raises(GenieError, match="finite") as caught:
-        check_engine(model, "vmap")
-    assert caught.value.problems[0].code == "Q023"
-
-
-def test_a_frozen_model_is_refused():
-    with pytest.raises(GenieError) as caught:
-        check_engine(made(models.decoder).requires_grad_(False), "vmap")
-    assert caught.value.problems[0].code == "Q021"
-
-
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_weights_of_few_digits_are_refused(dtype):
-    with pytest.raises(GenieError, match="32 bits") as caught:
-        check_engine(made(models.decoder).to(dtype), "loop")
-    assert caught.value.problems[0].code == "Q027"
-
-
 def test_dropout_is_off_in_the_check_and_on_in_training():
-    class Dropping(models.Tied):
-        def __init__(self):
-            super().__init__()
-            self.dropout = nn.Dropout(0.5)
-
-        def forward(self, ids):
-            return self.head(self.dropout(self.inner(self.words(ids))))
-
-    model = made(Dropping)
+    model = made(models.Dropping)
     check_engine(model, "vmap")
     assert model.dropout.p == 0.5
     batch = models.batch()
@@ -174,9 +155,8 @@ def test_dropout_that_an_engine_cannot_draw_or_hide_is_refused_before_anything_i
     check_engine(model, "loop", collate=programs)
     # vmap cannot draw it; hooks would cut the masks of all rows out of a pool that everybody knows.
     for engine in ("vmap", "hooks", "ghost"):
-        with pytest.raises(GenieError) as caught:
+        with pytest.raises(GenieError, match="Q024"):
             check_engine(model, engine, collate=programs)
-        assert caught.value.problems[0].code == "Q024"
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -282,22 +262,3 @@ def test_a_row_whose_gradient_is_not_finite_counts_as_zero(engine, bad):
     found = accumulated(model, engine, [[*good, broken]], clip=0.5)
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)
     assert found.norm() > 0
-
-
-@pytest.mark.parametrize("engine", ["ghost", "hooks"])
-def test_hooks_start_afresh_after_a_pass_that_failed(engine):
-    model, rows = made(models.decoder), models.rows(3)
-    trained = list(model.parameters())
-    options = DPSettings(noise_multiplier=0.0, rate=1.0, steps=1, batch=1.0, clip=0.5)
-    optimizer = PrivateOptimizer(torch.optim.SGD(trained, lr=0.0), options, seeded_bytes(0))
-    hooked = engine_of(engine, model, optimizer)
-    whole, model.loss = model.loss, lambda batch: (model(batch.inputs), 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        hooked.accumulate(collate(rows))
-    model.loss = whole
-    optimizer.begin()
-    hooked.accumulate(collate(rows))
-    found = torch.cat([p.summed_grad.flatten() for p in trained])
-    hooked.close()
-    expected = accumulated(model, "loop", [rows], clip=0.5)
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)

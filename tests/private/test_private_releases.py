@@ -1,0 +1,226 @@
+"""Commands that release counts pay before they count, once, and are silent about rows."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from genie_dp import cli
+from genie_dp.private.ledger.book import Ledger
+from genie_dp.records import Example
+from genie_dp.rows import to_json
+from genie_dp.run.manifest import ledger_of
+from tests.private.gaps import gaps_setup
+from tests.private.prior import prior_setup
+from tests.private.tables import tables_setup
+
+SECRET = "zanzibar"  # stands in every private row
+SPENT = {"epsilon": 8, "delta": 1e-6, "unit": "utterance", "relation": "add-or-remove-one",
+         "accountant": "rdp", "not_covered": []}  # fmt: skip
+ROWS = [{"utterance": "a b", "mood": "good"}, {"utterance": "a", "mood": "x", "source": "private"}]
+FILES = {
+    "names.txt": "@com.tickets.buy\n",
+    "sentences.txt": "@com.tickets.buy\ntickets please\n",
+    "pairs.jsonl": f"{to_json(Example('S0', 'tweets', prior_setup.HOME))}\n",
+    "drawn.jsonl": json.dumps(
+        {"id": "P0", "utterance": SECRET, "program": prior_setup.HOME, "source": "private"}
+    ),
+    "empty.jsonl": "",
+    "others.jsonl": "",
+    "others.ledger.json": "{}",
+    "spent.json": json.dumps(SPENT),
+    "moods.jsonl": "".join(f"{json.dumps(row)}\n" for row in ROWS),
+    "broken.jsonl": '{"utterance": "a", "mood": "x"}\nno json\n',
+    "textless.jsonl": '{"utterance": "a", "mood": "x"}\n{"text": "a"}\n',
+    "thesis/thesis.txt": "all of it",
+}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A command, with what it calls to release, and once the release is kept.
+
+    Attributes:
+        lost: the code of the error where what was released is missing.
+    """
+
+    words: str
+    target: str
+    write: Callable[[Path], Path]
+    release: str
+    after: str
+    lost: str
+
+
+STAGES = {
+    "prior": Stage(
+        "prior private.jsonl --skills {twitter} --about 400 --output prior.json", "prior.json",
+        prior_setup.asked, "prior.run.histogram.release_counts",
+        "prior.run.prior_of", "F009",
+    ),
+    "gaps": Stage(
+        "gaps private.jsonl --language calls --skills tools.json --grammar main.genie "
+        "--report gaps", "gaps", gaps_setup.private_file,
+        "gaps.run.release_gaps", "gaps.run._write_folder", "F023",
+    ),
+    "table": Stage(
+        "table release private.jsonl --schema schema.json --output table.json", "table.json",
+        tables_setup.private_file, "tables.run.aim",
+        "tables.run.replace_durably", "T510",
+    ),
+}  # fmt: skip
+MAY_SPEND = {"prior": 3, "gaps": 9, "table": 3}
+
+
+@pytest.fixture(params=STAGES)
+def stage(request):
+    return request.param
+
+
+@pytest.fixture
+def here(stage, tmp_path, monkeypatch):
+    """Return a folder with private rows, their ledger, and all that commands may read."""
+    monkeypatch.chdir(tmp_path)
+    gaps_setup.project(tmp_path)
+    STAGES[stage].write(tmp_path)
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "linked.jsonl").symlink_to(tmp_path / "private.jsonl")
+    return tmp_path
+
+
+def run(stage, *options, epsilon=None):
+    words = STAGES[stage].words.format(twitter=prior_setup.TWITTER).split()
+    half = epsilon or MAY_SPEND[stage] / 2
+    return cli.run(["private", *words, "--epsilon", str(half), *options])
+
+
+def payments():
+    return len(Ledger.open(ledger_of(Path("private.jsonl"))).entries)
+
+
+def contents(folder):
+    files = (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".lock")
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def stop(*_args, **_options):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("moment", ["release", "after"])
+def test_an_interrupted_release_goes_on_and_costs_once(stage, moment, here, monkeypatch):
+    place = f"genie_dp.private.{getattr(STAGES[stage], moment)}"
+    with monkeypatch.context() as patch:
+        patch.setattr(place, stop)
+        assert run(stage) == 130
+    assert payments() == 1  # before anything is counted
+    kept = here / f".{STAGES[stage].target}.work" / "released.json"
+    assert kept.exists() == (moment == "after")
+    assert run(stage) == 1  # not without --resume
+    assert run(stage, "--resume", epsilon=0.1) == 1  # nor with other settings
+    if moment == "after":
+        # What was there to be seen is not drawn again.
+        monkeypatch.setattr(f"genie_dp.private.{STAGES[stage].release}", stop)
+    assert run(stage, "--resume") == 0
+    assert payments() == 1
+    assert not kept.parent.exists()
+    assert (here / STAGES[stage].target).exists()
+
+
+def test_a_release_that_was_seen_and_is_missing_is_not_made_again(stage, here, monkeypatch, capsys):
+    with monkeypatch.context() as patch:
+        patch.setattr(f"genie_dp.private.{STAGES[stage].after}", stop)
+        assert run(stage) == 130
+    (here / f".{STAGES[stage].target}.work" / "released.json").unlink()
+    assert run(stage, "--resume") == 1
+    assert STAGES[stage].lost in capsys.readouterr().err
+    assert payments() == 1
+
+
+def test_each_release_is_paid_until_the_budget_is_spent_and_none_is_written_over(
+    stage, here, capsys
+):
+    assert run(stage) == 0
+    assert run(stage) == 1
+    assert "Y022" in capsys.readouterr().err
+    assert payments() == 1
+    more = MAY_SPEND[stage] / 10
+    assert run(stage, "--overwrite", epsilon=more) == 0
+    assert payments() == 2
+    before = contents(here)
+    assert run(stage, "--overwrite", epsilon=MAY_SPEND[stage]) == 1
+    assert "B023" in capsys.readouterr().err
+    assert contents(here) == before
+
+
+def test_nothing_of_the_rows_comes_out(stage, here, capsys):
+    private = here / "private.jsonl"
+    assert run(stage) == 0
+    good = private.read_bytes()
+    private.write_bytes(good + b'{"utterance": 3, "user": "u", "program": "zanzibar"}\n')
+    assert run(stage, "--overwrite", epsilon=0.1) == 1
+    assert payments() == 1  # a file that cannot be read costs nothing
+    private.write_bytes(good)
+    told = capsys.readouterr()
+    read = {"private.jsonl", "linked.jsonl", "drawn.jsonl"}
+    written = b"".join(text for name, text in contents(here).items() if name not in read)
+    assert SECRET not in told.out + told.err
+    assert SECRET.encode() not in written
+
+
+@pytest.mark.parametrize(
+    ("stage", "options", "code"),
+    [
+        ("prior", "--threshold-delta 1e-6", "F002"),
+        ("prior", "--candidates sentences.txt", "F003"),
+        ("prior", "--sampled empty.jsonl --spent spent.json", "F006"),
+        # What is private is not read as public.
+        ("prior", "--public private.jsonl", "F008"),
+        ("prior", "--candidates linked.jsonl", "F008"),
+        ("prior", "--public others.jsonl", "F008"),
+        ("prior", "--public drawn.jsonl", "F008"),
+        # Nothing that is read is written over.
+        ("prior", "--output private.jsonl --overwrite", "D027"),
+        ("prior", "--output linked.jsonl --overwrite", "D027"),
+        ("prior", "--public pairs.jsonl --output pairs.jsonl --overwrite", "D027"),
+        ("prior", "--candidates names.txt --output names.txt --overwrite", "D027"),
+        ("gaps", "--threshold-delta 1e-6", "F020"),
+        ("gaps", "--names private.jsonl", "F021"),
+        ("gaps", "--least 0", "0 is not in the range"),
+        ("gaps", "--report thesis --overwrite", "F022"),
+        ("table", "--columns form", "--columns"),
+        ("table", "--resume --overwrite", "--overwrite"),
+    ],
+)
+def test_what_promises_nothing_is_refused_before_anything_is_paid(
+    stage, options, code, here, capsys
+):
+    before = contents(here)
+    assert run(stage, *options.split()) in (1, 2)
+    told = capsys.readouterr().err
+    assert code in told
+    assert SECRET not in told
+    assert payments() == 0
+    assert contents(here) == before
+
+
+@pytest.mark.parametrize("stage", ["table"])
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ("", "--schema"),
+        ("--columns field:mood --public broken.jsonl", "broken.jsonl:2:1: error[T511]"),
+        ("--columns field:mood --public textless.jsonl", "textless.jsonl:2:1: error[T511]"),
+        ("--columns field:mood --public moods.jsonl", "moods.jsonl:2:1: error[T509]"),
+        ("--columns field:mood --public private.jsonl", "T509"),
+    ],
+)
+def test_columns_are_made_of_public_rows_alone(options, code, here, capsys):
+    words = ["release", "private.jsonl", "--epsilon", "1", "--output", "table.json"]
+    assert cli.run(["private", "table", *words, *options.split()]) in (1, 2)
+    assert code in capsys.readouterr().err
+    assert payments() == 0
