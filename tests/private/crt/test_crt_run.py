@@ -38,7 +38,6 @@ from tests.private.crt.crt_setup import (
     SPENT,
     alternating,
     lstm,
-    one_thread_and_engines_checked_once,  # noqa: F401
     paid,
     units,
     weights,

@@ -27,7 +27,6 @@ from tests.private.crt.crt_setup import (
     lstm,
     marked_rows,
     noisy,
-    one_thread_and_engines_checked_once,  # noqa: F401
     paid,
     weights,
 )

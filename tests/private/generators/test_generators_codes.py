@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 pytest.importorskip("torch")
 
-from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.private.generators.codes import OTHER, Codes, release_codes  # noqa: E402
-from genie_dp.private.secure import _seeded  # noqa: E402
+from genie_dp.errors import GenieError
+from genie_dp.private.generators.codes import OTHER, Codes, release_codes
+from genie_dp.private.secure import _seeded
 
 CODES = Codes(("@a.f", "@a.f @a.g", "@a.g", "@b.h"))
 FUNCTIONS = st.lists(st.sampled_from(["@a.f", "@a.g", "@b.h", "@c.private"]), max_size=5)
@@ -43,7 +43,7 @@ def test_the_most_specific_code_is_taken(functions, code):
     assert CODES.find_code(Counter(functions)) == code
 
 
-@pytest.mark.slow
+@pytest.mark.statistical
 def test_the_noise_is_as_wide_as_the_ledger_says():
     codes = Codes(tuple(f"@x.f{i}" for i in range(400)))
     units = [[name] for name in codes.names for _ in range(2000)]

@@ -1,63 +1,56 @@
 """Private training of generators: one noise for all stages, and what private rows teach."""
 
 import math
-from collections import Counter
 from dataclasses import replace
 
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 pytest.importorskip("opacus")
 pytest.importorskip("dp_accounting")
 
-from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.languages import get_language  # noqa: E402
-from genie_dp.models.loop import TrainingBudget as Length  # noqa: E402
-from genie_dp.models.loop import TrainSettings  # noqa: E402
-from genie_dp.private.generators.codes import Codes  # noqa: E402
-from genie_dp.private.generators.config import SampleSettings  # noqa: E402
-from genie_dp.private.generators.generator import (  # noqa: E402
+import torch
+
+from genie_dp.errors import GenieError
+from genie_dp.languages import get_language
+from genie_dp.models.loop import TrainingBudget as Length
+from genie_dp.models.loop import TrainSettings
+from genie_dp.private.generators.codes import Codes
+from genie_dp.private.generators.config import SampleSettings
+from genie_dp.private.generators.generator import (
     load_generator,
     new_generator,
     save_generator,
 )
-from genie_dp.private.generators.models import DecoderSettings  # noqa: E402
-from genie_dp.private.generators.plans import (  # noqa: E402
+from genie_dp.private.generators.models import DecoderSettings
+from genie_dp.private.generators.plans import (
     NoisySteps,
     TrainingAmount,
     TrainingPlan,
     plan_training,
 )
-from genie_dp.private.generators.pretraining import (  # noqa: E402
-    pretrain_publicly,
-    public_sequences,
-)
-from genie_dp.private.generators.rows import (  # noqa: E402
-    check_program,
-    label_private_rows,
-    label_public_rows,
-)
-from genie_dp.private.generators.run import fit_privately  # noqa: E402
-from genie_dp.private.generators.sample import (  # noqa: E402
+from genie_dp.private.generators.pretraining import pretrain_publicly, public_sequences
+from genie_dp.private.generators.rows import check_program, label_private_rows, label_public_rows
+from genie_dp.private.generators.run import fit_privately
+from genie_dp.private.generators.sample import (
     NO_ROUND_TRIP,
     SampleCounts,
     SamplingSettings,
     sample,
 )
-from genie_dp.private.generators.stages import STAGES, LabelledRow, encode_row  # noqa: E402
-from genie_dp.private.generators.tokenizer import build_tokenizer  # noqa: E402
-from genie_dp.private.ledger.accounting import epsilon_of  # noqa: E402
-from genie_dp.private.ledger.guard import Units  # noqa: E402
-from genie_dp.private.ledger.mechanisms import Gaussian, PoissonGaussian  # noqa: E402
-from genie_dp.private.secure import _seeded  # noqa: E402
-from genie_dp.private.source import PrivateRow, PrivateSource  # noqa: E402
-from genie_dp.private.training.run import train_alone  # noqa: E402
-from genie_dp.records import Spent  # noqa: E402
-from genie_dp.rows import read_rows  # noqa: E402
-from tests.languages.thingtalk.thingtalk_library import example_library  # noqa: E402
-from tests.private.generators import generator_rows  # noqa: E402
+from genie_dp.private.generators.stages import STAGES, LabelledRow, encode_row
+from genie_dp.private.generators.tokenizer import build_tokenizer
+from genie_dp.private.ledger.accounting import epsilon_of
+from genie_dp.private.ledger.guard import Units
+from genie_dp.private.ledger.mechanisms import Gaussian, PoissonGaussian
+from genie_dp.private.secure import _seeded
+from genie_dp.private.source import PrivateRow, PrivateSource
+from genie_dp.private.training.run import train_alone
+from genie_dp.records import Spent
+from genie_dp.rows import read_rows
+from tests.languages.thingtalk.thingtalk_library import example_library
+from tests.private.generators import generators_setup
 
-torch.set_num_threads(1)
 LANGUAGE = get_language("thingtalk")
 LIBRARY = example_library()
 TINY = DecoderSettings(size=16, layers=1, heads=2, longest=64)
@@ -65,17 +58,17 @@ SPENT = Spent(1.0, 1e-6, "utterance", "add-or-remove-one", "rdp", ())
 CODES = Codes(("@com.example.mail.inbox", "@com.example.mail.random"))
 
 
-def made(folder, kind="two-stage", seconds=0):
+def made(folder, kind="two-stage", steps=60):
     """Return a generator, pretrained for some steps, and the private rows."""
-    rows = list(read_rows(str(generator_rows.public(folder))))
+    rows = list(read_rows(str(generators_setup.public(folder))))
     codes = CODES if kind == "control" else None
     public = label_public_rows(rows, LANGUAGE, codes)
     generator = new_generator(kind, LANGUAGE, public, TINY, codes=codes)
-    for stage in STAGES[kind]:
+    for stage in STAGES[kind] if steps else ():
         model = generator.models[stage.name]
         sequences = public_sequences(stage, public, generator.tokenizer, longest=64)
-        pretrain_publicly(model, sequences, TrainSettings(Length(steps=60), rate=1e-2), batch=16)
-    source = PrivateSource.open(generator_rows.private(folder), language="thingtalk")
+        pretrain_publicly(model, sequences, TrainSettings(Length(steps=steps), rate=1e-2), batch=16)
+    source = PrivateSource.open(generators_setup.private(folder), language="thingtalk")
     wanted = kind != "one-stage"
     return generator, label_private_rows(source.units, LANGUAGE, codes=codes, with_programs=wanted)
 
@@ -117,7 +110,7 @@ def drawn(generator, count=40, parser=None, **options):
 # --------------------------------------------------------------------------------- public rows
 
 
-@pytest.mark.parametrize("kind", list(STAGES))
+@pytest.mark.parametrize("kind", STAGES)
 def test_a_sentence_without_a_program_teaches_how_people_speak(kind):
     alone, pair = LabelledRow(("dim", "it")), LabelledRow(("dim", "it"), ("now",), "now")
     tokenizer = build_tokenizer([["dim", "it", "now"]])
@@ -146,7 +139,6 @@ def test_a_plan_costs_what_it_may(kind, epochs):
     assert sum(plan.steps.values()) == 60
 
 
-@pytest.mark.slow
 def test_with_bands_each_stage_is_of_fewer_steps_with_a_higher_rate():
     amount = TrainingAmount((1, 2), 50, 1000, bands=8)
     plan = plan_training("two-stage", amount, epsilon=3, delta=1e-6)
@@ -157,19 +149,14 @@ def test_with_bands_each_stage_is_of_fewer_steps_with_a_higher_rate():
     assert tuple(each.mechanism for each in settings) == plan.mechanisms
 
 
-def test_two_stages_need_the_noise_of_one_with_as_many_epochs():
-    one = plan_training("one-stage", TrainingAmount((10,), 50, 1000), epsilon=3, delta=1e-6)
-    two = plan_training("two-stage", TrainingAmount((2, 8), 50, 1000), epsilon=3, delta=1e-6)
+def test_two_stages_need_the_noise_of_one_and_the_rest_of_a_budget_is_used_up():
+    terms = {"epsilon": 3, "delta": 1e-6}
+    one = plan_training("one-stage", TrainingAmount((10,), 50, 1000), **terms)
+    two = plan_training("two-stage", TrainingAmount((2, 8), 50, 1000), **terms)
     assert one.noise_multiplier == two.noise_multiplier
-
-
-def test_the_rest_of_a_budget_is_used_up():
-    before = plan_training(
-        "one-stage", TrainingAmount((3,), 50, 1000), epsilon=2, delta=1e-6
-    ).mechanisms
-    plan = plan_training(
-        "one-stage", TrainingAmount((3,), 50, 1000), epsilon=3, delta=1e-6, before=before
-    )
+    amount = TrainingAmount((3,), 50, 1000)
+    before = (PoissonGaussian(1.5, 0.05, 60),)
+    plan = plan_training("one-stage", amount, **terms, before=before)
     assert 2.98 < epsilon_of((*before, *plan.mechanisms), 1e-6) <= 3
 
 
@@ -194,31 +181,18 @@ def test_a_plan_that_cannot_be_is_refused(kind, amount, code):
 # -------------------------------------------------------------------------------- training
 
 
-def test_with_little_noise_programs_are_as_in_private_rows(two_stage):
-    generator, _, _ = two_stage
-    rows, _ = drawn(generator)
-    programs = Counter(row.program for row in rows)
-    assert programs[generator_rows.INBOX] >= 0.8 * len(rows)
-    assert {row.source for row in rows} == {"private"}
-    assert all(row.functions == ("@com.example.mail.inbox",) for row in rows
-               if row.program == generator_rows.INBOX)  # fmt: skip
-
-
-def test_with_little_noise_utterances_learn_a_word_that_is_in_no_table(two_stage):
-    rows, _ = drawn(two_stage[0])
-    assert [row.utterance for row in rows if "zanz" in row.utterance]
-
-
-def test_all_that_a_run_does_is_told_at_once(two_stage):
-    _, _, spends = two_stage
+def test_with_little_noise_rows_are_as_private_ones(two_stage):
+    generator, _, spends = two_stage
+    # All that a run does is told at once.
     assert len(set(spends)) == 1
     assert [each.steps for each in spends[0]] == [20, 70]
-
-
-def test_the_same_seed_gives_the_same_rows(two_stage):
-    first, again, other = (drawn(two_stage[0], seed=seed)[0] for seed in (1, 1, 2))
-    assert first == again
-    assert first != other
+    rows, _ = drawn(generator)
+    assert {row.source for row in rows} == {"private"}
+    asked = [row for row in rows if row.program == generators_setup.INBOX]
+    assert len(asked) >= 0.8 * len(rows)
+    assert all(row.functions == ("@com.example.mail.inbox",) for row in asked)
+    # A word that is in no table.
+    assert [row.utterance for row in rows if "zanz" in row.utterance]
 
 
 def test_an_unconstrained_sample_drops_what_is_no_program(two_stage):
@@ -229,25 +203,18 @@ def test_an_unconstrained_sample_drops_what_is_no_program(two_stage):
 
 def test_a_saved_generator_draws_the_same_rows(two_stage, tmp_path):
     generator, spent, _ = two_stage
+    with pytest.raises(TypeError, match="spent"):  # there is no way to write it without
+        save_generator(generator, tmp_path / "made")
+    assert not (tmp_path / "made").exists()
     save_generator(generator, tmp_path / "made", spent=spent, facts={"steps": 40})
     found = load_generator(tmp_path / "made")
     assert drawn(found.generator)[0] == drawn(generator)[0]
     assert (found.spent, found.facts) == (spent, {"steps": 40})
-
-
-def test_a_generator_cannot_be_written_without_what_was_spent(two_stage, tmp_path):
-    with pytest.raises(TypeError, match="spent"):
-        save_generator(two_stage[0], tmp_path / "made")
-    assert not (tmp_path / "made").exists()
-
-
-@pytest.mark.parametrize("file", ["config.json", "spent.json", "tokenizer.json"])
-def test_a_folder_that_lacks_a_file_is_refused(two_stage, tmp_path, file):
-    generator, spent, _ = two_stage
-    save_generator(generator, tmp_path, spent=spent)
-    (tmp_path / file).unlink()
-    with pytest.raises(GenieError, match="H003"):
-        load_generator(tmp_path)
+    for file in ("config.json", "spent.json", "tokenizer.json"):
+        (tmp_path / "made" / file).rename(tmp_path / file)
+        with pytest.raises(GenieError, match="H003"):
+            load_generator(tmp_path / "made")
+        (tmp_path / file).rename(tmp_path / "made" / file)
 
 
 @pytest.mark.slow
@@ -267,7 +234,7 @@ def test_control_codes_steer_utterances(tmp_path):
 def test_a_parser_writes_the_programs_of_one_stage(tmp_path):
     class Parser:
         def predict(self, utterances):
-            return [generator_rows.INBOX if "mail" in said else "" for said in utterances]
+            return [generators_setup.INBOX if "mail" in said else "" for said in utterances]
 
     generator, units = made(tmp_path, "one-stage")
     generator, _, _ = fitted(generator, units, steps={"utterance": 10})
@@ -275,7 +242,7 @@ def test_a_parser_writes_the_programs_of_one_stage(tmp_path):
     rows = list(
         sample(generator, 20, language=LANGUAGE, library=None, parser=Parser(), counts=tally)
     )
-    assert {row.program for row in rows} == {generator_rows.INBOX}
+    assert {row.program for row in rows} == {generators_setup.INBOX}
     assert {row.functions for row in rows} == {("@com.example.mail.inbox",)}
 
 
@@ -290,7 +257,7 @@ class Reading:
             return ""
         # The same program in other words than the canonical ones.
         spelled = "now => ( ( @com.example.mail.inbox ) filter true ) => notify"
-        return spelled if len(said) % 3 == 1 else generator_rows.RANDOM
+        return spelled if len(said) % 3 == 1 else generators_setup.RANDOM
 
     def predict(self, utterances):
         return [self.read(said) for said in utterances]
@@ -347,7 +314,7 @@ def test_nothing_is_released_when_it_cannot_be_paid(tmp_path):
     def refuse(mechanisms):
         raise GenieError(())
 
-    generator, units = made(tmp_path, "control")
+    generator, units = made(tmp_path, "control", steps=0)
     before = {n: p.clone() for n, p in generator.models["utterance"].named_parameters()}
     plan = TrainingPlan(1.0, 0.5, 20, {"utterance": 2}, code_noise=1.0)
     with pytest.raises(GenieError):
@@ -361,7 +328,7 @@ def test_nothing_is_released_when_it_cannot_be_paid(tmp_path):
     "wrong", [{"clip": math.inf}, {"clip": 1e-42}, {"learning_rate": math.nan}]
 )
 def test_settings_that_no_run_has_are_refused_before_anything_is_paid(tmp_path, wrong):
-    generator, units = made(tmp_path)
+    generator, units = made(tmp_path, steps=0)
     paid = []
     plan = TrainingPlan(1.0, 0.5, 20, {"program": 2, "utterance": 2})
     with pytest.raises(ValueError, match=next(iter(wrong))):
@@ -372,27 +339,25 @@ def test_settings_that_no_run_has_are_refused_before_anything_is_paid(tmp_path, 
 # -------------------------------------------------------------------------------- sequences
 
 
-def test_control_codes_are_drawn_by_one_process_at_a_time(tmp_path):
-    generator, units = made(tmp_path, "control")
+def test_control_codes_are_drawn_once_and_by_one_process_at_a_time(tmp_path):
+    generator, units = made(tmp_path, "control", steps=0)
     work = tmp_path / "work"
-    with train_alone(work / "utterance"), pytest.raises(GenieError) as caught:
-        fitted(generator, units, steps={"utterance": 2}, folder=work)
-    assert caught.value.problems[0].code == "Q032"
-    assert not (work / "utterance" / "codes.json").exists()
+    codes = work / "utterance" / "codes.json"
 
+    def fit():
+        return fitted(generator, units, steps={"utterance": 2}, folder=work)
 
-def test_control_codes_that_were_there_to_be_seen_are_not_drawn_again(tmp_path):
-    generator, units = made(tmp_path, "control")
-    work = tmp_path / "work"
-    fitted(generator, units, steps={"utterance": 2}, folder=work)
-    (work / "utterance" / "codes.json").unlink()
-    with pytest.raises(GenieError) as caught:
-        fitted(generator, units, steps={"utterance": 2}, folder=work)
-    assert caught.value.problems[0].code == "Q031"
+    with train_alone(work / "utterance"), pytest.raises(GenieError, match="Q032"):
+        fit()
+    assert not codes.exists()
+    fit()
+    codes.unlink()  # they were there to be seen
+    with pytest.raises(GenieError, match="Q031"):
+        fit()
 
 
 def test_rows_are_cut_to_the_longest_and_keep_room_for_what_is_written(tmp_path):
-    generator, _ = made(tmp_path)
+    generator, _ = made(tmp_path, steps=0)
     stage = STAGES["two-stage"][1]
     row = LabelledRow(("play",) * 90, ("now",) * 90)
     found = encode_row(stage, row, generator.tokenizer, longest=64)
@@ -415,8 +380,8 @@ def test_rows_without_programs_are_left_out_where_programs_are_wanted(tmp_path):
 @pytest.mark.parametrize(
     ("written", "learned", "code"),
     [
-        ("now => @com.example.mail.inbox() => notify", generator_rows.INBOX, CODES.names[0]),
-        (generator_rows.INBOX, generator_rows.INBOX, CODES.names[0]),
+        ("now => @com.example.mail.inbox() => notify", generators_setup.INBOX, CODES.names[0]),
+        (generators_setup.INBOX, generators_setup.INBOX, CODES.names[0]),
         ("no program ( at all", "no program ( at all", "<other>"),
     ],
 )

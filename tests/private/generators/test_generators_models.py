@@ -4,12 +4,15 @@ import random
 
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 pytest.importorskip("transformers")
+pytest.importorskip("opacus")
 
-from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.models.saved import base_of, load_weights, write_weights  # noqa: E402
-from genie_dp.private.generators.models import (  # noqa: E402
+import torch
+
+from genie_dp.errors import GenieError
+from genie_dp.models.saved import base_of, load_weights, write_weights
+from genie_dp.private.generators.models import (
     UNSCORED,
     HuggingFaceCausal,
     HuggingFaceSettings,
@@ -17,15 +20,16 @@ from genie_dp.private.generators.models import (  # noqa: E402
     RecurrentLM,
     RecurrentLMSettings,
     collate,
-)
-from genie_dp.private.generators.stages import EncodedRow  # noqa: E402
-from tests.private.generators.generator_models import (  # noqa: E402
+)  # fmt: skip
+from genie_dp.private.generators.stages import EncodedRow
+from genie_dp.private.training.check import check_engine
+from tests.private.generators.generator_models import (
     gpt2,
     hugging_face,
     llama,
     own,
     save_pretrained,
-)
+)  # fmt: skip
 
 PROMPTS = ([5, 6, 7], [8], [9, 10, 11, 12, 13])
 
@@ -121,17 +125,11 @@ def test_only_scored_places_count(model):
 
 @pytest.mark.parametrize("engine", ["vmap", "ghost", "hooks"])
 def test_the_engine_is_right_for_the_model(model, engine):
-    pytest.importorskip("opacus")
-    from genie_dp.private.training.check import check_engine
-
     check_engine(model, engine)
 
 
 def test_the_engines_of_adapters_are_right(tmp_path):
     pytest.importorskip("peft")
-    pytest.importorskip("opacus")
-    from genie_dp.private.training.check import check_engine
-
     adapted = hugging_face(tmp_path, gpt2, lora_rank=2)
     trained = [name for name, p in adapted.named_parameters() if p.requires_grad]
     assert trained

@@ -7,17 +7,18 @@ from random import Random
 
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 pytest.importorskip("opacus")
 pytest.importorskip("dp_accounting")
 
-from genie_dp.cli import run  # noqa: E402
-from genie_dp.languages import get_language  # noqa: E402
-from genie_dp.private.generators import selection  # noqa: E402
-from genie_dp.private.generators.config import GeneratorConfig  # noqa: E402
-from genie_dp.private.generators.generator import new_generator  # noqa: E402
-from genie_dp.private.generators.models import DecoderSettings  # noqa: E402
-from genie_dp.private.generators.selection import (  # noqa: E402
+import torch
+
+from genie_dp.languages import get_language
+from genie_dp.private.generators import selection
+from genie_dp.private.generators.config import GeneratorConfig
+from genie_dp.private.generators.generator import new_generator
+from genie_dp.private.generators.models import DecoderSettings
+from genie_dp.private.generators.selection import (
     UNTOLD,
     candidates_of,
     draw_number,
@@ -26,14 +27,12 @@ from genie_dp.private.generators.selection import (  # noqa: E402
     load_selection,
     plan_selection,
     save_selection,
-)
-from genie_dp.private.generators.stages import LabelledRow  # noqa: E402
-from genie_dp.private.ledger.accounting import epsilon_of, stopping_chance  # noqa: E402
-from genie_dp.private.ledger.book import Ledger  # noqa: E402
-from genie_dp.private.ledger.guard import Units  # noqa: E402
-from genie_dp.private.ledger.mechanisms import Selection  # noqa: E402
-from genie_dp.private.training import check  # noqa: E402
-from tests.private.generators import generator_rows  # noqa: E402
+)  # fmt: skip
+from genie_dp.private.generators.stages import LabelledRow
+from genie_dp.private.ledger.accounting import epsilon_of, stopping_chance
+from genie_dp.private.ledger.guard import Units
+from genie_dp.private.ledger.mechanisms import Selection
+from tests.private.generators.generators_setup import command, ledger, prepare, words_of
 
 TERMS = {"epsilon": 4.0, "delta": 1e-6}
 
@@ -53,6 +52,7 @@ def chances(trials, mean, most=60):
     return [0.0, *((1 - g) ** k / (k * math.log(1 / g)) for k in range(1, most))]
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("trials", ["geometric", "logarithmic", "poisson"])
 def test_the_number_of_trials_has_its_distribution(trials):
     expected, count, rng = chances(trials, 3.0), 8_000, Random(5)
@@ -110,39 +110,25 @@ def test_a_plan_comes_back_from_its_file(tmp_path):
 
 # ------------------------------------------------------------------------------- the command
 
-SIZES = ("--size", 8, "--layers", 1, "--heads", 2, "--longest", 32, "--pretraining-epochs", 1,
-         "--pretraining-batch", 32)  # fmt: skip
-
 
 def train(folder, *options, code=0):
-    words = ("private", "train", "one-stage", folder / "private.jsonl", "--about", 40,
-             "--batch", 10, "--epochs", 0.5, "--epsilon", 6, *SIZES,
-             "--public", folder / "public.jsonl", "--skills", generator_rows.MAIL,
-             "--skills", generator_rows.HOME, "--output", folder / "made", *options)  # fmt: skip
-    assert run([str(word) for word in words]) == code
+    small = ("--size", 8, "--longest", 32, "--pretraining-batch", 32, "--epochs", 0.5)
+    assert command(*words_of(folder, "one-stage", *small, *options, epsilon=6)) == code
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(check, "check_engine", lambda *_, **__: None)
-    private = generator_rows.private(tmp_path)
-    generator_rows.public(tmp_path)
-    budget = ("--epsilon", 8, "--delta", 1e-6, "--unit", "utterance")
-    assert run([str(x) for x in ("private", "budget", "init", private, *budget)]) == 0
-    return tmp_path
-
-
-def test_the_best_is_delivered_and_all_trials_are_one_entry(folder, capsys, monkeypatch):
+@pytest.mark.slow
+def test_the_best_is_delivered_and_all_trials_are_one_entry(tmp_path, capsys, monkeypatch):
+    prepare(tmp_path)
     for pace in ("_FIRST_LINE", "_NEXT_LINE"):
         monkeypatch.setattr(f"genie_dp.run.stage.{pace}", 0.0)
-    train(folder, "--tune", "rate", "--trials-mean", 2)
-    [entry] = Ledger.open(folder / "private.ledger.json").entries
+    train(tmp_path, "--tune", "rate", "--trials-mean", 2)
+    [entry] = ledger(tmp_path).entries
     [mechanism] = entry.mechanisms
     assert isinstance(mechanism, Selection)
-    spent = json.loads((folder / "made" / "spent.json").read_text())
+    spent = json.loads((tmp_path / "made" / "spent.json").read_text())
     assert 5.9 < spent["epsilon"] <= 6
     assert UNTOLD in spent["not_covered"]
-    facts = json.loads((folder / "made" / "config.json").read_text())["training"]
+    facts = json.loads((tmp_path / "made" / "config.json").read_text())["training"]
     assert facts["training"]["learning_rate"] in (0.01, 0.02, 0.04)
     assert facts["best of trials"] == "2 on average, geometric"
     told = capsys.readouterr().err
@@ -150,12 +136,14 @@ def test_the_best_is_delivered_and_all_trials_are_one_entry(folder, capsys, monk
     # Neither how many trials there were, nor how long they took.
     assert not [word for word in ("trial-", " s)", ": step ") if word in told]
     assert told.count("settings are tried") == 1
-    assert not (folder / ".made.work").exists()
-    assert run(["private", "budget", "show", str(folder / "private.jsonl")]) == 0
+    assert not (tmp_path / ".made.work").exists()
+    assert command("budget", "show", tmp_path / "private.jsonl") == 0
     assert "best of 2 runs on average (geometric)" in capsys.readouterr().out
 
 
-def test_a_killed_selection_goes_on_with_the_trials_it_drew(folder, monkeypatch):
+@pytest.mark.slow
+def test_a_killed_selection_goes_on_with_the_trials_it_drew(tmp_path, monkeypatch):
+    prepare(tmp_path)
     drawn, scored = [], []
     score_once = selection._score_once
 
@@ -171,11 +159,11 @@ def test_a_killed_selection_goes_on_with_the_trials_it_drew(folder, monkeypatch)
 
     monkeypatch.setattr(selection, "draw_trials", draw)
     monkeypatch.setattr(selection, "_score_once", kill_at_the_second)
-    train(folder, "--tune", "rate", code=130)
-    train(folder, "--tune", "rate", "--resume")
+    train(tmp_path, "--tune", "rate", code=130)
+    train(tmp_path, "--tune", "rate", "--resume")
     assert drawn == [1]
     assert scored == [0, 1, 0, 1]
-    assert len(Ledger.open(folder / "private.ledger.json").entries) == 1
+    assert len(ledger(tmp_path).entries) == 1
 
 
 def untrained(words=("set", "the", "alarm")):
