@@ -17,13 +17,6 @@ pytest.importorskip("dp_accounting")
 
 SEEDS = {"kind": "seeds", "examples": ["seeds.jsonl"]}
 SETTINGS = {"generator": SEEDS, "iterations": 2, "population": 6, "variations": 2, "rows": 8}
-RECIPE = """\
-generator: {kind: seeds, examples: [seeds.jsonl]}
-iterations: 2
-population: 6
-variations: 2
-rows: 8
-"""
 
 
 @pytest.fixture
@@ -34,10 +27,6 @@ def ledger(tmp_path, monkeypatch):
         lines = (json.dumps({"utterance": f"{text} {word}"}) for text in texts * 20)
         Path(f"{name}.jsonl").write_text("\n".join(dict.fromkeys(lines)) + "\n")
     return gd.private.Ledger.init("private.jsonl", epsilon=8, delta=1e-5, unit="utterance")
-
-
-def codes(caught):
-    return [problem.code for problem in caught.value.problems]
 
 
 def test_an_evolution_from_python_is_that_of_the_command(ledger, capsys):
@@ -52,7 +41,7 @@ def test_an_evolution_from_python_is_that_of_the_command(ledger, capsys):
     gd.private.Ledger.init(
         "apart/private.jsonl", epsilon=8, delta=1e-5, unit="utterance", apart=True
     )
-    Path("recipe.yaml").write_text(RECIPE)
+    Path("recipe.yaml").write_text(json.dumps(SETTINGS))
     words = ["private", "evolve", "apart/private.jsonl", "--recipe", "recipe.yaml"]
     with _seeded(0):
         assert cli.run([*words, "--epsilon", "4", "-o", "made"]) == 0
@@ -73,9 +62,8 @@ def test_an_interrupted_evolution_goes_on_for_the_same_payment(ledger, monkeypat
         with pytest.raises(KeyboardInterrupt):
             ledger.evolve(epsilon=4, output="made", **SETTINGS)
     paid = ledger.spent.epsilon
-    with pytest.raises(gd.GenieError) as caught:
+    with pytest.raises(gd.GenieError, match="Y021"):
         ledger.evolve(epsilon=4, output="made", **SETTINGS)
-    assert codes(caught) == ["Y021"]
     result = ledger.evolve(epsilon=4, output="made", resume=True, **SETTINGS)
     assert 0 < paid < result.spent.epsilon == pytest.approx(4, abs=0.01)
     assert list(result.rows) == list(read_rows("made/rows.jsonl"))
@@ -101,21 +89,16 @@ def test_an_interrupted_evolution_goes_on_for_the_same_payment(ledger, monkeypat
     ],
 )
 def test_what_cannot_be_evolved_costs_nothing(ledger, settings, code):
-    with pytest.raises(gd.GenieError) as caught:
+    with pytest.raises(gd.GenieError, match=code):
         ledger.evolve(**{**SETTINGS, **settings})
-    assert codes(caught) == [code]
     assert ledger.spent.epsilon == 0
     assert not Path(".evolution.work").exists()
 
 
-def test_a_closed_ledger_lets_nobody_vote(ledger):
+def test_a_closed_ledger_lets_nobody_vote_and_no_call_takes_a_seed_of_the_noise(ledger):
     with ledger:
         pass
-    with pytest.raises(gd.GenieError) as caught:
+    with pytest.raises(gd.GenieError, match="B036"):
         ledger.evolve(epsilon=1, **SETTINGS)
-    assert codes(caught) == ["B036"]
-
-
-def test_no_call_takes_a_seed_of_the_noise():
     for call in (gd.private.Ledger.evolve, evolution_module.evolve):
         assert not [name for name in inspect.signature(call).parameters if "noise" in name]
