@@ -1,5 +1,8 @@
 """Embeddings of private evolution: vectors of unit length, each of its row alone."""
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -10,7 +13,7 @@ from genie_dp.private.evolution.embedding import (
     HashedNgramEmbedding,
     ProgramBag,
     SentenceTransformer,
-)
+)  # fmt: skip
 from genie_dp.records import Example
 from tests.private.evolution.evolution_setup import THINGS, VERBS, example
 
@@ -57,15 +60,11 @@ def test_sentence_transformers_are_asked_for_one_sentence_at_a_time(tmp_path, mo
             assert len(sentences) == 1
             return np.array([[len(sentences[0]), 0.0, 4.0]])
 
-    class Library:
-        SentenceTransformer = Model
-
-    monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", Library)
-    found = SentenceTransformer(tmp_path).vectors([Example("", "abc", ""), Example("", " ", "")])
+    rows = [Example("", "abc", ""), Example("", " ", "")]
+    library = SimpleNamespace(SentenceTransformer=Model)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", library)
+    found = SentenceTransformer(tmp_path).vectors(rows)
     assert found.round(3).tolist() == [pytest.approx([0.6, 0, 0.8], abs=1e-3), [0, 0, 0]]
-
-
-def test_sentence_transformers_that_are_not_installed_are_an_error(tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)  # not installed
     with pytest.raises(GenieError, match="U011"):
-        SentenceTransformer(tmp_path / "other").vectors([Example("", "hi", "")])
+        SentenceTransformer(tmp_path / "other").vectors(rows)

@@ -2,27 +2,24 @@
 
 import pytest
 
-torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
 
-from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.private.evolution.generator import VoteCandidate  # noqa: E402
-from genie_dp.private.evolution.language_model import (  # noqa: E402
-    CompleterSettings,
-    load_language_model,
-)
-from genie_dp.private.evolution.prompting import (  # noqa: E402
+import torch
+
+from genie_dp.errors import GenieError
+from genie_dp.private.evolution.generator import VoteCandidate
+from genie_dp.private.evolution.language_model import CompleterSettings, load_language_model
+from genie_dp.private.evolution.prompting import (
     AnswerReading,
     Prompt,
     PromptedGenerator,
     Prompter,
     shipped_templates,
-)
-from genie_dp.private.evolution.seeds import Pool  # noqa: E402
-from genie_dp.records import Example  # noqa: E402
-from tests.private.evolution.evolution_models import DONATED, RECORDS, WORDS, save_model  # noqa: E402
-
-torch.set_num_threads(1)
+)  # fmt: skip
+from genie_dp.private.evolution.seeds import Pool
+from genie_dp.records import Example
+from tests.private.evolution.evolution_models import DONATED, RECORDS, WORDS, save_model
 
 
 @pytest.fixture(scope="module")
@@ -46,28 +43,19 @@ def texts(candidates):
     return [candidate.example.utterance for candidate in candidates]
 
 
-def test_each_record_gets_a_candidate_of_its_metadata(folder):
-    made = generator(folder).random(RECORDS, seed=1)
-    assert [candidate.metadata for candidate in made] == RECORDS
-    assert all(texts(made))
-    assert len(set(texts(made))) > 4
-    assert {word for text in texts(made) for word in text.split()} <= set(WORDS)
-
-
-def test_the_same_seed_gives_the_same_candidates_and_another_one_others(folder):
-    first, again = (texts(generator(folder).random(RECORDS, seed=1)) for _ in range(2))
-    other = texts(generator(folder).random(RECORDS, seed=2))
-    assert first == again != other
-
-
-def test_the_global_random_state_is_neither_read_nor_changed(folder):
-    made = generator(folder)
+def test_each_record_gets_a_candidate_by_the_seed_alone(folder):
     torch.manual_seed(3)
     before = torch.random.get_rng_state()
-    first = texts(made.random(RECORDS, seed=1))
+    made = generator(folder).random(RECORDS, seed=1)
     assert torch.equal(torch.random.get_rng_state(), before)
+    assert [candidate.metadata for candidate in made] == RECORDS
+    first = texts(made)
+    assert all(first)
+    assert len(set(first)) > 4
+    assert {word for text in first for word in text.split()} <= set(WORDS)
     torch.manual_seed(4)
-    assert texts(made.random(RECORDS, seed=1)) == first
+    assert texts(generator(folder).random(RECORDS, seed=1)) == first
+    assert texts(generator(folder).random(RECORDS, seed=2)) != first
 
 
 def test_an_answer_depends_on_its_prompt_and_name_alone(folder):
@@ -84,6 +72,7 @@ def test_an_answer_ends_with_its_line(folder):
     assert not [answer for answer in answers if answer.partition("\n")[2].strip()]
 
 
+@pytest.mark.statistical
 def test_draws_follow_the_distribution_of_the_model(folder):
     loaded = model(folder, longest=1, batch=500, top_p=1.0, style="chat")
     loaded.style = "complete"
@@ -110,16 +99,11 @@ def test_a_variation_keeps_metadata_and_is_reproducible(folder, variation):
     assert texts(varied) != texts(parents)
 
 
-def test_strength_0_keeps_every_candidate_and_asks_nothing(folder):
-    made = generator(folder)
-    parents = [VoteCandidate(Example("", "pay my bill", ""), {"intent": "pay"})]
-    assert made.vary(parents, 0.0, seed=1) == parents
-    assert made.tally.prompts == 0
-
-
-def test_to_continue_keeps_the_first_words(folder):
+def test_to_continue_keeps_the_first_words_and_strength_0_all(folder):
     made = generator(folder)
     parents = [VoteCandidate(Example("", "pay my bill now please and wake me", ""))] * 5
+    assert made.vary(parents, 0.0, seed=1) == parents
+    assert made.tally.prompts == 0
     for text in texts(made.vary(parents, 0.5, seed=1)):
         assert text.startswith("pay my bill now")
 
@@ -191,12 +175,10 @@ def test_a_model_that_says_no_sentence_keeps_the_parents_and_counts_them(folder)
     assert silent.vary(parents, 0.5, seed=1) == parents
     assert silent.tally.unvaried == 3
     assert silent.tally.prompts == silent.tally.unusable == 6
-    with pytest.raises(GenieError) as caught:
+    with pytest.raises(GenieError, match="U505"):
         silent.random(RECORDS, seed=1)
-    assert [problem.code for problem in caught.value.problems] == ["U505"]
 
 
 def test_a_model_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(GenieError) as caught:
+    with pytest.raises(GenieError, match="P131"):
         model(str(tmp_path / "nothing"))
-    assert [problem.code for problem in caught.value.problems] == ["P131"]

@@ -21,7 +21,7 @@ from genie_dp.private.evolution.voting import (
     votes,
     weights_of,
     whole,
-)
+)  # fmt: skip
 
 LABELS = ("a", "b", "c")
 
@@ -54,8 +54,7 @@ def elections(draw):
     ], k  # fmt: skip
 
 
-def without(voters, unit):
-    kept = voters.units != unit
+def chosen(voters, kept):
     labels = [one for one, keep in zip(voters.labels, kept, strict=True) if keep]
     return Voters(voters.vectors[kept], voters.units[kept], labels)
 
@@ -65,42 +64,24 @@ def without(voters, unit):
 
 @settings(max_examples=150, deadline=None)
 @given(elections())
-def test_a_unit_moves_the_histogram_by_at_most_one_in_l2_norm(election):
+def test_a_unit_adds_one_vote_for_its_labels_whoever_else_votes(election):
     voters, candidates, labels, k = election
     every = votes(voters, candidates, labels, k=k)
+    together = np.zeros(len(candidates), np.int64)
     for unit in set(voters.units.tolist()):
-        moved = every - votes(without(voters, unit), candidates, labels, k=k)
-        # Whole numbers: the norm is exact.
-        assert sum(int(x) ** 2 for x in moved) <= GRAIN**2
-
-
-@settings(max_examples=80, deadline=None)
-@given(elections())
-def test_what_a_unit_adds_does_not_hang_on_the_others(election):
-    voters, candidates, labels, k = election
-    alone = np.zeros(len(candidates), np.int64)
-    for unit in set(voters.units.tolist()):
-        others = set(voters.units.tolist()) - {unit}
-        one = voters
-        for other in others:
-            one = without(one, other)
-        alone += votes(one, candidates, labels, k=k)
-    assert (alone == votes(voters, candidates, labels, k=k)).all()
-
-
-@settings(max_examples=80, deadline=None)
-@given(elections())
-def test_a_unit_that_votes_casts_nearly_one_vote_and_only_for_its_labels(election):
-    voters, candidates, labels, k = election
-    for unit in set(voters.units.tolist()):
-        one = voters
-        for other in set(voters.units.tolist()) - {unit}:
-            one = without(one, other)
+        one = chosen(voters, voters.units == unit)
         found = votes(one, candidates, labels, k=k)
+        without = votes(chosen(voters, voters.units != unit), candidates, labels, k=k)
+        assert (every - without == found).all()
+        together += found
+        # Whole numbers: the norm is exact.
+        squared = sum(int(x) ** 2 for x in found)
+        assert squared <= GRAIN**2
         theirs = {x for x, row in zip(one.labels, one.vectors, strict=True) if row.any()}
-        norm = math.sqrt(sum(int(x) ** 2 for x in found)) / GRAIN
-        assert norm == pytest.approx(1.0 if theirs & set(labels) else 0.0, abs=1e-4)
+        is_heard = bool(theirs & set(labels))
+        assert math.sqrt(squared) / GRAIN == pytest.approx(1.0 if is_heard else 0.0, abs=1e-4)
         assert {x for x, n in zip(labels, found, strict=True) if n} <= theirs
+    assert (together == every).all()
 
 
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=50))
@@ -110,16 +91,13 @@ def test_a_vote_is_never_longer_than_one(times):
     assert (found >= 0).all()
 
 
-def test_each_row_casts_k_votes_of_equal_size():
+def test_each_row_casts_k_votes_of_equal_size_and_one_without_words_none():
     candidates = vectors(20, 8, 1)
     voters = Voters(vectors(1, 8, 2), np.array([0]), [""])
     found = votes(voters, candidates, [""] * 20, k=4) / GRAIN
     assert sorted(found[found > 0].round(4).tolist()) == [0.5] * 4
-
-
-def test_rows_of_which_nothing_is_known_do_not_vote():
-    voters = Voters(np.zeros((3, 8), np.int16), np.arange(3), [""] * 3)
-    assert not votes(voters, vectors(5, 8, 1), [""] * 5).any()
+    unknown = Voters(np.zeros((3, 8), np.int16), np.arange(3), [""] * 3)
+    assert not votes(unknown, candidates, [""] * 20).any()
 
 
 # ------------------------------------------------------------------------------ neighbours
@@ -161,6 +139,7 @@ def test_sums_of_the_longest_vectors_are_exact():
 # ------------------------------------------------------------------------------------ noise
 
 
+@pytest.mark.statistical
 def test_noise_has_the_deviation_that_is_paid_for():
     exact = np.zeros(4000, np.int64)
     found = noisy_histogram(exact, 3.0, random.Random("noise"))
@@ -201,19 +180,12 @@ def test_negative_counts_and_any_threshold_give_winners(noisy, threshold, rank):
     assert [labels[place] for place in found] == [one for one in sizes for _ in range(7)]
 
 
-def test_no_threshold_and_negative_counts_do_not_crash():
-    found = winners([-5.0, -1.0, 3.0, 0.5], [""] * 4, {"": 10})
-    assert set(found) == {2, 3}
-
-
-def test_too_high_a_threshold_falls_back_to_uniform_without_nan():
+def test_without_counts_above_the_threshold_winners_are_uniform_and_never_nan():
+    assert set(winners([-5.0, -1.0, 3.0, 0.5], [""] * 4, {"": 10})) == {2, 3}
     noisy = [1.0, 2.0, 3.0, 4.0, 50.0]
     labels = ["a", "a", "a", "a", "b"]
     assert weights_of(np.array(noisy), labels, 1e9).tolist() == [1.0] * 5
     assert sorted(winners(noisy, labels, {"a": 8}, threshold=1e9)) == [0, 0, 1, 1, 2, 2, 3, 3]
-
-
-def test_negative_thresholds_are_refused():
     with pytest.raises(ValueError, match="threshold"):
         weights_of(np.array([1.0]), [""], -1.0)
 
