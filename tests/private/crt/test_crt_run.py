@@ -23,7 +23,7 @@ from genie_dp.private.crt.config import (
     PublicSettings,
     count_private_steps,
     plan_private_steps,
-)
+)  # fmt: skip
 from genie_dp.private.crt.rows import MASK, MethodRows, arrange_rows
 from genie_dp.private.crt.run import fit
 from genie_dp.private.generators.generator import load_generator, new_generator, save_generator
@@ -33,15 +33,7 @@ from genie_dp.private.generators.stages import LabelledRow
 from genie_dp.private.ledger.guard import Units
 from genie_dp.private.ledger.mechanisms import PoissonGaussian
 from genie_dp.private.training.check import check_engine
-from tests.private.crt.crt_setup import (
-    LSTM,
-    SPENT,
-    alternating,
-    lstm,
-    paid,
-    units,
-    weights,
-)
+from tests.private.crt.crt_setup import LSTM, SPENT, alternating, lstm, paid, units, weights
 from tests.private.training import private_models as models
 
 ROOT = Path(__file__).parents[3]

@@ -20,16 +20,10 @@ from genie_dp.private.crt.alternating import (
     collate_stretches,
     guarded_places,
     part_losses,
-)
+)  # fmt: skip
 from genie_dp.private.crt.config import PublicSettings, SelectiveSettings, selective_mechanism
 from genie_dp.private.ledger.mechanisms import PoissonGaussian
-from tests.private.crt.crt_setup import (
-    lstm,
-    marked_rows,
-    noisy,
-    paid,
-    weights,
-)
+from tests.private.crt.crt_setup import lstm, marked_rows, noisy, paid, weights
 from tests.private.training import private_models as models
 from tests.synthesis.synthesis_project import LAUNCHER
 

@@ -17,27 +17,18 @@ from genie_dp.models.loop import TrainingBudget as Length
 from genie_dp.models.loop import TrainSettings
 from genie_dp.private.generators.codes import Codes
 from genie_dp.private.generators.config import SampleSettings
-from genie_dp.private.generators.generator import (
-    load_generator,
-    new_generator,
-    save_generator,
-)
+from genie_dp.private.generators.generator import load_generator, new_generator, save_generator
 from genie_dp.private.generators.models import DecoderSettings
 from genie_dp.private.generators.plans import (
     NoisySteps,
     TrainingAmount,
     TrainingPlan,
     plan_training,
-)
+)  # fmt: skip
 from genie_dp.private.generators.pretraining import pretrain_publicly, public_sequences
 from genie_dp.private.generators.rows import check_program, label_private_rows, label_public_rows
 from genie_dp.private.generators.run import fit_privately
-from genie_dp.private.generators.sample import (
-    NO_ROUND_TRIP,
-    SampleCounts,
-    SamplingSettings,
-    sample,
-)
+from genie_dp.private.generators.sample import NO_ROUND_TRIP, SampleCounts, SamplingSettings, sample
 from genie_dp.private.generators.stages import STAGES, LabelledRow, encode_row
 from genie_dp.private.generators.tokenizer import build_tokenizer
 from genie_dp.private.ledger.accounting import epsilon_of

@@ -54,18 +54,14 @@ def test_a_card_number_is_found_wherever_it_stands_alone(body, sign, before, aft
     assert (len(before), len(before) + len(number)) in found(before + number + after, "card")
 
 
-@given(digits, st.integers(1, 9), plain, behind)
-def test_a_number_with_a_wrong_check_digit_is_no_card(body, more, before, after):
+@given(digits, st.integers(1, 9), plain, behind, st.sampled_from("aZ9é"))
+def test_a_number_inside_a_word_or_with_a_wrong_check_digit_is_no_card(
+    body, more, before, after, letter
+):
     right = with_check_digit(body)
     wrong = right[:-1] + str((int(right[-1]) + more) % 10)
     assert not found(before + wrong + after, "card")
-
-
-@given(digits, st.sampled_from("aZ9é"))
-def test_a_card_number_inside_a_word_is_none(body, letter):
-    number = with_check_digit(body)
-    inside = f"x{number}{letter}"
-    assert not found(inside, "card")
+    assert not found(f"x{right}{letter}", "card")
 
 
 @st.composite
@@ -108,11 +104,8 @@ def test_an_address_is_found_whatever_label_or_port_is_beside_it(address, before
 
 
 @given(st.ip_addresses(v=4).map(str), st.integers(1, 65535))
-def test_a_port_hides_no_address(address, port):
+def test_a_port_hides_no_address_and_colons_alone_are_none(address, port):
     assert found(f"{address}:{port}", "ip") == {(0, len(address))}
-
-
-def test_colons_alone_are_no_address():
     assert not found("map :: a ::: b", "ip")
 
 
@@ -153,19 +146,13 @@ def test_every_detector_keeps_to_its_contract(detector, text, others):
     assert {one.detector for one in together[-1]} <= {detector.name}
 
 
-@given(texts)
-def test_what_was_redacted_stays_as_it_is(text):
-    once = REDACTOR.redact([Point(text)])[0]
-    again = REDACTOR.redact([once.point])[0]
-    assert again.point == once.point
-    assert again.part == once.part
-
-
 @given(texts, st.sampled_from(["thingtalk", "sexpr"]))
-def test_programs_are_redacted_once_and_for_all_too(text, language):
-    point = Point(text, f'say ( " {text} " )', language, (("user", text),))
-    once = REDACTOR.redact([point])[0]
-    assert REDACTOR.redact([once.point])[0].point == once.point
+def test_what_was_redacted_stays_as_it_is(text, language):
+    for point in (Point(text), Point(text, f'say ( " {text} " )', language, (("user", text),))):
+        once = REDACTOR.redact([point])[0]
+        again = REDACTOR.redact([once.point])[0]
+        assert again.point == once.point
+        assert again.part == once.part
 
 
 @given(texts)

@@ -20,7 +20,7 @@ from genie_dp.private.redact.provenance import (
     digest_of_rows,
     manifest_beside,
     read_provenance,
-)
+)  # fmt: skip
 from genie_dp.private.redact.redactor import Redactor
 from genie_dp.private.redact.rows import Point
 from genie_dp.private.redact.spans import MASK, Policy
