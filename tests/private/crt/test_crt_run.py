@@ -32,7 +32,6 @@ from genie_dp.private.generators.pretraining import EncodedBatches
 from genie_dp.private.generators.stages import LabelledRow
 from genie_dp.private.ledger.guard import Units
 from genie_dp.private.ledger.mechanisms import PoissonGaussian
-from genie_dp.private.training.check import check_engine
 from tests.private.crt.crt_setup import LSTM, SPENT, alternating, lstm, paid, units, weights
 from tests.private.training import private_models as models
 
@@ -47,31 +46,6 @@ from crt_figures import perplexity, row_losses  # noqa: E402
 def test_unrolled_states_are_those_of_the_fused_layer():
     model, batch = lstm(), models.batch(5)
     torch.testing.assert_close(model.train()(batch.inputs), model.eval()(batch.inputs))
-
-
-def test_the_recurrent_model_steps_as_it_reads():
-    model = lstm().eval()
-    ids = torch.tensor([[2, 5, 6, 7], [2, 8, 0, 0]])
-    logits, state = model.start(ids, torch.tensor([4, 2]))
-    whole = model(ids)
-    torch.testing.assert_close(logits, torch.stack([whole[0, 3], whole[1, 1]]))
-    after, _ = model.step(state, torch.tensor([9, 9]))
-    longer = model(torch.tensor([[2, 8, 9]]))
-    torch.testing.assert_close(after[1], longer[0, 2])
-    swapped, _ = model.step(state.take(torch.tensor([1, 0])), torch.tensor([9, 9]))
-    torch.testing.assert_close(swapped[0], after[1])
-
-
-@pytest.mark.parametrize("engine", ["vmap", "loop"])
-def test_engines_are_right_for_the_recurrent_model(engine):
-    check_engine(lstm(), engine)
-
-
-@pytest.mark.parametrize("engine", ["hooks", "ghost"])
-def test_engines_that_cannot_take_the_recurrent_model_are_refused(engine):
-    with pytest.raises(GenieError) as caught:
-        check_engine(lstm(), engine)
-    assert caught.value.problems[0].code in ("Q024", "Q025")
 
 
 # The order of steps.

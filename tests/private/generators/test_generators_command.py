@@ -162,6 +162,7 @@ ROW = json.dumps(setup.row(0, "a", setup.INBOX, "private"))
         *(({"private.jsonl": f"{line} {CANARY}\n"}, "one-stage", (), "Q00")
           for line in ("no json", '{"utterance": 3}', '{"program": "zanzibarquux"}')),
         ({"made/mine.txt": "mine"}, "one-stage", ("--overwrite",), "H009"),
+        ({"private.ledger.json": None}, "one-stage", (), "B022"),
     ],
 )  # fmt: skip
 def test_a_run_that_is_refused_leaves_no_work_and_costs_nothing(
@@ -171,23 +172,13 @@ def test_a_run_that_is_refused_leaves_no_work_and_costs_nothing(
     monkeypatch.chdir(tmp_path)
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
+        (tmp_path / name).write_text(text) if text else (tmp_path / name).unlink()
     before = sorted(tmp_path.rglob("*")), all_bytes(tmp_path)
     assert train(tmp_path, kind, *options) == 1
     told = capsys.readouterr().err
     assert f"error[{code}" in told
     assert CANARY not in told
-    assert (sorted(tmp_path.rglob("*")), all_bytes(tmp_path)) == before
-    assert not ledger(tmp_path).entries
-
-
-def test_without_a_ledger_nothing_is_trained(tmp_path, capsys):
-    setup.private(tmp_path)
-    setup.public(tmp_path)
-    assert train(tmp_path, "one-stage") == 1
-    told = capsys.readouterr().err
-    assert "B022" in told
-    assert "genie-dp private budget init" in told
+    assert (sorted(tmp_path.rglob("*")), all_bytes(tmp_path)) == before  # the ledger, too
 
 
 @pytest.mark.parametrize(
@@ -235,14 +226,6 @@ def test_few_public_sentences_are_doubted_unless_the_model_has_read_much(sentenc
     assert {doubt.severity for doubt in doubts} <= {"warning"}
 
 
-def test_doubts_are_told_before_anything_is_spent(tmp_path, capsys, monkeypatch):
-    prepare(tmp_path)
-    monkeypatch.setattr(training_stage, "_fit_and_save", killed)
-    assert train(tmp_path, "one-stage", "--no-pretraining") != 0
-    assert "warning[H013]" in capsys.readouterr().err
-    assert not ledger(tmp_path).entries
-
-
 # ------------------------------------------------------------------------ how long a run takes
 
 
@@ -274,13 +257,17 @@ def test_public_epochs_that_fit_are_said_before_payment_and_stay_where_a_run_goe
     assert "0.5 epochs" in capsys.readouterr().err
 
 
-def test_epochs_of_public_rows_that_are_given_win(tmp_path, capsys, monkeypatch):
+def test_public_epochs_that_are_given_win_and_doubts_are_told_before_payment(
+    tmp_path, capsys, monkeypatch
+):
     prepare(tmp_path)
     slow = Speed(row=1.0, step=0.0, public_row=1000.0)
     monkeypatch.setattr(training_stage, "measure_speed", lambda *_args, **_options: slow)
     monkeypatch.setattr(training_stage, "pretrain_publicly", killed)
     assert train(tmp_path, "one-stage") == 130  # --pretraining-epochs 1
+    assert ledger(tmp_path).entries == ()
     said = capsys.readouterr().err
+    assert "warning[H013]" in said
     assert "hours for 1 epoch of" in said
     assert "1.3 minutes for noisy steps" in said  # 8 steps of 10 rows
 
@@ -313,9 +300,11 @@ def test_a_run_that_was_interrupted_goes_on_and_costs_once(tmp_path, monkeypatch
             raise KeyboardInterrupt
         line(text)
 
+    kept = ("--pretrained", tmp_path / "kept")
     with monkeypatch.context() as patch:
         patch.setattr(training_stage, "write_over", interrupt)
-        assert train(tmp_path, "two-stage") == 130
+        assert train(tmp_path, "two-stage", *kept) == 130
+    assert len(list((tmp_path / "kept").iterdir())) == 2  # what public rows taught two stages
     assert "--resume" in capsys.readouterr().err
     assert not (tmp_path / "made").exists()
     assert len(ledger(tmp_path).entries) == 1
@@ -329,10 +318,10 @@ def test_a_run_that_was_interrupted_goes_on_and_costs_once(tmp_path, monkeypatch
     ):
         # Whatever refuses it, a run keeps what it was left of.
         private.write_text('{"utterance": 3}\n' if code == "Q003" else rows)
-        assert train(tmp_path, "two-stage", *options) == 1
+        assert train(tmp_path, "two-stage", *kept, *options) == 1
         assert code in capsys.readouterr().err
     private.write_text(rows)
-    assert train(tmp_path, "two-stage", "--resume") == 0
+    assert train(tmp_path, "two-stage", *kept, "--resume") == 0
     assert len(ledger(tmp_path).entries) == 1
     assert (tmp_path / "made" / "spent.json").exists()
     # Broken public programs leave no constants.
@@ -346,27 +335,24 @@ def test_a_run_that_was_interrupted_goes_on_and_costs_once(tmp_path, monkeypatch
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("more", [(), ("--bands", 2)])
-def test_a_killed_run_goes_on_and_costs_once(tmp_path, more):
+def test_a_killed_run_goes_on_and_costs_once(tmp_path):
     prepare(tmp_path)
-    stage = "utterance" if more else "program"
+    options = ("--epochs", "2/2", "--bands", 2)
     start = (sys.executable, "-c", "from genie_dp.cli import main; main()", "private")
-    words = [*start, *map(str, setup.words_of(tmp_path, "two-stage", "--epochs", "2/10", *more))]
+    words = [*start, *map(str, setup.words_of(tmp_path, "two-stage", *options))]
     with subprocess.Popen(words) as process:
         try:
-            while not any((tmp_path / ".made.work" / stage).glob("step-*")):
+            while not any((tmp_path / ".made.work" / "program").glob("step-*")):
                 assert process.poll() is None
-                time.sleep(0.05)
+                time.sleep(0.01)
         finally:
             process.send_signal(signal.SIGKILL)
     assert not (tmp_path / "made").exists()
     before = ledger(tmp_path).spent()
-    assert train(tmp_path, "two-stage", "--epochs", "2/10", *more, "--resume") == 0
+    assert train(tmp_path, "two-stage", *options, "--resume") == 0
     [entry] = ledger(tmp_path).entries
-    # With bands half as many steps at twice the rate.
-    assert [(one.rate, one.steps) for one in entry.mechanisms] == (
-        [(0.5, 4), (0.5, 20)] if more else [(0.25, 8), (0.25, 40)]
-    )
+    # Of 8 steps at 0.25 each: with bands half as many at twice the rate.
+    assert [(one.rate, one.steps) for one in entry.mechanisms] == [(0.5, 4)] * 2
     spent = json.loads((tmp_path / "made" / "spent.json").read_text())
     assert 2.9 < spent["epsilon"] == before.epsilon == ledger(tmp_path).spent().epsilon <= 3
     assert CANARY.encode() not in (tmp_path / "made" / "tokenizer.json").read_bytes()
@@ -454,18 +440,18 @@ def test_a_generator_of_s_expressions_is_trained_and_drawn_from(tmp_path):
     def rows(said):
         for i in range(40):
             what = ("alarm", "timer")[i % 2]
-            text = f"set my {what} for NUMBER_0 {said}".strip()
-            row = setup.row(i, text, f"( set_{what} ( at NUMBER_0 ) )")
+            row = setup.row(
+                i, f"set my {what} for NUMBER_0{said}", f"( set_{what} ( at NUMBER_0 ) )"
+            )
             yield {**row, "language": "sexpr"}
 
     prepare(tmp_path)
     setup.write(tmp_path / "public.jsonl", rows(""))
-    setup.write(tmp_path / "private.jsonl", rows(CANARY))
-    words = setup.words_of(tmp_path, "two-stage", *LEARNED, "--language", "sexpr")
-    for skills in OF_SKILLS[1::2]:
-        place = words.index(skills)
-        words = (*words[: place - 1], *words[place + 1 :])
-    assert command(*words) == 0
+    setup.write(tmp_path / "private.jsonl", rows(f" {CANARY}"))
+    words = without(
+        without(setup.words_of(tmp_path, "two-stage", *LEARNED), "--skills"), "--skills"
+    )
+    assert command(*words, "--language", "sexpr") == 0
     target = tmp_path / "rows.jsonl"
     assert command("sample", tmp_path / "made", "--rows", 8, "--output", target) == 0
     drawn = list(read_rows(str(target)))
@@ -503,17 +489,3 @@ def test_a_parser_writes_the_programs_of_private_rows_and_of_samples(tmp_path, c
     assert told["rows"] == 0
     assert told["drawn"] == sum(told["dropped"].values()) == 16
     assert "H010" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_generators_of_several_epsilons_share_what_is_public(tmp_path):
-    prepare(tmp_path)
-    kept = tmp_path / "pretrained"
-    for epsilon in (2, 3):
-        options = ("--pretrained", kept, "--seed", 1)
-        assert train(tmp_path, "two-stage", *options, epsilon=epsilon, name=f"at{epsilon}") == 0
-    files = sorted(kept.iterdir())
-    assert len(files) == 2  # of programs, of utterances
-    assert not any(CANARY.encode() in file.read_bytes() for file in files)
-    one, other = ((tmp_path / name / WEIGHTS[0]).read_bytes() for name in ("at2", "at3"))
-    assert one != other

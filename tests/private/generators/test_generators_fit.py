@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -40,7 +41,7 @@ from genie_dp.private.training.run import train_alone
 from genie_dp.records import Spent
 from genie_dp.rows import read_rows
 from tests.languages.thingtalk.thingtalk_library import example_library
-from tests.private.generators import generators_setup
+from tests.private.generators.generators_setup import INBOX, private, public
 
 LANGUAGE = get_language("thingtalk")
 LIBRARY = example_library()
@@ -51,15 +52,14 @@ CODES = Codes(("@com.example.mail.inbox", "@com.example.mail.random"))
 
 def made(folder, kind="two-stage", steps=60):
     """Return a generator, pretrained for some steps, and the private rows."""
-    rows = list(read_rows(str(generators_setup.public(folder))))
     codes = CODES if kind == "control" else None
-    public = label_public_rows(rows, LANGUAGE, codes)
-    generator = new_generator(kind, LANGUAGE, public, TINY, codes=codes)
+    rows = label_public_rows(list(read_rows(str(public(folder)))), LANGUAGE, codes)
+    generator = new_generator(kind, LANGUAGE, rows, TINY, codes=codes)
     for stage in STAGES[kind] if steps else ():
         model = generator.models[stage.name]
-        sequences = public_sequences(stage, public, generator.tokenizer, longest=64)
+        sequences = public_sequences(stage, rows, generator.tokenizer, longest=64)
         pretrain_publicly(model, sequences, TrainSettings(Length(steps=steps), rate=1e-2), batch=16)
-    source = PrivateSource.open(generators_setup.private(folder), language="thingtalk")
+    source = PrivateSource.open(private(folder), language="thingtalk")
     wanted = kind != "one-stage"
     return generator, label_private_rows(source.units, LANGUAGE, codes=codes, with_programs=wanted)
 
@@ -86,16 +86,11 @@ def two_stage(tmp_path_factory):
     return fitted(generator, units, steps={"program": 20, "utterance": 70})
 
 
-def drawn(generator, count=40, parser=None, **options):
+def drawn(generator, count=40, library=LIBRARY, parser=None, **options):
     tally = SampleCounts()
     settings = SampleSettings(utterance=SamplingSettings(width=1), batch=40, **options)
-    rows = list(
-        sample(
-            generator, count, language=LANGUAGE, library=LIBRARY, settings=settings,
-            parser=parser, counts=tally,
-        )
-    )  # fmt: skip
-    return rows, tally
+    terms = {"language": LANGUAGE, "library": library, "settings": settings}
+    return list(sample(generator, count, parser=parser, counts=tally, **terms)), tally
 
 
 # --------------------------------------------------------------------------------- public rows
@@ -179,15 +174,13 @@ def test_with_little_noise_rows_are_as_private_ones(two_stage):
     assert [each.steps for each in spends[0]] == [20, 70]
     rows, _ = drawn(generator)
     assert {row.source for row in rows} == {"private"}
-    asked = [row for row in rows if row.program == generators_setup.INBOX]
+    asked = [row for row in rows if row.program == INBOX]
     assert len(asked) >= 0.8 * len(rows)
     assert all(row.functions == ("@com.example.mail.inbox",) for row in asked)
     # A word that is in no table.
     assert [row.utterance for row in rows if "zanz" in row.utterance]
-
-
-def test_an_unconstrained_sample_drops_what_is_no_program(two_stage):
-    rows, tally = drawn(two_stage[0], is_constrained=False)
+    # Without a grammar, what is no program is dropped.
+    rows, tally = drawn(generator, is_constrained=False)
     assert rows
     assert tally.drawn - tally.dropped.total() >= len(rows)
 
@@ -222,77 +215,56 @@ def test_control_codes_steer_utterances(tmp_path):
     assert {r.utterance for r in drawn(swapped)[0]} != {r.utterance for r in rows}
 
 
-def test_a_parser_writes_the_programs_of_one_stage(tmp_path):
-    class Parser:
-        def predict(self, utterances):
-            return [generators_setup.INBOX if "mail" in said else "" for said in utterances]
+def parser_of(read):
+    """Return a parser that reads each sentence by a function."""
+    return SimpleNamespace(predict=lambda utterances: [read(said) for said in utterances])
 
+
+def test_a_parser_writes_the_programs_of_one_stage(tmp_path):
     generator, units = made(tmp_path, "one-stage")
     generator, _, _ = fitted(generator, units, steps={"utterance": 10})
-    tally = SampleCounts()
-    rows = list(
-        sample(generator, 20, language=LANGUAGE, library=None, parser=Parser(), counts=tally)
-    )
-    assert {row.program for row in rows} == {generators_setup.INBOX}
-    assert {row.functions for row in rows} == {("@com.example.mail.inbox",)}
-
-
-class Reading:
-    """A parser that reads any mail as a question for a part of it, by the letters said."""
-
-    def __init__(self, *, never=False):
-        self.never = never
-
-    def read(self, said):
-        if self.never or len(said) % 3 == 0:
-            return ""
-        # The same program in other words than the canonical ones.
-        spelled = "now => ( ( @com.example.mail.inbox ) filter true ) => notify"
-        return spelled if len(said) % 3 == 1 else generators_setup.RANDOM
-
-    def predict(self, utterances):
-        return [self.read(said) for said in utterances]
+    parser = parser_of(lambda said: INBOX if "mail" in said else "")
+    rows, _ = drawn(generator, 20, library=None, parser=parser)
+    assert {(row.program, row.functions) for row in rows} == {(INBOX, ("@com.example.mail.inbox",))}
 
 
 def test_with_a_parser_each_row_of_two_stage_is_read_back(two_stage):
-    parser = Reading()
+    # Any mail is a question for a part of it, by the letters said; not in the canonical words.
+    spelled = "now => ( ( @com.example.mail.inbox ) filter true ) => notify"
+    parser = parser_of(lambda said: ("", spelled, RANDOM)[len(said) % 3])
     rows, tally = drawn(two_stage[0], count=20, parser=parser)
     assert len(rows) == 20
     for row in rows:
-        read = check_program(parser.read(row.utterance).split(), LANGUAGE, LIBRARY)
-        assert read.program == row.program
+        [read] = parser.predict([row.utterance])
+        assert check_program(read.split(), LANGUAGE, LIBRARY).program == row.program
     assert tally.dropped[NO_ROUND_TRIP] > 0
     assert tally.row_count >= 20
     assert drawn(two_stage[0], count=20, parser=parser)[0] == rows
     once, fewer = drawn(two_stage[0], count=20, parser=parser, redraws=0)
     assert len(once) == 20
     assert fewer.drawn > tally.drawn  # a sentence that is refused is drawn again before its program
-
-
-def test_a_parser_that_reads_nothing_back_ends_the_drawing_at_its_bound(two_stage):
-    rows, tally = drawn(two_stage[0], count=20, parser=Reading(never=True), tries=4, redraws=0)
+    # One that reads nothing back ends the drawing at its bound.
+    parser = parser_of(lambda said: "")
+    rows, tally = drawn(two_stage[0], count=20, parser=parser, tries=4, redraws=0)
     assert not rows
     assert tally.drawn == tally.dropped.total() == 80
     assert tally.dropped[NO_ROUND_TRIP] > 0
 
 
-class Killed(BaseException):
-    """What a test raises in the place of a kill."""
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["two-stage", "control"])
 def test_a_run_that_was_killed_ends_as_one_that_was_not(tmp_path, kind):
     def kill(stage, event):
         if (stage, event["step"]) == ("utterance", 6):
-            raise Killed
+            raise KeyboardInterrupt
+
+    def fit(**more):
+        return fitted(*made(tmp_path, kind, steps=0), steps=steps, **more)
 
     steps = {"program": 6, "utterance": 9} if kind == "two-stage" else {"utterance": 9}
-    whole, _, _ = fitted(*made(tmp_path, kind), steps=steps)
-    work = tmp_path / "work"
-    with pytest.raises(Killed):
-        fitted(*made(tmp_path, kind), steps=steps, folder=work, listen=kill)
-    resumed, _, spends = fitted(*made(tmp_path, kind), steps=steps, folder=work)
+    whole, _, _ = fit()
+    with pytest.raises(KeyboardInterrupt):
+        fit(folder=tmp_path / "work", listen=kill)
+    resumed, _, spends = fit(folder=tmp_path / "work")
     assert len(set(spends)) == 1
     assert resumed.weights == whole.weights
     for name, model in whole.models.items():
@@ -301,7 +273,7 @@ def test_a_run_that_was_killed_ends_as_one_that_was_not(tmp_path, kind):
             assert torch.allclose(weight, again[key], atol=1e-6)
 
 
-def test_nothing_is_released_when_it_cannot_be_paid(tmp_path):
+def test_nothing_is_released_when_it_cannot_be_paid_and_paid_for_settings_that_no_run_has(tmp_path):
     def refuse(mechanisms):
         raise GenieError(())
 
@@ -313,18 +285,11 @@ def test_nothing_is_released_when_it_cannot_be_paid(tmp_path):
     assert not (tmp_path / "work").exists()
     after = dict(generator.models["utterance"].named_parameters())
     assert all(torch.equal(before[name], after[name]) for name in before)
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"clip": math.inf}, {"clip": 1e-42}, {"learning_rate": math.nan}]
-)
-def test_settings_that_no_run_has_are_refused_before_anything_is_paid(tmp_path, wrong):
-    generator, units = made(tmp_path, steps=0)
-    paid = []
-    plan = TrainingPlan(1.0, 0.5, 20, {"program": 2, "utterance": 2})
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        fit_privately(generator, units, plan, NoisySteps(**wrong), spend=paid.append)
-    assert not paid
+    for wrong in ({"clip": math.inf}, {"clip": 1e-42}, {"learning_rate": math.nan}):
+        paid = []
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            fit_privately(generator, units, plan, NoisySteps(**wrong), spend=paid.append)
+        assert not paid
 
 
 # -------------------------------------------------------------------------------- sequences
@@ -357,22 +322,26 @@ def test_rows_are_cut_to_the_longest_and_keep_room_for_what_is_written(tmp_path)
     assert found.tokens[-1] != generator.tokenizer.end
 
 
-def test_rows_without_programs_are_left_out_where_programs_are_wanted(tmp_path):
-    path = tmp_path / "private.jsonl"
-    path.write_text('{"utterance": "a"}\n{"utterance": "b", "program": "now => @c.f"}\n')
-    units = PrivateSource.open(path, language="thingtalk").units
+def test_rows_without_programs_are_left_out_where_programs_are_wanted():
+    units = Units([(PrivateRow("a"),), (PrivateRow("b", "now => @c.f"),)])
     found = label_private_rows(units, LANGUAGE)
     assert [[row.utterance for row in unit] for unit in found] == [[], [("b",)]]
     plain = label_private_rows(units, LANGUAGE, with_programs=False)
     assert [row.utterance for unit in plain for row in unit] == [("a",), ("b",)]
     assert repr(plain[0][0]) == "LabelledRow()"
+    # What a parser says of a row hangs on no other row.
+    parser = SimpleNamespace(predict=lambda said: [f"now => @c.f{len(said)}"] * len(said))
+    units = Units((PrivateRow(text),) for text in "abca")
+    found = label_private_rows(units, LANGUAGE, parser=parser)
+    assert [row.utterance for unit in found for row in unit] == [("a",), ("b",), ("c",), ("a",)]
+    assert {row.program for unit in found for row in unit} == {("now", "=>", "@c.f1")}
 
 
 @pytest.mark.parametrize(
     ("written", "learned", "code"),
     [
-        ("now => @com.example.mail.inbox() => notify", generators_setup.INBOX, CODES.names[0]),
-        (generators_setup.INBOX, generators_setup.INBOX, CODES.names[0]),
+        ("now => @com.example.mail.inbox() => notify", INBOX, CODES.names[0]),
+        (INBOX, INBOX, CODES.names[0]),
         ("no program ( at all", "no program ( at all", "<other>"),
     ],
 )
@@ -380,16 +349,3 @@ def test_programs_are_learned_as_tokens_whichever_way_they_are_written(written, 
     units = Units([(PrivateRow("show my mail", written),)])
     ((row,),) = label_private_rows(units, LANGUAGE, codes=CODES, library=LIBRARY)
     assert (" ".join(row.program), row.code) == (learned, code)
-
-
-def test_what_a_parser_says_of_a_row_hangs_on_no_other_row(tmp_path):
-    class Crowded:
-        def predict(self, utterances):
-            return [f"now => @c.f{len(utterances)}" for _ in utterances]
-
-    path = tmp_path / "private.jsonl"
-    path.write_text("".join(f'{{"utterance": "{text}"}}\n' for text in "abca"))
-    units = PrivateSource.open(path, language="thingtalk").units
-    found = label_private_rows(units, LANGUAGE, parser=Crowded())
-    assert [row.utterance for unit in found for row in unit] == [("a",), ("b",), ("c",), ("a",)]
-    assert {row.program for unit in found for row in unit} == {("now", "=>", "@c.f1")}

@@ -86,7 +86,7 @@ def test_ids_are_words_or_refused(ids):
     assert list(words) == " ".join(words).split()
 
 
-def test_the_table_has_words_of_public_rows_alone():
+def test_the_table_has_words_of_public_rows_alone_whatever_their_order(tmp_path):
     assert "zanzibar" not in PUBLIC_TOKENIZER.words
     assert len(PUBLIC_TOKENIZER.spell("play")) == 1
     assert len(PUBLIC_TOKENIZER.spell("loudly")) > 1  # met once, so its pieces are learned
@@ -94,19 +94,10 @@ def test_the_table_has_words_of_public_rows_alone():
     longer = "".join((*PUBLIC_TOKENIZER.starts, *PUBLIC_TOKENIZER.inners))
     assert longer
     assert set(longer) <= public
-
-
-def test_frequent_pieces_make_words_shorter_whatever_the_order_of_rows():
-    plain = PublicTokenizer(PUBLIC_TOKENIZER.words)
+    plain = PublicTokenizer(PUBLIC_TOKENIZER.words)  # without pieces
     assert len(PUBLIC_TOKENIZER.spell("slowest")) < len(plain.spell("slowest"))
     assert build_tokenizer(reversed(PUBLIC)) == build_tokenizer(PUBLIC)
-
-
-def test_a_lone_surrogate_is_a_question_mark():
     assert decode(PUBLIC_TOKENIZER.spell("a\ud800b"), PUBLIC_TOKENIZER) == ("a?b",)
-
-
-def test_a_table_is_saved_and_loaded(tmp_path):
     PUBLIC_TOKENIZER.save(tmp_path)
     assert load_public_tokenizer(tmp_path / "tokenizer.json") == PUBLIC_TOKENIZER
 
