@@ -160,19 +160,16 @@ def test_secrets_in_public_rows_add_their_share_to_delta(epsilon, delta, gamma, 
 
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.1, math.nan])
-def test_what_is_no_share_is_refused(wrong):
+def test_what_is_no_share_or_no_guarantee_is_refused(wrong):
     with pytest.raises(ValueError, match="gamma"):
-        bayesian_guarantee(Guarantee(1.0, 0.0), wrong)
+        bayesian_guarantee(ONE, wrong)
     with pytest.raises(ValueError, match="delta_2"):
-        guarantee_of_crt(Guarantee(1.0, 0.0), 0.5, wrong)
+        guarantee_of_crt(ONE, 0.5, wrong)
     with pytest.raises(ValueError, match="missed"):
-        guarantee_of_unique_group(Guarantee(1.0, 0.0), 2, wrong)
-
-
-def test_what_is_no_guarantee_is_refused():
-    for wrong in ((-1.0, 0.0), (math.nan, 0.0), (1.0, -1e-9)):
+        guarantee_of_unique_group(ONE, 2, wrong)
+    for guarantee in ((-1.0, 0.0), (math.nan, 0.0), (1.0, -1e-9)):
         with pytest.raises(ValueError, match="epsilon"):
-            Guarantee(*wrong)
+            Guarantee(*guarantee)
 
 
 # Replacing a row.
@@ -182,6 +179,8 @@ def test_replacing_a_row_of_a_gaussian_sum_moves_it_by_two():
     # N(0, 2^2) and N(2, 2^2) are N(0, 1) and N(1, 1).
     found = guarantee_of_replacing([Gaussian(2.0)], 1e-5).epsilon
     assert found == pytest.approx(epsilon_of([Gaussian(1.0)], 1e-5, "pld"), rel=1e-3)
+    assert guarantee_of_replacing([Laplace(10.0)], 0.0) == Guarantee(0.2, 0.0)
+    assert guarantee_of_replacing([Gaussian(1e-3)], 1e-6).epsilon == math.inf
 
 
 @pytest.mark.parametrize(
@@ -201,14 +200,6 @@ def test_replacing_costs_more_than_removing_and_at_most_both(mechanisms):
     smaller = 1e-5 / (1 + math.exp(one * 1.5))
     assert found.epsilon <= 2 * epsilon_of(mechanisms, smaller) * 1.01
     assert found.delta == 1e-5
-
-
-def test_replacing_of_pure_mechanisms_costs_twice_even_without_delta():
-    assert guarantee_of_replacing([Laplace(10.0)], 0.0) == Guarantee(0.2, 0.0)
-
-
-def test_training_without_noise_to_speak_of_has_no_finite_epsilon():
-    assert guarantee_of_replacing([Gaussian(1e-3)], 1e-6).epsilon == math.inf
 
 
 # Records.
@@ -352,14 +343,11 @@ def test_a_run_that_goes_on_keeps_its_record(tmp_path):
     assert read_records(ledger.path) == (one,)
     with pytest.raises(GenieError, match="O002"):
         keep_record(ledger.path, Record("a", of("y")))
-
-
-@pytest.mark.parametrize(
-    "wrong", [(0.1, 0.2, 0.3, "x"), (0.1, 0.0, 1.1, "x"), (0.1, 0.0, 0.2, " "), (0.1, 0, 1, "\n")]
-)
-def test_a_share_without_an_interval_around_it_is_refused(wrong):
-    with pytest.raises(GenieError, match="O001"):
-        MissRate(*wrong)
+    for wrong in (  # no interval around the share, or no place
+        (0.1, 0.2, 0.3, "x"), (0.1, 0.0, 1.1, "x"), (0.1, 0.0, 0.2, " "), (0.1, 0, 1, "\n"),
+    ):  # fmt: skip
+        with pytest.raises(GenieError, match="O001"):
+            MissRate(*wrong)
 
 
 @pytest.fixture
@@ -387,20 +375,19 @@ def test_the_id_of_a_text_follows_from_its_bytes_and_a_key_that_stays_with_it(
     assert id_of(rows) == first
 
 
-@pytest.mark.parametrize("key", ["", "00ff", "no key"])
-def test_a_text_has_no_id_by_a_key_that_everybody_could_try(rows, tmp_path, key):
-    (tmp_path / ".rows.jsonl.key").write_text(key)
-    with pytest.raises(GenieError, match="O015"):
-        id_of(rows)
-
-
-def test_a_kill_while_a_key_is_written_leaves_none(rows, tmp_path, monkeypatch):
+def test_a_kill_while_a_key_is_written_leaves_none_and_others_are_refused(
+    rows, tmp_path, monkeypatch
+):
     monkeypatch.setattr("secrets.token_hex", Mock(side_effect=["a", KeyboardInterrupt]))
     with pytest.raises(KeyboardInterrupt):
         id_of(rows)
     monkeypatch.undo()
     assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
     assert id_of(rows) == id_of(rows)
+    for key in ("", "00ff", "no key"):  # everybody could try it
+        (tmp_path / ".rows.jsonl.key").write_text(key)
+        with pytest.raises(GenieError, match="O015"):
+            id_of(rows)
 
 
 # A user of several rows, by dp_accounting's distributions and by none of our own accountants.

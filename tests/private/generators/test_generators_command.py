@@ -440,18 +440,15 @@ def test_a_generator_of_s_expressions_is_trained_and_drawn_from(tmp_path):
     def rows(said):
         for i in range(40):
             what = ("alarm", "timer")[i % 2]
-            row = setup.row(
-                i, f"set my {what} for NUMBER_0{said}", f"( set_{what} ( at NUMBER_0 ) )"
-            )
+            program = f"( set_{what} ( at NUMBER_0 ) )"
+            row = setup.row(i, f"set my {what} for NUMBER_0{said}", program)
             yield {**row, "language": "sexpr"}
 
     prepare(tmp_path)
     setup.write(tmp_path / "public.jsonl", rows(""))
     setup.write(tmp_path / "private.jsonl", rows(f" {CANARY}"))
-    words = without(
-        without(setup.words_of(tmp_path, "two-stage", *LEARNED), "--skills"), "--skills"
-    )
-    assert command(*words, "--language", "sexpr") == 0
+    words = setup.words_of(tmp_path, "two-stage", *LEARNED, "--language", "sexpr")
+    assert command(*without(without(words, "--skills"), "--skills")) == 0
     target = tmp_path / "rows.jsonl"
     assert command("sample", tmp_path / "made", "--rows", 8, "--output", target) == 0
     drawn = list(read_rows(str(target)))

@@ -41,7 +41,7 @@ from genie_dp.private.training.run import train_alone
 from genie_dp.records import Spent
 from genie_dp.rows import read_rows
 from tests.languages.thingtalk.thingtalk_library import example_library
-from tests.private.generators.generators_setup import INBOX, private, public
+from tests.private.generators.generators_setup import INBOX, RANDOM, private, public
 
 LANGUAGE = get_language("thingtalk")
 LIBRARY = example_library()

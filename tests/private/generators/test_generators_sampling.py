@@ -102,6 +102,7 @@ def test_wide_beams_find_the_likeliest_sequence_per_token():
     [found] = drawn(1, width=200, longest=6)
     quality = {ids: math.log(p) / (len(ids) + 1) for ids, p in enumerated(6).items()}
     assert found.ids == max(quality, key=quality.get)
+    assert len({each.ids for each in drawn(300, width=2, longest=12)}) > 1
 
 
 def test_top_k_and_top_p_keep_the_likeliest():
@@ -124,15 +125,9 @@ def test_settings_of_sampling():
     settings = SampleConfig(temperature=0.5, top_k=3, top_p=0.9, longest=9).settings()
     assert settings.utterance == SamplingSettings(1, 0.5, 3, 0.9, 9)
     assert settings.program == SampleConfig().settings().program
-    for name, value in (
-        ("width", 0),
-        ("temperature", 0),
-        ("top_p", 0),
-        ("top_p", 1.5),
-        ("top_k", -1),
-    ):
+    for wrong in ({"width": 0}, {"temperature": 0}, {"top_p": 0}, {"top_p": 1.5}, {"top_k": -1}):
         with pytest.raises(ValueError, match="expected|must be"):
-            SamplingSettings(**{name: value})
+            SamplingSettings(**wrong)
 
 
 def test_prompts_of_different_lengths_do_not_disturb_each_other():
