@@ -33,19 +33,14 @@ def test_a_vector_is_of_unit_length_and_of_its_row_alone(part):
         assert (fitted.vectors([rows[place]])[0] == found[place]).all()
 
 
-def test_rows_without_words_or_programs_have_no_vector():
+def test_rare_words_weigh_more_and_rows_without_words_or_programs_have_no_vector():
+    public = [example(("buy", thing, "now")) for thing in THINGS]
+    rows = [Example("", text, "") for text in ("sell figs", "buy jazz", "buy figs")]
+    near, far, asked = HashedNgramEmbedding().fit(public).vectors(rows)
+    assert asked @ near > asked @ far
     assert not EMBEDDING.vectors([Example("", "", "")]).any()
     bag = ProgramBag.for_language(get_language("sexpr"), 128)
     assert not bag.vectors([Example("", "hi", ""), Example("", "hi", "((")]).any()
-
-
-def test_rare_words_weigh_more():
-    public = [example(("buy", thing, "now")) for thing in THINGS]
-    fitted = HashedNgramEmbedding().fit(public)
-    near, far, asked = fitted.vectors(
-        [Example("", text, "") for text in ("sell figs", "buy jazz", "buy figs")]
-    )
-    assert asked @ near > asked @ far
 
 
 def test_sentence_transformers_are_asked_for_one_sentence_at_a_time(tmp_path, monkeypatch):

@@ -119,19 +119,26 @@ def test_prompts_longer_than_the_model_lose_their_beginning(folder):
 
 
 def test_a_tokenizer_that_knows_turns_makes_a_chat(tmp_path):
-    template = "{% for m in messages %}{{ m.role }} : {{ m.content }} {% endfor %}Said :"
-    loaded = model(save_model(tmp_path, chat_template=template))
-    assert loaded.style == "chat"
-    shown = loaded._text(Prompt("wake me", system="now"))
-    assert shown == "system : now user : wake me Said :"
-    assert texts(generator(str(tmp_path), {"variation": "fill"}).random(RECORDS, seed=1))
+    turn = "{{ m.role }} : {{ m.content }} {% endfor %}Said :"
+    refusal = "{% if m.role == 'system' %}{{ raise_exception('not supported') }}{% endif %}"
+    for name, begun, text in (
+        ("chat", "", "system : now user : wake me Said :"),
+        # Without a system role its text stands before the question.
+        ("plain", refusal, "user : now\n\nwake me Said :"),
+    ):
+        (tmp_path / name).mkdir()
+        template = "{% for m in messages %}" + begun + turn
+        folder = save_model(tmp_path / name, chat_template=template)
+        loaded = model(folder)
+        assert loaded.style == "chat"
+        assert loaded._text(Prompt("wake me", system="now")) == text
+        assert texts(generator(folder, {"variation": "fill"}).random(RECORDS, seed=1))
 
 
 def test_an_answer_of_a_chat_is_opened_and_ends_with_its_line(tmp_path, monkeypatch):
     template = "{% for m in messages %}{{ m.content }} {% endfor %}"
     loaded = model(save_model(tmp_path, chat_template=template))
-    seen = []
-    whole = type(loaded)._encode_prompts
+    seen, whole = [], type(loaded)._encode_prompts
     monkeypatch.setattr(
         type(loaded), "_encode_prompts", lambda self, rows: seen.extend(rows) or whole(self, rows)
     )
@@ -147,21 +154,11 @@ def test_an_answer_of_a_chat_is_opened_and_ends_with_its_line(tmp_path, monkeypa
     assert seen == ["wake me"]
 
 
-def test_a_template_without_a_system_role_has_its_text_before_the_question(tmp_path):
-    template = (
-        "{% for m in messages %}{% if m.role == 'system' %}"
-        "{{ raise_exception('System role not supported') }}{% endif %}"
-        "{{ m.role }} : {{ m.content }} {% endfor %}Said :"
-    )
-    loaded = model(save_model(tmp_path, chat_template=template))
-    assert loaded._text(Prompt("wake me", system="now")) == "user : now\n\nwake me Said :"
-
-
 def test_the_fingerprint_is_of_weights_and_settings(folder, tmp_path):
-    first = generator(folder).fingerprint()
-    (tmp_path / "same").mkdir()
-    (tmp_path / "other").mkdir()
+    for name in ("same", "other"):
+        (tmp_path / name).mkdir()
     same, other = save_model(tmp_path / "same"), save_model(tmp_path / "other", seed=1)
+    first = generator(folder).fingerprint()
     assert generator(same).fingerprint() == first
     assert generator(other).fingerprint() != first
     assert generator(folder, temperature=0.5).fingerprint() != first
@@ -177,8 +174,5 @@ def test_a_model_that_says_no_sentence_keeps_the_parents_and_counts_them(folder)
     assert silent.tally.prompts == silent.tally.unusable == 6
     with pytest.raises(GenieError, match="U505"):
         silent.random(RECORDS, seed=1)
-
-
-def test_a_model_that_is_not_there_is_told(tmp_path):
     with pytest.raises(GenieError, match="P131"):
-        model(str(tmp_path / "nothing"))
+        model(f"{folder}/nothing")

@@ -63,7 +63,12 @@ def test_shipped_prompts_tell_metadata_and_the_examples_nearest_to_it(style):
     assert "\n\n\n" not in bare.text
 
 
-def test_without_metadata_prompts_neither_tell_it_nor_choose_examples_by_it():
+def test_metadata_is_told_in_words_if_at_all():
+    told = describe_metadata(
+        {"intent": "pay_bill", "function": "@com.a.get_bill", "skill": "<other>"}
+    )
+    assert told == "intent: pay bill; function: @com.a.get_bill"
+    # Without it, prompts neither tell it nor choose examples by it.
     asked = prompter(with_metadata=False, shots=1)
     prompts = {asked.random({"intent": "wake"}, stream(n)).text for n in range(20)}
     assert len(prompts) == 3
@@ -254,10 +259,3 @@ def test_whatever_is_answered_is_one_line_of_few_words_or_nothing(answer):
     said = AnswerReading(5).sentence(answer, Prompt("Said:"))
     assert said == " ".join(said.split())
     assert len(said.split()) <= 5
-
-
-def test_metadata_is_told_in_words_but_names_of_functions_are_kept():
-    told = describe_metadata(
-        {"intent": "pay_bill", "function": "@com.a.get_bill", "skill": "<other>"}
-    )
-    assert told == "intent: pay bill; function: @com.a.get_bill"

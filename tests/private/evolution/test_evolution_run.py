@@ -83,20 +83,17 @@ def test_programs_place_rows_as_well(tmp_path):
 
 
 def test_private_words_never_change_how_rare_words_are(tmp_path, monkeypatch):
-    seen = []
-    fitted = HashedNgramEmbedding.fit
+    seen, fitted = [], HashedNgramEmbedding.fit
 
-    def spied(self, public):
+    def fit(self, public):
         seen.append(list(public))
         return fitted(self, public)
 
-    monkeypatch.setattr(HashedNgramEmbedding, "fit", spied)
+    monkeypatch.setattr(HashedNgramEmbedding, "fit", fit)
     evolved(tmp_path)
-    assert len(seen) == 1
-    first = state.EvolutionFolder(
-        tmp_path, json.loads((tmp_path / "run.json").read_text())["depends_on"]
-    )
-    assert seen[0] == [one.example for one in first.population(1).candidates]
+    depends_on = json.loads((tmp_path / "run.json").read_text())["depends_on"]
+    first = state.EvolutionFolder(tmp_path, depends_on).population(1)
+    assert seen == [[one.example for one in first.candidates]]
 
 
 def test_rows_are_private_differ_and_have_ids_programs_and_weights(tmp_path):
@@ -246,30 +243,20 @@ def test_what_the_ledger_refuses_is_not_released(tmp_path):
 
 
 def test_each_vote_is_paid_before_private_rows_are_counted(tmp_path, monkeypatch):
-    order = []
-    counted = voting.votes
-
-    def votes(*args, **options):
-        order.append("count")
-        return counted(*args, **options)
-
-    class Noted(Spends):
-        def __call__(self, mechanisms, name):
-            order.append("spend")
-            return super().__call__(mechanisms, name)
-
-    monkeypatch.setattr(voting, "votes", votes)
-    evolved(tmp_path, spend=Noted())
+    order, counted, spends = [], voting.votes, Spends()
+    monkeypatch.setattr(voting, "votes", lambda *a, **b: order.append("count") or counted(*a, **b))
+    evolved(tmp_path, spend=lambda *args: order.append("spend") or spends(*args))
     assert order == ["spend", "count"] * 4
 
 
 def test_without_a_seed_noise_is_of_the_operating_system(tmp_path):
-    random.seed(0)
-    one = evolved(tmp_path / "1", noise_seed=None)
-    random.seed(0)
-    other = evolved(tmp_path / "2", noise_seed=None)
-    assert one.votes[0][1].tolist() != other.votes[0][1].tolist()
-    assert one.votes[0][0] == other.votes[0][0]
+    runs = []
+    for name in ("1", "2"):
+        random.seed(0)
+        runs.append(evolved(tmp_path / name, noise_seed=None))
+    one, other = (run.votes[0] for run in runs)
+    assert one[1].tolist() != other[1].tolist()
+    assert one[0] == other[0]
 
 
 # ------------------------------------------------------------------------------------- resuming
@@ -289,6 +276,7 @@ WHERE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("holder", "name", "time"), WHERE)
 @pytest.mark.parametrize("after", [False, True])
 def test_a_killed_run_comes_to_the_same_and_spends_once(
@@ -328,13 +316,26 @@ def test_the_report_has_what_a_grammar_could_not_give(tmp_path):
     assert found.report["not_given"]["unmet functions"] == 12
 
 
-def test_noisy_votes_are_stored_and_never_drawn_again(tmp_path):
+def test_noisy_votes_are_stored_hold_nothing_exact_and_are_never_drawn_again(tmp_path):
     spends = Spends()
-    one = evolved(tmp_path, spend=spends, noise_seed=None)
-    again = evolved(tmp_path, spend=spends, noise_seed=None, electorate=Electorate(Units(())))
+    one = evolved(tmp_path / "1", spend=spends, noise_seed=None)
+    files = [path for path in (tmp_path / "1").rglob("*") if path.is_file() and path.stat().st_size]
+    assert len(files) == 9
+    for path in files:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            json.loads(line)
+    noisy = [
+        x for i in range(1, 5)
+        for x in json.loads((tmp_path / "1" / f"vote-{i}.json").read_text())["noisy"]
+    ]  # fmt: skip
+    assert sum(x == int(x) for x in noisy) < len(noisy) / 10
+    nobody = Electorate(Units(()))
+    again = evolved(tmp_path / "1", spend=spends, noise_seed=None, electorate=nobody)
     assert len(spends.runs) == 4
     assert said(one) == said(again)
     assert [n.tolist() for _, n in one.votes] == [n.tolist() for _, n in again.votes]
+    evolved(tmp_path / "2", spend=spends)  # a new folder is a new run
+    assert len(spends.runs) == 8
 
 
 def test_a_folder_of_another_run_or_without_a_vote_is_refused(tmp_path):
@@ -350,27 +351,6 @@ def test_a_folder_of_another_run_or_without_a_vote_is_refused(tmp_path):
     (tmp_path / "vote-2.json").unlink()  # it is not released twice
     with pytest.raises(GenieError, match="U020"):
         evolved(tmp_path)
-
-
-def test_a_new_folder_is_a_new_run(tmp_path):
-    spends = Spends()
-    for name in ("1", "2"):
-        evolved(tmp_path / name, spend=spends)
-    assert len(spends.runs) == 8
-
-
-def test_checkpoints_are_json_and_hold_nothing_exact(tmp_path):
-    evolved(tmp_path, noise_seed=None)
-    files = [path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size]
-    assert len(files) == 9
-    for path in files:
-        for line in path.read_text(encoding="utf-8").splitlines():
-            json.loads(line)
-    whole_ = [
-        x == int(x) for i in range(1, 5)
-        for x in json.loads((tmp_path / f"vote-{i}.json").read_text())["noisy"]
-    ]  # fmt: skip
-    assert sum(whole_) < len(whole_) / 10
 
 
 def test_states_of_bytes_are_kept(tmp_path):
@@ -393,12 +373,11 @@ def test_states_of_bytes_are_kept(tmp_path):
     ],
 )  # fmt: skip
 def test_settings_that_are_none_name_their_field(field, value):
-    with pytest.raises(GenieError, match="U003") as raised:
+    with pytest.raises(GenieError, match=f"(?s)U003.*{field}|{field}.*U003"):
         replace(SETTINGS, **{field: value})
-    assert field in str(raised.value)
 
 
-def test_private_rows_are_not_shown(tmp_path):
+def test_private_rows_are_not_shown():
     assert "milk" not in repr(electorate())
     assert "milk" not in repr(electorate(label=True).voters(EMBEDDING))
 

@@ -93,11 +93,9 @@ def test_a_vote_is_never_longer_than_one(times):
 
 def test_each_row_casts_k_votes_of_equal_size_and_one_without_words_none():
     candidates = vectors(20, 8, 1)
-    voters = Voters(vectors(1, 8, 2), np.array([0]), [""])
-    found = votes(voters, candidates, [""] * 20, k=4) / GRAIN
-    assert sorted(found[found > 0].round(4).tolist()) == [0.5] * 4
-    unknown = Voters(np.zeros((3, 8), np.int16), np.arange(3), [""] * 3)
-    assert not votes(unknown, candidates, [""] * 20).any()
+    for row, cast in ((vectors(1, 8, 2), [0.5] * 4), (np.zeros((1, 8), np.int16), [])):
+        found = votes(Voters(row, np.array([0]), [""]), candidates, [""] * 20, k=4) / GRAIN
+        assert sorted(found[found > 0].round(4).tolist()) == cast
 
 
 # ------------------------------------------------------------------------------ neighbours
@@ -106,24 +104,18 @@ def test_each_row_casts_k_votes_of_equal_size_and_one_without_words_none():
 @settings(max_examples=60, deadline=None)
 @given(
     st.integers(0, 10_000), st.integers(1, 30), st.integers(1, 40), st.integers(1, 10),
-    st.booleans(),
+    st.booleans(), st.sampled_from([voting._BLOCK, 80, 240, 1000]),
 )  # fmt: skip
-def test_neighbours_are_those_of_a_plain_search(seed, queries, rows, k, coarse):
+def test_neighbours_are_those_of_a_plain_search(seed, queries, rows, k, coarse, block):
     a = vectors(queries, 6, seed, coarse=coarse).astype(np.int64)
     b = vectors(rows, 6, seed + 1, coarse=coarse).astype(np.int64)
     expected = [
         sorted(range(rows), key=lambda place: (-int(query @ b[place]), place))[:k] for query in a
     ]
-    found = nearest(a.astype(np.int16), b.astype(np.int16), k)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(voting, "_BLOCK", block)
+        found = nearest(a.astype(np.int16), b.astype(np.int16), k)
     assert found.tolist() == expected
-
-
-def test_neighbours_do_not_hang_on_the_size_of_a_block(monkeypatch):
-    a, b = vectors(50, 64, 5, coarse=True), vectors(80, 64, 6, coarse=True)
-    found = nearest(a, b, 5)
-    for block in (80, 240, 1000):
-        monkeypatch.setattr(voting, "_BLOCK", block)
-        assert (nearest(a, b, 5) == found).all()
 
 
 def test_sums_of_the_longest_vectors_are_exact():

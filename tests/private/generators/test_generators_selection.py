@@ -86,22 +86,15 @@ def test_a_selection_costs_what_it_may():
     assert max(seen) < 1.3 * min(seen)
 
 
-def test_a_run_of_two_stages_does_both_and_one_of_codes_counts_them():
-    tuned = config(kind="control", tune="rate")
-    [mechanism] = plan_selection(tuned, **TERMS, accountant="rdp").mechanisms
-    assert [[each.kind for each in run] for run in mechanism.of] == [
+def test_a_run_with_codes_counts_them_and_only_what_is_tuned_differs(tmp_path):
+    plan = plan_selection(config(kind="control", tune="rate"), **TERMS, accountant="rdp")
+    assert [[each.kind for each in run] for run in plan.mechanisms[0].of] == [
         ["gaussian", "poisson-gaussian"], ["gaussian"],
     ]  # fmt: skip
-
-
-def test_only_what_is_tuned_differs_between_candidates():
     rates = [one.noisy_steps.learning_rate for one in candidates_of(config(tune="rate"))]
     assert rates == [0.01, 0.02, 0.04]
     assert len(set(candidates_of(config(tune="rate,rate")))) == 3
     assert list(config(tune="clip", rest=True).conflicts(has_codes=False, has_parser=False))
-
-
-def test_a_plan_comes_back_from_its_file(tmp_path):
     plan = plan_selection(config(tune="rate", trials="logarithmic"), **TERMS, accountant="rdp")
     assert load_selection(tmp_path) is None
     save_selection(plan, tmp_path)
@@ -166,42 +159,34 @@ def test_a_killed_selection_goes_on_with_the_trials_it_drew(tmp_path, monkeypatc
     assert len(ledger(tmp_path).entries) == 1
 
 
-def untrained(words=("set", "the", "alarm")):
-    rows = [LabelledRow(words), LabelledRow(words)]
-    return new_generator("one-stage", get_language("sexpr"), rows, DecoderSettings(8, 1, 1, 24))
-
-
-def moved(generator, by):
-    for weight in generator.models["utterance"].parameters():
-        weight.data += by
-    return generator
-
-
 def test_the_trial_with_the_least_loss_is_taken_and_each_begins_anew(tmp_path, monkeypatch):
     plan = plan_selection(config(tune="rate"), **TERMS, accountant="rdp")
     losses, begun = iter([5.0, 3.0, 4.0]), []
-    monkeypatch.setattr(selection, "draw_trials", lambda plan, rng: [0, 2, 1])
     monkeypatch.setattr(
         selection, "nats_of_labelled", lambda generator, held: [next(losses)] * 9000
     )
-    generator = untrained()
+    rows = [LabelledRow(("set", "the", "alarm"))] * 2
+    small = DecoderSettings(8, 1, 1, 24)
+    generator = new_generator("one-stage", get_language("sexpr"), rows, small)
     head = generator.models["utterance"].head.weight
 
     def fit(candidate, learned, here):
         begun.append(float(head.detach().sum()))
-        return moved(generator, candidate.training.learning_rate)
+        for weight in generator.models["utterance"].parameters():
+            weight.data += candidate.training.learning_rate
+        return generator
 
-    before = head.detach().clone()
-    best, chosen = fit_best(generator, Units(()), plan, fit=fit, folder=tmp_path)
-    assert len({round(total, 4) for total in begun}) == 1
-    assert chosen.training.learning_rate == 0.04
-    assert torch.allclose(best.models["utterance"].head.weight, before + 0.04)
+    def best(name, *trials):
+        monkeypatch.setattr(selection, "draw_trials", lambda plan, rng: list(trials))
+        (tmp_path / name).mkdir()
+        return fit_best(generator, Units(()), plan, fit=fit, folder=tmp_path / name)
 
-
-def test_without_a_trial_what_public_rows_taught_is_delivered(tmp_path, monkeypatch):
-    plan = plan_selection(config(tune="rate"), **TERMS, accountant="rdp")
-    monkeypatch.setattr(selection, "draw_trials", lambda plan, rng: [])
-    generator = untrained()
-    same, chosen = fit_best(generator, Units(()), plan, fit=moved, folder=tmp_path)
+    # Without a trial what public rows taught is delivered.
+    same, chosen = best("none")
     assert chosen is None
     assert same.models is generator.models
+    before = head.detach().clone()
+    found, chosen = best("three", 0, 2, 1)
+    assert len({round(total, 4) for total in begun}) == 1
+    assert chosen.training.learning_rate == 0.04
+    assert torch.allclose(found.models["utterance"].head.weight, before + 0.04)

@@ -88,22 +88,16 @@ def test_redacting_again_changes_nothing(tmp_path, rows):
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_alike_rows_are_masked_if_asked_for(tmp_path):
-    path = tmp_path / "text.txt"
-    path.write_text(
-        "please water the plants on the balcony\nPlease water the plants on the balcony!\n"
-    )
-    redact(path, "-o", tmp_path / "a.jsonl")
-    redact(path, "-o", tmp_path / "b.jsonl", "--near", 0.8)
-    last = [read(tmp_path / name)[1]["utterance"] for name in ("a.jsonl", "b.jsonl")]
-    assert last == ["Please water the plants on the balcony!", "<MASK>"]
-
-
-def test_text_is_split_before_anything_else(tmp_path):
-    path = tmp_path / "mail.txt"
+def test_text_is_split_and_alike_rows_are_masked_if_asked_for(tmp_path):
+    path, out = tmp_path / "text.txt", tmp_path / "out.jsonl"
+    watered = "lease water the plants on the balcony"
+    path.write_text(f"p{watered}\nP{watered}!\n")
+    for options, last in (((), f"P{watered}!"), (("--near", 0.8), "<MASK>")):
+        redact(path, "-o", out, "--overwrite", *options)
+        assert read(out)[1]["utterance"] == last
     path.write_text("My name is Kim\nDay. Call me\nsoon.\n\nBye.\n")
-    redact(path, "-o", tmp_path / "out.jsonl", "--points", "sentence", "--conservative", 0.3)
-    assert [(row["utterance"], row["part"]) for row in read(tmp_path / "out.jsonl")] == [
+    redact(path, "-o", out, "--overwrite", "--points", "sentence", "--conservative", 0.3)
+    assert [(row["utterance"], row["part"]) for row in read(out)] == [
         ("My name is <MASK>.", "private"),
         ("Call me soon.", "public"),
         ("Bye.", "public"),
