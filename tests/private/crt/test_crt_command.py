@@ -65,11 +65,6 @@ def train(rows, *options):
     return run(["private", "train", "crt", str(rows), "--output", "model", *SMALL, *options])
 
 
-def _examples():
-    facts = {"program": "", "language": "thingtalk", "source": "synthetic"}
-    return [{"id": str(i), "utterance": "play c", **facts} for i in range(2)]
-
-
 def everything_in(folder):
     return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
@@ -262,7 +257,8 @@ def test_two_stages_are_trained_confidentially(budgeted, tmp_path, monkeypatch):
 
 def test_the_decoder_learns_by_dp_on_all_rows(budgeted, tmp_path):
     options = ["--method", "dp", "--model", "decoder", "--layers", "1", "--heads", "2"]
-    public = write(tmp_path / "more.jsonl", _examples())
+    facts = {"id": "1", "program": "", "language": "thingtalk", "source": "synthetic"}
+    public = write(tmp_path / "more.jsonl", [{"utterance": "play c", **facts}] * 2)
     assert train(budgeted, *PAY, *options, "--public", str(public)) == 0
     saved = load_generator(tmp_path / "model")
     assert "<MASK>" in saved.generator.tokenizer.words
@@ -335,20 +331,18 @@ def test_mistakes_are_said_by_their_code_and_cost_nothing(
 
 
 def test_rows_that_do_not_suit_a_baseline_are_refused(rows, tmp_path, capsys):
-    bare = ["--without-guarantee", "--epochs", "1", "--method"]
-    assert train(rows, *bare, "non-private") == 1
-    assert code_of(capsys) == "O013"
     plain = write(tmp_path / "plain.jsonl", [{"utterance": "a b"}] * 4)
-    assert train(plain, *bare, "masked") == 1
-    assert code_of(capsys) == "O013"
-    options = ["--original", str(plain), "--about", "24"]
-    assert train(rows, *bare, "s-dp", *options) == 1
-    assert code_of(capsys) == "O012"
-    original = tmp_path / "original.jsonl"
-    shutil.copy(rows, original)
-    options = ["--original", str(original), "--about", "24", "--model", "decoder", "--heads", "2"]
-    assert train(rows, *bare, "s-dp", *options) == 1
-    assert code_of(capsys) == "O009"
+    shutil.copy(rows, tmp_path / "original.jsonl")
+    bare = ["--without-guarantee", "--epochs", "1", "--method"]
+    decoder = ["--model", "decoder", "--heads", "2"]
+    for of, options, code in (
+        (rows, ["non-private"], "O013"),
+        (plain, ["masked"], "O013"),
+        (rows, ["s-dp", "--original", "plain.jsonl", "--about", "24"], "O012"),
+        (rows, ["s-dp", "--original", "original.jsonl", "--about", "24", *decoder], "O009"),
+    ):
+        assert train(of, *bare, *options) == 1
+        assert code_of(capsys) == code
     assert train(plain, *bare, "non-private") == 0
 
 
@@ -371,26 +365,23 @@ def test_options_that_do_not_go_together_are_wrong_usage(budgeted, options):
 
 def test_a_report_has_both_shares(tmp_path, budgeted):
     share = {"estimate": 0.1, "low": 0.05, "high": 0.2, "measured_on": "20 rows"}
-    report = tmp_path / "report.json"
+    report, budget = tmp_path / "report.json", Ledger.open(ledger_of(budgeted)).budget
     report.write_text(json.dumps({"gamma": share, "missed_by_both": {**share, "estimate": 0.15}}))
-    budget = Ledger.open(tmp_path / "rows.ledger.json").budget
     found = measured_redaction(CrtConfig(), budgeted, budget, report=report)
     assert (found.gamma.estimate, found.missed_by_both.estimate) == (0.1, 0.15)
     for wrong in ({"gamma": share}, {"gamma": share, "missed_by_both": 0}, [share], "gamma"):
         report.write_text(json.dumps(wrong))
-        with pytest.raises(GenieError) as caught:
+        with pytest.raises(GenieError, match="O011"):
             measured_redaction(CrtConfig(), budgeted, budget, report=report)
-        assert caught.value.problems[0].code == "O011"
 
 
-def test_rows_of_redact_are_learned_from(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_rows_of_redact_are_learned_from(tmp_path):
     secret = [f"write to ann{i}@example.com now" for i in range(6)]
     texts = ["play some jazz", "what is on", *secret]
     calls = write(tmp_path / "calls.jsonl", [{"utterance": text} for text in texts])
-    options = ["-o", "redacted.jsonl", "--conservative", "0.1"]
-    assert run(["private", "redact", str(calls), *options]) == 0
-    found = open_redacted(tmp_path / "redacted.jsonl", language="thingtalk")
+    out = tmp_path / "redacted.jsonl"
+    assert run(["private", "redact", str(calls), "-o", str(out), "--conservative", "0.1"]) == 0
+    found = open_redacted(out, language="thingtalk")
     assert [row.utterance for row in found.public] == texts[:2]
     assert len(found.private) == 6
     assert all("<MASK>" in unit[0].utterance.split() for unit in found.private)
