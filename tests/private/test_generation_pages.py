@@ -10,17 +10,10 @@ import yaml
 
 from genie_dp.private.evolution import run as stage
 from genie_dp.private.evolution.config import (
-    EMBEDDINGS,
-    GENERATORS,
-    MetadataRecipe,
-    as_yaml,
-    read_recipe,
+    EMBEDDINGS, GENERATORS, MetadataRecipe, as_yaml, read_recipe,
 )  # fmt: skip
 from genie_dp.private.evolution.prompting import (
-    Style,
-    Variation,
-    parse_templates,
-    shipped_templates,
+    Style, Variation, parse_templates, shipped_templates,
 )  # fmt: skip
 
 ROOT = Path(__file__).parents[2]

@@ -46,12 +46,7 @@ from genie_dp.private.crt.statements import (
 from genie_dp.private.ledger.accounting import epsilon_of
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
-from genie_dp.private.ledger.mechanisms import (
-    Gaussian,
-    Laplace,
-    PoissonGaussian,
-    ZeroConcentrated,
-)  # fmt: skip
+from genie_dp.private.ledger.mechanisms import Gaussian, Laplace, PoissonGaussian, ZeroConcentrated
 
 ROOT = Path(__file__).parents[3]
 sys.path.append(str(ROOT / "benchmarks"))

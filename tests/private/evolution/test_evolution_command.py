@@ -1,17 +1,19 @@
 """`genie-dp private evolve`: from private rows to a folder that the next commands take."""
 
+import inspect
 import json
 import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+import genie_dp as gd
 from genie_dp import cli
 from genie_dp.private.evolution import evolve as loop
+from genie_dp.private.evolution import voting
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.secure import _seeded
 from genie_dp.private_prior import load_prior
@@ -74,10 +76,14 @@ def folder(tmp_path, monkeypatch, capsys):
     return tmp_path
 
 
-def evolve(*options, recipe="recipe.yaml", epsilon=4):
+def words_of(*options, recipe="recipe.yaml", epsilon=4):
     cost = () if epsilon is None else ("--epsilon", epsilon)
     words = ("private", "evolve", "private.jsonl", "--recipe", recipe, "-o", "made", *cost)
-    return cli.run(list(map(str, (*words, *options))))
+    return list(map(str, (*words, *options)))
+
+
+def evolve(*options, **more):
+    return cli.run(words_of(*options, **more))
 
 
 def entries():
@@ -179,53 +185,43 @@ def test_the_grammar_gives_every_row_a_program(folder):
 # ------------------------------------------------------------------------------------ resuming
 
 
-class Killed(BaseException):
-    """The process is no more."""
-
-
 def test_an_interrupted_run_goes_on_and_pays_each_vote_once(folder, monkeypatch, capsys):
-    counted, times = loop.voting.votes, []
+    counted, times = voting.votes, []
 
     def dying(*args, **options):
         times.append(1)
         if len(times) == 2:
-            raise Killed
+            raise KeyboardInterrupt
         return counted(*args, **options)
 
     with monkeypatch.context() as patched:
-        patched.setattr(loop.voting, "votes", dying)
-        with pytest.raises(Killed):
-            evolve()
+        patched.setattr(voting, "votes", dying)
+        assert evolve() == 130
     assert len(entries()) == 2
-    assert evolve() == 1
-    assert "Y021" in capsys.readouterr().err
-    assert evolve("--rows", 30, "--resume") == 1
-    assert "Y020" in capsys.readouterr().err
+    capsys.readouterr()
+    for options, code in (((), "Y021"), (("--rows", 30, "--resume"), "Y020")):
+        assert evolve(*options) == 1
+        assert code in capsys.readouterr().err
     assert evolve("--resume") == 0
     assert len(entries()) == 3
 
 
 @pytest.mark.slow
-def test_a_killed_process_goes_on_and_pays_each_vote_once(folder):
+def test_a_killed_process_goes_on_and_pays_each_vote_once(folder, monkeypatch):
     start = (sys.executable, "-c", "from genie_dp.cli import main; main()")
-    words = ("private", "evolve", "private.jsonl", "--recipe", "recipe.yaml", "--epsilon", "4")
-    vote = Path(".made.work/votes/vote-2.json")
-    words = [*start, *words, "--iterations", "15", "-o", "made"]
-    with subprocess.Popen(words) as process:
+    votes = Path(".made.work/votes")
+    with subprocess.Popen([*start, *words_of("--iterations", 15)]) as process:
         try:
-            while not vote.exists():
+            while not (votes / "vote-2.json").exists():
                 assert process.poll() is None
                 time.sleep(0.01)
         finally:
             process.send_signal(signal.SIGKILL)
     assert not Path("made").exists()
-    kept = vote.read_text()
-    with subprocess.Popen([*words, "--resume"]) as again:
-        while not Path("made").exists() and again.poll() is None:
-            with suppress(FileNotFoundError):
-                assert vote.read_text() == kept
-            time.sleep(0.05)
-    assert again.returncode == 0
+    released, drawn, draw = len(list(votes.glob("vote-*.json"))), [], voting.noisy_histogram
+    monkeypatch.setattr(voting, "noisy_histogram", lambda *args: drawn.append(1) or draw(*args))
+    assert evolve("--iterations", 15, "--resume") == 0
+    assert len(drawn) == 15 - released
     assert len(entries()) == 15
     assert Ledger.open(Path("private.ledger.json")).spent().epsilon == pytest.approx(4, abs=0.01)
 
@@ -304,3 +300,86 @@ def test_a_table_of_another_ledger_is_refused_even_if_it_cost_less(folder, capsy
     assert evolve(recipe="known.yaml") == 1
     assert "U009" in capsys.readouterr().err
     assert entries() == before
+
+
+# ----------------------------------------------------------------------------------- from Python
+
+SEEDS = {"kind": "seeds", "examples": ["seeds.jsonl"]}
+SETTINGS = {"generator": SEEDS, "iterations": 2, "population": 6, "variations": 2, "rows": 8}
+
+
+@pytest.fixture
+def ledger(folder):
+    return gd.private.Ledger("private.jsonl")
+
+
+def test_an_evolution_from_python_is_that_of_the_command(ledger, capsys):
+    before = set(Path().iterdir())
+    with _seeded(0):
+        result = ledger.evolve(epsilon=4, **SETTINGS)
+    assert capsys.readouterr() == ("", "")
+    after = set(Path().iterdir()) - before
+    assert all(path.name.startswith((".private.", "private.")) for path in after)
+    Path("recipe.yaml").write_text(json.dumps(SETTINGS))
+    Path("apart.jsonl").write_bytes(Path("private.jsonl").read_bytes())
+    budget = {"epsilon": 8, "delta": 1e-5, "unit": "utterance", "apart": True}
+    again = gd.private.Ledger.init("apart.jsonl", **budget)
+    words = ["apart.jsonl" if word == "private.jsonl" else word for word in words_of()]
+    with _seeded(0):
+        assert cli.run(words) == 0
+    assert list(result.rows) == list(result.rows) == list(read_rows("made/rows.jsonl"))
+    assert result.prior.prior.utterances == tuple(row.utterance for row in result.rows)
+    assert result.spent.epsilon == again.spent.epsilon == pytest.approx(4, abs=0.01)
+    assert "2 votes with noise" in str(result)
+    assert len(repr(result)) < 200
+
+
+def test_an_interrupted_evolution_goes_on_for_the_same_payment(ledger, monkeypatch):
+    def killed(*_args, **_options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(voting, "noisy_histogram", killed)
+        with pytest.raises(KeyboardInterrupt):
+            ledger.evolve(epsilon=4, output="made", **SETTINGS)
+    paid = ledger.spent.epsilon
+    with pytest.raises(gd.GenieError, match="Y021"):
+        ledger.evolve(epsilon=4, output="made", **SETTINGS)
+    result = ledger.evolve(epsilon=4, output="made", resume=True, **SETTINGS)
+    assert 0 < paid < result.spent.epsilon == pytest.approx(4, abs=0.01)
+    assert list(result.rows) == list(read_rows("made/rows.jsonl"))
+    rest = ledger.evolve(rest=True, **SETTINGS)
+    assert rest.spent.epsilon == pytest.approx(8, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        ({"epsilon": 9}, "B023"),
+        ({}, "U008"),
+        ({"epsilon": 1, "rest": True}, "U008"),
+        ({"epsilon": 1, "noise_seed": 3}, "R043"),
+        ({"epsilon": 1, "noise_multiplier": 0.0}, "R043"),
+        ({"epsilon": 1, "iterations": 0}, "U003"),
+        ({"epsilon": 1, "embedding": "hash"}, "U002"),
+        ({"epsilon": 1, "generator": {"kind": "seed"}}, "U002"),
+        ({"epsilon": 1, "generator": {"kind": "seeds", "files": []}}, "U002"),
+        ({"epsilon": 1, "generator": {"kind": "seeds", "examples": ["private.jsonl"]}}, "U007"),
+        ({"epsilon": 1, "public": "private.jsonl"}, "U007"),
+        ({"epsilon": 1, "label": "field:intent"}, "U004"),
+    ],
+)
+def test_what_cannot_be_evolved_costs_nothing(ledger, settings, code):
+    with pytest.raises(gd.GenieError, match=code):
+        ledger.evolve(**{**SETTINGS, **settings})
+    assert ledger.spent.epsilon == 0
+    assert not Path(".evolution.work").exists()
+
+
+def test_a_closed_ledger_lets_nobody_vote_and_no_call_takes_a_seed_of_the_noise(ledger):
+    with ledger:
+        pass
+    with pytest.raises(gd.GenieError, match="B036"):
+        ledger.evolve(epsilon=1, **SETTINGS)
+    for call in (gd.private.Ledger.evolve, loop.evolve):
+        assert not [name for name in inspect.signature(call).parameters if "noise" in name]

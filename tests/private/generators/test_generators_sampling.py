@@ -15,12 +15,7 @@ from genie_dp.languages import get_language
 from genie_dp.private.generators.config import SampleConfig, SamplingSettings
 from genie_dp.private.generators.models import DecoderSettings, PreLNDecoder
 from genie_dp.private.generators.rows import check_program
-from genie_dp.private.generators.sampling import (
-    GrammarSpelling,
-    draw,
-    is_plain,
-    restrict_scores,
-)  # fmt: skip
+from genie_dp.private.generators.sampling import GrammarSpelling, draw, is_plain, restrict_scores
 from genie_dp.private.generators.tokenizer import PretrainedTokenizer, build_tokenizer, decode
 from tests.languages.sexpr.test_decoding_sexpr import CAKES, DECLARED, SPANS, WHOLE
 from tests.languages.thingtalk.thingtalk_library import example_library

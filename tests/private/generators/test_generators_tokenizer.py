@@ -13,13 +13,7 @@ from transformers import tokenization_utils_base
 
 from genie_dp.errors import GenieError
 from genie_dp.models.pretrained import _pieces
-from genie_dp.private.generators.stages import (
-    KINDS,
-    STAGES,
-    LabelledRow,
-    encode_row,
-    prompt_of,
-)  # fmt: skip
+from genie_dp.private.generators.stages import KINDS, STAGES, LabelledRow, encode_row, prompt_of
 from genie_dp.private.generators.tokenizer import (
     PretrainedTokenizer,
     PublicTokenizer,
