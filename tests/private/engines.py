@@ -1,18 +1,15 @@
 """Private training that checks an engine once for each model: checks take longer than tiny runs."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import pytest
 
 _CHECKED = set()
 
 
-@contextmanager
-def checked_once() -> Iterator[None]:
+@pytest.fixture(scope="module", autouse=True)
+def engines_checked_once():
     """Check an engine once for each model and collation; train on one thread."""
-    import torch
-
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("opacus")
     from genie_dp.private.training import check
 
     whole = check.check_engine

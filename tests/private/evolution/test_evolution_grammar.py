@@ -22,12 +22,7 @@ from genie_dp.synthesis import cache as lexicon
 from genie_dp.synthesis import engine as synthesis
 from genie_dp.templates.inputs import load_library
 from tests.private.evolution.evolution_grammar_setup import (
-    engine,
-    engine_of,
-    explainer,
-    generator,
-    sexpr,
-    tiny,
+    engine, engine_of, explainer, generator, sexpr, tiny,
 )  # fmt: skip
 from tests.synthesis.synthesis_project import notes
 from tests.synthesis.synthesis_setup import few

@@ -11,11 +11,7 @@ from genie_dp.errors import GenieError
 from genie_dp.private.evolution.generator import VoteCandidate
 from genie_dp.private.evolution.language_model import CompleterSettings, load_language_model
 from genie_dp.private.evolution.prompting import (
-    AnswerReading,
-    Prompt,
-    PromptedGenerator,
-    Prompter,
-    shipped_templates,
+    AnswerReading, Prompt, PromptedGenerator, Prompter, shipped_templates,
 )  # fmt: skip
 from genie_dp.private.evolution.seeds import Pool
 from genie_dp.records import Example
@@ -72,7 +68,6 @@ def test_an_answer_ends_with_its_line(folder):
     assert not [answer for answer in answers if answer.partition("\n")[2].strip()]
 
 
-@pytest.mark.statistical
 def test_draws_follow_the_distribution_of_the_model(folder):
     loaded = model(folder, longest=1, batch=500, top_p=1.0, style="chat")
     loaded.style = "complete"

@@ -11,15 +11,7 @@ from hypothesis import strategies as st
 
 from genie_dp.private.evolution import voting
 from genie_dp.private.evolution.voting import (
-    GRAIN,
-    Voters,
-    nearest,
-    noisy_histogram,
-    select,
-    sizes_of,
-    vote_of,
-    votes,
-    weights_of,
+    GRAIN, Voters, nearest, noisy_histogram, select, sizes_of, vote_of, votes, weights_of,
     whole,
 )  # fmt: skip
 
@@ -131,7 +123,6 @@ def test_sums_of_the_longest_vectors_are_exact():
 # ------------------------------------------------------------------------------------ noise
 
 
-@pytest.mark.statistical
 def test_noise_has_the_deviation_that_is_paid_for():
     exact = np.zeros(4000, np.int64)
     found = noisy_histogram(exact, 3.0, random.Random("noise"))

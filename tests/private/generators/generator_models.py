@@ -11,11 +11,7 @@ import torch
 import transformers
 
 from genie_dp.private.generators.models import (
-    DecoderSettings,
-    DecoderState,
-    HuggingFaceCausal,
-    HuggingFaceSettings,
-    PreLNDecoder,
+    DecoderSettings, DecoderState, HuggingFaceCausal, HuggingFaceSettings, PreLNDecoder,
 )  # fmt: skip
 from genie_dp.private.generators.tokenizer import TokenPiece
 

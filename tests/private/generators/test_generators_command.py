@@ -7,8 +7,9 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from hashlib import sha256
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,6 +19,8 @@ pytest.importorskip("dp_accounting")
 
 import torch
 
+import genie_dp as gd
+from genie_dp.errors import GenieError
 from genie_dp.private.generators import run as training_stage
 from genie_dp.private.generators.config import FEW_SENTENCES, GeneratorConfig
 from genie_dp.private.generators.duration import measure_speed
@@ -34,20 +37,19 @@ from genie_dp.rows import read_rows
 from tests.private.generators import generators_setup as setup
 from tests.private.generators.generator_models import gpt2, save_pretrained
 from tests.private.generators.generators_setup import (
-    CANARY,
-    LEARNED,
-    OF_SKILLS,
-    all_bytes,
-    command,
-    facts_of,
-    ledger,
-    prepare,
-    sampled,
-    train,
+    CANARY, LEARNED, OF_SKILLS, all_bytes, command, facts_of, ledger, prepare, sampled, train,
 )  # fmt: skip
 
-pytestmark = pytest.mark.xdist_group("generators")
 WEIGHTS = ["model-program.safetensors", "model-utterance.safetensors"]
+
+
+@pytest.fixture(scope="module")
+def two_stage(tmp_path_factory):
+    """Return a folder of rows with a ledger, `made` and, of public rows alone, `before`."""
+    folder = tmp_path_factory.mktemp("two_stage")
+    prepare(folder)
+    assert train(folder, "two-stage", *LEARNED, "--public-model", folder / "before") == 0
+    return folder
 
 
 def killed(*_args, **_options):
@@ -486,3 +488,100 @@ def test_a_parser_writes_the_programs_of_private_rows_and_of_samples(tmp_path, c
     assert told["rows"] == 0
     assert told["drawn"] == sum(told["dropped"].values()) == 16
     assert "H010" in capsys.readouterr().err
+
+
+# ----------------------------------------------------------------------------------- from Python
+
+SMALL = {
+    "about": 40, "batch": 10, "size": 16, "layers": 1, "heads": 2, "longest": 64,
+    "library": setup.LIBRARY, "pretraining_epochs": 1,
+}  # fmt: skip
+DRAW = {"library": setup.LIBRARY, "seed": 3, "batch": 16, "width": 1, "longest": 20,
+         "program_longest": 20}  # fmt: skip
+
+
+@pytest.fixture
+def budget(two_stage):
+    return gd.private.Ledger(two_stage / "private.jsonl")
+
+
+def refused(make, *arguments, **options):
+    with pytest.raises(GenieError) as caught:
+        make(*arguments, **options)
+    assert CANARY not in str(caught.value)
+    return caught.value.problems[0].code
+
+
+@pytest.mark.slow
+def test_a_generator_is_trained(tmp_path):
+    rows, public = gd.private.Ledger(prepare(tmp_path)), tmp_path / "public.jsonl"
+    rows.train("one-stage", epsilon=3, public=public, output=tmp_path / "made", **SMALL)
+    assert 2.5 < rows.spent.epsilon <= 3
+    assert read_spent(tmp_path / "made" / "spent.json").epsilon == rows.spent.epsilon
+
+
+def test_rows_are_drawn_and_cost_nothing(budget, two_stage, tmp_path):
+    with budget:
+        drawn = budget.sample(two_stage / "made", rows=6, **DRAW)
+        rows = list(drawn.rows)
+        assert len(rows) == drawn.number == 6
+        assert {row.source for row in rows} == {"private"}
+        assert drawn.spent.epsilon == budget.spent.epsilon
+        assert repr(drawn).startswith("SampleResult(6 rows, epsilon 3, delta 1e-06")
+        target = tmp_path / "rows.jsonl"
+        budget.sample(two_stage / "made", rows=6, output=target, **DRAW)
+        assert list(read_rows(str(target))) == rows
+        assert json.loads(target.with_name("rows.jsonl.manifest.json").read_text())["rows"] == 6
+        assert len(json.loads(budget.path.read_text())["entries"]) == 2  # a spend and its end
+    assert (
+        refused(budget.train, "one-stage", output=tmp_path / "made", epsilon=1, **SMALL) == "B036"
+    )
+    assert refused(budget.sample, two_stage / "made") == "B036"
+
+
+def test_a_parser_reads_the_rows_of_two_stage_back(budget, two_stage, tmp_path):
+    def predict(utterances, *, count):
+        assert count == 1
+        return [(SimpleNamespace(program=setup.INBOX),) for _ in utterances]
+
+    parser = SimpleNamespace(folder=tmp_path, predict=predict)
+    drawn = budget.sample(two_stage / "made", rows=4, parser=parser, **DRAW)
+    assert [row.program for row in drawn.rows] == [setup.INBOX] * 4
+    assert "dropped: read as another program by the parser" in "\n".join(drawn.lines())
+    facts = {"inputs": {}, "spent": asdict(replace(drawn.spent, epsilon=3.5))}
+    (tmp_path / "manifest.json").write_text(json.dumps(facts))
+    assert refused(budget.sample, two_stage / "made", parser=parser, **DRAW) == "H008"
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "code"),
+    [
+        ("one-stage", {}, "R041"),
+        ("one-stage", {"epsilon": 1, "rest": True}, "R041"),
+        ("one-stage", {"epsilon": 1, "code_sets": True}, "R041"),
+        ("one-stage", {"epsilon": 1, "heads": 3}, "R041"),
+        ("no-stage", {"epsilon": 1}, "R040"),
+        ("one-stage", {"epsilon": -1}, "R040"),
+        ("one-stage", {"epsilon": 1, "epoch": 3}, "R043"),
+        ("one-stage", {"epsilon": 8}, "B023"),
+        ("two-stage", {"epsilon": 1, "epochs": "3"}, "H001"),
+        ("control", {"epsilon": 1, "library": (), "language": "sexpr"}, "H006"),
+        ("two-stage", {"epsilon": 1, "parser": SimpleNamespace(folder=None)}, "H008"),
+    ],
+)
+def test_settings_that_no_run_has_are_refused(budget, tmp_path, kind, options, code):
+    options = {**SMALL, "output": tmp_path / "made", **options}
+    assert refused(budget.train, kind, **options) == code
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_not_of_this_ledger_is_refused(budget, two_stage, tmp_path):
+    private, made = two_stage / "private.jsonl", two_stage / "made"
+    options = {"output": tmp_path / "made", "epsilon": 1, **SMALL}
+    for public in (private, gd.Rows.read(private), [next(iter(gd.Rows.read(private)))]):
+        assert refused(budget.train, "one-stage", public=public, **options) == "H008"
+    assert refused(budget.sample, made, parser=SimpleNamespace(folder=None)) == "H008"
+    rows = ({"utterance": f"quite another thing {n}"} for n in range(30))
+    other = setup.write(tmp_path / "other.jsonl", rows)
+    stranger = gd.private.Ledger.init(other, epsilon=1, delta=1e-6, unit="utterance")
+    assert refused(stranger.sample, made, library=setup.LIBRARY) == "F010"

@@ -21,10 +21,7 @@ from genie_dp.private.generators.config import SampleSettings
 from genie_dp.private.generators.generator import load_generator, new_generator, save_generator
 from genie_dp.private.generators.models import DecoderSettings
 from genie_dp.private.generators.plans import (
-    NoisySteps,
-    TrainingAmount,
-    TrainingPlan,
-    plan_training,
+    NoisySteps, TrainingAmount, TrainingPlan, plan_training,
 )  # fmt: skip
 from genie_dp.private.generators.pretraining import pretrain_publicly, public_sequences
 from genie_dp.private.generators.rows import check_program, label_private_rows, label_public_rows

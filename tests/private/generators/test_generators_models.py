@@ -13,22 +13,13 @@ import torch
 from genie_dp.errors import GenieError
 from genie_dp.models.saved import base_of, load_weights, write_weights
 from genie_dp.private.generators.models import (
-    UNSCORED,
-    HuggingFaceCausal,
-    HuggingFaceSettings,
-    PublicSequences,
-    RecurrentLM,
-    RecurrentLMSettings,
-    collate,
+    UNSCORED, HuggingFaceCausal, HuggingFaceSettings, PublicSequences, RecurrentLM,
+    RecurrentLMSettings, collate,
 )  # fmt: skip
 from genie_dp.private.generators.stages import EncodedRow
 from genie_dp.private.training.check import check_engine
 from tests.private.generators.generator_models import (
-    gpt2,
-    hugging_face,
-    llama,
-    own,
-    save_pretrained,
+    gpt2, hugging_face, llama, own, save_pretrained,
 )  # fmt: skip
 
 PROMPTS = ([5, 6, 7], [8], [9, 10, 11, 12, 13])

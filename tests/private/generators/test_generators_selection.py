@@ -19,13 +19,7 @@ from genie_dp.private.generators.config import GeneratorConfig
 from genie_dp.private.generators.generator import new_generator
 from genie_dp.private.generators.models import DecoderSettings
 from genie_dp.private.generators.selection import (
-    UNTOLD,
-    candidates_of,
-    draw_number,
-    fit_best,
-    is_held_out,
-    load_selection,
-    plan_selection,
+    UNTOLD, candidates_of, draw_number, fit_best, is_held_out, load_selection, plan_selection,
     save_selection,
 )  # fmt: skip
 from genie_dp.private.generators.stages import LabelledRow
@@ -52,7 +46,6 @@ def chances(trials, mean, most=60):
     return [0.0, *((1 - g) ** k / (k * math.log(1 / g)) for k in range(1, most))]
 
 
-@pytest.mark.statistical
 @pytest.mark.parametrize("trials", ["geometric", "logarithmic", "poisson"])
 def test_the_number_of_trials_has_its_distribution(trials):
     expected, count, rng = chances(trials, 3.0), 8_000, Random(5)
