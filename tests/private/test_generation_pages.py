@@ -10,11 +10,18 @@ import yaml
 
 from genie_dp.private.evolution import run as stage
 from genie_dp.private.evolution.config import (
-    EMBEDDINGS, GENERATORS, MetadataRecipe, as_yaml, read_recipe,
-)  # fmt: skip
+    EMBEDDINGS,
+    GENERATORS,
+    MetadataRecipe,
+    as_yaml,
+    read_recipe,
+)
 from genie_dp.private.evolution.prompting import (
-    Style, Variation, parse_templates, shipped_templates,
-)  # fmt: skip
+    Style,
+    Variation,
+    parse_templates,
+    shipped_templates,
+)
 
 ROOT = Path(__file__).parents[2]
 EVOLUTION, MODELS, REDACTION = (

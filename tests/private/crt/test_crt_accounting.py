@@ -18,14 +18,31 @@ from dp_accounting.pld import privacy_loss_distribution
 from genie_dp.cli import run
 from genie_dp.errors import GenieError
 from genie_dp.private.crt.accounting import (
-    Guarantee, amplify_epsilon, bayesian_guarantee, guarantee_after_deduplication,
-    guarantee_of_crt, guarantee_of_group, guarantee_of_missed_secret, guarantee_of_replacing,
-    guarantee_of_secret, guarantee_of_unique_group,
-)  # fmt: skip
+    Guarantee,
+    amplify_epsilon,
+    bayesian_guarantee,
+    guarantee_after_deduplication,
+    guarantee_of_crt,
+    guarantee_of_group,
+    guarantee_of_missed_secret,
+    guarantee_of_replacing,
+    guarantee_of_secret,
+    guarantee_of_unique_group,
+)
 from genie_dp.private.crt.statements import (
-    NOTHING_PUBLIC, UNMEASURED, MissRate, Record, Redaction, Statement, book_of, group_of,
-    id_of, keep_record, read_records, statement_of,
-)  # fmt: skip
+    NOTHING_PUBLIC,
+    UNMEASURED,
+    MissRate,
+    Record,
+    Redaction,
+    Statement,
+    book_of,
+    group_of,
+    id_of,
+    keep_record,
+    read_records,
+    statement_of,
+)
 from genie_dp.private.ledger.accounting import epsilon_of
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget

@@ -19,8 +19,12 @@ from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.private.crt.alternating import stretches
 from genie_dp.private.crt.config import (
-    METHODS, Course, PublicSettings, count_private_steps, plan_private_steps,
-)  # fmt: skip
+    METHODS,
+    Course,
+    PublicSettings,
+    count_private_steps,
+    plan_private_steps,
+)
 from genie_dp.private.crt.rows import MASK, MethodRows, arrange_rows
 from genie_dp.private.crt.run import fit
 from genie_dp.private.generators.generator import load_generator, new_generator, save_generator

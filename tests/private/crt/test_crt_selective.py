@@ -16,8 +16,12 @@ from hypothesis import strategies as st
 from genie_dp.cli import run as genie
 from genie_dp.errors import GenieError
 from genie_dp.private.crt.alternating import (
-    SelectiveRun, Stretches, collate_stretches, guarded_places, part_losses,
-)  # fmt: skip
+    SelectiveRun,
+    Stretches,
+    collate_stretches,
+    guarded_places,
+    part_losses,
+)
 from genie_dp.private.crt.config import PublicSettings, SelectiveSettings, selective_mechanism
 from genie_dp.private.ledger.mechanisms import PoissonGaussian
 from genie_dp.private.training.run import PrivateRun

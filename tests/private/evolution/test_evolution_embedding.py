@@ -9,8 +9,11 @@ import pytest
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.private.evolution.embedding import (
-    Both, HashedNgramEmbedding, ProgramBag, SentenceTransformer,
-)  # fmt: skip
+    Both,
+    HashedNgramEmbedding,
+    ProgramBag,
+    SentenceTransformer,
+)
 from genie_dp.records import Example
 from tests.private.evolution.evolution_setup import THINGS, VERBS, example
 

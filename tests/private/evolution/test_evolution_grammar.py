@@ -22,8 +22,13 @@ from genie_dp.synthesis import cache as lexicon
 from genie_dp.synthesis import engine as synthesis
 from genie_dp.templates.inputs import load_library
 from tests.private.evolution.evolution_grammar_setup import (
-    engine, engine_of, explainer, generator, sexpr, tiny,
-)  # fmt: skip
+    engine,
+    engine_of,
+    explainer,
+    generator,
+    sexpr,
+    tiny,
+)
 from tests.synthesis.synthesis_project import notes
 from tests.synthesis.synthesis_setup import few
 

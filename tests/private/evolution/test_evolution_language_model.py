@@ -11,8 +11,12 @@ from genie_dp.errors import GenieError
 from genie_dp.private.evolution.generator import VoteCandidate
 from genie_dp.private.evolution.language_model import CompleterSettings, load_language_model
 from genie_dp.private.evolution.prompting import (
-    AnswerReading, Prompt, PromptedGenerator, Prompter, shipped_templates,
-)  # fmt: skip
+    AnswerReading,
+    Prompt,
+    PromptedGenerator,
+    Prompter,
+    shipped_templates,
+)
 from genie_dp.private.evolution.seeds import Pool
 from genie_dp.records import Example
 from tests.private.evolution.evolution_models import DONATED, RECORDS, WORDS, save_model

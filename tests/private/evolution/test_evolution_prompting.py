@@ -9,9 +9,17 @@ from hypothesis import strategies as st
 from genie_dp.errors import GenieError
 from genie_dp.private.evolution.generator import VoteCandidate
 from genie_dp.private.evolution.prompting import (
-    GAP, AnswerReading, Prompt, Prompter, Style, describe_metadata, load_templates,
-    parse_templates, shipped_templates, with_gaps,
-)  # fmt: skip
+    GAP,
+    AnswerReading,
+    Prompt,
+    Prompter,
+    Style,
+    describe_metadata,
+    load_templates,
+    parse_templates,
+    shipped_templates,
+    with_gaps,
+)
 from genie_dp.private.evolution.seeds import Donated, Pool, complete_metadata, read_donated
 from genie_dp.private.source import PrivateRow
 from genie_dp.private.tables.schema import Column, Schema

@@ -24,8 +24,15 @@ from genie_dp.private.prior.make import describe_prior
 from genie_dp.private.secure import _seeded
 from genie_dp.private_prior import load_prior, save_prior
 from tests.private.evolution.evolution_setup import (
-    VERBS, CountingWords, Spends, Words, electorate, example, labelled, people,
-)  # fmt: skip
+    VERBS,
+    CountingWords,
+    Spends,
+    Words,
+    electorate,
+    example,
+    labelled,
+    people,
+)
 
 SETTINGS = EvolutionSettings(2.0, iterations=4, population=20, variations=3, rows=40)
 EMBEDDING = HashedNgramEmbedding(256)

@@ -10,10 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genie_dp.private.evolution import voting
-from genie_dp.private.evolution.voting import (
-    GRAIN, Voters, nearest, noisy_histogram, select, sizes_of, vote_of, votes, weights_of,
-    whole,
-)  # fmt: skip
 
 LABELS = ("a", "b", "c")
 
@@ -25,7 +21,7 @@ def vectors(count, dimensions, seed, *, coarse=False):
         rng.integers(-1, 2, (count, dimensions)) if coarse else rng.normal(size=(count, dimensions))
     )
     lengths = np.linalg.norm(found, axis=1, keepdims=True)
-    return whole(np.divide(found, lengths, out=np.zeros(found.shape), where=lengths > 0))
+    return voting.whole(np.divide(found, lengths, out=np.zeros(found.shape), where=lengths > 0))
 
 
 @st.composite
@@ -36,7 +32,7 @@ def elections(draw):
     seed, k = draw(st.integers(0, 10_000)), draw(st.integers(1, 5))
     rng = random.Random(seed)
     rows = sum(sizes)
-    voters = Voters(
+    voters = voting.Voters(
         vectors(rows, 5, seed, coarse=draw(st.booleans())),
         np.repeat(np.arange(len(sizes)), sizes),
         [rng.choice((*LABELS, "unheard of")) for _ in range(rows)],
@@ -48,7 +44,7 @@ def elections(draw):
 
 def chosen(voters, kept):
     labels = [one for one, keep in zip(voters.labels, kept, strict=True) if keep]
-    return Voters(voters.vectors[kept], voters.units[kept], labels)
+    return voting.Voters(voters.vectors[kept], voters.units[kept], labels)
 
 
 # ----------------------------------------------------------------------------- sensitivity
@@ -58,35 +54,40 @@ def chosen(voters, kept):
 @given(elections())
 def test_a_unit_adds_one_vote_for_its_labels_whoever_else_votes(election):
     voters, candidates, labels, k = election
-    every = votes(voters, candidates, labels, k=k)
+    every = voting.votes(voters, candidates, labels, k=k)
     together = np.zeros(len(candidates), np.int64)
     for unit in set(voters.units.tolist()):
         one = chosen(voters, voters.units == unit)
-        found = votes(one, candidates, labels, k=k)
-        without = votes(chosen(voters, voters.units != unit), candidates, labels, k=k)
+        found = voting.votes(one, candidates, labels, k=k)
+        without = voting.votes(chosen(voters, voters.units != unit), candidates, labels, k=k)
         assert (every - without == found).all()
         together += found
         # Whole numbers: the norm is exact.
         squared = sum(int(x) ** 2 for x in found)
-        assert squared <= GRAIN**2
+        assert squared <= voting.GRAIN**2
         theirs = {x for x, row in zip(one.labels, one.vectors, strict=True) if row.any()}
         is_heard = bool(theirs & set(labels))
-        assert math.sqrt(squared) / GRAIN == pytest.approx(1.0 if is_heard else 0.0, abs=1e-4)
+        assert math.sqrt(squared) / voting.GRAIN == pytest.approx(
+            1.0 if is_heard else 0.0, abs=1e-4
+        )
         assert {x for x, n in zip(labels, found, strict=True) if n} <= theirs
     assert (together == every).all()
 
 
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=50))
 def test_a_vote_is_never_longer_than_one(times):
-    found = vote_of(np.array(times))
-    assert sum(int(x) ** 2 for x in found) <= GRAIN**2
+    found = voting.vote_of(np.array(times))
+    assert sum(int(x) ** 2 for x in found) <= voting.GRAIN**2
     assert (found >= 0).all()
 
 
 def test_each_row_casts_k_votes_of_equal_size_and_one_without_words_none():
     candidates = vectors(20, 8, 1)
     for row, cast in ((vectors(1, 8, 2), [0.5] * 4), (np.zeros((1, 8), np.int16), [])):
-        found = votes(Voters(row, np.array([0]), [""]), candidates, [""] * 20, k=4) / GRAIN
+        found = (
+            voting.votes(voting.Voters(row, np.array([0]), [""]), candidates, [""] * 20, k=4)
+            / voting.GRAIN
+        )
         assert sorted(found[found > 0].round(4).tolist()) == cast
 
 
@@ -106,18 +107,18 @@ def test_neighbours_are_those_of_a_plain_search(seed, queries, rows, k, coarse, 
     ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(voting, "_BLOCK", block)
-        found = nearest(a.astype(np.int16), b.astype(np.int16), k)
+        found = voting.nearest(a.astype(np.int16), b.astype(np.int16), k)
     assert found.tolist() == expected
 
 
 def test_sums_of_the_longest_vectors_are_exact():
     rng = np.random.default_rng(0)
     found = rng.normal(size=(4, voting.MOST_DIMENSIONS))
-    one = whole(found / np.linalg.norm(found, axis=1, keepdims=True))
+    one = voting.whole(found / np.linalg.norm(found, axis=1, keepdims=True))
     exact = one.astype(np.int64) @ one.astype(np.int64).T
     assert (one.astype(np.float32) @ one.astype(np.float32).T == exact).all()
     with pytest.raises(ValueError, match="length 1"):
-        whole(2 * np.eye(3))
+        voting.whole(2 * np.eye(3))
 
 
 # ------------------------------------------------------------------------------------ noise
@@ -125,7 +126,7 @@ def test_sums_of_the_longest_vectors_are_exact():
 
 def test_noise_has_the_deviation_that_is_paid_for():
     exact = np.zeros(4000, np.int64)
-    found = noisy_histogram(exact, 3.0, random.Random("noise"))
+    found = voting.noisy_histogram(exact, 3.0, random.Random("noise"))
     assert pstdev(found.tolist()) == pytest.approx(3.0, rel=0.05)
     assert abs(float(found.mean())) < 4 * 3.0 / math.sqrt(4000)
     # Whole multiples: low bits of a sum with noise tell nothing.
@@ -139,7 +140,7 @@ def test_noise_is_not_of_a_global_generator():
         random.seed(0)
         np.random.seed(0)  # noqa: NPY002
         before = np.random.get_state()[2], random.getstate()  # noqa: NPY002
-        drawn.append(noisy_histogram(exact, 1.0, random.SystemRandom()).tolist())
+        drawn.append(voting.noisy_histogram(exact, 1.0, random.SystemRandom()).tolist())
         assert (np.random.get_state()[2], random.getstate()) == before  # noqa: NPY002
     assert drawn[0] != drawn[1]
 
@@ -149,14 +150,14 @@ def test_noise_is_not_of_a_global_generator():
 
 def winners(noisy, labels, sizes, **options):
     settled = {"threshold": 0.0, "rank": False, "rng": random.Random(0), **options}
-    return select(np.array(noisy, float), labels, sizes, **settled)
+    return voting.select(np.array(noisy, float), labels, sizes, **settled)
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40), st.floats(0, 1e7), st.booleans())
 def test_negative_counts_and_any_threshold_give_winners(noisy, threshold, rank):
     labels = [LABELS[i % 3] for i in range(len(noisy))]
     sizes = {label: 7 for label in sorted(set(labels))}
-    weights = weights_of(np.array(noisy), labels, threshold)
+    weights = voting.weights_of(np.array(noisy), labels, threshold)
     assert np.isfinite(weights).all()
     assert (weights >= 0).all()
     found = winners(noisy, labels, sizes, threshold=threshold, rank=rank)
@@ -167,10 +168,10 @@ def test_without_counts_above_the_threshold_winners_are_uniform_and_never_nan():
     assert set(winners([-5.0, -1.0, 3.0, 0.5], [""] * 4, {"": 10})) == {2, 3}
     noisy = [1.0, 2.0, 3.0, 4.0, 50.0]
     labels = ["a", "a", "a", "a", "b"]
-    assert weights_of(np.array(noisy), labels, 1e9).tolist() == [1.0] * 5
+    assert voting.weights_of(np.array(noisy), labels, 1e9).tolist() == [1.0] * 5
     assert sorted(winners(noisy, labels, {"a": 8}, threshold=1e9)) == [0, 0, 1, 1, 2, 2, 3, 3]
     with pytest.raises(ValueError, match="threshold"):
-        weights_of(np.array([1.0]), [""], -1.0)
+        voting.weights_of(np.array([1.0]), [""], -1.0)
 
 
 @given(
@@ -197,7 +198,7 @@ def test_ranks_take_the_greatest_counts_of_each_label_once():
     st.integers(0, 500),
 )
 def test_labels_get_their_shares_of_the_winners(fractions, total):
-    found = sizes_of(fractions, total)
+    found = voting.sizes_of(fractions, total)
     assert sum(found.values()) == total
     whole_ = sum(fractions.values())
     for label, size in found.items():

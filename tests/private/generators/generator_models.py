@@ -11,8 +11,12 @@ import torch
 import transformers
 
 from genie_dp.private.generators.models import (
-    DecoderSettings, DecoderState, HuggingFaceCausal, HuggingFaceSettings, PreLNDecoder,
-)  # fmt: skip
+    DecoderSettings,
+    DecoderState,
+    HuggingFaceCausal,
+    HuggingFaceSettings,
+    PreLNDecoder,
+)
 from genie_dp.private.generators.tokenizer import TokenPiece
 
 TINY = DecoderSettings(size=16, layers=2, heads=2, longest=24)

@@ -37,8 +37,17 @@ from genie_dp.rows import read_rows
 from tests.private.generators import generators_setup as setup
 from tests.private.generators.generator_models import gpt2, save_pretrained
 from tests.private.generators.generators_setup import (
-    CANARY, LEARNED, OF_SKILLS, all_bytes, command, facts_of, ledger, prepare, sampled, train,
-)  # fmt: skip
+    CANARY,
+    LEARNED,
+    OF_SKILLS,
+    all_bytes,
+    command,
+    facts_of,
+    ledger,
+    prepare,
+    sampled,
+    train,
+)
 
 WEIGHTS = ["model-program.safetensors", "model-utterance.safetensors"]
 
@@ -360,6 +369,7 @@ def test_a_killed_run_goes_on_and_costs_once(tmp_path):
     assert CANARY.encode() not in (tmp_path / "made" / "tokenizer.json").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["one-stage", "control"])
 def test_a_run_that_another_process_finished_is_not_trained_again(
     tmp_path, monkeypatch, capsys, kind

@@ -21,8 +21,11 @@ from genie_dp.private.generators.config import SampleSettings
 from genie_dp.private.generators.generator import load_generator, new_generator, save_generator
 from genie_dp.private.generators.models import DecoderSettings
 from genie_dp.private.generators.plans import (
-    NoisySteps, TrainingAmount, TrainingPlan, plan_training,
-)  # fmt: skip
+    NoisySteps,
+    TrainingAmount,
+    TrainingPlan,
+    plan_training,
+)
 from genie_dp.private.generators.pretraining import pretrain_publicly, public_sequences
 from genie_dp.private.generators.rows import check_program, label_private_rows, label_public_rows
 from genie_dp.private.generators.run import fit_privately
@@ -122,6 +125,7 @@ def test_a_plan_costs_what_it_may(kind, epochs):
     assert sum(plan.steps.values()) == 60
 
 
+@pytest.mark.slow
 def test_with_bands_each_stage_is_of_fewer_steps_with_a_higher_rate():
     amount = TrainingAmount((1, 2), 50, 1000, bands=8)
     plan = plan_training("two-stage", amount, epsilon=3, delta=1e-6)
@@ -164,6 +168,7 @@ def test_a_plan_that_cannot_be_is_refused(kind, amount, code):
 # -------------------------------------------------------------------------------- training
 
 
+@pytest.mark.slow
 def test_with_little_noise_rows_are_as_private_ones(two_stage):
     generator, _, spends = two_stage
     # All that a run does is told at once.
@@ -182,6 +187,7 @@ def test_with_little_noise_rows_are_as_private_ones(two_stage):
     assert tally.drawn - tally.dropped.total() >= len(rows)
 
 
+@pytest.mark.slow
 def test_a_saved_generator_draws_the_same_rows(two_stage, tmp_path):
     generator, spent, _ = two_stage
     with pytest.raises(TypeError, match="spent"):  # there is no way to write it without
@@ -225,6 +231,7 @@ def test_a_parser_writes_the_programs_of_one_stage(tmp_path):
     assert {(row.program, row.functions) for row in rows} == {(INBOX, ("@com.example.mail.inbox",))}
 
 
+@pytest.mark.slow
 def test_with_a_parser_each_row_of_two_stage_is_read_back(two_stage):
     # Any mail is a question for a part of it, by the letters said; not in the canonical words.
     spelled = "now => ( ( @com.example.mail.inbox ) filter true ) => notify"
@@ -248,6 +255,7 @@ def test_with_a_parser_each_row_of_two_stage_is_read_back(two_stage):
     assert tally.dropped[NO_ROUND_TRIP] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["two-stage", "control"])
 def test_a_run_that_was_killed_ends_as_one_that_was_not(tmp_path, kind):
     def kill(stage, event):

@@ -13,14 +13,23 @@ import torch
 from genie_dp.errors import GenieError
 from genie_dp.models.saved import base_of, load_weights, write_weights
 from genie_dp.private.generators.models import (
-    UNSCORED, HuggingFaceCausal, HuggingFaceSettings, PublicSequences, RecurrentLM,
-    RecurrentLMSettings, collate,
-)  # fmt: skip
+    UNSCORED,
+    HuggingFaceCausal,
+    HuggingFaceSettings,
+    PublicSequences,
+    RecurrentLM,
+    RecurrentLMSettings,
+    collate,
+)
 from genie_dp.private.generators.stages import EncodedRow
 from genie_dp.private.training.check import check_engine
 from tests.private.generators.generator_models import (
-    gpt2, hugging_face, llama, own, save_pretrained,
-)  # fmt: skip
+    gpt2,
+    hugging_face,
+    llama,
+    own,
+    save_pretrained,
+)
 
 PROMPTS = ([5, 6, 7], [8], [9, 10, 11, 12, 13])
 

@@ -18,10 +18,6 @@ from genie_dp.private.generators import selection
 from genie_dp.private.generators.config import GeneratorConfig
 from genie_dp.private.generators.generator import new_generator
 from genie_dp.private.generators.models import DecoderSettings
-from genie_dp.private.generators.selection import (
-    UNTOLD, candidates_of, draw_number, fit_best, is_held_out, load_selection, plan_selection,
-    save_selection,
-)  # fmt: skip
 from genie_dp.private.generators.stages import LabelledRow
 from genie_dp.private.ledger.accounting import epsilon_of, stopping_chance
 from genie_dp.private.ledger.guard import Units
@@ -50,7 +46,7 @@ def chances(trials, mean, most=60):
 def test_the_number_of_trials_has_its_distribution(trials):
     expected, count, rng = chances(trials, 3.0), 8_000, Random(5)
     assert sum(k * p for k, p in enumerate(expected)) == pytest.approx(3.0, abs=0.01)
-    drawn = Counter(draw_number(trials, 3.0, rng) for _ in range(count))
+    drawn = Counter(selection.draw_number(trials, 3.0, rng) for _ in range(count))
     often = [k for k, p in enumerate(expected) if p * count > 10]
     chi_square = sum((drawn[k] - count * expected[k]) ** 2 / (count * expected[k]) for k in often)
     # 5 standard deviations of a chi-square of as many degrees of freedom.
@@ -59,14 +55,18 @@ def test_the_number_of_trials_has_its_distribution(trials):
 
 def test_whether_a_unit_scores_follows_from_its_rows_alone():
     units = [[LabelledRow((f"row{i}", "a")), LabelledRow((f"row{i}", "b"))] for i in range(2000)]
-    held = [is_held_out(unit, 0.1) for unit in units]
+    held = [selection.is_held_out(unit, 0.1) for unit in units]
     assert 150 < sum(held) < 250
-    assert [is_held_out(unit[::-1], 0.1) for unit in units] == held
-    assert all(is_held_out(unit, 0.5) for unit, is_held in zip(units, held, strict=True) if is_held)
+    assert [selection.is_held_out(unit[::-1], 0.1) for unit in units] == held
+    assert all(
+        selection.is_held_out(unit, 0.5)
+        for unit, is_held in zip(units, held, strict=True)
+        if is_held
+    )
 
 
 def test_a_selection_costs_what_it_may():
-    plan = plan_selection(config(), **TERMS, accountant="rdp")
+    plan = selection.plan_selection(config(), **TERMS, accountant="rdp")
     assert len(plan.candidates) == 9
     assert 3.9 < epsilon_of(plan.mechanisms, 1e-6, "rdp") <= 4
     assert epsilon_of(plan.mechanisms, 1e-6, "pld") <= 4
@@ -80,18 +80,20 @@ def test_a_selection_costs_what_it_may():
 
 
 def test_a_run_with_codes_counts_them_and_only_what_is_tuned_differs(tmp_path):
-    plan = plan_selection(config(kind="control", tune="rate"), **TERMS, accountant="rdp")
+    plan = selection.plan_selection(config(kind="control", tune="rate"), **TERMS, accountant="rdp")
     assert [[each.kind for each in run] for run in plan.mechanisms[0].of] == [
         ["gaussian", "poisson-gaussian"], ["gaussian"],
     ]  # fmt: skip
-    rates = [one.noisy_steps.learning_rate for one in candidates_of(config(tune="rate"))]
+    rates = [one.noisy_steps.learning_rate for one in selection.candidates_of(config(tune="rate"))]
     assert rates == [0.01, 0.02, 0.04]
-    assert len(set(candidates_of(config(tune="rate,rate")))) == 3
+    assert len(set(selection.candidates_of(config(tune="rate,rate")))) == 3
     assert list(config(tune="clip", rest=True).conflicts(has_codes=False, has_parser=False))
-    plan = plan_selection(config(tune="rate", trials="logarithmic"), **TERMS, accountant="rdp")
-    assert load_selection(tmp_path) is None
-    save_selection(plan, tmp_path)
-    assert load_selection(tmp_path) == plan
+    plan = selection.plan_selection(
+        config(tune="rate", trials="logarithmic"), **TERMS, accountant="rdp"
+    )
+    assert selection.load_selection(tmp_path) is None
+    selection.save_selection(plan, tmp_path)
+    assert selection.load_selection(tmp_path) == plan
 
 
 # ------------------------------------------------------------------------------- the command
@@ -113,7 +115,7 @@ def test_the_best_is_delivered_and_all_trials_are_one_entry(tmp_path, capsys, mo
     assert isinstance(mechanism, Selection)
     spent = json.loads((tmp_path / "made" / "spent.json").read_text())
     assert 5.9 < spent["epsilon"] <= 6
-    assert UNTOLD in spent["not_covered"]
+    assert selection.UNTOLD in spent["not_covered"]
     facts = json.loads((tmp_path / "made" / "config.json").read_text())["training"]
     assert facts["training"]["learning_rate"] in (0.01, 0.02, 0.04)
     assert facts["best of trials"] == "2 on average, geometric"
@@ -153,7 +155,7 @@ def test_a_killed_selection_goes_on_with_the_trials_it_drew(tmp_path, monkeypatc
 
 
 def test_the_trial_with_the_least_loss_is_taken_and_each_begins_anew(tmp_path, monkeypatch):
-    plan = plan_selection(config(tune="rate"), **TERMS, accountant="rdp")
+    plan = selection.plan_selection(config(tune="rate"), **TERMS, accountant="rdp")
     losses, begun = iter([5.0, 3.0, 4.0]), []
     monkeypatch.setattr(
         selection, "nats_of_labelled", lambda generator, held: [next(losses)] * 9000
@@ -172,7 +174,7 @@ def test_the_trial_with_the_least_loss_is_taken_and_each_begins_anew(tmp_path, m
     def best(name, *trials):
         monkeypatch.setattr(selection, "draw_trials", lambda plan, rng: list(trials))
         (tmp_path / name).mkdir()
-        return fit_best(generator, Units(()), plan, fit=fit, folder=tmp_path / name)
+        return selection.fit_best(generator, Units(()), plan, fit=fit, folder=tmp_path / name)
 
     # Without a trial what public rows taught is delivered.
     same, chosen = best("none")

@@ -15,9 +15,13 @@ from genie_dp.errors import GenieError
 from genie_dp.models.pretrained import _pieces
 from genie_dp.private.generators.stages import KINDS, STAGES, LabelledRow, encode_row, prompt_of
 from genie_dp.private.generators.tokenizer import (
-    PretrainedTokenizer, PublicTokenizer, build_tokenizer, decode, encode,
+    PretrainedTokenizer,
+    PublicTokenizer,
+    build_tokenizer,
+    decode,
+    encode,
     load_public_tokenizer,
-)  # fmt: skip
+)
 from tests.private.generators.generator_models import save_tokenizer
 
 PUBLIC = [

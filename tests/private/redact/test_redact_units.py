@@ -16,8 +16,11 @@ from genie_dp.private.ledger.guard import Payer, paid_by, private_of
 from genie_dp.private.redact import run as redact_run
 from genie_dp.private.redact.patterns import Patterns
 from genie_dp.private.redact.provenance import (
-    Provenance, digest_of_rows, manifest_beside, read_provenance,
-)  # fmt: skip
+    Provenance,
+    digest_of_rows,
+    manifest_beside,
+    read_provenance,
+)
 from genie_dp.private.redact.redactor import Redactor
 from genie_dp.private.redact.rows import Point
 from genie_dp.private.redact.spans import MASK, Policy
