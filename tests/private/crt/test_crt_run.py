@@ -223,6 +223,7 @@ def test_masks_are_one_token_and_pieces_have_the_marks_of_their_words():
     assert "tokens" not in repr(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["one-stage", "two-stage"])
 @pytest.mark.parametrize("model", [LSTM, DecoderSettings(8, 1, 2, 16)], ids=["lstm", "decoder"])
 def test_generators_learn_both_parts(kind, model, tmp_path):

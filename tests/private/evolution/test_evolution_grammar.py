@@ -76,6 +76,7 @@ def test_the_shipped_grammar_derives_candidates_and_variations():
         assert is_derived("few", candidate.example)
 
 
+@pytest.mark.slow
 @LAWS
 @given(seed=SEEDS, strength=STRENGTHS)
 def test_programs_type_check_and_have_the_functions_that_rows_name(seed, strength):
@@ -271,6 +272,7 @@ def test_a_variation_differs_or_is_counted(seed, strength):
     assert same == made.counts["unvaried"]
 
 
+@pytest.mark.slow
 def test_a_stronger_variation_keeps_fewer_words():
     made = generator("few")
     parents = made.random([{}] * 150, seed=0)
@@ -284,6 +286,7 @@ def test_a_stronger_variation_keeps_fewer_words():
     assert shares[0] > shares[1] + 0.05 > shares[2] + 0.1
 
 
+@pytest.mark.slow
 def test_a_winner_is_varied_in_different_ways():
     made = generator("few")
     (winner,) = made.random([{"length": "10-12"}], seed=3)
