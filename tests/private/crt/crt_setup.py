@@ -1,14 +1,11 @@
 """Small models and runs of confidentially redacted training."""
 
-import pytest
 import torch
 
 from genie_dp.private.crt.alternating import AlternatingRun, Stretches
 from genie_dp.private.crt.config import PublicSettings
 from genie_dp.private.generators.models import RecurrentLM, RecurrentLMSettings
 from genie_dp.private.ledger.guard import Units
-from genie_dp.private.secure import _seeded
-from genie_dp.private.training import check
 from genie_dp.private.training.settings import DPSettings
 from genie_dp.records import Spent
 from tests.private.training import private_models as models
@@ -57,25 +54,3 @@ def marked_rows():
         Stretches((2, 5, 6, 7, 8, 3), (False, False, True, False, False, False)),
         Stretches((2, 9, 10, 3), (False, False, False, False)),
     ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread_and_engines_checked_once():
-    """Train on one thread, with noise of a seed; check an engine once for each model and collation.
-
-    Every run checks its engine on its model before it trains, which takes ten times as long as the
-    training of the small ones.
-    """
-    whole, known = check.check_engine, {}
-
-    def once(model, engine, *, collate):
-        shapes = tuple((name, p.shape) for name, p in model.named_parameters())
-        key = (type(model), shapes, engine, getattr(collate, "__func__", collate))
-        if key not in known:
-            whole(model, engine, collate=collate)
-            known[key] = True
-
-    torch.set_num_threads(1)
-    with pytest.MonkeyPatch.context() as patch, _seeded(0):
-        patch.setattr(check, "check_engine", once)
-        yield

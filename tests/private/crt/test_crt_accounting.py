@@ -1,4 +1,4 @@
-"""What confidentiality costs: the paper's formulas by hand, their limits and laws, the records."""
+"""What confidentiality costs: the paper's formulas by hand, their laws, records, groups."""
 
 import json
 import math
@@ -15,6 +15,7 @@ pytest.importorskip("dp_accounting")
 
 from dp_accounting.pld import privacy_loss_distribution
 
+from genie_dp.cli import run
 from genie_dp.errors import GenieError
 from genie_dp.private.crt.accounting import (
     Guarantee,
@@ -34,7 +35,9 @@ from genie_dp.private.crt.statements import (
     MissRate,
     Record,
     Redaction,
+    Statement,
     book_of,
+    group_of,
     id_of,
     keep_record,
     read_records,
@@ -43,12 +46,7 @@ from genie_dp.private.crt.statements import (
 from genie_dp.private.ledger.accounting import epsilon_of
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
-from genie_dp.private.ledger.mechanisms import (
-    Gaussian,
-    Laplace,
-    PoissonGaussian,
-    ZeroConcentrated,
-)
+from genie_dp.private.ledger.mechanisms import Gaussian, Laplace, PoissonGaussian, ZeroConcentrated
 
 ROOT = Path(__file__).parents[3]
 sys.path.append(str(ROOT / "benchmarks"))
@@ -64,154 +62,94 @@ BOTH = MissRate(0.0, 0.0, 0.015, "200 rows labelled by hand")
 
 # Hand-computed values.
 
-
-def test_a_redacted_secret_leaks_nothing_and_another_what_the_training_leaks():
-    training = Guarantee(2.0, 1e-5)
-    assert guarantee_of_secret(training, is_redacted=True) == Guarantee(0.0, 0.0)
-    assert guarantee_of_secret(training, is_redacted=False) == training
-
-
-def test_epsilons_of_a_group_add_up_where_redaction_missed():
-    # 1 + 0.5 = 1.5; two of them: 2 e^1.5 1e-6 = 2 * 4.48169 * 1e-6.
-    found = guarantee_of_group([(1.0, False), (3.0, True), (0.5, False)], 1e-6)
-    assert found.epsilon == 1.5
-    assert found.delta == pytest.approx(8.96338e-6, rel=1e-5)
+HALF, ONE, TWO = (Guarantee(epsilon, 1e-5) for epsilon in (0.5, 1.0, 2.0))
+SEEN = [("a", 1.0, False), ("a", 1.0, False), ("b", 0.5, True), ("a", 1.0, True)]
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "gamma", "expected"),
+    ("found", "epsilon", "delta"),
     [
+        (guarantee_of_secret(TWO, is_redacted=True), 0, 0),
+        (guarantee_of_secret(TWO, is_redacted=False), 2, 1e-5),
+        # Epsilons add up where redaction missed: 1 + 0.5, and 2 e^1.5 1e-6 = 2 * 4.48169 * 1e-6.
+        (guarantee_of_group([(1.0, False), (3.0, True), (0.5, False)], 1e-6), 1.5, 8.96338e-6),
         # log(1 + 0.1 (e - 1)) = log(1.17182818); the paper's text says 0.12.
-        (1.0, 0.1, 0.158565),
+        (bayesian_guarantee(ONE, 0.1), 0.158565, 1e-6),
         # log(1 + 0.5 (e^2 - 1)) = log(4.19452805).
-        (2.0, 0.5, 1.433781),
+        (bayesian_guarantee(TWO, 0.5), 1.433781, 5e-6),
         # log(1 + 0.01 (e^8 - 1)) = log(30.7995799).
-        (8.0, 0.01, 3.427501),
-        (math.log(3), 0.5, math.log(2)),
+        (bayesian_guarantee(Guarantee(8.0, 1e-5), 0.01), 3.427501, 1e-7),
+        (bayesian_guarantee(Guarantee(math.log(3), 0.0), 0.5), math.log(2), 0),
+        # A missed occurrence counts, and once.
+        (guarantee_after_deduplication(SEEN, 1e-6), 1.0, math.e * 1e-6),
+        (guarantee_of_group([(e, r) for _, e, r in SEEN], 1e-6), 2.0, 2 * math.e**2 * 1e-6),
+        # 20 secrets, a tenth missed: 2 epsilon, 2 e^1 1e-5.
+        (guarantee_of_unique_group(HALF, 20, 0.1), 1.0, 2 * math.e * 1e-5),
+        (guarantee_of_unique_group(HALF, 20, 0.0), 0, 0),
+        (guarantee_of_crt(ONE, 0.1, 0.001), 0.158565, 1e-6 + 1e-3),
+        (guarantee_of_missed_secret(ONE, is_redacted=False, is_private=False), math.inf, 1e-5),
+        (guarantee_of_missed_secret(ONE, is_redacted=False, is_private=True), 1, 1e-5),
+        (guarantee_of_missed_secret(ONE, is_redacted=True, is_private=True), 0, 0),
     ],
 )
-def test_bayesian_confidentiality_by_hand(epsilon, gamma, expected):
-    found = bayesian_guarantee(Guarantee(epsilon, 8e-5), gamma)
-    assert found.epsilon == pytest.approx(expected, abs=1e-6)
-    assert found.delta == pytest.approx(gamma * 8e-5)
-
-
-def test_repeated_secrets_count_once_and_a_missed_occurrence_counts():
-    seen = [("a", 1.0, False), ("a", 1.0, False), ("b", 0.5, True), ("a", 1.0, True)]
-    found = guarantee_after_deduplication(seen, 1e-6)
-    assert found.epsilon == 1.0
-    assert found.delta == pytest.approx(math.e * 1e-6)
-    assert guarantee_of_group([(e, r) for _, e, r in seen], 1e-6).epsilon == 2.0
-
-
-def test_a_group_of_unique_secrets_by_hand():
-    # 20 secrets, a tenth missed: 2 epsilon, 2 e^1 1e-6.
-    found = guarantee_of_unique_group(Guarantee(0.5, 1e-6), 20, 0.1)
-    assert found.epsilon == 1.0
-    assert found.delta == pytest.approx(2 * math.e * 1e-6)
-    assert guarantee_of_unique_group(Guarantee(0.5, 1e-6), 20, 0.0) == Guarantee(0.0, 0.0)
-
-
-def test_confidentiality_of_crt_by_hand():
-    found = guarantee_of_crt(Guarantee(1.0, 1e-5), 0.1, 0.001)
-    assert found.epsilon == pytest.approx(math.log(1.17182818), abs=1e-8)
-    assert found.delta == pytest.approx(1e-6 + 1e-3)
-
-
-def test_a_secret_in_a_public_row_has_no_guarantee():
-    training = Guarantee(1.0, 1e-5)
-    assert (
-        guarantee_of_missed_secret(training, is_redacted=False, is_private=False).epsilon
-        == math.inf
-    )
-    assert guarantee_of_missed_secret(training, is_redacted=False, is_private=True) == training
-    assert guarantee_of_missed_secret(training, is_redacted=True, is_private=True).epsilon == 0
+def test_guarantees_by_hand(found, epsilon, delta):
+    assert found.epsilon == pytest.approx(epsilon, abs=1e-6)
+    if epsilon < math.inf:
+        assert found.delta == pytest.approx(delta, rel=1e-5)
 
 
 # Limits and laws.
 
 
-@given(EPSILONS, DELTAS)
-def test_a_policy_that_misses_all_changes_nothing_and_one_that_misses_none_leaks_nothing(e, d):
-    assert bayesian_guarantee(Guarantee(e, d), 1.0) == Guarantee(e, d)
-    assert bayesian_guarantee(Guarantee(e, d), 0.0) == Guarantee(0.0, 0.0)
+@given(EPSILONS, EPSILONS, SHARES, SHARES, DELTAS)
+def test_more_misses_and_a_larger_epsilon_never_cost_less(epsilon, other, one, two, delta):
+    (low, high), (few, many) = sorted((epsilon, other)), sorted((one, two))
+    found = amplify_epsilon(low, few)
+    assert found <= amplify_epsilon(low, many) * (1 + 1e-12) <= low * (1 + 1e-9)
+    assert found <= amplify_epsilon(high, few) * (1 + 1e-12)
+    training = Guarantee(epsilon, delta)
+    assert bayesian_guarantee(training, 1.0) == training
+    assert bayesian_guarantee(training, 0.0) == Guarantee(0.0, 0.0)
+    # Secrets in public rows add their share to delta.
+    both, bayesian = guarantee_of_crt(training, one, two), bayesian_guarantee(training, one)
+    assert (both.epsilon, both.delta) == (bayesian.epsilon, bayesian.delta + two)
 
 
-@given(EPSILONS, SHARES, SHARES)
-def test_more_misses_never_cost_less(epsilon, one, other):
-    low, high = sorted((one, other))
-    assert (
-        amplify_epsilon(epsilon, low)
-        <= amplify_epsilon(epsilon, high) * (1 + 1e-12)
-        <= epsilon * (1 + 1e-9)
-    )
-
-
-@given(EPSILONS, EPSILONS, SHARES)
-def test_a_larger_epsilon_never_costs_less(one, other, gamma):
-    low, high = sorted((one, other))
-    assert amplify_epsilon(low, gamma) <= amplify_epsilon(high, gamma) * (1 + 1e-12)
-
-
-@given(st.floats(0, 20), st.floats(1e-6, 1))
-def test_amplification_lies_between_that_of_small_epsilons_and_a_shift(epsilon, gamma):
+@given(st.floats(0, 20), st.floats(1e-6, 1), SHARES)
+def test_amplification_lies_between_that_of_small_epsilons_and_a_shift(epsilon, gamma, second):
     found = amplify_epsilon(epsilon, gamma)
     # Convexity in epsilon: at least gamma epsilon; at most gamma (e^epsilon - 1).
     assert found >= gamma * epsilon * (1 - 1e-9)
     assert found <= gamma * math.expm1(epsilon) * (1 + 1e-9)
     assert found >= epsilon + math.log(gamma) - 1e-9
+    # Two policies one after the other amplify as their product.
+    product = amplify_epsilon(epsilon, gamma * second)
+    assert amplify_epsilon(found, second) == pytest.approx(product, rel=1e-6, abs=1e-9)
 
 
-@given(SHARES, SHARES, st.floats(0, 30))
-def test_two_policies_one_after_the_other_amplify_as_their_product(first, second, epsilon):
-    twice = amplify_epsilon(amplify_epsilon(epsilon, first), second)
-    assert twice == pytest.approx(amplify_epsilon(epsilon, first * second), rel=1e-6, abs=1e-9)
-
-
-@given(st.lists(st.tuples(st.floats(0, 50), st.booleans()), max_size=8), DELTAS)
-def test_a_group_leaks_at_least_what_each_of_it_does(secrets, delta):
-    whole = guarantee_of_group(secrets, delta)
-    for epsilon, is_redacted in secrets:
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 50), st.booleans())), DELTAS)
+def test_a_group_leaks_at_least_what_each_of_it_does_and_deduplication_costs_no_more(seen, delta):
+    whole = guarantee_of_group([(e, r) for _, e, r in seen], delta)
+    for _, epsilon, is_redacted in seen:
         one = guarantee_of_secret(Guarantee(epsilon, delta), is_redacted=is_redacted)
         assert one.epsilon <= whole.epsilon * (1 + 1e-12)
         assert one.delta <= whole.delta * (1 + 1e-9)
-
-
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 5), st.booleans()), max_size=9))
-def test_deduplication_never_costs_more(seen):
-    alone = guarantee_of_group([(e, r) for _, e, r in seen], 1e-6)
-    found = guarantee_after_deduplication(seen, 1e-6)
-    assert found.epsilon <= alone.epsilon * (1 + 1e-12)
-    assert found.delta <= alone.delta * (1 + 1e-9)
-
-
-@given(EPSILONS, DELTAS, SHARES, SHARES)
-def test_secrets_in_public_rows_add_their_share_to_delta(epsilon, delta, gamma, both):
-    training = Guarantee(epsilon, delta)
-    assert (
-        guarantee_of_crt(training, gamma, both).delta
-        == bayesian_guarantee(training, gamma).delta + both
-    )
-    assert (
-        guarantee_of_crt(training, gamma, both).epsilon
-        == bayesian_guarantee(training, gamma).epsilon
-    )
+    found = guarantee_after_deduplication(seen, delta)
+    assert found.epsilon <= whole.epsilon * (1 + 1e-12)
+    assert found.delta <= whole.delta * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.1, math.nan])
-def test_what_is_no_share_is_refused(wrong):
+def test_what_is_no_share_or_no_guarantee_is_refused(wrong):
     with pytest.raises(ValueError, match="gamma"):
-        bayesian_guarantee(Guarantee(1.0, 0.0), wrong)
+        bayesian_guarantee(ONE, wrong)
     with pytest.raises(ValueError, match="delta_2"):
-        guarantee_of_crt(Guarantee(1.0, 0.0), 0.5, wrong)
+        guarantee_of_crt(ONE, 0.5, wrong)
     with pytest.raises(ValueError, match="missed"):
-        guarantee_of_unique_group(Guarantee(1.0, 0.0), 2, wrong)
-
-
-def test_what_is_no_guarantee_is_refused():
-    for wrong in ((-1.0, 0.0), (math.nan, 0.0), (1.0, -1e-9)):
+        guarantee_of_unique_group(ONE, 2, wrong)
+    for guarantee in ((-1.0, 0.0), (math.nan, 0.0), (1.0, -1e-9)):
         with pytest.raises(ValueError, match="epsilon"):
-            Guarantee(*wrong)
+            Guarantee(*guarantee)
 
 
 # Replacing a row.
@@ -221,6 +159,8 @@ def test_replacing_a_row_of_a_gaussian_sum_moves_it_by_two():
     # N(0, 2^2) and N(2, 2^2) are N(0, 1) and N(1, 1).
     found = guarantee_of_replacing([Gaussian(2.0)], 1e-5).epsilon
     assert found == pytest.approx(epsilon_of([Gaussian(1.0)], 1e-5, "pld"), rel=1e-3)
+    assert guarantee_of_replacing([Laplace(10.0)], 0.0) == Guarantee(0.2, 0.0)
+    assert guarantee_of_replacing([Gaussian(1e-3)], 1e-6).epsilon == math.inf
 
 
 @pytest.mark.parametrize(
@@ -242,14 +182,6 @@ def test_replacing_costs_more_than_removing_and_at_most_both(mechanisms):
     assert found.delta == 1e-5
 
 
-def test_replacing_of_pure_mechanisms_costs_twice_even_without_delta():
-    assert guarantee_of_replacing([Laplace(10.0)], 0.0) == Guarantee(0.2, 0.0)
-
-
-def test_training_without_noise_to_speak_of_has_no_finite_epsilon():
-    assert guarantee_of_replacing([Gaussian(1e-3)], 1e-6).epsilon == math.inf
-
-
 # Records.
 
 
@@ -260,12 +192,16 @@ def opened(tmp_path, epsilon=50.0):
 def spend(ledger, run, redaction):
     one = Record(run, redaction)
     keep_record(ledger.path, one)
-    ledger.spend([PoissonGaussian(2.0, 0.1, 10)], purpose=f"language model{one.mark}", run=run)
+    ledger.spend([Gaussian(10.0)], purpose=f"language model{one.mark}", run=run)
+
+
+def of(text="x", gamma=GAMMA, both=BOTH, apart="recorded"):
+    return Redaction(text, gamma, both, apart)
 
 
 def test_a_statement_has_all_three_guarantees_and_what_they_rest_on(tmp_path):
     ledger = opened(tmp_path)
-    spend(ledger, "a", Redaction("x", GAMMA, BOTH, "recorded"))
+    spend(ledger, "a", of())
     found = statement_of(ledger)
     assert found.rows == Guarantee(ledger.spent().epsilon, 1e-5)
     assert found.secret == guarantee_of_replacing(ledger.mechanisms, 1e-5)
@@ -277,162 +213,75 @@ def test_a_statement_has_all_three_guarantees_and_what_they_rest_on(tmp_path):
     assert found.bayesian.delta == pytest.approx(0.015 + 1e-5)
     assert found.expected == guarantee_of_crt(likely, 0.1, 0.0)
     assert found.expected.epsilon < guarantee_of_crt(found.secret, 0.1, 0.0).epsilon
-    assert found.redactions == (Redaction("x", GAMMA, BOTH, "recorded"),)
+    assert found.redactions == (of(),)
     told = "\n".join(found.lines())
     assert "0.1 (0.06 to 0.15) on 200 rows labelled by hand" in told
+    # A second run on the redaction is composed with the first, then amplified once.
+    spend(ledger, "b", of())
+    twice = statement_of(ledger)
+    both = guarantee_of_replacing(ledger.mechanisms, 1e-5 / 0.15)
+    assert twice.bayesian == guarantee_of_crt(both, 0.15, 0.015)
+    assert found.bayesian.epsilon < twice.bayesian.epsilon
 
 
-def test_two_runs_on_one_redaction_are_composed_first_and_amplified_once(tmp_path):
-    ledger = opened(tmp_path)
-    spend(ledger, "a", Redaction("x", GAMMA, BOTH, "recorded"))
-    once = statement_of(ledger)
-    spend(ledger, "b", Redaction("x", GAMMA, BOTH, "recorded"))
-    found = statement_of(ledger)
-    assert found.gamma == once.gamma == 0.15
-    assert found.missed_by_both == 0.015
-    assert found.bayesian == guarantee_of_crt(
-        guarantee_of_replacing(ledger.mechanisms, 1e-5 / 0.15), 0.15, 0.015
-    )
-    assert once.bayesian.epsilon < found.bayesian.epsilon
-
-
-def test_shares_of_different_redactions_add_up(tmp_path):
-    ledger = opened(tmp_path)
-    for run, text in (("a", "x"), ("b", "y")):
-        spend(ledger, run, Redaction(text, GAMMA, BOTH, "recorded"))
-    found = statement_of(ledger)
-    assert (found.gamma, found.missed_by_both) == (0.3, 0.03)
-
-
-def test_a_run_on_rows_that_were_not_redacted_leaves_no_amplification(tmp_path):
-    ledger = opened(tmp_path)
-    spend(ledger, "a", Redaction("x", GAMMA, BOTH, "recorded"))
-    ledger.spend([Gaussian(20.0)], purpose="histogram", run="h")
-    found = statement_of(ledger)
-    assert found.gamma == 1.0
-    assert found.bayesian.epsilon == found.secret.epsilon
-
-
-def test_a_policy_that_nobody_measured_claims_nothing(tmp_path):
-    ledger = opened(tmp_path)
-    spend(ledger, "a", Redaction("x", apart="recorded"))
-    assert statement_of(ledger).bayesian.epsilon == statement_of(ledger).secret.epsilon
-
-
-def test_a_text_that_was_measured_later_or_again_has_the_larger_measured_share(tmp_path):
-    ledger = opened(tmp_path)
-    spend(ledger, "a", Redaction("x", UNMEASURED, UNMEASURED, "recorded"))
-    assert statement_of(ledger).gamma == 1.0
-    spend(ledger, "b", Redaction("x", GAMMA, BOTH, "recorded"))
-    assert (statement_of(ledger).gamma, statement_of(ledger).missed_by_both) == (0.15, 0.015)
-    spend(ledger, "c", Redaction("x", MissRate(0.01, 0.0, 0.02, "other rows"), BOTH, "recorded"))
-    assert statement_of(ledger).gamma == 0.15
-
-
-@pytest.mark.parametrize("order", [(UNMEASURED, NOTHING_PUBLIC), (NOTHING_PUBLIC, UNMEASURED)])
-def test_a_run_without_public_rows_measures_nothing_for_one_that_had_them(tmp_path, order):
-    ledger = opened(tmp_path)
-    for run, both in zip("ab", order, strict=True):
-        spend(ledger, run, Redaction("x", GAMMA, both, "recorded"))
-    assert statement_of(ledger).missed_by_both == 1.0
-    spend(ledger, "c", Redaction("x", GAMMA, BOTH, "recorded"))
-    assert statement_of(ledger).missed_by_both == 0.015
+FEWER = MissRate(0.01, 0.0, 0.02, "other rows")
+NOBODY = of(gamma=UNMEASURED, both=UNMEASURED)
 
 
 @pytest.mark.parametrize(
-    ("both", "told"), [(BOTH, "at most, 95 %"), (MissRate(0.0, 0.0, 0.0, "my word"), "as given")]
+    ("redactions", "gamma", "both"),
+    [
+        ([of()], 0.15, 0.015),
+        ([of(), of()], 0.15, 0.015),
+        ([of(), of("y")], 0.3, 0.03),  # different redactions add up
+        ([NOBODY], 1.0, 1.0),
+        # Measured later, or again: the larger measured share.
+        ([NOBODY, of()], 0.15, 0.015),
+        ([NOBODY, of(), of(gamma=FEWER)], 0.15, 0.015),
+        # Without public rows nothing is measured for a run that had them.
+        ([of(both=UNMEASURED), of(both=NOTHING_PUBLIC)], 0.15, 1.0),
+        ([of(both=NOTHING_PUBLIC), of(both=UNMEASURED)], 0.15, 1.0),
+        ([of(both=NOTHING_PUBLIC), of(both=UNMEASURED), of()], 0.15, 0.015),
+        ([of(both=NOTHING_PUBLIC, apart="near")], 1.0, 0.0),
+        ([of(apart="said")], 0.15, 0.015),
+        # The last run was on rows that were not redacted.
+        ([of(), None], 1.0, 0.015),
+    ],
 )
-def test_a_share_without_an_interval_is_not_said_to_be_a_bound(tmp_path, both, told):
+def test_shares_of_several_runs_are_the_least_that_is_known(tmp_path, redactions, gamma, both):
     ledger = opened(tmp_path)
-    spend(ledger, "a", Redaction("x", GAMMA, both, "recorded"))
-    _, _, drawn, measured = statement_of(ledger).lines()
-    assert ("at most" in drawn) == both.has_interval
-    assert told in drawn
-    assert ("without an interval" in measured) != both.has_interval
+    for run_, redaction in enumerate(redactions):
+        if redaction:
+            spend(ledger, str(run_), redaction)
+        else:
+            ledger.spend([Gaussian(20.0)], purpose="histogram", run="h")
+    found = statement_of(ledger)
+    assert (found.gamma, found.missed_by_both) == (gamma, both)
+    if gamma == 1.0:  # no amplification
+        assert found.bayesian.epsilon == found.secret.epsilon
 
 
-def test_a_record_that_was_changed_or_removed_is_noticed(tmp_path):
-    ledger = opened(tmp_path)
-    spend(ledger, "a", Redaction("x", GAMMA, BOTH, "recorded"))
-    path = book_of(ledger.path)
-    whole = path.read_text()
-    path.write_text(whole.replace('"high": 0.15', '"high": 0.12'))
-    with pytest.raises(GenieError) as caught:
-        statement_of(ledger)
-    assert caught.value.problems[0].code == "O004"
-    path.unlink()
-    with pytest.raises(GenieError) as caught:
-        statement_of(ledger)
-    assert caught.value.problems[0].code == "O004"
-    path.write_text("{}")
-    with pytest.raises(GenieError) as caught:
-        statement_of(ledger)
-    assert caught.value.problems[0].code == "O003"
-    path.write_text(whole)
-    assert statement_of(ledger).gamma == 0.15
+def test_what_redaction_rests_on_is_told(tmp_path):
+    def lines(name, *redactions):
+        (tmp_path / name).mkdir()
+        ledger = opened(tmp_path / name)
+        for run_, redaction in enumerate(redactions):
+            spend(ledger, str(run_), redaction)
+        return statement_of(ledger).lines()
 
-
-def test_a_run_that_goes_on_keeps_its_record(tmp_path):
-    ledger = opened(tmp_path)
-    one = Record("a", Redaction("x", GAMMA, BOTH, "recorded"))
-    keep_record(ledger.path, one)
-    keep_record(ledger.path, one)
-    assert read_records(ledger.path) == (one,)
-    with pytest.raises(GenieError) as caught:
-        keep_record(ledger.path, Record("a", Redaction("y", GAMMA, BOTH, "recorded")))
-    assert caught.value.problems[0].code == "O002"
-
-
-@pytest.mark.parametrize(
-    "wrong", [(0.1, 0.2, 0.3, "x"), (0.1, 0.0, 1.1, "x"), (0.1, 0.0, 0.2, " "), (0.1, 0, 1, "\n")]
-)
-def test_a_share_without_an_interval_around_it_is_refused(wrong):
-    with pytest.raises(GenieError) as caught:
-        MissRate(*wrong)
-    assert caught.value.problems[0].code == "O001"
-
-
-def test_the_id_of_a_text_follows_from_its_bytes_and_a_key_that_stays_with_it(tmp_path):
-    rows = tmp_path / "rows.jsonl"
-    rows.write_text("one")
-    first = id_of(rows)
-    assert id_of(rows) == first
-    rows.write_text("two")
-    assert id_of(rows) != first
-    other = tmp_path / "b" / "rows.jsonl"
-    other.parent.mkdir()
-    other.write_text("one")
-    assert id_of(other) != first
-    assert (tmp_path / ".rows.jsonl.key").stat().st_mode & 0o077 == 0
-
-
-@pytest.mark.parametrize("key", ["", "00ff", "no key"])
-def test_a_text_has_no_id_by_a_key_that_everybody_could_try(tmp_path, key):
-    rows = tmp_path / "rows.jsonl"
-    rows.write_text("one")
-    (tmp_path / ".rows.jsonl.key").write_text(key)
-    with pytest.raises(GenieError) as caught:
-        id_of(rows)
-    assert caught.value.problems[0].code == "O015"
-
-
-def test_a_kill_while_a_key_is_written_leaves_none(tmp_path, monkeypatch):
-    rows = tmp_path / "rows.jsonl"
-    rows.write_text("one")
-    monkeypatch.setattr("secrets.token_hex", Mock(side_effect=["a", KeyboardInterrupt]))
-    with pytest.raises(KeyboardInterrupt):
-        id_of(rows)
-    monkeypatch.undo()
-    assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
-    assert id_of(rows) == id_of(rows)
-
-
-def test_the_key_of_a_faster_process_stays(tmp_path, monkeypatch):
-    rows = tmp_path / "rows.jsonl"
-    rows.write_text("one")
-    first = id_of(rows)
-    monkeypatch.setattr(Path, "exists", lambda path: False)
-    assert id_of(rows) == first
+    # A share without an interval is not said to be a bound.
+    for name, both, told in (
+        ("measured", BOTH, "at most, 95 %"),
+        ("given", MissRate(0.0, 0.0, 0.0, "my word"), "as given"),
+    ):
+        _, _, drawn, measured = lines(name, of(both=both))
+        assert ("at most" in drawn) == both.has_interval
+        assert told in drawn
+        assert ("without an interval" in measured) != both.has_interval
+    assert "alike rows" in lines("near", of(apart="near"))[-1]
+    # Of two runs on one text, what is less sure is told.
+    for runs in ([of(apart="said")], [of(apart="said"), of()]):
+        assert "by the owner's word" in lines(f"said {len(runs)}", *runs)[-1]
 
 
 def test_what_was_redacted_nobody_knows_how_promises_nothing_of_secrets(tmp_path):
@@ -441,7 +290,7 @@ def test_what_was_redacted_nobody_knows_how_promises_nothing_of_secrets(tmp_path
     # Records of before this was asked keep their hashes.
     assert set(old.as_dict()) == {"id", "gamma", "missed_by_both"}
     spend(ledger, "a", old)
-    spend(ledger, "b", Redaction("y", GAMMA, BOTH, "recorded"))
+    spend(ledger, "b", of("y"))
     found = statement_of(ledger)
     assert found.redactions[0] == old
     for promise in (found.rows, found.secret, found.bayesian, found.expected):
@@ -451,24 +300,72 @@ def test_what_was_redacted_nobody_knows_how_promises_nothing_of_secrets(tmp_path
     assert "not recorded" in why
 
 
-def test_alike_rows_leave_no_amplification(tmp_path):
+def test_a_record_that_was_changed_or_removed_is_noticed(tmp_path):
     ledger = opened(tmp_path)
-    spend(ledger, "a", Redaction("x", GAMMA, NOTHING_PUBLIC, "near"))
-    found = statement_of(ledger)
-    assert found.gamma == 1.0
-    assert found.bayesian == found.secret
-    assert "alike rows" in found.lines()[-1]
+    spend(ledger, "a", of())
+    path = book_of(ledger.path)
+    whole = path.read_text()
+    for text, code in ((whole.replace(": 0.15", ": 0.12"), "O004"), (None, "O004"), ("{}", "O003")):
+        path.unlink() if text is None else path.write_text(text)
+        with pytest.raises(GenieError, match=code):
+            statement_of(ledger)
+    path.write_text(whole)
+    assert statement_of(ledger).gamma == 0.15
 
 
-def test_the_owners_word_is_told_as_such(tmp_path):
+def test_a_run_that_goes_on_keeps_its_record(tmp_path):
     ledger = opened(tmp_path)
-    spend(ledger, "a", Redaction("x", GAMMA, BOTH, "said"))
-    found = statement_of(ledger)
-    assert found.gamma == 0.15
-    assert "by the owner's word" in found.lines()[-1]
-    # Of two runs on one text, what is less sure is told.
-    spend(ledger, "b", Redaction("x", GAMMA, BOTH, "recorded"))
-    assert statement_of(ledger).redactions[0].apart == "said"
+    one = Record("a", of())
+    keep_record(ledger.path, one)
+    keep_record(ledger.path, one)
+    assert read_records(ledger.path) == (one,)
+    with pytest.raises(GenieError, match="O002"):
+        keep_record(ledger.path, Record("a", of("y")))
+    for wrong in (  # no interval around the share, or no place
+        (0.1, 0.2, 0.3, "x"), (0.1, 0.0, 1.1, "x"), (0.1, 0.0, 0.2, " "), (0.1, 0, 1, "\n"),
+    ):  # fmt: skip
+        with pytest.raises(GenieError, match="O001"):
+            MissRate(*wrong)
+
+
+@pytest.fixture
+def rows(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("one")
+    return path
+
+
+def test_the_id_of_a_text_follows_from_its_bytes_and_a_key_that_stays_with_it(
+    rows, tmp_path, monkeypatch
+):
+    first = id_of(rows)
+    assert id_of(rows) == first
+    rows.write_text("two")
+    assert id_of(rows) != first
+    other = tmp_path / "b" / "rows.jsonl"
+    other.parent.mkdir()
+    other.write_text("one")
+    assert id_of(other) != first
+    assert (tmp_path / ".rows.jsonl.key").stat().st_mode & 0o077 == 0
+    # The key of a faster process stays.
+    rows.write_text("one")
+    monkeypatch.setattr(Path, "exists", lambda path: False)
+    assert id_of(rows) == first
+
+
+def test_a_kill_while_a_key_is_written_leaves_none_and_others_are_refused(
+    rows, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("secrets.token_hex", Mock(side_effect=["a", KeyboardInterrupt]))
+    with pytest.raises(KeyboardInterrupt):
+        id_of(rows)
+    monkeypatch.undo()
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
+    assert id_of(rows) == id_of(rows)
+    for key in ("", "00ff", "no key"):  # everybody could try it
+        (tmp_path / ".rows.jsonl.key").write_text(key)
+        with pytest.raises(GenieError, match="O015"):
+            id_of(rows)
 
 
 # A user of several rows, by dp_accounting's distributions and by none of our own accountants.
@@ -511,7 +408,7 @@ def exchanged():
 def test_what_is_claimed_of_a_user_is_what_one_unit_costs_however_many_rows_it_has(tmp_path):
     budget = Budget(50.0, 1e-5, "user", cap=20, accountant="pld")
     ledger = Ledger.create(tmp_path / "rows.ledger.json", budget)
-    one = Record("a", Redaction("x", GAMMA, BOTH, "recorded"))
+    one = Record("a", of())
     keep_record(ledger.path, one)
     ledger.spend([PoissonGaussian(NOISE, RATE, STEPS)], purpose=f"model{one.mark}", run="a")
     found = statement_of(ledger)
@@ -528,15 +425,88 @@ def test_rows_of_others_that_change_with_a_users_own_would_cost_far_more():
     assert 5 * one < few < many / 5
 
 
-def test_records_hold_no_private_text(tmp_path):
+def test_records_hold_no_private_text(rows, tmp_path):
     ledger = opened(tmp_path)
-    rows = tmp_path / "rows.jsonl"
     rows.write_text('{"utterance": "Zorblat"}')
-    spend(ledger, "a", Redaction(id_of(rows), GAMMA, BOTH, "recorded"))
+    spend(ledger, "a", of(id_of(rows)))
     texts = [path.read_text() for path in tmp_path.glob("*.json")]
     assert len(texts) == 2
     assert not any("Zorblat" in text for text in texts)
     assert json.loads(book_of(ledger.path).read_text())["records"]
+
+
+# Groups of secrets.
+
+
+def promised(epsilon, gamma, delta=1e-6):
+    one = Guarantee(epsilon, delta)
+    return Statement(one, one, one, one, gamma, 0.0, ())
+
+
+def test_a_group_by_hand():
+    # Of 20 secrets 0.15 are 3: 3 * 0.5 = 1.5, and 3 e^1.5 1e-6 = 3 * 4.4816891 * 1e-6.
+    # All 20: 20 * 0.5 = 10, and 20 e^10 1e-6 = 20 * 22026.466 * 1e-6.
+    found = group_of(promised(0.5, 0.15), 20)
+    assert (found.secrets, found.missed) == (20, 3)
+    assert found.together.epsilon == pytest.approx(1.5)
+    assert found.together.delta == pytest.approx(1.34450672e-5, rel=1e-8)
+    assert found.all_missed.epsilon == 10.0
+    assert found.all_missed.delta == pytest.approx(0.44052932, rel=1e-7)
+    # Missed secrets are whole ones: 0.15 of 10 are two.
+    assert group_of(promised(0.5, 0.15), 10).missed == 2
+    assert group_of(promised(8.0, 0.0), 1000).together == Guarantee(0.0, 0.0)
+    nothing = "secrets of private rows together, if redaction missed {}: nothing, for delta"
+    lines = group_of(promised(8.0, 0.5), 4).lines()
+    assert lines == tuple(f"4 {nothing.format(n)} would be 1 or more" for n in (2, 4))
+
+
+@given(st.floats(0, 5), st.floats(0, 1), st.integers(1, 50))
+def test_more_secrets_of_a_group_and_more_misses_never_cost_less(epsilon, gamma, secrets):
+    found = group_of(promised(epsilon, gamma), secrets)
+    larger = group_of(promised(epsilon, gamma), secrets + 1)
+    assert found.missed >= gamma * secrets - 1e-6
+    assert found.together.epsilon <= found.all_missed.epsilon
+    assert found.together.delta <= found.all_missed.delta
+    assert found.together.epsilon <= larger.together.epsilon * (1 + 1e-12)
+    assert found.together.delta <= larger.together.delta * (1 + 1e-9)
+    # One that was missed; the paper's delta of a group has e^epsilon even for one.
+    one = group_of(promised(epsilon, gamma), 1)
+    missed = (epsilon, math.exp(epsilon) * 1e-6) if gamma else (0, 0)
+    assert (one.together.epsilon, one.together.delta) == pytest.approx(missed)
+
+
+def test_the_ledger_shows_groups_that_are_asked_for(tmp_path, capsys):
+    ledger = opened(tmp_path)
+    spend(ledger, "a", of())
+
+    def show(*words, path=ledger.path):
+        code = run(["private", "budget", "show", str(path), *map(str, words)])
+        return code, capsys.readouterr()
+
+    secret = statement_of(ledger).secret
+    _, said = show("--group", 2, "--group", 20)
+    told = [line for line in said.out.splitlines() if "together, if" in line]
+    assert len(told) == 4
+    assert told[0] == (
+        f"2 secrets of private rows together, if redaction missed 1: epsilon {secret.epsilon:.4g}, "
+        f"delta {math.exp(secret.epsilon) * 1e-5:.3g}"
+    )
+    assert f"missed 3: epsilon {3 * secret.epsilon:.4g}, " in told[2]
+    assert "together, if" not in show()[1].out
+    code, said = show("--group", 20, "--format", "json")
+    (group,) = json.loads(said.out)["confidentiality"]["groups"]
+    assert (code, group["secrets"], group["missed"]) == (0, 20, 3)
+    assert group["together"]["epsilon"] == pytest.approx(3 * secret.epsilon)
+    assert group["together"]["delta"] == pytest.approx(3 * math.exp(3 * secret.epsilon) * 1e-5)
+    assert group["all_missed"]["epsilon"] == pytest.approx(20 * secret.epsilon)
+    # Without redacted rows nothing is promised.
+    (tmp_path / "other").mkdir()
+    code, said = show("--group", 2, path=opened(tmp_path / "other").path)
+    assert code == 1
+    assert "O014" in said.err
+    book_of(ledger.path).unlink()
+    assert "O004" in show("--group", 2)[1].err
+    assert show("--group", 0)[0] == 2
 
 
 # The picture.
@@ -553,3 +523,5 @@ def test_curves_of_the_picture_rise_from_zero_to_the_epsilon_of_training():
     assert heights[1][-1] == 56.0
     assert heights[0][-1] == 344 - 288 / 4
     assert "http" not in picture.replace("http://www.w3.org/2000/svg", "")
+    page = (ROOT / "docs" / "crt-amplification.svg").read_text(encoding="utf-8")
+    assert page == amplification_svg()

@@ -4,13 +4,13 @@ import json
 import math
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("opacus")
 
+import torch
 
 from genie_dp.cli import load_command, run
 from genie_dp.cli.private.train import TRAININGS
@@ -21,12 +21,8 @@ from genie_dp.private.crt.statements import NOTHING_PUBLIC, UNMEASURED, read_rec
 from genie_dp.private.generators.generator import build_model, load_generator
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.redact.provenance import Provenance, digest_of_rows, manifest_beside
+from genie_dp.private.training.run import PrivateRun
 from genie_dp.run.manifest import ledger_of
-
-ROOT = Path(__file__).parents[3]
-sys.path.append(str(ROOT / "benchmarks"))
-
-from crt_figures import amplification_svg  # noqa: E402
 
 CANARY = "Zorblatt"
 SMALL = ["--size", "8", "--longest", "16", "--batch", "4", "--public-batch", "4"]
@@ -69,27 +65,18 @@ def train(rows, *options):
     return run(["private", "train", "crt", str(rows), "--output", "model", *SMALL, *options])
 
 
-def _examples():
-    facts = {"program": "", "language": "thingtalk", "source": "synthetic"}
-    return [{"id": str(i), "utterance": "play c", **facts} for i in range(2)]
-
-
 def everything_in(folder):
     return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
-def test_trainings_are_listed_with_their_own_lines_of_help(capsys):
+def test_trainings_are_listed_and_a_kind_is_given_by_its_name(capsys):
     assert run(["private", "train", "--help"]) == 0
     said = capsys.readouterr().out
     assert all(name in said for name in TRAININGS)
     place, line = TRAININGS["crt"]
     assert load_command(place).get_short_help_str(200) == line
-
-
-def test_a_kind_is_given_by_its_name(capsys):
     assert run(["private", "train", "two-stage", "--help"]) == 0
-    said = capsys.readouterr().out
-    assert "train two-stage [OPTIONS] PRIVATE" in said
+    assert "train two-stage [OPTIONS] PRIVATE" in capsys.readouterr().out
     assert run(["private", "train", "three-stage"]) == 2
 
 
@@ -106,12 +93,20 @@ def test_noisy_steps_have_the_rate_of_their_model_unless_told(settings, rate):
     assert CrtConfig(**settings).course(None).training.learning_rate == rate
 
 
-@pytest.mark.slow
-def test_a_model_its_cost_and_its_statement(budgeted, tmp_path, capsys):
+def test_a_model_its_cost_its_statement_and_no_private_text(
+    budgeted, tmp_path, capsys, monkeypatch
+):
+    for pace in ("_FIRST_LINE", "_NEXT_LINE"):
+        monkeypatch.setattr(f"genie_dp.run.stage.{pace}", 0.0)
     assert train(budgeted, *PAY, *SHARES) == 0
-    said = capsys.readouterr().err
-    assert "noise multiplier" in said
-    assert "0.1 (0.05 to 0.2) on 20 rows by hand" in said
+    said = capsys.readouterr()
+    assert CANARY not in said.out + said.err
+    assert "noise multiplier" in said.err
+    assert "0.1 (0.05 to 0.2) on 20 rows by hand" in said.err
+    # How many rows have no secret is not told on the way.
+    lines = [line for line in said.err.splitlines() if " learns" in line]
+    assert lines
+    assert all(re.fullmatch(r"[a-z]+ learns(: \d+ %)?", line) for line in lines)
     saved = load_generator(tmp_path / "model")
     ledger = Ledger.open(tmp_path / "rows.ledger.json")
     assert saved.spent.epsilon == ledger.spent().epsilon <= 2
@@ -125,37 +120,16 @@ def test_a_model_its_cost_and_its_statement(budgeted, tmp_path, capsys):
     assert told["bayesian"]["epsilon"] < told["secret"]["epsilon"]
     assert told["bayesian"]["delta"] == pytest.approx(0.01 + 1e-3)
     assert not (tmp_path / ".model.work").exists()
+    assert CANARY.encode() not in everything_in(tmp_path / "model")
+    for path in tmp_path.glob("*.json"):
+        assert CANARY not in path.read_text()
+    # Words of public rows are in the vocabulary, those of private rows are not.
+    assert {"play", "<MASK>", "name"} & set(saved.generator.tokenizer.words) == {"play", "<MASK>"}
     # The ledger shows it as well.
     assert run(["private", "budget", "show", str(budgeted)]) == 0
     assert "20 rows by hand" in capsys.readouterr().out
     assert run(["private", "budget", "show", str(budgeted), "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["confidentiality"] == told
-
-
-def test_no_private_text_is_written_or_said(budgeted, tmp_path, capsys):
-    assert train(budgeted, *PAY, *SHARES) == 0
-    said = capsys.readouterr()
-    seen = said.out + said.err
-    assert CANARY not in seen
-    assert CANARY.encode() not in everything_in(tmp_path / "model")
-    for path in tmp_path.glob("*.json"):
-        assert CANARY not in path.read_text()
-    # Words of public rows are in the vocabulary, those of private rows are not.
-    vocabulary = load_generator(tmp_path / "model").generator.tokenizer.words
-    assert "play" in vocabulary
-    assert "<MASK>" in vocabulary
-    assert "name" not in vocabulary
-
-
-def test_how_many_rows_have_no_secret_is_not_told_on_the_way(
-    budgeted, tmp_path, capsys, monkeypatch
-):
-    for pace in ("_FIRST_LINE", "_NEXT_LINE"):
-        monkeypatch.setattr(f"genie_dp.run.stage.{pace}", 0.0)
-    assert train(budgeted, *PAY, *SHARES) == 0
-    lines = [line for line in capsys.readouterr().err.splitlines() if " learns" in line]
-    assert lines
-    assert all(re.fullmatch(r"[a-z]+ learns(: \d+ %)?", line) for line in lines)
 
 
 @pytest.fixture
@@ -198,27 +172,31 @@ def test_what_is_promised_of_users_is_of_rows_that_were_redacted_by_user(by_user
         (["--unit-field", "user", "--near", "0.8"], "alike rows"),
     ],
 )
-@pytest.mark.parametrize("more", [[], ["--redacted-apart"]])
-def test_rows_that_were_redacted_by_another_unit_are_refused(by_user, capsys, options, says, more):
+def test_rows_that_were_redacted_by_another_unit_are_refused(by_user, capsys, options, says):
     rows = by_user(*options)
     capsys.readouterr()
-    assert train(rows, *PAY, *SHARES, *more) == 1
-    said = capsys.readouterr().err
-    assert "error[O017]" in said
-    assert says in said
-    assert "redact again" in said
+    for more in ([], ["--redacted-apart"]):
+        assert train(rows, *PAY, *SHARES, *more) == 1
+        said = capsys.readouterr().err
+        assert "error[O017]" in said
+        assert says in said
+        assert "redact again" in said
     assert not Ledger.open(ledger_of(rows)).entries
     assert not Path(".model.work").exists()
 
 
-def test_rows_of_users_that_nobody_compared_are_taken_by_any_unit(by_user, capsys):
-    assert train(by_user("--keep", "user", "--keep-duplicates"), *PAY, *SHARES) == 0
-
-
-def test_alike_rows_of_a_user_are_taken_where_no_row_is_public(by_user, capsys):
-    rows = by_user("--unit-field", "user", "--near", "0.8")
-    assert train(rows, *PAY, *SHARES, "--method", "dp") == 0
-    assert "alike rows were compared" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("options", "all_private"),
+    [
+        (["--keep", "user", "--keep-duplicates"], False),  # nobody compared them
+        (["--unit-field", "user", "--near", "0.8"], True),  # no row is public
+    ],
+)
+def test_rows_of_users_that_tell_nothing_of_others_are_taken(by_user, options, all_private):
+    rows = by_user(*options)
+    budget = Ledger.open(ledger_of(rows)).budget
+    found = open_redacted(rows, language="thingtalk", budget=budget, all_private=all_private)
+    assert len(found.private) == 3
 
 
 @pytest.mark.slow
@@ -247,10 +225,6 @@ def test_rows_without_their_manifest_need_the_owners_word(budgeted, tmp_path, ca
 
 @pytest.mark.slow
 def test_two_stages_are_trained_confidentially(budgeted, tmp_path, monkeypatch):
-    import torch
-
-    from genie_dp.private.training.run import PrivateRun
-
     before, whole, steps = tmp_path / "before", PrivateRun.step, []
 
     def step(self, rows):
@@ -281,16 +255,10 @@ def test_two_stages_are_trained_confidentially(budgeted, tmp_path, monkeypatch):
             assert not all(torch.equal(one, two) for one, two in pairs)
 
 
-def test_private_rows_are_no_public_ones(budgeted, tmp_path, capsys):
-    assert train(budgeted, *PAY, *SHARES, "--public", str(budgeted)) == 1
-    assert "error[H008]" in capsys.readouterr().err
-    assert not (tmp_path / "model").exists()
-    assert Ledger.open(tmp_path / "rows.ledger.json").entries == ()
-
-
 def test_the_decoder_learns_by_dp_on_all_rows(budgeted, tmp_path):
     options = ["--method", "dp", "--model", "decoder", "--layers", "1", "--heads", "2"]
-    public = write(tmp_path / "more.jsonl", _examples())
+    facts = {"id": "1", "program": "", "language": "thingtalk", "source": "synthetic"}
+    public = write(tmp_path / "more.jsonl", [{"utterance": "play c", **facts}] * 2)
     assert train(budgeted, *PAY, *options, "--public", str(public)) == 0
     saved = load_generator(tmp_path / "model")
     assert "<MASK>" in saved.generator.tokenizer.words
@@ -302,8 +270,6 @@ def test_the_decoder_learns_by_dp_on_all_rows(budgeted, tmp_path):
 
 
 def test_a_run_that_was_interrupted_goes_on_and_is_paid_once(budgeted, tmp_path, monkeypatch):
-    from genie_dp.private.training.run import PrivateRun
-
     whole, calls = PrivateRun.step, []
 
     def stopping(self, rows):
@@ -325,14 +291,8 @@ def test_a_run_that_was_interrupted_goes_on_and_is_paid_once(budgeted, tmp_path,
     assert len(Ledger.open(tmp_path / "rows.ledger.json").entries) == 1
 
 
-@pytest.mark.parametrize("method", ["masked", "s-dp"])
-def test_baselines_on_redacted_rows_promise_nothing(rows, tmp_path, capsys, method):
-    options = ["--method", method, "--without-guarantee", "--epochs", "1"]
-    if method == "s-dp":
-        original = tmp_path / "original.jsonl"
-        original.write_text(rows.read_text().replace("<MASK>", "Ann Lee"))
-        options += ["--original", str(original), "--about", "24"]
-    assert train(rows, *options) == 0
+def test_a_baseline_on_redacted_rows_promises_nothing(rows, tmp_path, capsys):
+    assert train(rows, "--method", "masked", "--without-guarantee", "--epochs", "1") == 0
     assert "no guarantee" in capsys.readouterr().err
     assert load_generator(tmp_path / "model").spent.epsilon == math.inf
     assert not (tmp_path / "model" / "confidentiality.json").exists()
@@ -356,6 +316,7 @@ def code_of(capsys):
         (["--about", "12", "--epsilon", "6", "--epochs", "1"], "B023"),
         ([*PAY, "--engine", "hooks"], "Q02"),
         (["--method", "masked", "--without-guarantee"], "O010"),
+        ([*PAY, *SHARES, "--public", "rows.jsonl"], "H008"),
     ],
 )
 def test_mistakes_are_said_by_their_code_and_cost_nothing(
@@ -370,20 +331,18 @@ def test_mistakes_are_said_by_their_code_and_cost_nothing(
 
 
 def test_rows_that_do_not_suit_a_baseline_are_refused(rows, tmp_path, capsys):
-    bare = ["--without-guarantee", "--epochs", "1", "--method"]
-    assert train(rows, *bare, "non-private") == 1
-    assert code_of(capsys) == "O013"
     plain = write(tmp_path / "plain.jsonl", [{"utterance": "a b"}] * 4)
-    assert train(plain, *bare, "masked") == 1
-    assert code_of(capsys) == "O013"
-    options = ["--original", str(plain), "--about", "24"]
-    assert train(rows, *bare, "s-dp", *options) == 1
-    assert code_of(capsys) == "O012"
-    original = tmp_path / "original.jsonl"
-    shutil.copy(rows, original)
-    options = ["--original", str(original), "--about", "24", "--model", "decoder", "--heads", "2"]
-    assert train(rows, *bare, "s-dp", *options) == 1
-    assert code_of(capsys) == "O009"
+    shutil.copy(rows, tmp_path / "original.jsonl")
+    bare = ["--without-guarantee", "--epochs", "1", "--method"]
+    decoder = ["--model", "decoder", "--heads", "2"]
+    for of, options, code in (
+        (rows, ["non-private"], "O013"),
+        (plain, ["masked"], "O013"),
+        (rows, ["s-dp", "--original", "plain.jsonl", "--about", "24"], "O012"),
+        (rows, ["s-dp", "--original", "original.jsonl", "--about", "24", *decoder], "O009"),
+    ):
+        assert train(of, *bare, *options) == 1
+        assert code_of(capsys) == code
     assert train(plain, *bare, "non-private") == 0
 
 
@@ -406,48 +365,23 @@ def test_options_that_do_not_go_together_are_wrong_usage(budgeted, options):
 
 def test_a_report_has_both_shares(tmp_path, budgeted):
     share = {"estimate": 0.1, "low": 0.05, "high": 0.2, "measured_on": "20 rows"}
-    report = tmp_path / "report.json"
+    report, budget = tmp_path / "report.json", Ledger.open(ledger_of(budgeted)).budget
     report.write_text(json.dumps({"gamma": share, "missed_by_both": {**share, "estimate": 0.15}}))
-    budget = Ledger.open(tmp_path / "rows.ledger.json").budget
     found = measured_redaction(CrtConfig(), budgeted, budget, report=report)
     assert (found.gamma.estimate, found.missed_by_both.estimate) == (0.1, 0.15)
     for wrong in ({"gamma": share}, {"gamma": share, "missed_by_both": 0}, [share], "gamma"):
         report.write_text(json.dumps(wrong))
-        with pytest.raises(GenieError) as caught:
+        with pytest.raises(GenieError, match="O011"):
             measured_redaction(CrtConfig(), budgeted, budget, report=report)
-        assert caught.value.problems[0].code == "O011"
 
 
-def test_every_code_is_explained_and_no_other():
-    folders = (ROOT / "genie_dp" / "private" / "crt", ROOT / "genie_dp" / "cli" / "private")
-    files = [
-        *(path for folder in folders for path in folder.glob("*.py")),
-        ROOT / "genie_dp" / "private" / "ledger" / "run.py",
-    ]
-    texts = "".join(path.read_text(encoding="utf-8") for path in files)
-    page = (ROOT / "docs" / "crt.md").read_text(encoding="utf-8")
-    explained = re.findall(r"^\| (O\d{3}) \|", page, re.MULTILINE)
-    assert len(explained) >= 13
-    assert explained == sorted(set(re.findall(r'"(O\d{3})"', texts)))
-
-
-def test_the_picture_of_the_page_is_the_one_that_is_drawn():
-    picture = (ROOT / "docs" / "crt-amplification.svg").read_text(encoding="utf-8")
-    assert picture == amplification_svg()
-
-
-def test_rows_of_redact_are_learned_from(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    texts = [
-        "play some jazz",
-        "what is on",
-        *(f"write to ann{i}@example.com now" for i in range(6)),
-    ]
+def test_rows_of_redact_are_learned_from(tmp_path):
+    secret = [f"write to ann{i}@example.com now" for i in range(6)]
+    texts = ["play some jazz", "what is on", *secret]
     calls = write(tmp_path / "calls.jsonl", [{"utterance": text} for text in texts])
-    assert (
-        run(["private", "redact", str(calls), "-o", "redacted.jsonl", "--conservative", "0.1"]) == 0
-    )
-    found = open_redacted(tmp_path / "redacted.jsonl", language="thingtalk")
+    out = tmp_path / "redacted.jsonl"
+    assert run(["private", "redact", str(calls), "-o", str(out), "--conservative", "0.1"]) == 0
+    found = open_redacted(out, language="thingtalk")
     assert [row.utterance for row in found.public] == texts[:2]
     assert len(found.private) == 6
     assert all("<MASK>" in unit[0].utterance.split() for unit in found.private)

@@ -13,6 +13,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from genie_dp.cli import run as genie
 from genie_dp.errors import GenieError
 from genie_dp.private.crt.alternating import (
     SelectiveRun,
@@ -23,14 +24,8 @@ from genie_dp.private.crt.alternating import (
 )
 from genie_dp.private.crt.config import PublicSettings, SelectiveSettings, selective_mechanism
 from genie_dp.private.ledger.mechanisms import PoissonGaussian
-from tests.private.crt.crt_setup import (
-    lstm,
-    marked_rows,
-    noisy,
-    one_thread_and_engines_checked_once,  # noqa: F401
-    paid,
-    weights,
-)
+from genie_dp.private.training.run import PrivateRun
+from tests.private.crt.crt_setup import lstm, marked_rows, noisy, paid, weights
 from tests.private.training import private_models as models
 from tests.synthesis.synthesis_project import LAUNCHER
 
@@ -57,8 +52,11 @@ def test_plain_losses_do_not_depend_on_sensitive_tokens_but_by_released_states()
     assert float((first[1] - second[1]).detach().abs()[0]) > 1e-4
     # Without masks it is the loss of the model.
     assert float(first[1][1].detach()) == 0
-    plain = model.loss(models.collate([row for row in rows[1:]]))
+    plain = model.loss(models.collate(rows[1:]))
     torch.testing.assert_close(first[0][1:], plain)
+    # Where nothing is cut, both together are that of the row.
+    batch = collate_stretches(rows[1:], size=8, crossings=2)
+    torch.testing.assert_close(sum(part_losses(model, batch, 1.0)), plain)
 
 
 def test_gradients_of_plain_losses_do_not_reach_sensitive_tokens():
@@ -72,13 +70,6 @@ def test_gradients_of_plain_losses_do_not_reach_sensitive_tokens():
     assert float(gradient[6].abs().sum()) > 0
 
 
-def test_both_losses_together_are_that_of_the_row_where_nothing_is_cut():
-    model = lstm()
-    batch = collate_stretches(marked_rows()[1:], size=8, crossings=2)
-    together = sum(part_losses(model, batch, 1.0))
-    torch.testing.assert_close(together, model.loss(models.collate(marked_rows()[1:])))
-
-
 def selective(optimizer="adamw", states=STATES, count=4, **changes):
     rows = [(row,) for row in marked_rows() * count]
     plain = PublicSettings(batch=4, optimizer=optimizer)
@@ -86,19 +77,15 @@ def selective(optimizer="adamw", states=STATES, count=4, **changes):
 
 
 def test_selective_training_learns_plain_places_without_noise_and_others_with():
+    # The noise of gradients and of states together: 1 / 1 + 4 / 4 = 2.
+    states = SelectiveSettings(noise_multiplier=2.0, crossings=4)
+    assert selective_mechanism(noisy(), states) == PoissonGaussian(1 / math.sqrt(2), 0.5, 4)
     run = paid(selective(rate=1.0, batch=8.0))
     model = run.model
     before = float(model.loss(models.collate(marked_rows()[1:])).detach())
     run.train()
     assert run.private.steps == run.steps == 4
     assert float(model.loss(models.collate(marked_rows()[1:])).detach()) < before
-
-
-def test_the_noise_of_gradients_and_of_states_together():
-    states = SelectiveSettings(noise_multiplier=2.0, crossings=4)
-    found = selective_mechanism(noisy(), states)
-    # 1 / 1 + 4 / 4 = 2.
-    assert found == PoissonGaussian(1 / math.sqrt(2), 0.5, 4)
 
 
 # How a run goes on.
@@ -181,30 +168,23 @@ def test_a_run_that_was_killed_between_its_halves_goes_on_with_both(wholes, tmp_
     assert torch.equal(weights(run.model), weights(wholes["adamw"].model))
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
+def test_a_checkpoint_of_another_run_is_refused(tmp_path):
+    run = paid(selective())
+    run.step()
+    run.save(tmp_path)
+    for changed in (
         {"states": SelectiveSettings(noise_multiplier=0.6)},
         {"states": SelectiveSettings(noise_multiplier=0.5, clip=2.0)},
         {"states": SelectiveSettings(noise_multiplier=0.5, crossings=3)},
         {"count": 5},
         {"clip": 0.2},
         {"optimizer": "sgd"},
-    ],
-)
-def test_a_checkpoint_of_another_run_is_refused(changed, tmp_path):
-    run = paid(selective())
-    run.step()
-    run.save(tmp_path)
-    with pytest.raises(GenieError) as caught:
-        selective(**changed).resume(tmp_path)
-    assert caught.value.problems[0].code == "O005"
+    ):
+        with pytest.raises(GenieError, match="O005"):
+            selective(**changed).resume(tmp_path)
 
 
 def test_the_command_goes_on_and_takes_no_step_twice(tmp_path, monkeypatch, capsys):
-    from genie_dp.cli import run as genie
-    from genie_dp.private.training.run import PrivateRun
-
     def lines(word):
         rows = [f'{{"utterance": "my name is {word} {n}", "part": "private"}}' for n in range(8)]
         return "\n".join([*rows, '{"utterance": "play some jazz", "part": "public"}\n'])

@@ -6,6 +6,7 @@ import transformers
 
 from genie_dp.private.evolution.seeds import Donated
 
+torch.set_num_threads(1)
 SAID = "wake pay me up my bill please now at seven the and in words other short long"
 WORDS = ["<pad>", "</s>", "<unk>", "\n", "Known", ":", "Said", ";", ".", "___", *SAID.split()]
 DONATED = (

@@ -69,11 +69,7 @@ class Words:
 
 @dataclass
 class CountingWords(Words):
-    """The same; it counts sentences that came twice in a call.
-
-    Attributes:
-        counts: `repeated`.
-    """
+    """The same; `counts` has how many sentences came twice in a call."""
 
     counts: Counter = field(default_factory=Counter)
 
@@ -91,11 +87,8 @@ class CountingWords(Words):
 def people(number=300):
     """Return units of one row: most buy milk, some play jazz."""
     rng = stream(0, "people")
-    rows = []
-    for _ in range(number):
-        verb, thing = rng.choice([("buy", "milk")] * 3 + [("play", "jazz")])
-        rows.append((example((verb, thing, rng.choice(ENDS))),))
-    return Units(rows)
+    asked = [("buy", "milk")] * 3 + [("play", "jazz")]
+    return Units([(example((*rng.choice(asked), rng.choice(ENDS))),) for _ in range(number)])
 
 
 def electorate(number=300, label=False):
@@ -112,6 +105,5 @@ class Spends:
 
     def __call__(self, mechanisms, run):
         self.runs.setdefault(run, tuple(mechanisms))
-        return Spent(
-            float(len(self.runs)), 1e-6, "utterance", "add-or-remove-one", "rdp", ("nothing",)
-        )
+        epsilon = float(len(self.runs))
+        return Spent(epsilon, 1e-6, "utterance", "add-or-remove-one", "rdp", ("nothing",))

@@ -1,5 +1,6 @@
 """`genie-dp private evolve`: from private rows to a folder that the next commands take."""
 
+import inspect
 import json
 import signal
 import subprocess
@@ -9,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
+import genie_dp as gd
 from genie_dp import cli
 from genie_dp.private.evolution import evolve as loop
+from genie_dp.private.evolution import voting
 from genie_dp.private.ledger.book import Ledger
+from genie_dp.private.secure import _seeded
 from genie_dp.private_prior import load_prior
 from genie_dp.rng import stream
 from genie_dp.rows import read_rows
@@ -36,6 +40,7 @@ variations: 3
 iterations: 3
 rows: 20
 """
+OF_SCHEMA = "label: intent\nmetadata: {schema: schema.json}\n" + RECIPE.split("\n", 2)[2]
 SCHEMA = {
     "columns": [
         {"name": "intent", "values": [*INTENTS, "<other>"], "extract": "field:intent"},
@@ -71,22 +76,26 @@ def folder(tmp_path, monkeypatch, capsys):
     return tmp_path
 
 
-def evolve(*options, recipe="recipe.yaml", epsilon=4):
+def words_of(*options, recipe="recipe.yaml", epsilon=4):
     cost = () if epsilon is None else ("--epsilon", epsilon)
     words = ("private", "evolve", "private.jsonl", "--recipe", recipe, "-o", "made", *cost)
-    return cli.run(list(map(str, (*words, *options))))
+    return list(map(str, (*words, *options)))
+
+
+def evolve(*options, **more):
+    return cli.run(words_of(*options, **more))
 
 
 def entries():
     return Ledger.open(Path("private.ledger.json")).entries
 
 
-def test_rows_have_labels_a_guarantee_and_a_prior(folder, capsys):
+def test_rows_have_labels_a_guarantee_and_a_prior_and_no_private_word(folder, capsys):
     assert evolve() == 0
     rows = list(read_rows("made/rows.jsonl"))
     told = [json.loads(line) for line in Path("made/metadata.jsonl").read_text().splitlines()]
     assert [row.id for row in rows] == [one["id"] for one in told]
-    assert {row.source for row in rows} == {"private"}
+    assert {(row.source, row.language) for row in rows} == {("private", "thingtalk")}
     assert {one["metadata"]["intent"] for one in told} == set(INTENTS)
     spent = json.loads(Path("made/spent.json").read_text())
     assert spent["epsilon"] == Ledger.open(Path("private.ledger.json")).spent().epsilon
@@ -99,25 +108,14 @@ def test_rows_have_labels_a_guarantee_and_a_prior(folder, capsys):
     said = capsys.readouterr().err
     assert "3 votes with noise" in said
     assert "epsilon 4 of 8" in said
-
-
-@pytest.mark.parametrize("language", ["thingtalk", "sexpr"])
-def test_sentences_without_programs_have_the_language_that_was_asked_for(folder, language):
-    assert evolve("--language", language) == 0
-    assert {row.language for row in read_rows("made/rows.jsonl")} == {language}
-
-
-def test_nothing_that_is_written_holds_a_private_word(folder, capsys):
-    assert evolve() == 0
     files = [path for path in Path("made").rglob("*") if path.is_file()]
     assert len(files) == 7
     assert not [path for path in files if CANARY in path.read_text()]
-    assert CANARY not in "".join(capsys.readouterr())
+    assert CANARY not in said
 
 
 def test_a_table_is_released_and_paid_within_epsilon(folder):
-    recipe = RECIPE.replace("label: field:intent\nfractions: {card: 2, phone: 1, rate: 1}\n", "")
-    Path("table.yaml").write_text(f"label: intent\nmetadata: {{schema: schema.json}}\n{recipe}")
+    Path("table.yaml").write_text(OF_SCHEMA)
     assert evolve(recipe="table.yaml") == 0
     assert [one.purpose for one in entries()] == [
         "evolution: table of metadata", *["evolution: a vote"] * 3,
@@ -126,19 +124,22 @@ def test_a_table_is_released_and_paid_within_epsilon(folder):
     assert spent["epsilon"] == pytest.approx(4, abs=0.01)
     assert json.loads(Path("made/table.json").read_text())["release"]["epsilon"] == 0.8
     known = Path("known.yaml")
-    known.write_text(f"label: intent\nmetadata: {{table: made/table.json}}\n{recipe}")
+    known.write_text(OF_SCHEMA.replace("schema: schema.json", "table: made/table.json"))
     again = ("private", "evolve", "private.jsonl", "--recipe", "known.yaml", "--rest", "-o", "two")
     assert cli.run(list(again)) == 0
     assert len(entries()) == 7
     assert Ledger.open(Path("private.ledger.json")).spent().epsilon == pytest.approx(8, abs=0.01)
 
 
-def test_options_stand_before_the_recipe(folder):
-    assert evolve("--iterations", 2, "--rows", 5, "--selection", "rank", "--replace") == 0
+def test_options_stand_before_the_recipe_and_noise_alone_is_told(folder, capsys):
+    options = ("--iterations", 2, "--rows", 5, "--selection", "rank", "--replace")
+    assert evolve(*options, "--language", "sexpr", "--threshold", 50) == 0
     report = json.loads(Path("made/report.json").read_text())
     assert (report["rows"], len(report["iterations"])) == (5, 2)
     assert report["settings"]["keep"] is False
     assert "population: 12" in Path("made/recipe.yaml").read_text()
+    assert {row.language for row in read_rows("made/rows.jsonl")} == {"sexpr"}
+    assert "U024" in capsys.readouterr().err
 
 
 GRAMMAR_RECIPE = """\
@@ -171,7 +172,8 @@ def test_the_grammar_gives_every_row_a_program(folder):
     lines(Path("public.jsonl"), public)
     Path("grammar.yaml").write_text(GRAMMAR_RECIPE)
     options = ("--language", "sexpr", "--grammar", "main.genie", "--public", "public.jsonl")
-    assert evolve(*options, recipe="grammar.yaml") == 0
+    with _seeded(0):
+        assert evolve(*options, recipe="grammar.yaml") == 0
     rows = list(read_rows("made/rows.jsonl"))
     assert all(row.program and row.functions for row in rows)
     hidden = sum(row.weight for row in rows if "HIDE" in row.functions)
@@ -183,70 +185,48 @@ def test_the_grammar_gives_every_row_a_program(folder):
 # ------------------------------------------------------------------------------------ resuming
 
 
-class Killed(BaseException):
-    """The process is no more."""
-
-
 def test_an_interrupted_run_goes_on_and_pays_each_vote_once(folder, monkeypatch, capsys):
-    counted, times = loop.voting.votes, []
+    counted, times = voting.votes, []
 
     def dying(*args, **options):
         times.append(1)
         if len(times) == 2:
-            raise Killed
+            raise KeyboardInterrupt
         return counted(*args, **options)
 
     with monkeypatch.context() as patched:
-        patched.setattr(loop.voting, "votes", dying)
-        with pytest.raises(Killed):
-            evolve()
+        patched.setattr(voting, "votes", dying)
+        assert evolve() == 130
     assert len(entries()) == 2
-    assert evolve() == 1
-    assert "Y021" in capsys.readouterr().err
-    assert evolve("--rows", 30, "--resume") == 1
-    assert "Y020" in capsys.readouterr().err
+    capsys.readouterr()
+    for options, code in (((), "Y021"), (("--rows", 30, "--resume"), "Y020")):
+        assert evolve(*options) == 1
+        assert code in capsys.readouterr().err
     assert evolve("--resume") == 0
     assert len(entries()) == 3
 
 
 @pytest.mark.slow
-def test_a_killed_process_goes_on_and_pays_each_vote_once(folder):
+def test_a_killed_process_goes_on_and_pays_each_vote_once(folder, monkeypatch):
     start = (sys.executable, "-c", "from genie_dp.cli import main; main()")
-    words = ("private", "evolve", "private.jsonl", "--recipe", "recipe.yaml", "--epsilon", "4")
-    process = subprocess.Popen([*start, *words, "--iterations", "15", "-o", "made"])
-    try:
-        for _ in range(4000):
-            if Path(".made.work/votes/vote-2.json").exists():
-                break
-            assert process.poll() is None
-            time.sleep(0.01)
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    assert not Path("made").exists()
-    kept = Path(".made.work/votes/vote-2.json").read_text()
-    again = [*start, *words, "--iterations", "15", "--resume", "-o", "made"]
-    process = subprocess.Popen(again)
-    while not Path("made").exists() and process.poll() is None:
-        vote = Path(".made.work/votes/vote-2.json")
+    votes = Path(".made.work/votes")
+    with subprocess.Popen([*start, *words_of("--iterations", 15)]) as process:
         try:
-            assert vote.read_text() == kept
-        except FileNotFoundError:
-            break
-        time.sleep(0.05)
-    assert process.wait() == 0
+            while not (votes / "vote-2.json").exists():
+                assert process.poll() is None
+                time.sleep(0.01)
+        finally:
+            process.send_signal(signal.SIGKILL)
+    assert not Path("made").exists()
+    released, drawn, draw = len(list(votes.glob("vote-*.json"))), [], voting.noisy_histogram
+    monkeypatch.setattr(voting, "noisy_histogram", lambda *args: drawn.append(1) or draw(*args))
+    assert evolve("--iterations", 15, "--resume") == 0
+    assert len(drawn) == 15 - released
     assert len(entries()) == 15
     assert Ledger.open(Path("private.ledger.json")).spent().epsilon == pytest.approx(4, abs=0.01)
 
 
 # ------------------------------------------------------------------------------------ mistakes
-
-
-def test_what_does_not_fit_the_budget_costs_nothing(folder, capsys):
-    assert evolve(epsilon=9) == 1
-    assert "B023" in capsys.readouterr().err
-    assert not entries()
-    assert not Path(".made.work").exists()
 
 
 @pytest.mark.parametrize(
@@ -262,89 +242,144 @@ def test_what_does_not_fit_the_budget_costs_nothing(folder, capsys):
         ("metadata: {schema: schema.json}\nlabel: intent\nfractions: {cart: 1}\n", "U023", ""),
         ("generator: {kind: seeds, examples: [private.jsonl]}\n", "U007", ""),
         ("embedding: {kind: hashed, folder: x}\n", "U003", "bad.yaml:1:35"),
+        (
+            "generator: {kind: trained, model: generator, parser: parser}\n",
+            "U007",
+            "parser has learned of private rows",
+        ),
+        (f"{OF_SCHEMA}embedding: {{kind: sentence-transformer, folder: nowhere}}\n", "U01", ""),
     ],
 )
-def test_mistakes_in_recipes_have_a_code_and_a_place(folder, capsys, text, code, place):
-    Path("bad.yaml").write_text(text)
-    assert evolve(recipe="bad.yaml") == 1
-    said = capsys.readouterr().err
-    assert f"error[{code}]" in said
-    assert place in said
-    assert not entries()
-
-
-def test_a_parser_that_learned_of_private_rows_writes_no_programs(folder, capsys):
+def test_mistakes_in_recipes_have_a_code_and_a_place_and_leave_nothing(
+    folder, capsys, text, code, place
+):
     Path("parser").mkdir()
     Path("parser/manifest.json").write_text(json.dumps({"inputs": {"private.jsonl": "0"}}))
-    Path("bad.yaml").write_text("generator: {kind: trained, model: generator, parser: parser}\n")
-    assert evolve(recipe="bad.yaml") == 1
-    assert "error[U007]: parser has learned of private rows" in capsys.readouterr().err
-    assert not entries()
-
-
-def test_a_model_that_is_not_there_leaves_nothing_behind(folder, capsys):
-    text = RECIPE.replace("field:intent", "intent").replace("fractions: ", "# ")
-    text += "metadata: {schema: schema.json}\n"
-    Path("recipe.yaml").write_text(
-        text + "embedding: {kind: sentence-transformer, folder: nowhere}\n"
-    )
+    Path("bad.yaml").write_text(text)
     before = sorted(folder.iterdir())
-    assert evolve() == 1
-    assert "error[U01" in capsys.readouterr().err
+    assert evolve(recipe="bad.yaml") == 1
+    said = capsys.readouterr().err
+    assert f"error[{code}" in said
+    assert place in said
     assert sorted(folder.iterdir()) == before
     assert not entries()
 
 
-def test_there_is_no_default_of_epsilon(folder, capsys):
-    assert evolve(epsilon=None) == 1
-    assert "U008" in capsys.readouterr().err
-    assert not Path(".made.work").exists()
-
-
-def test_an_output_that_is_something_else_is_left_alone(folder, capsys):
+def test_a_run_past_the_budget_without_epsilon_or_place_is_refused(folder, capsys):
+    for epsilon, code in ((9, "B023"), (None, "U008")):
+        assert evolve(epsilon=epsilon) == 1
+        assert code in capsys.readouterr().err
+        assert not Path(".made.work").exists()
     Path("made").mkdir()
-    assert evolve() == 1
-    assert "Y022" in capsys.readouterr().err
-    assert evolve("--overwrite") == 1
-    assert "U025" in capsys.readouterr().err
+    for options, code in (((), "Y022"), (("--overwrite",), "U025")):
+        assert evolve(*options) == 1
+        assert code in capsys.readouterr().err
+    assert not entries()
+    Path("private.jsonl").rename("private.tsv")
+    words = ("private", "evolve", "private.tsv", "--recipe", "recipe.yaml", "--epsilon", "1")
+    assert cli.run([*words, "-o", "new", "--ledger", "private.ledger.json"]) == 1
+    assert "U023" in capsys.readouterr().err  # a table of tabs has no fields
 
 
-def test_a_table_of_another_ledger_is_refused(folder, capsys):
-    table = ("private", "table", "release", "private.jsonl", "--schema", "schema.json")
-    assert cli.run([*table, "--epsilon", "2", "-o", "table.json"]) == 0
-    content = json.loads(Path("table.json").read_text())
-    content["spent"]["epsilon"] = 5.0
-    Path("table.json").write_text(json.dumps(content))
-    Path("known.yaml").write_text(RECIPE.replace(
-        "label: field:intent", "label: intent\nmetadata: {table: table.json}"
-    ))  # fmt: skip
-    assert evolve(recipe="known.yaml") == 1
-    assert "U009" in capsys.readouterr().err
-
-
-def test_a_table_of_other_rows_is_refused_even_if_it_cost_less(folder, capsys):
+@pytest.mark.parametrize("is_changed", [True, False])
+def test_a_table_of_another_ledger_is_refused_even_if_it_cost_less(folder, capsys, is_changed):
     Path("others.jsonl").write_bytes(Path("private.jsonl").read_bytes())
     budget = ("--epsilon", "8", "--delta", "1e-5", "--unit", "utterance")
     assert cli.run(["private", "budget", "init", "others.jsonl", *budget, "--apart"]) == 0
-    for rows, epsilon, made in (("private", "2", "own.json"), ("others", "1", "table.json")):
+    for rows, epsilon in (("private", "2"), ("others", "1")):
         table = ("private", "table", "release", f"{rows}.jsonl", "--schema", "schema.json")
-        assert cli.run([*table, "--epsilon", epsilon, "-o", made]) == 0
-    Path("known.yaml").write_text(RECIPE.replace(
-        "label: field:intent", "label: intent\nmetadata: {table: table.json}"
-    ))  # fmt: skip
+        assert cli.run([*table, "--epsilon", epsilon, "-o", f"{rows}.json"]) == 0
+    table = Path("private.json" if is_changed else "others.json")
+    if is_changed:
+        content = json.loads(table.read_text())
+        content["spent"]["epsilon"] = 5.0
+        table.write_text(json.dumps(content))
+    labels = f"label: intent\nmetadata: {{table: {table}}}"
+    Path("known.yaml").write_text(RECIPE.replace("label: field:intent", labels))
     before = entries()
     assert evolve(recipe="known.yaml") == 1
     assert "U009" in capsys.readouterr().err
     assert entries() == before
 
 
-def test_noise_alone_is_told(folder, capsys):
-    assert evolve("--threshold", 50) == 0
-    assert "U024" in capsys.readouterr().err
+# ----------------------------------------------------------------------------------- from Python
+
+SEEDS = {"kind": "seeds", "examples": ["seeds.jsonl"]}
+SETTINGS = {"generator": SEEDS, "iterations": 2, "population": 6, "variations": 2, "rows": 8}
 
 
-def test_tsv_has_no_fields(folder, capsys):
-    Path("private.jsonl").rename("private.tsv")
-    words = ("private", "evolve", "private.tsv", "--recipe", "recipe.yaml", "--epsilon", "1")
-    assert cli.run([*words, "-o", "made", "--ledger", "private.ledger.json"]) == 1
-    assert "U023" in capsys.readouterr().err
+@pytest.fixture
+def ledger(folder):
+    return gd.private.Ledger("private.jsonl")
+
+
+def test_an_evolution_from_python_is_that_of_the_command(ledger, capsys):
+    before = set(Path().iterdir())
+    with _seeded(0):
+        result = ledger.evolve(epsilon=4, **SETTINGS)
+    assert capsys.readouterr() == ("", "")
+    after = set(Path().iterdir()) - before
+    assert all(path.name.startswith((".private.", "private.")) for path in after)
+    Path("recipe.yaml").write_text(json.dumps(SETTINGS))
+    Path("apart.jsonl").write_bytes(Path("private.jsonl").read_bytes())
+    budget = {"epsilon": 8, "delta": 1e-5, "unit": "utterance", "apart": True}
+    again = gd.private.Ledger.init("apart.jsonl", **budget)
+    words = ["apart.jsonl" if word == "private.jsonl" else word for word in words_of()]
+    with _seeded(0):
+        assert cli.run(words) == 0
+    assert list(result.rows) == list(result.rows) == list(read_rows("made/rows.jsonl"))
+    assert result.prior.prior.utterances == tuple(row.utterance for row in result.rows)
+    assert result.spent.epsilon == again.spent.epsilon == pytest.approx(4, abs=0.01)
+    assert "2 votes with noise" in str(result)
+    assert len(repr(result)) < 200
+
+
+def test_an_interrupted_evolution_goes_on_for_the_same_payment(ledger, monkeypatch):
+    def killed(*_args, **_options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(voting, "noisy_histogram", killed)
+        with pytest.raises(KeyboardInterrupt):
+            ledger.evolve(epsilon=4, output="made", **SETTINGS)
+    paid = ledger.spent.epsilon
+    with pytest.raises(gd.GenieError, match="Y021"):
+        ledger.evolve(epsilon=4, output="made", **SETTINGS)
+    result = ledger.evolve(epsilon=4, output="made", resume=True, **SETTINGS)
+    assert 0 < paid < result.spent.epsilon == pytest.approx(4, abs=0.01)
+    assert list(result.rows) == list(read_rows("made/rows.jsonl"))
+    rest = ledger.evolve(rest=True, **SETTINGS)
+    assert rest.spent.epsilon == pytest.approx(8, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        ({"epsilon": 9}, "B023"),
+        ({}, "U008"),
+        ({"epsilon": 1, "rest": True}, "U008"),
+        ({"epsilon": 1, "noise_seed": 3}, "R043"),
+        ({"epsilon": 1, "noise_multiplier": 0.0}, "R043"),
+        ({"epsilon": 1, "iterations": 0}, "U003"),
+        ({"epsilon": 1, "embedding": "hash"}, "U002"),
+        ({"epsilon": 1, "generator": {"kind": "seed"}}, "U002"),
+        ({"epsilon": 1, "generator": {"kind": "seeds", "files": []}}, "U002"),
+        ({"epsilon": 1, "generator": {"kind": "seeds", "examples": ["private.jsonl"]}}, "U007"),
+        ({"epsilon": 1, "public": "private.jsonl"}, "U007"),
+        ({"epsilon": 1, "label": "field:intent"}, "U004"),
+    ],
+)
+def test_what_cannot_be_evolved_costs_nothing(ledger, settings, code):
+    with pytest.raises(gd.GenieError, match=code):
+        ledger.evolve(**{**SETTINGS, **settings})
+    assert ledger.spent.epsilon == 0
+    assert not Path(".evolution.work").exists()
+
+
+def test_a_closed_ledger_lets_nobody_vote_and_no_call_takes_a_seed_of_the_noise(ledger):
+    with ledger:
+        pass
+    with pytest.raises(gd.GenieError, match="B036"):
+        ledger.evolve(epsilon=1, **SETTINGS)
+    for call in (gd.private.Ledger.evolve, loop.evolve):
+        assert not [name for name in inspect.signature(call).parameters if "noise" in name]

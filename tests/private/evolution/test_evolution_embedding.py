@@ -1,5 +1,8 @@
 """Embeddings of private evolution: vectors of unit length, each of its row alone."""
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -30,19 +33,14 @@ def test_a_vector_is_of_unit_length_and_of_its_row_alone(part):
         assert (fitted.vectors([rows[place]])[0] == found[place]).all()
 
 
-def test_rows_without_words_or_programs_have_no_vector():
+def test_rare_words_weigh_more_and_rows_without_words_or_programs_have_no_vector():
+    public = [example(("buy", thing, "now")) for thing in THINGS]
+    rows = [Example("", text, "") for text in ("sell figs", "buy jazz", "buy figs")]
+    near, far, asked = HashedNgramEmbedding().fit(public).vectors(rows)
+    assert asked @ near > asked @ far
     assert not EMBEDDING.vectors([Example("", "", "")]).any()
     bag = ProgramBag.for_language(get_language("sexpr"), 128)
     assert not bag.vectors([Example("", "hi", ""), Example("", "hi", "((")]).any()
-
-
-def test_rare_words_weigh_more():
-    public = [example(("buy", thing, "now")) for thing in THINGS]
-    fitted = HashedNgramEmbedding().fit(public)
-    near, far, asked = fitted.vectors(
-        [Example("", text, "") for text in ("sell figs", "buy jazz", "buy figs")]
-    )
-    assert asked @ near > asked @ far
 
 
 def test_sentence_transformers_are_asked_for_one_sentence_at_a_time(tmp_path, monkeypatch):
@@ -57,15 +55,11 @@ def test_sentence_transformers_are_asked_for_one_sentence_at_a_time(tmp_path, mo
             assert len(sentences) == 1
             return np.array([[len(sentences[0]), 0.0, 4.0]])
 
-    class Library:
-        SentenceTransformer = Model
-
-    monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", Library)
-    found = SentenceTransformer(tmp_path).vectors([Example("", "abc", ""), Example("", " ", "")])
+    rows = [Example("", "abc", ""), Example("", " ", "")]
+    library = SimpleNamespace(SentenceTransformer=Model)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", library)
+    found = SentenceTransformer(tmp_path).vectors(rows)
     assert found.round(3).tolist() == [pytest.approx([0.6, 0, 0.8], abs=1e-3), [0, 0, 0]]
-
-
-def test_sentence_transformers_that_are_not_installed_are_an_error(tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)  # not installed
     with pytest.raises(GenieError, match="U011"):
-        SentenceTransformer(tmp_path / "other").vectors([Example("", "hi", "")])
+        SentenceTransformer(tmp_path / "other").vectors(rows)

@@ -66,24 +66,24 @@ def sent(server):
     return "\n".join(message["content"] for body in server.bodies for message in body["messages"])
 
 
-def test_every_record_is_asked_for_by_itself():
+def test_every_record_is_asked_for_by_itself_and_other_seeds_anew():
     with stub_service() as server:
-        made = generator(server).random(RECORDS, seed=1)
-    assert [one.metadata for one in made] == RECORDS
-    assert len(set(texts(made))) == len(server.bodies) == 5
-    assert all(text.startswith("Sentence ") for text in texts(made))
-    roles = [[message["role"] for message in body["messages"]] for body in server.bodies]
-    assert roles == [["system", "user"]] * 5
+        asked = generator(server)
+        made = asked.random(RECORDS, seed=1)
+        assert [one.metadata for one in made] == RECORDS
+        assert len(set(texts(made))) == len(server.bodies) == 5
+        assert all(text.startswith("Sentence ") for text in texts(made))
+        roles = [[message["role"] for message in body["messages"]] for body in server.bodies]
+        assert roles == [["system", "user"]] * 5
+        assert not set(texts(made)) & set(texts(asked.random(RECORDS, seed=2)))
+        assert len(server.bodies) == 10
 
 
-def test_several_prompts_go_into_one_request_if_told_so():
+def test_several_prompts_go_into_one_request_if_told_so_and_else_one_by_one():
     with stub_service() as server:
         made = generator(server, per_prompt=2, at_once=1).random(RECORDS, seed=1)
         assert len(server.bodies) == 3
     assert texts(made)[:4] == ["sentence 1 0", "sentence 1 1", "sentence 2 0", "sentence 2 1"]
-
-
-def test_answers_that_are_not_as_asked_for_are_asked_for_one_by_one():
     with stub_service(["malformed", "malformed"]) as server:
         asked = generator(server, per_prompt=5, at_once=1)
         assert texts(asked.random(RECORDS, seed=1)) == [f"Sentence {n}" for n in range(3, 8)]
@@ -121,28 +121,18 @@ def test_what_may_pass_is_tried_again(trouble):
     assert report_of(asked.completer)["requests"] == 5
 
 
-def test_tries_come_to_an_end_and_answers_are_kept(tmp_path):
+def test_tries_come_to_an_end_and_a_run_that_goes_on_asks_nothing_twice(tmp_path):
     path = tmp_path / "answers.jsonl"
     with stub_service(["ok", "ok", *[(500, {})] * 9]) as server:
         journal = open_journal(path, resume=False, overwrite=False)
-        with pytest.raises(GenieError) as caught:
+        with pytest.raises(GenieError, match="P152"):
             generator(server, journal, at_once=1).random(RECORDS, seed=1)
-        assert [problem.code for problem in caught.value.problems] == ["P152"]
         # Three tries of the third prompt, and at most so many of the one that was begun meanwhile.
         assert 5 <= len(server.bodies) <= 8
     assert len(path.read_text().splitlines()) == 2
-
-
-def test_a_run_that_goes_on_asks_nothing_twice_and_adds_the_cost_up(tmp_path):
-    path = tmp_path / "answers.jsonl"
-    prices = Prices(prompt=2.0, answer=4.0)
-    with stub_service(["ok", "ok", *[(500, {})] * 9]) as server:
-        journal = open_journal(path, resume=False, overwrite=False)
-        with pytest.raises(GenieError):
-            generator(server, journal, at_once=1).random(RECORDS, seed=1)
     with stub_service() as server:
         journal = open_journal(path, resume=True, overwrite=False)
-        asked = generator(server, journal, prices=prices)
+        asked = generator(server, journal, prices=Prices(prompt=2.0, answer=4.0))
         made = asked.random(RECORDS, seed=1)
         varied = asked.vary(made, 0.5, seed=2)
         assert len(server.bodies) == 3 + 5
@@ -154,35 +144,22 @@ def test_a_run_that_goes_on_asks_nothing_twice_and_adds_the_cost_up(tmp_path):
     assert said["requests_of_this_run"] == 8
     assert (said["prompt_tokens"], said["answer_tokens"]) == (100, 30)
     assert said["cost"] == pytest.approx((100 * 2 + 30 * 4) / 1e6)
+    with pytest.raises(ValueError, match="at least 0"):
+        Prices(-1.0)
 
 
-def test_other_seeds_are_asked_anew():
-    with stub_service() as server:
-        asked = generator(server)
-        first, second = (asked.random(RECORDS, seed=seed) for seed in (1, 2))
-        assert len(server.bodies) == 10
-    assert not set(texts(first)) & set(texts(second))
-
-
-def test_an_answer_without_a_sentence_is_asked_for_again_and_then_stays_the_parent():
+def test_without_a_sentence_it_is_asked_again_then_the_parent_stays_or_the_nearest_is_borrowed():
     parents = [VoteCandidate(Example("", "pay it", ""), {"intent": "pay"})]
     with stub_service(["silent"]) as server:
-        asked = generator(server)
-        assert texts(asked.vary(parents, 0.5, seed=1)) == ["Sentence 2"]
-    with stub_service(["silent"] * 9) as server:
+        assert texts(generator(server).vary(parents, 0.5, seed=1)) == ["Sentence 2"]
+    with stub_service(["silent"] * 18) as server:
         asked = generator(server)
         assert asked.vary(parents, 0.5, seed=1) == parents
         assert len(server.bodies) == 3
-    assert asked.tally.unvaried == 1
-
-
-def test_a_record_without_a_sentence_borrows_that_of_the_nearest():
-    with stub_service(["silent"] * 15) as server:
-        asked = generator(server)
         assert texts(asked.random(RECORDS, seed=1)) == [
             "pay my bill", "wake me up", "pay my bill", "pay my bill", "wake me up"
         ]  # fmt: skip
-    assert asked.tally.borrowed == 5
+    assert (asked.tally.unvaried, asked.tally.borrowed) == (1, 5)
 
 
 def small_instruct_model(asked, number):
@@ -262,8 +239,3 @@ def test_the_key_is_in_no_file_error_or_repr(tmp_path, monkeypatch):
         assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
     assert KEY not in path.read_text() + str(caught.value) + repr(made) + made.fingerprint()
     assert "pay" not in path.read_text()
-
-
-def test_prices_below_zero_are_refused():
-    with pytest.raises(ValueError, match="at least 0"):
-        Prices(-1.0)

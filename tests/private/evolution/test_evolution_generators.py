@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from genie_dp import cli
+from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.private.evolution.build import build_embedding
 from genie_dp.private.evolution.config import GENERATORS, EmbeddingRecipe, read_recipe
@@ -94,8 +95,6 @@ def test_an_embedding_is_of_the_kind_that_is_named(kind):
 
 @pytest.mark.parametrize("kind", GENERATORS)
 def test_every_kind_may_be_named_alone_or_says_what_it_needs(tmp_path, kind):
-    from genie_dp.errors import GenieError
-
     path = tmp_path / "recipe.yaml"
     path.write_text(f"generator: {kind}\n")
     if kind == "grammar":

@@ -2,27 +2,24 @@
 
 import pytest
 
-torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
 
-from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.private.evolution.generator import VoteCandidate  # noqa: E402
-from genie_dp.private.evolution.language_model import (  # noqa: E402
-    CompleterSettings,
-    load_language_model,
-)
-from genie_dp.private.evolution.prompting import (  # noqa: E402
+import torch
+
+from genie_dp.errors import GenieError
+from genie_dp.private.evolution.generator import VoteCandidate
+from genie_dp.private.evolution.language_model import CompleterSettings, load_language_model
+from genie_dp.private.evolution.prompting import (
     AnswerReading,
     Prompt,
     PromptedGenerator,
     Prompter,
     shipped_templates,
 )
-from genie_dp.private.evolution.seeds import Pool  # noqa: E402
-from genie_dp.records import Example  # noqa: E402
-from tests.private.evolution.evolution_models import DONATED, RECORDS, WORDS, save_model  # noqa: E402
-
-torch.set_num_threads(1)
+from genie_dp.private.evolution.seeds import Pool
+from genie_dp.records import Example
+from tests.private.evolution.evolution_models import DONATED, RECORDS, WORDS, save_model
 
 
 @pytest.fixture(scope="module")
@@ -46,28 +43,19 @@ def texts(candidates):
     return [candidate.example.utterance for candidate in candidates]
 
 
-def test_each_record_gets_a_candidate_of_its_metadata(folder):
-    made = generator(folder).random(RECORDS, seed=1)
-    assert [candidate.metadata for candidate in made] == RECORDS
-    assert all(texts(made))
-    assert len(set(texts(made))) > 4
-    assert {word for text in texts(made) for word in text.split()} <= set(WORDS)
-
-
-def test_the_same_seed_gives_the_same_candidates_and_another_one_others(folder):
-    first, again = (texts(generator(folder).random(RECORDS, seed=1)) for _ in range(2))
-    other = texts(generator(folder).random(RECORDS, seed=2))
-    assert first == again != other
-
-
-def test_the_global_random_state_is_neither_read_nor_changed(folder):
-    made = generator(folder)
+def test_each_record_gets_a_candidate_by_the_seed_alone(folder):
     torch.manual_seed(3)
     before = torch.random.get_rng_state()
-    first = texts(made.random(RECORDS, seed=1))
+    made = generator(folder).random(RECORDS, seed=1)
     assert torch.equal(torch.random.get_rng_state(), before)
+    assert [candidate.metadata for candidate in made] == RECORDS
+    first = texts(made)
+    assert all(first)
+    assert len(set(first)) > 4
+    assert {word for text in first for word in text.split()} <= set(WORDS)
     torch.manual_seed(4)
-    assert texts(made.random(RECORDS, seed=1)) == first
+    assert texts(generator(folder).random(RECORDS, seed=1)) == first
+    assert texts(generator(folder).random(RECORDS, seed=2)) != first
 
 
 def test_an_answer_depends_on_its_prompt_and_name_alone(folder):
@@ -110,16 +98,11 @@ def test_a_variation_keeps_metadata_and_is_reproducible(folder, variation):
     assert texts(varied) != texts(parents)
 
 
-def test_strength_0_keeps_every_candidate_and_asks_nothing(folder):
-    made = generator(folder)
-    parents = [VoteCandidate(Example("", "pay my bill", ""), {"intent": "pay"})]
-    assert made.vary(parents, 0.0, seed=1) == parents
-    assert made.tally.prompts == 0
-
-
-def test_to_continue_keeps_the_first_words(folder):
+def test_to_continue_keeps_the_first_words_and_strength_0_all(folder):
     made = generator(folder)
     parents = [VoteCandidate(Example("", "pay my bill now please and wake me", ""))] * 5
+    assert made.vary(parents, 0.0, seed=1) == parents
+    assert made.tally.prompts == 0
     for text in texts(made.vary(parents, 0.5, seed=1)):
         assert text.startswith("pay my bill now")
 
@@ -135,19 +118,26 @@ def test_prompts_longer_than_the_model_lose_their_beginning(folder):
 
 
 def test_a_tokenizer_that_knows_turns_makes_a_chat(tmp_path):
-    template = "{% for m in messages %}{{ m.role }} : {{ m.content }} {% endfor %}Said :"
-    loaded = model(save_model(tmp_path, chat_template=template))
-    assert loaded.style == "chat"
-    shown = loaded._text(Prompt("wake me", system="now"))
-    assert shown == "system : now user : wake me Said :"
-    assert texts(generator(str(tmp_path), {"variation": "fill"}).random(RECORDS, seed=1))
+    turn = "{{ m.role }} : {{ m.content }} {% endfor %}Said :"
+    refusal = "{% if m.role == 'system' %}{{ raise_exception('not supported') }}{% endif %}"
+    for name, begun, text in (
+        ("chat", "", "system : now user : wake me Said :"),
+        # Without a system role its text stands before the question.
+        ("plain", refusal, "user : now\n\nwake me Said :"),
+    ):
+        (tmp_path / name).mkdir()
+        template = "{% for m in messages %}" + begun + turn
+        folder = save_model(tmp_path / name, chat_template=template)
+        loaded = model(folder)
+        assert loaded.style == "chat"
+        assert loaded._text(Prompt("wake me", system="now")) == text
+        assert texts(generator(folder, {"variation": "fill"}).random(RECORDS, seed=1))
 
 
 def test_an_answer_of_a_chat_is_opened_and_ends_with_its_line(tmp_path, monkeypatch):
     template = "{% for m in messages %}{{ m.content }} {% endfor %}"
     loaded = model(save_model(tmp_path, chat_template=template))
-    seen = []
-    whole = type(loaded)._encode_prompts
+    seen, whole = [], type(loaded)._encode_prompts
     monkeypatch.setattr(
         type(loaded), "_encode_prompts", lambda self, rows: seen.extend(rows) or whole(self, rows)
     )
@@ -163,21 +153,11 @@ def test_an_answer_of_a_chat_is_opened_and_ends_with_its_line(tmp_path, monkeypa
     assert seen == ["wake me"]
 
 
-def test_a_template_without_a_system_role_has_its_text_before_the_question(tmp_path):
-    template = (
-        "{% for m in messages %}{% if m.role == 'system' %}"
-        "{{ raise_exception('System role not supported') }}{% endif %}"
-        "{{ m.role }} : {{ m.content }} {% endfor %}Said :"
-    )
-    loaded = model(save_model(tmp_path, chat_template=template))
-    assert loaded._text(Prompt("wake me", system="now")) == "user : now\n\nwake me Said :"
-
-
 def test_the_fingerprint_is_of_weights_and_settings(folder, tmp_path):
-    first = generator(folder).fingerprint()
-    (tmp_path / "same").mkdir()
-    (tmp_path / "other").mkdir()
+    for name in ("same", "other"):
+        (tmp_path / name).mkdir()
     same, other = save_model(tmp_path / "same"), save_model(tmp_path / "other", seed=1)
+    first = generator(folder).fingerprint()
     assert generator(same).fingerprint() == first
     assert generator(other).fingerprint() != first
     assert generator(folder, temperature=0.5).fingerprint() != first
@@ -191,12 +171,7 @@ def test_a_model_that_says_no_sentence_keeps_the_parents_and_counts_them(folder)
     assert silent.vary(parents, 0.5, seed=1) == parents
     assert silent.tally.unvaried == 3
     assert silent.tally.prompts == silent.tally.unusable == 6
-    with pytest.raises(GenieError) as caught:
+    with pytest.raises(GenieError, match="U505"):
         silent.random(RECORDS, seed=1)
-    assert [problem.code for problem in caught.value.problems] == ["U505"]
-
-
-def test_a_model_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(GenieError) as caught:
-        model(str(tmp_path / "nothing"))
-    assert [problem.code for problem in caught.value.problems] == ["P131"]
+    with pytest.raises(GenieError, match="P131"):
+        model(f"{folder}/nothing")

@@ -4,30 +4,25 @@ import json
 
 import pytest
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("safetensors")
+pytest.importorskip("torch")
 
-from genie_dp import cli  # noqa: E402
-from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.languages import get_language  # noqa: E402
-from genie_dp.private.evolution.generator import VoteCandidate  # noqa: E402
-from genie_dp.private.evolution.own_model import load_own_model  # noqa: E402
-from genie_dp.private.evolution.prompting import PromptedGenerator  # noqa: E402
-from genie_dp.private.generators.codes import OTHER, Codes  # noqa: E402
-from genie_dp.private.generators.generator import (  # noqa: E402
-    new_generator,
-    save_generator,
-)
-from genie_dp.private.generators.models import (  # noqa: E402
-    DecoderSettings,
-    collate,
-)
-from genie_dp.private.generators.stages import RUN, STAGES, LabelledRow, encode_row  # noqa: E402
-from genie_dp.private.ledger.book import Ledger  # noqa: E402
-from genie_dp.private.ledger.budget import Budget  # noqa: E402
-from genie_dp.private.ledger.mechanisms import Gaussian  # noqa: E402
-from genie_dp.records import Example, Spent  # noqa: E402
-from genie_dp.rng import stream  # noqa: E402
+import torch
+
+from genie_dp import cli
+from genie_dp.errors import GenieError
+from genie_dp.languages import get_language
+from genie_dp.private.evolution.generator import VoteCandidate
+from genie_dp.private.evolution.own_model import load_own_model
+from genie_dp.private.evolution.prompting import PromptedGenerator
+from genie_dp.private.generators.codes import OTHER, Codes
+from genie_dp.private.generators.generator import new_generator, save_generator
+from genie_dp.private.generators.models import DecoderSettings, collate
+from genie_dp.private.generators.stages import RUN, STAGES, LabelledRow, encode_row
+from genie_dp.private.ledger.book import Ledger
+from genie_dp.private.ledger.budget import Budget
+from genie_dp.private.ledger.mechanisms import Gaussian
+from genie_dp.records import Example, Spent
+from genie_dp.rng import stream
 
 torch.set_num_threads(1)
 ROWS = [
@@ -53,11 +48,12 @@ def _learn(made):
                 optimizer.step()
 
 
-def saved(folder, kind, facts=None):
+def saved(folder, kind, facts=None, *, is_taught=False):
     codes = Codes(("pay", "wake")) if kind == "control" else None
     settings = DecoderSettings(size=16, layers=1, heads=2, longest=64)
     made = new_generator(kind, get_language("sexpr"), ROWS, settings, codes=codes)
-    _learn(made)
+    if is_taught:
+        _learn(made)
     if codes:
         made = made.with_weights((3.0, 0.0, 0.0))
     save_generator(made, folder, spent=SPENT, facts=facts)
@@ -66,7 +62,7 @@ def saved(folder, kind, facts=None):
 
 @pytest.fixture(scope="module", params=["one-stage", "control"])
 def generator(request, tmp_path_factory):
-    folder = saved(tmp_path_factory.mktemp("own") / request.param, request.param)
+    folder = saved(tmp_path_factory.mktemp("own"), request.param, is_taught=True)
     model, prompter = load_own_model(folder, column="intent" if request.param == "control" else "")
     return PromptedGenerator(model, prompter, tries=5)
 
@@ -79,8 +75,8 @@ def test_each_record_gets_a_candidate_and_equal_seeds_equal_ones(generator):
     made = generator.random(RECORDS, seed=1)
     assert [one.metadata for one in made] == RECORDS
     assert all(texts(made))
-    assert made == generator.random(RECORDS, seed=1)
-    assert made != generator.random(RECORDS, seed=2)
+    assert made == generator.random(RECORDS, seed=1) != generator.random(RECORDS, seed=2)
+    assert generator.completer.spent == SPENT
 
 
 def test_a_variation_keeps_the_first_words(generator):
@@ -91,33 +87,26 @@ def test_a_variation_keeps_the_first_words(generator):
     assert generator.vary(parents, 0.0, seed=1) == parents
 
 
-def test_what_training_took_is_known(generator):
-    assert generator.completer.spent == SPENT
-
-
 def test_codes_come_from_the_column_and_else_as_often_as_was_released(tmp_path):
-    _, prompter = load_own_model(saved(tmp_path / "g", "control"), column="intent")
+    folder = saved(tmp_path / "g", "control")
+    model, prompter = load_own_model(folder, column="intent")
     asked = [prompter.random(record, stream(n)).text for n, record in enumerate(RECORDS)]
     assert asked == ["wake", "pay", OTHER, "pay"] * 5
     private = VoteCandidate(Example("P", "secret", "", source="private"))
     with pytest.raises(TypeError):
         prompter.vary(private, 0.5, stream(0))
-
-
-def test_the_fingerprint_is_of_weights_and_codes(tmp_path):
-    first = load_own_model(saved(tmp_path / "a", "control"), column="intent")
-    other = load_own_model(saved(tmp_path / "b", "control"), column="skill")
-    assert first[0].fingerprint() == other[0].fingerprint()
-    assert first[1].fingerprint() != other[1].fingerprint()
+    # The fingerprint is of weights and codes.
+    other = load_own_model(folder, column="skill")
+    assert model.fingerprint() == other[0].fingerprint()
+    assert prompter.fingerprint() != other[1].fingerprint()
 
 
 @pytest.mark.parametrize(
     ("kind", "column"), [("two-stage", ""), ("control", ""), ("one-stage", "intent")]
 )
 def test_generators_that_do_not_fit_are_told(tmp_path, kind, column):
-    with pytest.raises(GenieError) as caught:
+    with pytest.raises(GenieError, match="U508"):
         load_own_model(saved(tmp_path / "g", kind), column=column)
-    assert [problem.code for problem in caught.value.problems] == ["U508"]
 
 
 def test_the_command_takes_a_generator_that_the_ledger_knows_and_no_other(
@@ -133,7 +122,7 @@ def test_the_command_takes_a_generator_that_the_ledger_knows_and_no_other(
     (tmp_path / "recipe.yaml").write_text(json.dumps(recipe))
     path = tmp_path / "private.ledger.json"
     ledger = Ledger.create(path, Budget(8.0, 1e-5, "utterance"))
-    saved(tmp_path / "own", "one-stage", {RUN: "training"})
+    saved(tmp_path / "own", "one-stage", {RUN: "training"}, is_taught=True)
     words = ["private", "evolve", "private.jsonl", "--recipe", "recipe.yaml", "-o", "made"]
     words += ["--language", "sexpr", "--epsilon", "2"]
     assert cli.run(words) == 1

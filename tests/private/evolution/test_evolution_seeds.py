@@ -29,11 +29,13 @@ def texts(candidates):
     return [candidate.example.utterance for candidate in candidates]
 
 
-def test_a_record_draws_a_sentence_that_agrees_with_it():
+def test_a_record_draws_a_sentence_that_agrees_with_it_and_an_empty_one_any():
     for seed in range(20):
         [one] = GENERATOR.random([{"intent": "wake", "length": "short"}], seed=seed)
         assert one.example.utterance in ("wake me up at seven", "set an alarm for six")
         assert one.metadata == {"intent": "wake", "length": "short"}
+    drawn = {texts(GENERATOR.random([{}], seed=seed))[0] for seed in range(200)}
+    assert drawn == {seed.utterance for seed in SEEDS}
 
 
 def test_a_sentence_that_was_drawn_before_is_edited():
@@ -44,26 +46,13 @@ def test_a_sentence_that_was_drawn_before_is_edited():
     assert max(near) <= 3
 
 
-def test_an_empty_record_draws_any_sentence():
-    drawn = {texts(GENERATOR.random([{}], seed=seed))[0] for seed in range(200)}
-    assert drawn == {seed.utterance for seed in SEEDS}
-
-
-def test_equal_seeds_give_equal_candidates_and_others_do_not():
+def test_candidates_follow_from_the_seed_and_from_none_behind_them():
     made = GENERATOR.random(RECORDS, seed=1)
     assert made == SeedGenerator(SEEDS, labels=["intent"]).random(RECORDS, seed=1)
-    assert GENERATOR.vary(made, 0.5, seed=1) == GENERATOR.vary(made, 0.5, seed=1)
-    assert GENERATOR.vary(made, 0.5, seed=1) != GENERATOR.vary(made, 0.5, seed=2)
     assert made != GENERATOR.random(RECORDS, seed=2)
-
-
-def test_what_is_made_of_one_does_not_depend_on_the_others_behind_it():
-    made = GENERATOR.random(RECORDS, seed=1)
-    assert GENERATOR.vary(made[:5], 0.5, seed=3) == GENERATOR.vary(made, 0.5, seed=3)[:5]
-
-
-def test_strength_0_changes_nothing():
-    made = GENERATOR.random(RECORDS, seed=1)
+    varied = GENERATOR.vary(made, 0.5, seed=1)
+    assert varied == GENERATOR.vary(made, 0.5, seed=1) != GENERATOR.vary(made, 0.5, seed=2)
+    assert GENERATOR.vary(made[:5], 0.5, seed=1) == varied[:5]
     assert GENERATOR.vary(made, 0.0, seed=1) == made
 
 
@@ -93,9 +82,8 @@ def test_most_variations_differ_from_their_parents_and_more_so_with_more_strengt
 
 def test_words_that_no_public_sentence_has_are_kept_or_replaced():
     parents = [VoteCandidate(Example("", "xylophone", ""), {"intent": "song"})] * 20
-    assert all(set(text.split()) <= WORDS | {"xylophone"} for text in texts(
-        GENERATOR.vary(parents, 1.0, seed=1)
-    ))  # fmt: skip
+    varied = texts(GENERATOR.vary(parents, 1.0, seed=1))
+    assert {word for text in varied for word in text.split()} <= WORDS | {"xylophone"}
 
 
 def test_the_fingerprint_is_of_sentences_and_settings():
@@ -105,12 +93,8 @@ def test_the_fingerprint_is_of_sentences_and_settings():
     assert SeedGenerator(SEEDS).fingerprint() != first
 
 
-def test_no_sentences_are_told():
-    with pytest.raises(GenieError) as caught:
+def test_no_sentences_and_private_rows_are_refused():
+    with pytest.raises(GenieError, match="U507"):
         SeedGenerator([Donated("")])
-    assert [problem.code for problem in caught.value.problems] == ["U507"]
-
-
-def test_private_rows_are_not_varied():
     with pytest.raises(TypeError):
         GENERATOR.vary([VoteCandidate(Example("P", "secret", "", source="private"))], 0.5, seed=1)

@@ -10,18 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genie_dp.private.evolution import voting
-from genie_dp.private.evolution.voting import (
-    GRAIN,
-    Voters,
-    nearest,
-    noisy_histogram,
-    select,
-    sizes_of,
-    vote_of,
-    votes,
-    weights_of,
-    whole,
-)
 
 LABELS = ("a", "b", "c")
 
@@ -33,7 +21,7 @@ def vectors(count, dimensions, seed, *, coarse=False):
         rng.integers(-1, 2, (count, dimensions)) if coarse else rng.normal(size=(count, dimensions))
     )
     lengths = np.linalg.norm(found, axis=1, keepdims=True)
-    return whole(np.divide(found, lengths, out=np.zeros(found.shape), where=lengths > 0))
+    return voting.whole(np.divide(found, lengths, out=np.zeros(found.shape), where=lengths > 0))
 
 
 @st.composite
@@ -44,7 +32,7 @@ def elections(draw):
     seed, k = draw(st.integers(0, 10_000)), draw(st.integers(1, 5))
     rng = random.Random(seed)
     rows = sum(sizes)
-    voters = Voters(
+    voters = voting.Voters(
         vectors(rows, 5, seed, coarse=draw(st.booleans())),
         np.repeat(np.arange(len(sizes)), sizes),
         [rng.choice((*LABELS, "unheard of")) for _ in range(rows)],
@@ -54,10 +42,9 @@ def elections(draw):
     ], k  # fmt: skip
 
 
-def without(voters, unit):
-    kept = voters.units != unit
+def chosen(voters, kept):
     labels = [one for one, keep in zip(voters.labels, kept, strict=True) if keep]
-    return Voters(voters.vectors[kept], voters.units[kept], labels)
+    return voting.Voters(voters.vectors[kept], voters.units[kept], labels)
 
 
 # ----------------------------------------------------------------------------- sensitivity
@@ -65,61 +52,43 @@ def without(voters, unit):
 
 @settings(max_examples=150, deadline=None)
 @given(elections())
-def test_a_unit_moves_the_histogram_by_at_most_one_in_l2_norm(election):
+def test_a_unit_adds_one_vote_for_its_labels_whoever_else_votes(election):
     voters, candidates, labels, k = election
-    every = votes(voters, candidates, labels, k=k)
+    every = voting.votes(voters, candidates, labels, k=k)
+    together = np.zeros(len(candidates), np.int64)
     for unit in set(voters.units.tolist()):
-        moved = every - votes(without(voters, unit), candidates, labels, k=k)
+        one = chosen(voters, voters.units == unit)
+        found = voting.votes(one, candidates, labels, k=k)
+        without = voting.votes(chosen(voters, voters.units != unit), candidates, labels, k=k)
+        assert (every - without == found).all()
+        together += found
         # Whole numbers: the norm is exact.
-        assert sum(int(x) ** 2 for x in moved) <= GRAIN**2
-
-
-@settings(max_examples=80, deadline=None)
-@given(elections())
-def test_what_a_unit_adds_does_not_hang_on_the_others(election):
-    voters, candidates, labels, k = election
-    alone = np.zeros(len(candidates), np.int64)
-    for unit in set(voters.units.tolist()):
-        others = set(voters.units.tolist()) - {unit}
-        one = voters
-        for other in others:
-            one = without(one, other)
-        alone += votes(one, candidates, labels, k=k)
-    assert (alone == votes(voters, candidates, labels, k=k)).all()
-
-
-@settings(max_examples=80, deadline=None)
-@given(elections())
-def test_a_unit_that_votes_casts_nearly_one_vote_and_only_for_its_labels(election):
-    voters, candidates, labels, k = election
-    for unit in set(voters.units.tolist()):
-        one = voters
-        for other in set(voters.units.tolist()) - {unit}:
-            one = without(one, other)
-        found = votes(one, candidates, labels, k=k)
+        squared = sum(int(x) ** 2 for x in found)
+        assert squared <= voting.GRAIN**2
         theirs = {x for x, row in zip(one.labels, one.vectors, strict=True) if row.any()}
-        norm = math.sqrt(sum(int(x) ** 2 for x in found)) / GRAIN
-        assert norm == pytest.approx(1.0 if theirs & set(labels) else 0.0, abs=1e-4)
+        is_heard = bool(theirs & set(labels))
+        assert math.sqrt(squared) / voting.GRAIN == pytest.approx(
+            1.0 if is_heard else 0.0, abs=1e-4
+        )
         assert {x for x, n in zip(labels, found, strict=True) if n} <= theirs
+    assert (together == every).all()
 
 
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=50))
 def test_a_vote_is_never_longer_than_one(times):
-    found = vote_of(np.array(times))
-    assert sum(int(x) ** 2 for x in found) <= GRAIN**2
+    found = voting.vote_of(np.array(times))
+    assert sum(int(x) ** 2 for x in found) <= voting.GRAIN**2
     assert (found >= 0).all()
 
 
-def test_each_row_casts_k_votes_of_equal_size():
+def test_each_row_casts_k_votes_of_equal_size_and_one_without_words_none():
     candidates = vectors(20, 8, 1)
-    voters = Voters(vectors(1, 8, 2), np.array([0]), [""])
-    found = votes(voters, candidates, [""] * 20, k=4) / GRAIN
-    assert sorted(found[found > 0].round(4).tolist()) == [0.5] * 4
-
-
-def test_rows_of_which_nothing_is_known_do_not_vote():
-    voters = Voters(np.zeros((3, 8), np.int16), np.arange(3), [""] * 3)
-    assert not votes(voters, vectors(5, 8, 1), [""] * 5).any()
+    for row, cast in ((vectors(1, 8, 2), [0.5] * 4), (np.zeros((1, 8), np.int16), [])):
+        found = (
+            voting.votes(voting.Voters(row, np.array([0]), [""]), candidates, [""] * 20, k=4)
+            / voting.GRAIN
+        )
+        assert sorted(found[found > 0].round(4).tolist()) == cast
 
 
 # ------------------------------------------------------------------------------ neighbours
@@ -128,34 +97,28 @@ def test_rows_of_which_nothing_is_known_do_not_vote():
 @settings(max_examples=60, deadline=None)
 @given(
     st.integers(0, 10_000), st.integers(1, 30), st.integers(1, 40), st.integers(1, 10),
-    st.booleans(),
+    st.booleans(), st.sampled_from([voting._BLOCK, 80, 240, 1000]),
 )  # fmt: skip
-def test_neighbours_are_those_of_a_plain_search(seed, queries, rows, k, coarse):
+def test_neighbours_are_those_of_a_plain_search(seed, queries, rows, k, coarse, block):
     a = vectors(queries, 6, seed, coarse=coarse).astype(np.int64)
     b = vectors(rows, 6, seed + 1, coarse=coarse).astype(np.int64)
     expected = [
         sorted(range(rows), key=lambda place: (-int(query @ b[place]), place))[:k] for query in a
     ]
-    found = nearest(a.astype(np.int16), b.astype(np.int16), k)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(voting, "_BLOCK", block)
+        found = voting.nearest(a.astype(np.int16), b.astype(np.int16), k)
     assert found.tolist() == expected
-
-
-def test_neighbours_do_not_hang_on_the_size_of_a_block(monkeypatch):
-    a, b = vectors(50, 64, 5, coarse=True), vectors(80, 64, 6, coarse=True)
-    found = nearest(a, b, 5)
-    for block in (80, 240, 1000):
-        monkeypatch.setattr(voting, "_BLOCK", block)
-        assert (nearest(a, b, 5) == found).all()
 
 
 def test_sums_of_the_longest_vectors_are_exact():
     rng = np.random.default_rng(0)
     found = rng.normal(size=(4, voting.MOST_DIMENSIONS))
-    one = whole(found / np.linalg.norm(found, axis=1, keepdims=True))
+    one = voting.whole(found / np.linalg.norm(found, axis=1, keepdims=True))
     exact = one.astype(np.int64) @ one.astype(np.int64).T
     assert (one.astype(np.float32) @ one.astype(np.float32).T == exact).all()
     with pytest.raises(ValueError, match="length 1"):
-        whole(2 * np.eye(3))
+        voting.whole(2 * np.eye(3))
 
 
 # ------------------------------------------------------------------------------------ noise
@@ -163,7 +126,7 @@ def test_sums_of_the_longest_vectors_are_exact():
 
 def test_noise_has_the_deviation_that_is_paid_for():
     exact = np.zeros(4000, np.int64)
-    found = noisy_histogram(exact, 3.0, random.Random("noise"))
+    found = voting.noisy_histogram(exact, 3.0, random.Random("noise"))
     assert pstdev(found.tolist()) == pytest.approx(3.0, rel=0.05)
     assert abs(float(found.mean())) < 4 * 3.0 / math.sqrt(4000)
     # Whole multiples: low bits of a sum with noise tell nothing.
@@ -177,7 +140,7 @@ def test_noise_is_not_of_a_global_generator():
         random.seed(0)
         np.random.seed(0)  # noqa: NPY002
         before = np.random.get_state()[2], random.getstate()  # noqa: NPY002
-        drawn.append(noisy_histogram(exact, 1.0, random.SystemRandom()).tolist())
+        drawn.append(voting.noisy_histogram(exact, 1.0, random.SystemRandom()).tolist())
         assert (np.random.get_state()[2], random.getstate()) == before  # noqa: NPY002
     assert drawn[0] != drawn[1]
 
@@ -187,35 +150,28 @@ def test_noise_is_not_of_a_global_generator():
 
 def winners(noisy, labels, sizes, **options):
     settled = {"threshold": 0.0, "rank": False, "rng": random.Random(0), **options}
-    return select(np.array(noisy, float), labels, sizes, **settled)
+    return voting.select(np.array(noisy, float), labels, sizes, **settled)
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40), st.floats(0, 1e7), st.booleans())
 def test_negative_counts_and_any_threshold_give_winners(noisy, threshold, rank):
     labels = [LABELS[i % 3] for i in range(len(noisy))]
     sizes = {label: 7 for label in sorted(set(labels))}
-    weights = weights_of(np.array(noisy), labels, threshold)
+    weights = voting.weights_of(np.array(noisy), labels, threshold)
     assert np.isfinite(weights).all()
     assert (weights >= 0).all()
     found = winners(noisy, labels, sizes, threshold=threshold, rank=rank)
     assert [labels[place] for place in found] == [one for one in sizes for _ in range(7)]
 
 
-def test_no_threshold_and_negative_counts_do_not_crash():
-    found = winners([-5.0, -1.0, 3.0, 0.5], [""] * 4, {"": 10})
-    assert set(found) == {2, 3}
-
-
-def test_too_high_a_threshold_falls_back_to_uniform_without_nan():
+def test_without_counts_above_the_threshold_winners_are_uniform_and_never_nan():
+    assert set(winners([-5.0, -1.0, 3.0, 0.5], [""] * 4, {"": 10})) == {2, 3}
     noisy = [1.0, 2.0, 3.0, 4.0, 50.0]
     labels = ["a", "a", "a", "a", "b"]
-    assert weights_of(np.array(noisy), labels, 1e9).tolist() == [1.0] * 5
+    assert voting.weights_of(np.array(noisy), labels, 1e9).tolist() == [1.0] * 5
     assert sorted(winners(noisy, labels, {"a": 8}, threshold=1e9)) == [0, 0, 1, 1, 2, 2, 3, 3]
-
-
-def test_negative_thresholds_are_refused():
     with pytest.raises(ValueError, match="threshold"):
-        weights_of(np.array([1.0]), [""], -1.0)
+        voting.weights_of(np.array([1.0]), [""], -1.0)
 
 
 @given(
@@ -242,7 +198,7 @@ def test_ranks_take_the_greatest_counts_of_each_label_once():
     st.integers(0, 500),
 )
 def test_labels_get_their_shares_of_the_winners(fractions, total):
-    found = sizes_of(fractions, total)
+    found = voting.sizes_of(fractions, total)
     assert sum(found.values()) == total
     whole_ = sum(fractions.values())
     for label, size in found.items():

@@ -4,19 +4,21 @@ from dataclasses import dataclass
 
 import pytest
 
-torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
 
-from genie_dp.private.generators.models import (  # noqa: E402
+import torch
+import transformers
+
+from genie_dp.private.generators.models import (
     DecoderSettings,
-    DecoderState,  # noqa: E402
+    DecoderState,
     HuggingFaceCausal,
     HuggingFaceSettings,
     PreLNDecoder,
 )
-from genie_dp.private.generators.tokenizer import TokenPiece  # noqa: E402
+from genie_dp.private.generators.tokenizer import TokenPiece
 
-torch.set_num_threads(1)
 TINY = DecoderSettings(size=16, layers=2, heads=2, longest=24)
 SIZES = {"vocab_size": 300, "bos_token_id": 256, "eos_token_id": 256}
 

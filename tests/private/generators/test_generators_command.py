@@ -3,207 +3,89 @@
 import json
 import re
 import shutil
-from dataclasses import asdict
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import asdict, replace
 from hashlib import sha256
+from types import SimpleNamespace
 
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 pytest.importorskip("opacus")
 pytest.importorskip("dp_accounting")
 
-from genie_dp.cli import load_command, run  # noqa: E402
-from genie_dp.cli.private import STEPS  # noqa: E402
-from genie_dp.private.generators import run as training_stage  # noqa: E402
-from genie_dp.private.generators.config import FEW_SENTENCES, GeneratorConfig  # noqa: E402
-from genie_dp.private.generators.duration import measure_speed  # noqa: E402
-from genie_dp.private.generators.generator import read_spent  # noqa: E402
-from genie_dp.private.generators.models import DecoderSettings, PreLNDecoder  # noqa: E402
-from genie_dp.private.generators.plans import Speed  # noqa: E402
-from genie_dp.private.generators.rows import read_drawn_rows  # noqa: E402
-from genie_dp.private.generators.stages import EncodedRow  # noqa: E402
-from genie_dp.private.ledger.book import Ledger  # noqa: E402
-from genie_dp.private.ledger.guard import refuse_learned, refuse_uncovered  # noqa: E402
-from genie_dp.private.training import run as training_run  # noqa: E402
-from genie_dp.private.training.run import digest_of_weights  # noqa: E402
-from genie_dp.private.training.settings import DPSettings  # noqa: E402
-from genie_dp.rows import read_rows  # noqa: E402
-from tests.private.generators import generator_rows  # noqa: E402
-from tests.private.generators.generator_models import gpt2, save_pretrained  # noqa: E402
-from tests.private.generators.generator_rows import CANARY  # noqa: E402
+import torch
 
-SKILLS = ("--skills", generator_rows.MAIL, "--skills", generator_rows.HOME)
-SIZES = ("--size", 16, "--layers", 1, "--heads", 2, "--longest", 64, "--pretraining-epochs", 1,
-         "--pretraining-batch", 16, "--checkpoint-every", 2)  # fmt: skip
-# So long that most draws are rows.
-LEARNED = ("--pretraining-epochs", 30, "--pretraining-rate", 0.01, "--learning-rate", 1e-4)
-EPOCHS = {"one-stage": "2", "control": "2", "two-stage": "1/2"}
+import genie_dp as gd
+from genie_dp.errors import GenieError
+from genie_dp.private.generators import run as training_stage
+from genie_dp.private.generators.config import FEW_SENTENCES, GeneratorConfig
+from genie_dp.private.generators.duration import measure_speed
+from genie_dp.private.generators.generator import read_spent
+from genie_dp.private.generators.models import DecoderSettings, PreLNDecoder
+from genie_dp.private.generators.plans import Speed
+from genie_dp.private.generators.rows import read_drawn_rows
+from genie_dp.private.generators.stages import EncodedRow
+from genie_dp.private.ledger.guard import refuse_learned, refuse_uncovered
+from genie_dp.private.training import run as training_run
+from genie_dp.private.training.run import digest_of_weights
+from genie_dp.private.training.settings import DPSettings
+from genie_dp.rows import read_rows
+from tests.private.generators import generators_setup as setup
+from tests.private.generators.generator_models import gpt2, save_pretrained
+from tests.private.generators.generators_setup import (
+    CANARY,
+    LEARNED,
+    OF_SKILLS,
+    all_bytes,
+    command,
+    facts_of,
+    ledger,
+    prepare,
+    sampled,
+    train,
+)
 
-
-def command(*words):
-    return run([str(word) for word in ("private", *words)])
-
-
-def prepare(folder, epsilon=8):
-    """Write rows and a ledger; return the options that name them."""
-    private = generator_rows.private(folder)
-    generator_rows.public(folder)
-    budget = ("--epsilon", epsilon, "--delta", 1e-6, "--unit", "utterance")
-    assert command("budget", "init", private, *budget) == 0
-    return private
-
-
-def train(folder, kind, *options, epsilon=3, name="made"):
-    amount = ("--about", 40, "--batch", 10, "--epochs", EPOCHS[kind], "--epsilon", epsilon)
-    public = () if "--model" in options else ("--public", folder / "public.jsonl")
-    target = ("--output", folder / name)
-    rows = folder / "private.jsonl"
-    return command("train", kind, rows, *amount, *public, *SKILLS, *SIZES, *options, *target)
-
-
-def ledger(folder):
-    return Ledger.open(folder / "private.ledger.json")
-
-
-def all_bytes(folder):
-    """Return names and content of all files below a folder, the private rows left out."""
-    files = [path for path in folder.rglob("*") if path.is_file() and path.name != "private.jsonl"]
-    assert files
-    return b"".join(str(path).encode() + path.read_bytes() for path in files)
+WEIGHTS = ["model-program.safetensors", "model-utterance.safetensors"]
 
 
 @pytest.fixture(scope="module")
 def two_stage(tmp_path_factory):
+    """Return a folder of rows with a ledger, `made` and, of public rows alone, `before`."""
     folder = tmp_path_factory.mktemp("two_stage")
     prepare(folder)
     assert train(folder, "two-stage", *LEARNED, "--public-model", folder / "before") == 0
     return folder
 
 
-def test_the_lines_of_help_are_those_of_the_commands():
-    for name in ("train", "sample"):
-        place, line = STEPS[name]
-        assert load_command(place).get_short_help_str(200) == line
+def killed(*_args, **_options):
+    raise KeyboardInterrupt
 
 
-def test_a_folder_has_all_that_a_generator_needs(two_stage):
-    names = {path.name for path in (two_stage / "made").iterdir()}
-    weights = {"model-program.safetensors", "model-utterance.safetensors"}
-    assert names == weights | {"config.json", "tokenizer.json", "spent.json", "README.md"}
+def test_a_folder_has_all_that_a_generator_needs_and_no_private_word(two_stage):
+    made, before = two_stage / "made", two_stage / "before"
+    others = {"config.json", "tokenizer.json", "spent.json", "README.md"}
+    assert {path.name for path in made.iterdir()} == {*WEIGHTS, *others}
     assert not (two_stage / ".made.work").exists()
-
-
-def test_what_is_told_of_a_run_is_what_the_ledger_has(two_stage):
-    spent = json.loads((two_stage / "made" / "spent.json").read_text())
+    assert CANARY.encode() not in all_bytes(two_stage)
+    spent = json.loads((made / "spent.json").read_text())
     [entry] = ledger(two_stage).entries
     assert spent["epsilon"] == ledger(two_stage).spent().epsilon
     assert 2.9 < spent["epsilon"] <= 3
     assert [one.steps for one in entry.mechanisms] == [4, 8]
-    assert f"({spent['epsilon']}, 1e-06)" in (two_stage / "made" / "README.md").read_text()
+    assert f"({spent['epsilon']}, 1e-06)" in (made / "README.md").read_text()
+    # What it was before private rows.
+    told = json.loads((before / "spent.json").read_text())
+    assert (told["epsilon"], told["delta"]) == (0.0, 0.0)
+    assert sorted(path.name for path in before.glob("*.safetensors")) == WEIGHTS
+    for name in WEIGHTS:
+        assert (before / name).read_bytes() != (made / name).read_bytes()
 
 
-@pytest.mark.slow
-def test_bands_of_noise_are_paid_as_fewer_steps_of_a_higher_rate(tmp_path, capsys):
-    prepare(tmp_path)
-    assert train(tmp_path, "one-stage", "--bands", 5) == 1  # 5 batches of 10 are more than 40 rows
-    assert "H002" in capsys.readouterr().err
-    assert ledger(tmp_path).entries == ()
-    assert train(tmp_path, "one-stage", "--bands", 2) == 0
-    [entry] = ledger(tmp_path).entries
-    [one] = entry.mechanisms
-    assert (one.rate, one.steps) == (0.5, 4)  # of 8 steps at 0.25
-    spent = json.loads((tmp_path / "made" / "spent.json").read_text())
-    assert 2.9 < spent["epsilon"] <= 3
-
-
-PLACE = SIZES.index("--pretraining-epochs")
-SMALL = (*SIZES[:PLACE], *SIZES[PLACE + 2 :])
-
-
-def test_public_epochs_that_fit_are_said_before_payment_and_stay_where_a_run_goes_on(
-    tmp_path, capsys, monkeypatch
-):
-    prepare(tmp_path)
-    amount = ("--about", 40, "--batch", 10, "--epochs", "1/2", "--epsilon", 3)
-    public = tmp_path / "public.jsonl"
-    rows = len(public.read_text().splitlines())
-    words = ("train", "two-stage", tmp_path / "private.jsonl", "--public", public, *amount,
-             *SKILLS, *SMALL, "--output", tmp_path / "made")  # fmt: skip
-
-    def killed(*_args, **_options):
-        raise KeyboardInterrupt
-
-    def never(*_args, **_options):
-        raise AssertionError("the speed of another machine is of no account")
-
-    # Two stages: 900 seconds an epoch, so that half of one fits into ten minutes.
-    slow = Speed(row=0.0, step=0.0, public_row=450 / rows)
-    with monkeypatch.context() as patched:
-        patched.setattr(training_stage, "measure_speed", lambda *_args, **_options: slow)
-        patched.setattr(training_stage, "pretrain_publicly", killed)
-        assert command(*words) == 130
-    said = capsys.readouterr().err
-    assert "takes about 7.5 minutes here (1 thread)" in said
-    assert f"0.5 epochs of {rows} public rows" in said
-    assert ledger(tmp_path).entries == ()
-    monkeypatch.setattr(training_stage, "measure_speed", never)
-    assert command(*words, "--resume") == 0
-    config = json.loads((tmp_path / "made" / "config.json").read_text())
-    assert config["training"]["epochs on public rows"] == 0.5
-    assert "0.5 epochs" in capsys.readouterr().err
-
-
-def test_epochs_of_public_rows_that_are_given_win(tmp_path, capsys, monkeypatch):
-    prepare(tmp_path)
-    slow = Speed(row=1.0, step=0.0, public_row=1000.0)
-    monkeypatch.setattr(training_stage, "measure_speed", lambda *_args, **_options: slow)
-    assert train(tmp_path, "one-stage") == 0  # --pretraining-epochs 1
-    said = capsys.readouterr().err
-    assert "hours for 1 epoch of" in said
-    assert "1.3 minutes for noisy steps" in said  # 8 steps of 10 rows
-    config = json.loads((tmp_path / "made" / "config.json").read_text())
-    assert config["training"]["epochs on public rows"] == 1
-
-
-def test_the_speed_of_a_model_is_measured_without_changing_it():
-    model = PreLNDecoder(40, DecoderSettings(8, 1, 2, 16))
-    before = digest_of_weights([model])
-    rows = [EncodedRow((2, *range(4, 4 + n % 9), 3)) for n in range(1, 30)]
-    settings = DPSettings(1.0, rate=0.1, steps=4, batch=8)
-    state = torch.random.get_rng_state()
-    speed = measure_speed(model, rows, settings, batch=8)
-    assert speed.row > 0
-    assert speed.public_row > 0
-    assert digest_of_weights([model]) == before
-    assert torch.equal(torch.random.get_rng_state(), state)
-
-
-def test_what_the_generator_was_before_private_rows_is_kept_and_says_nothing_of_them(two_stage):
-    spent = json.loads((two_stage / "before" / "spent.json").read_text())
-    assert (spent["epsilon"], spent["delta"]) == (0.0, 0.0)
-    names = [path.name for path in (two_stage / "before").glob("*.safetensors")]
-    assert sorted(names) == ["model-program.safetensors", "model-utterance.safetensors"]
-    for name in names:
-        before, made = ((two_stage / part / name).read_bytes() for part in ("before", "made"))
-        assert before != made
-
-
-def test_no_private_word_is_in_any_file(two_stage):
-    assert CANARY.encode() not in all_bytes(two_stage)
-    assert CANARY.encode() in (two_stage / "private.jsonl").read_bytes()
-
-
-SHORT = ("--batch", 8, "--program-longest", 20, "--longest", 30, "--width", 1)
-
-
-def sampled(folder, *options, name="rows.jsonl", code=0):
-    target = folder / name
-    found = command("sample", folder / "made", *SKILLS, "--output", target, *SHORT, *options)
-    assert found == code
-    return list(read_rows(str(target))) if target.exists() else []
-
-
-def test_rows_are_private_and_have_programs(two_stage, capsys):
+def test_rows_are_private_have_programs_and_follow_from_the_seed(two_stage, capsys):
     rows = sampled(two_stage, "--rows", 12)
     assert len(rows) == 12
     assert all(row.source == "private" and row.program and row.functions for row in rows)
@@ -214,193 +96,26 @@ def test_rows_are_private_and_have_programs(two_stage, capsys):
     assert "12 rows of" in capsys.readouterr().err
     spent = read_spent(two_stage / "made" / "spent.json")
     assert read_drawn_rows(two_stage / "rows.jsonl", spent, ledger(two_stage)) == tuple(rows)
-
-
-def test_the_same_seed_gives_the_same_bytes(two_stage):
     for name, seed in (("a.tsv", 1), ("b.tsv", 1), ("c.tsv", 2)):
         sampled(two_stage, "--rows", 8, "--seed", seed, name=name)
     first, again, other = ((two_stage / f"{x}.tsv").read_bytes() for x in "abc")
-    assert first == again
-    assert first != other
+    assert first == again != other
 
 
 def test_an_output_that_exists_is_left_alone(two_stage, capsys):
     path = two_stage / "kept.jsonl"
     path.write_text("mine")
     assert command("sample", two_stage / "made", "--output", path) == 1
-    assert "Y022" in capsys.readouterr().err
     assert path.read_text() == "mine"
     assert train(two_stage, "two-stage") == 1
-    assert "Y022" in capsys.readouterr().err
+    assert capsys.readouterr().err.count("Y022") == 2
 
 
 def test_too_few_rows_are_told(two_stage, capsys):
-    options = ("--rows", 50, "--tries", 1, "--longest", 2)
-    sampled(two_stage, *options, name="few.jsonl")
+    sampled(two_stage, "--rows", 50, "--tries", 1, "--longest", 2, name="few.jsonl")
     told = capsys.readouterr().err
     assert "H010" in told
     assert "dropped: too long" in told
-
-
-def test_a_parser_of_drawn_rows_is_within_the_guarantee_of_their_generator(two_stage, tmp_path):
-    rows = two_stage / "learned.jsonl"
-    sampled(two_stage, "--rows", 3, name=rows.name)
-    spent = read_spent(two_stage / "made" / "spent.json")
-    parser = learned_of(tmp_path / "parser", rows, "0", spent=asdict(spent))
-    refuse_learned(parser, two_stage / "private.jsonl", code="H008")
-    refuse_uncovered(parser, spent, code="H008")
-    # What was drawn after private rows tells of them, under no guarantee of the model before.
-    options = ("--parser", parser, "--output", tmp_path / "rows.jsonl")
-    assert command("sample", two_stage / "before", *SKILLS, *options) == 1
-    assert not (tmp_path / "rows.jsonl").exists()
-
-
-@pytest.mark.slow
-def test_control_codes_are_paid_and_known_beforehand(tmp_path, capsys):
-    prepare(tmp_path)
-    codes = tmp_path / "codes.txt"
-    codes.write_text("@com.example.mail.inbox\n\n@com.example.mail.random\n")
-    assert train(tmp_path, "control", "--codes", codes, "--code-noise", 2, *LEARNED) == 0
-    [entry] = ledger(tmp_path).entries
-    assert [one.kind for one in entry.mechanisms] == ["gaussian", "poisson-gaussian"]
-    config = json.loads((tmp_path / "made" / "config.json").read_text())
-    assert config["codes"]["names"] == ["@com.example.mail.inbox", "@com.example.mail.random"]
-    rows = sampled(tmp_path, "--rows", 5)
-    assert {row.program for row in rows} == {""}
-    assert "--parser DIR" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_a_model_of_hugging_face_learns_one_stage(tmp_path):
-    prepare(tmp_path)
-    base = save_pretrained(tmp_path / "base", gpt2)
-    assert train(tmp_path, "one-stage", "--model", base) == 0
-    sampled(tmp_path, "--rows", 3, "--tries", 3)
-    names = {path.name for path in (tmp_path / "made").iterdir()}
-    assert names == {
-        "base",
-        "model-utterance.safetensors",
-        "config.json",
-        "spent.json",
-        "README.md",
-    }
-    (tmp_path / "base").rename(tmp_path / "elsewhere")
-    sampled(tmp_path, "--rows", 1, "--tries", 3, name="again.jsonl")
-
-
-def test_adapters_are_drawn_from_with_the_model_that_they_were_added_to(tmp_path, capsys):
-    pytest.importorskip("peft")
-    prepare(tmp_path)
-    base = save_pretrained(tmp_path / "base", gpt2)
-    assert train(tmp_path, "one-stage", "--model", base, "--lora", 2) == 0
-    sampled(tmp_path, "--rows", 3, "--tries", 3)
-    (tmp_path / "base").rename(tmp_path / "elsewhere")
-    words = ("sample", tmp_path / "made", "--rows", 1, "--output", tmp_path / "again.jsonl")
-    capsys.readouterr()
-    assert command(*words) == 1
-    assert "M009" in capsys.readouterr().err
-
-
-def test_a_run_past_the_budget_writes_nothing(tmp_path, capsys):
-    prepare(tmp_path, epsilon=2)
-    before = all_bytes(tmp_path)
-    assert train(tmp_path, "two-stage", epsilon=2.5) == 1
-    assert "B023" in capsys.readouterr().err
-    assert all_bytes(tmp_path) == before
-    assert not (tmp_path / ".made.work").exists()
-
-
-def test_without_a_ledger_nothing_is_trained(tmp_path, capsys):
-    generator_rows.private(tmp_path)
-    generator_rows.public(tmp_path)
-    assert train(tmp_path, "one-stage") == 1
-    told = capsys.readouterr().err
-    assert "B022" in told
-    assert "genie-dp private budget init" in told
-
-
-@pytest.mark.slow
-def test_a_run_that_was_interrupted_goes_on_and_costs_once(tmp_path, monkeypatch, capsys):
-    prepare(tmp_path)
-    line = training_stage.write_over
-
-    def interrupt(text, *, show=None):
-        if text.startswith("utterance: step 3"):
-            raise KeyboardInterrupt
-        line(text)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(training_stage, "write_over", interrupt)
-        assert train(tmp_path, "two-stage") == 130
-    assert "--resume" in capsys.readouterr().err
-    assert not (tmp_path / "made").exists()
-    assert len(ledger(tmp_path).entries) == 1
-    assert CANARY.encode() not in all_bytes(tmp_path)
-    assert train(tmp_path, "two-stage") == 1
-    assert "Y021" in capsys.readouterr().err
-    skill = generator_rows.SKILLS / "com.example.words"
-    for other in (("--seed", 3), ("--skills", skill)):
-        assert train(tmp_path, "two-stage", "--resume", *other) == 1
-        assert "Y020" in capsys.readouterr().err
-    assert train(tmp_path, "two-stage", "--resume") == 0
-    assert len(ledger(tmp_path).entries) == 1
-    assert (tmp_path / "made" / "spent.json").exists()
-
-
-@pytest.mark.parametrize(
-    ("kind", "place"),
-    [("one-stage", training_run), ("two-stage", training_run), ("control", training_stage)],
-)
-def test_a_run_that_another_process_finished_is_not_trained_again(
-    tmp_path, monkeypatch, capsys, kind, place
-):
-    """Both went on with it: when one has its last stage to itself, the other has cleared it."""
-    prepare(tmp_path)
-    whole = place.train_alone
-
-    def finished(folder):
-        if folder.name == "utterance":
-            shutil.rmtree(folder.parent)
-        return whole(folder)
-
-    monkeypatch.setattr(place, "train_alone", finished)
-    assert train(tmp_path, kind) == 1
-    assert "B029" in capsys.readouterr().err
-    assert len(ledger(tmp_path).entries) == 1
-    names = {path.name for path in tmp_path.rglob("utterance/*")}
-    assert names == {"run.json", ".run.lock", ".train.lock"}
-    assert not (tmp_path / "made").exists()
-
-
-@pytest.mark.slow
-def test_another_run_costs_again_and_the_rest_is_used_up(tmp_path):
-    prepare(tmp_path)
-    assert train(tmp_path, "one-stage") == 0
-    amount = ("--about", 40, "--batch", 10, "--epochs", 1, "--rest")
-    rows, target = tmp_path / "private.jsonl", ("--output", tmp_path / "other")
-    assert command("train", "one-stage", rows, *amount, *SIZES, *target) == 0
-    assert len(ledger(tmp_path).entries) == 2
-    assert 7.9 < ledger(tmp_path).spent().epsilon <= 8
-
-
-def test_rows_of_source_private_are_not_public(tmp_path, capsys):
-    prepare(tmp_path)
-    row = generator_rows.row(0, "a", generator_rows.INBOX, "private")
-    generator_rows.write(tmp_path / "public.jsonl", [row])
-    assert train(tmp_path, "one-stage") == 1
-    assert "H008" in capsys.readouterr().err
-
-
-def test_the_private_file_and_others_with_a_ledger_are_not_public(tmp_path, capsys):
-    private = prepare(tmp_path)
-    assert train(tmp_path, "one-stage", "--public", private) == 1
-    assert train(tmp_path, "control", "--codes", private) == 1
-    (tmp_path / "public.ledger.json").write_text("{}")
-    assert train(tmp_path, "one-stage") == 1
-    told = capsys.readouterr().err
-    assert told.count("H008") == 3
-    assert CANARY not in told
-    assert not ledger(tmp_path).entries
 
 
 def learned_of(folder, name, digest, **facts):
@@ -410,120 +125,71 @@ def learned_of(folder, name, digest, **facts):
     return folder
 
 
-def test_a_parser_that_learned_of_private_rows_writes_no_programs(tmp_path, capsys):
-    private = prepare(tmp_path)
-    digest = sha256(private.read_bytes()).hexdigest()
-    renamed = learned_of(tmp_path / "parser", tmp_path / "elsewhere.jsonl", digest)
-    assert train(tmp_path, "two-stage", "--parser", renamed) == 1
-    beside = learned_of(tmp_path / "parser", private, "0")
-    assert train(tmp_path, "two-stage", "--parser", beside) == 1
-    output = ("--output", tmp_path / "rows.jsonl")
-    assert command("sample", tmp_path, "--parser", beside, *output) == 1
-    assert capsys.readouterr().err.count("H008") == 3
-    assert not ledger(tmp_path).entries
-    public = learned_of(tmp_path / "parser", tmp_path / "public.jsonl", "0")
-    assert command("sample", tmp_path, "--parser", public, *output) == 1
-    assert "H003" in capsys.readouterr().err  # what comes next: there is no generator
-
-
-@pytest.mark.parametrize("text", ["{", "[]", '{"inputs": 1}'])
-def test_a_parser_that_cannot_tell_what_it_learned_of_writes_no_programs(text, tmp_path, capsys):
-    prepare(tmp_path)
-    parser = learned_of(tmp_path / "parser", "public.jsonl", "0")
-    (parser / "manifest.json").write_text(text)
-    assert train(tmp_path, "two-stage", "--parser", parser) == 1
-    assert "is broken" in capsys.readouterr().err
-    assert not ledger(tmp_path).entries
-
-
-@pytest.mark.parametrize(
-    ("settings", "rate"),
-    [({}, 0.02), ({"model": "gpt2"}, 0.002), ({"learning_rate": 0.3}, 0.3)],
-)
-def test_the_learning_rate_is_that_of_the_model_unless_told(settings, rate):
-    config = GeneratorConfig(kind="one-stage", about=10, rest=True, **settings)
-    assert config.noisy_steps.learning_rate == rate
-    assert config.shared_settings()["learning_rate"] == rate
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["two-stage", "control"])
-def test_whether_private_rows_have_programs_decides_neither_exit_code_nor_price(
-    kind, tmp_path, capsys
+def test_a_parser_of_drawn_rows_is_within_the_guarantee_of_their_generator(
+    two_stage, tmp_path, capsys
 ):
-    told = []
-    for name, row in {
-        "none": {},
-        "one": {"program": "now => @org.thingpedia.weather.current()"},
-    }.items():
-        folder = tmp_path / name
-        folder.mkdir()
-        prepare(folder)
-        lines = [{"utterance": f"hello {CANARY} {name}"}, {"utterance": f"hi {name}", **row}]
-        (folder / "private.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
-        assert train(folder, kind, "--no-pretraining") == 0
-        said = capsys.readouterr()
-        told.append(re.sub(r"\d+ s|/\S+", "", said.out + said.err))
-        assert [one.mechanisms for one in ledger(folder).entries]
-    assert told[0] == told[1]
-    assert "warning[H007]" in told[0]
-    assert CANARY not in told[0]
+    rows, private = two_stage / "learned.jsonl", two_stage / "private.jsonl"
+    sampled(two_stage, "--rows", 3, name=rows.name)
+    spent = read_spent(two_stage / "made" / "spent.json")
+    parser = learned_of(tmp_path / "parser", rows, "0", spent=asdict(spent))
+    refuse_learned(parser, private, code="H008")
+    refuse_uncovered(parser, spent, code="H008")
+    # What was drawn after private rows tells of them, under no guarantee of the model before.
+    options = ("--parser", parser, "--output", tmp_path / "rows.jsonl")
+    assert command("sample", two_stage / "before", *OF_SKILLS, *options) == 1
+    # Private rows themselves are under none at all, and public ones need none.
+    for path, code in ((private, "H008"), (two_stage / "public.jsonl", "H003")):
+        learned_of(parser, path, "0")
+        assert command("sample", tmp_path, *options) == 1
+        assert f"error[{code}]" in capsys.readouterr().err  # H003: there is no generator
+    assert not (tmp_path / "rows.jsonl").exists()
+
+
+# ------------------------------------------------------------------------------ what is refused
+
+PARSER = "parser/manifest.json"
+LEARNS = '{"inputs": {"%s": "%s"}}'
+DIGEST = sha256("".join(json.dumps(row) + "\n" for row in setup.asked(40)).encode()).hexdigest()
+ROW = json.dumps(setup.row(0, "a", setup.INBOX, "private"))
 
 
 @pytest.mark.parametrize(
-    ("options", "code"),
+    ("files", "kind", "options", "code"),
     [
-        (("--device", "cuda:99"), "N008"),
-        (("--model", "no model"), "H00"),
+        ({}, "one-stage", ("--device", "cuda:99"), "N008"),
+        ({}, "one-stage", ("--model", "no model"), "H00"),
+        ({}, "one-stage", ("--epsilon", 8.5), "B023"),
+        ({}, "one-stage", ("--bands", 5), "H002"),  # 5 batches of 10 are more than 40 rows
+        ({}, "two-stage", ("--epochs", "3"), "H001"),
+        ({}, "two-stage", ("--epochs", "a/b"), "H001"),
+        ({}, "one-stage", ("--public", "private.jsonl"), "H008"),
+        ({}, "control", ("--codes", "private.jsonl"), "H008"),
+        ({"public.ledger.json": "{}"}, "one-stage", (), "H008"),
+        ({"public.jsonl": ROW}, "one-stage", (), "H008"),
+        ({PARSER: LEARNS % ("renamed.jsonl", DIGEST)}, "two-stage", ("--parser", "parser"), "H008"),
+        ({PARSER: LEARNS % ("private.jsonl", "0")}, "two-stage", ("--parser", "parser"), "H008"),
+        *(({PARSER: text}, "two-stage", ("--parser", "parser"), "H008")
+          for text in ("{", "[]", '{"inputs": 1}')),
+        *(({"private.jsonl": f"{line} {CANARY}\n"}, "one-stage", (), "Q00")
+          for line in ("no json", '{"utterance": 3}', '{"program": "zanzibarquux"}')),
+        ({"made/mine.txt": "mine"}, "one-stage", ("--overwrite",), "H009"),
+        ({"private.ledger.json": None}, "one-stage", (), "B022"),
     ],
-)
-def test_a_run_that_is_refused_before_it_learns_leaves_no_work(tmp_path, capsys, options, code):
+)  # fmt: skip
+def test_a_run_that_is_refused_leaves_no_work_and_costs_nothing(
+    tmp_path, monkeypatch, capsys, files, kind, options, code
+):
     prepare(tmp_path)
-    before = sorted(tmp_path.iterdir())
-    assert train(tmp_path, "one-stage", *options) == 1
-    assert f"error[{code}" in capsys.readouterr().err
-    assert sorted(tmp_path.iterdir()) == before
-
-
-@pytest.mark.slow
-def test_a_resumed_run_that_is_refused_keeps_what_it_was_left_of(tmp_path, monkeypatch, capsys):
-    prepare(tmp_path)
-
-    def interrupt(text, *, show=None):
-        if text.startswith("utterance: step 1"):
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(training_stage, "write_over", interrupt)
-        assert train(tmp_path, "two-stage") == 130
-    rows = (tmp_path / "private.jsonl").read_text()
-    (tmp_path / "private.jsonl").write_text(json.dumps({"utterance": 3}) + "\n")
-    assert train(tmp_path, "two-stage", "--resume") == 1
-    assert "Q003" in capsys.readouterr().err
-    (tmp_path / "private.jsonl").write_text(rows)
-    assert train(tmp_path, "two-stage", "--resume") == 0
-    assert len(ledger(tmp_path).entries) == 1
-
-
-@pytest.mark.parametrize("line", ["no json", '{"utterance": 3}', '{"program": "zanzibarquux"}'])
-def test_a_broken_private_file_is_told_without_its_text(tmp_path, capsys, line):
-    prepare(tmp_path)
-    (tmp_path / "private.jsonl").write_text(f"{line} {CANARY}\n")
-    assert train(tmp_path, "one-stage") == 1
+    monkeypatch.chdir(tmp_path)
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text) if text else (tmp_path / name).unlink()
+    before = sorted(tmp_path.rglob("*")), all_bytes(tmp_path)
+    assert train(tmp_path, kind, *options) == 1
     told = capsys.readouterr().err
-    assert "error[Q00" in told
+    assert f"error[{code}" in told
     assert CANARY not in told
-    assert not ledger(tmp_path).entries
-    assert not (tmp_path / ".made.work").exists()
-
-
-def test_a_folder_that_is_no_generator_is_not_overwritten(tmp_path, capsys):
-    prepare(tmp_path)
-    (tmp_path / "made").mkdir()
-    (tmp_path / "made" / "mine.txt").write_text("mine")
-    assert train(tmp_path, "one-stage", "--overwrite") == 1
-    assert "H009" in capsys.readouterr().err
-    assert (tmp_path / "made" / "mine.txt").read_text() == "mine"
+    assert (sorted(tmp_path.rglob("*")), all_bytes(tmp_path)) == before  # the ledger, too
 
 
 @pytest.mark.parametrize(
@@ -545,78 +211,14 @@ def test_options_that_do_not_go_together_are_wrong_usage(two_stage, kind, option
     assert train(two_stage, kind, *options, name="never") == 2
 
 
-def test_epochs_of_another_kind_are_refused(tmp_path, capsys):
-    prepare(tmp_path)
-    for epochs in ("3", "a/b"):
-        assert train(tmp_path, "two-stage", "--epochs", epochs) == 1
-        assert "H001" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_a_generator_of_s_expressions_is_trained_and_drawn_from(tmp_path):
-    def rows(said):
-        for i in range(40):
-            what = ("alarm", "timer")[i % 2]
-            program = f"( set_{what} ( at NUMBER_0 ) )"
-            text = f"set my {what} for NUMBER_0 {said}".strip()
-            yield {**generator_rows.row(i, text, program), "language": "sexpr"}
-
-    generator_rows.write(tmp_path / "public.jsonl", rows(""))
-    private = generator_rows.write(tmp_path / "private.jsonl", rows(CANARY))
-    budget = ("--epsilon", 8, "--delta", 1e-6, "--unit", "utterance")
-    assert command("budget", "init", private, *budget) == 0
-    amount = ("--about", 40, "--batch", 10, "--epochs", "1/2", "--epsilon", 3)
-    public = ("--public", tmp_path / "public.jsonl", "--language", "sexpr")
-    made = ("--output", tmp_path / "made")
-    assert command("train", "two-stage", private, *amount, *public, *SIZES, *LEARNED, *made) == 0
-    target = tmp_path / "rows.jsonl"
-    assert command("sample", tmp_path / "made", "--rows", 8, "--output", target) == 0
-    drawn = list(read_rows(str(target)))
-    assert len(drawn) == 8
-    assert {row.language for row in drawn} == {"sexpr"}
-    assert {f for row in drawn for f in row.functions} <= {"set_alarm", "set_timer", "at"}
-    assert CANARY.encode() not in all_bytes(tmp_path / "made")
-
-
-@pytest.mark.slow
-def test_a_parser_writes_the_programs_of_private_rows_and_of_samples(tmp_path, capsys):
-    pytest.importorskip("phonenumbers")
-    from tests.parser import parser_setup
-
-    (tmp_path / "parsing").mkdir()
-    parser = parser_setup.train(tmp_path / "parsing")
-    prepare(tmp_path)
-    unlabelled = [{"utterance": row["utterance"]} for row in generator_rows.asked(20)]
-    generator_rows.write(tmp_path / "private.jsonl", unlabelled)
-    assert train(tmp_path, "two-stage", "--parser", parser, epsilon=2) == 0
-    config = json.loads((tmp_path / "made" / "config.json").read_text())
-    assert config["training"]["programs of private rows"] == "by a parser"
-    assert train(tmp_path, "one-stage", *LEARNED, name="plain", epsilon=2) == 0
-    command_rows = ("--parser", parser, "--rows", 3, *SHORT, "--output", tmp_path / "rows.jsonl")
-    assert command("sample", tmp_path / "plain", *command_rows) == 0
-    rows = list(read_rows(str(tmp_path / "rows.jsonl")))
-    assert rows
-    assert all(row.program and row.source == "private" for row in rows)
-    # What the parser did not learn, it does not read back: no row is kept, and all are told.
-    capsys.readouterr()
-    few = ("--parser", parser, "--rows", 2, "--tries", 8, "--redraws", 1)
-    assert sampled(tmp_path, *few, name="kept.jsonl") == []
-    told = json.loads((tmp_path / "kept.jsonl.manifest.json").read_text())
-    assert told["parser"] == str(parser)
-    assert told["rows"] == 0
-    assert told["drawn"] == sum(told["dropped"].values()) == 16
-    assert "H010" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_broken_public_programs_leave_no_constants(tmp_path):
-    prepare(tmp_path)
-    rows = [generator_rows.row(i, said, '( " no program') for i, said in enumerate("abc")]
-    with (tmp_path / "public.jsonl").open("a", encoding="utf-8") as out:
-        out.writelines(json.dumps(row) + "\n" for row in rows)
-    assert train(tmp_path, "two-stage") == 0
-    config = json.loads((tmp_path / "made" / "config.json").read_text())
-    assert config["public"]["texts"] == []
+@pytest.mark.parametrize(
+    ("settings", "rate"),
+    [({}, 0.02), ({"model": "gpt2"}, 0.002), ({"learning_rate": 0.3}, 0.3)],
+)
+def test_the_learning_rate_is_that_of_the_model_unless_told(settings, rate):
+    config = GeneratorConfig(kind="one-stage", about=10, rest=True, **settings)
+    assert config.noisy_steps.learning_rate == rate
+    assert config.shared_settings()["learning_rate"] == rate
 
 
 @pytest.mark.parametrize(
@@ -635,12 +237,361 @@ def test_few_public_sentences_are_doubted_unless_the_model_has_read_much(sentenc
     assert {doubt.severity for doubt in doubts} <= {"warning"}
 
 
-def test_doubts_are_told_before_anything_is_spent(tmp_path, capsys, monkeypatch):
-    def refuse(*args, **settings):
-        raise KeyboardInterrupt
+# ------------------------------------------------------------------------ how long a run takes
+
+
+def without(words, option):
+    place = words.index(option)
+    return (*words[:place], *words[place + 2 :])
+
+
+@pytest.mark.slow
+def test_public_epochs_that_fit_are_said_before_payment_and_stay_where_a_run_goes_on(
+    tmp_path, capsys, monkeypatch
+):
+    prepare(tmp_path)
+    words = without(setup.words_of(tmp_path, "two-stage"), "--pretraining-epochs")
+    rows = len((tmp_path / "public.jsonl").read_text().splitlines())
+    # Two stages: 900 seconds an epoch, so that half of one fits into ten minutes.
+    slow = Speed(row=0.0, step=0.0, public_row=450 / rows)
+    with monkeypatch.context() as patched:
+        patched.setattr(training_stage, "measure_speed", lambda *_args, **_options: slow)
+        patched.setattr(training_stage, "pretrain_publicly", killed)
+        assert command(*words) == 130
+    said = capsys.readouterr().err
+    assert "takes about 7.5 minutes here (1 thread)" in said
+    assert f"0.5 epochs of {rows} public rows" in said
+    assert ledger(tmp_path).entries == ()
+    monkeypatch.setattr(training_stage, "measure_speed", None)  # no other machine's counts
+    assert command(*words, "--resume") == 0
+    assert facts_of(tmp_path / "made")["epochs on public rows"] == 0.5
+    assert "0.5 epochs" in capsys.readouterr().err
+
+
+def test_public_epochs_that_are_given_win_and_doubts_are_told_before_payment(
+    tmp_path, capsys, monkeypatch
+):
+    prepare(tmp_path)
+    slow = Speed(row=1.0, step=0.0, public_row=1000.0)
+    monkeypatch.setattr(training_stage, "measure_speed", lambda *_args, **_options: slow)
+    monkeypatch.setattr(training_stage, "pretrain_publicly", killed)
+    assert train(tmp_path, "one-stage") == 130  # --pretraining-epochs 1
+    assert ledger(tmp_path).entries == ()
+    said = capsys.readouterr().err
+    assert "warning[H013]" in said
+    assert "hours for 1 epoch of" in said
+    assert "1.3 minutes for noisy steps" in said  # 8 steps of 10 rows
+
+
+def test_the_speed_of_a_model_is_measured_without_changing_it():
+    model = PreLNDecoder(40, DecoderSettings(8, 1, 2, 16))
+    before = digest_of_weights([model])
+    rows = [EncodedRow((2, *range(4, 4 + n % 9), 3)) for n in range(1, 30)]
+    state = torch.random.get_rng_state()
+    speed = measure_speed(model, rows, DPSettings(1.0, rate=0.1, steps=4, batch=8), batch=8)
+    assert speed.row > 0
+    assert speed.public_row > 0
+    assert digest_of_weights([model]) == before
+    assert torch.equal(torch.random.get_rng_state(), state)
+
+
+# ---------------------------------------------------------------------------- how a run goes on
+
+
+@pytest.mark.slow
+def test_a_run_that_was_interrupted_goes_on_and_costs_once(tmp_path, monkeypatch, capsys):
+    private = prepare(tmp_path)
+    broken = [setup.row(i, said, '( " no program') for i, said in enumerate("abc")]
+    with (tmp_path / "public.jsonl").open("a", encoding="utf-8") as out:
+        out.writelines(json.dumps(row) + "\n" for row in broken)
+    line = training_stage.write_over
+
+    def interrupt(text, *, show=None):
+        if text.startswith("utterance: step 3"):
+            raise KeyboardInterrupt
+        line(text)
+
+    kept = ("--pretrained", tmp_path / "kept")
+    with monkeypatch.context() as patch:
+        patch.setattr(training_stage, "write_over", interrupt)
+        assert train(tmp_path, "two-stage", *kept) == 130
+    assert len(list((tmp_path / "kept").iterdir())) == 2  # what public rows taught two stages
+    assert "--resume" in capsys.readouterr().err
+    assert not (tmp_path / "made").exists()
+    assert len(ledger(tmp_path).entries) == 1
+    assert CANARY.encode() not in all_bytes(tmp_path)
+    rows = private.read_text()
+    for options, code in (
+        ((), "Y021"),
+        (("--resume", "--seed", 3), "Y020"),
+        (("--resume", "--skills", setup.SKILLS / "com.example.words"), "Y020"),
+        (("--resume",), "Q003"),
+    ):
+        # Whatever refuses it, a run keeps what it was left of.
+        private.write_text('{"utterance": 3}\n' if code == "Q003" else rows)
+        assert train(tmp_path, "two-stage", *kept, *options) == 1
+        assert code in capsys.readouterr().err
+    private.write_text(rows)
+    assert train(tmp_path, "two-stage", *kept, "--resume") == 0
+    assert len(ledger(tmp_path).entries) == 1
+    assert (tmp_path / "made" / "spent.json").exists()
+    # Broken public programs leave no constants.
+    config = json.loads((tmp_path / "made" / "config.json").read_text())
+    assert config["public"]["texts"] == []
+    # Another run costs again; it may use the rest up.
+    words = without(setup.words_of(tmp_path, "one-stage", name="other"), "--epsilon")
+    assert command(*words, "--rest") == 0
+    assert len(ledger(tmp_path).entries) == 2
+    assert 7.9 < ledger(tmp_path).spent().epsilon <= 8
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_and_costs_once(tmp_path):
+    prepare(tmp_path)
+    options = ("--epochs", "2/2", "--bands", 2)
+    start = (sys.executable, "-c", "from genie_dp.cli import main; main()", "private")
+    words = [*start, *map(str, setup.words_of(tmp_path, "two-stage", *options))]
+    with subprocess.Popen(words) as process:
+        try:
+            while not any((tmp_path / ".made.work" / "program").glob("step-*")):
+                assert process.poll() is None
+                time.sleep(0.01)
+        finally:
+            process.send_signal(signal.SIGKILL)
+    assert not (tmp_path / "made").exists()
+    before = ledger(tmp_path).spent()
+    assert train(tmp_path, "two-stage", *options, "--resume") == 0
+    [entry] = ledger(tmp_path).entries
+    # Of 8 steps at 0.25 each: with bands half as many at twice the rate.
+    assert [(one.rate, one.steps) for one in entry.mechanisms] == [(0.5, 4)] * 2
+    spent = json.loads((tmp_path / "made" / "spent.json").read_text())
+    assert 2.9 < spent["epsilon"] == before.epsilon == ledger(tmp_path).spent().epsilon <= 3
+    assert CANARY.encode() not in (tmp_path / "made" / "tokenizer.json").read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["one-stage", "control"])
+def test_a_run_that_another_process_finished_is_not_trained_again(
+    tmp_path, monkeypatch, capsys, kind
+):
+    """Both went on with it: when one has its last stage to itself, the other has cleared it."""
+    prepare(tmp_path)
+    place = training_stage if kind == "control" else training_run
+    whole = place.train_alone
+
+    def finished(folder):
+        if folder.name == "utterance":
+            shutil.rmtree(folder.parent)
+        return whole(folder)
+
+    monkeypatch.setattr(place, "train_alone", finished)
+    assert train(tmp_path, kind) == 1
+    assert "B029" in capsys.readouterr().err
+    assert len(ledger(tmp_path).entries) == 1
+    names = {path.name for path in tmp_path.rglob("utterance/*")}
+    assert names == {"run.json", ".run.lock", ".train.lock"}
+    assert not (tmp_path / "made").exists()
+
+
+# ------------------------------------------------------------------------ other kinds and models
+
+
+@pytest.mark.slow
+def test_control_codes_are_paid_and_known_beforehand(tmp_path, capsys):
+    prepare(tmp_path)
+    codes = tmp_path / "codes.txt"
+    codes.write_text("@com.example.mail.inbox\n\n@com.example.mail.random\n")
+    assert train(tmp_path, "control", "--codes", codes, "--code-noise", 2, *LEARNED) == 0
+    [entry] = ledger(tmp_path).entries
+    assert [one.kind for one in entry.mechanisms] == ["gaussian", "poisson-gaussian"]
+    config = json.loads((tmp_path / "made" / "config.json").read_text())
+    assert config["codes"]["names"] == ["@com.example.mail.inbox", "@com.example.mail.random"]
+    assert {row.program for row in sampled(tmp_path, "--rows", 5)} == {""}
+    assert "--parser DIR" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [(), ("--lora", 2)])
+def test_a_model_of_hugging_face_has_its_base_and_adapters_need_theirs(tmp_path, capsys, options):
+    pytest.importorskip("peft")
+    prepare(tmp_path)
+    base = save_pretrained(tmp_path / "base", gpt2)
+    assert train(tmp_path, "one-stage", "--model", base, *options) == 0
+    sampled(tmp_path, "--rows", 3, "--tries", 3)
+    names = {path.name for path in (tmp_path / "made").iterdir()}
+    assert names == {"base", WEIGHTS[1], "config.json", "spent.json", "README.md"}
+    (tmp_path / "base").rename(tmp_path / "elsewhere")
+    words = ("--rows", 1, "--tries", 3, "--output", tmp_path / "again.jsonl")
+    assert command("sample", tmp_path / "made", *setup.SHORT, *words) == (1 if options else 0)
+    assert ("M009" in capsys.readouterr().err) == bool(options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["two-stage", "control"])
+def test_whether_private_rows_have_programs_decides_neither_exit_code_nor_price(
+    kind, tmp_path, capsys
+):
+    told = []
+    programs = {"none": {}, "one": {"program": "now => @org.thingpedia.weather.current()"}}
+    for name, row in programs.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        lines = [{"utterance": f"hello {CANARY} {name}"}, {"utterance": f"hi {name}", **row}]
+        setup.write(prepare(folder), lines)
+        assert train(folder, kind, "--no-pretraining") == 0
+        said = capsys.readouterr()
+        told.append(re.sub(r"\d+ s|/\S+", "", said.out + said.err))
+        assert [one.mechanisms for one in ledger(folder).entries]
+    assert told[0] == told[1]
+    assert "warning[H007]" in told[0]
+    assert CANARY not in told[0]
+
+
+@pytest.mark.slow
+def test_a_generator_of_s_expressions_is_trained_and_drawn_from(tmp_path):
+    def rows(said):
+        for i in range(40):
+            what = ("alarm", "timer")[i % 2]
+            program = f"( set_{what} ( at NUMBER_0 ) )"
+            row = setup.row(i, f"set my {what} for NUMBER_0{said}", program)
+            yield {**row, "language": "sexpr"}
 
     prepare(tmp_path)
-    monkeypatch.setattr(training_stage, "_fit_and_save", refuse)
-    assert train(tmp_path, "one-stage", "--no-pretraining") != 0
-    assert "warning[H013]" in capsys.readouterr().err
-    assert not ledger(tmp_path).entries
+    setup.write(tmp_path / "public.jsonl", rows(""))
+    setup.write(tmp_path / "private.jsonl", rows(f" {CANARY}"))
+    words = setup.words_of(tmp_path, "two-stage", *LEARNED, "--language", "sexpr")
+    assert command(*without(without(words, "--skills"), "--skills")) == 0
+    target = tmp_path / "rows.jsonl"
+    assert command("sample", tmp_path / "made", "--rows", 8, "--output", target) == 0
+    drawn = list(read_rows(str(target)))
+    assert len(drawn) == 8
+    assert {row.language for row in drawn} == {"sexpr"}
+    assert {f for row in drawn for f in row.functions} <= {"set_alarm", "set_timer", "at"}
+    assert CANARY.encode() not in all_bytes(tmp_path / "made")
+
+
+@pytest.mark.slow
+def test_a_parser_writes_the_programs_of_private_rows_and_of_samples(tmp_path, capsys):
+    pytest.importorskip("phonenumbers")
+    from tests.parser import parser_setup
+
+    (tmp_path / "parsing").mkdir()
+    parser = parser_setup.train(tmp_path / "parsing")
+    prepare(tmp_path)
+    unlabelled = [{"utterance": row["utterance"]} for row in setup.asked(20)]
+    setup.write(tmp_path / "private.jsonl", unlabelled)
+    assert train(tmp_path, "two-stage", "--parser", parser, epsilon=2) == 0
+    assert facts_of(tmp_path / "made")["programs of private rows"] == "by a parser"
+    assert train(tmp_path, "one-stage", *LEARNED, name="plain", epsilon=2) == 0
+    target = tmp_path / "rows.jsonl"
+    words = ("--parser", parser, "--rows", 3, *setup.SHORT, "--output", target)
+    assert command("sample", tmp_path / "plain", *words) == 0
+    rows = list(read_rows(str(target)))
+    assert rows
+    assert all(row.program and row.source == "private" for row in rows)
+    # What the parser did not learn, it does not read back: no row is kept, and all are told.
+    capsys.readouterr()
+    few = ("--parser", parser, "--rows", 2, "--tries", 8, "--redraws", 1)
+    assert sampled(tmp_path, *few, name="kept.jsonl") == []
+    told = json.loads((tmp_path / "kept.jsonl.manifest.json").read_text())
+    assert told["parser"] == str(parser)
+    assert told["rows"] == 0
+    assert told["drawn"] == sum(told["dropped"].values()) == 16
+    assert "H010" in capsys.readouterr().err
+
+
+# ----------------------------------------------------------------------------------- from Python
+
+SMALL = {
+    "about": 40, "batch": 10, "size": 16, "layers": 1, "heads": 2, "longest": 64,
+    "library": setup.LIBRARY, "pretraining_epochs": 1,
+}  # fmt: skip
+DRAW = {"library": setup.LIBRARY, "seed": 3, "batch": 16, "width": 1, "longest": 20,
+         "program_longest": 20}  # fmt: skip
+
+
+@pytest.fixture
+def budget(two_stage):
+    return gd.private.Ledger(two_stage / "private.jsonl")
+
+
+def refused(make, *arguments, **options):
+    with pytest.raises(GenieError) as caught:
+        make(*arguments, **options)
+    assert CANARY not in str(caught.value)
+    return caught.value.problems[0].code
+
+
+@pytest.mark.slow
+def test_a_generator_is_trained(tmp_path):
+    rows, public = gd.private.Ledger(prepare(tmp_path)), tmp_path / "public.jsonl"
+    rows.train("one-stage", epsilon=3, public=public, output=tmp_path / "made", **SMALL)
+    assert 2.5 < rows.spent.epsilon <= 3
+    assert read_spent(tmp_path / "made" / "spent.json").epsilon == rows.spent.epsilon
+
+
+def test_rows_are_drawn_and_cost_nothing(budget, two_stage, tmp_path):
+    with budget:
+        drawn = budget.sample(two_stage / "made", rows=6, **DRAW)
+        rows = list(drawn.rows)
+        assert len(rows) == drawn.number == 6
+        assert {row.source for row in rows} == {"private"}
+        assert drawn.spent.epsilon == budget.spent.epsilon
+        assert repr(drawn).startswith("SampleResult(6 rows, epsilon 3, delta 1e-06")
+        target = tmp_path / "rows.jsonl"
+        budget.sample(two_stage / "made", rows=6, output=target, **DRAW)
+        assert list(read_rows(str(target))) == rows
+        assert json.loads(target.with_name("rows.jsonl.manifest.json").read_text())["rows"] == 6
+        assert len(json.loads(budget.path.read_text())["entries"]) == 2  # a spend and its end
+    assert (
+        refused(budget.train, "one-stage", output=tmp_path / "made", epsilon=1, **SMALL) == "B036"
+    )
+    assert refused(budget.sample, two_stage / "made") == "B036"
+
+
+def test_a_parser_reads_the_rows_of_two_stage_back(budget, two_stage, tmp_path):
+    def predict(utterances, *, count):
+        assert count == 1
+        return [(SimpleNamespace(program=setup.INBOX),) for _ in utterances]
+
+    parser = SimpleNamespace(folder=tmp_path, predict=predict)
+    drawn = budget.sample(two_stage / "made", rows=4, parser=parser, **DRAW)
+    assert [row.program for row in drawn.rows] == [setup.INBOX] * 4
+    assert "dropped: read as another program by the parser" in "\n".join(drawn.lines())
+    facts = {"inputs": {}, "spent": asdict(replace(drawn.spent, epsilon=3.5))}
+    (tmp_path / "manifest.json").write_text(json.dumps(facts))
+    assert refused(budget.sample, two_stage / "made", parser=parser, **DRAW) == "H008"
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "code"),
+    [
+        ("one-stage", {}, "R041"),
+        ("one-stage", {"epsilon": 1, "rest": True}, "R041"),
+        ("one-stage", {"epsilon": 1, "code_sets": True}, "R041"),
+        ("one-stage", {"epsilon": 1, "heads": 3}, "R041"),
+        ("no-stage", {"epsilon": 1}, "R040"),
+        ("one-stage", {"epsilon": -1}, "R040"),
+        ("one-stage", {"epsilon": 1, "epoch": 3}, "R043"),
+        ("one-stage", {"epsilon": 8}, "B023"),
+        ("two-stage", {"epsilon": 1, "epochs": "3"}, "H001"),
+        ("control", {"epsilon": 1, "library": (), "language": "sexpr"}, "H006"),
+        ("two-stage", {"epsilon": 1, "parser": SimpleNamespace(folder=None)}, "H008"),
+    ],
+)
+def test_settings_that_no_run_has_are_refused(budget, tmp_path, kind, options, code):
+    options = {**SMALL, "output": tmp_path / "made", **options}
+    assert refused(budget.train, kind, **options) == code
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_not_of_this_ledger_is_refused(budget, two_stage, tmp_path):
+    private, made = two_stage / "private.jsonl", two_stage / "made"
+    options = {"output": tmp_path / "made", "epsilon": 1, **SMALL}
+    for public in (private, gd.Rows.read(private), [next(iter(gd.Rows.read(private)))]):
+        assert refused(budget.train, "one-stage", public=public, **options) == "H008"
+    assert refused(budget.sample, made, parser=SimpleNamespace(folder=None)) == "H008"
+    rows = ({"utterance": f"quite another thing {n}"} for n in range(30))
+    other = setup.write(tmp_path / "other.jsonl", rows)
+    stranger = gd.private.Ledger.init(other, epsilon=1, delta=1e-6, unit="utterance")
+    assert refused(stranger.sample, made, library=setup.LIBRARY) == "F010"

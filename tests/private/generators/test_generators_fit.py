@@ -1,63 +1,48 @@
 """Private training of generators: one noise for all stages, and what private rows teach."""
 
 import math
-from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 pytest.importorskip("opacus")
 pytest.importorskip("dp_accounting")
 
-from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.languages import get_language  # noqa: E402
-from genie_dp.models.loop import TrainingBudget as Length  # noqa: E402
-from genie_dp.models.loop import TrainSettings  # noqa: E402
-from genie_dp.private.generators.codes import Codes  # noqa: E402
-from genie_dp.private.generators.config import SampleSettings  # noqa: E402
-from genie_dp.private.generators.generator import (  # noqa: E402
-    load_generator,
-    new_generator,
-    save_generator,
-)
-from genie_dp.private.generators.models import DecoderSettings  # noqa: E402
-from genie_dp.private.generators.plans import (  # noqa: E402
+import torch
+
+from genie_dp.errors import GenieError
+from genie_dp.languages import get_language
+from genie_dp.models.loop import TrainingBudget as Length
+from genie_dp.models.loop import TrainSettings
+from genie_dp.private.generators.codes import Codes
+from genie_dp.private.generators.config import SampleSettings
+from genie_dp.private.generators.generator import load_generator, new_generator, save_generator
+from genie_dp.private.generators.models import DecoderSettings
+from genie_dp.private.generators.plans import (
     NoisySteps,
     TrainingAmount,
     TrainingPlan,
     plan_training,
 )
-from genie_dp.private.generators.pretraining import (  # noqa: E402
-    pretrain_publicly,
-    public_sequences,
-)
-from genie_dp.private.generators.rows import (  # noqa: E402
-    check_program,
-    label_private_rows,
-    label_public_rows,
-)
-from genie_dp.private.generators.run import fit_privately  # noqa: E402
-from genie_dp.private.generators.sample import (  # noqa: E402
-    NO_ROUND_TRIP,
-    SampleCounts,
-    SamplingSettings,
-    sample,
-)
-from genie_dp.private.generators.stages import STAGES, LabelledRow, encode_row  # noqa: E402
-from genie_dp.private.generators.tokenizer import build_tokenizer  # noqa: E402
-from genie_dp.private.ledger.accounting import epsilon_of  # noqa: E402
-from genie_dp.private.ledger.guard import Units  # noqa: E402
-from genie_dp.private.ledger.mechanisms import Gaussian, PoissonGaussian  # noqa: E402
-from genie_dp.private.secure import _seeded  # noqa: E402
-from genie_dp.private.source import PrivateRow, PrivateSource  # noqa: E402
-from genie_dp.private.training.run import train_alone  # noqa: E402
-from genie_dp.records import Spent  # noqa: E402
-from genie_dp.rows import read_rows  # noqa: E402
-from tests.languages.thingtalk.thingtalk_library import example_library  # noqa: E402
-from tests.private.generators import generator_rows  # noqa: E402
+from genie_dp.private.generators.pretraining import pretrain_publicly, public_sequences
+from genie_dp.private.generators.rows import check_program, label_private_rows, label_public_rows
+from genie_dp.private.generators.run import fit_privately
+from genie_dp.private.generators.sample import NO_ROUND_TRIP, SampleCounts, SamplingSettings, sample
+from genie_dp.private.generators.stages import STAGES, LabelledRow, encode_row
+from genie_dp.private.generators.tokenizer import build_tokenizer
+from genie_dp.private.ledger.accounting import epsilon_of
+from genie_dp.private.ledger.guard import Units
+from genie_dp.private.ledger.mechanisms import Gaussian, PoissonGaussian
+from genie_dp.private.secure import _seeded
+from genie_dp.private.source import PrivateRow, PrivateSource
+from genie_dp.private.training.run import train_alone
+from genie_dp.records import Spent
+from genie_dp.rows import read_rows
+from tests.languages.thingtalk.thingtalk_library import example_library
+from tests.private.generators.generators_setup import INBOX, RANDOM, private, public
 
-torch.set_num_threads(1)
 LANGUAGE = get_language("thingtalk")
 LIBRARY = example_library()
 TINY = DecoderSettings(size=16, layers=1, heads=2, longest=64)
@@ -65,17 +50,16 @@ SPENT = Spent(1.0, 1e-6, "utterance", "add-or-remove-one", "rdp", ())
 CODES = Codes(("@com.example.mail.inbox", "@com.example.mail.random"))
 
 
-def made(folder, kind="two-stage", seconds=0):
+def made(folder, kind="two-stage", steps=60):
     """Return a generator, pretrained for some steps, and the private rows."""
-    rows = list(read_rows(str(generator_rows.public(folder))))
     codes = CODES if kind == "control" else None
-    public = label_public_rows(rows, LANGUAGE, codes)
-    generator = new_generator(kind, LANGUAGE, public, TINY, codes=codes)
-    for stage in STAGES[kind]:
+    rows = label_public_rows(list(read_rows(str(public(folder)))), LANGUAGE, codes)
+    generator = new_generator(kind, LANGUAGE, rows, TINY, codes=codes)
+    for stage in STAGES[kind] if steps else ():
         model = generator.models[stage.name]
-        sequences = public_sequences(stage, public, generator.tokenizer, longest=64)
-        pretrain_publicly(model, sequences, TrainSettings(Length(steps=60), rate=1e-2), batch=16)
-    source = PrivateSource.open(generator_rows.private(folder), language="thingtalk")
+        sequences = public_sequences(stage, rows, generator.tokenizer, longest=64)
+        pretrain_publicly(model, sequences, TrainSettings(Length(steps=steps), rate=1e-2), batch=16)
+    source = PrivateSource.open(private(folder), language="thingtalk")
     wanted = kind != "one-stage"
     return generator, label_private_rows(source.units, LANGUAGE, codes=codes, with_programs=wanted)
 
@@ -102,22 +86,17 @@ def two_stage(tmp_path_factory):
     return fitted(generator, units, steps={"program": 20, "utterance": 70})
 
 
-def drawn(generator, count=40, parser=None, **options):
+def drawn(generator, count=40, library=LIBRARY, parser=None, **options):
     tally = SampleCounts()
     settings = SampleSettings(utterance=SamplingSettings(width=1), batch=40, **options)
-    rows = list(
-        sample(
-            generator, count, language=LANGUAGE, library=LIBRARY, settings=settings,
-            parser=parser, counts=tally,
-        )
-    )  # fmt: skip
-    return rows, tally
+    terms = {"language": LANGUAGE, "library": library, "settings": settings}
+    return list(sample(generator, count, parser=parser, counts=tally, **terms)), tally
 
 
 # --------------------------------------------------------------------------------- public rows
 
 
-@pytest.mark.parametrize("kind", list(STAGES))
+@pytest.mark.parametrize("kind", STAGES)
 def test_a_sentence_without_a_program_teaches_how_people_speak(kind):
     alone, pair = LabelledRow(("dim", "it")), LabelledRow(("dim", "it"), ("now",), "now")
     tokenizer = build_tokenizer([["dim", "it", "now"]])
@@ -157,19 +136,14 @@ def test_with_bands_each_stage_is_of_fewer_steps_with_a_higher_rate():
     assert tuple(each.mechanism for each in settings) == plan.mechanisms
 
 
-def test_two_stages_need_the_noise_of_one_with_as_many_epochs():
-    one = plan_training("one-stage", TrainingAmount((10,), 50, 1000), epsilon=3, delta=1e-6)
-    two = plan_training("two-stage", TrainingAmount((2, 8), 50, 1000), epsilon=3, delta=1e-6)
+def test_two_stages_need_the_noise_of_one_and_the_rest_of_a_budget_is_used_up():
+    terms = {"epsilon": 3, "delta": 1e-6}
+    one = plan_training("one-stage", TrainingAmount((10,), 50, 1000), **terms)
+    two = plan_training("two-stage", TrainingAmount((2, 8), 50, 1000), **terms)
     assert one.noise_multiplier == two.noise_multiplier
-
-
-def test_the_rest_of_a_budget_is_used_up():
-    before = plan_training(
-        "one-stage", TrainingAmount((3,), 50, 1000), epsilon=2, delta=1e-6
-    ).mechanisms
-    plan = plan_training(
-        "one-stage", TrainingAmount((3,), 50, 1000), epsilon=3, delta=1e-6, before=before
-    )
+    amount = TrainingAmount((3,), 50, 1000)
+    before = (PoissonGaussian(1.5, 0.05, 60),)
+    plan = plan_training("one-stage", amount, **terms, before=before)
     assert 2.98 < epsilon_of((*before, *plan.mechanisms), 1e-6) <= 3
 
 
@@ -194,60 +168,40 @@ def test_a_plan_that_cannot_be_is_refused(kind, amount, code):
 # -------------------------------------------------------------------------------- training
 
 
-def test_with_little_noise_programs_are_as_in_private_rows(two_stage):
-    generator, _, _ = two_stage
-    rows, _ = drawn(generator)
-    programs = Counter(row.program for row in rows)
-    assert programs[generator_rows.INBOX] >= 0.8 * len(rows)
-    assert {row.source for row in rows} == {"private"}
-    assert all(row.functions == ("@com.example.mail.inbox",) for row in rows
-               if row.program == generator_rows.INBOX)  # fmt: skip
-
-
-def test_with_little_noise_utterances_learn_a_word_that_is_in_no_table(two_stage):
-    rows, _ = drawn(two_stage[0])
-    assert [row.utterance for row in rows if "zanz" in row.utterance]
-
-
-def test_all_that_a_run_does_is_told_at_once(two_stage):
-    _, _, spends = two_stage
+@pytest.mark.slow
+def test_with_little_noise_rows_are_as_private_ones(two_stage):
+    generator, _, spends = two_stage
+    # All that a run does is told at once.
     assert len(set(spends)) == 1
     assert [each.steps for each in spends[0]] == [20, 70]
-
-
-def test_the_same_seed_gives_the_same_rows(two_stage):
-    first, again, other = (drawn(two_stage[0], seed=seed)[0] for seed in (1, 1, 2))
-    assert first == again
-    assert first != other
-
-
-def test_an_unconstrained_sample_drops_what_is_no_program(two_stage):
-    rows, tally = drawn(two_stage[0], is_constrained=False)
+    rows, _ = drawn(generator)
+    assert {row.source for row in rows} == {"private"}
+    asked = [row for row in rows if row.program == INBOX]
+    assert len(asked) >= 0.8 * len(rows)
+    assert all(row.functions == ("@com.example.mail.inbox",) for row in asked)
+    # A word that is in no table.
+    assert [row.utterance for row in rows if "zanz" in row.utterance]
+    # Without a grammar, what is no program is dropped.
+    rows, tally = drawn(generator, is_constrained=False)
     assert rows
     assert tally.drawn - tally.dropped.total() >= len(rows)
 
 
+@pytest.mark.slow
 def test_a_saved_generator_draws_the_same_rows(two_stage, tmp_path):
     generator, spent, _ = two_stage
+    with pytest.raises(TypeError, match="spent"):  # there is no way to write it without
+        save_generator(generator, tmp_path / "made")
+    assert not (tmp_path / "made").exists()
     save_generator(generator, tmp_path / "made", spent=spent, facts={"steps": 40})
     found = load_generator(tmp_path / "made")
     assert drawn(found.generator)[0] == drawn(generator)[0]
     assert (found.spent, found.facts) == (spent, {"steps": 40})
-
-
-def test_a_generator_cannot_be_written_without_what_was_spent(two_stage, tmp_path):
-    with pytest.raises(TypeError, match="spent"):
-        save_generator(two_stage[0], tmp_path / "made")
-    assert not (tmp_path / "made").exists()
-
-
-@pytest.mark.parametrize("file", ["config.json", "spent.json", "tokenizer.json"])
-def test_a_folder_that_lacks_a_file_is_refused(two_stage, tmp_path, file):
-    generator, spent, _ = two_stage
-    save_generator(generator, tmp_path, spent=spent)
-    (tmp_path / file).unlink()
-    with pytest.raises(GenieError, match="H003"):
-        load_generator(tmp_path)
+    for file in ("config.json", "spent.json", "tokenizer.json"):
+        (tmp_path / "made" / file).rename(tmp_path / file)
+        with pytest.raises(GenieError, match="H003"):
+            load_generator(tmp_path / "made")
+        (tmp_path / file).rename(tmp_path / "made" / file)
 
 
 @pytest.mark.slow
@@ -264,62 +218,41 @@ def test_control_codes_steer_utterances(tmp_path):
     assert {r.utterance for r in drawn(swapped)[0]} != {r.utterance for r in rows}
 
 
-def test_a_parser_writes_the_programs_of_one_stage(tmp_path):
-    class Parser:
-        def predict(self, utterances):
-            return [generator_rows.INBOX if "mail" in said else "" for said in utterances]
+def parser_of(read):
+    """Return a parser that reads each sentence by a function."""
+    return SimpleNamespace(predict=lambda utterances: [read(said) for said in utterances])
 
+
+def test_a_parser_writes_the_programs_of_one_stage(tmp_path):
     generator, units = made(tmp_path, "one-stage")
     generator, _, _ = fitted(generator, units, steps={"utterance": 10})
-    tally = SampleCounts()
-    rows = list(
-        sample(generator, 20, language=LANGUAGE, library=None, parser=Parser(), counts=tally)
-    )
-    assert {row.program for row in rows} == {generator_rows.INBOX}
-    assert {row.functions for row in rows} == {("@com.example.mail.inbox",)}
+    parser = parser_of(lambda said: INBOX if "mail" in said else "")
+    rows, _ = drawn(generator, 20, library=None, parser=parser)
+    assert {(row.program, row.functions) for row in rows} == {(INBOX, ("@com.example.mail.inbox",))}
 
 
-class Reading:
-    """A parser that reads any mail as a question for a part of it, by the letters said."""
-
-    def __init__(self, *, never=False):
-        self.never = never
-
-    def read(self, said):
-        if self.never or len(said) % 3 == 0:
-            return ""
-        # The same program in other words than the canonical ones.
-        spelled = "now => ( ( @com.example.mail.inbox ) filter true ) => notify"
-        return spelled if len(said) % 3 == 1 else generator_rows.RANDOM
-
-    def predict(self, utterances):
-        return [self.read(said) for said in utterances]
-
-
+@pytest.mark.slow
 def test_with_a_parser_each_row_of_two_stage_is_read_back(two_stage):
-    parser = Reading()
+    # Any mail is a question for a part of it, by the letters said; not in the canonical words.
+    spelled = "now => ( ( @com.example.mail.inbox ) filter true ) => notify"
+    parser = parser_of(lambda said: ("", spelled, RANDOM)[len(said) % 3])
     rows, tally = drawn(two_stage[0], count=20, parser=parser)
     assert len(rows) == 20
     for row in rows:
-        read = check_program(parser.read(row.utterance).split(), LANGUAGE, LIBRARY)
-        assert read.program == row.program
+        [read] = parser.predict([row.utterance])
+        assert check_program(read.split(), LANGUAGE, LIBRARY).program == row.program
     assert tally.dropped[NO_ROUND_TRIP] > 0
     assert tally.row_count >= 20
     assert drawn(two_stage[0], count=20, parser=parser)[0] == rows
     once, fewer = drawn(two_stage[0], count=20, parser=parser, redraws=0)
     assert len(once) == 20
     assert fewer.drawn > tally.drawn  # a sentence that is refused is drawn again before its program
-
-
-def test_a_parser_that_reads_nothing_back_ends_the_drawing_at_its_bound(two_stage):
-    rows, tally = drawn(two_stage[0], count=20, parser=Reading(never=True), tries=4, redraws=0)
+    # One that reads nothing back ends the drawing at its bound.
+    parser = parser_of(lambda said: "")
+    rows, tally = drawn(two_stage[0], count=20, parser=parser, tries=4, redraws=0)
     assert not rows
     assert tally.drawn == tally.dropped.total() == 80
     assert tally.dropped[NO_ROUND_TRIP] > 0
-
-
-class Killed(BaseException):
-    """What a test raises in the place of a kill."""
 
 
 @pytest.mark.slow
@@ -327,14 +260,16 @@ class Killed(BaseException):
 def test_a_run_that_was_killed_ends_as_one_that_was_not(tmp_path, kind):
     def kill(stage, event):
         if (stage, event["step"]) == ("utterance", 6):
-            raise Killed
+            raise KeyboardInterrupt
+
+    def fit(**more):
+        return fitted(*made(tmp_path, kind, steps=0), steps=steps, **more)
 
     steps = {"program": 6, "utterance": 9} if kind == "two-stage" else {"utterance": 9}
-    whole, _, _ = fitted(*made(tmp_path, kind), steps=steps)
-    work = tmp_path / "work"
-    with pytest.raises(Killed):
-        fitted(*made(tmp_path, kind), steps=steps, folder=work, listen=kill)
-    resumed, _, spends = fitted(*made(tmp_path, kind), steps=steps, folder=work)
+    whole, _, _ = fit()
+    with pytest.raises(KeyboardInterrupt):
+        fit(folder=tmp_path / "work", listen=kill)
+    resumed, _, spends = fit(folder=tmp_path / "work")
     assert len(set(spends)) == 1
     assert resumed.weights == whole.weights
     for name, model in whole.models.items():
@@ -343,11 +278,11 @@ def test_a_run_that_was_killed_ends_as_one_that_was_not(tmp_path, kind):
             assert torch.allclose(weight, again[key], atol=1e-6)
 
 
-def test_nothing_is_released_when_it_cannot_be_paid(tmp_path):
+def test_nothing_is_released_when_it_cannot_be_paid_and_paid_for_settings_that_no_run_has(tmp_path):
     def refuse(mechanisms):
         raise GenieError(())
 
-    generator, units = made(tmp_path, "control")
+    generator, units = made(tmp_path, "control", steps=0)
     before = {n: p.clone() for n, p in generator.models["utterance"].named_parameters()}
     plan = TrainingPlan(1.0, 0.5, 20, {"utterance": 2}, code_noise=1.0)
     with pytest.raises(GenieError):
@@ -355,44 +290,35 @@ def test_nothing_is_released_when_it_cannot_be_paid(tmp_path):
     assert not (tmp_path / "work").exists()
     after = dict(generator.models["utterance"].named_parameters())
     assert all(torch.equal(before[name], after[name]) for name in before)
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"clip": math.inf}, {"clip": 1e-42}, {"learning_rate": math.nan}]
-)
-def test_settings_that_no_run_has_are_refused_before_anything_is_paid(tmp_path, wrong):
-    generator, units = made(tmp_path)
-    paid = []
-    plan = TrainingPlan(1.0, 0.5, 20, {"program": 2, "utterance": 2})
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        fit_privately(generator, units, plan, NoisySteps(**wrong), spend=paid.append)
-    assert not paid
+    for wrong in ({"clip": math.inf}, {"clip": 1e-42}, {"learning_rate": math.nan}):
+        paid = []
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            fit_privately(generator, units, plan, NoisySteps(**wrong), spend=paid.append)
+        assert not paid
 
 
 # -------------------------------------------------------------------------------- sequences
 
 
-def test_control_codes_are_drawn_by_one_process_at_a_time(tmp_path):
-    generator, units = made(tmp_path, "control")
+def test_control_codes_are_drawn_once_and_by_one_process_at_a_time(tmp_path):
+    generator, units = made(tmp_path, "control", steps=0)
     work = tmp_path / "work"
-    with train_alone(work / "utterance"), pytest.raises(GenieError) as caught:
-        fitted(generator, units, steps={"utterance": 2}, folder=work)
-    assert caught.value.problems[0].code == "Q032"
-    assert not (work / "utterance" / "codes.json").exists()
+    codes = work / "utterance" / "codes.json"
 
+    def fit():
+        return fitted(generator, units, steps={"utterance": 2}, folder=work)
 
-def test_control_codes_that_were_there_to_be_seen_are_not_drawn_again(tmp_path):
-    generator, units = made(tmp_path, "control")
-    work = tmp_path / "work"
-    fitted(generator, units, steps={"utterance": 2}, folder=work)
-    (work / "utterance" / "codes.json").unlink()
-    with pytest.raises(GenieError) as caught:
-        fitted(generator, units, steps={"utterance": 2}, folder=work)
-    assert caught.value.problems[0].code == "Q031"
+    with train_alone(work / "utterance"), pytest.raises(GenieError, match="Q032"):
+        fit()
+    assert not codes.exists()
+    fit()
+    codes.unlink()  # they were there to be seen
+    with pytest.raises(GenieError, match="Q031"):
+        fit()
 
 
 def test_rows_are_cut_to_the_longest_and_keep_room_for_what_is_written(tmp_path):
-    generator, _ = made(tmp_path)
+    generator, _ = made(tmp_path, steps=0)
     stage = STAGES["two-stage"][1]
     row = LabelledRow(("play",) * 90, ("now",) * 90)
     found = encode_row(stage, row, generator.tokenizer, longest=64)
@@ -401,22 +327,26 @@ def test_rows_are_cut_to_the_longest_and_keep_room_for_what_is_written(tmp_path)
     assert found.tokens[-1] != generator.tokenizer.end
 
 
-def test_rows_without_programs_are_left_out_where_programs_are_wanted(tmp_path):
-    path = tmp_path / "private.jsonl"
-    path.write_text('{"utterance": "a"}\n{"utterance": "b", "program": "now => @c.f"}\n')
-    units = PrivateSource.open(path, language="thingtalk").units
+def test_rows_without_programs_are_left_out_where_programs_are_wanted():
+    units = Units([(PrivateRow("a"),), (PrivateRow("b", "now => @c.f"),)])
     found = label_private_rows(units, LANGUAGE)
     assert [[row.utterance for row in unit] for unit in found] == [[], [("b",)]]
     plain = label_private_rows(units, LANGUAGE, with_programs=False)
     assert [row.utterance for unit in plain for row in unit] == [("a",), ("b",)]
     assert repr(plain[0][0]) == "LabelledRow()"
+    # What a parser says of a row hangs on no other row.
+    parser = SimpleNamespace(predict=lambda said: [f"now => @c.f{len(said)}"] * len(said))
+    units = Units((PrivateRow(text),) for text in "abca")
+    found = label_private_rows(units, LANGUAGE, parser=parser)
+    assert [row.utterance for unit in found for row in unit] == [("a",), ("b",), ("c",), ("a",)]
+    assert {row.program for unit in found for row in unit} == {("now", "=>", "@c.f1")}
 
 
 @pytest.mark.parametrize(
     ("written", "learned", "code"),
     [
-        ("now => @com.example.mail.inbox() => notify", generator_rows.INBOX, CODES.names[0]),
-        (generator_rows.INBOX, generator_rows.INBOX, CODES.names[0]),
+        ("now => @com.example.mail.inbox() => notify", INBOX, CODES.names[0]),
+        (INBOX, INBOX, CODES.names[0]),
         ("no program ( at all", "no program ( at all", "<other>"),
     ],
 )
@@ -424,16 +354,3 @@ def test_programs_are_learned_as_tokens_whichever_way_they_are_written(written, 
     units = Units([(PrivateRow("show my mail", written),)])
     ((row,),) = label_private_rows(units, LANGUAGE, codes=CODES, library=LIBRARY)
     assert (" ".join(row.program), row.code) == (learned, code)
-
-
-def test_what_a_parser_says_of_a_row_hangs_on_no_other_row(tmp_path):
-    class Crowded:
-        def predict(self, utterances):
-            return [f"now => @c.f{len(utterances)}" for _ in utterances]
-
-    path = tmp_path / "private.jsonl"
-    path.write_text("".join(f'{{"utterance": "{text}"}}\n' for text in "abca"))
-    units = PrivateSource.open(path, language="thingtalk").units
-    found = label_private_rows(units, LANGUAGE, parser=Crowded())
-    assert [row.utterance for unit in found for row in unit] == [("a",), ("b",), ("c",), ("a",)]
-    assert {row.program for unit in found for row in unit} == {("now", "=>", "@c.f1")}

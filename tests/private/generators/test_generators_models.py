@@ -4,12 +4,15 @@ import random
 
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 pytest.importorskip("transformers")
+pytest.importorskip("opacus")
 
-from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.models.saved import base_of, load_weights, write_weights  # noqa: E402
-from genie_dp.private.generators.models import (  # noqa: E402
+import torch
+
+from genie_dp.errors import GenieError
+from genie_dp.models.saved import base_of, load_weights, write_weights
+from genie_dp.private.generators.models import (
     UNSCORED,
     HuggingFaceCausal,
     HuggingFaceSettings,
@@ -18,8 +21,9 @@ from genie_dp.private.generators.models import (  # noqa: E402
     RecurrentLMSettings,
     collate,
 )
-from genie_dp.private.generators.stages import EncodedRow  # noqa: E402
-from tests.private.generators.generator_models import (  # noqa: E402
+from genie_dp.private.generators.stages import EncodedRow
+from genie_dp.private.training.check import check_engine
+from tests.private.generators.generator_models import (
     gpt2,
     hugging_face,
     llama,
@@ -30,12 +34,16 @@ from tests.private.generators.generator_models import (  # noqa: E402
 PROMPTS = ([5, 6, 7], [8], [9, 10, 11, 12, 13])
 
 
-@pytest.fixture(scope="module", params=["own", "gpt2", "llama"])
+def recurrent():
+    return RecurrentLM(300, RecurrentLMSettings(size=16, longest=24))
+
+
+@pytest.fixture(scope="module", params=["own", "recurrent", "gpt2", "llama"])
 def model(request, tmp_path_factory):
-    if request.param == "own":
-        return own()
-    make = {"gpt2": gpt2, "llama": llama}[request.param]
-    return hugging_face(tmp_path_factory.mktemp(request.param), make)
+    if request.param in ("gpt2", "llama"):
+        make = {"gpt2": gpt2, "llama": llama}[request.param]
+        return hugging_face(tmp_path_factory.mktemp(request.param), make)
+    return {"own": own, "recurrent": recurrent}[request.param]().eval()
 
 
 def uncached(model, sequence):
@@ -97,7 +105,7 @@ def test_public_rows_have_the_losses_and_gradients_of_any(kind, tmp_path):
     batch = collate(rows, weights=[1.0, 0.0, 1.0, 2.0, 1.0, 1.0])
     model = {
         "own": own,
-        "recurrent": lambda: RecurrentLM(300, RecurrentLMSettings(size=16)),
+        "recurrent": recurrent,
         "gpt2": lambda: hugging_face(tmp_path, gpt2),
     }[kind]().train()
     found = []
@@ -120,18 +128,17 @@ def test_only_scored_places_count(model):
 
 
 @pytest.mark.parametrize("engine", ["vmap", "ghost", "hooks"])
-def test_the_engine_is_right_for_the_model(model, engine):
-    pytest.importorskip("opacus")
-    from genie_dp.private.training.check import check_engine
-
-    check_engine(model, engine)
+def test_an_engine_is_right_for_the_model_or_refused(model, engine):
+    if isinstance(model, RecurrentLM) and engine != "vmap":
+        with pytest.raises(GenieError, match="Q02[45]"):
+            check_engine(model, engine)
+        check_engine(model, "loop")
+    else:
+        check_engine(model, engine)
 
 
 def test_the_engines_of_adapters_are_right(tmp_path):
     pytest.importorskip("peft")
-    pytest.importorskip("opacus")
-    from genie_dp.private.training.check import check_engine
-
     adapted = hugging_face(tmp_path, gpt2, lora_rank=2)
     trained = [name for name, p in adapted.named_parameters() if p.requires_grad]
     assert trained
@@ -144,13 +151,10 @@ def test_a_tied_head_is_left_alone_if_asked(tmp_path):
     both = [HuggingFaceCausal(HuggingFaceSettings(base, untie=untie)) for untie in (True, False)]
     ids = torch.tensor([[5, 6, 7]])
     assert torch.equal(both[0].eval()(ids), both[1].eval()(ids))
+    with pytest.raises(GenieError, match="H004"):  # there is no causal model
+        HuggingFaceCausal(HuggingFaceSettings(str(tmp_path / "nothing")))
     own_head, shared = (sum(p.numel() for p in model.parameters()) for model in both)
     assert own_head == shared + 300 * 16
-
-
-def test_a_folder_without_a_causal_model_is_refused(tmp_path):
-    with pytest.raises(GenieError, match="H004"):
-        HuggingFaceCausal(HuggingFaceSettings(str(tmp_path)))
 
 
 def test_a_row_does_not_show_its_ids():

@@ -7,33 +7,22 @@ from random import Random
 
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 pytest.importorskip("opacus")
 pytest.importorskip("dp_accounting")
 
-from genie_dp.cli import run  # noqa: E402
-from genie_dp.languages import get_language  # noqa: E402
-from genie_dp.private.generators import selection  # noqa: E402
-from genie_dp.private.generators.config import GeneratorConfig  # noqa: E402
-from genie_dp.private.generators.generator import new_generator  # noqa: E402
-from genie_dp.private.generators.models import DecoderSettings  # noqa: E402
-from genie_dp.private.generators.selection import (  # noqa: E402
-    UNTOLD,
-    candidates_of,
-    draw_number,
-    fit_best,
-    is_held_out,
-    load_selection,
-    plan_selection,
-    save_selection,
-)
-from genie_dp.private.generators.stages import LabelledRow  # noqa: E402
-from genie_dp.private.ledger.accounting import epsilon_of, stopping_chance  # noqa: E402
-from genie_dp.private.ledger.book import Ledger  # noqa: E402
-from genie_dp.private.ledger.guard import Units  # noqa: E402
-from genie_dp.private.ledger.mechanisms import Selection  # noqa: E402
-from genie_dp.private.training import check  # noqa: E402
-from tests.private.generators import generator_rows  # noqa: E402
+import torch
+
+from genie_dp.languages import get_language
+from genie_dp.private.generators import selection
+from genie_dp.private.generators.config import GeneratorConfig
+from genie_dp.private.generators.generator import new_generator
+from genie_dp.private.generators.models import DecoderSettings
+from genie_dp.private.generators.stages import LabelledRow
+from genie_dp.private.ledger.accounting import epsilon_of, stopping_chance
+from genie_dp.private.ledger.guard import Units
+from genie_dp.private.ledger.mechanisms import Selection
+from tests.private.generators.generators_setup import command, ledger, prepare, words_of
 
 TERMS = {"epsilon": 4.0, "delta": 1e-6}
 
@@ -57,7 +46,7 @@ def chances(trials, mean, most=60):
 def test_the_number_of_trials_has_its_distribution(trials):
     expected, count, rng = chances(trials, 3.0), 8_000, Random(5)
     assert sum(k * p for k, p in enumerate(expected)) == pytest.approx(3.0, abs=0.01)
-    drawn = Counter(draw_number(trials, 3.0, rng) for _ in range(count))
+    drawn = Counter(selection.draw_number(trials, 3.0, rng) for _ in range(count))
     often = [k for k, p in enumerate(expected) if p * count > 10]
     chi_square = sum((drawn[k] - count * expected[k]) ** 2 / (count * expected[k]) for k in often)
     # 5 standard deviations of a chi-square of as many degrees of freedom.
@@ -66,14 +55,18 @@ def test_the_number_of_trials_has_its_distribution(trials):
 
 def test_whether_a_unit_scores_follows_from_its_rows_alone():
     units = [[LabelledRow((f"row{i}", "a")), LabelledRow((f"row{i}", "b"))] for i in range(2000)]
-    held = [is_held_out(unit, 0.1) for unit in units]
+    held = [selection.is_held_out(unit, 0.1) for unit in units]
     assert 150 < sum(held) < 250
-    assert [is_held_out(unit[::-1], 0.1) for unit in units] == held
-    assert all(is_held_out(unit, 0.5) for unit, is_held in zip(units, held, strict=True) if is_held)
+    assert [selection.is_held_out(unit[::-1], 0.1) for unit in units] == held
+    assert all(
+        selection.is_held_out(unit, 0.5)
+        for unit, is_held in zip(units, held, strict=True)
+        if is_held
+    )
 
 
 def test_a_selection_costs_what_it_may():
-    plan = plan_selection(config(), **TERMS, accountant="rdp")
+    plan = selection.plan_selection(config(), **TERMS, accountant="rdp")
     assert len(plan.candidates) == 9
     assert 3.9 < epsilon_of(plan.mechanisms, 1e-6, "rdp") <= 4
     assert epsilon_of(plan.mechanisms, 1e-6, "pld") <= 4
@@ -86,63 +79,44 @@ def test_a_selection_costs_what_it_may():
     assert max(seen) < 1.3 * min(seen)
 
 
-def test_a_run_of_two_stages_does_both_and_one_of_codes_counts_them():
-    tuned = config(kind="control", tune="rate")
-    [mechanism] = plan_selection(tuned, **TERMS, accountant="rdp").mechanisms
-    assert [[each.kind for each in run] for run in mechanism.of] == [
+def test_a_run_with_codes_counts_them_and_only_what_is_tuned_differs(tmp_path):
+    plan = selection.plan_selection(config(kind="control", tune="rate"), **TERMS, accountant="rdp")
+    assert [[each.kind for each in run] for run in plan.mechanisms[0].of] == [
         ["gaussian", "poisson-gaussian"], ["gaussian"],
     ]  # fmt: skip
-
-
-def test_only_what_is_tuned_differs_between_candidates():
-    rates = [one.noisy_steps.learning_rate for one in candidates_of(config(tune="rate"))]
+    rates = [one.noisy_steps.learning_rate for one in selection.candidates_of(config(tune="rate"))]
     assert rates == [0.01, 0.02, 0.04]
-    assert len(set(candidates_of(config(tune="rate,rate")))) == 3
+    assert len(set(selection.candidates_of(config(tune="rate,rate")))) == 3
     assert list(config(tune="clip", rest=True).conflicts(has_codes=False, has_parser=False))
-
-
-def test_a_plan_comes_back_from_its_file(tmp_path):
-    plan = plan_selection(config(tune="rate", trials="logarithmic"), **TERMS, accountant="rdp")
-    assert load_selection(tmp_path) is None
-    save_selection(plan, tmp_path)
-    assert load_selection(tmp_path) == plan
+    plan = selection.plan_selection(
+        config(tune="rate", trials="logarithmic"), **TERMS, accountant="rdp"
+    )
+    assert selection.load_selection(tmp_path) is None
+    selection.save_selection(plan, tmp_path)
+    assert selection.load_selection(tmp_path) == plan
 
 
 # ------------------------------------------------------------------------------- the command
 
-SIZES = ("--size", 8, "--layers", 1, "--heads", 2, "--longest", 32, "--pretraining-epochs", 1,
-         "--pretraining-batch", 32)  # fmt: skip
-
 
 def train(folder, *options, code=0):
-    words = ("private", "train", "one-stage", folder / "private.jsonl", "--about", 40,
-             "--batch", 10, "--epochs", 0.5, "--epsilon", 6, *SIZES,
-             "--public", folder / "public.jsonl", "--skills", generator_rows.MAIL,
-             "--skills", generator_rows.HOME, "--output", folder / "made", *options)  # fmt: skip
-    assert run([str(word) for word in words]) == code
+    small = ("--size", 8, "--longest", 32, "--pretraining-batch", 32, "--epochs", 0.5)
+    assert command(*words_of(folder, "one-stage", *small, *options, epsilon=6)) == code
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(check, "check_engine", lambda *_, **__: None)
-    private = generator_rows.private(tmp_path)
-    generator_rows.public(tmp_path)
-    budget = ("--epsilon", 8, "--delta", 1e-6, "--unit", "utterance")
-    assert run([str(x) for x in ("private", "budget", "init", private, *budget)]) == 0
-    return tmp_path
-
-
-def test_the_best_is_delivered_and_all_trials_are_one_entry(folder, capsys, monkeypatch):
+@pytest.mark.slow
+def test_the_best_is_delivered_and_all_trials_are_one_entry(tmp_path, capsys, monkeypatch):
+    prepare(tmp_path)
     for pace in ("_FIRST_LINE", "_NEXT_LINE"):
         monkeypatch.setattr(f"genie_dp.run.stage.{pace}", 0.0)
-    train(folder, "--tune", "rate", "--trials-mean", 2)
-    [entry] = Ledger.open(folder / "private.ledger.json").entries
+    train(tmp_path, "--tune", "rate", "--trials-mean", 2)
+    [entry] = ledger(tmp_path).entries
     [mechanism] = entry.mechanisms
     assert isinstance(mechanism, Selection)
-    spent = json.loads((folder / "made" / "spent.json").read_text())
+    spent = json.loads((tmp_path / "made" / "spent.json").read_text())
     assert 5.9 < spent["epsilon"] <= 6
-    assert UNTOLD in spent["not_covered"]
-    facts = json.loads((folder / "made" / "config.json").read_text())["training"]
+    assert selection.UNTOLD in spent["not_covered"]
+    facts = json.loads((tmp_path / "made" / "config.json").read_text())["training"]
     assert facts["training"]["learning_rate"] in (0.01, 0.02, 0.04)
     assert facts["best of trials"] == "2 on average, geometric"
     told = capsys.readouterr().err
@@ -150,12 +124,14 @@ def test_the_best_is_delivered_and_all_trials_are_one_entry(folder, capsys, monk
     # Neither how many trials there were, nor how long they took.
     assert not [word for word in ("trial-", " s)", ": step ") if word in told]
     assert told.count("settings are tried") == 1
-    assert not (folder / ".made.work").exists()
-    assert run(["private", "budget", "show", str(folder / "private.jsonl")]) == 0
+    assert not (tmp_path / ".made.work").exists()
+    assert command("budget", "show", tmp_path / "private.jsonl") == 0
     assert "best of 2 runs on average (geometric)" in capsys.readouterr().out
 
 
-def test_a_killed_selection_goes_on_with_the_trials_it_drew(folder, monkeypatch):
+@pytest.mark.slow
+def test_a_killed_selection_goes_on_with_the_trials_it_drew(tmp_path, monkeypatch):
+    prepare(tmp_path)
     drawn, scored = [], []
     score_once = selection._score_once
 
@@ -171,49 +147,41 @@ def test_a_killed_selection_goes_on_with_the_trials_it_drew(folder, monkeypatch)
 
     monkeypatch.setattr(selection, "draw_trials", draw)
     monkeypatch.setattr(selection, "_score_once", kill_at_the_second)
-    train(folder, "--tune", "rate", code=130)
-    train(folder, "--tune", "rate", "--resume")
+    train(tmp_path, "--tune", "rate", code=130)
+    train(tmp_path, "--tune", "rate", "--resume")
     assert drawn == [1]
     assert scored == [0, 1, 0, 1]
-    assert len(Ledger.open(folder / "private.ledger.json").entries) == 1
-
-
-def untrained(words=("set", "the", "alarm")):
-    rows = [LabelledRow(words), LabelledRow(words)]
-    return new_generator("one-stage", get_language("sexpr"), rows, DecoderSettings(8, 1, 1, 24))
-
-
-def moved(generator, by):
-    for weight in generator.models["utterance"].parameters():
-        weight.data += by
-    return generator
+    assert len(ledger(tmp_path).entries) == 1
 
 
 def test_the_trial_with_the_least_loss_is_taken_and_each_begins_anew(tmp_path, monkeypatch):
-    plan = plan_selection(config(tune="rate"), **TERMS, accountant="rdp")
+    plan = selection.plan_selection(config(tune="rate"), **TERMS, accountant="rdp")
     losses, begun = iter([5.0, 3.0, 4.0]), []
-    monkeypatch.setattr(selection, "draw_trials", lambda plan, rng: [0, 2, 1])
     monkeypatch.setattr(
         selection, "nats_of_labelled", lambda generator, held: [next(losses)] * 9000
     )
-    generator = untrained()
+    rows = [LabelledRow(("set", "the", "alarm"))] * 2
+    small = DecoderSettings(8, 1, 1, 24)
+    generator = new_generator("one-stage", get_language("sexpr"), rows, small)
     head = generator.models["utterance"].head.weight
 
     def fit(candidate, learned, here):
         begun.append(float(head.detach().sum()))
-        return moved(generator, candidate.training.learning_rate)
+        for weight in generator.models["utterance"].parameters():
+            weight.data += candidate.training.learning_rate
+        return generator
 
-    before = head.detach().clone()
-    best, chosen = fit_best(generator, Units(()), plan, fit=fit, folder=tmp_path)
-    assert len({round(total, 4) for total in begun}) == 1
-    assert chosen.training.learning_rate == 0.04
-    assert torch.allclose(best.models["utterance"].head.weight, before + 0.04)
+    def best(name, *trials):
+        monkeypatch.setattr(selection, "draw_trials", lambda plan, rng: list(trials))
+        (tmp_path / name).mkdir()
+        return selection.fit_best(generator, Units(()), plan, fit=fit, folder=tmp_path / name)
 
-
-def test_without_a_trial_what_public_rows_taught_is_delivered(tmp_path, monkeypatch):
-    plan = plan_selection(config(tune="rate"), **TERMS, accountant="rdp")
-    monkeypatch.setattr(selection, "draw_trials", lambda plan, rng: [])
-    generator = untrained()
-    same, chosen = fit_best(generator, Units(()), plan, fit=moved, folder=tmp_path)
+    # Without a trial what public rows taught is delivered.
+    same, chosen = best("none")
     assert chosen is None
     assert same.models is generator.models
+    before = head.detach().clone()
+    found, chosen = best("three", 0, 2, 1)
+    assert len({round(total, 4) for total in begun}) == 1
+    assert chosen.training.learning_rate == 0.04
+    assert torch.allclose(found.models["utterance"].head.weight, before + 0.04)

@@ -9,26 +9,20 @@ from hypothesis import strategies as st
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from transformers import tokenization_utils_base  # noqa: E402
+from transformers import tokenization_utils_base
 
-from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.models.pretrained import _pieces  # noqa: E402
-from genie_dp.private.generators.stages import (  # noqa: E402
-    KINDS,
-    STAGES,
-    LabelledRow,
-    encode_row,
-    prompt_of,
-)
-from genie_dp.private.generators.tokenizer import (  # noqa: E402
-    PretrainedTokenizer,  # noqa: E402
+from genie_dp.errors import GenieError
+from genie_dp.models.pretrained import _pieces
+from genie_dp.private.generators.stages import KINDS, STAGES, LabelledRow, encode_row, prompt_of
+from genie_dp.private.generators.tokenizer import (
+    PretrainedTokenizer,
     PublicTokenizer,
     build_tokenizer,
     decode,
     encode,
     load_public_tokenizer,
 )
-from tests.private.generators.generator_models import save_tokenizer  # noqa: E402
+from tests.private.generators.generator_models import save_tokenizer
 
 PUBLIC = [
     ["play", "the", "lowest", "song", "by", "QUOTED_STRING_0"],
@@ -86,7 +80,7 @@ def test_ids_are_words_or_refused(ids):
     assert list(words) == " ".join(words).split()
 
 
-def test_the_table_has_words_of_public_rows_alone():
+def test_the_table_has_words_of_public_rows_alone_whatever_their_order(tmp_path):
     assert "zanzibar" not in PUBLIC_TOKENIZER.words
     assert len(PUBLIC_TOKENIZER.spell("play")) == 1
     assert len(PUBLIC_TOKENIZER.spell("loudly")) > 1  # met once, so its pieces are learned
@@ -94,44 +88,27 @@ def test_the_table_has_words_of_public_rows_alone():
     longer = "".join((*PUBLIC_TOKENIZER.starts, *PUBLIC_TOKENIZER.inners))
     assert longer
     assert set(longer) <= public
-
-
-def test_frequent_pieces_make_words_shorter():
-    plain = PublicTokenizer(PUBLIC_TOKENIZER.words)
+    plain = PublicTokenizer(PUBLIC_TOKENIZER.words)  # without pieces
     assert len(PUBLIC_TOKENIZER.spell("slowest")) < len(plain.spell("slowest"))
-
-
-def test_a_table_does_not_depend_on_the_order_of_rows():
     assert build_tokenizer(reversed(PUBLIC)) == build_tokenizer(PUBLIC)
-
-
-def test_a_lone_surrogate_is_a_question_mark():
     assert decode(PUBLIC_TOKENIZER.spell("a\ud800b"), PUBLIC_TOKENIZER) == ("a?b",)
-
-
-def test_a_table_is_saved_and_loaded(tmp_path):
     PUBLIC_TOKENIZER.save(tmp_path)
     assert load_public_tokenizer(tmp_path / "tokenizer.json") == PUBLIC_TOKENIZER
 
 
-@pytest.mark.parametrize("content", ["", "{}", '{"type": "other"}', None])
+@pytest.mark.parametrize(
+    "content",
+    ["", "{}", '{"type": "other"}', '{"type": "genie_dp.PublicTokenizer", "words": ["a b"]}'],
+)
 def test_a_file_that_is_no_table_is_refused(tmp_path, content):
     path = tmp_path / "tokenizer.json"
-    if content is None:
-        content = json.dumps({"type": "genie_dp.PublicTokenizer", "words": ["a b"]})
     path.write_text(content)
     with pytest.raises(GenieError, match="H003"):
         load_public_tokenizer(path)
-
-
-def test_a_word_twice_in_the_table_is_refused():
+    with pytest.raises(GenieError, match="H005"):
+        PretrainedTokenizer(str(tmp_path / "nothing"))
     with pytest.raises(ValueError, match="none twice"):
         PublicTokenizer(("play", "play"))
-
-
-def test_a_folder_without_a_tokenizer_is_refused(tmp_path):
-    with pytest.raises(GenieError, match="H005"):
-        PretrainedTokenizer(str(tmp_path))
 
 
 def without_byte(folder, value):
@@ -145,12 +122,9 @@ def without_byte(folder, value):
     return folder
 
 
-def test_a_tokenizer_without_a_control_character_writes_a_question_mark(tmp_path):
+def test_a_tokenizer_may_lack_a_control_character_but_no_letter(tmp_path):
     tokenizer = PretrainedTokenizer(str(without_byte(tmp_path, 0x01)))
     assert decode(encode(("a\x01b", "ü"), tokenizer), tokenizer) == ("a?b", "ü")
-
-
-def test_a_tokenizer_without_a_letter_is_refused_by_its_byte(tmp_path):
     with pytest.raises(GenieError, match="missing: 0x71"):
         PretrainedTokenizer(str(without_byte(tmp_path, ord("q"))))
 

@@ -37,33 +37,38 @@ def read(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def test_rows_are_masked_and_parted(tmp_path, rows):
-    out = tmp_path / "out.jsonl"
-    redact(rows, "-o", out, "--conservative", 0.15)
+def test_rows_are_masked_and_parted_and_nothing_secret_is_written_or_said(
+    tmp_path, rows, capsys, caplog
+):
+    out, report, review = (tmp_path / name for name in ("out.jsonl", "report.json", "review.html"))
+    files = ("-o", out, "--report", report, "--review", review)
+    redact(rows, *files, "--keep", "user", "--conservative", 0.15)
     found = read(out)
     assert [row["part"] for row in found] == ["private", "public", "private", "public", "private"]
     assert found[0]["utterance"] == "my name is <MASK>"
     assert found[0]["program"] == '( hello " <MASK> " )'
     assert found[2]["utterance"] == "<MASK>"
-    assert "user" not in found[0]
     assert {row["source"] for row in found} == {"private"}
-
-
-def test_without_a_conservative_policy_all_rows_are_private(tmp_path, rows, capsys):
-    redact(rows, "-o", tmp_path / "out.jsonl")
-    assert {row["part"] for row in read(tmp_path / "out.jsonl")} == {"private"}
-    assert "no --conservative policy" in capsys.readouterr().err
-
-
-def test_nothing_secret_is_written_or_said(tmp_path, rows, capsys, caplog):
-    out, report = tmp_path / "out.jsonl", tmp_path / "report.json"
-    redact(rows, "-o", out, "--report", report, "--keep", "user", "--conservative", 0.15)
     said = capsys.readouterr()
     for text in (out.read_text(), report.read_text(), said.out, said.err, caplog.text):
         assert CANARY not in text.lower()
     # Neither is how many rows there are: what is printed ends in logs.
     assert not any(sign.isdigit() for sign in said.err.replace(str(tmp_path), ""))
     assert json.loads(report.read_text())["counts"]["points"] == len(ROWS)
+    assert CANARY in review.read_text().lower()
+    # Files are for their owner alone.
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (out, report, review)] == [0o600] * 3
+    assert not list(tmp_path.glob(".*partial"))
+
+
+def test_without_a_conservative_policy_all_rows_are_private_and_fields_are_dropped(
+    tmp_path, rows, capsys
+):
+    redact(rows, "-o", tmp_path / "out.jsonl")
+    found = read(tmp_path / "out.jsonl")
+    assert {row["part"] for row in found} == {"private"}
+    assert not [row for row in found if "user" in row]
+    assert "no --conservative policy" in capsys.readouterr().err
 
 
 def test_how_many_rows_there_are_is_not_told_on_a_terminal(tmp_path, capsys, monkeypatch):
@@ -76,14 +81,6 @@ def test_how_many_rows_there_are_is_not_told_on_a_terminal(tmp_path, capsys, mon
     assert not {"613", "600", "512"} & set(re.findall(r"[0-9]+", told))
 
 
-def test_files_are_for_their_owner_alone(tmp_path, rows):
-    targets = [tmp_path / name for name in ("out.jsonl", "report.json", "review.html")]
-    redact(rows, "-o", targets[0], "--report", targets[1], "--review", targets[2])
-    assert [stat.S_IMODE(path.stat().st_mode) for path in targets] == [0o600] * 3
-    assert CANARY in targets[2].read_text().lower()
-    assert not list(tmp_path.glob(".*partial"))
-
-
 def test_redacting_again_changes_nothing(tmp_path, rows):
     first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     redact(rows, "-o", first, "--conservative", 0.15)
@@ -91,51 +88,38 @@ def test_redacting_again_changes_nothing(tmp_path, rows):
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_alike_rows_are_masked_if_asked_for(tmp_path):
-    path = tmp_path / "text.txt"
-    path.write_text(
-        "please water the plants on the balcony\nPlease water the plants on the balcony!\n"
-    )
-    redact(path, "-o", tmp_path / "a.jsonl")
-    redact(path, "-o", tmp_path / "b.jsonl", "--near", 0.8)
-    last = [read(tmp_path / name)[1]["utterance"] for name in ("a.jsonl", "b.jsonl")]
-    assert last == ["Please water the plants on the balcony!", "<MASK>"]
-
-
-def test_text_is_split_before_anything_else(tmp_path):
-    path = tmp_path / "mail.txt"
+def test_text_is_split_and_alike_rows_are_masked_if_asked_for(tmp_path):
+    path, out = tmp_path / "text.txt", tmp_path / "out.jsonl"
+    watered = "lease water the plants on the balcony"
+    path.write_text(f"p{watered}\nP{watered}!\n")
+    for options, last in (((), f"P{watered}!"), (("--near", 0.8), "<MASK>")):
+        redact(path, "-o", out, "--overwrite", *options)
+        assert read(out)[1]["utterance"] == last
     path.write_text("My name is Kim\nDay. Call me\nsoon.\n\nBye.\n")
-    redact(path, "-o", tmp_path / "out.jsonl", "--points", "sentence", "--conservative", 0.3)
-    assert [(row["utterance"], row["part"]) for row in read(tmp_path / "out.jsonl")] == [
+    redact(path, "-o", out, "--overwrite", "--points", "sentence", "--conservative", 0.3)
+    assert [(row["utterance"], row["part"]) for row in read(out)] == [
         ("My name is <MASK>.", "private"),
         ("Call me soon.", "public"),
         ("Bye.", "public"),
     ]
 
 
-def test_lines_that_cut_sentences_are_refused(tmp_path, capsys):
-    path = tmp_path / "mail.txt"
-    path.write_text(f"My name is\n{CANARY} and I\nlive in York. My\nnumber is secret\n" * 2)
-    redact(path, "-o", tmp_path / "out.jsonl", code=1)
-    said = capsys.readouterr().err
-    assert "E010" in said
-    assert CANARY not in said
-    assert not (tmp_path / "out.jsonl").exists()
+WRAPPED = f"My name is\n{CANARY} and I\nlive in York. My\nnumber is secret\n" * 2
 
 
 @pytest.mark.parametrize(
-    ("content", "code"),
+    ("name", "content", "code"),
     [
-        (f'{{"utterance": "{CANARY}"\n', "E009"),
-        (f'{{"utterance": ["{CANARY}"]}}\n', "E009"),
-        (f'{{"utterance": "{CANARY}", "program": 3}}\n', "E009"),
-        (f'{{"utterance": "{CANARY}", "language": 3}}\n', "E009"),
-        ("", "E009"),
+        ("mail.txt", WRAPPED, "E010"),  # lines that cut sentences
+        ("rows.jsonl", "", "E009"),
+        *(("rows.jsonl", f'{{"utterance": "fine"}}\n{{"utterance": {row}\n', "E009")
+          for row in (f'"{CANARY}"', f'["{CANARY}"]}}', f'"{CANARY}", "program": 3}}',
+                      f'"{CANARY}", "language": 3}}')),
     ],
-)
-def test_broken_rows_are_told_by_their_place(tmp_path, capsys, content, code):
-    path = tmp_path / "rows.jsonl"
-    path.write_text('{"utterance": "fine"}\n' + content if content else "")
+)  # fmt: skip
+def test_broken_rows_are_told_by_their_place(tmp_path, capsys, name, content, code):
+    path = tmp_path / name
+    path.write_text(content)
     redact(path, "-o", tmp_path / "out.jsonl", code=1)
     said = capsys.readouterr().err
     assert code in said
@@ -234,16 +218,14 @@ def test_figures_of_private_text_are_written_and_not_printed(tmp_path, labelled,
     assert CANARY not in out.read_text()
 
 
-def test_figures_of_public_text_are_printed(labelled, capsys):
+def test_figures_of_public_text_are_printed_but_none_of_rows_with_a_ledger(labelled, capsys):
     policies(labelled, "--is-public", "--policy", "strict=0.99", "--policy", "pi=0.5")
     out = capsys.readouterr().out
     assert "strict" in out
     assert "email" in out
     policies(labelled, "--is-public", "--policy", "pi=much", code=2)
     policies(labelled, "--is-public", "--policy", "pi=2", code=1)
-
-
-def test_figures_of_rows_with_a_ledger_are_not_printed(labelled, capsys):
+    capsys.readouterr()
     labelled.with_name("labelled.ledger.json").write_text("{}")
     policies(labelled, "--is-public", code=1)
     said = capsys.readouterr()
@@ -251,21 +233,31 @@ def test_figures_of_rows_with_a_ledger_are_not_printed(labelled, capsys):
     assert not said.out
 
 
-@pytest.mark.parametrize("option", ["--rows", "--labelled", "--frames", "--values"])
-def test_a_detector_learns_of_no_file_that_has_a_ledger(tmp_path, labelled, capsys, option):
+def detector(*options, code=0):
+    assert run(["private", "detector", *map(str, options)]) == code
+
+
+@pytest.mark.parametrize(
+    ("option", "file", "code"),
+    [
+        *((option, "labelled.jsonl", "E018") for option in ("--rows", "--labelled", "--frames")),
+        ("--values", "friend=labelled.jsonl", "E018"),
+        ("--rows", "private.jsonl", "E018"),
+        ("--values", "person=names.txt", "E004"),
+        ("--values", "person=none.txt", "E004"),
+    ],
+)
+def test_a_detector_learns_of_no_private_rows_and_of_values_that_are_some(
+    tmp_path, labelled, capsys, monkeypatch, option, file, code
+):
+    monkeypatch.chdir(tmp_path)
     labelled.with_name("labelled.ledger.json").write_text("{}")
-    file = f"friend={labelled}" if option == "--values" else str(labelled)
-    assert run(["private", "detector", option, file, "-o", str(tmp_path / "detector")]) == 1
-    assert "E018" in capsys.readouterr().err
+    private = to_json(Example("S1", f"tell {CANARY}", "", source="private"))
+    (tmp_path / "private.jsonl").write_text(private + "\n")
+    (tmp_path / "names.txt").write_text("Zoë\n")
+    detector(option, file, "-o", "detector", code=1)
+    assert code in capsys.readouterr().err
     assert not (tmp_path / "detector").exists()
-
-
-def test_a_detector_learns_of_no_rows_of_source_private(tmp_path, capsys):
-    rows, folder = tmp_path / "rows.jsonl", tmp_path / "detector"
-    rows.write_text(to_json(Example("S1", f"tell {CANARY}", "", source="private")) + "\n")
-    assert run(["private", "detector", "--rows", str(rows), "-o", str(folder)]) == 1
-    assert "E018" in capsys.readouterr().err
-    assert not folder.exists()
 
 
 @pytest.mark.slow
@@ -276,9 +268,9 @@ def test_a_detector_is_trained_and_used(tmp_path, rows, capsys):
     folder = tmp_path / "detector"
     arguments = ["--frames", frames, "--values", f"friend={names}", "--size", 8]
     options = [*arguments, "--sentences", 200, "--epochs", 20, "-o", folder]
-    assert run(["private", "detector", *map(str, options)]) == 0
+    detector(*options)
     assert "a detector of friend" in capsys.readouterr().err
-    assert run(["private", "detector", *map(str, options)]) == 1
+    detector(*options, code=1)
     assert "E016" in capsys.readouterr().err
     text = tmp_path / "text.txt"
     text.write_text("tell kim hello\nturn on the light\n")
@@ -290,11 +282,3 @@ def test_a_detector_is_trained_and_used(tmp_path, rows, capsys):
     (folder / "model.safetensors").unlink()
     redact(text, "-o", tmp_path / "no.jsonl", "--detector", folder, code=1)
     assert "E012" in capsys.readouterr().err
-
-
-def test_values_that_are_none_are_refused(tmp_path, capsys):
-    (tmp_path / "names.txt").write_text("Zoë\n")
-    for file in ("names.txt", "none.txt"):
-        options = ["-o", tmp_path / "d", "--values", f"person={tmp_path / file}"]
-        assert run(["private", "detector", *map(str, options)]) == 1
-        assert "E004" in capsys.readouterr().err

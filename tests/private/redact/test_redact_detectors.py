@@ -61,14 +61,9 @@ ORDINARY = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), EXAMPLES)
-def test_secrets_become_masks(text, expected):
+@pytest.mark.parametrize(("text", "expected"), [*EXAMPLES, *((text, text) for text in ORDINARY)])
+def test_secrets_become_masks_and_ordinary_sentences_stay(text, expected):
     assert REDACTOR.text(text) == expected
-
-
-@pytest.mark.parametrize("text", ORDINARY)
-def test_ordinary_sentences_stay(text):
-    assert REDACTOR.text(text) == text
 
 
 PROGRAMS = [
@@ -89,12 +84,9 @@ def test_a_secret_of_the_sentence_is_masked_in_the_program(program, language, ex
 def test_a_secret_of_the_program_is_masked_in_the_sentence():
     point = Point("call kimberly day", '( call " kimberly day " )', "sexpr")
     names = Gazetteer("person", ["kimberly day"])
-    assert Redactor((names,), Policy("pi", 0.5), Policy("c", 0.1)).redact([point])[0].point == (
-        Point("call <MASK>", '( call " <MASK> " )', "sexpr")
-    )
-
-
-def test_the_words_of_a_language_are_not_masked():
+    [found] = Redactor((names,), Policy("pi", 0.5), Policy("c", 0.1)).redact([point])
+    assert found.point == Point("call <MASK>", '( call " <MASK> " )', "sexpr")
+    # The words of a language are not masked.
     program = "now => @com.mail.of ( of = NUMBER_0 ) => notify"
     assert [program[a:b] for a, b in leaves(program, "thingtalk")] == ["NUMBER_0"]
 
@@ -105,38 +97,30 @@ def test_a_listed_value_is_found_however_its_signs_are_written():
         assert [one.place for one in names.find([f"so {text}."])[0]] == [(3, 3 + len(text))]
 
 
-def test_a_gazetteer_file_is_read_and_its_mistakes_tell_no_value(tmp_path):
-    (tmp_path / "n.tsv").write_text("value\tweight\n# some\nzanzibar jones\t2\n\n")
-    names = Gazetteer.read("person", tmp_path / "n.tsv")
+def test_files_of_names_and_labels_are_read_and_their_mistakes_tell_no_text(tmp_path):
+    path = tmp_path / "n.tsv"
+    path.write_text("value\tweight\n# some\nzanzibar jones\t2\n\n")
+    names = Gazetteer.read("person", path)
     assert [x.place for x in names.find(["is Zanzibar  Jones in?"])[0]] == [(3, 18)]
-    (tmp_path / "bad.txt").write_bytes(b"zanzibar\xff")
-    for file in ("bad.txt", "none.txt"):
-        with pytest.raises(GenieError) as caught:
-            Gazetteer.read("person", tmp_path / file)
-        assert caught.value.problems[0].code == "E004"
+    for text in (b"zanzibar\xff", None, b"# nothing\n", b"# nothing", b"", b"value\n"):
+        path.unlink() if text is None else path.write_bytes(text)
+        with pytest.raises(GenieError, match="E004") as caught:
+            Gazetteer.read("person", path)
         assert not caught.value.sources
-    for nothing in ("# nothing\n", "# nothing", "", "value\n"):
-        (tmp_path / "empty.txt").write_text(nothing)
-        with pytest.raises(GenieError, match="E004"):
-            Gazetteer.read("person", tmp_path / "empty.txt")
-
-
-@pytest.mark.parametrize(
-    ("module", "make"),
-    [
-        ("spacy", lambda: Spacy("en")),
-        ("presidio_analyzer", Presidio),
-    ],
-)
-def test_a_missing_library_is_named(monkeypatch, module, make):
-    monkeypatch.setitem(sys.modules, module, None)
+    rows = ['{"utterance": "zanzibar", "spans": [[0, 99, "x"]]}', "zanzibar", '{"utterance": 1}']
+    path.write_text("\n".join(rows))
     with pytest.raises(GenieError) as caught:
-        make()
-    assert caught.value.problems[0].code == "E002"
-    assert "pip install" in caught.value.problems[0].hint
+        read_labelled(path)
+    assert [p.code for p in caught.value.problems] == ["E014"] * 3
+    assert "zanzibar" not in str(caught.value)
 
 
-def test_a_country_that_there_is_not_is_refused():
+def test_what_is_not_there_is_named(monkeypatch):
+    for module, make in (("spacy", lambda: Spacy("en")), ("presidio_analyzer", Presidio)):
+        monkeypatch.setitem(sys.modules, module, None)
+        with pytest.raises(GenieError, match="E002") as caught:
+            make()
+        assert "pip install" in caught.value.problems[0].hint
     with pytest.raises(GenieError, match="E003"):
         Phones("us")
 
@@ -193,16 +177,6 @@ def test_a_mask_that_takes_a_word_beside_the_secret_leaves_a_trace():
     assert every.differs.found == 0
 
 
-def test_mistakes_of_labelled_rows_tell_no_text(tmp_path):
-    file = tmp_path / "labelled.jsonl"
-    rows = ['{"utterance": "zanzibar", "spans": [[0, 99, "x"]]}', "zanzibar", '{"utterance": 1}']
-    file.write_text("\n".join(rows))
-    with pytest.raises(GenieError) as caught:
-        read_labelled(file)
-    assert [p.code for p in caught.value.problems] == ["E014"] * 3
-    assert "zanzibar" not in str(caught.value)
-
-
 # ----------------------------------------------------------------------------- the learned one
 
 LISTS = {
@@ -219,7 +193,7 @@ def made(count, seed=0):
     return list(make_sentences(frames, LISTS, count, seed=seed))
 
 
-def learn(folder=None):
+def learn():
     torch.set_num_threads(1)
     training = Training(epochs=8, batch=16, rate=1e-2)
     return train_detector(
@@ -252,16 +226,14 @@ def test_the_shipped_frames_can_be_filled():
     assert all(row.text[a:b].strip() == row.text[a:b] for row in rows for a, b, _ in row.spans)
 
 
-def test_placeholders_of_rows_become_places():
+def test_placeholders_of_rows_become_places_and_unknown_ones_are_shown():
     frames = Frames(("hi",)).with_rows(["mail EMAIL_ADDRESS_0 NUMBER_0 times"])
     assert frames.texts == ("hi", "mail {email} {=number} times")
-
-
-def test_a_frame_with_an_unknown_list_is_shown():
-    with pytest.raises(GenieError) as caught:
+    with pytest.raises(GenieError, match="E011") as caught:
         Frames.parse("hello\nhi {persn}\n", "f.txt", LISTS)
     assert str(caught.value.problems[0].span) == "f.txt:2:4"
-    assert caught.value.problems[0].code == "E011"
+    with pytest.raises(GenieError, match="E013"):  # without secrets there is nothing to learn
+        train_detector([Labelled("hi", ())], Training(), TaggerSettings(), facts={})
 
 
 def test_a_detector_learns_what_its_sentences_say(detector):
@@ -271,11 +243,13 @@ def test_a_detector_learns_what_its_sentences_say(detector):
     assert measured[0].recall.value > 0.9
     assert measured[0].precision.value > 0.9
     assert measured[1].recall.value >= measured[0].recall.value
+    # Words of secrets are not in the vocabulary.
+    words = set(detector.vocabulary.words)
+    assert words & {"name", "fox", "reed", "sue", "hill"} == {"name"}
 
 
 def test_training_twice_gives_the_same_weights(detector):
-    again = learn()
-    ours, theirs = detector.model.state_dict(), again.model.state_dict()
+    ours, theirs = (one.model.state_dict() for one in (detector, learn()))
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
@@ -288,14 +262,3 @@ def test_a_saved_detector_finds_the_same(detector, tmp_path):
     (tmp_path / "d" / "config.json").write_text("{}")
     with pytest.raises(GenieError, match="E012"):
         TaggerDetector.load(tmp_path / "d")
-
-
-def test_words_of_secrets_are_not_in_the_vocabulary(detector):
-    words = set(detector.vocabulary.words)
-    assert "name" in words
-    assert not words & {"fox", "reed", "sue", "hill"}
-
-
-def test_text_without_secrets_teaches_nothing():
-    with pytest.raises(GenieError, match="E013"):
-        train_detector([Labelled("hi", ())], Training(), TaggerSettings(), facts={})

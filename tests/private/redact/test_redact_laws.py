@@ -54,18 +54,14 @@ def test_a_card_number_is_found_wherever_it_stands_alone(body, sign, before, aft
     assert (len(before), len(before) + len(number)) in found(before + number + after, "card")
 
 
-@given(digits, st.integers(1, 9), plain, behind)
-def test_a_number_with_a_wrong_check_digit_is_no_card(body, more, before, after):
+@given(digits, st.integers(1, 9), plain, behind, st.sampled_from("aZ9é"))
+def test_a_number_inside_a_word_or_with_a_wrong_check_digit_is_no_card(
+    body, more, before, after, letter
+):
     right = with_check_digit(body)
     wrong = right[:-1] + str((int(right[-1]) + more) % 10)
     assert not found(before + wrong + after, "card")
-
-
-@given(digits, st.sampled_from("aZ9é"))
-def test_a_card_number_inside_a_word_is_none(body, letter):
-    number = with_check_digit(body)
-    inside = f"x{number}{letter}"
-    assert not found(inside, "card")
+    assert not found(f"x{right}{letter}", "card")
 
 
 @st.composite
@@ -108,11 +104,8 @@ def test_an_address_is_found_whatever_label_or_port_is_beside_it(address, before
 
 
 @given(st.ip_addresses(v=4).map(str), st.integers(1, 65535))
-def test_a_port_hides_no_address(address, port):
+def test_a_port_hides_no_address_and_colons_alone_are_none(address, port):
     assert found(f"{address}:{port}", "ip") == {(0, len(address))}
-
-
-def test_colons_alone_are_no_address():
     assert not found("map :: a ::: b", "ip")
 
 
@@ -153,19 +146,13 @@ def test_every_detector_keeps_to_its_contract(detector, text, others):
     assert {one.detector for one in together[-1]} <= {detector.name}
 
 
-@given(texts)
-def test_what_was_redacted_stays_as_it_is(text):
-    once = REDACTOR.redact([Point(text)])[0]
-    again = REDACTOR.redact([once.point])[0]
-    assert again.point == once.point
-    assert again.part == once.part
-
-
 @given(texts, st.sampled_from(["thingtalk", "sexpr"]))
-def test_programs_are_redacted_once_and_for_all_too(text, language):
-    point = Point(text, f'say ( " {text} " )', language, (("user", text),))
-    once = REDACTOR.redact([point])[0]
-    assert REDACTOR.redact([once.point])[0].point == once.point
+def test_what_was_redacted_stays_as_it_is(text, language):
+    for point in (Point(text), Point(text, f'say ( " {text} " )', language, (("user", text),))):
+        once = REDACTOR.redact([point])[0]
+        again = REDACTOR.redact([once.point])[0]
+        assert again.point == once.point
+        assert again.part == once.part
 
 
 @given(texts)
@@ -223,6 +210,7 @@ def test_places_are_in_order_and_apart(given):
     assert all(x[1] < y[0] for x, y in zip(places, places[1:], strict=False))
 
 
+FIRST = "please remind me to water the plants on the balcony every evening"
 same_points = st.builds(
     Point,
     st.sampled_from(["a b", "c d", ""]),
@@ -232,22 +220,21 @@ same_points = st.builds(
 )
 
 
+def later(points_, *settings_, **more):
+    duplicates = Duplicates(*settings_, **more)
+    for point in points_:
+        duplicates.add(point)
+    return duplicates.later().tolist()
+
+
 @given(st.lists(same_points))
 def test_later_equal_points_are_duplicates_and_no_first_one(given):
-    duplicates = Duplicates()
-    for point in given:
-        duplicates.add(point)
-    assert duplicates.later().tolist() == [point in given[:i] for i, point in enumerate(given)]
-
-
-FIRST = "please remind me to water the plants on the balcony every evening"
+    assert later(given) == [point in given[:i] for i, point in enumerate(given)]
 
 
 def test_alike_points_are_duplicates_and_others_are_not():
-    duplicates = Duplicates(0.8)
-    for text in (FIRST, "turn on the lights", FIRST + " ok", FIRST.upper(), "play some jazz"):
-        duplicates.add(Point(text))
-    assert duplicates.later().tolist() == [False, False, True, True, False]
+    texts_ = (FIRST, "turn on the lights", FIRST + " ok", FIRST.upper(), "play some jazz")
+    assert later(map(Point, texts_), 0.8) == [False, False, True, True, False]
 
 
 alike = st.tuples(
@@ -258,16 +245,14 @@ alike = st.tuples(
 
 @given(st.lists(alike, max_size=12))
 def test_alike_points_of_a_unit_are_found_as_if_there_were_no_other_unit(given):
-    def later(pairs):
-        duplicates = Duplicates(0.8, unit_field="user")
-        for unit, text in pairs:
-            duplicates.add(Point(text, fields=(("user", unit),)))
-        return duplicates.later().tolist()
+    def flags(pairs):
+        points_ = (Point(text, fields=(("user", unit),)) for unit, text in pairs)
+        return later(points_, 0.8, unit_field="user")
 
-    whole = later(given)
+    whole = flags(given)
     for unit in "abc":
         own = [flag for (name, _), flag in zip(given, whole, strict=True) if name == unit]
-        assert own == later([pair for pair in given if pair[0] == unit])
+        assert own == flags([pair for pair in given if pair[0] == unit])
 
 
 def test_memory_of_duplicates_is_bytes_a_point_and_no_objects():
@@ -282,18 +267,12 @@ def test_memory_of_duplicates_is_bytes_a_point_and_no_objects():
 
 
 @given(st.lists(st.sampled_from(["I am Ann.", "Call Dr. Lee!", "It is 3.5 km.", "Ok?", "\n"])))
-def test_no_letter_is_lost_by_splitting(parts):
+def test_no_letter_is_lost_by_splitting_and_a_wrapped_sentence_is_one_point(parts):
     text = " ".join(parts)
     assert " ".join(sentences(text)).split() == text.split()
-
-
-def test_a_wrapped_sentence_is_one_point():
     lines = ["My name is Ann", "Lee. I live at", "12 Oak St. in York.", "", "Bye."]
-    assert list(points(lines, "sentence")) == [
-        "My name is Ann Lee.",
-        "I live at 12 Oak St. in York.",
-        "Bye.",
-    ]
+    found = ["My name is Ann Lee.", "I live at 12 Oak St. in York.", "Bye."]
+    assert list(points(lines, "sentence")) == found
 
 
 @given(st.integers(0, 60), st.integers(1, 60))
@@ -305,6 +284,8 @@ def test_intervals_are_exact(found_, of):
         assert _above(found_, of, r.low) == pytest.approx(0.025)
     if found_ < of:
         assert 1 - _above(found_ + 1, of, r.high) == pytest.approx(0.025)
+    # Clopper and Pearson, 10 of 100 at 95 %: 0.0490 to 0.1762 (R: binom.test(10, 100)).
+    assert (round(rate(10, 100).low, 4), round(rate(10, 100).high, 4)) == (0.049, 0.1762)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=20))
@@ -316,9 +297,3 @@ def test_secrets_of_one_text_do_not_narrow_an_interval(pairs):
     assert r.low <= apart.low <= apart.high <= r.high
     again = rate_by_text([(5 * some, 5 * of) for some, of in counts])
     assert (again.low, again.high) == (r.low, r.high)
-
-
-def test_an_interval_is_that_of_the_tables():
-    # Clopper and Pearson, 10 of 100 at 95 %: 0.0490 to 0.1762 (R: binom.test(10, 100)).
-    r = rate(10, 100)
-    assert (round(r.low, 4), round(r.high, 4)) == (0.049, 0.1762)

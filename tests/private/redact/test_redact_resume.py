@@ -75,6 +75,10 @@ def stop(*_: object) -> None:
     raise Stopped
 
 
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 def stopped_after(rows: Path, folder: Path, batches: int, *more: object) -> None:
     """Start or go on with a run that stops in the batch after `batches` more ones."""
     add, left = RedactionWork.add, batches
@@ -161,24 +165,23 @@ def test_a_run_killed_while_it_delivers_is_finished_by_resuming(rows, whole, tmp
     assert contents(tmp_path) == contents(whole)
 
 
-def test_what_was_found_before_is_not_looked_for_again(rows, tmp_path, monkeypatch):
-    stopped_after(rows, tmp_path, 1)
+def test_an_interrupted_run_says_how_to_go_on_and_looks_for_nothing_again(
+    rows, tmp_path, monkeypatch, capsys
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(RedactionWork, "add", interrupt)
+        assert redact(rows, tmp_path) == 130
+    assert "go on with --resume" in capsys.readouterr().err
+    stopped_after(rows, tmp_path, 1, "--resume")
     monkeypatch.setattr(redact_run, "Duplicates", None)
     assert redact(rows, tmp_path, "--resume") == 0
 
 
-def test_an_interrupted_run_says_how_to_go_on(rows, tmp_path, monkeypatch, capsys):
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(RedactionWork, "add", interrupted)
-    assert redact(rows, tmp_path) == 130
-    assert "go on with --resume" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("more", "named"),
-    [
+def test_other_settings_are_not_gone_on_with(rows, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("words.txt").write_text("warm\n")
+    stopped_after(rows, tmp_path, 1)
+    for more, named in (
         (("--threshold", 0.6), "policies threshold"),
         (("--near", 0.8), "duplicates near"),
         (("--without", "phones"), "detectors without"),
@@ -186,14 +189,9 @@ def test_an_interrupted_run_says_how_to_go_on(rows, tmp_path, monkeypatch, capsy
         (("--seed", 1), "review seed"),
         (("--keep", "user"), "keep"),
         (("--unit-field", "user"), "unit"),
-    ],
-)
-def test_other_settings_are_not_gone_on_with(rows, tmp_path, monkeypatch, capsys, more, named):
-    monkeypatch.chdir(tmp_path)
-    Path("words.txt").write_text("warm\n")
-    stopped_after(rows, tmp_path, 1)
-    assert redact(rows, tmp_path, "--resume", *more) == 1
-    assert f"other settings: {named}" in capsys.readouterr().err
+    ):
+        assert redact(rows, tmp_path, "--resume", *more) == 1
+        assert f"other settings: {named}" in capsys.readouterr().err
 
 
 def test_other_rows_are_not_gone_on_with(rows, whole, tmp_path, capsys):
@@ -223,11 +221,8 @@ def test_the_page_asked_for_later_is_not_made_of_half_the_rows(rows, tmp_path, c
     assert sorted(os.listdir(tmp_path)) == sorted([FILES[0], manifest_beside(out).name])
 
 
-def test_resume_and_overwrite_exclude_each_other(rows, tmp_path):
-    assert redact(rows, tmp_path, "--resume", "--overwrite") == 2
-
-
 def test_a_run_that_is_done_is_not_gone_on_with(rows, tmp_path, capsys):
+    assert redact(rows, tmp_path, "--resume", "--overwrite") == 2
     assert redact(rows, tmp_path) == 0
     assert redact(rows, tmp_path, "--resume") == 1
     assert "E016" in capsys.readouterr().err

@@ -100,11 +100,9 @@ def test_a_user_with_common_sentences_changes_no_row_of_others(tmp_path):
     # Equal sentences of the one user are masked but for the first.
     twice = redacted(tmp_path, [*mine, *mine], "--unit-field", "user")
     assert [row["utterance"] for row in twice] == COMMON + [MASK] * len(COMMON)
-
-
-def test_across_users_all_of_them_change_without_a_unit(tmp_path):
-    theirs = [{"utterance": text} for text in COMMON]
-    without, beside = (redacted(tmp_path, rows) for rows in (theirs, theirs + theirs))
+    # Without a unit all of them change.
+    rows = [{"utterance": text} for text in COMMON]
+    without, beside = (redacted(tmp_path, some) for some in (rows, rows + rows))
     assert without != beside[len(COMMON) :]
     assert read_provenance(tmp_path / "out.jsonl").couples("user")
 
@@ -195,11 +193,18 @@ def test_a_manifest_says_whose_rows_were_compared(tmp_path):
     assert found.couples(None)
     # Nothing of the rows is in it, their number neither.
     assert COMMON[0] not in manifest_beside(out).read_text()
+    assert private_of(out) is None
     link = tmp_path / "link.jsonl"
     link.symlink_to(out)
     assert read_provenance(link) == found
     manifest_beside(out).write_text("{}")
     assert read_provenance(out) is None
+    # It names the ledger of the rows that it was made of.
+    own = ledger_of(tmp_path / "rows.jsonl")
+    Ledger.create(own, Budget(3.0, 1e-6, "utterance"))
+    redacted(tmp_path, rows)
+    assert json.loads(manifest_beside(out).read_text())["private"] == [str(own)]
+    assert private_of(out) == own
 
 
 RECIPE = """\
@@ -250,20 +255,11 @@ def test_no_training_by_user_takes_rows_that_were_redacted_across_users(
     assert not Path("made").exists()
 
 
-def test_a_manifest_names_the_ledger_of_the_rows_that_it_was_made_of(tmp_path):
-    redacted(tmp_path, [{"utterance": text} for text in COMMON])
-    assert private_of(tmp_path / "out.jsonl") is None
-    own = ledger_of(tmp_path / "rows.jsonl")
-    Ledger.create(own, Budget(3.0, 1e-6, "utterance"))
-    redacted(tmp_path, [{"utterance": text} for text in COMMON])
-    assert json.loads(manifest_beside(tmp_path / "out.jsonl").read_text())["private"] == [str(own)]
-    assert private_of(tmp_path / "out.jsonl") == own
-
-
 @pytest.mark.parametrize("name", ["rows.tsv", "rows.txt.gz", "rows.txt"])
-@pytest.mark.parametrize("option", ["--unit-field", "--keep"])
-def test_files_without_names_have_no_fields_to_keep(tmp_path, capsys, name, option):
+def test_files_without_names_have_no_fields_to_keep(tmp_path, capsys, name):
     path = tmp_path / name
     path.write_text("1\tturn on the lights\n")
-    assert run(["private", "redact", str(path), "-o", str(tmp_path / "o"), option, "user"]) == 1
-    assert "E019" in capsys.readouterr().err
+    for option in ("--unit-field", "--keep"):
+        words = ["private", "redact", str(path), "-o", str(tmp_path / "o"), option, "user"]
+        assert run(words) == 1
+        assert "E019" in capsys.readouterr().err

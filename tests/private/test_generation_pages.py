@@ -1,0 +1,95 @@
+"""Pages on generators, evolution and redaction name every code, setting and file that there is."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import get_args
+
+import pytest
+import yaml
+
+from genie_dp.private.evolution import run as stage
+from genie_dp.private.evolution.config import (
+    EMBEDDINGS,
+    GENERATORS,
+    MetadataRecipe,
+    as_yaml,
+    read_recipe,
+)
+from genie_dp.private.evolution.prompting import (
+    Style,
+    Variation,
+    parse_templates,
+    shipped_templates,
+)
+
+ROOT = Path(__file__).parents[2]
+EVOLUTION, MODELS, REDACTION = (
+    (ROOT / "docs" / name).read_text(encoding="utf-8")
+    for name in ("evolution.md", "evolution-models.md", "redaction.md")
+)
+
+
+@pytest.mark.parametrize(
+    ("page", "code", "least"),
+    [
+        ("generators", "H\\d", 10),
+        ("crt", "O\\d", 13),
+        ("evolution", "U0", 15),
+        ("evolution-models", "U5", 8),
+        ("redaction", "E\\d", 15),
+    ],
+)
+def test_every_code_is_explained_and_no_other(page, code, least):
+    sources = "".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "genie_dp").rglob("*.py")
+    )
+    raised = set(re.findall(rf'"({code}\d\d)"', sources))
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    assert len(raised) >= least
+    assert sorted(re.findall(rf"^\| ({code}\d\d) \|", text, re.MULTILINE)) == sorted(raised)
+
+
+def test_every_kind_of_the_patterns_of_redaction_is_named():
+    source = (ROOT / "genie_dp/private/redact/patterns.py").read_text(encoding="utf-8")
+    kinds = set(re.findall(r'"(\w+)",\n? *0\.\d', source)) | {"card", "iban", "ssn", "ip"}
+    assert len(kinds) > 8
+    assert not [kind for kind in sorted(kinds) if f"`{kind}`" not in REDACTION]
+
+
+def test_every_setting_and_file_of_evolution_is_named():
+    files = [getattr(stage, name) for name in ("ROWS", "METADATA", "PRIOR", "REPORT")]
+    for name in (*files, *(field.name for field in fields(MetadataRecipe))):
+        assert f"`{name}`" in EVOLUTION
+    for name in EMBEDDINGS:
+        assert re.search(rf"^\| `{name}` \|", EVOLUTION, re.MULTILINE)
+
+
+def test_every_section_of_the_shipped_prompts_is_in_the_table():
+    sections = {name for style in get_args(Style) for name in shipped_templates(style).sections}
+    assert len(sections) == 7
+    assert sorted(re.findall(r"^\| `\[([a-z ]+)\]` \|", MODELS, re.MULTILINE)) == sorted(sections)
+    variations = re.findall(r"^\| `(continue|fill|rephrase)` \|", MODELS, re.MULTILINE)
+    assert sorted(variations) == sorted(get_args(Variation))
+
+
+def indented(page, start):
+    """Return the block of indented lines that begins with a text."""
+    block = page[page.index(f"    {start}") :].split("\n\n#")[0] + "\n."
+    lines = re.match(r"(?:    .*\n|\n)+", block)[0].split("\n")
+    return "\n".join(line[4:] for line in lines).strip() + "\n"
+
+
+def test_recipes_and_prompts_that_are_shown_can_be_used(tmp_path):
+    recipe = read_recipe(ROOT / "examples" / "evolution.yaml", {})
+    assert recipe.metadata == MetadataRecipe(("function", "length"), method="independent", most=300)
+    (tmp_path / "again.yaml").write_text(as_yaml(recipe))
+    assert read_recipe(tmp_path / "again.yaml", {}) == recipe
+    text = indented(EVOLUTION, "metadata:\n      schema")
+    assert yaml.safe_load(text)["label"] == "intent"
+    (tmp_path / "recipe.yaml").write_text(text)
+    assert read_recipe(tmp_path / "recipe.yaml", {}).generator.kind == "seeds"
+    for kind in ("seeds", "language-model", "endpoint"):
+        shown = yaml.safe_load(indented(MODELS, f"generator:\n      kind: {kind}\n"))["generator"]
+        assert GENERATORS[kind](**shown).kind == kind
+    assert set(parse_templates(indented(MODELS, "[random]")).sections) == {"random", "example"}
