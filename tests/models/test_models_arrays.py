@@ -6,21 +6,19 @@ import sys
 
 import numpy as np
 import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-torch = pytest.importorskip("torch")
-
-from hypothesis import given, settings  # noqa: E402
-from hypothesis import strategies as st  # noqa: E402
-
-from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.models.arrays import ArrayNetwork, open_arrays  # noqa: E402
-from genie_dp.models.saved import SavedModel, save_model  # noqa: E402
-from genie_dp.models.search import SearchSettings, search  # noqa: E402
-from genie_dp.models.sentences import encode_sentences  # noqa: E402
-from genie_dp.models.seq2seq import SteppedTorch, build  # noqa: E402
-from genie_dp.models.sizes import settings_of  # noqa: E402
-from genie_dp.models.vocabulary import BEGIN  # noqa: E402
-from tests.models.models_setup import VOCABULARY  # noqa: E402
+from genie_dp.errors import GenieError
+from genie_dp.models.arrays import ArrayNetwork, open_arrays
+from genie_dp.models.saved import SavedModel, save_model
+from genie_dp.models.search import SearchSettings, search
+from genie_dp.models.sentences import encode_sentences
+from genie_dp.models.seq2seq import SteppedTorch, build
+from genie_dp.models.sizes import settings_of
+from genie_dp.models.vocabulary import BEGIN
+from tests.models.models_setup import VOCABULARY
 
 SIZES = {
     "small": {"size": 8},

@@ -2,28 +2,25 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-torch = pytest.importorskip("torch")
-
-from hypothesis import given  # noqa: E402
-from hypothesis import strategies as st  # noqa: E402
-
-from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.models.batches import collate  # noqa: E402
-from genie_dp.models.mixture import Chunks, Order, PairBatches, Part, Strategy, strata  # noqa: E402  # noqa: E402
-from genie_dp.models.sentences import encode  # noqa: E402
-from genie_dp.models.seq2seq import build  # noqa: E402
-from genie_dp.models.vocabulary import (  # noqa: E402
+from genie_dp.errors import GenieError
+from genie_dp.models.batches import collate
+from genie_dp.models.mixture import Chunks, Order, PairBatches, Part, Strategy, strata
+from genie_dp.models.sentences import encode
+from genie_dp.models.seq2seq import build
+from genie_dp.models.vocabulary import (
     END,
     PAD,
     SPECIAL,
     UNK,
-    Pair,  # noqa: E402
+    Pair,
     Vocabulary,
     build_vocabulary,
-    ngrams,  # noqa: E402
+    ngrams,
 )
-from tests.models.models_setup import PAIRS, VOCABULARY, batches  # noqa: E402
+from tests.models.models_setup import PAIRS, VOCABULARY, batches
 
 WORDS = st.lists(st.sampled_from(["buy", "tea", "quinoa", "@shop.buy", "ñandú", "x"]), max_size=6)
 

@@ -8,30 +8,25 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
-torch = pytest.importorskip("torch")
-
-from safetensors.torch import load_file  # noqa: E402
-
-from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.models.loop import (  # noqa: E402  # noqa: E402
+from genie_dp.errors import GenieError
+from genie_dp.models.loop import (
     MetricsFile,
     Run,
-    TrainingBudget,  # noqa: E402
+    TrainingBudget,
     TrainSettings,
     Validation,
-    checkpoints,  # noqa: E402
+    checkpoints,
     read_metrics,
 )
-from genie_dp.models.mixture import (  # noqa: E402
-    PairBatches,  # noqa: E402
-    Part,  # noqa: E402
-)
-from genie_dp.models.processes import Group  # noqa: E402
-from genie_dp.models.saved import weights  # noqa: E402
-from genie_dp.models.search import search  # noqa: E402
-from genie_dp.models.seq2seq import SteppedTorch  # noqa: E402
-from tests.models.models_setup import PAIRS, VOCABULARY, batches, network  # noqa: E402
+from genie_dp.models.mixture import PairBatches, Part
+from genie_dp.models.processes import Group
+from genie_dp.models.saved import weights
+from genie_dp.models.search import search
+from genie_dp.models.seq2seq import SteppedTorch
+from tests.models.models_setup import PAIRS, VOCABULARY, batches, network
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = TrainSettings(TrainingBudget(steps=12), rate=1e-2, log_every=4, checkpoint_every=4)

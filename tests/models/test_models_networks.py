@@ -3,15 +3,14 @@
 import os
 
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.models.saved import SavedModel, load_model, save_model, write_weights  # noqa: E402
-from genie_dp.models.seq2seq import ARCHITECTURES, Seq2Seq, build, take  # noqa: E402
-from genie_dp.models.sizes import SETTINGS  # noqa: E402
-from genie_dp.models.vocabulary import UNK  # noqa: E402
-from tests.models.models_setup import PAIRS, VOCABULARY, batch, network, save_tiny_base  # noqa: E402
+from genie_dp.errors import GenieError
+from genie_dp.models.saved import SavedModel, load_model, save_model, write_weights
+from genie_dp.models.seq2seq import ARCHITECTURES, Seq2Seq, build, take
+from genie_dp.models.sizes import SETTINGS
+from genie_dp.models.vocabulary import UNK
+from tests.models.models_setup import PAIRS, VOCABULARY, batch, network, save_tiny_base
 
 KINDS = ("rnn", "rnn fed", "transformer", "mqan", "mqan fed", "bart", "t5", "bart lora")
 

@@ -4,38 +4,22 @@ import math
 import random
 
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-from genie_dp.models.calibration import (  # noqa: E402
-    Calibration,
-    calibration_error,
-    fit,
-)
-from genie_dp.models.device import can_use_bf16  # noqa: E402
-from genie_dp.models.language_model import (  # noqa: E402
-    ProgramBatches,
-    ProgramLSTM,
-    collate_programs,
-)
-from genie_dp.models.layers import (  # noqa: E402
+from genie_dp.models.calibration import Calibration, calibration_error, fit
+from genie_dp.models.device import can_use_bf16
+from genie_dp.models.language_model import ProgramBatches, ProgramLSTM, collate_programs
+from genie_dp.models.layers import (
     Mixture,
-    PooledDropout,  # noqa: E402
+    PooledDropout,
     all_log_probabilities,
     target_log_probabilities,
 )
-from genie_dp.models.loop import (  # noqa: E402
-    Run,
-    TrainingBudget,  # noqa: E402
-    TrainSettings,
-)
-from genie_dp.models.mixture import (  # noqa: E402
-    PairBatches,  # noqa: E402
-    Part,  # noqa: E402
-)
-from genie_dp.models.recurrent import start_decoder  # noqa: E402
-from genie_dp.models.vocabulary import Pair  # noqa: E402
-from tests.models.models_setup import PAIRS, VOCABULARY, batch, network, save_tiny_base  # noqa: E402
+from genie_dp.models.loop import Run, TrainingBudget, TrainSettings
+from genie_dp.models.mixture import PairBatches, Part
+from genie_dp.models.recurrent import start_decoder
+from genie_dp.models.vocabulary import Pair
+from tests.models.models_setup import PAIRS, VOCABULARY, batch, network, save_tiny_base
 
 ROWS, TOKENS, PLACES, KNOWN = 2, 3, 4, 5
 

@@ -3,24 +3,19 @@
 import math
 
 import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-torch = pytest.importorskip("torch")
-
-from hypothesis import given, settings  # noqa: E402
-from hypothesis import strategies as st  # noqa: E402
-
-from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.models import constraint as constraint_module  # noqa: E402
-from genie_dp.models.batches import collate  # noqa: E402
-from genie_dp.models.constraint import Constraint, allowed_ids  # noqa: E402
-from genie_dp.models.search import Beam, Live, SearchSettings, beam, penalized_score, search  # noqa: E402  # noqa: E402
-from genie_dp.models.sentences import encode, encode_sentences  # noqa: E402
-from genie_dp.models.seq2seq import SteppedTorch  # noqa: E402
-from genie_dp.models.vocabulary import (  # noqa: E402
-    PAD,  # noqa: E402
-    Pair,  # noqa: E402
-)
-from tests.models.models_setup import BRACKETS, SMALL, VOCABULARY, Brackets, accepted, network  # noqa: E402
+from genie_dp.errors import GenieError
+from genie_dp.models import constraint as constraint_module
+from genie_dp.models.batches import collate
+from genie_dp.models.constraint import Constraint, allowed_ids
+from genie_dp.models.search import Beam, Live, SearchSettings, beam, penalized_score, search
+from genie_dp.models.sentences import encode, encode_sentences
+from genie_dp.models.seq2seq import SteppedTorch
+from genie_dp.models.vocabulary import PAD, Pair
+from tests.models.models_setup import BRACKETS, SMALL, VOCABULARY, Brackets, accepted, network
 
 KINDS = tuple(SMALL)
 SENTENCES = [("buy", "tea"), ("please", "list", "all", "quinoa"), ("soap",)]

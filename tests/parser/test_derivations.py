@@ -6,8 +6,6 @@ from datetime import datetime
 
 import pytest
 
-pytest.importorskip("phonenumbers")
-
 import genie_dp as gd
 from genie_dp.errors import GenieError
 from genie_dp.locale import words_of

@@ -6,28 +6,25 @@ from datetime import datetime
 
 import pytest
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("phonenumbers")
-
-import genie_dp as gd  # noqa: E402
-from genie_dp import cli  # noqa: E402
-from genie_dp.languages import get_language  # noqa: E402
-from genie_dp.languages.base import MissingInput  # noqa: E402
-from genie_dp.locale import LOCALE  # noqa: E402
-from genie_dp.models.vocabulary import Pair  # noqa: E402
-from genie_dp.parser import folder as files  # noqa: E402
-from genie_dp.parser.answers import MISSING_INPUT, Answer, Reply  # noqa: E402
-from genie_dp.parser.config import InputFile, ParserConfig  # noqa: E402
-from genie_dp.parser.evidence import Evidence  # noqa: E402
-from genie_dp.parser.incomplete import add_incomplete  # noqa: E402
-from genie_dp.parser.parser import Parser  # noqa: E402
-from genie_dp.parser.reading.fill import EntityNames  # noqa: E402
-from genie_dp.parser.reading.grammar_reader import load_reader  # noqa: E402
-from genie_dp.parser.reading.inputs import read_input  # noqa: E402
-from genie_dp.parser.rows import RowMaker, Rows, RowStore, Target, learn_reading  # noqa: E402
-from genie_dp.records import Example  # noqa: E402
-from genie_dp.skills.words import tokenize  # noqa: E402
-from tests.dataset.dataset_rows import write  # noqa: E402
+import genie_dp as gd
+from genie_dp import cli
+from genie_dp.languages import get_language
+from genie_dp.languages.base import MissingInput
+from genie_dp.locale import LOCALE
+from genie_dp.models.vocabulary import Pair
+from genie_dp.parser import folder as files
+from genie_dp.parser.answers import MISSING_INPUT, Answer, Reply
+from genie_dp.parser.config import InputFile, ParserConfig
+from genie_dp.parser.evidence import Evidence
+from genie_dp.parser.incomplete import add_incomplete
+from genie_dp.parser.parser import Parser
+from genie_dp.parser.reading.fill import EntityNames
+from genie_dp.parser.reading.grammar_reader import load_reader
+from genie_dp.parser.reading.inputs import read_input
+from genie_dp.parser.rows import RowMaker, Rows, RowStore, Target, learn_reading
+from genie_dp.records import Example
+from genie_dp.skills.words import tokenize
+from tests.dataset.dataset_rows import write
 
 LANGUAGE = get_language("calls")
 NOW = datetime(2027, 1, 13, 10, 0)

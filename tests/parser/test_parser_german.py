@@ -6,16 +6,14 @@ from datetime import datetime
 
 import pytest
 
-pytest.importorskip("torch")
-pytest.importorskip("phonenumbers")
 pytest.importorskip("unicode_rbnf")
 
-from genie_dp import cli  # noqa: E402
-from genie_dp.languages.scope import OUT_OF_SCOPE  # noqa: E402
-from genie_dp.parser.answers import NEGATED  # noqa: E402
-from genie_dp.parser.parser import Parser  # noqa: E402
-from genie_dp.resources import data_folder  # noqa: E402
-from tests.golden import DATA  # noqa: E402
+from genie_dp import cli
+from genie_dp.languages.scope import OUT_OF_SCOPE
+from genie_dp.parser.answers import NEGATED
+from genie_dp.parser.parser import Parser
+from genie_dp.resources import data_folder
+from tests.golden import DATA
 
 GERMAN = DATA.parent.parent / "examples" / "german"
 NOW = datetime(2027, 1, 13, 10, 0)

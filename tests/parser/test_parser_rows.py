@@ -6,8 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytest.importorskip("phonenumbers")
-
 from genie_dp.dataset.scan import hash_of
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
@@ -16,7 +14,6 @@ from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.parser.contrast import add_contrast
 from genie_dp.parser.rows import (
     HeldOut,
-    # noqa: E402
     Reading,
     Rows,
     RowStore,

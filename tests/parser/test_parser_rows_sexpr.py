@@ -4,8 +4,6 @@ from datetime import datetime
 
 import pytest
 
-pytest.importorskip("phonenumbers")
-
 from genie_dp.cli import run
 from genie_dp.errors import GenieError
 from genie_dp.languages.sexpr.declarations import read_declarations

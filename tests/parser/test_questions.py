@@ -5,24 +5,22 @@ from random import Random
 
 import pytest
 
-torch = pytest.importorskip("torch")
-
-import genie_dp as gd  # noqa: E402
-from genie_dp.languages import get_language  # noqa: E402
-from genie_dp.languages.base import MissingInput  # noqa: E402
-from genie_dp.locale import LOCALE  # noqa: E402
-from genie_dp.parser.answers import MISSING_INPUT, UNUSED_VALUE, Answer, Reply  # noqa: E402
-from genie_dp.parser.config import InputFile, ParserConfig  # noqa: E402
-from genie_dp.parser.incomplete import add_incomplete  # noqa: E402
-from genie_dp.parser.parser import Parser  # noqa: E402
-from genie_dp.parser.reading.fill import EntityNames  # noqa: E402
-from genie_dp.parser.reading.grammar_reader import load_reader  # noqa: E402
-from genie_dp.parser.reading.inputs import read_input  # noqa: E402
-from genie_dp.parser.reading.reading import Reading  # noqa: E402
-from genie_dp.parser.rows import RowMaker, Rows, RowStore, Target, learn_reading  # noqa: E402
-from genie_dp.resources import data_folder  # noqa: E402
-from genie_dp.skills.load import load_library  # noqa: E402
-from tests.parser.parser_setup import SEND, SKILLS, trained, write_rows  # noqa: E402, F401
+import genie_dp as gd
+from genie_dp.languages import get_language
+from genie_dp.languages.base import MissingInput
+from genie_dp.locale import LOCALE
+from genie_dp.parser.answers import MISSING_INPUT, UNUSED_VALUE, Answer, Reply
+from genie_dp.parser.config import InputFile, ParserConfig
+from genie_dp.parser.incomplete import add_incomplete
+from genie_dp.parser.parser import Parser
+from genie_dp.parser.reading.fill import EntityNames
+from genie_dp.parser.reading.grammar_reader import load_reader
+from genie_dp.parser.reading.inputs import read_input
+from genie_dp.parser.reading.reading import Reading
+from genie_dp.parser.rows import RowMaker, Rows, RowStore, Target, learn_reading
+from genie_dp.resources import data_folder
+from genie_dp.skills.load import load_library
+from tests.parser.parser_setup import SEND, SKILLS, write_rows
 
 NOW = datetime(2027, 1, 13, 10, 0)
 THINGTALK = get_language("thingtalk")
@@ -34,7 +32,7 @@ def library():
 
 
 @pytest.fixture
-def parser(trained):  # noqa: F811
+def parser(trained):
     return Parser.from_pretrained(trained, clock=lambda: NOW, threshold=0.0)
 
 

@@ -11,13 +11,7 @@ from genie_dp.languages import get_language
 from genie_dp.parser.reading.fill import fill
 from genie_dp.parser.reading.grammar_reader import GrammarReader
 from genie_dp.parser.reading.phrases import from_dict
-from genie_dp.parser.reading.prepare import (
-    Left,
-    Prepared,
-    Preparer,
-    fixed_constants,
-    phrases_of,
-)
+from genie_dp.parser.reading.prepare import Left, Prepared, Preparer, fixed_constants, phrases_of
 from genie_dp.parser.reading.reading import MOST_CHARACTERS
 from genie_dp.records import Example, Slot
 from tests.augment.augment_rows import SILENT

@@ -6,7 +6,6 @@ from random import Random
 
 import pytest
 
-pytest.importorskip("phonenumbers")
 pytest.importorskip("unicode_rbnf")
 
 from genie_dp.augment.words_written import draw_by_words
