@@ -1,13 +1,19 @@
 """A tiny parser over two invented skills: its rows, and how to train it."""
 
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from genie_dp.cli import run
+from genie_dp.locale import LOCALE
+from genie_dp.parser.reading.fill import EntityNames
+from genie_dp.parser.reading.grammar_reader import load_reader
+from genie_dp.parser.reading.inputs import read_input
 from tests.dataset.dataset_rows import row, write
 from tests.golden import DATA
 
+NOW = datetime(2027, 1, 13, 10, 0)
 SKILLS = DATA / "typecheck" / "skills"
 MAIL, HOME = SKILLS / "com.example.mail", SKILLS / "com.example.home"
 LIBRARY = ("--skills", MAIL, "--skills", HOME)
@@ -67,3 +73,21 @@ def train(folder: Path, *options, inputs=None, code=0, steps=6, recipe=RECIPE):
 def trained(tmp_path_factory):
     """Return the folder of a parser that has learned its rows."""
     return train(tmp_path_factory.mktemp("trained"), steps=120)
+
+
+def input_in(sentence, missing, library, language):
+    """Return the value that a sentence gives an input of a call; None where it gives none."""
+    read = read_input(
+        sentence,
+        missing,
+        library=library,
+        readings=load_reader("grammar").readings(sentence, now=NOW),
+        names=EntityNames(library),
+        known=LOCALE.words,
+    )
+    if read is None:
+        return None
+    now = "now => " if language.name == "thingtalk" else ""
+    call = language.parse(f"{now}{missing.function}()")
+    given = language.give_input(call, missing, read.constant, library)
+    return language.calls(language.canonical(given, library))[0]["arguments"][missing.name]

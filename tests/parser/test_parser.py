@@ -3,7 +3,6 @@
 import json
 import shutil
 import threading
-from datetime import datetime
 from functools import cache
 
 import pytest
@@ -28,9 +27,7 @@ from genie_dp.parser.scoring import Score, calibrate
 from genie_dp.parser.training import train_settings
 from genie_dp.resources import data_folder
 from genie_dp.skills.load import load_library
-from tests.parser.parser_setup import INBOX, SEND
-
-NOW = datetime(2027, 1, 13, 10, 0)
+from tests.parser.parser_setup import INBOX, NOW, SEND
 
 
 @pytest.fixture(scope="module")

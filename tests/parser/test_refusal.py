@@ -109,16 +109,11 @@ def test_sentences_to_refuse_are_none_of_the_rows_and_the_same_of_every_seed(tmp
     assert one.refused_held_out == other.refused_held_out
 
 
-def test_what_the_rows_may_mean_is_not_refused(tmp_path):
-    refused = {" ".join(pair.sentence) for pair in material(tmp_path).refused}
-    assert not [
-        sentence for sentence in refused if content_words(sentence.split(), (), ENGLISH) == ["mail"]
-    ]
-
-
-def test_a_command_that_is_not_given_is_refused(tmp_path):
-    refused = [" ".join(pair.sentence) for pair in material(tmp_path).refused]
-    assert any(sentence.startswith(("don't show", "do not show")) for sentence in refused)
+def test_a_command_that_is_not_given_is_refused_and_what_the_rows_may_mean_is_not(tmp_path):
+    refused = [pair.sentence for pair in material(tmp_path).refused]
+    assert not [words for words in refused if content_words(words, (), ENGLISH) == ["mail"]]
+    begun = [" ".join(words[:3]) for words in refused]
+    assert any(words.startswith(("don't show", "do not show")) for words in begun)
 
 
 def test_rows_may_say_themselves_what_is_to_be_refused(tmp_path):
@@ -218,13 +213,10 @@ def test_of_two_programs_with_one_function_the_one_that_the_words_tell_weighs_mo
     assert max(weights) == weights[1]
 
 
-def test_evidence_is_read_as_it_was_written(lights, tmp_path):
+def test_evidence_is_read_as_it_was_written_and_that_of_two_files_is_joined(lights, tmp_path):
     assert len(lights.telling) > 5
     lights.save(tmp_path / "evidence.npz")
     assert_equal(Evidence.load(tmp_path / "evidence.npz", ENGLISH), lights)
-
-
-def test_evidence_of_two_files_of_rows_is_joined(lights):
     assert_equal(lights.join(lights), lights)
     assert_equal(lights.join(evidence()), evidence().join(lights))
     joined = lights.join(evidence())
@@ -235,20 +227,15 @@ def test_evidence_of_two_files_of_rows_is_joined(lights):
 # ----------------------------------------------------------------------------------- a parser
 
 
-@pytest.mark.parametrize(
-    "sentence", ["hello there", "what is the capital of france", "polish the silver", "stop"]
-)
-def test_what_means_no_skill_is_refused(refusing, sentence):
-    reply = gd.Parser.from_pretrained(refusing)(sentence)
-    assert not reply.is_known
-    assert reply.refused == OUT_OF_SCOPE
-    assert OUT_OF_SCOPE not in [answer.program for answer in reply.answers]
-
-
-@pytest.mark.parametrize(("sentence", "code"), [("", "empty"), ("mail " * 151, "too_long")])
-def test_what_cannot_be_read_is_refused_with_a_code(refusing, sentence, code):
-    reply = gd.Parser.from_pretrained(refusing)(sentence)
-    assert (reply.refused, reply.answers) == (code, ())
+def test_what_means_no_skill_or_cannot_be_read_is_refused_with_a_code(refusing):
+    parser = gd.Parser.from_pretrained(refusing)
+    strange = ["hello there", "what is the capital of france", "polish the silver", "stop"]
+    for reply in parser.parse(strange):
+        assert (reply.refused, reply.is_known) == (OUT_OF_SCOPE, False)
+        assert OUT_OF_SCOPE not in [answer.program for answer in reply.answers]
+    empty, long = parser.parse(["", "mail " * 151])
+    assert (empty.refused, empty.answers) == ("empty", ())
+    assert (long.refused, long.answers) == ("too_long", ())
 
 
 def test_codes_stay_as_they_are():
@@ -287,25 +274,12 @@ def test_a_parser_is_calibrated_anew_and_nothing_else_of_it_changes(copied, tmp_
 
 def test_private_rows_calibrate_no_parser(copied, tmp_path):
     said = write(tmp_path / "said.jsonl", rows()[:3])
-    budget = [
-        "private",
-        "budget",
-        "init",
-        str(said),
-        "--epsilon",
-        "1",
-        "--delta",
-        "1e-6",
-        "--unit",
-        "utterance",
-    ]
-    assert run(budget) == 0
-    with pytest.raises(GenieError) as error:
+    budget = ["--epsilon", "1", "--delta", "1e-6", "--unit", "utterance"]
+    assert run(["private", "budget", "init", str(said), *budget]) == 0
+    with pytest.raises(GenieError, match="N013"):
         calibrate(copied, str(said))
-    assert error.value.problems[0].code == "N013"
 
 
-@pytest.mark.slow
 def test_who_asks_a_parser_that_nobody_validated_is_told_once(copied, capsys):
     assert run(["parse", "--parser", str(copied), "show mail about lunch"]) == 0
     assert capsys.readouterr().err.count("is fitted to made sentences only") == 1

@@ -9,6 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 import genie_dp as gd
+from genie_dp.cli import run
 from genie_dp.errors import GenieError
 from genie_dp.models.saved import SavedModel, continue_from, load_model
 from genie_dp.models.seq2seq import build
