@@ -5,9 +5,6 @@ import shutil
 
 import pytest
 
-pytest.importorskip("unicode_rbnf")
-pytestmark = pytest.mark.slow
-
 from genie_dp import cli
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.parser.answers import NEGATED
@@ -16,6 +13,7 @@ from genie_dp.resources import data_folder
 from tests.golden import DATA
 from tests.parser.parser_setup import NOW
 
+pytestmark = pytest.mark.slow
 GERMAN = DATA.parent.parent / "examples" / "german"
 RECIPE = "network: {size: 32}\nbatch: 16\nrate: 0.02\nvalidations: 1\nincomplete: 0\n"
 LIBRARY = ("--language", "calls", "--skills", str(GERMAN / "tools.json"))
@@ -48,6 +46,7 @@ def run(*words):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Return a folder with rows and a parser; its words are a file that is gone since."""
+    pytest.importorskip("unicode_rbnf")
     folder = tmp_path_factory.mktemp("german")
     own = folder / "words.txt"
     shutil.copyfile(data_folder("locales") / "de.txt", own)
