@@ -29,6 +29,8 @@ from genie_dp.resources import data_folder
 from genie_dp.skills.load import load_library
 from tests.parser.parser_setup import INBOX, NOW, SEND
 
+pytestmark = pytest.mark.xdist_group("trained parser")
+
 
 @pytest.fixture(scope="module")
 def parser(trained):

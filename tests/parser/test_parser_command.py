@@ -33,6 +33,7 @@ from tests.parser.parser_setup import (
     train,
 )
 
+pytestmark = pytest.mark.xdist_group("trained parser")
 ROOT = Path(__file__).parents[2]
 LUNCH = f'now => ( {INBOX} ) filter param:subject:String == " lunch " => notify'
 

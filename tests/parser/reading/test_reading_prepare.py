@@ -22,6 +22,7 @@ from tests.parser.reading.reading_cases import NOW
 from tests.synthesis.synthesis_setup import rows as all_rows
 from tests.synthesis.synthesis_setup import shipped
 
+pytestmark = pytest.mark.xdist_group("shipped")
 READ = ("NUMBER", "DATE", "TIME", "DURATION", "CURRENCY", "LOCATION", "MEASURE")
 # Words that a reader leaves to the parser, which knows them from the templates.
 HERE = ("location:home", "location:work", "location:current_location")
