@@ -10,7 +10,7 @@ from genie_dp.models.saved import SavedModel, load_model, save_model, write_weig
 from genie_dp.models.seq2seq import ARCHITECTURES, Seq2Seq, build, take
 from genie_dp.models.sizes import SETTINGS
 from genie_dp.models.vocabulary import UNK
-from tests.models.models_setup import PAIRS, VOCABULARY, batch, network, save_tiny_base
+from tests.models.models_setup import PAIRS, SMALL, VOCABULARY, batch, network, save_tiny_base
 
 KINDS = ("rnn", "rnn fed", "transformer", "mqan", "mqan fed", "bart", "t5", "bart lora")
 
