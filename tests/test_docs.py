@@ -44,45 +44,15 @@ def options_of(command):
 
 
 OPTIONS = {option for place, _ in COMMANDS.values() for option in options_of(load_command(place))}
-OF_OTHERS = {
-    "--beside",
-    "--examples",
-    "--tests",  # benchmarks/bridges.py
-    "--index-url",
-    "--only-binary",
-    "--private",
-    "--programs",
-    "--render",
-    "--runs",
-    "--sizes",
-    "--sections",
-    "--chatette",
-    "--real",
-    "--help",
-    "--version",
-    "--update-golden",
-    "--number",
-    "--nworkers",
-    "--nthreads",
-    "--nproc-per-node",
-    "--no-python",
-    "--only",
-    "--people",
-    "--read-back",
-    "--seeds",
-    "--together",
-    "--smoke",
-    "--work",
-    "--data",
-    "--donated",
-    "--epsilons",
-    "--gammas",
-    "--rates",
-    "--texts",
-    "--slurp",
-    "--clinc",
-    "--held",  # benchmarks/schema2qa.py
-}
+# Of other programs: benchmarks, pip, torchrun, pytest.
+OF_OTHERS = set(
+    """
+--beside --examples --tests --index-url --only-binary --private --programs --render --runs
+--sizes --sections --chatette --real --help --version --update-golden --number --nworkers
+--nthreads --nproc-per-node --no-python --only --people --read-back --seeds --together --smoke
+--work --data --donated --epsilons --gammas --rates --texts --slurp --clinc --held
+""".split()
+)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
