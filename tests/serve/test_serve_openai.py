@@ -2,18 +2,16 @@
 
 import json
 
+import openai
 import pytest
+from starlette.testclient import TestClient
 
-openai = pytest.importorskip("openai")
-
-from starlette.testclient import TestClient  # noqa: E402
-
-from genie_dp.serve.hosts import rule_for  # noqa: E402
-from genie_dp.serve.parse_batches import BatchConfig  # noqa: E402
-from genie_dp.serve.parse_openai import openai_app  # noqa: E402
-from genie_dp.serve.parse_rate import RateConfig  # noqa: E402
-from genie_dp.serve.parse_service import RequestBounds  # noqa: E402
-from tests.serve.serve_parsers import (  # noqa: E402
+from genie_dp.serve.hosts import rule_for
+from genie_dp.serve.parse_batches import BatchConfig
+from genie_dp.serve.parse_openai import openai_app
+from genie_dp.serve.parse_rate import RateConfig
+from genie_dp.serve.parse_service import RequestBounds
+from tests.serve.serve_parsers import (
     HOST,
     FailingParser,
     GatedParser,
