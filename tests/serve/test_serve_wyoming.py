@@ -1,7 +1,6 @@
 """A parser asked over Wyoming by its own client, as Home Assistant does."""
 
 import asyncio
-import json
 import signal
 import socket
 import threading
