@@ -4,6 +4,7 @@ import gc
 import importlib
 import json
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -508,12 +509,12 @@ def test_the_examples_of_the_page_on_evaluation_run(mail, parser, tmp_path, monk
 
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
-def test_every_script_of_the_examples_runs(script, tmp_path):
-    command = [sys.executable, str(script)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
-    assert done.stderr == ""
+def test_every_script_of_the_examples_runs(script, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(script), run_name="__main__")
+    said = capfd.readouterr()
+    assert said.out
+    assert said.err == ""
     assert list(tmp_path.iterdir()) == []
     code = script.read_text(encoding="utf-8").split('"""\n', 1)[1]
     lines = [line for line in code.splitlines() if line.strip()]

@@ -21,19 +21,6 @@ def test_the_pages_are_found():
     assert len(PAGES) >= 6
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_every_relative_link_leads_to_a_file(page):
-    links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8"))
-    lost = [x for x in links if "://" not in x and not (page.parent / x).exists()]
-    assert not lost
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_every_command_that_is_named_exists(page):
-    named = set(re.findall(r"genie-dp ([a-z][a-z-]+)", page.read_text(encoding="utf-8")))
-    assert named <= set(COMMANDS)
-
-
 def options_of(command):
     """Yield every option of a command and of those below it."""
     for option in command.params:
@@ -54,8 +41,12 @@ OF_OTHERS = """
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_every_option_that_is_named_exists(page):
-    named = set(re.findall(r"(?<![-\w])--[a-z][a-z0-9-]*", page.read_text(encoding="utf-8")))
+def test_every_link_command_and_option_that_is_named_exists(page):
+    text = page.read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text)
+    assert [x for x in links if "://" not in x and not (page.parent / x).exists()] == []
+    assert set(re.findall(r"genie-dp ([a-z][a-z-]+)", text)) <= set(COMMANDS)
+    named = set(re.findall(r"(?<![-\w])--[a-z][a-z0-9-]*", text))
     assert named <= {*OPTIONS, *OF_OTHERS.split()}
 
 
