@@ -27,7 +27,7 @@ WORDS = st.lists(st.sampled_from(["buy", "tea", "quinoa", "@shop.buy", "ñandú"
 
 def test_tokens_that_are_copied_too_rarely_are_generated_and_rare_words_unknown():
     assert set(VOCABULARY.words[len(SPECIAL) : VOCABULARY.generated]) == {
-        *('"', "=>", "@shop.buy", "@shop.list", "notify", "now"),
+        *('"', "=>", "@shop.buy", "@shop.list", "notify", "now")
     }
     pairs = [Pair.from_text("a b", "a b")] * 8 + [Pair.from_text("b", "a b")] * 2
     assert build_vocabulary(pairs).words[4:] == ("a", "b")

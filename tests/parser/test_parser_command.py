@@ -323,10 +323,7 @@ def test_json_has_a_line_for_each_sentence_of_a_file(trained, tmp_path, capsys):
 
 @pytest.mark.parametrize("lines", [(2,), (1, 3), (40,)])
 def test_a_line_that_no_reader_takes_is_told_with_its_place_and_the_others_are_parsed(
-    trained,
-    tmp_path,
-    capsys,
-    lines,
+    trained, tmp_path, capsys, lines
 ):
     said = ["", *["show mail about lunch"] * 40]
     for number in lines:

@@ -232,11 +232,7 @@ def test_real_sentences_of_skills_become_rows(tmp_path, said):
     text = f"utterance\tprogram\n{said}\t{code}\n"
     (folder / "eval.tsv").write_text(text, encoding="utf-8")
     (found,) = skill_rows([tmp_path], get_language("thingtalk"), load_library([MAIL]))
-    assert (found.id, found.utterance, found.source) == (
-        "com.example.mail:2",
-        said,
-        "human",
-    )
+    assert (found.id, found.utterance, found.source) == ("com.example.mail:2", said, "human")
     assert found.program == rows()[0].program
     assert found.functions == (INBOX,)
 

@@ -13,12 +13,7 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.serve.parse_mcp import LIBRARY, SCHEMA, mcp_server
 from genie_dp.serve.parse_rate import RateConfig
 from tests.serve.serve_parse_process import MAIN, ROOT, ParseServer
-from tests.serve.serve_parsers import (
-    EchoParser,
-    FailingParser,
-    ToolParser,
-    service_of,
-)
+from tests.serve.serve_parsers import EchoParser, FailingParser, ToolParser, service_of
 
 CALLS = [{"name": "lights.set", "arguments": {"room": "hall"}}]
 

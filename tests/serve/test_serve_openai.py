@@ -11,12 +11,7 @@ from genie_dp.serve.parse_batches import BatchConfig
 from genie_dp.serve.parse_openai import openai_app
 from genie_dp.serve.parse_rate import RateConfig
 from genie_dp.serve.parse_service import RequestBounds
-from tests.serve.serve_parsers import (
-    HOST,
-    FailingParser,
-    GatedParser,
-    ToolParser,
-)
+from tests.serve.serve_parsers import HOST, FailingParser, GatedParser, ToolParser
 
 CHAT = "/v1/chat/completions"
 

@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 
 from genie_dp.parser.answers import REFUSALS
 from genie_dp.serve.parse_page import highlight, known_examples
-from tests.serve.serve_parsers import (
-    AskingParser,
-    EchoParser,
-    FailingParser,
-    reply_of,
-)
+from tests.serve.serve_parsers import AskingParser, EchoParser, FailingParser, reply_of
 
 NASTY = '<script>alert("1")</script>'
 

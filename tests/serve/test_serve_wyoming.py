@@ -19,13 +19,7 @@ from wyoming.ping import Ping, Pong
 from genie_dp.serve.parse_rate import RateConfig
 from genie_dp.serve.parse_wyoming import Conversations, WyomingServer
 from tests.serve.serve_parse_process import ParseServer
-from tests.serve.serve_parsers import (
-    FailingParser,
-    GatedParser,
-    ToolParser,
-    reply_of,
-    service_of,
-)
+from tests.serve.serve_parsers import FailingParser, GatedParser, ToolParser, reply_of, service_of
 
 
 async def answers(address, *events):

@@ -58,8 +58,7 @@ def test_every_value_of_the_cases_is_a_constant_that_survives_the_token_form(top
 
 def test_a_percent_sign_is_said_once_inside_of_text():
     found = filled(
-        "tweet 20% off",
-        'now => @com.twitter.post param:status:String = " NUMBER_0 percent off "',
+        "tweet 20% off", 'now => @com.twitter.post param:status:String = " NUMBER_0 percent off "'
     )
     assert '" 20 percent off "' in found.tokens
 
