@@ -155,9 +155,6 @@ def test_the_launcher_runs_without_installation():
     assert done.stdout == f"genie-dp, version {__version__}\n"
 
 
-# ---------------------------------------------------------------------------------- output
-
-
 def test_problems_go_to_stdout_as_json_and_to_stderr_as_text(capsys):
     output.show_problems([Problem("K001", "no template", severity="warning")], format="json")
     [row] = json.loads(capsys.readouterr().out)

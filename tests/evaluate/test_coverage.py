@@ -203,9 +203,6 @@ def test_verdicts_and_causes_are_explained_in_the_docs():
     assert [name for name in (*VERDICTS, *CAUSES) if f"| {name} |" not in page] == []
 
 
-# ------------------------------------------------------------------------------------- inputs
-
-
 @pytest.fixture
 def files(folder, inputs):
     pairs = "".join(f"{sentence}\t{PROGRAM}\n" for sentence in SENTENCES)

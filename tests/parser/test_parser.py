@@ -166,9 +166,6 @@ def test_several_threads_may_ask_at_a_time(parser):
     assert all(f'"thing{n}"' in found[sentence] for n, sentence in enumerate(sentences))
 
 
-# ------------------------------------------------------------------------- folders that are none
-
-
 @pytest.fixture
 def copy(trained, tmp_path):
     return shutil.copytree(trained, tmp_path / "copy")
@@ -220,9 +217,6 @@ def test_settings_that_no_parser_has_are_refused(copy, name, value):
         del settings[name]
     (copy / "config.json").write_text(json.dumps(config))
     assert code_of(copy) == ("M001" if of_network else "N010")
-
-
-# -------------------------------------------------------------------------------- what always holds
 
 
 @cache

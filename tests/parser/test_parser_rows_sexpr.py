@@ -65,8 +65,6 @@ def test_rows_that_name_no_functions_are_grouped_by_their_program(tmp_path):
     assert [pair.group for pair in found.parts[0]] == ["compound", "primitive"]
 
 
-# -------------------------------------------------------------------------- what readers find
-
 CHARTS = """
 program (PLOT);
 entity City = "new york" paris;

@@ -37,9 +37,6 @@ def asking(program, confidence=0.9):
     return Reply("", (), (Answer(program, "", "", confidence),), MISSING_INPUT)
 
 
-# -------------------------------------------------------------------------------- what is read
-
-
 @pytest.mark.parametrize(
     ("function", "name", "sentence", "expected"),
     [
@@ -70,9 +67,6 @@ def asking(program, confidence=0.9):
 def test_a_sentence_is_read_as_the_value_of_an_input(library, function, name, sentence, expected):
     missing = MissingInput(function, name, "", "For how many guests?")
     assert input_in(sentence, missing, library, THINGTALK) == expected
-
-
-# --------------------------------------------------------------------------------- a parser
 
 
 def test_the_reply_to_a_question_completes_its_program(parser):
@@ -129,9 +123,6 @@ def test_a_value_that_the_program_leaves_out_is_named(parser):
             break
     else:
         pytest.fail("the values were used")
-
-
-# --------------------------------------------------------------------------- names of the moment
 
 
 def links(library, sentence, **own):
@@ -227,9 +218,6 @@ def test_what_one_caller_names_is_nothing_to_the_next(parser):
     before = parser(sentence)
     parser(sentence, names={"contact": ["zork"]})
     assert parser(sentence) == before
-
-
-# ------------------------------------------------------------------------- rows that lack inputs
 
 
 def test_rows_that_lack_an_input_are_made_of_phrases_and_of_rows(library, tmp_path):

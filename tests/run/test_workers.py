@@ -58,9 +58,6 @@ def test_rows_of_a_block_are_cut_out_wherever_they_lie():
             assert text.read(block.bounds(np.array(chosen, np.int64))) == expected
 
 
-# ---------------------------------------------------------------------- what stays with a worker
-
-
 def bodies(numbers):
     return ((number, [number] * number) for number in numbers)
 

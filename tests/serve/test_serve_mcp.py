@@ -143,9 +143,6 @@ def test_what_there_is_not_is_an_error_of_the_protocol():
     talk(service_of(ToolParser()), conversation)
 
 
-# ----------------------------------------------------------------------------- ways to speak it
-
-
 async def speak(where):
     async with mcp.Client(where) as client:
         result = await client.call_tool("parse", {"sentence": "hall light", "as": "calls"})

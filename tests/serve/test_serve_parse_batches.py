@@ -166,9 +166,6 @@ def test_everybody_gets_the_replies_to_their_own_sentences(requests, size, threa
     assert sum(len(s) for s, _ in parser.batches) == sum(len(s) for s, _ in requests)
 
 
-# ----------------------------------------------------------------------------------- rate
-
-
 class Clock:
     now = 0.0
 

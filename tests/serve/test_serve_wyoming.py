@@ -65,13 +65,8 @@ def parser():
 
 
 @pytest.fixture
-def service(parser):
-    return service_of(parser, spoken=("en", "de"))
-
-
-@pytest.fixture
-def address(service):
-    with serving(service) as address:
+def address(parser):
+    with serving(service_of(parser, spoken=("en", "de"))) as address:
         yield address
 
 
@@ -154,8 +149,7 @@ def test_a_question_is_answered_in_its_conversation(address):
     assert NotRecognized.is_type(other.type)
     assert NotRecognized.is_type(again.type)
 
-
-def test_a_context_that_is_given_back_answers_as_well(address):
+    # A context that is given back answers as well.
     [asked] = ask(address, said("heat"))
     context = NotRecognized.from_event(asked).context
     [answered] = ask(address, Recognize("21", context=context))
@@ -232,15 +226,12 @@ def test_events_of_other_services_are_left_out(address):
     assert Pong.is_type(asyncio.run(talk()).type)
 
 
-def test_limits_are_those_of_the_service():
+def test_limits_are_those_of_the_service_and_a_failing_parser_is_told_without_what_was_said():
     service = service_of(ToolParser(), rate=RateConfig(1, 1, spares_loopback=False))
     with serving(service) as address:
         _, *refused = ask(address, said("a"), said("a"), said(""))
     assert [refusal(event) for event in refused] == ["W005", "W005"]
     assert service.tally.refused == 2
-
-
-def test_a_failing_parser_is_told_without_what_was_said():
     with serving(service_of(FailingParser())) as address:
         [event] = ask(address, said("bad secret"))
     assert refusal(event) == "W009"

@@ -71,9 +71,6 @@ def test_a_placeholder_without_value_or_without_a_form_in_the_language_is_an_err
         fill("( a MEASURE_m_0 )", values, language=get_language("sexpr"))
 
 
-# ----------------------------------------------------------------------------------- names
-
-
 def names(*values: str, threshold: float = 85.0) -> EntityNames:
     listed = SkillValues("com.x:song", values, (1.0,) * len(values))
     return EntityNames(SkillLibrary(value_lists={"com.x:song": listed}), threshold)

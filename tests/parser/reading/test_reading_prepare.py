@@ -136,9 +136,6 @@ def quoted(row: Example):
     return found
 
 
-# ---------------------------------------------------------------------------- single rows
-
-
 def row(utterance: str, program: str, **fields: object) -> Example:
     return Example("R1", utterance, program, source="human", **fields)
 
@@ -199,9 +196,6 @@ def test_placeholders_are_numbered_anew_from_left_to_right():
 def test_rows_of_other_languages_stay():
     other = Example("R1", "two cats", "( cats 2 )", language="sexpr")
     assert preparer().prepare(other) == Prepared(other)
-
-
-# -------------------------------------------------------------------------------- phrases
 
 
 def test_phrases_of_the_skills_are_learned_and_kept_as_words():
