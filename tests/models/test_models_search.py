@@ -180,7 +180,8 @@ def test_a_margin_loses_no_program_within_it_and_takes_no_more_steps(kind, margi
 @pytest.mark.parametrize(
     ("settings", "live"),
     [
-        ({"beam": 3}, [-1.5, -2.5, -9.0]),
+        ({"beam": 4}, [-1.5, -2.5, -9.0]),
+        ({"beam": 3}, [-1.5, -2.5]),
         ({"beam": 2}, [-1.5]),
         ({"beam": 4, "margin": 5.0}, [-1.5, -2.5]),
         ({"beam": 4, "margin": 0.25}, []),
@@ -188,7 +189,8 @@ def test_a_margin_loses_no_program_within_it_and_takes_no_more_steps(kind, margi
 )
 def test_hypotheses_that_cannot_be_among_the_best_or_in_the_margin_are_given_up(settings, live):
     hypotheses = [Live((7,), score, None, 0) for score in (-1.5, -2.5, -9.0)]
-    one = Beam(("tea",), hypotheses, ended=[(-1.0, (5,), True), (-2.0, (6,), True)])
+    ended = [(score, (5,), True) for score in (-2.0, -1.0, -4.0)]
+    one = Beam(("tea",), hypotheses, ended=ended)
     one.settle(SearchSettings(**settings))
     assert [each.score for each in one.live] == live
 

@@ -191,6 +191,7 @@ def test_every_sort_of_parser_can_be_trained_and_read(tmp_path, options):
     assert len(parser.parse(["show mail about lunch"])) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--lora", 2)])
 def test_a_model_of_hugging_face_can_be_trained_and_read(tmp_path, options):
     pytest.importorskip("peft")

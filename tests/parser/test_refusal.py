@@ -29,6 +29,7 @@ from tests.languages.thingtalk.thingtalk_library import example_library
 from tests.parser.parser_setup import HOME, MAIL, REFUSING, rows, train, write_rows
 from tests.skills.skill_files import write_library
 
+pytestmark = pytest.mark.xdist_group("trained parser")
 THINGTALK, ENGLISH = get_language("thingtalk"), words_of("en")
 PROGRAM = 'param:subject:String == " tea "'
 INBOX, SEND = "@com.example.mail.inbox", "@com.example.mail.send"
@@ -38,14 +39,9 @@ def target():
     return target_of(Style(), "thingtalk", load_library([MAIL, HOME]))
 
 
-@pytest.fixture(scope="module")
-def refusing(tmp_path_factory):
-    return train(tmp_path_factory.mktemp("refusing"), steps=120, recipe=REFUSING)
-
-
 @pytest.fixture
-def copied(refusing, tmp_path):
-    return gd.Parser.from_pretrained(refusing).save(tmp_path / "copy")
+def copied(trained, tmp_path):
+    return gd.Parser.from_pretrained(trained).save(tmp_path / "copy")
 
 
 def material(tmp_path, **settings):
@@ -227,7 +223,9 @@ def test_evidence_is_read_as_it_was_written_and_that_of_two_files_is_joined(ligh
 # ----------------------------------------------------------------------------------- a parser
 
 
-def test_what_means_no_skill_or_cannot_be_read_is_refused_with_a_code(refusing):
+@pytest.mark.slow
+def test_what_means_no_skill_or_cannot_be_read_is_refused_with_a_code(tmp_path):
+    refusing = train(tmp_path, steps=120, recipe=REFUSING)
     parser = gd.Parser.from_pretrained(refusing)
     strange = ["hello there", "what is the capital of france", "polish the silver", "stop"]
     for reply in parser.parse(strange):

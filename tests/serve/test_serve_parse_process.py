@@ -63,6 +63,7 @@ def test_what_is_in_work_is_answered_before_the_server_ends(tmp_path, kind):
         assert server.process.poll() is not None
 
 
+@pytest.mark.slow
 def test_a_killed_server_starts_again_at_its_place(tmp_path):
     with ParseServer(tmp_path, parser="gated") as server, ThreadPoolExecutor(1) as pool:
         answer = pool.submit(ask, server.url, "lost")
@@ -75,6 +76,7 @@ def test_a_killed_server_starts_again_at_its_place(tmp_path):
         assert code_of(ask(again.url, "found")) == program_of("found")
 
 
+@pytest.mark.slow
 def test_a_parser_that_hangs_does_not_keep_the_server_from_ending(tmp_path):
     options = ("--timeout", "0.2")
     with ParseServer(tmp_path, *options, parser="gated") as server:
