@@ -163,7 +163,6 @@ def test_wrong_settings_are_refused_before_anything_is_made(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.slow
 def test_a_file_that_exists_is_overwritten_only_when_told(grammar, tmp_path):
     pairs = gd.synthesize(grammar=grammar, **GMAIL)
     for rows in (pairs, gd.Rows.read(pairs.file())):
