@@ -109,6 +109,8 @@ def test_copies_of_a_row_that_is_not_there_are_held_out_together(tmp_path):
     held = {said for said, _ in found.held_out}
     assert 0 < len(held) < 32
     assert not held & {" ".join(pair.sentence) for pair in found.parts[0]}
+    whole = read_all(config(path, held_out=0.3), target(), Reading(), hold_out=False)
+    assert (len(whole.parts[0]), len(whole.held_out)) == (len(made), 0)
 
 
 @pytest.mark.parametrize("sources", [("",), ("synthetic", "paraphrase", "augmented")])
