@@ -510,6 +510,7 @@ def test_the_examples_of_the_page_on_evaluation_run(mail, parser, tmp_path, monk
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_every_script_of_the_examples_runs(script, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", [str(script)])
     runpy.run_path(str(script), run_name="__main__")
     said = capfd.readouterr()
     assert said.out

@@ -8,6 +8,7 @@ import pytest
 from genie_dp.errors import GenieError
 from genie_dp.languages.thingtalk.tables import read_tables
 from genie_dp.parser.config import InputFile, ParserConfig
+from genie_dp.parser.parser import Use
 from genie_dp.parser.recipe import as_yaml, config_of, read_recipe, settings_of
 from genie_dp.resources import data_folder
 from genie_dp.skills.load import load_library
@@ -161,5 +162,6 @@ def test_recipe_and_tables_of_the_examples_are_valid():
 def test_without_a_budget_training_takes_as_many_steps_anywhere():
     config = config_of(None, ["rows.jsonl"], {})
     assert (config.steps, config.epochs, config.minutes) == (3_000, None, None)
+    assert config.threshold == Use().threshold == 0.5
     capped = config_of(None, ["rows.jsonl"], {"steps": 5, "minutes": 1})
     assert (capped.steps, capped.minutes) == (5, 1)
