@@ -4,6 +4,7 @@ import gc
 import importlib
 import json
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import genie_dp as gd
@@ -22,20 +24,11 @@ from genie_dp.resources import data_folder
 from genie_dp.rows import read_rows
 from genie_dp.run.manifest import ledger_of
 from tests.dataset.dataset_rows import families, write
+from tests.parser import parser_setup
 
 ROOT = Path(__file__).parent.parent
 SCRIPTS = sorted((ROOT / "examples" / "python").glob("*.py"))
 GMAIL = {"size": 300, "seed": 4, "max_depth": 2, "include": ("@com.gmail.*",)}
-
-
-# Scripts that train a parser.
-TRAINING = {"own_skills_to_parser", "parse_n_best", "evaluate_on_eval_tsv", "go_on_training"}
-
-
-def _marked(scripts):
-    """Return scripts as parameters; those that train take some seconds."""
-    marks = {True: [pytest.mark.slow], False: []}
-    return [pytest.param(x, id=x.stem, marks=marks[x.stem in TRAINING]) for x in scripts]
 
 
 @pytest.fixture(scope="module")
@@ -50,21 +43,43 @@ def test_every_public_name_is_there_and_no_other_is_offered():
         _ = gd.synthesise
 
 
+def saved_as_by_the_command(rows, folder, *words):
+    """Check that rows and their file are those of a command; return the result of saving them."""
+    made, saved = folder / "made.jsonl", folder / "saved.jsonl"
+    assert run([*map(str, words), "--output", str(made)]) == 0
+    assert list(rows) == list(rows) == list(read_rows(str(made)))
+    result = rows.save(saved, jobs=2)
+    for suffix in ("", ".manifest.json"):
+        one, other = (Path(f"{file}{suffix}").read_bytes() for file in (made, saved))
+        assert one == other
+    return result
+
+
 @pytest.mark.slow
-def test_synthesized_rows_are_those_of_the_command(grammar, tmp_path):
-    made = tmp_path / "made.jsonl"
-    options = ["--size", "300", "--seed", "4", "--max-depth", "2", "--include", "@com.gmail.*"]
-    assert run(["synthesize", *options, "--output", str(made)]) == 0
-    pairs = gd.synthesize(grammar=grammar, **GMAIL)
-    assert list(pairs) == list(read_rows(str(made)))
-    saved = tmp_path / "saved.jsonl"
-    result = pairs.save(saved)
-    assert saved.read_bytes() == made.read_bytes()
-    assert (tmp_path / "saved.jsonl.manifest.json").read_bytes() == (
-        tmp_path / "made.jsonl.manifest.json"
-    ).read_bytes()
+def test_rows_of_each_function_are_those_of_its_command(grammar, tmp_path):
+    synthesize, augment, paraphrase = (tmp_path / name for name in "sap")
+    for folder in (synthesize, augment, paraphrase):
+        folder.mkdir()
+    pairs, source = gd.synthesize(grammar=grammar, **GMAIL), synthesize / "saved.jsonl"
+    options = ["--size", 300, "--seed", 4, "--max-depth", 2, "--include", "@com.gmail.*"]
+    result = saved_as_by_the_command(pairs, synthesize, "synthesize", *options)
     assert result.rows == 300
-    assert str(result).startswith(f"300 pairs -> {saved}")
+    assert str(result).startswith(f"300 pairs -> {source}")
+
+    rows = gd.augment(gd.Rows.read(source), seed=2, typo=0.0)
+    words = ["augment", source, "--seed", 2, "--typo", 0]
+    result = saved_as_by_the_command(rows, augment, *words)
+    assert list(rows) == list(gd.augment(list(pairs), seed=2, typo=0))
+    assert result.read == {"synthetic": 300}
+    assert str(result).startswith(f"{result.rows:,} rows -> {augment / 'saved.jsonl'}")
+
+    rows = gd.paraphrase(source, number=2, seed=3)
+    words = ["paraphrase", "auto", source, "--number", 2, "--seed", 3]
+    result = saved_as_by_the_command(rows, paraphrase, *words)
+    assert list(rows) == list(gd.paraphrase(pairs, number=2, seed=3))
+    assert str(result).startswith(f"{result.paraphrases} paraphrases of 300 rows -> ")
+    both = gd.augment(pairs, rows, library=grammar.library)
+    assert {row.source for row in both} == {"augmented"}
 
 
 @pytest.mark.slow
@@ -98,25 +113,56 @@ def test_results_and_libraries_show_themselves_in_a_line(grammar):
 
 
 @pytest.mark.parametrize(
-    ("settings", "code", "hint"),
+    ("function", "settings", "code", "hint"),
     [
-        ({"sise": 3}, "R043", "did you mean 'size'?"),
-        ({"size": 0}, "R040", None),
-        ({"balance": float("nan")}, "R040", None),
-        ({"on_error": "stopp"}, "R040", "did you mean 'stop'?"),
-        ({"weights": {"@com.gmail.inbox": -1}}, "R040", None),
-        ({"include": ("@com.gmial.*",)}, "Y033", "did you mean '@com.gmail.*'?"),
+        ("synthesize", {"sise": 3}, "R043", "did you mean 'size'?"),
+        ("synthesize", {"size": 0}, "R040", ""),
+        ("synthesize", {"balance": float("nan")}, "R040", ""),
+        ("synthesize", {"on_error": "stopp"}, "R040", "did you mean 'stop'?"),
+        ("synthesize", {"weights": {"@com.gmail.inbox": -1}}, "R040", ""),
+        ("synthesize", {"include": ("@com.gmial.*",)}, "Y033", ""),
+        ("synthesize", {"size": "100"}, "R040", "without quotes: size=100"),
+        ("augment", {"quotd": 0.1}, "R043", ""),
+        ("augment", {"quoted": 2}, "R040", ""),
+        ("augment", {"quoted": [0.1]}, "R040", ""),
+        ("augment", {"primitive": -1}, "R040", ""),
+        ("augment", {"on_error": "skipp"}, "R040", ""),
+        ("paraphrase", {"number": 0}, "R040", ""),
+        ("paraphrase", {"by": "rule"}, "R040", ""),
+        ("paraphrase", {"by": "model"}, "R040", ""),
+        ("paraphrase", {"device": "cpu"}, "R040", ""),
+        ("paraphrase", {"nuber": 2}, "R043", ""),
+        ("train", {"stepps": 3}, "R043", "did you mean 'steps'?"),
+        ("train", {"inputs": ("rows.jsonl",)}, "R043", ""),
+        ("train", {"steps": 0}, "N002", ""),
+        ("train", {"steps": "many"}, "N002", ""),
+        ("train", {"steps": 3, "epochs": 1}, "N002", ""),
+        ("train", {"steps": 3, "architecture": "rn"}, "N002", "did you mean 'rnn'?"),
+        ("split", {"by": "sentense"}, "R040", ""),
+        ("split", {"eval_sources": ("paraphrases",)}, "R040", ""),
+        ("split", {"parts": ("train", "test=2.5")}, "D001", ""),
+        ("split", {"part": ("train",)}, "R043", ""),
     ],
 )
-def test_wrong_settings_are_refused_as_the_command_refuses_them(grammar, settings, code, hint):
+def test_wrong_settings_are_refused_before_anything_is_made(
+    grammar, tmp_path, monkeypatch, function, settings, code, hint
+):
+    monkeypatch.chdir(tmp_path)
+    calls = {
+        "synthesize": lambda: list(gd.synthesize(grammar=grammar, **settings)),
+        "augment": lambda: gd.augment([], library=None, language="sexpr", **settings),
+        "paraphrase": lambda: gd.paraphrase([], **settings),
+        "train": lambda: gd.train([gd.Example("S0", "hi", HOME)], output="parser", **settings),
+        "split": lambda: gd.split(families(5), **settings),
+    }
     with pytest.raises(gd.GenieError) as error:
-        list(gd.synthesize(grammar=grammar, **settings))
+        calls[function]()
     (problem,) = error.value.problems
     assert problem.code == code
-    assert hint is None or problem.hint == hint or code == "Y033"
+    assert not hint or problem.hint == hint
+    assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.slow
 def test_a_file_that_exists_is_overwritten_only_when_told(grammar, tmp_path):
     pairs = gd.synthesize(grammar=grammar, **GMAIL)
     for rows in (pairs, gd.Rows.read(pairs.file())):
@@ -219,12 +265,6 @@ def test_nothing_is_spent_on_functions_that_nobody_named(private, tmp_path):
     assert ledger.spent.epsilon == 0
 
 
-def test_a_budget_that_promises_little_is_warned_of_when_it_is_promised(private):
-    with pytest.warns(UserWarning, match=r"at delta 0.1 one unit in 10 may be .*choose a delta"):
-        ledger = gd.private.Ledger.init(private, epsilon=3, delta=0.1, unit="utterance")
-    assert len(ledger.doubts) == 1
-
-
 def test_a_ledger_shows_its_budget_and_refuses_what_that_has_not(private, capsys):
     with gd.private.Ledger.init(private, **BUDGET) as ledger:
         shown = f"Ledger({private}: epsilon {{}} of 3 is spent at delta 1e-06 for each utterance)"
@@ -268,17 +308,18 @@ def test_what_a_prior_cannot_be_made_with_costs_nothing(private, settings, code)
     assert ledger.spent.epsilon == 0
 
 
-def test_rows_without_a_file_or_a_ledger_are_refused(private, tmp_path):
-    with pytest.raises(gd.GenieError) as caught:
+def test_rows_without_a_file_or_a_ledger_are_refused_and_a_weak_budget_is_warned_of(
+    private, tmp_path
+):
+    with pytest.raises(gd.GenieError, match="B028"):
         gd.private.Ledger(tmp_path / "none.jsonl")
-    assert codes(caught) == ["B028"]
-    with pytest.raises(gd.GenieError) as caught:
+    with pytest.raises(gd.GenieError, match="B022"):
         gd.private.Ledger(private)
-    assert codes(caught) == ["B022"]
-    gd.private.Ledger.init(private, **BUDGET)
-    with pytest.raises(gd.GenieError) as caught:
+    with pytest.warns(UserWarning, match=r"at delta 0.1 one unit in 10 may be .*choose a delta"):
+        ledger = gd.private.Ledger.init(private, epsilon=3, delta=0.1, unit="utterance")
+    assert len(ledger.doubts) == 1
+    with pytest.raises(gd.GenieError, match="B020"):
         gd.private.Ledger.init(private, **{**BUDGET, "epsilon": 9})
-    assert codes(caught) == ["B020"]
 
 
 def test_a_public_function_is_not_hidden_by_the_folder_of_its_name():
@@ -292,25 +333,6 @@ def test_a_public_function_is_not_hidden_by_the_folder_of_its_name():
 
 
 # ---------------------------------------------------------------------------------- augmentation
-
-
-@pytest.mark.slow
-def test_augmented_rows_are_those_of_the_command(grammar, tmp_path):
-    pairs = gd.synthesize(grammar=grammar, **GMAIL)
-    source, made, saved = (tmp_path / f"{name}.jsonl" for name in ("source", "made", "saved"))
-    pairs.save(source)
-    assert run(["augment", str(source), "--seed", "2", "--typo", "0", "-o", str(made)]) == 0
-    rows = gd.augment(gd.Rows.read(source), seed=2, typo=0.0)
-    assert list(rows) == list(rows) == list(read_rows(str(made)))
-    assert list(gd.augment(pairs, seed=2, typo=0.0)) == list(
-        gd.augment(list(pairs), seed=2, typo=0)
-    )
-    result = rows.save(saved, jobs=2)
-    assert saved.read_bytes() == made.read_bytes()
-    manifests = [Path(f"{path}.manifest.json").read_bytes() for path in (saved, made)]
-    assert manifests[0] == manifests[1]
-    assert result.read == {"synthetic": 300}
-    assert str(result).startswith(f"{result.rows:,} rows -> {saved}")
 
 
 @pytest.mark.slow
@@ -330,21 +352,6 @@ def test_rows_of_several_sources_are_augmented_together(grammar, tmp_path, monke
     again = list(gd.augment(pairs, pairs[:1], library=grammar.library))
     assert again[: len(together)] == together
     assert {row.parent for row in again[len(together) :]} == {f"{pairs[0].id}.2"}
-
-
-@pytest.mark.parametrize(
-    ("settings", "code"),
-    [
-        ({"quotd": 0.1}, "R043"),
-        ({"quoted": 2}, "R040"),
-        ({"primitive": -1}, "R040"),
-        ({"on_error": "skipp"}, "R040"),
-    ],
-)
-def test_wrong_settings_of_augmentation_are_refused_at_once(settings, code):
-    with pytest.raises(gd.GenieError) as error:
-        gd.augment([], library=None, language="sexpr", **settings)
-    assert [problem.code for problem in error.value.problems] == [code]
 
 
 @pytest.mark.slow
@@ -371,42 +378,6 @@ def test_what_is_augmented_is_never_written_over(grammar, tmp_path):
     assert pairs.read_bytes() == before
 
 
-@pytest.mark.slow
-def test_paraphrases_are_those_of_the_command(grammar, tmp_path, capsys):
-    source, made, saved = (tmp_path / f"{name}.jsonl" for name in ("source", "made", "saved"))
-    pairs = gd.synthesize(grammar=grammar, **GMAIL)
-    pairs.save(source)
-    words = ["--number", "2", "--seed", "3", "--output", str(made)]
-    assert run(["paraphrase", "auto", str(source), *words]) == 0
-    capsys.readouterr()
-    rows = gd.paraphrase(source, number=2, seed=3)
-    assert list(rows) == list(gd.paraphrase(pairs, number=2, seed=3)) == list(read_rows(str(made)))
-    result = rows.save(saved, jobs=2)
-    assert saved.read_bytes() == made.read_bytes()
-    manifests = [Path(f"{path}.manifest.json").read_bytes() for path in (saved, made)]
-    assert manifests[0] == manifests[1]
-    assert str(result).startswith(f"{result.paraphrases} paraphrases of 300 rows -> {saved}")
-    assert capsys.readouterr() == ("", "")
-    both = gd.augment(pairs, rows, library=grammar.library)
-    assert {row.source for row in both} == {"augmented"}
-
-
-@pytest.mark.parametrize(
-    ("settings", "code"),
-    [
-        ({"number": 0}, "R040"),
-        ({"by": "rule"}, "R040"),
-        ({"by": "model"}, "R040"),
-        ({"device": "cpu"}, "R040"),
-        ({"nuber": 2}, "R043"),
-    ],
-)
-def test_wrong_settings_of_paraphrases_are_refused_at_once(settings, code):
-    with pytest.raises(gd.GenieError) as error:
-        gd.paraphrase([], **settings)
-    assert [problem.code for problem in error.value.problems] == [code]
-
-
 # ------------------------------------------------------------------------------------- parsers
 
 
@@ -414,18 +385,16 @@ def test_wrong_settings_of_paraphrases_are_refused_at_once(settings, code):
 def mail(tmp_path_factory):
     """Return the rows of a tiny parser, how it is trained, and what the command made of them."""
     pytest.importorskip("torch")
-    pytest.importorskip("phonenumbers")
-    from tests.parser import parser_setup
-
     folder = tmp_path_factory.mktemp("mail")
-    made = parser_setup.train(folder, steps=40)
+    made = parser_setup.train(folder, steps=20)
     how = {"recipe": folder / "recipe.yaml", "library": [parser_setup.MAIL, parser_setup.HOME]}
-    return SimpleNamespace(rows=folder / "rows.jsonl", how={**how, "steps": 40}, folder=made)
+    return SimpleNamespace(rows=folder / "rows.jsonl", how={**how, "steps": 20}, folder=made)
 
 
 @pytest.fixture(scope="module")
 def parser(mail):
-    return gd.train(mail.rows, **mail.how)
+    """Return what examples train: the same as their file."""
+    return gd.train(list(gd.Rows.read(mail.rows)), **mail.how)
 
 
 def test_a_parser_trained_from_python_is_that_of_the_command(mail, parser, tmp_path, capsys):
@@ -435,21 +404,15 @@ def test_a_parser_trained_from_python_is_that_of_the_command(mail, parser, tmp_p
     assert capsys.readouterr() == ("", "")
     assert trained.folder == folder
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
-    for name in ("model.safetensors", "config.json", "recipe.yaml", "tokenizer.json"):
+    for name in ("model.safetensors", "config.json", "tokenizer.json"):
         same = {(place / name).read_bytes() for place in (mail.folder, folder, parser.folder)}
         assert len(same) == 1, name
+    assert (folder / "recipe.yaml").read_bytes() == (mail.folder / "recipe.yaml").read_bytes()
     ours, theirs = (
         json.loads((place / "manifest.json").read_text()) for place in (folder, mail.folder)
     )
     assert ours["figures"].pop("seconds") > 0 < theirs["figures"].pop("seconds")
     assert ours == theirs
-
-
-def test_examples_train_what_their_file_trains(mail, parser):
-    assert isinstance(parser, gd.Parser)
-    again = gd.train(list(gd.Rows.read(mail.rows)), **mail.how)
-    weights = [(one.folder / "model.safetensors").read_bytes() for one in (parser, again)]
-    assert weights[0] == weights[1]
 
 
 @pytest.mark.slow
@@ -476,28 +439,6 @@ def test_a_folder_that_is_no_parser_is_not_saved_over(parser, tmp_path):
         parser.save(tmp_path, overwrite=True)
     assert error.value.problems[0].code == "N007"
     assert (tmp_path / "diary.txt").exists()
-
-
-@pytest.mark.parametrize(
-    ("settings", "code", "hint"),
-    [
-        ({"stepps": 3}, "R043", "did you mean 'steps'?"),
-        ({"inputs": ("rows.jsonl",)}, "R043", None),
-        ({"steps": 0}, "N002", None),
-        ({"steps": "many"}, "N002", None),
-        ({"steps": 3, "epochs": 1}, "N002", None),
-        ({"steps": 3, "architecture": "rn"}, "N002", "did you mean 'rnn'?"),
-    ],
-)
-def test_wrong_settings_of_a_parser_are_refused(settings, code, hint, tmp_path):
-    pytest.importorskip("torch")
-    rows = [gd.Example("S0", "get my emails", "now => @com.gmail.inbox => notify")]
-    with pytest.raises(gd.GenieError) as error:
-        gd.train(rows, output=tmp_path / "parser", **settings)
-    (problem,) = error.value.problems
-    assert problem.code == code
-    assert hint is None or problem.hint == hint
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_parser_answers_a_sentence_in_a_line(parser):
@@ -566,21 +507,14 @@ def test_the_examples_of_the_page_on_evaluation_run(mail, parser, tmp_path, monk
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("script", _marked(SCRIPTS))
-def test_every_script_of_the_examples_runs(script, tmp_path):
-    if script.stem in TRAINING:
-        pytest.importorskip("torch")
-        pytest.importorskip("phonenumbers")
-    done = subprocess.run(
-        [sys.executable, str(script)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
-    assert done.stderr == ""
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_every_script_of_the_examples_runs(script, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", [str(script)])
+    runpy.run_path(str(script), run_name="__main__")
+    said = capfd.readouterr()
+    assert said.out
+    assert said.err == ""
     assert list(tmp_path.iterdir()) == []
     code = script.read_text(encoding="utf-8").split('"""\n', 1)[1]
     lines = [line for line in code.splitlines() if line.strip()]
@@ -589,7 +523,6 @@ def test_every_script_of_the_examples_runs(script, tmp_path):
 
 def test_there_are_scripts():
     assert len(SCRIPTS) >= 9
-    assert {script.stem for script in SCRIPTS} >= TRAINING
 
 
 # ------------------------------------------------------------------------------------------ split
@@ -631,6 +564,7 @@ def test_rows_in_memory_are_split_and_nothing_is_written(tmp_path, monkeypatch, 
 
 
 def test_parts_have_the_names_and_sizes_that_are_asked_for():
+    assert list(gd.split(families(5), parts=("train=0.5", "test")).parts) == ["train", "test"]
     parts = gd.split(families(60), parts=["learn", "held_out=20%"], eval_sources=["paraphrase"])
     assert list(parts.parts) == ["learn", "held_out"]
     assert {one.source for one in parts["held_out"]} == {"paraphrase"}
@@ -638,25 +572,6 @@ def test_parts_have_the_names_and_sizes_that_are_asked_for():
     assert "held_out" in dir(parts)
     with pytest.raises(AttributeError, match="there are learn, held_out"):
         _ = parts.train
-
-
-@pytest.mark.parametrize(
-    ("settings", "code"),
-    [
-        ({"by": "sentense"}, "R040"),
-        ({"eval_sources": ("paraphrases",)}, "R040"),
-        ({"parts": ("train=0.5", "test")}, None),
-        ({"parts": ("train", "test=2.5")}, "D001"),
-        ({"part": ("train",)}, "R043"),
-    ],
-)
-def test_wrong_settings_of_a_split_are_refused(settings, code):
-    if code is None:
-        assert gd.split(families(5), **settings)
-        return
-    with pytest.raises(gd.GenieError) as error:
-        gd.split(families(5), **settings)
-    assert error.value.problems[0].code == code
 
 
 def test_a_part_is_refused_when_its_file_is_another_one_now(tmp_path):
@@ -689,22 +604,17 @@ def test_parts_of_private_rows_say_that_they_are(tmp_path):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: gd.synthesize("shipped", size="100"),
-         r"R040.*size: expected a whole number, got '100'\n  hint: without quotes: size=100"),
-        (lambda: gd.augment("rows.jsonl", quoted=[0.1]), r"R040.*quoted: expected a number"),
-        (lambda: gd.train("rows.jsonl", steps="3"), r"N002.*steps: expected a whole number"),
         (lambda: gd.train([("hi", "now => @a.b() => notify")]), r"R011.*row 1: expected an Exam"),
         (lambda: gd.split([{"utterance": "hi"}]), r"R011.*row 1: expected an Example"),
         (lambda: gd.augment(3), r"R011.*got 3\n  hint: gd.Example\("),
     ],
-)  # fmt: skip
-def test_values_of_another_kind_are_mistakes_with_hints(call, message):
+)
+def test_rows_of_another_kind_are_mistakes_with_hints(call, message):
     with pytest.raises(gd.GenieError, match=f"(?s){message}"):
         call()
 
 
 def test_numbers_of_other_libraries_are_settings():
-    np = pytest.importorskip("numpy")
     rows = gd.synthesize(TWITTER, size=np.int64(5), depth_decay=np.float32(0.5))
     assert len(list(rows)) == 5
 
@@ -730,8 +640,6 @@ def test_help_lists_the_settings_of_a_function_with_range_and_default(name, conf
     assert known[setting].range in doc
     assert doc.count(f" {setting}: ") == 1  # however often it was asked for
 
-
-def test_help_of_a_ledger_lists_settings_and_names_what_is_an_argument():
-    doc = gd.private.Ledger.prior.__doc__
-    assert "mechanism: " in doc
-    assert doc.count("epsilon: ") == 1
+    ledger = gd.private.Ledger.prior.__doc__
+    assert "mechanism: " in ledger
+    assert ledger.count("epsilon: ") == 1

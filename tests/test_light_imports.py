@@ -3,8 +3,6 @@
 import subprocess
 import sys
 
-import pytest
-
 from genie_dp.cli import COMMANDS
 
 HEAVY = (
@@ -46,10 +44,6 @@ def test_the_guard_sees_a_heavy_import():
     assert done.returncode == 1
 
 
-def test_importing_the_package_is_light():
-    assert run("import genie_dp").returncode == 0
-
-
 def test_importing_every_module_of_the_core_is_light():
     done = run(
         "import pkgutil, importlib, genie_dp\n"
@@ -76,8 +70,14 @@ def test_help_imports_no_command():
         assert line.split()[0] in done.stdout
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_of_a_command_is_light(name):
-    done = run(COMMAND_LINE, name, "--help")
+def test_help_of_every_command_is_light():
+    """In one interpreter: the guard does not let anything heavy in, which another might find."""
+    done = run(
+        "from genie_dp.cli import run\n"
+        "for name in sys.argv[1:]:\n"
+        "    assert run([name, '--help']) == 0, name",
+        *COMMANDS,
+    )
     assert done.returncode == 0, done.stderr
-    assert "Usage: genie-dp" in done.stdout
+    for name in COMMANDS:
+        assert f"Usage: genie-dp {name}" in done.stdout

@@ -114,11 +114,8 @@ def test_what_is_no_json_has_its_place(text, place, message):
     assert all(p.hint for p in caught.value.problems)
 
 
-def test_pairs_of_surrogates_in_json_are_one_character():
+def test_a_part_has_its_place_in_either_format_and_pairs_of_surrogates_are_one_character():
     assert read_json('["\\ud83d\\ude00 \\\\ud800"]', "x.json") == ["😀 \\ud800"]
-
-
-def test_a_part_has_its_place_in_either_format():
     for text, file in (
         ("a:\n- b: 1\n- c: 2", "x.yml"),
         ('{"a":\n[{"b": 1},\n{"c": 2}]}', "x.json"),

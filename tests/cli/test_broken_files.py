@@ -32,97 +32,56 @@ FUNCTIONS = 'using "functions.py";\n' + GRAMMAR
 MANY_WAYS = " ".join(["('a' | 'b')?"] * 12)
 # name -> (files that are other than in FILES, code, place)
 BROKEN: dict[str, tuple[dict[str, str | bytes], str, str]] = {
-    "unknown category": (
-        {"main.genie": GRAMMAR + "COMMAND := 'x' q:NPP -> now => q => notify;"},
-        "G012",
-        "main.genie:6:16",
-    ),
-    "body of another kind": (
-        {"main.genie": GRAMMAR + "COMMAND := 'x' q:NP -> monitor q;"},
-        "G019",
-        "main.genie:6:24",
-    ),
-    "placeholder without a parameter": (
-        {"skills/com.x/templates.genie": TEMPLATES + "NP := 'x $y' -> @com.x.q();"},
-        "G017",
-        "skills/com.x/templates.genie:3:10",
-    ),
-    "parameter without a place": (
-        {"main.genie": GRAMMAR + r"NP := 'x' -> \(y : String) -> @com.x.q(a = y);"},
-        "G018",
-        "main.genie:6:14",
-    ),
-    "unknown Python function": (
-        {"main.genie": FUNCTIONS + "NP := 'x' q:NP -> python.f(q);", "functions.py": ""},
-        "G024",
-        "main.genie:7:19",
-    ),
-    "Python that raises when it is read": (
-        {"main.genie": FUNCTIONS, "functions.py": "x = 1\nx / 0\n"},
-        "G010",
-        "functions.py:2:1",
-    ),
-    "brackets in brackets": (
-        {"main.genie": f"{GRAMMAR}NP := {'(' * 500}'x'{')' * 500} -> @com.x.q();"},
-        "G001",
-        "main.genie:6:57",
-    ),
-    "a guard that is too deep": (
-        {"main.genie": f"{GRAMMAR}NP := 'x' q:NP -> q if {'not ' * 500}q.is_list;"},
-        "G004",
-        "main.genie:6:24",
-    ),
-    "a guard that Python cannot read for its depth": (
-        {"main.genie": f"{GRAMMAR}NP := 'x' q:NP -> q if {'not ' * 20_000}q.is_list;"},
-        "G004",
-        "main.genie:6:24",
-    ),
-    "a guard with a null character": (
-        {"main.genie": f"{GRAMMAR}NP := 'x' q:NP -> q if q.num == '\0';"},
-        "G007",
-        "main.genie:6:34",
-    ),
-    "words with a character that stands for placeholders": (
-        {"main.genie": f"{GRAMMAR}NP := 'caf\ue000' -> @com.x.q();"},
-        "G007",
-        "main.genie:6:11",
-    ),
-    "a phrase with a control character": (
-        {"skills/com.x/skill.tt": SKILL.replace('["a"]', '["a\x07"]')},
-        "K003",
-        "skills/com.x/skill.tt:2:68",
-    ),
-    "a placeholder that stands twice": (
-        {"skills/com.x/templates.genie": TEMPLATES.replace("do $s", "do $s and $s")},
-        "G015",
-        "skills/com.x/templates.genie:2:18",
-    ),
-    "two parameters of one name": (
-        {"main.genie": GRAMMAR + r"NP := 'x $y' -> \(y : String, y : String) -> @com.x.q(a = y);"},
-        "G015",
-        "main.genie:6:17",
-    ),
-    "a number that no noun has": (
-        {"main.genie": f"{GRAMMAR}COMMAND := q:NP -> now => q => notify if q.num == 'plural';"},
-        "G020",
-        "main.genie:6:42",
-    ),
-    "too many ways to say it": (
-        {"main.genie": f"{GRAMMAR}NP := {MANY_WAYS} q:NP -> q;"},
-        "G026",
-        "main.genie:6:1",
-    ),
-    "a grammar that is no UTF-8": (
-        {"main.genie": GRAMMAR.encode() + "// ä".encode("latin-1")},
-        "G007",
-        "main.genie:6:4",
-    ),
-    "a skill that is no UTF-8": (
-        {"skills/com.x/skill.tt": SKILL.encode("utf-16")},
-        "K003",
-        "skills/com.x/skill.tt:1:1",
-    ),
-}
+    "unknown category": ({"main.genie": GRAMMAR + "COMMAND := 'x' q:NPP -> now => q => notify;"},
+        "G012", "main.genie:6:16"),
+    "body of another kind": ({"main.genie": GRAMMAR + "COMMAND := 'x' q:NP -> monitor q;"},
+        "G019", "main.genie:6:24"),
+    "placeholder without a parameter":
+        ({"skills/com.x/templates.genie": TEMPLATES + "NP := 'x $y' -> @com.x.q();"},
+         "G017", "skills/com.x/templates.genie:3:10"),
+    "parameter without a place":
+        ({"main.genie": GRAMMAR + r"NP := 'x' -> \(y : String) -> @com.x.q(a = y);"},
+         "G018", "main.genie:6:14"),
+    "unknown Python function":
+        ({"main.genie": FUNCTIONS + "NP := 'x' q:NP -> python.f(q);", "functions.py": ""},
+         "G024", "main.genie:7:19"),
+    "Python that raises when it is read":
+        ({"main.genie": FUNCTIONS, "functions.py": "x = 1\nx / 0\n"},
+         "G010", "functions.py:2:1"),
+    "brackets in brackets":
+        ({"main.genie": f"{GRAMMAR}NP := {'(' * 500}'x'{')' * 500} -> @com.x.q();"},
+         "G001", "main.genie:6:57"),
+    "a guard that is too deep":
+        ({"main.genie": f"{GRAMMAR}NP := 'x' q:NP -> q if {'not ' * 500}q.is_list;"},
+         "G004", "main.genie:6:24"),
+    "a guard that Python cannot read for its depth":
+        ({"main.genie": f"{GRAMMAR}NP := 'x' q:NP -> q if {'not ' * 20_000}q.is_list;"},
+         "G004", "main.genie:6:24"),
+    "a guard with a null character":
+        ({"main.genie": f"{GRAMMAR}NP := 'x' q:NP -> q if q.num == '\0';"},
+         "G007", "main.genie:6:34"),
+    "words with a character that stands for placeholders":
+        ({"main.genie": f"{GRAMMAR}NP := 'caf\ue000' -> @com.x.q();"},
+         "G007", "main.genie:6:11"),
+    "a phrase with a control character":
+        ({"skills/com.x/skill.tt": SKILL.replace('["a"]', '["a\x07"]')},
+         "K003", "skills/com.x/skill.tt:2:68"),
+    "a placeholder that stands twice":
+        ({"skills/com.x/templates.genie": TEMPLATES.replace("do $s", "do $s and $s")},
+         "G015", "skills/com.x/templates.genie:2:18"),
+    "two parameters of one name":
+        ({"main.genie": GRAMMAR + r"NP := 'x $y' -> \(y : String, y : String) -> @com.x.q(a = y);"},
+         "G015", "main.genie:6:17"),
+    "a number that no noun has":
+        ({"main.genie": f"{GRAMMAR}COMMAND := q:NP -> now => q => notify if q.num == 'plural';"},
+         "G020", "main.genie:6:42"),
+    "too many ways to say it": ({"main.genie": f"{GRAMMAR}NP := {MANY_WAYS} q:NP -> q;"},
+        "G026", "main.genie:6:1"),
+    "a grammar that is no UTF-8": ({"main.genie": GRAMMAR.encode() + "// ä".encode("latin-1")},
+        "G007", "main.genie:6:4"),
+    "a skill that is no UTF-8": ({"skills/com.x/skill.tt": SKILL.encode("utf-16")},
+        "K003", "skills/com.x/skill.tt:1:1"),
+}  # fmt: skip
 
 
 def write(files: dict[str, str | bytes], folder: Path) -> None:

@@ -1,6 +1,7 @@
 """`genie-dp check` on the shipped files, on broken ones, and on another language."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -44,12 +45,26 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 CHECK = ["check", "--skills", "skills", "--grammar", "main.genie"]
 
 
+def add_skill(project: Path, name: str, skill: str, templates: str = "") -> None:
+    folder = project / "skills" / f"com.example.{name}"
+    folder.mkdir()
+    (folder / "skill.tt").write_text(skill.replace("com.example.notes", f"com.example.{name}"))
+    (folder / "templates.genie").write_text(templates)
+
+
+def check(capsys, *options: str, code: int = 1) -> tuple[str, str]:
+    """Return what the command writes."""
+    assert run([*CHECK, *options]) == code
+    return capsys.readouterr()
+
+
+def problems(capsys, *, code: int = 1) -> list[dict[str, object]]:
+    return json.loads(check(capsys, "--format", "json", code=code)[0])
+
+
 def test_a_project_without_mistakes_is_a_line_and_0(project: Path, capsys) -> None:
-    assert run(CHECK) == 0
-    assert capsys.readouterr() == (
-        "1 skill, 1 function, 2 templates: 0 errors, 0 warnings\n",
-        "",
-    )
+    line = "1 skill, 1 function, 2 templates: 0 errors, 0 warnings\n"
+    assert check(capsys, code=0) == (line, "")
 
 
 @pytest.mark.slow
@@ -78,13 +93,7 @@ def checks(monkeypatch, tmp_path_factory) -> list[object]:
     return done
 
 
-@pytest.mark.parametrize(
-    "file",
-    ["main.genie", *(f"skills/com.example.notes/{n}" for n in (
-        "skill.tt", "templates.genie", "values/text.tsv", "eval.tsv"
-    ))],
-)  # fmt: skip
-def test_what_was_found_is_told_again_until_a_file_changes(project, checks, capsys, file) -> None:
+def test_what_was_found_is_told_again_until_a_file_changes(project, checks, capsys) -> None:
     evaluation = project / "skills" / "com.example.notes" / "eval.tsv"
     evaluation.write_text(
         "utterance\tprogram\nget my notes\tnow => @com.example.notes.notes() => notify\n"
@@ -95,10 +104,12 @@ def test_what_was_found_is_told_again_until_a_file_changes(project, checks, caps
     assert (run(CHECK), capsys.readouterr()) == first
     assert first[0] == 0
     assert len(checks) == 1
-    with open(project / file, "a") as changed:
-        changed.write("\n")
-    assert run(CHECK) == 0
-    assert len(checks) == 2
+    names = "skill.tt", "templates.genie", "values/text.tsv", "eval.tsv", "../../main.genie"
+    for number, name in enumerate(names, 2):
+        with open(evaluation.parent / name, "a") as changed:
+            changed.write("\n")
+        assert run(CHECK) == 0
+        assert len(checks) == number
 
 
 def test_mistakes_are_looked_for_anew(project, checks) -> None:
@@ -114,8 +125,7 @@ def test_mistakes_of_skills_and_templates_are_shown_together(project: Path, caps
     skill = project / "skills" / "com.example.notes"
     (skill / "skill.tt").write_text(SKILL.replace("String", "Strin"))
     (project / "main.genie").write_text(GRAMMAR.replace("q:NP", "q:NPP"))
-    assert run(CHECK) == 1
-    out, err = capsys.readouterr()
+    out, err = check(capsys)
     assert "skill.tt:2:43: error[S005]: unknown type 'Strin'" in err
     assert (
         "main.genie:3:18: error[G012]: unknown category 'NPP'\n"
@@ -126,79 +136,58 @@ def test_mistakes_of_skills_and_templates_are_shown_together(project: Path, caps
     assert ": 2 errors, " in out
 
 
-def test_what_a_skipped_skill_would_have_is_not_said_to_be_missing(project: Path, capsys) -> None:
+def test_with_skip_broken_the_mistakes_of_a_skill_are_warnings(project: Path, capsys) -> None:
+    add_skill(project, "other", "class @com.example.other {")
+    check(capsys)
+    out, err = check(capsys, "--skip-broken", code=0)
+    assert "1 skill, 1 function, 2 templates: 0 errors, 1 warning\n" in out
+    assert "warning[S" in err
+    # What a skipped skill would have is not said to be missing.
+    shutil.rmtree(project / "skills" / "com.example.other")
     skill = project / "skills" / "com.example.notes" / "skill.tt"
     skill.write_text(SKILL.replace("String", "Strng"))
-    assert run([*CHECK, "--skip-broken"]) == 0
-    out, err = capsys.readouterr()
+    out, err = check(capsys, "--skip-broken", code=0)
     assert "S005" in err
     assert "G102" not in err
     assert out.endswith("0 errors, 1 warning\n")
 
 
-def test_with_skip_broken_the_mistakes_of_a_skill_are_warnings(project: Path, capsys) -> None:
-    other = project / "skills" / "com.example.other"
-    other.mkdir()
-    (other / "skill.tt").write_text("class @com.example.other {")
-    assert run(CHECK) == 1
-    assert run([*CHECK, "--skip-broken"]) == 0
-    out, err = capsys.readouterr()
-    assert "1 skill, 1 function, 2 templates: 0 errors, 1 warning\n" in out
-    assert "warning[S" in err
-
-
 def test_json_is_one_array_on_stdout(project: Path, capsys) -> None:
     (project / "main.genie").write_text(GRAMMAR + "NP := 'get a note' -> q;\n")
-    assert run([*CHECK, "--format", "json"]) == 1
-    out, err = capsys.readouterr()
-    found = json.loads(out)
-    assert [(p["code"], p["file"], p["line"], p["severity"]) for p in found] == [
+    out, err = check(capsys, "--format", "json")
+    assert [(p["code"], p["file"], p["line"], p["severity"]) for p in json.loads(out)] == [
         ("G106", "main.genie", 4, "warning"),
         ("T009", "main.genie", 4, "error"),
     ]
     assert err == "1 skill, 1 function, 3 templates: 1 error, 1 warning\n"
-
-
-def test_json_stays_json_where_the_input_is_refused(project: Path, capsys) -> None:
+    # It stays JSON where the input is refused.
     assert run(["check", "--skills", "skills/com.example.notes/values", "--format", "json"]) == 1
     (problem,) = json.loads(capsys.readouterr().out)
     assert (problem["code"], problem["severity"]) == ("K002", "error")
     (project / "empty").mkdir()
-    assert run(["check", "--skills", "skills", "--grammar", "empty", "--format", "json"]) == 1
-    (problem,) = json.loads(capsys.readouterr().out)
+    (problem,) = json.loads(check(capsys, "--grammar", "empty", "--format", "json")[0])
     assert problem["code"] == "R021"
-    assert run(["check", "--skills", "skills", "--grammar", "empty"]) == 1
-    assert "error[R021]" in capsys.readouterr().err
-
-
-def found(capsys) -> list[tuple[str, str, int]]:
-    out = capsys.readouterr().out
-    return [(p["code"], Path(p["file"]).parent.name, p["line"]) for p in json.loads(out)]
+    assert "error[R021]" in check(capsys, "--grammar", "empty")[1]
 
 
 def test_a_broken_skill_hides_no_mistake_of_grammar_templates_and_other_skills(
     project: Path, capsys
 ) -> None:
-    for name in ("broken", "sound"):
-        folder = project / "skills" / f"com.example.{name}"
-        folder.mkdir()
-        text = SKILL.replace("com.example.notes", f"com.example.{name}")
-        (folder / "skill.tt").write_text(text.replace("String ", "Strin " * (name == "broken")))
-        (folder / "templates.genie").write_text(
+    for name, skill in (("broken", SKILL.replace("String ", "Strin ")), ("sound", SKILL)):
+        add_skill(
+            project,
+            name,
+            skill,
             f"NP := 'my {name} notes' -> @com.example.{name}.notes();\n"
             f"NP := 'my notes of {name}' q:{name.upper()} -> q;\n"
-            f"NP := 'my {name} memos -> @com.example.{name}.notes();\n"
+            f"NP := 'my {name} memos -> @com.example.{name}.notes();\n",
         )
     (project / "main.genie").write_text(
         f"{GRAMMAR}NP := 'broken' -> @com.example.broken.notes();\n"
         "NP := 'notes' -> @com.example.notes.notes() filter txt == 'a';\n"
     )
-    sound = project / "skills" / "com.example.sound" / "skill.tt"
-    sound.write_text(
-        SKILL.replace("com.example.notes", "com.example.sound").replace("String ", "String ")
-    )
-    assert run([*CHECK, "--format", "json"]) == 1
-    mistakes = found(capsys)
+    found = problems(capsys)
+    mistakes = [(p["code"], Path(p["file"]).parent.name, p["line"]) for p in found]
     assert ("S005", "com.example.broken", 2) in mistakes
     assert ("T011", "", 5) in mistakes
     for name in ("broken", "sound"):
@@ -213,19 +202,14 @@ def test_templates_of_a_broken_skill_add_no_echoes(project: Path, capsys) -> Non
     (skill / "skill.tt").write_text(SKILL.replace("String #[", "Strin #["))
     for templates in (TEMPLATES, "for @com.example.notes;\nNP := 'my notes' -> notes();\n"):
         (skill / "templates.genie").write_text(templates)
-        assert run([*CHECK, "--format", "json"]) == 1
-        assert [problem["code"] for problem in json.loads(capsys.readouterr().out)] == ["S005"]
+        assert [problem["code"] for problem in problems(capsys)] == ["S005"]
 
 
 def test_one_word_of_two_skills_is_told_with_both_places(project: Path, capsys) -> None:
-    other = project / "skills" / "com.example.other"
-    other.mkdir()
-    (other / "skill.tt").write_text(SKILL.replace("com.example.notes", "com.example.other"))
-    for name in ("notes", "other"):
-        templates = project / "skills" / f"com.example.{name}" / "templates.genie"
-        templates.write_text(f"NP := 'notes' -> @com.example.{name}.notes();\n")
-    run([*CHECK, "--format", "json"])
-    (problem,) = [p for p in json.loads(capsys.readouterr().out) if p["code"] == "G105"]
+    add_skill(project, "other", SKILL, "NP := 'notes' -> @com.example.other.notes();\n")
+    templates = project / "skills" / "com.example.notes" / "templates.genie"
+    templates.write_text("NP := 'notes' -> @com.example.notes.notes();\n")
+    (problem,) = [p for p in problems(capsys, code=0) if p["code"] == "G105"]
     assert problem["file"] == "skills/com.example.other/templates.genie"
     assert "com.example.notes/templates.genie:1:1" in problem["hint"]
 
@@ -236,8 +220,7 @@ def test_sentences_and_value_lists_are_checked(project: Path, capsys) -> None:
         "utterance\tprogram\nshow my notes\tnow => @com.example.notes.nodes() => notify\n"
     )
     (skill / "values" / "text.tsv").write_text("value,weight\nbuy milk,1\n")
-    assert run(CHECK) == 1
-    err = capsys.readouterr().err
+    _, err = check(capsys)
     assert "skills/com.example.notes/eval.tsv:2:22: error[T003]" in err
     assert "2 | show my notes" in err
     assert "values/text.tsv:1:1: warning[K120]" in err
@@ -250,9 +233,7 @@ def test_sentences_of_an_earlier_skill_are_told_once_and_last(project: Path, cap
     (skill / "eval.tsv").write_text("\n".join(["utterance\tprogram", *lines, ""]))
     templates = skill / "templates.genie"
     templates.write_text(templates.read_text() + "NP := 'x' -> @com.example.notes.notes(y = 1);\n")
-    assert run([*CHECK, "--format", "json"]) == 1
-    errors = [p for p in json.loads(capsys.readouterr().out) if p["severity"] == "error"]
-    own, others, typos = errors
+    own, others, typos = (p for p in problems(capsys) if p["severity"] == "error")
     assert own["file"] == str(templates.relative_to(project))
     assert others["message"].endswith(
         "got @com.example.notes.bill, @com.example.notes.branches in 3 sentences"
@@ -260,16 +241,6 @@ def test_sentences_of_an_earlier_skill_are_told_once_and_last(project: Path, cap
     assert (others["line"], typos["line"]) == (2, 5)
     assert typos["message"].endswith("got @com.example.notes.nodes in 2 sentences")
     assert "did you mean 'notes'?" in typos["hint"]
-
-
-def test_a_function_that_no_template_speaks_of_is_a_warning(project: Path, capsys) -> None:
-    templates = project / "skills" / "com.example.notes" / "templates.genie"
-    templates.write_text("")
-    (project / "main.genie").write_text(GRAMMAR + "NP := 'notes' -> @com.example.notes.nodes();")
-    assert run(CHECK) == 1
-    assert (
-        "warning[K100]: no template speaks of @com.example.notes.notes" in capsys.readouterr().err
-    )
 
 
 def test_another_language_is_checked_the_same_way(capsys) -> None:
@@ -324,10 +295,9 @@ def music(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_values_of_shipped_lists_are_not_missing(music: Path, capsys) -> None:
-    assert run([*CHECK, "--format", "json"]) == 0
-    out, err = capsys.readouterr()
-    problems = [p for p in json.loads(out) if p["code"] in ("K102", "K103", "K104")]
-    missing = {p["message"]: p["hint"].partition("; ")[2] for p in problems}
+    out, err = check(capsys, "--format", "json", code=0)
+    found = [p for p in json.loads(out) if p["code"] in ("K102", "K103", "K104")]
+    missing = {p["message"]: p["hint"].partition("; ")[2] for p in found}
     assert list(missing) == [
         "text 'subject' names no value list",
         "text 'hum' names no value list",
@@ -344,11 +314,7 @@ def test_values_of_shipped_lists_are_not_missing(music: Path, capsys) -> None:
     assert " values) serves @com.example.music.tunes:caption\n" in err
     assert " values) serves @com.example.music.tunes:song, @com.example.music.tunes:mood\n" in err
     assert "list com.example.music:tune (1 value) serves @com.example.music.tunes:melody\n" in err
-
-
-def test_lists_of_missing_values_are_told_before_the_summary(music: Path, capsys) -> None:
-    assert run(CHECK) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = check(capsys, code=0)[0].splitlines()
     assert [line.partition(" (")[0] for line in lines[:-1]] == [
         "list com.example.music:tune",
         "shipped list caption",
@@ -361,23 +327,17 @@ def test_what_is_missing_is_told_once_all_files_can_be_read(project: Path, capsy
     """A template that could not be read may speak of the function, or derive the category."""
     templates = project / "skills/com.example.notes/templates.genie"
     templates.write_text("")
-    assert run(CHECK) == 0
-    shown = capsys.readouterr().err
-    assert "warning[K100]" in shown
+    _, shown = check(capsys, code=0)
+    assert "warning[K100]: no template speaks of @com.example.notes.notes" in shown
     assert "warning[G102]" in shown
     templates.write_bytes(TEMPLATES.encode() + b"// caf\xe9")
-    assert run(CHECK) == 1
-    out, shown = capsys.readouterr()
+    out, shown = check(capsys)
     assert "error[G007]" in shown
     assert "1 error, 0 warnings" in out
-
-
-def test_a_class_that_is_none_is_told_once(project: Path, capsys) -> None:
-    file = project / "skills" / "com.example.notes" / "templates.genie"
-    file.write_text("for @com.example.nots;\nNP := 'my notes' -> notes();\n")
-    assert run(CHECK) == 1
-    out = "".join(capsys.readouterr())
-    assert "templates.genie:1:1: error[G033]" in out
+    # A class that is none is told once.
+    templates.write_text("for @com.example.nots;\nNP := 'my notes' -> notes();\n")
+    out, shown = check(capsys)
+    assert "templates.genie:1:1: error[G033]" in shown
     assert "1 error, 0 warnings" in out
 
 
@@ -385,12 +345,10 @@ def test_an_input_without_words_is_named_with_its_place(project: Path, capsys) -
     skill = project / "skills" / "com.example.notes"
     inputs = "query notes(in opt year : Number, in req day : Date, "
     (skill / "skill.tt").write_text(SKILL.replace("query notes(", inputs))
-    assert run(CHECK) == 0
-    out = "".join(capsys.readouterr())
+    _, out = check(capsys, code=0)
     assert "skill.tt:2:32: warning[K122]: nothing says the input 'year'" in out
     assert "warning[K123]: no template of @com.example.notes.notes gives its required" in out
     said = TEMPLATES.replace("notes()", "notes(day = $d, year = $y)")
     said = said.replace("my notes", "my notes of ${d:const} and ${y:const}")
     (skill / "templates.genie").write_text(said)
-    assert run(CHECK) == 0
-    assert "0 errors, 0 warnings" in "".join(capsys.readouterr())
+    assert "0 errors, 0 warnings" in check(capsys, code=0)[0]

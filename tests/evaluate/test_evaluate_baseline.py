@@ -32,15 +32,12 @@ def test_rare_words_weigh_more():
     assert NearestNeighbour(ROWS).predict(["the door"])[0][0].program == "( open door )"
 
 
-def test_the_list_has_different_programs_and_falling_confidences():
-    found = NearestNeighbour([*ROWS, *ROWS], best=3).predict(["open the window"])
+def test_the_list_has_different_programs_and_falling_confidences_but_none_for_unknown_words():
+    found = NearestNeighbour([*ROWS, *ROWS], best=3).predict(["open the window", "quantum"])
     assert len(set(programs(found))) == 3
     confidences = [guess.confidence for guess in found[0]]
     assert confidences == sorted(confidences, reverse=True)
-
-
-def test_a_sentence_of_unknown_words_is_not_answered():
-    assert NearestNeighbour(ROWS).predict(["quantum entropy"]) == [[]]
+    assert found[1] == []
 
 
 def test_the_order_of_training_rows_is_of_no_account():
@@ -50,8 +47,7 @@ def test_the_order_of_training_rows_is_of_no_account():
         ROWS[::-1] + same[::-1]
     ).predict(asked)
 
-
-def test_of_sentences_as_near_the_more_frequent_program_is_taken():
+    # Of sentences as near the more frequent program is taken.
     rows = [
         Example(str(k), "do it", program) for k, program in enumerate(["( a )", *["( b )"] * 2])
     ]
@@ -65,9 +61,7 @@ def test_placeholders_get_the_numbers_of_the_sentence(order):
     moved = align_placeholders(said, said, " ".join(order)).split()
     assert moved[:3] == [word for word in order if word.startswith("NUMBER")]
     assert moved[3:] == [word for word in order if word.startswith("DATE")]
-
-
-def test_placeholders_of_one_sort_do_not_touch_others():
+    # Those of another sort stay.
     program = "param:a = GENERIC_ENTITY_tt:contact_0 NUMBER_0 PHONE_NUMBER_0 NUMBER_01"
     said = "GENERIC_ENTITY_tt:contact_0 NUMBER_0 PHONE_NUMBER_0"
     wanted = "GENERIC_ENTITY_tt:contact_1 NUMBER_4"
@@ -101,11 +95,8 @@ def kept(**settings):
     return [row.id for row in wang_rows(lambda: WANG, Wang(**settings))]
 
 
-def test_wang_keeps_paraphrases_of_one_canonical_sentence():
+def test_wang_keeps_paraphrases_of_one_canonical_sentence_and_each_part_can_be_left_out():
     assert kept() == ["first", "again", "compound"]
-
-
-def test_each_part_of_the_methodology_can_be_left_out():
     assert kept(one_template=False) == [row.id for row in WANG[2:]]
     assert kept(no_expansion=False) == ["augmented", "first", "again", "compound"]
     assert kept(paraphrases_only=False) == ["synthetic", "first", "again", "compound"]

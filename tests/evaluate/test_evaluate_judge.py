@@ -4,12 +4,13 @@ import pytest
 
 from genie_dp.errors import GenieError
 from genie_dp.evaluate.judge import KINDS, TIERS, judge
+from genie_dp.evaluate.result import KIND_HELP
 from genie_dp.evaluate.rows import Gold, Prediction
 from genie_dp.evaluate.views import viewer_of
 from genie_dp.languages import get_language
 from genie_dp.records import Example
 from tests.conftest import Golden
-from tests.golden import Case, cases
+from tests.golden import DATA, Case, cases
 from tests.languages.thingtalk.thingtalk_library import example_library
 
 THINGTALK = cases("evaluate/thingtalk.txt")
@@ -44,14 +45,9 @@ def told(found):
     return f"{tier}; {found.kind or 'right'}"
 
 
-@pytest.mark.parametrize("case", THINGTALK, ids=str)
+@pytest.mark.parametrize("case", [*THINGTALK, *SEXPR], ids=str)
 def test_programs_come_as_far_as_they_are_right(case: Case, golden: Golden) -> None:
-    golden(case, told(judged(case, "thingtalk")))
-
-
-@pytest.mark.parametrize("case", SEXPR, ids=str)
-def test_expressions_come_as_far_as_they_are_right(case: Case, golden: Golden) -> None:
-    golden(case, told(judged(case, "sexpr")))
+    golden(case, told(judged(case, case.path.stem)))
 
 
 def test_every_tier_and_every_kind_of_error_has_a_case():
@@ -65,9 +61,6 @@ def test_unordered_match_forgives_the_order_and_nothing_else():
         case.name for case in SEXPR if told(judged(case, "sexpr", unordered=True)) == "match; right"
     }
     assert right == {"equal", "the order of nodes counts"}
-
-
-def test_unordered_match_is_refused_for_thingtalk():
     with pytest.raises(GenieError, match="V021"):
         viewer_of("thingtalk", example_library(), unordered=True)
 
@@ -98,3 +91,11 @@ def test_functions_taken_for_others_are_paired():
     found = judge(gold, Prediction("a", ("( f ( h ( k ) ) )",)), viewer)
     assert found.confusions == (("g", "h"), ("", "k"))
     assert found.detail == "missing: g; too many: h k"
+
+
+def test_every_tier_and_kind_is_explained():
+    page = (DATA.parents[1] / "docs" / "evaluation.md").read_text(encoding="utf-8")
+    assert [tier for tier in TIERS if f"| `{tier}` |" not in page] == []
+    words = {word for kind in KINDS for word in kind.split()} - {"missing", "extra"}
+    assert [word for word in sorted(words) if word not in page] == []
+    assert tuple(KIND_HELP) == KINDS

@@ -43,9 +43,6 @@ def gold_of(text, place=0, language="thingtalk"):
     return Gold(Example(f"g{place}", f"words {place}", text, language), (text,))
 
 
-# ---------------------------------------------------------------------------------- tiers
-
-
 @LAWS
 @given(randoms)
 def test_every_program_matches_itself_and_reaches_all_tiers(rng):
@@ -126,9 +123,6 @@ def test_programs_that_differ_in_values_only_reach_the_parameters(rng):
     assert found.kind == ("" if one == two else "wrong value")
 
 
-# ------------------------------------------------------------------------------ unordered
-
-
 words = st.sampled_from("abc").map(Atom)
 trees = st.recursive(
     st.builds(lambda head: Node((head,)), words),
@@ -167,8 +161,6 @@ def test_unordered_match_is_an_equivalence_that_keeps_heads_and_words(one, other
         assert a == c
         assert sorted(sexpr_tokens(one).split()) == sorted(sexpr_tokens(other).split())
 
-
-# -------------------------------------------------------------------- tallies of many rows
 
 CHOICES = ("( f 1 )", "( f 2 )", "( g 1 )", "( f ( g ) )", "( f", "")
 outcomes = st.lists(
@@ -253,9 +245,6 @@ def test_a_comparison_is_antisymmetric_and_none_with_itself(one, other):
     )
     assert there["low"] <= there["difference"] <= there["high"]
     assert len(there["first_only_shown"]) == there["first_only"] == back["second_only"]
-
-
-# ------------------------------------------------------------------------------ intervals
 
 
 @given(st.integers(1, 2000), st.floats(0, 1), st.integers(0, 5))

@@ -3,21 +3,14 @@
 from dataclasses import dataclass, replace
 
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-from genie_dp.languages.base import Allowed  # noqa: E402
-from genie_dp.models.batches import collate  # noqa: E402
-from genie_dp.models.mixture import (  # noqa: E402
-    PairBatches,  # noqa: E402
-    Part,  # noqa: E402
-)
-from genie_dp.models.sentences import encode  # noqa: E402
-from genie_dp.models.seq2seq import build  # noqa: E402
-from genie_dp.models.vocabulary import (  # noqa: E402
-    Pair,  # noqa: E402
-    build_vocabulary,  # noqa: E402
-)
+from genie_dp.languages.base import Allowed
+from genie_dp.models.batches import collate
+from genie_dp.models.mixture import PairBatches, Part
+from genie_dp.models.sentences import encode
+from genie_dp.models.seq2seq import build
+from genie_dp.models.vocabulary import Pair, build_vocabulary
 
 THINGS = ("tea", "milk", "bread", "rice", "salt", "soap", "figs", "oil")
 PAIRS = tuple(

@@ -6,21 +6,19 @@ import sys
 
 import numpy as np
 import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-torch = pytest.importorskip("torch")
-
-from hypothesis import given, settings  # noqa: E402
-from hypothesis import strategies as st  # noqa: E402
-
-from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.models.arrays import ArrayNetwork, open_arrays  # noqa: E402
-from genie_dp.models.saved import SavedModel, save_model  # noqa: E402
-from genie_dp.models.search import SearchSettings, search  # noqa: E402
-from genie_dp.models.sentences import encode_sentences  # noqa: E402
-from genie_dp.models.seq2seq import SteppedTorch, build  # noqa: E402
-from genie_dp.models.sizes import settings_of  # noqa: E402
-from genie_dp.models.vocabulary import BEGIN  # noqa: E402
-from tests.models.models_setup import VOCABULARY  # noqa: E402
+from genie_dp.errors import GenieError
+from genie_dp.models.arrays import ArrayNetwork, open_arrays
+from genie_dp.models.saved import SavedModel, save_model
+from genie_dp.models.search import SearchSettings, search
+from genie_dp.models.sentences import encode_sentences
+from genie_dp.models.seq2seq import SteppedTorch, build
+from genie_dp.models.sizes import settings_of
+from genie_dp.models.vocabulary import BEGIN
+from tests.models.models_setup import VOCABULARY
 
 SIZES = {
     "small": {"size": 8},
@@ -118,21 +116,20 @@ def test_a_saved_network_opens_without_torch_and_others_say_that_they_need_it(tm
     assert open_arrays(tmp_path / "other") is None
 
 
-@pytest.mark.parametrize("broken", ["config.json", "model.safetensors", "tokenizer.json"])
-@pytest.mark.parametrize("content", [None, "", "{}", "[]"])
-def test_a_folder_that_is_broken_is_told(tmp_path, broken, content):
+def test_a_broken_folder_and_weights_of_another_vocabulary_are_refused(tmp_path):
     model, full = made("small")
     save_model(SavedModel(model, VOCABULARY, "rnn", full, {}), tmp_path)
-    (tmp_path / broken).unlink()
-    if content is not None:
-        (tmp_path / broken).write_text(content)
-    with pytest.raises(GenieError, match="M001"):
-        open_arrays(tmp_path)
-
-
-def test_weights_of_another_vocabulary_are_refused(tmp_path):
-    model, full = made("small")
-    save_model(SavedModel(model, VOCABULARY, "rnn", full, {}), tmp_path)
+    for name in ("config.json", "model.safetensors", "tokenizer.json"):
+        file = tmp_path / name
+        whole = file.read_bytes()
+        file.unlink()
+        with pytest.raises(GenieError, match="M001"):
+            open_arrays(tmp_path)
+        for content in ("", "{}", "[]"):
+            file.write_text(content)
+            with pytest.raises(GenieError, match="M001"):
+                open_arrays(tmp_path)
+        file.write_bytes(whole)
     table = json.loads((tmp_path / "tokenizer.json").read_text())
     table["words"].append("more")
     (tmp_path / "tokenizer.json").write_text(json.dumps(table))

@@ -2,36 +2,32 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
-torch = pytest.importorskip("torch")
-
-from safetensors.torch import load_file  # noqa: E402
-
-from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.models.loop import (  # noqa: E402  # noqa: E402
+from genie_dp.errors import GenieError
+from genie_dp.models.loop import (
     MetricsFile,
     Run,
-    TrainingBudget,  # noqa: E402
+    TrainingBudget,
     TrainSettings,
     Validation,
-    checkpoints,  # noqa: E402
+    checkpoints,
     read_metrics,
 )
-from genie_dp.models.mixture import (  # noqa: E402
-    PairBatches,  # noqa: E402
-    Part,  # noqa: E402
-)
-from genie_dp.models.processes import Group  # noqa: E402
-from genie_dp.models.saved import weights  # noqa: E402
-from genie_dp.models.search import search  # noqa: E402
-from genie_dp.models.seq2seq import SteppedTorch  # noqa: E402
-from tests.models.models_setup import PAIRS, VOCABULARY, batches, network  # noqa: E402
+from genie_dp.models.mixture import PairBatches, Part
+from genie_dp.models.processes import Group
+from genie_dp.models.saved import weights
+from genie_dp.models.search import search
+from genie_dp.models.seq2seq import SteppedTorch
+from tests.models.models_setup import PAIRS, VOCABULARY, batches, network
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = TrainSettings(TrainingBudget(steps=12), rate=1e-2, log_every=4, checkpoint_every=4)
@@ -59,6 +55,7 @@ def test_losses_of_a_tiny_run_are_those_of_before(architecture, expected):
     assert events[-1]["loss"] == pytest.approx(expected, rel=0.05)
 
 
+@pytest.mark.slow
 def test_a_network_learns_to_copy_a_word_it_has_never_seen():
     settings = replace(SETTINGS, budget=TrainingBudget(steps=250))
     model, _ = trained(settings, options={"size": 32})
@@ -102,41 +99,32 @@ def test_training_ends_with_its_budget_and_the_rate_near_zero(budget):
         assert run.optimizer.param_groups[0]["lr"] < SETTINGS.rate / 3
 
 
-def test_training_stops_when_the_score_gets_no_better_and_keeps_the_best_weights():
-    scores = iter([0.1, 0.5, 0.4, 0.3, 0.9])
+@pytest.mark.parametrize(
+    ("scores", "patience", "margin", "best", "kept"),
+    [
+        ([0.1, 0.5, 0.4, 0.3, 0.9], 2, 0.0, 2, 2),
+        ([0.5, 0.9, 0.85, 0.6, 0.7], None, 0.1, 2, 3),  # 0.85 may be 0.9 by chance
+        ([0.5, 0.9, 0.9, 0.6, 0.7], None, 0.1, 2, 3),
+        ([1.0, 1.0, 1.0, 1.0, 1.0], None, 0.1, 1, 5),
+        ([0.3, 0.85, 0.8, 0.9, 0.7], None, 0.1, 4, 4),
+    ],
+)
+def test_the_last_weights_as_good_as_the_best_are_kept_and_training_stops_when_none_come(
+    scores, patience, margin, best, kept
+):
     seen = []
 
     def validate(model):
         assert not model.training
-        seen.append(weights(model))
-        return Validation(next(scores))
-
-    settings = replace(SETTINGS, budget=TrainingBudget(steps=50), patience=2)
-    model, run = trained(settings, validate=validate)
-    assert (run.progress.step, run.progress.best, run.progress.best_step) == (20, 0.5, 10)
-    assert same(weights(model), {n: seen[1][n].clone() for n in seen[1]})
-
-
-@pytest.mark.parametrize(
-    ("scores", "best", "kept"),
-    [
-        ([0.5, 0.9, 0.85, 0.6, 0.7], 2, 3),  # 0.8 may be 0.9 by chance
-        ([0.5, 0.9, 0.9, 0.6, 0.7], 2, 3),
-        ([1.0, 1.0, 1.0, 1.0, 1.0], 1, 5),
-        ([0.3, 0.85, 0.8, 0.9, 0.7], 4, 4),
-    ],
-)
-def test_of_scores_as_good_as_the_best_the_last_weights_are_kept(scores, best, kept):
-    seen, found = [], iter(scores)
-
-    def validate(model):
         seen.append({name: x.clone() for name, x in weights(model).items()})
-        return Validation(next(found), 0.1)
+        return Validation(scores[len(seen) - 1], margin)
 
+    budget = TrainingBudget(steps=10)
     model, run = trained(
-        replace(SETTINGS, budget=TrainingBudget(steps=10), validations=5), validate=validate
+        replace(SETTINGS, budget=budget, validations=5, patience=patience), validate=validate
     )
-    assert (run.progress.best, run.progress.best_step) == (max(scores), 2 * best)
+    assert run.progress.step == (2 * (best + patience) if patience else 10)
+    assert (run.progress.best, run.progress.best_step) == (scores[best - 1], 2 * best)
     assert run.progress.kept_step == 2 * kept
     assert same(weights(model), seen[kept - 1])
 
@@ -148,26 +136,14 @@ def test_training_that_diverges_is_a_mistake(rate):
         trained(settings)
 
 
-def test_checkpoints_of_another_run_are_refused(tmp_path):
+def test_the_newest_checkpoint_is_kept_and_only_a_run_of_its_settings_resumes_it(tmp_path):
     trained(folder=tmp_path)
+    assert [path.name for path in checkpoints(tmp_path)] == ["step-00000012"]
     with pytest.raises(GenieError, match="other settings"):
         trained(replace(SETTINGS, rate=0.5), folder=tmp_path)
-
-
-def test_a_checkpoint_of_another_number_of_processes_is_refused(tmp_path):
-    trained(folder=tmp_path)
     together = Run(network("rnn"), batches(), SETTINGS, group=Group(0, 2))
     with pytest.raises(GenieError, match="M003"):
         together.resume(tmp_path)
-
-
-def test_only_the_newest_checkpoint_is_kept(tmp_path):
-    trained(folder=tmp_path)
-    assert [path.name for path in checkpoints(tmp_path)] == ["step-00000012"]
-
-
-def test_a_checkpoint_that_cannot_be_read_is_named(tmp_path):
-    trained(folder=tmp_path)
     (tmp_path / "step-00000012" / "state.safetensors").write_bytes(b"no")
     with pytest.raises(GenieError, match="M003"):
         trained(folder=tmp_path)
@@ -179,10 +155,8 @@ from dataclasses import replace
 from pathlib import Path
 from tests.models.models_setup import *
 from genie_dp.models.loop import *
-from genie_dp.models.loop import MetricsFile
 from genie_dp.models.processes import join
 from genie_dp.models.saved import weights
-from genie_dp.models.loop import TrainingBudget
 from safetensors.torch import save_file
 folder, steps, hang = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 options = {"dropout": 0.0, "word_dropout": 0.0} if "WORLD_SIZE" in os.environ else {}
@@ -197,7 +171,6 @@ settings = TrainSettings(
     TrainingBudget(steps=steps), rate=1e-2, log_every=1, checkpoint_every=4, validations=5
 )
 group = join()
-scores = iter(range(100))
 run = Run(model, batches(), settings, listen=listen, group=group,
           validate=None if steps == 6 else lambda m: Validation(-float(m.loss(batch()).sum())))
 if run.resume(folder / "checkpoints"):
@@ -243,7 +216,10 @@ def test_a_killed_run_goes_on_to_the_same_weights_bit_for_bit(tmp_path):
 @pytest.mark.slow
 def test_two_processes_have_the_losses_of_one(tmp_path):
     alone = started(tmp_path / "alone", 6, -1, WORLD_SIZE="1")
-    place = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    place = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
     both = [started(tmp_path / "both", 6, -1, **place, RANK=str(rank)) for rank in range(2)]
     for run in (alone, *both):
         run.communicate()
@@ -254,14 +230,6 @@ def test_two_processes_have_the_losses_of_one(tmp_path):
     assert losses[1] == pytest.approx(losses[0], rel=1e-4)
 
 
-def _free_port():
-    import socket
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
-
-
 def test_the_last_line_of_metrics_may_be_cut_off(tmp_path):
     file = MetricsFile(tmp_path / "metrics.jsonl")
     file({"step": 1, "loss": 2.5})
@@ -270,15 +238,10 @@ def test_the_last_line_of_metrics_may_be_cut_off(tmp_path):
     assert read_metrics(file.path) == [{"step": 1, "loss": 2.5}]
 
 
-@pytest.mark.parametrize(
-    "limits", [{}, {"steps": 5, "epochs": 1.0}, {"steps": 0}, {"epochs": 1.0, "seconds": -1.0}]
-)
-def test_a_budget_without_an_end_is_refused(limits):
-    with pytest.raises(ValueError, match="expected steps or epochs, or seconds"):
-        TrainingBudget(**limits)
-
-
-def test_a_run_ends_with_what_is_used_up_first():
+def test_a_budget_has_an_end_and_a_run_ends_with_what_is_used_up_first():
+    for limits in ({}, {"steps": 5, "epochs": 1.0}, {"steps": 0}, {"epochs": 1.0, "seconds": -1.0}):
+        with pytest.raises(ValueError, match="expected steps or epochs, or seconds"):
+            TrainingBudget(**limits)
     budget = TrainingBudget(steps=100, seconds=10.0)
     assert budget.progress(steps=50, epochs=0.0, seconds=1.0) == 0.5
     assert budget.progress(steps=50, epochs=0.0, seconds=9.0) == 0.9

@@ -4,38 +4,21 @@ import math
 import random
 
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-from genie_dp.models.calibration import (  # noqa: E402
-    Calibration,
-    calibration_error,
-    fit,
-)
-from genie_dp.models.device import can_use_bf16  # noqa: E402
-from genie_dp.models.language_model import (  # noqa: E402
-    ProgramBatches,
-    ProgramLSTM,
-    collate_programs,
-)
-from genie_dp.models.layers import (  # noqa: E402
+from genie_dp.models.calibration import Calibration, calibration_error, fit
+from genie_dp.models.device import can_use_bf16
+from genie_dp.models.language_model import ProgramBatches, ProgramLSTM, collate_programs
+from genie_dp.models.layers import (
     Mixture,
-    PooledDropout,  # noqa: E402
+    PooledDropout,
     all_log_probabilities,
     target_log_probabilities,
 )
-from genie_dp.models.loop import (  # noqa: E402
-    Run,
-    TrainingBudget,  # noqa: E402
-    TrainSettings,
-)
-from genie_dp.models.mixture import (  # noqa: E402
-    PairBatches,  # noqa: E402
-    Part,  # noqa: E402
-)
-from genie_dp.models.recurrent import start_decoder  # noqa: E402
-from genie_dp.models.vocabulary import Pair  # noqa: E402
-from tests.models.models_setup import PAIRS, VOCABULARY, batch, network, save_tiny_base  # noqa: E402
+from genie_dp.models.loop import Run, TrainingBudget, TrainSettings
+from genie_dp.models.recurrent import start_decoder
+from genie_dp.models.vocabulary import Pair
+from tests.models.models_setup import PAIRS, VOCABULARY, batch, batches, network, save_tiny_base
 
 ROWS, TOKENS, PLACES, KNOWN = 2, 3, 4, 5
 
@@ -128,7 +111,7 @@ def test_programs_of_an_epoch_come_once():
     assert float(data.take(1, 1, 2)[1]) == float(data.take(1)[1])
 
 
-def test_a_decoder_begins_as_the_language_model():
+def test_a_decoder_begins_as_the_language_model_which_is_not_trained():
     model = ProgramLSTM(VOCABULARY.generated, 16)
     made = network("rnn", language_model=True)
     start_decoder(made, model)
@@ -137,13 +120,8 @@ def test_a_decoder_begins_as_the_language_model():
     assert torch.equal(made.feed.model.output.weight, model.output.weight)
     with pytest.raises(ValueError, match="expected"):
         start_decoder(made, ProgramLSTM(3, 16))
-
-
-def test_what_feeds_a_decoder_is_not_trained():
-    made = network("rnn", language_model=True)
     before = {n: p.clone() for n, p in made.feed.model.named_parameters()}
-    data = PairBatches([Part("all", PAIRS)], VOCABULARY, size=6)
-    Run(made, data, TrainSettings(TrainingBudget(steps=3))).train()
+    Run(made, batches(), TrainSettings(TrainingBudget(steps=3))).train()
     assert all(torch.equal(before[n], p) for n, p in made.feed.model.named_parameters())
     assert float(made.feed.layer.weight.abs().sum()) > 0
 
@@ -154,25 +132,21 @@ def test_low_rank_training_changes_adapters_and_head_only(kind, tmp_path):
     base = save_tiny_base(tmp_path, kind)
     made = network("pretrained", base=base, lora_rank=2)
     before = {n: p.detach().clone() for n, p in made.named_parameters()}
-    data = PairBatches([Part("all", PAIRS)], VOCABULARY, size=6)
-    Run(made, data, TrainSettings(TrainingBudget(steps=3))).train()
+    Run(made, batches(), TrainSettings(TrainingBudget(steps=3))).train()
     changed = {n for n, p in made.named_parameters() if not torch.equal(before[n], p)}
     assert {n.split(".")[0] for n in changed} == {"body", "pointer", "tokens"}
     assert {"lora" in n for n in changed if n.startswith("body.")} == {True}
 
 
-def test_a_token_of_a_pretrained_network_begins_as_the_mean_of_its_pieces(tmp_path):
-    base = save_tiny_base(tmp_path, "bart")
-    made = network("pretrained", base=base)
+@pytest.mark.parametrize("kind", ["bart", "t5"])
+def test_tokens_begin_as_the_mean_of_their_pieces_and_too_long_words_change_no_other_sentence(
+    kind, tmp_path
+):
+    """The tiny BART has 64 places."""
+    made = network("pretrained", base=save_tiny_base(tmp_path, kind))
     table = made.body.get_input_embeddings().weight
     row = made.tokens.weight[VOCABULARY.index["now"]]
     torch.testing.assert_close(row, table[[ord(c) - 32 for c in "now"]].mean(0))
-
-
-@pytest.mark.parametrize("kind", ["bart", "t5"])
-def test_words_longer_than_a_pretrained_encoder_takes_change_no_other_sentence(kind, tmp_path):
-    """The tiny BART has 64 places."""
-    made = network("pretrained", base=save_tiny_base(tmp_path, kind))
     long = Pair.from_text(f"buy {'q' * 70} and {'z' * 900}", "now")
     with torch.no_grad():
         alone, both = made.loss(batch([PAIRS[0]])), made.loss(batch([PAIRS[0], long]))

@@ -3,24 +3,19 @@
 import math
 
 import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-torch = pytest.importorskip("torch")
-
-from hypothesis import given, settings  # noqa: E402
-from hypothesis import strategies as st  # noqa: E402
-
-from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.models import constraint as constraint_module  # noqa: E402
-from genie_dp.models.batches import collate  # noqa: E402
-from genie_dp.models.constraint import Constraint, allowed_ids  # noqa: E402
-from genie_dp.models.search import Beam, Live, SearchSettings, beam, penalized_score, search  # noqa: E402  # noqa: E402
-from genie_dp.models.sentences import encode, encode_sentences  # noqa: E402
-from genie_dp.models.seq2seq import SteppedTorch  # noqa: E402
-from genie_dp.models.vocabulary import (  # noqa: E402
-    PAD,  # noqa: E402
-    Pair,  # noqa: E402
-)
-from tests.models.models_setup import BRACKETS, SMALL, VOCABULARY, Brackets, accepted, network  # noqa: E402
+from genie_dp.errors import GenieError
+from genie_dp.models import constraint as constraint_module
+from genie_dp.models.batches import collate
+from genie_dp.models.constraint import Constraint, allowed_ids
+from genie_dp.models.search import Beam, Live, SearchSettings, beam, penalized_score, search
+from genie_dp.models.sentences import encode, encode_sentences
+from genie_dp.models.seq2seq import SteppedTorch
+from genie_dp.models.vocabulary import PAD, Pair
+from tests.models.models_setup import BRACKETS, SMALL, VOCABULARY, Brackets, accepted, network
 
 KINDS = tuple(SMALL)
 SENTENCES = [("buy", "tea"), ("please", "list", "all", "quinoa"), ("soap",)]
@@ -49,16 +44,11 @@ def test_what_an_untrained_network_writes_under_a_grammar_is_accepted(kind, beam
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_program_that_gets_too_long_is_ended_by_the_grammar(kind):
-    for (best,) in found(NETWORKS[kind], longest=1):
-        assert not best.ended
-        assert best.tokens[0] == "("
-        assert best.tokens[-1] == ")"
-
-
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("beam", [1, 3])
-def test_a_program_that_is_too_unlikely_is_ended_by_the_grammar(kind, beam):
+def test_a_program_that_is_too_long_or_too_unlikely_is_ended_by_the_grammar(kind, beam):
+    for best, *_ in found(NETWORKS[kind], beam=beam, longest=1):
+        assert not best.ended
+        assert (best.tokens[0], best.tokens[-1]) == ("(", ")")
     free = found(NETWORKS[kind], beam=beam, longest=100)
     shortened = 0
     for floor in (-4.0, -12.0, -36.0):
@@ -77,7 +67,6 @@ def test_a_program_that_is_too_unlikely_is_ended_by_the_grammar(kind, beam):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("grammar", [True, False])
 def test_a_beam_of_one_is_greedy_search(kind, grammar):
-
     model = NETWORKS[kind]
     constraint = Constraint(Brackets(), BRACKETS)
     paths = constraint.begin(SENTENCES) if grammar else None
@@ -133,20 +122,12 @@ def test_a_sentence_alone_has_the_program_that_it_has_in_a_batch(beam):
     ]
 
 
-def test_no_sentence_has_no_program():
+def test_without_a_grammar_special_tokens_are_never_written_not_for_no_words_either():
     assert search(SteppedTorch(NETWORKS["rnn"]), [], BRACKETS) == []
-
-
-def test_an_empty_sentence_has_a_program():
-    model = network("rnn", vocabulary=VOCABULARY)
-    ((best,),) = found(model, [()], vocabulary=VOCABULARY, grammar=False)
-    assert math.isfinite(best.log_probability)
-
-
-def test_without_a_grammar_special_tokens_are_never_written():
     for kind in KINDS:
-        for (best,) in found(NETWORKS[kind], grammar=False, longest=30):
+        for (best,) in found(NETWORKS[kind], [*SENTENCES, ()], grammar=False, longest=30):
             assert not {"<pad>", "<unk>", "<s>", "</s>"}.intersection(best.tokens)
+            assert math.isfinite(best.log_probability)
 
 
 def test_a_grammar_that_the_model_cannot_write_is_refused():
@@ -196,30 +177,28 @@ def test_a_margin_loses_no_program_within_it_and_takes_no_more_steps(kind, margi
         assert {e.tokens for e in left} <= {e.tokens for e in right}
 
 
-def test_a_margin_gives_up_what_is_much_worse_than_an_ended_program():
-    scores = {"near": -3.0, "far": -9.0}
-    live = [Live((7,), score, None, 0) for score in scores.values()]
-    one = Beam(("tea",), live, ended=[(-1.0, (5,), True)])
-    one.settle(SearchSettings(beam=4, margin=5.0))
-    assert [each.score for each in one.live] == [-3.0]
-    one.settle(SearchSettings(beam=4, margin=1.0))
-    assert one.live == []
-
-
-def test_hypotheses_that_cannot_be_among_the_best_are_given_up():
-    live = [Live((7,), score, None, 0) for score in (-1.5, -2.5)]
-    one = Beam(("tea",), live, ended=[(-1.0, (5,), True), (-2.0, (6,), True)])
-    one.settle(SearchSettings(beam=3))
-    assert len(one.live) == 2
-    one.settle(SearchSettings(beam=2))
-    assert [each.score for each in one.live] == [-1.5]
+@pytest.mark.parametrize(
+    ("settings", "live"),
+    [
+        ({"beam": 4}, [-1.5, -2.5, -9.0]),
+        ({"beam": 3}, [-1.5, -2.5]),
+        ({"beam": 2}, [-1.5]),
+        ({"beam": 4, "margin": 5.0}, [-1.5, -2.5]),
+        ({"beam": 4, "margin": 0.25}, []),
+    ],
+)
+def test_hypotheses_that_cannot_be_among_the_best_or_in_the_margin_are_given_up(settings, live):
+    hypotheses = [Live((7,), score, None, 0) for score in (-1.5, -2.5, -9.0)]
+    ended = [(score, (5,), True) for score in (-2.0, -1.0, -4.0)]
+    one = Beam(("tea",), hypotheses, ended=ended)
+    one.settle(SearchSettings(**settings))
+    assert [each.score for each in one.live] == live
 
 
 def test_long_hypotheses_win_with_a_penalty_and_bad_settings_are_refused():
     assert penalized_score(-4.0, 4, SearchSettings(length_penalty=1.0)) > penalized_score(
         -2.0, 1, SearchSettings(length_penalty=1.0)
     )
-    with pytest.raises(ValueError, match="beam"):
-        SearchSettings(beam=0)
-    with pytest.raises(ValueError, match="margin"):
-        SearchSettings(margin=-1.0)
+    for wrong in ({"beam": 0}, {"margin": -1.0}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            SearchSettings(**wrong)

@@ -2,16 +2,14 @@
 
 import pytest
 
-torch = pytest.importorskip("torch")
-
-from genie_dp.languages.thingtalk.decoding.grammar import ThingTalkGrammar  # noqa: E402
-from genie_dp.languages.thingtalk.language import ThingTalk  # noqa: E402
-from genie_dp.models.constraint import Constraint  # noqa: E402
-from genie_dp.models.search import SearchSettings, search  # noqa: E402
-from genie_dp.models.seq2seq import SteppedTorch  # noqa: E402
-from genie_dp.models.vocabulary import build_vocabulary  # noqa: E402
-from tests.languages.thingtalk.thingtalk_library import example_library  # noqa: E402
-from tests.models.models_setup import PAIRS, accepted, network  # noqa: E402
+from genie_dp.languages.thingtalk.decoding.grammar import ThingTalkGrammar
+from genie_dp.languages.thingtalk.language import ThingTalk
+from genie_dp.models.constraint import Constraint
+from genie_dp.models.search import SearchSettings, search
+from genie_dp.models.seq2seq import SteppedTorch
+from genie_dp.models.vocabulary import build_vocabulary
+from tests.languages.thingtalk.thingtalk_library import example_library
+from tests.models.models_setup import PAIRS, accepted, network
 
 SENTENCES = [("set", "the", "light", "to", "NUMBER_0"), ("tweet", "quinoa", "to", "bob")]
 

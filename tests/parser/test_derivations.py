@@ -6,8 +6,6 @@ from datetime import datetime
 
 import pytest
 
-pytest.importorskip("phonenumbers")
-
 import genie_dp as gd
 from genie_dp.errors import GenieError
 from genie_dp.locale import words_of
@@ -87,12 +85,11 @@ def test_a_text_may_end_in_two_places_by_two_templates(derive):
     assert len(derive("tell bo hi bo")) == 2
 
 
-@pytest.mark.parametrize("sentence", ["i need to pay the rent", "remind me to pay the rent"])
-@pytest.mark.parametrize("locale", ["en", "de"])
-def test_all_alternatives_before_a_text_are_explained(inputs, sentence, locale):
-    # All of "i need to" are function words of English.
-    explained = gd.explain(sentence, inputs, locale=locale)
-    assert explained.programs == ("remind( t= QUOTED_STRING_0 )",)
+def test_all_alternatives_before_a_text_are_explained(inputs):
+    for sentence in ("i need to pay the rent", "remind me to pay the rent"):
+        for locale in ("en", "de"):  # all of "i need to" are function words of English
+            explained = gd.explain(sentence, inputs, locale=locale)
+            assert explained.programs == ("remind( t= QUOTED_STRING_0 )",)
 
 
 def test_words_that_most_functions_say_are_no_search(tmp_path):

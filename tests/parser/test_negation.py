@@ -47,9 +47,6 @@ def test_a_negation_is_content(language):
     assert content_words(sorted(single - {"n'", "n't"}), (), words)
 
 
-# --------------------------------------------------------------------- what rows stand for
-
-
 def denied(sentence, program, *, said=(), language="de", listed=None):
     """Return the negations of a sentence that neither texts of its program nor rows have."""
     words, tokens, form = words_of(language), tokenize(sentence), program.split()
@@ -113,9 +110,6 @@ def test_negations_in_the_texts_of_rows_deny_nothing():
     said = [("spiele sie liebt mich nicht", 'play( title= " sie liebt mich nicht " )')]
     program = 'play( title= " yesterday " )'
     assert denied("spiele yesterday nicht", program, said=said) == ["nicht"]
-
-
-# ------------------------------------------------------------------------------ what is a text
 
 
 @pytest.mark.parametrize(

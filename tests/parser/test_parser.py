@@ -3,42 +3,37 @@
 import json
 import shutil
 import threading
-from datetime import datetime
 from functools import cache
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-torch = pytest.importorskip("torch")
+from genie_dp.errors import GenieError
+from genie_dp.languages import get_language
+from genie_dp.locale import words_of
+from genie_dp.models.seq2seq import SteppedTorch, build
+from genie_dp.models.vocabulary import Pair, build_vocabulary
+from genie_dp.parser.answers import NEGATED
+from genie_dp.parser.config import InputFile, ParserConfig
+from genie_dp.parser.decode import LONGEST, Decoder
+from genie_dp.parser.evidence import BELIEVED, Evidence, Signals
+from genie_dp.parser.parser import Parser, Use
+from genie_dp.parser.reading.fill import EntityNames
+from genie_dp.parser.reading.grammar_reader import load_reader
+from genie_dp.parser.rows import Target
+from genie_dp.parser.scoring import Score, calibrate
+from genie_dp.parser.training import train_settings
+from genie_dp.resources import data_folder
+from genie_dp.skills.load import load_library
+from tests.parser.parser_setup import INBOX, NOW, SEND
 
-from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.languages import get_language  # noqa: E402
-from genie_dp.locale import words_of  # noqa: E402
-from genie_dp.models.seq2seq import SteppedTorch, build  # noqa: E402
-from genie_dp.models.vocabulary import (  # noqa: E402
-    Pair,  # noqa: E402
-    build_vocabulary,  # noqa: E402
-)
-from genie_dp.parser.answers import NEGATED  # noqa: E402
-from genie_dp.parser.config import InputFile, ParserConfig  # noqa: E402
-from genie_dp.parser.decode import LONGEST, Decoder  # noqa: E402
-from genie_dp.parser.evidence import BELIEVED, Evidence, Signals  # noqa: E402
-from genie_dp.parser.parser import Parser, Use  # noqa: E402
-from genie_dp.parser.reading.fill import EntityNames  # noqa: E402
-from genie_dp.parser.reading.grammar_reader import load_reader  # noqa: E402
-from genie_dp.parser.rows import Target  # noqa: E402
-from genie_dp.parser.scoring import Score, calibrate  # noqa: E402
-from genie_dp.parser.training import train_settings  # noqa: E402
-from genie_dp.resources import data_folder  # noqa: E402
-from genie_dp.skills.load import load_library  # noqa: E402
-from tests.parser.parser_setup import INBOX, SEND, trained  # noqa: E402, F401
-
-NOW = datetime(2027, 1, 13, 10, 0)
+pytestmark = pytest.mark.xdist_group("trained parser")
 
 
-@pytest.fixture
-def parser(trained):  # noqa: F811
+@pytest.fixture(scope="module")
+def parser(trained):
     torch.set_num_threads(1)
     return Parser.from_pretrained(trained, clock=lambda: NOW)
 
@@ -61,18 +56,20 @@ def test_a_parser_offers_sentences_of_training_and_what_it_can_do(parser):
     assert {"inbox", "archive"} <= set(offers.functions)
 
 
-def test_the_values_of_a_sentence_are_in_its_program(parser):
-    (reply,) = parser.parse(["Send bob@example.com a mail about the lunch"])
-    answer = reply.answers[0]
-    assert reply.tokens == ("send", "EMAIL_ADDRESS_0", "a", "mail", "about", "the", "lunch")
+def test_values_and_words_that_were_never_seen_are_in_the_program(parser):
+    sent, shown, watched = parser.parse([
+        "Send bob@example.com a mail about the lunch",
+        "show mail about quinoa",
+        "when mail larger than 5 gb about taxes comes tell me",
+    ])  # fmt: skip
+    answer = sent.answers[0]
+    assert sent.tokens == ("send", "EMAIL_ADDRESS_0", "a", "mail", "about", "the", "lunch")
     assert "EMAIL_ADDRESS_0" in answer.decoded
     assert '"bob@example.com"^^tt:email_address' in answer.code
     assert SEND in answer.program
-
-
-def test_a_word_that_was_never_seen_is_copied(parser):
-    (reply,) = parser.parse(["show mail about quinoa"])
-    assert 'subject == "quinoa"' in reply.answers[0].code
+    assert 'subject == "quinoa"' in shown.answers[0].code
+    assert watched.answers[0].program.startswith(f"monitor ( ( {INBOX} )")
+    assert "5 unit:GB" in watched.answers[0].program
 
 
 def test_several_programs_are_different_and_the_most_probable_comes_first(parser):
@@ -85,7 +82,7 @@ def test_several_programs_are_different_and_the_most_probable_comes_first(parser
     assert sum(confidences) <= 1 + 1e-9
 
 
-def test_under_the_threshold_it_does_not_know_and_still_says_the_nearest(trained):  # noqa: F811
+def test_under_the_threshold_it_does_not_know_and_still_says_the_nearest(trained):
     sure, unsure = (Parser.from_pretrained(trained, threshold=x) for x in (0.0, 1.0))
     (known,), (unknown,) = (p.parse(["show mail about quinoa"]) for p in (sure, unsure))
     assert known.is_known
@@ -100,7 +97,7 @@ def test_under_the_threshold_it_does_not_know_and_still_says_the_nearest(trained
         "show mail about lunch not", "show mail without lunch",
     ],
 )  # fmt: skip
-def test_what_no_row_denies_is_refused_whatever_the_threshold(trained, sentence):  # noqa: F811
+def test_what_no_row_denies_is_refused_whatever_the_threshold(trained, sentence):
     reply = Parser.from_pretrained(trained, threshold=0.0)(sentence)
     assert (reply.refused, reply.is_known) == (NEGATED, False)
     assert {*reply.unused} & {*sentence.split()}
@@ -113,35 +110,25 @@ def test_a_negation_in_quotes_is_text(parser):
     assert "do not" in reply.code
 
 
-@pytest.mark.parametrize("sentence", ["", " \n", "word " * (LONGEST + 1)])
-def test_there_is_no_program_for_no_words_or_too_many(parser, sentence):
-    (reply,) = parser.parse([sentence])
-    assert reply.answers == ()
-    assert not reply.is_known
+def test_there_is_no_program_for_no_words_or_too_many(parser):
+    for reply in parser.parse(["", " \n", "word " * (LONGEST + 1)]):
+        assert (reply.answers, reply.is_known) == ((), False)
 
 
-def test_one_text_is_not_taken_for_a_list_of_letters(parser):
+def test_a_text_alone_and_less_than_one_program_cannot_be_asked_for(parser):
     for ask in (parser.parse, parser.predict):
         with pytest.raises(TypeError, match="put it in a list"):
             ask("show mail about lunch")
+        for count in (0, -1):
+            with pytest.raises(ValueError, match="count"):
+                ask(["show mail about lunch"], count=count)
 
 
-@pytest.mark.parametrize("count", [0, -1])
-def test_less_than_one_program_cannot_be_asked_for(parser, count):
-    for ask in (parser.parse, parser.predict):
-        with pytest.raises(ValueError, match="count"):
-            ask(["show mail about lunch"], count=count)
-
-
-def test_a_row_that_no_reader_takes_has_no_program_and_the_others_theirs(parser):
-    long, other = parser.predict(["x" * 4001, "show mail about lunch"], count=1)
+def test_predictions_keep_placeholders_and_a_row_that_no_reader_takes_has_none(parser):
+    rows = ["x" * 4001, "send EMAIL_ADDRESS_0 a mail about taxes"]
+    long, other = parser.predict(rows, count=1)
     assert long == []
-    assert len(other) == 1
-
-
-def test_rows_with_placeholders_are_answered_with_placeholders(parser):
-    ((best, *_),) = parser.predict(["send EMAIL_ADDRESS_0 a mail about taxes"])
-    assert "EMAIL_ADDRESS_0" in best.program
+    assert ["EMAIL_ADDRESS_0" in best.program for best in other] == [True]
 
 
 def test_sentences_are_answered_alike_alone_and_together(parser):
@@ -179,11 +166,8 @@ def test_several_threads_may_ask_at_a_time(parser):
     assert all(f'"thing{n}"' in found[sentence] for n, sentence in enumerate(sentences))
 
 
-# ------------------------------------------------------------------------- folders that are none
-
-
 @pytest.fixture
-def copy(trained, tmp_path):  # noqa: F811
+def copy(trained, tmp_path):
     return shutil.copytree(trained, tmp_path / "copy")
 
 
@@ -193,45 +177,24 @@ def code_of(folder):
     return error.value.problems[0].code
 
 
-def test_a_folder_without_parser_is_refused(tmp_path):
+def test_another_library_and_no_parser_are_refused(copy, tmp_path):
+    path = next(copy.glob("skills/*/com.example.mail/skill.tt"))
+    path.write_text(path.read_text().replace("send(", "post("))
+    assert code_of(copy) == "N011"
     assert code_of(tmp_path) == "N010"
 
 
 @pytest.mark.parametrize(
     ("file", "code"),
     [
-        ("config.json", "N010"),
-        ("constants.txt.gz", "N010"),
-        ("reader.json", "N010"),
-        ("evidence.npz", "N010"),
-        ("model.safetensors", "M001"),
-        ("tokenizer.json", "M001"),
+        ("config.json", "N010"), ("constants.txt.gz", "N010"), ("reader.json", "N010"),
+        ("evidence.npz", "N010"), ("model.safetensors", "M001"), ("tokenizer.json", "M001"),
     ],
-)
-def test_a_file_that_is_cut_off_is_told(copy, file, code):
-    (copy / file).write_bytes((copy / file).read_bytes()[:20])
-    assert code_of(copy) == code
-
-
-@pytest.mark.parametrize(
-    "file", ["config.json", "constants.txt.gz", "model.safetensors", "reader.json"]
-)
-def test_a_file_that_is_empty_is_told(copy, file):
-    (copy / file).write_bytes(b"")
-    assert code_of(copy) in ("N010", "M001")
-
-
-def test_another_library_is_refused(copy):
-    path = next(copy.glob("skills/*/com.example.mail/skill.tt"))
-    path.write_text(path.read_text().replace("send(", "post("))
-    assert code_of(copy) == "N011"
-
-
-def test_settings_that_are_missing_are_told(copy):
-    config = json.loads((copy / "config.json").read_text())
-    del config["parser"]["calibration"]
-    (copy / "config.json").write_text(json.dumps(config))
-    assert code_of(copy) == "N010"
+)  # fmt: skip
+def test_a_file_that_is_cut_off_or_empty_is_refused(copy, file, code):
+    for kept in (20, 0):
+        (copy / file).write_bytes((copy / file).read_bytes()[:kept])
+        assert code_of(copy) == code
 
 
 @pytest.mark.parametrize(
@@ -241,27 +204,19 @@ def test_settings_that_are_missing_are_told(copy):
         ("longest", []), ("threshold", "0.5"), ("threshold", 7), ("threshold", None),
         ("calibration", 2.0), ("calibration", {"weights": [1.0], "bias": 0.0}),
         ("calibration", {"weights": [None] * 6, "bias": 0.0}), ("locale", {"morning": 99}),
-        ("locale", {"region": 3}),
+        ("calibration", {"weights": [1.0] * 7, "bias": 0.0}), ("locale", {"region": 3}),
+        ("calibration", ...), ("architecture", None), ("architecture", {}), ("settings", "size"),
     ],
 )  # fmt: skip
-def test_settings_that_no_parser_has_are_told(copy, name, value):
+def test_settings_that_no_parser_has_are_refused(copy, name, value):
     config = json.loads((copy / "config.json").read_text())
-    config["parser"][name] = value
+    of_network = name in ("architecture", "settings")
+    settings = config if of_network else config["parser"]
+    settings[name] = value
+    if value is ...:
+        del settings[name]
     (copy / "config.json").write_text(json.dumps(config))
-    assert code_of(copy) == "N010"
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("architecture", None), ("architecture", {}), ("settings", "size")]
-)
-def test_a_network_that_is_none_is_told(copy, name, value):
-    config = json.loads((copy / "config.json").read_text())
-    config[name] = value
-    (copy / "config.json").write_text(json.dumps(config))
-    assert code_of(copy) == "M001"
-
-
-# -------------------------------------------------------------------------------- what always holds
+    assert code_of(copy) == ("M001" if of_network else "N010")
 
 
 @cache
@@ -333,9 +288,3 @@ def test_rows_that_are_all_right_or_all_wrong_leave_a_doubt_that_fewer_rows_make
 def test_rows_without_any_program_are_no_reason_to_fail():
     score = Score(2, 0, (None, None), (False, False))
     assert calibrate(score)[1] == 0
-
-
-def test_a_monitored_query_is_found_again_under_its_name(parser):
-    (reply,) = parser.parse(["when mail larger than 5 gb about taxes comes tell me"])
-    assert reply.answers[0].program.startswith(f"monitor ( ( {INBOX} )")
-    assert "5 unit:GB" in reply.answers[0].program

@@ -2,35 +2,27 @@
 
 import json
 from collections import Counter
-from datetime import datetime
 
 import pytest
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("phonenumbers")
-
-import genie_dp as gd  # noqa: E402
-from genie_dp import cli  # noqa: E402
-from genie_dp.languages import get_language  # noqa: E402
-from genie_dp.languages.base import MissingInput  # noqa: E402
-from genie_dp.locale import LOCALE  # noqa: E402
-from genie_dp.models.vocabulary import Pair  # noqa: E402
-from genie_dp.parser import folder as files  # noqa: E402
-from genie_dp.parser.answers import MISSING_INPUT, Answer, Reply  # noqa: E402
-from genie_dp.parser.config import InputFile, ParserConfig  # noqa: E402
-from genie_dp.parser.evidence import Evidence  # noqa: E402
-from genie_dp.parser.incomplete import add_incomplete  # noqa: E402
-from genie_dp.parser.parser import Parser  # noqa: E402
-from genie_dp.parser.reading.fill import EntityNames  # noqa: E402
-from genie_dp.parser.reading.grammar_reader import load_reader  # noqa: E402
-from genie_dp.parser.reading.inputs import read_input  # noqa: E402
-from genie_dp.parser.rows import RowMaker, Rows, RowStore, Target, learn_reading  # noqa: E402
-from genie_dp.records import Example  # noqa: E402
-from genie_dp.skills.words import tokenize  # noqa: E402
-from tests.dataset.dataset_rows import write  # noqa: E402
+import genie_dp as gd
+from genie_dp.languages import get_language
+from genie_dp.languages.base import MissingInput
+from genie_dp.locale import LOCALE
+from genie_dp.models.vocabulary import Pair
+from genie_dp.parser import folder as files
+from genie_dp.parser.answers import MISSING_INPUT, Answer, Reply
+from genie_dp.parser.config import InputFile, ParserConfig
+from genie_dp.parser.evidence import Evidence
+from genie_dp.parser.incomplete import add_incomplete
+from genie_dp.parser.parser import Parser
+from genie_dp.parser.rows import RowMaker, Rows, RowStore, Target, learn_reading
+from genie_dp.records import Example
+from genie_dp.skills.words import tokenize
+from tests.dataset.dataset_rows import write
+from tests.parser.parser_setup import NOW, input_in
 
 LANGUAGE = get_language("calls")
-NOW = datetime(2027, 1, 13, 10, 0)
 TOOLS = json.dumps({
     "entities": {"room": ["kitchen", "bath room", "hall"]},
     "tools": [
@@ -51,7 +43,7 @@ TOOLS = json.dumps({
 HEAT = "heat_room( degrees= NUMBER_0 room= GENERIC_ENTITY_room_0 )"
 SAID = (
     ("heat the GENERIC_ENTITY_room_0 to NUMBER_0 degrees", HEAT),
-    ("bring the GENERIC_ENTITY_room_0 to NUMBER_0 degrees slow", 
+    ("bring the GENERIC_ENTITY_room_0 to NUMBER_0 degrees slow",
      HEAT.replace("room=", "mode= slow room=")),
     ("heat the GENERIC_ENTITY_room_0 ~ floor to NUMBER_0 degrees", HEAT),
     ("show my notes", "list_notes( )"),
@@ -81,11 +73,8 @@ def trained(tmp_path_factory, library):
     write(folder / "rows.jsonl", rows)
     recipe = "network: {size: 24}\nbatch: 8\nrate: 0.02\nvalidations: 1\nout_of_scope: 0\n"
     (folder / "recipe.yaml").write_text(recipe)
-    options = ["--recipe", "recipe.yaml", "--output", "parser", "--steps", "24"]
-    words = ["train", f"{folder / 'rows.jsonl'}", "--skills", f"{library.paths[0]}"]
-    given = [f"{folder / word}" if word in ("recipe.yaml", "parser") else word for word in options]
-    assert cli.run([*words, *given]) == 0
-    return folder / "parser"
+    how = {"steps": 24, "recipe": folder / "recipe.yaml", "output": folder / "parser"}
+    return gd.train(folder / "rows.jsonl", library=library, **how).folder
 
 
 def parser_of(folder, **options):
@@ -138,6 +127,7 @@ def test_a_copy_answers_the_same_with_torch_and_without(trained, tmp_path, monke
     assert [reply.calls for reply in parser_of(copy).parse(ASKED)] == without
 
 
+# What is a value of any language stands in tests/parser/test_questions.py.
 @pytest.mark.parametrize(
     ("function", "name", "sentence", "expected"),
     [
@@ -157,22 +147,7 @@ def test_a_copy_answers_the_same_with_torch_and_without(trained, tmp_path, monke
 def test_a_sentence_is_read_as_the_value_of_an_argument(
     library, function, name, sentence, expected
 ):
-    missing = MissingInput(function, name, "", "")
-    read = read_input(
-        sentence,
-        missing,
-        library=library,
-        readings=load_reader("grammar").readings(sentence, now=NOW),
-        names=EntityNames(library),
-        known=LOCALE.words,
-    )
-    value = None
-    if read is not None:
-        program = LANGUAGE.give_input(
-            LANGUAGE.parse(f"{function}()"), missing, read.constant, library
-        )
-        value = LANGUAGE.calls(LANGUAGE.canonical(program, library))[0]["arguments"][name]
-    assert value == expected
+    assert input_in(sentence, MissingInput(function, name, "", ""), library, LANGUAGE) == expected
 
 
 def test_names_in_words_are_read_and_values_out_of_bounds_are_not(trained):
@@ -281,11 +256,10 @@ def test_listed_values_are_words_that_tell_them_and_texts_are_values():
     ]
     evidence = Evidence.from_rows([rows], LANGUAGE, LOCALE.words)
     said = ("turn", "the", "GENERIC_ENTITY_lamp_0", "red")
-    told = []
-    for program in paint:
-        tokens = program.split()
-        values, parts = LANGUAGE.values_in(tokens), LANGUAGE.parts_in(tokens)
-        told.append(evidence.support(said, values, ["paint"], parts))
+    told = [
+        evidence.support(said, LANGUAGE.values_in(tokens), ["paint"], LANGUAGE.parts_in(tokens))
+        for tokens in map(str.split, paint)
+    ]
     assert [(x.explained, x.unexplained) for x in told] == [(2, ())] * 2
     assert [x.left_out for x in told] == [0, 1]
     assert told[0].weight - told[1].weight > 2

@@ -11,18 +11,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
-torch = pytest.importorskip("torch")
-
-from safetensors.torch import load_file  # noqa: E402
-
-from genie_dp.cli import run  # noqa: E402
-from genie_dp.models.arrays import whole  # noqa: E402
-from genie_dp.parser.parser import Parser  # noqa: E402
-from tests.dataset.dataset_rows import row, write  # noqa: E402
-from tests.parser.parser_setup import (  # noqa: E402
-    HOME,
+from genie_dp.cli import run
+from genie_dp.models.arrays import whole
+from genie_dp.models.device import can_use_bf16
+from genie_dp.models.saved import load_model
+from genie_dp.parser.parser import Parser
+from tests.dataset.dataset_rows import row, write
+from tests.models.models_setup import save_tiny_base
+from tests.parser.parser_setup import (
     INBOX,
+    LIBRARY,
     MAIL,
     OFTEN_KEPT,
     RECIPE,
@@ -30,10 +31,9 @@ from tests.parser.parser_setup import (  # noqa: E402
     WORDS,
     rows,
     train,
-    trained,  # noqa: F401
-    write_rows,
 )
 
+pytestmark = pytest.mark.xdist_group("trained parser")
 ROOT = Path(__file__).parents[2]
 LUNCH = f'now => ( {INBOX} ) filter param:subject:String == " lunch " => notify'
 
@@ -47,7 +47,7 @@ def parse(capsys, folder, *words, code=0):
 # ------------------------------------------------------------------------------------- train
 
 
-def test_the_folder_has_all_that_its_parser_needs(trained):  # noqa: F811
+def test_the_folder_has_all_that_its_parser_needs_and_a_card(trained):
     found = {path.name for path in trained.iterdir()}
     assert found - {"curves.svg", "curves.png"} == {
         "README.md", "config.json", "constants.txt.gz", "evidence.npz", "manifest.json",
@@ -56,36 +56,30 @@ def test_the_folder_has_all_that_its_parser_needs(trained):  # noqa: F811
     }  # fmt: skip
     assert len(found) == 13
     assert not list(trained.parent.glob(".parser.work"))
+    card = (trained / "README.md").read_text(encoding="utf-8")
+    manifest = json.loads((trained / "manifest.json").read_text())
+    (digest,) = manifest["inputs"].values()
+    assert f"| rows.jsonl | all sources | `{digest[:16]}` |" in card
+    assert "32 synthetic" in card
+    assert "steps: 120" in card
+    assert "No row is of source private." in card
+    assert "nan" not in card.lower().split()
+    assert not re.search(r"[^\n]\n#+ ", card)
 
 
-def test_programs_end_at_half_as_many_tokens_again_as_the_longest_one_learned(trained):  # noqa: F811
+def test_programs_end_at_half_as_many_tokens_again_as_the_longest_one_learned(trained):
     longest = max(len(one.program.split()) for one in rows())
     facts = json.loads((trained / "config.json").read_text())["parser"]
     assert facts["longest"] == longest + longest // 2 + 10
     assert Parser.from_pretrained(trained).use.longest == facts["longest"]
 
 
-def test_the_card_says_data_figures_and_privacy(trained):  # noqa: F811
-    card = (trained / "README.md").read_text(encoding="utf-8")
-    manifest = json.loads((trained / "manifest.json").read_text())
-    (digest,) = manifest["inputs"].values()
-    assert f"| rows.jsonl | all sources | `{digest[:16]}` |" in card
-    assert "32 synthetic" in card
-    assert "steps: 220" in card
-    assert "No row is of source private." in card
-    assert "nan" not in card.lower().split()
-    assert not re.search(r"[^\n]\n#+ ", card)
-
-
-def test_the_recipe_beside_a_parser_trains_the_same_one_again(trained, tmp_path):  # noqa: F811
-    again = tmp_path / "again"
-    skills = ["--skills", str(MAIL), "--skills", str(HOME)]
-    recipe = str(trained / "recipe.yaml")
-    assert run(["train", "--recipe", recipe, *skills, "--output", str(again)]) == 0
-    assert (again / "model.safetensors").read_bytes() == (
-        trained / "model.safetensors"
-    ).read_bytes()
-    assert (again / "config.json").read_text() == (trained / "config.json").read_text()
+def test_the_recipe_beside_a_parser_trains_the_same_one_again(tmp_path):
+    first, again = train(tmp_path), tmp_path / "again"
+    words = ["train", "--recipe", first / "recipe.yaml", *LIBRARY, "--output", again]
+    assert run([str(word) for word in words]) == 0
+    for name in ("model.safetensors", "config.json"):
+        assert (again / name).read_bytes() == (first / name).read_bytes()
 
 
 @pytest.mark.slow
@@ -96,8 +90,8 @@ def test_a_run_that_is_killed_goes_on_to_the_same_weights(tmp_path):
     recipe = other / "recipe.yaml"
     recipe.write_text(OFTEN_KEPT)
     words = [
-        "train", tmp_path / "rows.jsonl", "--recipe", recipe, "--steps", 60, "--skills", MAIL,
-        "--skills", HOME, "--output", other / "parser",
+        "train", tmp_path / "rows.jsonl", "--recipe", recipe, "--steps", 60, *LIBRARY,
+        "--output", other / "parser",
     ]  # fmt: skip
     words = [str(word) for word in words]
     process = subprocess.Popen([sys.executable, "cli.py", *words], cwd=ROOT)
@@ -118,26 +112,7 @@ def test_a_run_that_is_killed_goes_on_to_the_same_weights(tmp_path):
     assert steps == sorted(steps)
 
 
-def test_work_of_other_settings_is_not_gone_on_with(tmp_path, capsys, monkeypatch):
-    def stop(*_, **__):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr("genie_dp.parser.run.deliver", stop)
-        train(tmp_path, code=130)
-    assert "go on with --resume" in capsys.readouterr().err
-    train(tmp_path, "--resume", "--seed", 5, code=1)
-    assert "Y020" in capsys.readouterr().err
-    with monkeypatch.context() as patch:
-        patch.setenv("WORLD_SIZE", "2")
-        train(tmp_path, "--resume", code=1)
-    assert "other settings: processes" in capsys.readouterr().err
-    train(tmp_path, "--resume")
-
-
-def test_work_is_not_gone_on_with_when_the_validation_file_has_changed(
-    tmp_path, capsys, monkeypatch
-):
+def test_work_of_other_settings_or_files_is_not_resumed(tmp_path, capsys, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
@@ -146,6 +121,13 @@ def test_work_is_not_gone_on_with_when_the_validation_file_has_changed(
     with monkeypatch.context() as patch:
         patch.setattr("genie_dp.parser.run.deliver", stop)
         train(tmp_path, *words, code=130)
+    assert "go on with --resume" in capsys.readouterr().err
+    train(tmp_path, *words, "--resume", "--seed", 5, code=1)
+    assert "Y020" in capsys.readouterr().err
+    with monkeypatch.context() as patch:
+        patch.setenv("WORLD_SIZE", "2")
+        train(tmp_path, *words, "--resume", code=1)
+    assert "other settings: processes" in capsys.readouterr().err
     write(real, rows()[1:])
     train(tmp_path, *words, "--resume", code=1)
     assert "Y020" in capsys.readouterr().err
@@ -161,27 +143,13 @@ def test_a_parser_is_replaced_only_when_asked_and_only_by_a_whole_one(tmp_path, 
     assert json.loads((folder / "manifest.json").read_text())["config"]["seed"] == 1
 
 
-def test_a_folder_that_is_no_parser_is_never_replaced(tmp_path, capsys):
+@pytest.mark.parametrize("file", ["diary.txt", "config.json"])  # the latter is of a base model
+def test_a_folder_that_is_no_parser_is_never_replaced(tmp_path, capsys, file):
     (tmp_path / "parser").mkdir()
-    (tmp_path / "parser" / "diary.txt").write_text("dear diary")
+    (tmp_path / "parser" / file).write_text('{"model_type": "bart"}')
     train(tmp_path, "--overwrite", code=1)
     assert "N007" in capsys.readouterr().err
-    assert (tmp_path / "parser" / "diary.txt").exists()
-
-
-def test_a_base_model_is_never_replaced_by_a_parser(tmp_path, capsys):
-    (tmp_path / "parser").mkdir()
-    (tmp_path / "parser" / "config.json").write_text('{"model_type": "bart"}')
-    train(tmp_path, "--overwrite", code=1)
-    assert "N007" in capsys.readouterr().err
-    assert [path.name for path in (tmp_path / "parser").iterdir()] == ["config.json"]
-
-
-@pytest.mark.parametrize("output", [".", ".."])
-def test_an_output_without_a_name_is_a_mistake(tmp_path, capsys, output):
-    words = ["train", write_rows(tmp_path), "--steps", 1, "--output", output]
-    assert run([str(word) for word in [*words, "--skills", MAIL, "--skills", HOME]]) == 1
-    assert "error[R004]" in capsys.readouterr().err
+    assert [path.name for path in (tmp_path / "parser").iterdir()] == [file]
 
 
 def test_private_rows_need_their_guarantee(tmp_path, capsys):
@@ -201,7 +169,7 @@ def test_private_rows_need_their_guarantee(tmp_path, capsys):
 def test_a_validation_file_chooses_and_calibrates(tmp_path):
     real = [replace(one, id=f"H{n}", source="human") for n, one in enumerate(rows()[:8])]
     file = write(tmp_path / "real.jsonl", real)
-    folder = train(tmp_path, "--validation", file, steps=40)
+    folder = train(tmp_path, "--validation", file)
     figures = json.loads((folder / "manifest.json").read_text())["figures"]
     assert figures["validation rows"] == 8
     assert "real.jsonl, which also chose the best weights" in (folder / "README.md").read_text()
@@ -211,12 +179,9 @@ def test_a_validation_file_chooses_and_calibrates(tmp_path):
     "options",
     [
         ("--arch", "transformer"),
-        ("--lm", "start"),
-        ("--lm", "feed"),
-        ("--no-types",),
-        ("--positional",),
-        ("--no-canonical",),
-        ("--no-bf16",),
+        ("--lm", "start", "--no-types"),
+        ("--lm", "feed", "--positional"),
+        ("--no-canonical", "--no-bf16"),
     ],
 )
 def test_every_sort_of_parser_can_be_trained_and_read(tmp_path, options):
@@ -226,10 +191,9 @@ def test_every_sort_of_parser_can_be_trained_and_read(tmp_path, options):
     assert len(parser.parse(["show mail about lunch"])) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--lora", 2)])
 def test_a_model_of_hugging_face_can_be_trained_and_read(tmp_path, options):
-    from tests.models.models_setup import save_tiny_base
-
     pytest.importorskip("peft")
     base = save_tiny_base(tmp_path / "base", "t5")
     recipe = "batch: 4\nvalidations: 1\n"
@@ -238,8 +202,6 @@ def test_a_model_of_hugging_face_can_be_trained_and_read(tmp_path, options):
 
 
 def test_bfloat16_is_used_or_refused_where_the_processor_has_none(tmp_path, capsys):
-    from genie_dp.models.device import can_use_bf16
-
     if can_use_bf16():
         assert Parser.from_pretrained(train(tmp_path, "--bf16", steps=3), beam=1)
     else:
@@ -248,11 +210,8 @@ def test_bfloat16_is_used_or_refused_where_the_processor_has_none(tmp_path, caps
 
 
 @pytest.mark.slow
-def test_weights_of_8_bits_are_a_fourth_as_large_and_say_the_same(tmp_path, capsys):
-    folders = []
-    for name in ("float32", "int8"):
-        (tmp_path / name).mkdir()
-        folders.append(train(tmp_path / name, "--weights", name, steps=220))
+def test_weights_of_8_bits_are_a_fourth_as_large_and_say_the_same(trained, tmp_path, capsys):
+    folders = [trained, train(tmp_path, "--weights", "int8", steps=120)]
     sizes = [(folder / "model.safetensors").stat().st_size for folder in folders]
     assert sizes[1] < 0.4 * sizes[0]  # small matrices have many scales
     both = [Parser.from_pretrained(folder) for folder in folders]
@@ -260,8 +219,6 @@ def test_weights_of_8_bits_are_a_fourth_as_large_and_say_the_same(tmp_path, caps
     first, second = ([guesses[0] for guesses in p.predict(sentences, count=1)] for p in both)
     same = sum(x.program == y.program for x, y in zip(first, second, strict=True))
     assert same >= 0.9 * len(sentences)
-    from genie_dp.models.saved import load_model
-
     tensors = whole(load_file(folders[1] / "model.safetensors"))
     for name, weight in load_model(folders[1]).model.named_parameters():
         assert torch.equal(weight, tensors[name])
@@ -287,39 +244,39 @@ def test_a_parser_of_s_expressions_has_no_reader_no_english_and_no_skills(tmp_pa
 
 
 def test_mistakes_of_options_and_recipes_come_before_any_work(tmp_path, capsys):
-    train(tmp_path, recipe="batches: 3\n", code=1)
-    assert "N002" in capsys.readouterr().err
+    unknown = "recipe.yaml:2:28: error[N002]: network: sise: rnn has no such setting\n"
+    odd = "recipe.yaml:1:10: error[N002]: network: size must be even"
+    for options, recipe, expected in (
+        ((), "batches: 3\n", ("N002",)),
+        ((), "seed: 1\nnetwork: {layers: 1, sise: 3}\n", (unknown, "did you mean 'size'?")),
+        ((), "network: {size: 7}\n", (odd,)),
+        (("--output", "."), RECIPE, ("error[R004]",)),
+        (("--output", ".."), RECIPE, ("error[R004]",)),
+    ):
+        train(tmp_path, *options, recipe=recipe, code=1)
+        said = capsys.readouterr().err
+        assert [part for part in expected if part not in said] == []
     train(tmp_path, inputs=[write(tmp_path / "none.jsonl", [])], code=1)
     assert "N004" in capsys.readouterr().err
-    train(tmp_path, recipe="seed: 1\nnetwork: {layers: 1, sise: 3}\n", code=1)
-    said = capsys.readouterr().err
-    assert "recipe.yaml:2:28: error[N002]: network: sise: rnn has no such setting\n" in said
-    assert "did you mean 'size'?" in said
-    train(tmp_path, recipe="network: {size: 7}\n", code=1)
-    said = capsys.readouterr().err
-    assert "recipe.yaml:1:10: error[N002]: network: size must be even" in said
     assert not list(tmp_path.glob(".parser.work"))
 
 
-@pytest.mark.parametrize("source", ["synthetic", "paraphrase", "human"])
-def test_rows_that_no_reader_takes_are_left_out_and_counted(tmp_path, capsys, source):
-    made = [replace(one, source=source) for one in rows()]
-    pasted = replace(made[0], id="L1", utterance=f"{made[0].utterance} {'x' * 4000}")
-    file = write(tmp_path / "long.jsonl", [*made, pasted])
-    train(tmp_path, inputs=[file], steps=1)
-    assert "1  left out: too long a sentence" in capsys.readouterr().err
+def test_rows_that_no_reader_takes_are_left_out_and_counted(tmp_path, capsys):
+    first = rows()[0]
+    pasted = replace(first, utterance=f"{first.utterance} {'x' * 4000}")
+    sources = ("synthetic", "paraphrase", "human")
+    long = [replace(pasted, id=source, source=source) for source in sources]
+    train(tmp_path, inputs=[write(tmp_path / "long.jsonl", [*rows(), *long])], steps=1)
+    assert "3  left out: too long a sentence" in capsys.readouterr().err
 
 
 # ------------------------------------------------------------------------------------- parse
 
 
-def test_a_sentence_is_shown_with_program_meaning_and_confidence(trained, capsys):  # noqa: F811
+def test_a_sentence_is_shown_with_its_program_or_the_nearest_one(trained, capsys):
     said = parse(capsys, trained, "show mail about lunch").out
     assert 'now => (@com.example.mail.inbox()) filter subject == "lunch" => notify' in said
     assert "confidence" in said
-
-
-def test_what_it_does_not_know_is_said_with_the_nearest_program(trained, capsys):  # noqa: F811
     said = parse(capsys, trained, "show mail about lunch", "--threshold", "1").out
     first, second, *_ = said.splitlines()
     assert first == (
@@ -327,15 +284,13 @@ def test_what_it_does_not_know_is_said_with_the_nearest_program(trained, capsys)
         "The nearest that I can do:"
     )
     assert second.startswith("now =>")
-
-
-def test_what_is_far_from_everything_is_not_said_as_the_nearest(trained, capsys):  # noqa: F811
+    # What is far from everything is not the nearest.
     said = parse(capsys, trained, "zebra umbrella quartz", "--threshold", "1", "--count", "5").out
     assert said.startswith("I do not know")
     assert not re.search(r"confidence 0\.0[0-4]", said)
 
 
-def test_programs_are_printed_in_the_form_of_those_who_act_on_them(trained, tmp_path, capsys):  # noqa: F811
+def test_programs_are_printed_in_the_form_of_those_who_act_on_them(trained, tmp_path, capsys):
     file = tmp_path / "sentences.txt"
     file.write_text("send a@b.org a mail about lunch\nshow mail about lunch\n")
     found = parse(capsys, trained, "--input", file, "--as", "calls", "--threshold", "0")
@@ -355,12 +310,7 @@ def test_programs_are_printed_in_the_form_of_those_who_act_on_them(trained, tmp_
     assert "I do not know" in found.err
 
 
-def test_a_form_and_json_exclude_each_other(trained, capsys):  # noqa: F811
-    found = parse(capsys, trained, "hm", "--as", "calls", "--json", code=2)
-    assert "give --json, which has all of the forms, or --as, not both" in found.err
-
-
-def test_json_has_a_line_for_each_sentence_of_a_file(trained, tmp_path, capsys):  # noqa: F811
+def test_json_has_a_line_for_each_sentence_of_a_file(trained, tmp_path, capsys):
     file = tmp_path / "said.txt"
     file.write_text("show mail about lunch\n\nshow mail about taxes\n")
     lines = parse(
@@ -374,10 +324,7 @@ def test_json_has_a_line_for_each_sentence_of_a_file(trained, tmp_path, capsys):
 
 @pytest.mark.parametrize("lines", [(2,), (1, 3), (40,)])
 def test_a_line_that_no_reader_takes_is_told_with_its_place_and_the_others_are_parsed(
-    trained,  # noqa: F811
-    tmp_path,
-    capsys,
-    lines,
+    trained, tmp_path, capsys, lines
 ):
     said = ["", *["show mail about lunch"] * 40]
     for number in lines:
@@ -392,7 +339,7 @@ def test_a_line_that_no_reader_takes_is_told_with_its_place_and_the_others_are_p
     ]
 
 
-def test_the_prompt_answers_until_the_end_of_input(trained):  # noqa: F811
+def test_the_prompt_answers_until_the_end_of_input(trained):
     words = ["parse", "--parser", str(trained), "--no-english"]
     done = subprocess.run(
         [sys.executable, "cli.py", *words],
@@ -405,13 +352,7 @@ def test_the_prompt_answers_until_the_end_of_input(trained):  # noqa: F811
     assert done.stdout.count("filter subject ==") == 2
 
 
-def test_templates_that_cannot_be_read_are_told_before_the_prompt(trained, tmp_path, capsys):  # noqa: F811
-    grammar = tmp_path / "bad.genie"
-    grammar.write_text("category\n")
-    assert "bad.genie:" in parse(capsys, trained, "--grammar", grammar, code=1).err
-
-
-def test_tables_show_what_a_program_would_do(trained, tmp_path, capsys):  # noqa: F811
+def test_tables_show_what_a_program_would_do(trained, tmp_path, capsys):
     tables = tmp_path / "tables.json"
     mails = [{"subject": "lunch", "sender": "bob", "size": "5 unit:KB", "is_read": True}]
     tables.write_text(json.dumps({INBOX: [*mails, {"subject": "taxes"}]}))
@@ -424,37 +365,37 @@ def test_tables_show_what_a_program_would_do(trained, tmp_path, capsys):  # noqa
     tables.write_text("{}")
     assert f"no data for {INBOX}" in parse(capsys, trained, "show mail about lunch", *options).out
 
-
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
+    for text, code in (
         ("{", "N041"),
         ("[]", "N041"),
         ("[" * 100_000, "N041"),
         ('{"@com.example.mail.inbx": []}', "N040"),
         (f'{{"{INBOX}": [{{"subjct": "a"}}]}}', "N040"),
         (f'{{"{INBOX}": [{{"size": "many"}}]}}', "N040"),
-    ],
-)
-def test_tables_that_fit_no_skill_are_refused(trained, tmp_path, capsys, text, code):  # noqa: F811
-    tables = tmp_path / "tables.json"
-    tables.write_text(text)
-    said = parse(capsys, trained, "show mail", "--no-english", "--tables", tables, code=1)
-    assert code in said.err
+    ):
+        tables.write_text(text)
+        assert code in parse(capsys, trained, "show mail", *options, code=1).err
 
 
-def test_a_device_that_is_not_there_is_refused(trained, capsys):  # noqa: F811
-    assert "N008" in parse(capsys, trained, "show mail", "--device", "gpu", code=1).err
+def test_options_that_cannot_be_are_refused(trained, tmp_path, capsys):
+    (tmp_path / "bad.genie").write_text("category\n")
+    for words, code, said in (
+        (["--grammar", tmp_path / "bad.genie"], 1, "bad.genie:"),  # before the prompt
+        (["show mail", "--device", "gpu"], 1, "N008"),
+        (["hm", "--as", "calls", "--json"], 2,
+         "give --json, which has all of the forms, or --as, not both"),
+    ):  # fmt: skip
+        assert said in parse(capsys, trained, *words, code=code).err
 
 
 # ------------------------------------------------------------------- evaluation and paraphrasing
 
 
-def test_a_parser_is_evaluated_on_rows_with_placeholders_and_on_typed_ones(trained, tmp_path):  # noqa: F811
+def test_a_parser_is_evaluated_on_rows_with_placeholders_and_on_typed_ones(trained, tmp_path):
     typed = replace(rows()[0], id="H1", utterance="Show mail about lunch", source="human")
     gold = write(tmp_path / "gold.jsonl", [*rows(), typed])
     result = tmp_path / "result.json"
-    words = ["evaluate", gold, "--parser", trained, "--skills", MAIL, "--skills", HOME]
+    words = ["evaluate", gold, "--parser", trained, *LIBRARY]
     assert run([str(word) for word in (*words, "--output", result)]) == 0
     found = json.loads(result.read_text())
     assert found["rows"] == 33
@@ -462,14 +403,19 @@ def test_a_parser_is_evaluated_on_rows_with_placeholders_and_on_typed_ones(train
     assert found["predictions"] == str(trained)
 
 
-def test_a_parser_is_not_evaluated_on_rows_of_another_language(trained, tmp_path, capsys):  # noqa: F811
+def test_evaluation_wants_one_source_of_predictions_in_the_language_of_the_rows(
+    trained, tmp_path, capsys
+):
+    gold = write(tmp_path / "gold.jsonl", rows())
+    for words in (("--nearest",), ("said.jsonl",)):
+        assert run(["evaluate", str(gold), "--parser", str(trained), *words]) == 2
     made = [row("S1", "buy some tea", "( ORDER ( THING tea ) )", language="sexpr")]
-    gold = write(tmp_path / "gold.jsonl", made)
+    write(gold, made)
     assert run(["evaluate", str(gold), "--parser", str(trained)]) == 1
     assert "error[V022]: expected a parser that writes sexpr" in capsys.readouterr().err
 
 
-def test_the_sentences_of_skills_are_gold_rows(trained, tmp_path, capsys):  # noqa: F811
+def test_the_sentences_of_skills_are_gold_rows(trained, tmp_path, capsys):
     folder = tmp_path / "skills" / "com.example.mail"
     folder.mkdir(parents=True)
     (folder / "skill.tt").write_text((MAIL / "skill.tt").read_text())
@@ -479,15 +425,9 @@ def test_the_sentences_of_skills_are_gold_rows(trained, tmp_path, capsys):  # no
     assert "1 of 1 rows right" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [("--nearest",), ("said.jsonl",)])
-def test_one_source_of_predictions_is_wanted(trained, tmp_path, words):  # noqa: F811
-    gold = write(tmp_path / "gold.jsonl", rows())
-    assert run(["evaluate", str(gold), "--parser", str(trained), *words]) == 2
-
-
-def test_paraphrases_that_the_parser_reads_otherwise_are_left_out(trained, tmp_path, capsys):  # noqa: F811
+def test_paraphrases_that_the_parser_reads_otherwise_are_left_out(trained, tmp_path, capsys):
     made = write(tmp_path / "rows.jsonl", rows()[:8])
-    words = ["paraphrase", "auto", made, "--skills", MAIL, "--skills", HOME, "--number", "3"]
+    words = ["paraphrase", "auto", made, *LIBRARY, "--number", "3"]
     counts = {}
     for name, more in (("all", ()), ("read", ("--parser", trained))):
         output = tmp_path / f"{name}.jsonl"

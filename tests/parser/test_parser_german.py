@@ -2,23 +2,19 @@
 
 import json
 import shutil
-from datetime import datetime
 
 import pytest
 
-pytest.importorskip("torch")
-pytest.importorskip("phonenumbers")
-pytest.importorskip("unicode_rbnf")
+from genie_dp import cli
+from genie_dp.languages.scope import OUT_OF_SCOPE
+from genie_dp.parser.answers import NEGATED
+from genie_dp.parser.parser import Parser
+from genie_dp.resources import data_folder
+from tests.golden import DATA
+from tests.parser.parser_setup import NOW
 
-from genie_dp import cli  # noqa: E402
-from genie_dp.languages.scope import OUT_OF_SCOPE  # noqa: E402
-from genie_dp.parser.answers import NEGATED  # noqa: E402
-from genie_dp.parser.parser import Parser  # noqa: E402
-from genie_dp.resources import data_folder  # noqa: E402
-from tests.golden import DATA  # noqa: E402
-
+pytestmark = pytest.mark.slow
 GERMAN = DATA.parent.parent / "examples" / "german"
-NOW = datetime(2027, 1, 13, 10, 0)
 RECIPE = "network: {size: 32}\nbatch: 16\nrate: 0.02\nvalidations: 1\nincomplete: 0\n"
 LIBRARY = ("--language", "calls", "--skills", str(GERMAN / "tools.json"))
 ASKED = {
@@ -50,6 +46,7 @@ def run(*words):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Return a folder with rows and a parser; its words are a file that is gone since."""
+    pytest.importorskip("unicode_rbnf")
     folder = tmp_path_factory.mktemp("german")
     own = folder / "words.txt"
     shutil.copyfile(data_folder("locales") / "de.txt", own)
@@ -68,7 +65,6 @@ def parser_of(folder):
     return Parser.from_pretrained(folder / "parser", clock=lambda: NOW)
 
 
-@pytest.mark.slow
 def test_rows_are_german_and_lack_english(folder):
     lines = (folder / "rows.jsonl").read_text(encoding="utf-8").splitlines()
     said = {word for line in lines for word in json.loads(line)["utterance"].split()}
@@ -76,23 +72,17 @@ def test_rows_are_german_and_lack_english(folder):
     assert not said & {"please", "thanks", "hello", "you"}
 
 
-@pytest.mark.slow
-def test_a_german_parser_answers_and_refuses(folder):
+def test_a_german_parser_answers_and_refuses_with_torch_and_without(folder, monkeypatch):
     parser = parser_of(folder)
     answers = {reply.sentence: [*reply.calls] for reply in parser.parse(list(ASKED))}
     assert answers == ASKED
     assert not [reply.sentence for reply in parser.parse(REFUSED) if reply.is_known]
     assert {reply.refused for reply in parser.parse(DENIED)} <= {NEGATED, OUT_OF_SCOPE}
-
-
-@pytest.mark.slow
-def test_it_asks_the_same_with_torch_and_without(folder, monkeypatch):
-    without = [reply.calls for reply in parser_of(folder).parse(list(ASKED))]
     monkeypatch.setattr("genie_dp.parser.parser.open_arrays", lambda _: None)
-    assert [reply.calls for reply in parser_of(folder).parse(list(ASKED))] == without
+    again = parser_of(folder).parse(list(ASKED))
+    assert {reply.sentence: [*reply.calls] for reply in again} == ASKED
 
 
-@pytest.mark.slow
 def test_the_folder_has_the_words_and_a_reply_is_german(folder):
     assert (folder / "parser" / "words.txt").exists()
     facts = json.loads((folder / "parser" / "config.json").read_text())["parser"]

@@ -6,8 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytest.importorskip("phonenumbers")
-
 from genie_dp.dataset.scan import hash_of
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
@@ -16,7 +14,6 @@ from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.parser.contrast import add_contrast
 from genie_dp.parser.rows import (
     HeldOut,
-    # noqa: E402
     Reading,
     Rows,
     RowStore,
@@ -65,22 +62,22 @@ def test_a_text_with_a_value_in_it_is_learned_in_the_form_in_which_it_will_be_as
     assert '" see you at TIME_0 "' in " ".join(pair.program)
 
 
-def test_rows_that_no_reading_agrees_with_are_left_out_and_counted(tmp_path):
-    program = f"now => ( {INBOX} ) filter param:size:Measure(byte) > 7 unit:GB => notify"
-    wrong = row("H1", "mail larger than 5 gb", program, source="human")
-    path = write(tmp_path / "a.jsonl", [wrong, *rows()])
-    found = read_all(config(path), target(), Reading())
-    assert found.left == {"value not in program": 1}
-    assert len(found.parts[0]) == len(rows())
-
-
 @pytest.mark.parametrize("is_prepared", [True, False])
-def test_rows_without_a_well_typed_program_are_left_out_and_counted(tmp_path, is_prepared):
-    broken = row("S98", "show mail", f"now => ( {INBOX} ) filter => notify")
-    ill = row("S99", "show mail", f"now => ( {INBOX} ) filter param:subject:String > 5 => notify")
-    path = write(tmp_path / "a.jsonl", [broken, ill, *rows()])
+def test_rows_that_nothing_is_learned_from_are_left_out_and_counted(tmp_path, is_prepared):
+    size = f"now => ( {INBOX} ) filter param:size:Measure(byte) > 7 unit:GB => notify"
+    made = [
+        row("S96", "beep", "now => @com.example.horn.beep"),
+        row("S98", "show mail", f"now => ( {INBOX} ) filter => notify"),
+        row("S99", "show mail", f"now => ( {INBOX} ) filter param:subject:String > 5 => notify"),
+        *([row("H1", "mail larger than 5 gb", size, source="human")] if is_prepared else []),
+    ]
+    path = write(tmp_path / "a.jsonl", [*made, *rows()])
     found = read_all(config(path, prepare=is_prepared), target(), Reading())
-    assert found.left == {"not a program": 1, "a program that is not well-typed": 1}
+    assert found.left == {
+        "a function that the skills do not have": 1, "not a program": 1,
+        "a program that is not well-typed": 1,
+        **({"value not in program": 1} if is_prepared else {}),
+    }  # fmt: skip
     assert len(found.parts[0]) == len(rows())
 
 
@@ -96,13 +93,6 @@ def test_programs_are_learned_in_canonical_form(tmp_path):
     assert len({pair.program for pair in found.parts[0]}) == 1
 
 
-def test_rows_with_functions_of_other_skills_are_left_out_and_counted(tmp_path):
-    other = row("S99", "beep", "now => @com.example.horn.beep")
-    path = write(tmp_path / "a.jsonl", [other, *rows()])
-    found = read_all(config(path), target(), Reading())
-    assert found.left == {"a function that the skills do not have": 1}
-
-
 def test_the_result_does_not_depend_on_the_number_of_processes(tmp_path, monkeypatch):
     monkeypatch.setattr("genie_dp.parser.rows._BLOCK", 5)
     path = write_rows(tmp_path)
@@ -111,19 +101,16 @@ def test_the_result_does_not_depend_on_the_number_of_processes(tmp_path, monkeyp
     assert one.texts == two.texts
 
 
-def test_copies_of_a_row_are_held_out_together(tmp_path):
-    made = [
-        replace(one, id=f"{one.id}-{n}", parent=one.id, source="augmented")
-        for one in rows()
-        for n in range(4)
-    ]
+def test_copies_of_a_row_that_is_not_there_are_held_out_together(tmp_path):
+    made = [replace(x, id=f"{x.id}-{n}", parent=x.id, source="augmented")
+            for x in rows() for n in range(4)]  # fmt: skip
     path = write(tmp_path / "a.jsonl", made)
     found = read_all(config(path, held_out=0.3), target(), Reading())
     held = {said for said, _ in found.held_out}
-    kept = {" ".join(pair.sentence) for pair in found.parts[0]}
-    assert held
-    assert kept
-    assert not held & kept
+    assert 0 < len(held) < 32
+    assert not held & {" ".join(pair.sentence) for pair in found.parts[0]}
+    whole = read_all(config(path, held_out=0.3), target(), Reading(), hold_out=False)
+    assert (len(whole.parts[0]), len(whole.held_out)) == (len(made), 0)
 
 
 @pytest.mark.parametrize("sources", [("",), ("synthetic", "paraphrase", "augmented")])
@@ -194,18 +181,13 @@ def test_the_sample_of_a_stream_is_that_of_all_of_it_and_has_no_row_twice(most):
     assert list(smaller) == list(found)[: most // 2]
 
 
-def test_an_input_may_be_one_source_of_a_file(tmp_path):
+def test_an_input_may_be_one_source_of_a_file_that_has_such_rows(tmp_path):
     some = [replace(one, source="paraphrase") for one in rows()[:3]]
-    path = write(tmp_path / "a.jsonl", [*some, *rows()[3:]])
-    chosen = ParserConfig((InputFile(str(path), "paraphrase"),), steps=1, held_out=0.0)
+    path = str(write(tmp_path / "a.jsonl", [*some, *rows()[3:]]))
+    chosen = ParserConfig((InputFile(path, "paraphrase"),), steps=1, held_out=0.0)
     assert len(read_all(chosen, target(), Reading()).parts[0]) == 3
-
-
-def test_a_file_without_rows_of_the_source_is_refused(tmp_path):
-    chosen = ParserConfig((InputFile(str(write_rows(tmp_path)), "human"),), steps=1)
-    with pytest.raises(GenieError) as error:
-        read_all(chosen, target(), Reading())
-    assert error.value.problems[0].code == "N004"
+    with pytest.raises(GenieError, match="N004"):
+        read_all(replace(chosen, inputs=(InputFile(path, "human"),)), target(), Reading())
 
 
 def test_constants_of_templates_are_allowed_in_programs(tmp_path):
@@ -229,32 +211,19 @@ def test_phrases_and_constants_are_learned_from_one_sample_whatever_the_seed(tmp
     assert found == found[:1] * 4
 
 
-@pytest.mark.parametrize(
-    ("style", "part"),
-    [
-        (Style(types=False), "param:subject == "),
-        (Style(keywords=False), "@com.example.mail.send EMAIL_ADDRESS_0"),
-    ],
-)
-def test_ablations_write_programs_in_another_style(tmp_path, style, part):
+def test_ablations_write_programs_of_thingtalk_in_another_style(tmp_path):
     path = write_rows(tmp_path)
-    made = config(path, types=style.types, keywords=style.keywords)
-    found = read_all(made, target(style), Reading())
-    assert any(part in " ".join(pair.program) for pair in found.parts[0])
 
+    def programs(**style):
+        found = read_all(config(path, **style), target(Style(**style)), Reading())
+        return [" ".join(pair.program) for pair in found.parts[0]]
 
-def test_without_canonical_order_inputs_come_in_any_order(tmp_path):
-    path = write_rows(tmp_path)
-    found = read_all(config(path, canonical=False), target(Style(canonical=False)), Reading())
-    programs = [" ".join(pair.program) for pair in found.parts[0] if SEND in pair.program]
-    firsts = {program.split(f"{SEND} ")[1].split()[0] for program in programs}
-    assert len(firsts) == 2
-
-
-def test_ablations_of_s_expressions_are_refused():
-    with pytest.raises(GenieError) as error:
+    assert any("param:subject == " in program for program in programs(types=False))
+    assert any(f"{SEND} EMAIL_ADDRESS_0" in program for program in programs(keywords=False))
+    sent = [program for program in programs(canonical=False) if SEND in program]
+    assert len({program.split(f"{SEND} ")[1].split()[0] for program in sent}) == 2
+    with pytest.raises(GenieError, match="N003"):
         target_of(Style(types=False), "sexpr", None)
-    assert error.value.problems[0].code == "N003"
 
 
 @pytest.mark.parametrize("said", ["mail on lunch", "mail on\u2028lunch", "mail\x0con\x85lunch"])
@@ -265,47 +234,26 @@ def test_real_sentences_of_skills_become_rows(tmp_path, said):
     text = f"utterance\tprogram\n{said}\t{code}\n"
     (folder / "eval.tsv").write_text(text, encoding="utf-8")
     (found,) = skill_rows([tmp_path], get_language("thingtalk"), load_library([MAIL]))
-    assert (found.id, found.utterance, found.source) == (
-        "com.example.mail:2",
-        said,
-        "human",
-    )
+    assert (found.id, found.utterance, found.source) == ("com.example.mail:2", said, "human")
     assert found.program == rows()[0].program
     assert found.functions == (INBOX,)
 
 
-def test_skills_without_real_sentences_are_refused():
-    with pytest.raises(GenieError) as error:
-        list(skill_rows([HOME], get_language("thingtalk"), load_library([HOME])))
-    assert error.value.problems[0].code == "N020"
-
-
-def test_a_line_without_program_is_refused_with_its_place(tmp_path):
-    (tmp_path / "eval.tsv").write_text("utterance\tprogram\nmail on lunch\n")
-    with pytest.raises(GenieError) as error:
-        list(skill_rows([tmp_path], get_language("thingtalk"), load_library([HOME])))
-    problem = error.value.problems[0]
-    assert (problem.code, problem.span.line) == ("N021", 2)
-
-
-def test_every_mistake_of_real_sentences_is_told_where_it_stands(tmp_path):
+def test_every_mistake_of_real_sentences_is_shown_where_it_stands(tmp_path):
     file = tmp_path / "eval.tsv"
     good = "now => @com.example.home.light(power = enum(on))"
     file.write_text(
         f"utterance\tprogram\nlight\t{good}\nlight on\tnow => @com.example.home.lamp()\n"
-        f"\t{good}\nlamp\tnow => @com.example.home.light(\nlight\t \n"
+        f"\t{good}\nlamp\tnow => @com.example.home.light(\nlight\t \nlight\n"
     )
-    found = []
     with pytest.raises(GenieError) as error:
-        found += skill_rows([tmp_path], get_language("thingtalk"), load_library([HOME]))
-    told = [(p.code, str(p.span)) for p in error.value.problems]
-    assert told == [
-        ("T003", f"{file}:3:17"),
-        ("N021", f"{file}:4:1"),
-        ("S003", f"{file}:5:37"),
-        ("N021", f"{file}:6:1"),
-    ]
+        list(skill_rows([tmp_path], get_language("thingtalk"), load_library([HOME])))
+    assert [(p.code, str(p.span).removeprefix(f"{file}:")) for p in error.value.problems] == [
+        ("T003", "3:17"), ("N021", "4:1"), ("S003", "5:37"), ("N021", "6:1"), ("N021", "7:1"),
+    ]  # fmt: skip
     assert str(file) in error.value.sources
+    with pytest.raises(GenieError, match="N020"):  # there are none
+        list(skill_rows([HOME], get_language("thingtalk"), load_library([HOME])))
 
 
 @pytest.mark.parametrize(

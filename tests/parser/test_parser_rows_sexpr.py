@@ -1,10 +1,6 @@
 """Rows of S-expressions that parsers learn from: language, groups, what validation compares."""
 
-from datetime import datetime
-
 import pytest
-
-pytest.importorskip("phonenumbers")
 
 from genie_dp.cli import run
 from genie_dp.errors import GenieError
@@ -15,6 +11,7 @@ from genie_dp.parser.parser import Parser
 from genie_dp.parser.rows import Reading, Rows, Style, language_of, read_all, target_of
 from genie_dp.parser.validation import validation_rows
 from tests.dataset.dataset_rows import row, write
+from tests.parser.parser_setup import NOW
 
 TARGET = target_of(Style(), "sexpr", read_declarations("unordered PIZZA;"))
 SAID, PROGRAM = "a big pizza with ham", "( PIZZA ( SIZE big ) ( TOPPING ham ) )"
@@ -47,23 +44,16 @@ def test_rows_with_programs_as_people_write_them_are_told_the_form(tmp_path):
     assert "token form" in problem.hint
 
 
-def test_a_validation_file_of_tsv_is_of_the_language_of_the_parser(tmp_path):
-    one = config("rows.jsonl", validation=str(tsv(tmp_path / "real.tsv")))
+@pytest.mark.parametrize(
+    ("written", "compared"),
+    [("( PIZZA ( TOPPING ham ) ( SIZE big ) )", PROGRAM), ("( PIZZA", ""), (PROGRAM, PROGRAM)],
+)
+def test_validation_rows_are_compared_in_canonical_form_and_what_is_none_is_wrong(
+    tmp_path, written, compared
+):
+    one = config("rows.jsonl", validation=str(tsv(tmp_path / "real.tsv", written)))
     (found,) = validation_rows(one, TARGET, Reading(), Rows())
-    assert (found.utterance, found.program) == (SAID, PROGRAM)
-
-
-def test_validation_rows_are_compared_in_canonical_form(tmp_path):
-    other = tsv(tmp_path / "real.tsv", "( PIZZA ( TOPPING ham ) ( SIZE big ) )")
-    one = config("rows.jsonl", validation=str(other))
-    (found,) = validation_rows(one, TARGET, Reading(), Rows())
-    assert found.program == PROGRAM
-
-
-def test_a_validation_row_that_is_no_program_stays_and_is_wrong(tmp_path):
-    one = config("rows.jsonl", validation=str(tsv(tmp_path / "real.tsv", "( PIZZA")))
-    (found,) = validation_rows(one, TARGET, Reading(), Rows())
-    assert (found.utterance, found.program) == (SAID, "")
+    assert (found.utterance, found.program) == (SAID, compared)
 
 
 def test_rows_that_name_no_functions_are_grouped_by_their_program(tmp_path):
@@ -75,8 +65,6 @@ def test_rows_that_name_no_functions_are_grouped_by_their_program(tmp_path):
     assert [pair.group for pair in found.parts[0]] == ["compound", "primitive"]
 
 
-# -------------------------------------------------------------------------- what readers find
-
 CHARTS = """
 program (PLOT);
 entity City = "new york" paris;
@@ -86,31 +74,25 @@ node SINCE = Date;
 node IN = City;
 node TOP = Number;
 """
-NOW = datetime(2027, 1, 13, 10, 0)
 
 
 def chart_rows():
-    found = []
-    for said, name in (("profit", "PROFIT"), ("earnings", "PROFIT"), ("sales", "SALES")):
-        of = f"( OF {name} )"
-        city = "GENERIC_ENTITY_City_0"
-        for text, program in (
-            (f"plot {said}", f"( PLOT {of} )"),
-            (f"plot {said} since DATE_0", f"( PLOT {of} ( SINCE DATE_0 ) )"),
-            (
-                f"plot {said} since march 1 2026",
-                f'( PLOT {of} ( SINCE #( Date " 2026-03-01 " ) ) )',
-            ),
-            (f"plot {said} in {city}", f"( PLOT {of} ( IN {city} ) )"),
-            (f"plot {said} in lyon", f'( PLOT {of} ( IN #( City " lyon " ) ) )'),
-            (f"plot {said} in oslo", f'( PLOT {of} ( IN #( City " oslo " ) ) )'),
-            (f"plot the top NUMBER_0 {said}", f"( PLOT {of} ( TOP NUMBER_0 ) )"),
-            (f"plot the top three {said}", f"( PLOT {of} ( TOP 3 ) )"),
-        ):
-            found.append(
-                row(f"S{len(found)}", text, program, language="sexpr", source="paraphrase")
-            )
-    return found
+    city = "GENERIC_ENTITY_City_0"
+    made = [
+        (said.format(word), f"( PLOT ( OF {name} ){more} )")
+        for word, name in (("profit", "PROFIT"), ("earnings", "PROFIT"), ("sales", "SALES"))
+        for said, more in (
+            ("plot {}", ""),
+            ("plot {} since DATE_0", " ( SINCE DATE_0 )"),
+            ("plot {} since march 1 2026", ' ( SINCE #( Date " 2026-03-01 " ) )'),
+            (f"plot {{}} in {city}", f" ( IN {city} )"),
+            ("plot {} in lyon", ' ( IN #( City " lyon " ) )'),
+            ("plot {} in oslo", ' ( IN #( City " oslo " ) )'),
+            ("plot the top NUMBER_0 {}", " ( TOP NUMBER_0 )"),
+            ("plot the top three {}", " ( TOP 3 )"),
+        )
+    ]
+    return [row(f"S{n}", *one, language="sexpr", source="paraphrase") for n, one in enumerate(made)]
 
 
 def test_written_values_become_placeholders_where_the_reader_finds_them(tmp_path):
@@ -129,15 +111,14 @@ def test_written_values_become_placeholders_where_the_reader_finds_them(tmp_path
 
 @pytest.fixture(scope="module")
 def charts(tmp_path_factory):
-    pytest.importorskip("torch")
     folder = tmp_path_factory.mktemp("charts")
     (folder / "charts.sexpr").write_text(CHARTS, encoding="utf-8")
     (folder / "recipe.yaml").write_text(
-        "network: {size: 32}\nbatch: 8\nrate: 0.01\nout_of_scope: 0\nvalidations: 1\n"
+        "network: {size: 32}\nbatch: 8\nrate: 0.02\nout_of_scope: 0\nvalidations: 1\n"
     )
     skills, recipe = folder / "charts.sexpr", folder / "recipe.yaml"
     words = ["train", write(folder / "a.jsonl", chart_rows()), "--skills", skills]
-    words += ["--recipe", recipe, "--steps", 250, "--output", folder / "parser"]
+    words += ["--recipe", recipe, "--steps", 140, "--output", folder / "parser"]
     assert run([str(word) for word in words]) == 0
     return Parser.from_pretrained(folder / "parser", clock=lambda: NOW, threshold=0.0)
 

@@ -1,30 +1,24 @@
 """What a sentence leaves out: values that are named, inputs that are asked for, and the replies."""
 
-from datetime import datetime
 from random import Random
 
 import pytest
 
-torch = pytest.importorskip("torch")
+import genie_dp as gd
+from genie_dp.languages import get_language
+from genie_dp.languages.base import MissingInput
+from genie_dp.parser.answers import MISSING_INPUT, UNUSED_VALUE, Answer, Reply
+from genie_dp.parser.config import InputFile, ParserConfig
+from genie_dp.parser.incomplete import add_incomplete
+from genie_dp.parser.parser import Parser
+from genie_dp.parser.reading.fill import EntityNames
+from genie_dp.parser.reading.reading import Reading
+from genie_dp.parser.rows import RowMaker, Rows, RowStore, Target, learn_reading
+from genie_dp.resources import data_folder
+from genie_dp.skills.load import load_library
+from tests.parser.parser_setup import NOW, SEND, SKILLS, input_in, write_rows
 
-import genie_dp as gd  # noqa: E402
-from genie_dp.languages import get_language  # noqa: E402
-from genie_dp.languages.base import MissingInput  # noqa: E402
-from genie_dp.locale import LOCALE  # noqa: E402
-from genie_dp.parser.answers import MISSING_INPUT, UNUSED_VALUE, Answer, Reply  # noqa: E402
-from genie_dp.parser.config import InputFile, ParserConfig  # noqa: E402
-from genie_dp.parser.incomplete import add_incomplete  # noqa: E402
-from genie_dp.parser.parser import Parser  # noqa: E402
-from genie_dp.parser.reading.fill import EntityNames  # noqa: E402
-from genie_dp.parser.reading.grammar_reader import load_reader  # noqa: E402
-from genie_dp.parser.reading.inputs import read_input  # noqa: E402
-from genie_dp.parser.reading.reading import Reading  # noqa: E402
-from genie_dp.parser.rows import RowMaker, Rows, RowStore, Target, learn_reading  # noqa: E402
-from genie_dp.resources import data_folder  # noqa: E402
-from genie_dp.skills.load import load_library  # noqa: E402
-from tests.parser.parser_setup import SEND, SKILLS, trained, write_rows  # noqa: E402, F401
-
-NOW = datetime(2027, 1, 13, 10, 0)
+pytestmark = pytest.mark.xdist_group("trained parser")
 THINGTALK = get_language("thingtalk")
 
 
@@ -34,23 +28,13 @@ def library():
 
 
 @pytest.fixture
-def parser(trained):  # noqa: F811
+def parser(trained):
     return Parser.from_pretrained(trained, clock=lambda: NOW, threshold=0.0)
 
 
 def asking(program, confidence=0.9):
     """Return a reply that asks for what a program lacks."""
     return Reply("", (), (Answer(program, "", "", confidence),), MISSING_INPUT)
-
-
-# -------------------------------------------------------------------------------- what is read
-
-
-def given_value(library, missing, constant):
-    """Return the value that a call gives its input."""
-    program = THINGTALK.parse(f"now => {missing.function}()")
-    given = THINGTALK.give_input(program, missing, constant, library)
-    return THINGTALK.calls(given)[0]["arguments"][missing.name]
 
 
 @pytest.mark.parametrize(
@@ -73,32 +57,16 @@ def given_value(library, missing, constant):
         ("@com.example.mail.send", "subject", "Lunch at 5?", "Lunch at 5"),
         ("@com.example.mail.send", "labels", "work", ["work"]),
         ("@com.example.home.pay", "amount", "$ 20", {"value": 20, "currency": "usd"}),
-        (
-            "@com.example.home.weather",
-            "place",
-            "at home",
-            {"kind": "context", "path": ["location", "home"]},
-        ),
+        ("@com.example.home.weather", "place", "at home",
+         {"kind": "context", "path": ["location", "home"]}),
         ("@com.spotify.play_album", "album", "kind of blu", "kind of blue"),
         ("@com.spotify.play_album", "album", "the zorky tapes", "the zorky tapes"),
         ("@com.spotify.play_album", "album", "whatever comes at 5 pm", None),
     ],
-)
+)  # fmt: skip
 def test_a_sentence_is_read_as_the_value_of_an_input(library, function, name, sentence, expected):
-    reader = load_reader("grammar")
     missing = MissingInput(function, name, "", "For how many guests?")
-    read = read_input(
-        sentence,
-        missing,
-        library=library,
-        readings=reader.readings(sentence, now=NOW),
-        names=EntityNames(library),
-        known=LOCALE.words,
-    )
-    assert (read and given_value(library, missing, read.constant)) == expected
-
-
-# --------------------------------------------------------------------------------- a parser
+    assert input_in(sentence, missing, library, THINGTALK) == expected
 
 
 def test_the_reply_to_a_question_completes_its_program(parser):
@@ -123,9 +91,11 @@ def test_another_question_follows_where_more_is_missing(parser):
     assert '"my landlord"' in second.code
 
 
-def test_what_is_no_reply_is_parsed_by_itself(parser):
+def test_what_is_no_reply_or_no_question_is_parsed_by_itself(parser):
     asked = asking(f"now => {SEND}")
     assert parser("show mail about lunch", context=asked) == parser("show mail about lunch")
+    known = Reply("", (), (Answer(f"now => {SEND}", "", "", 0.9),), None)
+    assert parser("a@b.cc", context=known) == parser("a@b.cc")
 
 
 def test_a_command_is_no_name_that_no_list_has(parser):
@@ -136,19 +106,11 @@ def test_a_command_is_no_name_that_no_list_has(parser):
     assert '"show mail"' in strict("show mail", context=asked).code
 
 
-def test_names_that_are_no_list_are_refused(parser):
+def test_names_that_are_no_list_and_a_context_that_is_no_program_are_refused(parser):
     with pytest.raises(TypeError, match="expected a list"):
         parser("show mail", names={"contact": "bob"})
-
-
-def test_a_context_that_is_no_program_is_told(parser):
     with pytest.raises(gd.GenieError, match="expected"):
         parser("bob@example.com", context=asking("now => now"))
-
-
-def test_a_reply_that_was_known_is_no_context(parser):
-    known = Reply("", (), (Answer(f"now => {SEND}", "", "", 0.9),), None)
-    assert parser("a@b.cc", context=known) == parser("a@b.cc")
 
 
 def test_a_value_that_the_program_leaves_out_is_named(parser):
@@ -161,9 +123,6 @@ def test_a_value_that_the_program_leaves_out_is_named(parser):
             break
     else:
         pytest.fail("the values were used")
-
-
-# --------------------------------------------------------------------------- names of the moment
 
 
 def links(library, sentence, **own):
@@ -259,9 +218,6 @@ def test_what_one_caller_names_is_nothing_to_the_next(parser):
     before = parser(sentence)
     parser(sentence, names={"contact": ["zork"]})
     assert parser(sentence) == before
-
-
-# ------------------------------------------------------------------------- rows that lack inputs
 
 
 def test_rows_that_lack_an_input_are_made_of_phrases_and_of_rows(library, tmp_path):

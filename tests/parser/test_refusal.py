@@ -1,44 +1,35 @@
 """What a parser refuses, what it learns of that, and how its confidence is fitted anew."""
 
-import json
 from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-pytest.importorskip("torch")
+import genie_dp as gd
+from genie_dp.cli import run
+from genie_dp.errors import GenieError
+from genie_dp.languages import get_language
+from genie_dp.languages.scope import OUT_OF_SCOPE, ScopedGrammar
+from genie_dp.locale import Locale, words_of
+from genie_dp.models.vocabulary import Pair
+from genie_dp.parser.answers import REFUSALS, Reply
+from genie_dp.parser.calibrate import run as calibrate
+from genie_dp.parser.config import InputFile, ParserConfig
+from genie_dp.parser.evidence import Evidence, content_words
+from genie_dp.parser.refusal import add_refused, everyday_sentences
+from genie_dp.parser.rows import Reading, RowMaker, Style, read_all, target_of
+from genie_dp.parser.session import English, ParseSession
+from genie_dp.records import Example
+from genie_dp.skills.load import load_library
+from genie_dp.templates.inputs import load_inputs
+from tests.dataset.dataset_rows import write
+from tests.golden import DATA
+from tests.languages.thingtalk.thingtalk_library import example_library
+from tests.parser.parser_setup import HOME, MAIL, REFUSING, rows, train, write_rows
+from tests.skills.skill_files import write_library
 
-import genie_dp as gd  # noqa: E402
-from genie_dp.cli import run  # noqa: E402
-from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.languages import get_language  # noqa: E402
-from genie_dp.languages.scope import OUT_OF_SCOPE, ScopedGrammar  # noqa: E402
-from genie_dp.locale import Locale, words_of  # noqa: E402
-from genie_dp.models.vocabulary import Pair  # noqa: E402
-from genie_dp.parser.answers import REFUSALS, Reply  # noqa: E402
-from genie_dp.parser.calibrate import run as calibrate  # noqa: E402
-from genie_dp.parser.config import InputFile, ParserConfig  # noqa: E402
-from genie_dp.parser.evidence import Evidence, content_words  # noqa: E402
-from genie_dp.parser.refusal import add_refused, everyday_sentences  # noqa: E402
-from genie_dp.parser.rows import Reading, RowMaker, Style, read_all, target_of  # noqa: E402  # noqa: E402
-from genie_dp.parser.session import English, ParseSession  # noqa: E402
-from genie_dp.records import Example  # noqa: E402
-from genie_dp.skills.load import load_library  # noqa: E402
-from genie_dp.templates.inputs import load_inputs  # noqa: E402
-from tests.dataset.dataset_rows import write  # noqa: E402
-from tests.golden import DATA  # noqa: E402
-from tests.languages.thingtalk.thingtalk_library import example_library  # noqa: E402
-from tests.parser.parser_setup import (  # noqa: E402
-    HOME,
-    MAIL,
-    REFUSING,
-    rows,
-    train,
-    write_rows,
-)
-from tests.skills.skill_files import write_library  # noqa: E402
-
+pytestmark = pytest.mark.xdist_group("trained parser")
 THINGTALK, ENGLISH = get_language("thingtalk"), words_of("en")
 PROGRAM = 'param:subject:String == " tea "'
 INBOX, SEND = "@com.example.mail.inbox", "@com.example.mail.send"
@@ -48,14 +39,9 @@ def target():
     return target_of(Style(), "thingtalk", load_library([MAIL, HOME]))
 
 
-@pytest.fixture(scope="module")
-def refusing(tmp_path_factory):
-    return train(tmp_path_factory.mktemp("refusing"), steps=220, recipe=REFUSING)
-
-
 @pytest.fixture
-def copied(refusing, tmp_path):
-    return gd.Parser.from_pretrained(refusing).save(tmp_path / "copy")
+def copied(trained, tmp_path):
+    return gd.Parser.from_pretrained(trained).save(tmp_path / "copy")
 
 
 def material(tmp_path, **settings):
@@ -119,16 +105,11 @@ def test_sentences_to_refuse_are_none_of_the_rows_and_the_same_of_every_seed(tmp
     assert one.refused_held_out == other.refused_held_out
 
 
-def test_what_the_rows_may_mean_is_not_refused(tmp_path):
-    refused = {" ".join(pair.sentence) for pair in material(tmp_path).refused}
-    assert not [
-        sentence for sentence in refused if content_words(sentence.split(), (), ENGLISH) == ["mail"]
-    ]
-
-
-def test_a_command_that_is_not_given_is_refused(tmp_path):
-    refused = [" ".join(pair.sentence) for pair in material(tmp_path).refused]
-    assert any(sentence.startswith(("don't show", "do not show")) for sentence in refused)
+def test_a_command_that_is_not_given_is_refused_and_what_the_rows_may_mean_is_not(tmp_path):
+    refused = [pair.sentence for pair in material(tmp_path).refused]
+    assert not [words for words in refused if content_words(words, (), ENGLISH) == ["mail"]]
+    begun = [" ".join(words[:3]) for words in refused]
+    assert any(words.startswith(("don't show", "do not show")) for words in begun)
 
 
 def test_rows_may_say_themselves_what_is_to_be_refused(tmp_path):
@@ -228,13 +209,10 @@ def test_of_two_programs_with_one_function_the_one_that_the_words_tell_weighs_mo
     assert max(weights) == weights[1]
 
 
-def test_evidence_is_read_as_it_was_written(lights, tmp_path):
+def test_evidence_is_read_as_it_was_written_and_that_of_two_files_is_joined(lights, tmp_path):
     assert len(lights.telling) > 5
     lights.save(tmp_path / "evidence.npz")
     assert_equal(Evidence.load(tmp_path / "evidence.npz", ENGLISH), lights)
-
-
-def test_evidence_of_two_files_of_rows_is_joined(lights):
     assert_equal(lights.join(lights), lights)
     assert_equal(lights.join(evidence()), evidence().join(lights))
     joined = lights.join(evidence())
@@ -245,20 +223,17 @@ def test_evidence_of_two_files_of_rows_is_joined(lights):
 # ----------------------------------------------------------------------------------- a parser
 
 
-@pytest.mark.parametrize(
-    "sentence", ["hello there", "what is the capital of france", "polish the silver", "stop"]
-)
-def test_what_means_no_skill_is_refused(refusing, sentence):
-    reply = gd.Parser.from_pretrained(refusing)(sentence)
-    assert not reply.is_known
-    assert reply.refused == OUT_OF_SCOPE
-    assert OUT_OF_SCOPE not in [answer.program for answer in reply.answers]
-
-
-@pytest.mark.parametrize(("sentence", "code"), [("", "empty"), ("mail " * 151, "too_long")])
-def test_what_cannot_be_read_is_refused_with_a_code(refusing, sentence, code):
-    reply = gd.Parser.from_pretrained(refusing)(sentence)
-    assert (reply.refused, reply.answers) == (code, ())
+@pytest.mark.slow
+def test_what_means_no_skill_or_cannot_be_read_is_refused_with_a_code(tmp_path):
+    refusing = train(tmp_path, steps=120, recipe=REFUSING)
+    parser = gd.Parser.from_pretrained(refusing)
+    strange = ["hello there", "what is the capital of france", "polish the silver", "stop"]
+    for reply in parser.parse(strange):
+        assert (reply.refused, reply.is_known) == (OUT_OF_SCOPE, False)
+        assert OUT_OF_SCOPE not in [answer.program for answer in reply.answers]
+    empty, long = parser.parse(["", "mail " * 151])
+    assert (empty.refused, empty.answers) == ("empty", ())
+    assert (long.refused, long.answers) == ("too_long", ())
 
 
 def test_codes_stay_as_they_are():
@@ -297,25 +272,12 @@ def test_a_parser_is_calibrated_anew_and_nothing_else_of_it_changes(copied, tmp_
 
 def test_private_rows_calibrate_no_parser(copied, tmp_path):
     said = write(tmp_path / "said.jsonl", rows()[:3])
-    budget = [
-        "private",
-        "budget",
-        "init",
-        str(said),
-        "--epsilon",
-        "1",
-        "--delta",
-        "1e-6",
-        "--unit",
-        "utterance",
-    ]
-    assert run(budget) == 0
-    with pytest.raises(GenieError) as error:
+    budget = ["--epsilon", "1", "--delta", "1e-6", "--unit", "utterance"]
+    assert run(["private", "budget", "init", str(said), *budget]) == 0
+    with pytest.raises(GenieError, match="N013"):
         calibrate(copied, str(said))
-    assert error.value.problems[0].code == "N013"
 
 
-@pytest.mark.slow
 def test_who_asks_a_parser_that_nobody_validated_is_told_once(copied, capsys):
     assert run(["parse", "--parser", str(copied), "show mail about lunch"]) == 0
     assert capsys.readouterr().err.count("is fitted to made sentences only") == 1
@@ -348,12 +310,3 @@ def test_a_sentence_that_a_template_nearly_says_is_answered_with_that_template(
     plain = f"I do not know: {REFUSALS[OUT_OF_SCOPE]}."
     assert shown == (f"I do not know. The nearest template says {expected}" if expected else plain)
     assert reply.message == plain
-
-
-def test_a_calibration_that_is_none_is_told(copied):
-    facts = json.loads((copied / "config.json").read_text())
-    facts["parser"]["calibration"]["weights"].append(1.0)
-    (copied / "config.json").write_text(json.dumps(facts))
-    with pytest.raises(GenieError) as error:
-        gd.Parser.from_pretrained(copied)
-    assert error.value.problems[0].code == "N010"

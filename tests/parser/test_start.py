@@ -5,48 +5,35 @@ import shutil
 from dataclasses import asdict, replace
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("phonenumbers")
+import genie_dp as gd
+from genie_dp.cli import run
+from genie_dp.errors import GenieError
+from genie_dp.models.saved import SavedModel, continue_from, load_model
+from genie_dp.models.seq2seq import build
+from genie_dp.models.vocabulary import SPECIAL, Vocabulary
+from genie_dp.parser.start import Start, guarantee_of_both
+from genie_dp.private.ledger import guard
+from genie_dp.records import Spent
+from tests.dataset.dataset_rows import row, write
+from tests.parser.parser_setup import HOME, LIGHT, MAIL, WORDS, rows, train, write_rows
 
-from safetensors.torch import load_file  # noqa: E402
-
-import genie_dp as gd  # noqa: E402
-from genie_dp.cli import run  # noqa: E402
-from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.models.saved import SavedModel, continue_from, load_model  # noqa: E402
-from genie_dp.models.seq2seq import build  # noqa: E402
-from genie_dp.models.vocabulary import SPECIAL, Vocabulary  # noqa: E402
-from genie_dp.parser.start import Start, guarantee_of_both  # noqa: E402
-from genie_dp.private.ledger import guard  # noqa: E402
-from genie_dp.records import Spent  # noqa: E402
-from tests.dataset.dataset_rows import row, write  # noqa: E402
-from tests.parser.parser_setup import (  # noqa: E402
-    HOME,
-    LIGHT,
-    MAIL,
-    WORDS,
-    rows,
-    train,
-    trained,  # noqa: F401
-    write_rows,
-)
-
+pytestmark = pytest.mark.xdist_group("trained parser")
 OFF = f"now => {LIGHT} param:at:Time = TIME_0 param:power:Enum(on,off) = enum:off"
 NEW = [row(f"D{word}", f"douse lamps from TIME_0 for the {word}", OFF) for word in WORDS]
 SPENT = Spent(1.0, 1e-6, "user", "add-or-remove-one", "pld", ("nothing",))
 
 
 # Tables with a row for each word, or for each that can be generated.
-_BY_WORD = (
-    "words.weight", "pointer.bias", "vocabulary.bias", "vocabulary.weight", "model.bias",
-)  # fmt: skip
+BY_WORD = "words.weight", "pointer.bias", "vocabulary.bias", "vocabulary.weight", "model.bias"
 
 
-def go_on(folder, start, *options, made=None, **settings):
+def go_on(folder, start, *options, **settings):
     """Train on old rows and new ones in a folder, from a parser; return where the new one is."""
-    inputs = [write(folder / "more.jsonl", [*rows(), *NEW] if made is None else made)]
-    recipe = settings.pop("recipe", "batch: 8\nrate: 0.01\nvalidations: 2\n")
+    inputs = [write(folder / "more.jsonl", [*rows(), *NEW])]
+    recipe = settings.pop("recipe", "batch: 8\nrate: 0.01\nvalidations: 2\nout_of_scope: 0\n")
     options = ("--start", start, *options)
     return train(folder, *options, inputs=inputs, recipe=recipe, **settings)
 
@@ -60,22 +47,19 @@ def right(folder, made):
     return sum(a == b for a, b in zip(answers, programs, strict=True)) / len(made)
 
 
-@pytest.fixture(scope="module")
-def further(trained, tmp_path_factory):  # noqa: F811
-    """Return a parser that went on from the trained one, with new words."""
-    return go_on(tmp_path_factory.mktemp("further"), trained, steps=80)
-
-
-def test_it_learns_the_new_rows_sooner_than_a_new_parser_and_keeps_the_old(further, tmp_path):
+@pytest.mark.slow
+def test_it_learns_the_new_rows_sooner_than_a_new_parser_and_keeps_the_old(trained, tmp_path):
+    further = go_on(tmp_path, trained, steps=80)
     old = [one for one in rows() if "_0" not in one.utterance]
     assert right(further, NEW) >= 0.75
     assert right(further, old) >= 0.75
-    fresh = train(tmp_path, inputs=[write(tmp_path / "m.jsonl", [*rows(), *NEW])], steps=80)
+    (tmp_path / "fresh").mkdir()
+    fresh = train(tmp_path / "fresh", inputs=[tmp_path / "more.jsonl"], steps=80)
     assert right(fresh, NEW) < right(further, NEW)
 
 
-def test_with_nothing_learned_it_answers_as_its_start_does(trained, tmp_path):  # noqa: F811
-    recipe = "batch: 8\nrate: 0.000000001\nweight_decay: 0\nvalidations: 1\n"
+def test_with_nothing_learned_it_answers_as_its_start_does(trained, tmp_path):
+    recipe = "batch: 8\nrate: 1.0e-9\nweight_decay: 0\nvalidations: 1\nout_of_scope: 0\n"
     same = go_on(tmp_path, trained, steps=1, recipe=recipe)
     asked = [f"show mail about {word}" for word in WORDS]
     one, other = (gd.Parser.from_pretrained(x, threshold=0).parse(asked) for x in (trained, same))
@@ -103,7 +87,7 @@ def test_every_word_keeps_what_the_network_knew_of_it(architecture, settings):
         own = dict(made.model.named_parameters())
         tables = 0
         for name, before in network.named_parameters():
-            if name.endswith(_BY_WORD):
+            if name.endswith(BY_WORD):
                 known = [large.index[word] for word in small.words[: len(before)]]
                 assert torch.equal(own[name][known], before)
                 tables += 1
@@ -112,20 +96,22 @@ def test_every_word_keeps_what_the_network_knew_of_it(architecture, settings):
         assert tables >= 2
 
 
-def test_the_folder_says_what_was_gone_on_from(further, trained):  # noqa: F811
+def test_a_parser_can_be_replaced_by_one_that_names_its_start(trained, tmp_path):
+    further = shutil.copytree(trained, tmp_path / "parser")
+    go_on(tmp_path, further, "--overwrite", steps=2)
     manifest = json.loads((further / "manifest.json").read_text())
     earlier = json.loads((trained / "manifest.json").read_text())
-    assert manifest["start"]["parser"] == trained.name
+    assert manifest["start"]["parser"] == "parser"
     assert earlier["inputs"].items() < manifest["inputs"].items()
     assert (further / "start.md").read_bytes() == (trained / "README.md").read_bytes()
-    assert f"It went on from the parser {trained.name}" in (further / "README.md").read_text()
+    assert "It went on from the parser parser" in (further / "README.md").read_text()
     facts = [json.loads((x / "config.json").read_text())["parser"] for x in (trained, further)]
     assert facts[0]["longest"] <= facts[1]["longest"]
     assert facts[0]["locale"] == facts[1]["locale"]
 
 
 @pytest.mark.slow
-def test_a_run_that_was_interrupted_goes_on_to_the_same_weights(trained, tmp_path, monkeypatch):  # noqa: F811
+def test_a_run_that_was_interrupted_goes_on_to_the_same_weights(trained, tmp_path, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
@@ -141,38 +127,24 @@ def test_a_run_that_was_interrupted_goes_on_to_the_same_weights(trained, tmp_pat
     assert first == second
 
 
-def test_a_parser_can_be_replaced_by_one_that_goes_on_from_it(trained, tmp_path):  # noqa: F811
-    target = tmp_path / "parser"
-    shutil.copytree(trained, target)
-    go_on(tmp_path, target, "--overwrite", steps=2)
-    assert json.loads((target / "manifest.json").read_text())["start"]["parser"] == "parser"
-
-
-def test_from_python_it_takes_a_parser(trained, tmp_path):  # noqa: F811
+def test_from_python_it_takes_a_parser(trained, tmp_path):
     start = gd.Parser.from_pretrained(trained)
     rows_ = [*rows(), *NEW]
-    parser = gd.train(rows_, library=[MAIL, HOME], start=start, steps=2, rate=0.001)
+    parser = gd.train(rows_, library=[MAIL, HOME], start=start, steps=2, out_of_scope=0)
     assert parser("show mail about lunch").answers
     with pytest.raises(GenieError, match="N010"):
         gd.train(rows_, library=[MAIL, HOME], start=tmp_path / "missing", steps=2)
 
 
-# ------------------------------------------------------------------------------- what is refused
-
-
-def test_another_network_is_refused_by_name(trained, tmp_path, capsys):  # noqa: F811
+def test_another_network_and_another_language_are_refused(trained, tmp_path, capsys):
     go_on(tmp_path, trained, recipe="architecture: transformer\ntypes: false\n", code=1)
     told = capsys.readouterr().err
     assert "N012" in told
     assert "architecture: expected 'rnn'" in told
     assert "types: expected True" in told
-
-
-def test_another_language_is_refused(trained, tmp_path, capsys):  # noqa: F811
-    bracket = {"utterance": "wake me", "program": "[IN:ALARM wake ]", "language": "sexpr"}
-    (tmp_path / "s.jsonl").write_text(json.dumps({"id": "1", "source": "human", **bracket}) + "\n")
-    words = ["train", str(tmp_path / "s.jsonl"), "--start", str(trained), "--steps", "1"]
-    assert run([*words, "--output", str(tmp_path / "s")]) == 1
+    bracket = row("1", "wake me", "[IN:ALARM wake ]", language="sexpr")
+    words = ["train", write(tmp_path / "s.jsonl", [bracket]), "--start", trained, "--steps", 1]
+    assert run([str(word) for word in (*words, "--output", tmp_path / "s")]) == 1
     assert "the rows are of language sexpr" in capsys.readouterr().err
 
 

@@ -22,8 +22,6 @@ def test_a_result_shows_its_first_line_and_prints_all():
     assert repr(result) == "Counted(2 rows)"
     assert str(result) == "2 rows\none\ntwo"
 
-
-def test_a_result_of_its_own_short_form_keeps_it():
     @dataclass(frozen=True)
     class Named(Counted):
         def __repr__(self) -> str:
@@ -53,11 +51,7 @@ def test_where_there_is_no_terminal_a_line_comes_now_and_then(clock, capsys):
     lines = capsys.readouterr().err.splitlines()
     seconds = [int(line.split()[1]) for line in lines]
     assert seconds == [10, 40, 70, 100, 130, 160, 190]
-
-
-def test_short_work_after_long_work_says_nothing(clock, capsys):
-    written(clock, show=True)
-    capsys.readouterr()
+    # Short work after long work says nothing.
     written(clock, show=True, seconds=9)
     written(clock, show=True, seconds=9)
     assert capsys.readouterr().err == ""

@@ -12,13 +12,6 @@ from genie_dp.run.workers import in_answering_processes, in_processes
 from genie_dp.synthesis.blocks import EncodedBlock, LocalText, RemoteText, answer_request
 
 
-def test_blocks_come_in_the_order_of_their_numbers():
-    def make(numbers):
-        return (number * number for number in numbers)
-
-    assert list(in_processes(make, range(20), 3)) == [number * number for number in range(20)]
-
-
 def test_an_exception_of_a_worker_is_raised_again_after_the_blocks_before_it():
     def make(numbers):
         for number in numbers:
@@ -42,13 +35,15 @@ def test_a_block_that_cannot_be_sent_ends_the_run(capfd):
     assert "pickle" in capfd.readouterr().err
 
 
-def test_arrays_of_megabytes_arrive_as_they_were_sent():
+def test_blocks_of_megabytes_come_as_they_were_sent_in_the_order_of_their_numbers():
     def make(numbers):
-        return ((number, np.full(1_000_000, number, np.int64), b"text") for number in numbers)
+        return ((number, np.full(200_000, number, np.int64), b"text") for number in numbers)
 
-    for number, array, text in in_processes(make, range(5), 2):
+    found = list(in_processes(make, range(20), 3))
+    assert [number for number, *_ in found] == list(range(20))
+    for number, array, text in found:
         assert (array == number).all()
-        assert (len(array), text) == (1_000_000, b"text")
+        assert (len(array), text) == (200_000, b"text")
 
 
 def test_rows_of_a_block_are_cut_out_wherever_they_lie():
@@ -61,9 +56,6 @@ def test_rows_of_a_block_are_cut_out_wherever_they_lie():
         for chosen in combinations(range(6), count):
             expected = b"".join(lines[place] for place in chosen)
             assert text.read(block.bounds(np.array(chosen, np.int64))) == expected
-
-
-# ---------------------------------------------------------------------- what stays with a worker
 
 
 def bodies(numbers):
@@ -79,9 +71,7 @@ def test_workers_answer_about_a_block_until_the_next_one():
         for head, ask in in_answering_processes(bodies, count, range(9), 2)
     ]
     assert asked == [(number, number, 0, number) for number in range(9)]
-
-
-def test_blocks_that_nobody_asks_about_come_as_well():
+    # Blocks that nobody asks about come as well.
     found = in_answering_processes(bodies, lambda body, _: body, range(9), 3)
     assert [head for head, _ in found] == list(range(9))
 

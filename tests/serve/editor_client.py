@@ -19,46 +19,35 @@ ROOT = Path(genie_dp.__file__).parent.parent
 class EditorClient:
     """Opens, changes and asks as an editor does; each method waits for its answer."""
 
-    def __init__(self, *, folder=None, progress=False, encodings=None, env=None):
+    def __init__(self, *, folder, progress=False, env=None):
         self.loop = asyncio.new_event_loop()
         self.client = BaseLanguageClient("test", "1")
-        self.diagnostics = {}  # uri -> [(code, line, character, message)]
-        self.times = []  # (uri, when) of each publication
-        self.messages, self.progress = [], []
+        self.diagnostics = {}  # uri -> what is shown now
+        self.progress = []
         self.versions = {}
         self._listen()
-        self._run(self._start(folder, progress, encodings, env))
+        self._run(self._start(folder, progress, env))
 
     def _listen(self):
-        @self.client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-        def published(params):
-            self.diagnostics[params.uri] = params.diagnostics
-            self.times.append((params.uri, time.perf_counter()))
+        listen = self.client.feature
+        listen(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)(
+            lambda shown: self.diagnostics.update({shown.uri: shown.diagnostics})
+        )
+        listen(types.PROGRESS)(lambda params: self.progress.append(params.value))
+        for ignored in (
+            types.WINDOW_LOG_MESSAGE,
+            types.WINDOW_WORK_DONE_PROGRESS_CREATE,
+            types.CLIENT_REGISTER_CAPABILITY,
+        ):
+            listen(ignored)(lambda params: None)
 
-        @self.client.feature(types.WINDOW_LOG_MESSAGE)
-        def logged(params):
-            self.messages.append(params.message)
-
-        @self.client.feature(types.WINDOW_WORK_DONE_PROGRESS_CREATE)
-        def created(params):
-            return None
-
-        @self.client.feature(types.PROGRESS)
-        def progressed(params):
-            self.progress.append(params.value)
-
-        @self.client.feature(types.CLIENT_REGISTER_CAPABILITY)
-        def registered(params):
-            return None
-
-    async def _start(self, folder, progress, encodings, env):
+    async def _start(self, folder, progress, env):
         await self.client.start_io(
             sys.executable, "-c", "import sys; from genie_dp.cli import main; main(sys.argv[1:])",
             "editor", env=env,
         )  # fmt: skip
         capabilities = types.ClientCapabilities(
             window=types.WindowClientCapabilities(work_done_progress=progress),
-            general=types.GeneralClientCapabilities(position_encodings=encodings),
             workspace=types.WorkspaceClientCapabilities(
                 did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(
                     dynamic_registration=True
@@ -66,9 +55,7 @@ class EditorClient:
             ),
         )
         self.server = await self.client.initialize_async(
-            types.InitializeParams(
-                capabilities=capabilities, root_uri=Path(folder).as_uri() if folder else None
-            )
+            types.InitializeParams(capabilities=capabilities, root_uri=Path(folder).as_uri())
         )
         self.client.initialized(types.InitializedParams())
 

@@ -159,22 +159,16 @@ def test_unsaved_text_is_checked_and_mended_text_is_cleared(editor, lamp):
     editor.until(lambda: not editor.codes(lamp))
 
 
-def test_lines_added_above_move_problems(editor, lamp):
-    bad = LAMP_TEMPLATES.replace("is_on == true", "is_on == 5")
-    editor.change(lamp, bad)
+def test_lines_added_above_move_problems_and_columns_are_counted_as_the_editor_counts(editor, lamp):
+    bad = "NP := 'my \U0001f600 lamps' -> @org.lamp.lamps() filter is_on == 5;\n"
+    editor.change(lamp, LAMP_TEMPLATES + bad)
     [before] = editor.until(lambda: editor.diagnostics[lamp])
-    editor.change(lamp, "\n\n" + bad)
+    assert before.range.start.character == bad.index("5") + 1  # two units of UTF-16
+    editor.change(lamp, "\n\n" + LAMP_TEMPLATES + bad)
     editor.until(lambda: editor.diagnostics[lamp][0].range.start.line > before.range.start.line)
     [after] = editor.diagnostics[lamp]
     assert after.range.start.line == before.range.start.line + 2
     assert after.range.start.character == before.range.start.character
-
-
-def test_columns_are_counted_as_the_editor_counts(editor, lamp):
-    text = "NP := 'my \U0001f600 lamps' -> @org.lamp.lamps() filter is_on == 5;\n"
-    editor.change(lamp, LAMP_TEMPLATES + text)
-    [problem] = editor.until(lambda: [d for d in editor.diagnostics[lamp] if d.code == "T002"])
-    assert problem.range.start.character == text.index("5") + 1  # two units of UTF-16
 
 
 def test_broken_skill_leaves_problems_of_others_and_the_server(editor, lamp, skill, project):
@@ -212,7 +206,7 @@ def test_misfits_come_after_saving(editor, lamp):
     editor.until(lambda: not editor.codes(lamp))
 
 
-def test_file_alone_is_a_grammar_of_its_own(editor, project):
+def test_a_file_alone_is_a_grammar_and_one_that_nothing_imports_is_checked(editor, lamp, project):
     uri = editor.open(project / "alone/alone.genie")
     [problem] = editor.until(
         lambda: [d for d in editor.diagnostics.get(uri, ()) if d.severity == 1]
@@ -220,9 +214,6 @@ def test_file_alone_is_a_grammar_of_its_own(editor, project):
     assert "org.nothing" in problem.message
     editor.shut(uri)
     editor.until(lambda: not editor.all_codes())
-
-
-def test_template_file_that_nothing_imports_is_checked(editor, lamp, project):
     uri = editor.open(project / "grammars/en/new.genie", "NP := 'x' -> @org.lamp.lamsp();\n")
     [problem] = editor.until(lambda: editor.diagnostics.get(uri))
     assert "lamsp" in problem.message
@@ -230,78 +221,62 @@ def test_template_file_that_nothing_imports_is_checked(editor, lamp, project):
     editor.until(lambda: not editor.codes(uri))
     editor.shut(uri)
 
-
-def test_loading_is_shown_as_progress(editor, lamp):
+    # Loading is shown as progress.
     kinds = [value["kind"] if isinstance(value, dict) else value.kind for value in editor.progress]
     assert kinds[:2] == ["begin", "end"]
 
 
 # ----------------------------------------------------------------------------- completion
 
-START = LAMP_TEMPLATES
-
 
 @pytest.mark.parametrize(
     ("typed", "expected", "missing"),
     [
-        pytest.param("N|", {"NP"}, {"VP", "OUTPUT"}, id="categories at the start"),
-        pytest.param("VP := 'dim' q:|", {"NP", "VP", "OUTPUT"}, {"import"}, id="after a colon"),
-        pytest.param("VP := 'dim' |", {"n:NP", "v:VP"}, set(), id="children with free names"),
-        pytest.param("VP := q:NP q.|", set(), {"NP"}, id="nothing after a child's dot"),
-        pytest.param("VP := q:NP[|", {"num", "gap"}, {"NP"}, id="requests"),
-        pytest.param("VP := q:NP[num=|", {"sg", "pl"}, {"num"}, id="values of a request"),
-        pytest.param("NP[|", {"num", "det"}, {"gap"}, id="features"),
-        pytest.param("NP := 'a' -> @|", {"@org.lamp.dim", "@org.notes"}, {"NP"}, id="functions"),
-        pytest.param("NP := 'a' -> @org.notes.n|", {"@org.notes.notes"}, {"@org.lamp.dim"},
-                     id="functions by what is typed"),
-        pytest.param("VP := 'a' -> @org.lamp.dim(|", {"level", "color"}, {"name"}, id="inputs"),
-        pytest.param("VP := 'a' -> @org.lamp.dim(level = 3, |", {"color"}, {"level"},
-                     id="inputs that are not given"),
-        pytest.param("VP := 'a' -> @org.lamp.dim(color = |", {"red", "green"}, {"level"},
-                     id="values of an enum"),
-        pytest.param("NP := 'a' -> @org.lamp.lamps() filter |", {"is_on", "level"}, {"NP"},
-                     id="outputs"),
-        pytest.param("NP := 'a' -> @org.lamp.lamps() filter is_on == |", {"true", "false"}, set(),
-                     id="truth values"),
-        pytest.param("NP := '$x' -> \\(x : Number) -> @org.lamp.lamps() filter level > |", {"x"},
-                     set(), id="placeholders"),
-        pytest.param("COMMAND := q:NP -> now => q => notify if |", {"q", "not"}, set(), id="guard"),
-        pytest.param("COMMAND := q:NP -> now => q => notify if q.|", {"is_list", "num"}, {"q"},
-                     id="attributes"),
-        pytest.param("NP := 'a' -> @org.lamp.lamps() #[|", {"id", "weight", "training"}, {"NP"},
-                     id="flags"),
-        pytest.param("NP := 'a' -> @org.lamp.lamps() #[training=|", {"true", "false"}, {"id"},
-                     id="values of a flag"),
-        pytest.param("category X : |", {"query", "action"}, {"NP"}, id="kinds"),
-        pytest.param("for @|", {"@org.lamp", "@org.notes"}, {"@org.lamp.dim", "NP"}, id="for"),
-        pytest.param("for @org.lamp;\nVP := 'a' -> |", {"dim", "lamps"}, {"notes"},
-                     id="functions of the class"),
-        pytest.param("for @org.lamp;\nVP := 'a' -> dim(level = 3, |", {"color", "power"},
-                     {"level"}, id="inputs of a function of the class"),
-        pytest.param("for @org.lamp;\nWP := 'a' -> monitor (|", {"lamps"}, {"level"},
-                     id="brackets that are no call"),
-        pytest.param("for @org.lamp;\nNP := 'a' -> lamps() filter |", {"is_on"}, set(),
-                     id="outputs of a function of the class"),
-        pytest.param("for @org.lamp;\nVP := 'to $l' ('in ${c:const}')? -> dim(level = $|",
-                     {"$l", "$c"}, {"color"}, id="placeholders without a lambda"),
-        pytest.param("NP := '$x' -> \\(x : |", {"Number", "Measure"}, {"NP", "$x"}, id="types"),
-        pytest.param("NP := '$x' -> \\(x : Measure(|", {"notch", "kg"}, {"Number"}, id="units"),
-        pytest.param("COMMAND := ('a' q:|", {"NP"}, {"import"}, id="children of optional parts"),
-        pytest.param("NP := 'a |", set(), {"NP", "id"}, id="nothing inside of words"),
-        pytest.param("// NP|", set(), {"NP"}, id="nothing inside of comments"),
+        ("N|", {"NP"}, {"VP", "OUTPUT"}),
+        ("VP := 'dim' q:|", {"NP", "VP", "OUTPUT"}, {"import"}),
+        ("VP := 'dim' |", {"n:NP", "v:VP"}, set()),
+        ("VP := q:NP q.|", set(), {"NP"}),
+        ("VP := q:NP[|", {"num", "gap"}, {"NP"}),
+        ("VP := q:NP[num=|", {"sg", "pl"}, {"num"}),
+        ("NP[|", {"num", "det"}, {"gap"}),
+        ("NP := 'a' -> @|", {"@org.lamp.dim", "@org.notes"}, {"NP"}),
+        ("NP := 'a' -> @org.notes.n|", {"@org.notes.notes"}, {"@org.lamp.dim"}),
+        ("VP := 'a' -> @org.lamp.dim(|", {"level", "color"}, {"name"}),
+        ("VP := 'a' -> @org.lamp.dim(level = 3, |", {"color"}, {"level"}),
+        ("VP := 'a' -> @org.lamp.dim(color = |", {"red", "green"}, {"level"}),
+        ("NP := 'a' -> @org.lamp.lamps() filter |", {"is_on", "level"}, {"NP"}),
+        ("NP := 'a' -> @org.lamp.lamps() filter is_on == |", {"true", "false"}, set()),
+        ("NP := '$x' -> \\(x : Number) -> @org.lamp.lamps() filter level > |", {"x"}, set()),
+        ("COMMAND := q:NP -> now => q => notify if |", {"q", "not"}, set()),
+        ("COMMAND := q:NP -> now => q => notify if q.|", {"is_list", "num"}, {"q"}),
+        ("NP := 'a' -> @org.lamp.lamps() #[|", {"id", "weight", "training"}, {"NP"}),
+        ("NP := 'a' -> @org.lamp.lamps() #[training=|", {"true", "false"}, {"id"}),
+        ("category X : |", {"query", "action"}, {"NP"}),
+        ("for @|", {"@org.lamp", "@org.notes"}, {"@org.lamp.dim", "NP"}),
+        ("for @org.lamp;\nVP := 'a' -> |", {"dim", "lamps"}, {"notes"}),
+        ("for @org.lamp;\nVP := 'a' -> dim(level = 3, |", {"color", "power"}, {"level"}),
+        ("for @org.lamp;\nWP := 'a' -> monitor (|", {"lamps"}, {"level"}),
+        ("for @org.lamp;\nNP := 'a' -> lamps() filter |", {"is_on"}, set()),
+        ("for @org.lamp;\nVP := 'to $l' ('in ${c:const}')? -> dim(level = $|", {"$l", "$c"},
+         {"color"}),
+        ("NP := '$x' -> \\(x : |", {"Number", "Measure"}, {"NP", "$x"}),
+        ("NP := '$x' -> \\(x : Measure(|", {"notch", "kg"}, {"Number"}),
+        ("COMMAND := ('a' q:|", {"NP"}, {"import"}),
+        ("NP := 'a |", set(), {"NP", "id"}),
+        ("// NP|", set(), {"NP"}),
     ],
 )  # fmt: skip
 def test_completion_in_templates(editor, lamp, typed, expected, missing):
     for after in ("", "\nNP := 'later' -> @org.lamp.lamps();\n"):
-        text = START + typed.replace("|", "") + after
+        text = LAMP_TEMPLATES + typed.replace("|", "") + after
         editor.change(lamp, text)
-        items = editor.complete(lamp, text, START[-10:] + typed)
+        items = editor.complete(lamp, text, LAMP_TEMPLATES[-10:] + typed)
         assert expected <= items.keys()
         assert not missing & items.keys()
 
 
 def test_completion_replaces_what_is_typed(editor, lamp):
-    text = START + "NP := 'a' -> @org.notes.n"
+    text = LAMP_TEMPLATES + "NP := 'a' -> @org.notes.n"
     editor.change(lamp, text)
     item = editor.complete(lamp, text, "-> @org.notes.n|")["@org.notes.notes"]
     line = text.split("\n")[item.text_edit.range.start.line]
@@ -313,21 +288,17 @@ def test_completion_replaces_what_is_typed(editor, lamp):
 @pytest.mark.parametrize(
     ("typed", "expected", "missing"),
     [
-        pytest.param("action go(in req x : |", {"Number", "Enum", "EmailAddress"}, {"out"},
-                     id="types"),
-        pytest.param("action go(in req x : Entity(|", {"tt:url"}, {"Number"}, id="entities"),
-        pytest.param("action go(in req x : Measure(|", {"C", "KB"}, {"Number"}, id="units"),
-        pytest.param("action go(|", {"in req", "out"}, {"Number"}, id="directions"),
-        pytest.param("action go(in |", {"req", "opt"}, {"in req"}, id="directions after in"),
-        pytest.param("action go(in req x : Number #_[|", {"canonical", "prompt"}, {"base"},
-                     id="annotations"),
-        pytest.param("action go(out x : Number #_[canonical={|", {"base", "property"}, {"prompt"},
-                     id="parts of speech"),
-        pytest.param('action go(in req x : String #[string_values="|', {"org.lamp:name"}, set(),
-                     id="value lists"),
-        pytest.param("|", {"action", "list query", "entity", "unit"}, set(), id="members"),
-        pytest.param("unit lumen of |", {"glow", "mass"}, {"notch"}, id="what is measured"),
-        pytest.param("unit lumen of glow = 0.5 |", {"notch", "kg"}, {"glow"}, id="sizes of units"),
+        ("action go(in req x : |", {"Number", "Enum", "EmailAddress"}, {"out"}),
+        ("action go(in req x : Entity(|", {"tt:url"}, {"Number"}),
+        ("action go(in req x : Measure(|", {"C", "KB"}, {"Number"}),
+        ("action go(|", {"in req", "out"}, {"Number"}),
+        ("action go(in |", {"req", "opt"}, {"in req"}),
+        ("action go(in req x : Number #_[|", {"canonical", "prompt"}, {"base"}),
+        ("action go(out x : Number #_[canonical={|", {"base", "property"}, {"prompt"}),
+        ('action go(in req x : String #[string_values="|', {"org.lamp:name"}, set()),
+        ("|", {"action", "list query", "entity", "unit"}, set()),
+        ("unit lumen of |", {"glow", "mass"}, {"notch"}),
+        ("unit lumen of glow = 0.5 |", {"notch", "kg"}, {"glow"}),
     ],
 )  # fmt: skip
 def test_completion_in_skills(editor, skill, typed, expected, missing):
@@ -337,12 +308,9 @@ def test_completion_in_skills(editor, skill, typed, expected, missing):
     items = editor.complete(skill, text, start[-20:] + typed)
     assert expected <= items.keys()
     assert not missing & items.keys()
-
-
-def test_completion_of_a_parent_class(editor, skill):
-    text = LAMP.replace("class @org.lamp\n", "class @org.lamp extends @\n")
-    editor.change(skill, text)
-    assert "@org.notes" in editor.complete(skill, text, "extends @|")
+    parent = LAMP.replace("class @org.lamp\n", "class @org.lamp extends @\n")
+    editor.change(skill, parent)
+    assert "@org.notes" in editor.complete(skill, parent, "extends @|")
 
 
 # ---------------------------------------------------------------------------------- hover
@@ -352,21 +320,19 @@ def sentences(shown):
     return [line[2:] for line in shown.split("\n") if line.startswith("- ")]
 
 
-def test_hover_of_a_category_shows_three_sentences(editor, lamp):
-    editor.until(
-        lambda: "being made" not in editor.hover(lamp, LAMP_TEMPLATES, "N|P := 'my lamps'")
-    )
-    shown = editor.hover(lamp, LAMP_TEMPLATES, "N|P := 'my lamps'")
+def hover_once_made(editor, lamp, mark):
+    editor.until(lambda: "being made" not in editor.hover(lamp, LAMP_TEMPLATES, mark))
+    return editor.hover(lamp, LAMP_TEMPLATES, mark)
+
+
+def test_hover_of_a_category_or_a_function_shows_what_it_is_and_three_sentences(editor, lamp):
+    shown = hover_once_made(editor, lamp, "N|P := 'my lamps'")
     assert "category NP : query" in shown
     assert "noun phrases" in shown
     assert "4 templates" in shown
     assert len(set(sentences(shown))) == 3
-
-
-def test_hover_of_a_function_shows_signature_phrase_and_sentences(editor, lamp):
     mark = "'dim the lamp to $x' -> \\(x : Number) -> @org.lamp.d|im("
-    editor.until(lambda: "being made" not in editor.hover(lamp, LAMP_TEMPLATES, mark))
-    shown = editor.hover(lamp, LAMP_TEMPLATES, mark)
+    shown = hover_once_made(editor, lamp, mark)
     assert "action @org.lamp.dim(in req level : Number, in opt color : Enum(red,green), " in shown
     assert "\ndim\n" in shown
     assert all("@org.lamp.dim" in line for line in shown.split("\n") if line.startswith("  `"))
@@ -473,19 +439,13 @@ def test_renaming_a_category_changes_all_files_and_no_words(editor, lamp, projec
     assert len(edit.changes) == 4
 
 
-@pytest.mark.parametrize(
-    ("mark", "name", "reason"),
-    [
+def test_only_categories_can_be_renamed_and_only_to_a_name_that_is_free(editor, lamp):
+    for mark, name, reason in (
         ("N|P := 'my lamps'", "VP", "there is a category 'VP' already"),
         ("N|P := 'my lamps'", "a b", "'a b' is no name"),
         ("-> @org.lamp.lam|ps();", "x", "only categories can be renamed"),
-    ],
-)
-def test_renaming_that_cannot_be_is_refused(editor, lamp, mark, name, reason):
-    assert reason in editor.rename(lamp, LAMP_TEMPLATES, mark, name).refused
-
-
-def test_renaming_is_offered_on_categories_alone(editor, lamp):
+    ):
+        assert reason in editor.rename(lamp, LAMP_TEMPLATES, mark, name).refused
     offered = editor.prepare_rename(lamp, LAMP_TEMPLATES, "N|P := 'my lamps'")
     assert (offered.start.character, offered.end.character) == (0, 2)
     assert editor.prepare_rename(lamp, LAMP_TEMPLATES, "'my la|mps'") is None

@@ -5,22 +5,17 @@ import json
 import signal
 import sys
 
+import mcp
 import pytest
+from mcp.shared.exceptions import MCPError
 
-mcp = pytest.importorskip("mcp")
+from genie_dp.errors import GenieError, Problem
+from genie_dp.serve.parse_mcp import LIBRARY, SCHEMA, mcp_server
+from genie_dp.serve.parse_rate import RateConfig
+from tests.serve.serve_parse_process import MAIN, ROOT, ParseServer
+from tests.serve.serve_parsers import EchoParser, FailingParser, ToolParser, service_of
 
-from mcp.shared.exceptions import MCPError  # noqa: E402
-
-from genie_dp.errors import GenieError, Problem  # noqa: E402
-from genie_dp.serve.parse_mcp import LIBRARY, SCHEMA, mcp_server  # noqa: E402
-from genie_dp.serve.parse_rate import RateConfig  # noqa: E402
-from tests.serve.serve_parse_process import MAIN, ROOT, ParseServer  # noqa: E402
-from tests.serve.serve_parsers import (  # noqa: E402
-    EchoParser,
-    FailingParser,
-    ToolParser,
-    service_of,
-)
+CALLS = [{"name": "lights.set", "arguments": {"room": "hall"}}]
 
 
 def talk(service, conversation):
@@ -56,19 +51,18 @@ def test_the_tool_tells_what_it_takes_and_gives():
     assert tool.annotations.read_only_hint
 
 
-def test_a_sentence_is_answered_with_structured_content():
-    [result] = ask(service_of(ToolParser()), {"sentence": "hall light", "as": "calls"})
+def test_a_sentence_is_answered_with_structured_content_in_its_form():
+    queries = (
+        {"sentence": sentence, "as": "calls"} for sentence in ("hall light", "when it rains")
+    )
+    result, other = ask(service_of(ToolParser()), *queries)
     reply = result.structured_content
     assert json.loads(result.content[0].text) == reply
     assert reply["is_known"] is True
-    assert reply["answer"] == [{"name": "lights.set", "arguments": {"room": "hall"}}]
+    assert reply["answer"] == CALLS
     assert reply["answers"][0]["code"] == "program of hall light"
-
-
-def test_what_the_form_cannot_say_is_refused():
-    [result] = ask(service_of(ToolParser()), {"sentence": "when it rains", "as": "calls"})
-    assert not result.is_error
-    told = {name: result.structured_content[name] for name in ("is_known", "refused", "answer")}
+    assert not other.is_error
+    told = {name: other.structured_content[name] for name in ("is_known", "refused", "answer")}
     assert told == {"is_known": False, "refused": "not_in_form", "answer": None}
 
 
@@ -93,33 +87,28 @@ def test_the_library_and_the_schema_are_resources():
     read = talk(service_of(ToolParser()), conversation)
     assert read[SCHEMA] == {"type": "object"}
     [function] = read[LIBRARY]["functions"]
-    assert function == {
-        "name": "lights.set",
-        "kind": "action",
-        "inputs": [
-            {"name": "room", "type": "String", "required": True},
-            {"name": "level", "type": "Number", "required": False},
-        ],
-        "outputs": [],
-    }
+    room = {"name": "room", "type": "String", "required": True}
+    level = {"name": "level", "type": "Number", "required": False}
+    expected = {"name": "lights.set", "kind": "action", "inputs": [room, level], "outputs": []}
+    assert function == expected
 
 
-@pytest.mark.parametrize(
-    ("query", "text"),
-    [
-        ({}, "W003: sentence: Field required: see the input schema of the tool"),
-        ({"sentence": 7}, "W003: sentence: Input should be a valid string"),
-        ({"sentence": "a", "cuont": 2}, "W003: cuont: Extra inputs are not permitted"),
-        ({"sentence": "a", "as": "song"}, "W003: as: expected one of program, tokens"),
-        ({"sentence": "x" * 9000}, "W004: sentence: String should have at most 8000"),
-        ({"sentence": "a " * 65}, "W004: the sentence has 65 words and signs, more than 64"),
-        ({"sentence": " "}, "W004: the sentence is empty: say what is to be done"),
-    ],
+WRONG = (
+    ({}, "W003: sentence: Field required: see the input schema of the tool"),
+    ({"sentence": 7}, "W003: sentence: Input should be a valid string"),
+    ({"sentence": "a", "cuont": 2}, "W003: cuont: Extra inputs are not permitted"),
+    ({"sentence": "a", "as": "song"}, "W003: as: expected one of program, tokens"),
+    ({"sentence": "x" * 9000}, "W004: sentence: String should have at most 8000"),
+    ({"sentence": "a " * 65}, "W004: the sentence has 65 words and signs, more than 64"),
+    ({"sentence": " "}, "W004: the sentence is empty: say what is to be done"),
 )
-def test_what_cannot_be_parsed_is_an_error_of_the_tool(query, text):
-    [result] = ask(service_of(ToolParser()), query)
-    assert result.is_error
-    assert result.content[0].text.startswith(text)
+
+
+def test_what_cannot_be_parsed_is_an_error_of_the_tool():
+    results = ask(service_of(ToolParser()), *(query for query, _ in WRONG))
+    for result, (_, text) in zip(results, WRONG, strict=True):
+        assert result.is_error
+        assert result.content[0].text.startswith(text)
 
 
 def test_limits_are_those_of_the_service():
@@ -145,16 +134,13 @@ def test_a_failing_parser_is_told_without_what_was_said(caplog):
     assert "secret" not in result.content[0].text
 
 
-@pytest.mark.parametrize(("method", "name"), [("call_tool", "sing"), ("read_resource", "x://y")])
-def test_what_there_is_not_is_an_error_of_the_protocol(method, name):
+def test_what_there_is_not_is_an_error_of_the_protocol():
     async def conversation(client):
-        with pytest.raises(MCPError, match="there is no"):
-            await getattr(client, method)(name)
+        for request, name in ((client.call_tool, "sing"), (client.read_resource, "x://y")):
+            with pytest.raises(MCPError, match="there is no"):
+                await request(name)
 
     talk(service_of(ToolParser()), conversation)
-
-
-# ----------------------------------------------------------------------------- ways to speak it
 
 
 async def speak(where):
@@ -162,9 +148,6 @@ async def speak(where):
         result = await client.call_tool("parse", {"sentence": "hall light", "as": "calls"})
         wrong = await client.call_tool("parse", {"sentence": ""})
         return result.structured_content["answer"], wrong.is_error
-
-
-CALLS = [{"name": "lights.set", "arguments": {"room": "hall"}}]
 
 
 def test_it_is_spoken_over_http(tmp_path):

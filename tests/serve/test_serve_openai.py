@@ -2,24 +2,16 @@
 
 import json
 
+import openai
 import pytest
+from starlette.testclient import TestClient
 
-openai = pytest.importorskip("openai")
-
-from starlette.testclient import TestClient  # noqa: E402
-
-from genie_dp.serve.hosts import rule_for  # noqa: E402
-from genie_dp.serve.parse_batches import BatchConfig  # noqa: E402
-from genie_dp.serve.parse_openai import openai_app  # noqa: E402
-from genie_dp.serve.parse_rate import RateConfig  # noqa: E402
-from genie_dp.serve.parse_service import RequestBounds  # noqa: E402
-from tests.serve.serve_parsers import (  # noqa: E402
-    HOST,
-    FailingParser,
-    GatedParser,
-    ToolParser,
-    service_of,
-)
+from genie_dp.serve.hosts import rule_for
+from genie_dp.serve.parse_batches import BatchConfig
+from genie_dp.serve.parse_openai import openai_app
+from genie_dp.serve.parse_rate import RateConfig
+from genie_dp.serve.parse_service import RequestBounds
+from tests.serve.serve_parsers import HOST, FailingParser, GatedParser, ToolParser
 
 CHAT = "/v1/chat/completions"
 
@@ -29,30 +21,25 @@ def parser():
     return ToolParser()
 
 
-@pytest.fixture
-def service(parser):
-    made = service_of(parser)
-    yield made
-    made.close(20)
-
-
 def browser_of(service):
     app = openai_app(service, hosts=rule_for("127.0.0.1"))
     return TestClient(app, base_url=HOST, raise_server_exceptions=False)
 
 
 @pytest.fixture
-def browser(service):
-    return browser_of(service)
+def browser(serving, parser):
+    return browser_of(serving(parser))
 
 
-def client_of(browser):
-    return openai.OpenAI(base_url=f"{HOST}/v1", api_key="none", http_client=browser, max_retries=0)
+def client_of(service):
+    return openai.OpenAI(
+        base_url=f"{HOST}/v1", api_key="none", http_client=browser_of(service), max_retries=0
+    )
 
 
 @pytest.fixture
-def client(browser):
-    return client_of(browser)
+def client(serving, parser):
+    return client_of(serving(parser))
 
 
 def user(text):
@@ -84,16 +71,10 @@ def ask(client, *messages, **options):
 # ------------------------------------------------------------------------------------ answers
 
 
-def test_a_sentence_is_answered_with_calls(client):
-    assert ask(client, user("hall light")) == (
-        "tool_calls", None, [("lights.set", {"room": "hall"})],
-    )  # fmt: skip
-
-
-def test_the_last_sentence_counts_and_what_is_no_user_is_left_out(client, parser):
+def test_the_last_sentence_is_answered_with_calls_and_what_is_no_user_left_out(client, parser):
     said = [{"role": "system", "content": "be brief"}, user("zork"), assistant("no"),
             user([{"type": "text", "text": "hall light"}])]  # fmt: skip
-    assert ask(client, *said)[0] == "tool_calls"
+    assert ask(client, *said) == ("tool_calls", None, [("lights.set", {"room": "hall"})])
     assert [sentences for sentences, *_ in parser.batches] == [("hall light",)]
 
 
@@ -192,9 +173,7 @@ def test_calls_that_wait_for_results_are_made_one_step_after_the_other(client):
     made, text = agent(client, "mail tea", results)
     assert made == [("find", {"words": ["tea"]}), ("send", {"to": "a@b.org"})]
     assert text == '{"mails": ["a@b.org"]}\nsent'
-
-
-def test_a_result_without_its_part_ends_in_text(client):
+    # A result without its part ends in text.
     made, text = agent(client, "mail tea", {"find": "nothing"})
     assert made == [("find", {"words": ["tea"]})]
     assert text == (
@@ -207,10 +186,9 @@ def test_calls_come_one_by_one_where_that_is_asked_for(client):
     assert [arguments["room"] for _, arguments in made] == ["hall", "den"]
 
 
-def test_names_of_whoever_asks_are_those_of_the_server_and_of_the_request(parser):
-    service = service_of(parser, names={"room": ["attic"]})
-    ask(client_of(browser_of(service)), user("zork"), extra_body={"names": {"room": ["den"]}})
-    service.close(20)
+def test_names_of_whoever_asks_are_those_of_the_server_and_of_the_request(serving, parser):
+    client = client_of(serving(parser, names={"room": ["attic"]}))
+    ask(client, user("zork"), extra_body={"names": {"room": ["den"]}})
     assert parser.batches[0][2] == {"room": ["attic", "den"]}
 
 
@@ -231,16 +209,13 @@ def test_a_stream_has_calls_whole_and_ends_with_usage(client):
     assert [c.choices[0].finish_reason for c in chunks] == [None, None, None, "tool_calls"]
 
 
-def test_a_stream_of_text_is_the_text(client):
+def test_a_stream_of_text_is_the_text_and_ends_as_events_do(client, browser):
     stream = client.chat.completions.create(model="tiny", messages=[user("zork")], stream=True)
     chunks = [*stream]
     text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
     assert text == ask(client, user("zork"))[1]
     assert chunks[-1].choices[0].finish_reason == "stop"
     assert len({chunk.id for chunk in chunks}) == 1
-
-
-def test_a_stream_ends_as_events_do(browser):
     body = {"model": "tiny", "messages": [user("zork")], "stream": True}
     answer = browser.post(CHAT, json=body)
     assert answer.headers["content-type"].startswith("text/event-stream")
@@ -267,9 +242,6 @@ def refused(client, error, code, *messages, **options):
     return caught.value.body["message"]
 
 
-WRONG = openai.UnprocessableEntityError
-
-
 @pytest.mark.parametrize(
     ("messages", "options", "code", "message"),
     [
@@ -289,7 +261,8 @@ WRONG = openai.UnprocessableEntityError
     ],
 )  # fmt: skip
 def test_what_cannot_be_answered_is_refused_by_its_place(client, messages, options, code, message):
-    assert message in refused(client, WRONG, code, *messages, **options)
+    wrong = openai.UnprocessableEntityError
+    assert message in refused(client, wrong, code, *messages, **options)
 
 
 def test_another_model_is_not_there(client):
@@ -323,28 +296,23 @@ def test_other_paths_and_methods_are_refused(browser):
     assert browser.get("/health").json()["model"] == "tiny"
 
 
-def test_limits_are_those_of_the_service():
-    service = service_of(ToolParser(), rate=RateConfig(1, 1, spares_loopback=False))
-    client = client_of(browser_of(service))
+def test_limits_are_those_of_the_service(serving, parser):
+    client = client_of(serving(parser, rate=RateConfig(1, 1, spares_loopback=False)))
     ask(client, user("zork"))
     refused(client, openai.RateLimitError, "W005", user("zork"))
     refused(client, openai.RateLimitError, "W005")  # nor what is wrong
-    service.close(20)
 
 
-def test_a_full_queue_and_a_slow_parser_are_told():
+def test_a_full_queue_and_a_slow_parser_are_told(serving):
     parser = GatedParser()
-    service = service_of(parser, batches=BatchConfig(1, 0, 1), limits=RequestBounds(deadline=0.05))
-    client = client_of(browser_of(service))
+    service = serving(parser, batches=BatchConfig(1, 0, 1), limits=RequestBounds(deadline=0.05))
+    client = client_of(service)
     refused(client, openai.InternalServerError, "W007", user("a"))
     parser.go.set()
     service.close(20)
     refused(client, openai.InternalServerError, "W008", user("a"))
 
 
-def test_a_failing_parser_is_a_mistake_of_ours():
-    service = service_of(FailingParser())
-    client = client_of(browser_of(service))
-    message = refused(client, openai.InternalServerError, "W009", user("bad"))
-    assert "cannot read" not in message
-    service.close(20)
+def test_a_failing_parser_is_a_mistake_of_ours(serving):
+    client = client_of(serving(FailingParser()))
+    assert "cannot read" not in refused(client, openai.InternalServerError, "W009", user("bad"))

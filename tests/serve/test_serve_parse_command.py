@@ -29,8 +29,10 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("serve")
     lines = [f"S{n}\t{said}\t{program}\n" for n, (said, program) in enumerate(ROWS * 10)]
     (place / "rows.tsv").write_text("".join(lines))
-    train = ["train", str(place / "rows.tsv"), "--skills", str(SKILL), "--steps", "20"]
-    assert cli.run([*train, "--output", str(place / "tiny")]) == 0
+    train = ["train", str(place / "rows.tsv"), "--skills", str(SKILL), "--steps", "4"]
+    (place / "recipe.yaml").write_text("network: {size: 16}\nout_of_scope: 0\n")
+    train += ["--recipe", str(place / "recipe.yaml"), "--output", str(place / "tiny")]
+    assert cli.run(train) == 0
     return place / "tiny"
 
 
@@ -61,6 +63,9 @@ def test_a_trained_parser_answers_with_programs_and_their_english(server, folder
             assert language.check(language.parse(one["code"]), library) == []
             assert 0 <= one["confidence"] <= 1
     assert any(one["english"] for reply in replies for one in reply["answers"])
+    told = server.get("/health").json()
+    assert (told["model"], told["english"]) == ("tiny", True)
+    assert "tiny" in server.get("/").text
 
 
 def test_a_sentence_alone_gets_the_answer_that_it_gets_among_others(server):
@@ -69,12 +74,6 @@ def test_a_sentence_alone_gets_the_answer_that_it_gets_among_others(server):
     alone = [server.post("/parse", json={"sentence": one}).json()["replies"][0] for one in ask]
     codes = [[a["code"] for a in reply["answers"]] for reply in together]
     assert codes == [[a["code"] for a in reply["answers"]] for reply in alone]
-
-
-def test_its_name_is_that_of_its_folder(server):
-    told = server.get("/health").json()
-    assert (told["model"], told["english"]) == ("tiny", True)
-    assert "tiny" in server.get("/").text
 
 
 @pytest.mark.slow
@@ -108,29 +107,24 @@ def test_a_way_whose_library_is_not_there_is_refused(tmp_path, monkeypatch, caps
     assert f"pip install 'genie_dp[{extra}]'" in error
 
 
-def test_standard_input_goes_with_mcp_alone(tmp_path, capsys):
-    assert cli.run(["serve", str(tmp_path), "--api", "openai", "--stdio"]) == 2
-    assert "--stdio goes with --api mcp" in capsys.readouterr().err
-
-
-def test_names_of_a_kind_that_the_parser_has_not_are_refused_at_the_start(folder, tmp_path, capsys):
-    (tmp_path / "names.yaml").write_text("planet: [mars]\n")
-    arguments = ["serve", str(folder), "--port", "0", "--names", str(tmp_path / "names.yaml")]
-    assert cli.run(arguments) == 1
-    assert "error[I012]" in capsys.readouterr().err
-
-
-def test_a_folder_without_a_parser_is_refused(tmp_path, capsys):
-    assert cli.run(["serve", str(tmp_path), "--port", "0"]) == 1
-    assert "expected a parser in" in capsys.readouterr().err
-
-
-def test_a_device_that_is_not_there_is_refused(folder, capsys):
-    assert cli.run(["serve", str(folder), "--port", "0", "--device", "nothing"]) == 1
-    assert "error[W020]: cannot use the device 'nothing'" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("rate", ["1e308", "inf", "nan", "-1"])
-def test_a_rate_that_nobody_can_count_is_refused(tmp_path, capsys, rate):
-    assert cli.run(["serve", str(tmp_path), "--rate", rate]) == 2
-    assert "--rate" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["{folder}", "--device", "nothing"], 1, "W020]: cannot use the device 'nothing'"),
+        (["{folder}", "--names", "{empty}/names.yaml"], 1, "error[I012]"),
+        (["{empty}"], 1, "expected a parser in"),
+        (["{empty}", "--api", "openai", "--stdio"], 2, "--stdio goes with --api mcp"),
+        *(
+            (["{empty}", option, value], 2, option)
+            for option, value in (
+                ("--rate", "1e308"), ("--rate", "inf"), ("--rate", "nan"), ("--rate", "-1"),
+                ("--batch-size", "0"), ("--timeout", "0"), ("--max-length", "0"),
+            )
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_served_is_refused_at_the_start(folder, tmp_path, capsys, words, code, said):
+    (tmp_path / "names.yaml").write_text("planet: [mars]\n")  # the parser has no such kind
+    words = [word.format(folder=folder, empty=tmp_path) for word in words]
+    assert cli.run(["serve", "--port", "0", *words]) == code
+    assert said in capsys.readouterr().err

@@ -1,7 +1,6 @@
 """A parser asked over Wyoming by its own client, as Home Assistant does."""
 
 import asyncio
-import json
 import signal
 import socket
 import threading
@@ -9,27 +8,18 @@ from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import pytest
+from wyoming.asr import Transcript
+from wyoming.audio import AudioStop
+from wyoming.client import AsyncTcpClient
+from wyoming.event import Event
+from wyoming.info import Describe, Info
+from wyoming.intent import Intent, IntentsStart, IntentsStop, NotRecognized, Recognize
+from wyoming.ping import Ping, Pong
 
-wyoming = pytest.importorskip("wyoming")
-
-from wyoming.asr import Transcript  # noqa: E402
-from wyoming.audio import AudioStop  # noqa: E402
-from wyoming.client import AsyncTcpClient  # noqa: E402
-from wyoming.event import Event  # noqa: E402
-from wyoming.info import Describe, Info  # noqa: E402
-from wyoming.intent import Intent, IntentsStart, IntentsStop, NotRecognized, Recognize  # noqa: E402
-from wyoming.ping import Ping, Pong  # noqa: E402
-
-from genie_dp.serve.parse_rate import RateConfig  # noqa: E402
-from genie_dp.serve.parse_wyoming import Conversations, WyomingServer  # noqa: E402
-from tests.serve.serve_parse_process import ParseServer  # noqa: E402
-from tests.serve.serve_parsers import (  # noqa: E402
-    FailingParser,
-    GatedParser,
-    ToolParser,
-    reply_of,
-    service_of,
-)
+from genie_dp.serve.parse_rate import RateConfig
+from genie_dp.serve.parse_wyoming import Conversations, WyomingServer
+from tests.serve.serve_parse_process import ParseServer
+from tests.serve.serve_parsers import FailingParser, GatedParser, ToolParser, reply_of, service_of
 
 
 async def answers(address, *events):
@@ -75,13 +65,8 @@ def parser():
 
 
 @pytest.fixture
-def service(parser):
-    return service_of(parser, spoken=("en", "de"))
-
-
-@pytest.fixture
-def address(service):
-    with serving(service) as address:
+def address(parser):
+    with serving(service_of(parser, spoken=("en", "de"))) as address:
         yield address
 
 
@@ -117,14 +102,12 @@ def test_it_says_what_it_is(address):
     assert Pong.from_event(pong).text == "hey"
 
 
-@pytest.mark.parametrize("kind", [Recognize, Transcript])
-def test_a_sentence_becomes_an_intent(address, kind):
-    [event] = ask(address, kind("hall light", context={"conversation_id": "c", "x": [1]}))
-    assert slots(event) == ("lights.set", {"room": "hall"})
-    assert Intent.from_event(event).context == {"conversation_id": "c", "x": [1]}
-
-
-def test_several_calls_are_several_intents(address):
+def test_a_sentence_becomes_an_intent_or_several(address):
+    context = {"conversation_id": "c", "x": [1]}
+    asked = (kind("hall light", context=context) for kind in (Recognize, Transcript))
+    for event in ask(address, *asked):
+        assert slots(event) == ("lights.set", {"room": "hall"})
+        assert Intent.from_event(event).context == context
     [events] = asyncio.run(answers(address, said("all lights").event()))
     first, *intents, last = events
     assert IntentsStart.is_type(first.type)
@@ -149,13 +132,9 @@ def test_what_is_no_intent_is_not_recognized(address, sentence, code, text):
     assert NotRecognized.from_event(event).context["x"] == 1
 
 
-def test_the_place_of_the_speaker_fills_its_slots(address):
-    [event] = ask(address, said("lights here", area="kitchen"))
+def test_names_come_with_a_sentence_and_the_place_of_the_speaker_fills_its_slots(address, parser):
+    [event] = ask(address, said("lights here", area="kitchen", names={"room": ["attic"]}))
     assert slots(event) == ("HassTurnOn", {"domain": "light", "area": "kitchen"})
-
-
-def test_names_come_with_a_sentence(address, parser):
-    ask(address, said("zork", names={"room": ["attic"]}))
     assert parser.batches[0][2] == {"room": ["attic"]}
 
 
@@ -170,8 +149,7 @@ def test_a_question_is_answered_in_its_conversation(address):
     assert NotRecognized.is_type(other.type)
     assert NotRecognized.is_type(again.type)
 
-
-def test_a_context_that_is_given_back_answers_as_well(address):
+    # A context that is given back answers as well.
     [asked] = ask(address, said("heat"))
     context = NotRecognized.from_event(asked).context
     [answered] = ask(address, Recognize("21", context=context))
@@ -223,9 +201,8 @@ async def send(address, raw):
         writer.close()
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
+def test_what_is_no_event_ends_its_connection_and_no_other(address):
+    for raw in (
         b"GET / HTTP/1.1\r\n\r\n",
         b"[]\n",
         b'{"a": 1}\n',
@@ -234,36 +211,27 @@ async def send(address, raw):
         b'{"type": "recognize", "data_length": "x"}\n',
         b"[" * 50_000 + b"\n",
         b"x" * 200_000,
-    ],
-)
-def test_what_is_no_event_ends_its_connection_and_no_other(address, raw):
-    assert asyncio.run(send(address, raw)) == b""
-    assert ask(address, said("hall light"))
+    ):
+        assert asyncio.run(send(address, raw)) == b""
+        assert ask(address, said("hall light"))
 
 
 def test_events_of_other_services_are_left_out(address):
-    audio = json.dumps({"type": "audio-stop"}).encode() + b"\n"
-    assert AudioStop.is_type("audio-stop")
-
     async def talk():
-        reader, writer = await asyncio.open_connection(*address)
-        writer.write(audio + b'{"type": "ping", "data": {"text": "x"}}\n')
-        line = await asyncio.wait_for(reader.readline(), 5)
-        writer.close()
-        return json.loads(line)["type"]
+        async with AsyncTcpClient(*address, connect_timeout=5, read_timeout=5) as client:
+            await client.write_event(AudioStop().event())
+            await client.write_event(Ping("x").event())
+            return await client.read_event()
 
-    assert asyncio.run(talk()) == "pong"
+    assert Pong.is_type(asyncio.run(talk()).type)
 
 
-def test_limits_are_those_of_the_service():
+def test_limits_are_those_of_the_service_and_a_failing_parser_is_told_without_what_was_said():
     service = service_of(ToolParser(), rate=RateConfig(1, 1, spares_loopback=False))
     with serving(service) as address:
         _, *refused = ask(address, said("a"), said("a"), said(""))
     assert [refusal(event) for event in refused] == ["W005", "W005"]
     assert service.tally.refused == 2
-
-
-def test_a_failing_parser_is_told_without_what_was_said():
     with serving(service_of(FailingParser())) as address:
         [event] = ask(address, said("bad secret"))
     assert refusal(event) == "W009"

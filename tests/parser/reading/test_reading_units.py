@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 
+import genie_dp as gd
 from genie_dp.augment.written_numbers import UNITS_BY_BASE, measure_forms, plain_digits, units_of
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
@@ -95,46 +96,29 @@ def test_every_form_of_units_of_a_skill_is_read_back(pills):
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("take 5 mg", "5 unit:mg"),
-        ("take 5mg", "5 unit:mg"),
-        ("take five milligrams", "5 unit:mg"),
-        ("take half a milligram", "0.5 unit:mg"),
-        ("it used 1.5 kWh", "1.5 unit:kWh"),
-        ("tune to 98.5 MHz", "98.5 unit:MHz"),
-        ("take 250 µg", "250 unit:ug"),
-        ("run 400 yards", "400 unit:yd"),
-        ("5 kilometers an hour", "5 unit:kmph"),
-        ("5km/h", "5 unit:kmph"),
-        ("5m/s", "5 unit:mps"),
-    ],
-)
-def test_units_of_what_everybody_measures_are_always_read(text, expected):
-    assert [value for _, value in values(text, COMMON)] == [expected]
-
-
-@pytest.mark.parametrize(
     ("base", "text", "expected"),
     [
-        ("l", "add 2 cups of milk", "2 unit:cup"),
-        ("l", "add 20 cl", "20 unit:cl"),
-        ("l", "5 fl oz", "5 unit:floz"),
-        ("W", "5 mW", "5 unit:mW"),
-        ("W", "5 mw", "5 unit:mW"),
-        ("W", "5 MW", "5 unit:MW"),
-        ("W", "5MW", "5 unit:MW"),
-        ("V", "12 volts", "12 unit:V"),
-        ("bps", "50 MB/s", "50 unit:MBps"),
-        ("bps", "50mb/s", "50 unit:MBps"),
-        ("bps", "50 Mbps", "50 unit:Mbps"),
-        ("deg", "tilt it by 30 degrees", "30 unit:deg"),
+        # Everybody measures these.
+        (None, "take 5 mg", "5 unit:mg"), (None, "take 5mg", "5 unit:mg"),
+        (None, "take five milligrams", "5 unit:mg"), (None, "take 250 µg", "250 unit:ug"),
+        (None, "take half a milligram", "0.5 unit:mg"), (None, "run 400 yards", "400 unit:yd"),
+        (None, "it used 1.5 kWh", "1.5 unit:kWh"), (None, "tune to 98.5 MHz", "98.5 unit:MHz"),
+        (None, "5 kilometers an hour", "5 unit:kmph"), (None, "5km/h", "5 unit:kmph"),
+        (None, "5m/s", "5 unit:mps"),
+        # These are read where a skill measures such things.
+        ("l", "add 2 cups of milk", "2 unit:cup"), ("l", "add 20 cl", "20 unit:cl"),
+        ("l", "5 fl oz", "5 unit:floz"), ("W", "5 mW", "5 unit:mW"), ("W", "5 mw", "5 unit:mW"),
+        ("W", "5 MW", "5 unit:MW"), ("W", "5MW", "5 unit:MW"), ("V", "12 volts", "12 unit:V"),
+        ("bps", "50 MB/s", "50 unit:MBps"), ("bps", "50mb/s", "50 unit:MBps"),
+        ("bps", "50 Mbps", "50 unit:Mbps"), ("deg", "tilt it by 30 degrees", "30 unit:deg"),
         ("deg", "tilt it by 30°", "30 unit:deg"),
     ],
-)
-def test_other_units_are_read_where_a_skill_measures_such_things(base, text, expected):
-    assert [value for _, value in values(text, SHIPPED.for_sentences({base}))] == [expected]
-    assert expected not in [value for _, value in values(text, COMMON)]
+)  # fmt: skip
+def test_units_are_read_where_they_are_measured(base, text, expected):
+    units = SHIPPED.for_sentences({base}) if base else COMMON
+    assert [value for _, value in values(text, units)] == [expected]
+    if base:
+        assert expected not in [value for _, value in values(text, COMMON)]
 
 
 def test_degrees_may_be_of_both_where_both_are_measured():
@@ -147,8 +131,6 @@ def test_degrees_may_be_of_both_where_both_are_measured():
 @pytest.mark.slow
 def test_rows_with_units_of_a_skill_come_back_from_their_sentences(pills):
     """Synthesized, augmented, read: the program is the canonical one of the row."""
-    import genie_dp as gd
-
     rows = gd.augment(gd.synthesize(pills, size=150, seed=3), library=pills, written=1.0, seed=3)
     language = get_language("thingtalk")
     preparer = Preparer(load_reader(units=units_in_sentences(pills)), language, pills, NOW)
@@ -168,8 +150,6 @@ def test_rows_with_units_of_a_skill_come_back_from_their_sentences(pills):
 
 
 def test_paraphrasers_are_shown_amounts_in_the_unit_of_a_parameter(pills):
-    import genie_dp as gd
-
     examples = ExampleValues(library=pills)
     shown = [examples.show(row) for row in gd.synthesize(pills, size=150, seed=3)]
     sentences = " / ".join(row.sentence for row in shown if row is not None)
@@ -184,19 +164,11 @@ def test_a_model_may_write_units_of_a_skill_and_no_others_than_before(pills):
     assert {"unit:mg", "unit:puff", "unit:drop", "unit:ml"} <= vocabulary
     assert "unit:kWh" not in vocabulary
     prefix = language.decoding_grammar(pills).begin(["inhale", "2", "canisters"])
-    program = "now => @org.pill.inhale param:amount:Measure(puff) = 2 unit:canister"
-    for token in program.split():
+    for token in ["now", "=>", "@org.pill.inhale", "param:amount:Measure(puff)", "=", "2"]:
         prefix = prefix.then(token)
-    assert prefix.allowed.end
+    assert prefix.then("unit:canister").allowed.end
     with pytest.raises(ValueError, match="unit:mg"):
-        _after(language, pills, "now => @org.pill.inhale param:amount:Measure(puff) = 2 unit:mg")
-
-
-def _after(language, library, program):
-    prefix = language.decoding_grammar(library).begin(["2"])
-    for token in program.split():
-        prefix = prefix.then(token)
-    return prefix
+        prefix.then("unit:mg")
 
 
 def test_a_constant_in_a_unit_of_its_own_is_in_the_grammar(tmp_path):
