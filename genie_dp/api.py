@@ -60,10 +60,11 @@ def load_library(
     Raises:
         GenieError: mistakes in any of the files, with their places.
     """
-    from genie_dp.templates import imports
+    from genie_dp.skills.imported import Source
+    from genie_dp.templates.imports import is_foreign, library_of
 
-    if isinstance(source, str | Path) and imports.is_foreign(source):
-        return imports.library_of(imports.Source(str(source), skip_broken=skip_broken))
+    if isinstance(source, str | Path) and is_foreign(source):
+        return library_of(Source(str(source), skip_broken=skip_broken))
     return files.library_from(source, language=language, skip_broken=skip_broken)
 
 

@@ -15,9 +15,8 @@ from urllib.parse import unquote
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.located import read_json
-from genie_dp.skills.imported import Note
+from genie_dp.skills.imported import Imported, Note, Source
 from genie_dp.templates.hassil import plain
-from genie_dp.templates.imports import Imported, Source
 from genie_dp.templates.intents import (
     IntentSources,
     SaidExample,

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
-from genie_dp.skills.imported import Note
-from genie_dp.templates.imports import Imported, Source
+from genie_dp.skills.imported import Imported, Note, Source
 from genie_dp.templates.intents import (
     IntentSources,
     SentenceBlock,

@@ -16,9 +16,8 @@ from typing import Any
 from genie_dp.errors import GenieError, did_you_mean
 from genie_dp.locale import DEFAULT
 from genie_dp.located import read_json
-from genie_dp.skills.imported import Note
+from genie_dp.skills.imported import Imported, Note, Source
 from genie_dp.templates.hassil import literal, read_template
-from genie_dp.templates.imports import Imported, Source
 from genie_dp.templates.intents import (
     IntentSources,
     SaidExample,

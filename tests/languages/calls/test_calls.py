@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from genie_dp.errors import GenieError, render_problem
 from genie_dp.languages import get_language
 from genie_dp.languages.calls import ast
-from genie_dp.languages.calls.library import load_tools, places_of, read_tools
 from genie_dp.languages.calls.structure import from_calls, from_tree
 from genie_dp.languages.calls.text import parse, render
+from genie_dp.languages.calls.tools import load_tools, places_of, read_tools
 from tests.golden import cases
 from tests.languages.calls.tool_programs import home, library_of, program_of, tools
 
