@@ -61,9 +61,9 @@ from genie_dp.synthesis.chart import Chart, ChartGrammar, Tokens
 from genie_dp.synthesis.compiler import compile_inputs
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.engine import build_engine
+from genie_dp.templates.cache import load_inputs
 from genie_dp.templates.hassil import UNSPACED
 from genie_dp.templates.home_assistant import import_home_assistant, read_sources
-from genie_dp.templates.inputs import load_inputs
 from genie_dp.templates.intents import IntentSources
 
 Meaning = tuple[str, frozenset[tuple[str, Any]]]

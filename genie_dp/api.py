@@ -25,6 +25,7 @@ from genie_dp.resources import SHIPPED
 from genie_dp.rows import Rows, format_of, rows_of
 from genie_dp.run.stage import Output, Result
 from genie_dp.templates import inputs as files
+from genie_dp.templates.cache import inputs_of
 from genie_dp.templates.inputs import Inputs
 from genie_dp.texts import Paths
 
@@ -80,7 +81,7 @@ def load_grammar(source: Paths = SHIPPED, library: Library | Paths = SHIPPED) ->
         GenieError: mistakes in any of the files, with their places.
     """
     found = files.library_from(library)
-    return files.inputs_of(found, files.shipped_or(source, "grammars", "en"))
+    return inputs_of(found, files.shipped_or(source, "grammars", "en"))
 
 
 @takes_settings("genie_dp.synthesis.config.SynthesisConfig")

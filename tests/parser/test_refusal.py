@@ -25,7 +25,7 @@ from genie_dp.parser.rows import Reading, RowMaker, Style, read_all, target_of  
 from genie_dp.parser.session import English, ParseSession  # noqa: E402
 from genie_dp.records import Example  # noqa: E402
 from genie_dp.skills.load import load_library  # noqa: E402
-from genie_dp.templates.inputs import load_inputs  # noqa: E402
+from genie_dp.templates.cache import load_inputs  # noqa: E402
 from tests.dataset.dataset_rows import write  # noqa: E402
 from tests.golden import DATA  # noqa: E402
 from tests.languages.thingtalk.thingtalk_library import example_library  # noqa: E402

@@ -10,7 +10,7 @@ from genie_dp.cli import run
 from genie_dp.languages import get_language
 from genie_dp.skills.load import load_library
 from genie_dp.synthesis.explain import Explainer
-from genie_dp.templates.inputs import load_inputs
+from genie_dp.templates.cache import load_inputs
 from genie_dp.templates.skeletons import write_files
 
 

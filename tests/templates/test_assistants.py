@@ -24,10 +24,10 @@ from genie_dp.templates.ast import (
     SaidWords,
     WordChoice,
 )
+from genie_dp.templates.cache import load_inputs
 from genie_dp.templates.grammar import Grammar
 from genie_dp.templates.hassil import literal
 from genie_dp.templates.imports import import_source, kind_of
-from genie_dp.templates.inputs import load_inputs
 from tests.golden import Case, cases
 
 KINDS = ("ovos", "alexa", "rasa", "dialogflow")

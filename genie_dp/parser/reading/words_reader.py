@@ -14,11 +14,11 @@ from typing import NamedTuple
 from genie_dp.augment.written_numbers import plain_digits
 from genie_dp.languages.units import COMMON, Units
 from genie_dp.locale import Locale, Words
-from genie_dp.parser.reading.grammar_reader import checked_sentence, read_choices
+from genie_dp.parser.reading.choices import CandidateReader
 from genie_dp.parser.reading.marks import marks
 from genie_dp.parser.reading.measures import stem_of
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
-from genie_dp.parser.reading.reading import Candidate, Reading
+from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import TextTokens
 from genie_dp.parser.reading.word_tables import LETTERS, Pattern, WordTables, tables_of
 from genie_dp.parser.reading.word_tables import Phrases as PhraseTable
@@ -95,30 +95,19 @@ class _Day(NamedTuple):
     is_soft: bool = False
 
 
-class WordsReader:
+class WordsReader(CandidateReader):
     """Reads by the lists of one language: no process, no network, the same everywhere."""
 
     def __init__(
         self, locale: Locale, phrases: Phrases = NO_PHRASES, units: Units = COMMON
     ) -> None:
-        """Keep the locale, what the skills say with words that are values, the units to find.
+        """Look up the tables of the language.
 
         Raises:
             GenieError: I003, what spells the numbers of the language is not installed.
         """
-        self.locale, self.phrases, self.units = locale, phrases, units
+        super().__init__(phrases, units, locale)
         self._tables = tables_of(locale.words)
-
-    def read(self, text: str, *, now: datetime, locale: Locale | None = None) -> Reading:
-        """Return the likeliest reading of a text; see `Reader`."""
-        return self.readings(text, now=now, locale=locale, most=1)[0]
-
-    def readings(
-        self, text: str, *, now: datetime, locale: Locale | None = None, most: int = 8
-    ) -> tuple[Reading, ...]:
-        """Return up to so many readings, the likeliest first; see `Reader`."""
-        s = checked_sentence(text, locale or self.locale, self.units)
-        return read_choices(s, list(self.candidates(s, now)), most=most, phrases=self.phrases)
 
     def candidates(self, s: TextTokens, now: datetime) -> Iterator[Candidate]:
         """Yield all that may be a value."""

@@ -8,13 +8,14 @@ import sys
 import pytest
 
 from genie_dp.locale import LOCALE
+from genie_dp.parser.reading.choices import read_choices
 from genie_dp.parser.reading.duckling_reader import (
     DucklingProcess,
     DucklingReader,
     mask_slots,
     windows,
 )
-from genie_dp.parser.reading.grammar_reader import GrammarReader, read_choices
+from genie_dp.parser.reading.grammar_reader import GrammarReader
 from genie_dp.parser.reading.sentence import sentence
 from tests.parser.reading.reading_cases import NOW
 
@@ -70,7 +71,7 @@ def test_placeholders_are_hidden_from_duckling():
 
 @needs_duckling
 def test_duckling_adds_what_the_grammar_does_not_know():
-    reader = DucklingReader()
+    reader = DucklingReader(GrammarReader())
     try:
         found = reader.read("remind me on the last day of october", now=NOW)
         assert [v.value for v in found.values.values()] == ["date:2027-10-31"]
@@ -84,7 +85,7 @@ def test_duckling_adds_what_the_grammar_does_not_know():
 def test_a_duckling_that_is_late_is_killed_and_the_grammar_reads_alone(
     caplog: pytest.LogCaptureFixture,
 ):
-    reader = DucklingReader(deadline=0.5)
+    reader = DucklingReader(GrammarReader(), deadline=0.5)
     try:
         reader.read("tomorrow", now=NOW)
         child = reader.process._process

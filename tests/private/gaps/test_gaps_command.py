@@ -21,7 +21,7 @@ from genie_dp.private.secure import _seeded
 from genie_dp.records import Spent
 from genie_dp.rows import Rows
 from genie_dp.run.manifest import ledger_of
-from genie_dp.templates.inputs import load_inputs
+from genie_dp.templates.cache import load_inputs
 from tests.private.gaps.gaps_setup import SECRET, heard, plan, private_file, project
 from tests.synthesis.synthesis_project import LAUNCHER
 
