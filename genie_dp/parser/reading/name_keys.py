@@ -72,56 +72,41 @@ class NameKey(NamedTuple):
         return said.plain_breaks <= self.breaks
 
 
-def parts_of(tokens: Sequence[str], known: Words) -> tuple[Part, ...]:
+@lru_cache(maxsize=4096)
+def parts_of(tokens: tuple[str, ...], known: Words) -> tuple[Part, ...]:
     """Return the parts of tokens; placeholders are parts as they are.
 
     >>> [part.text for part in parts_of(("kyle", "'s", "radio", "twenty-two"), LOCALE.words)]
     ['kyle', 's', 'radio', '22']
     """
-    return _parts_of(tuple(tokens), known)
-
-
-@lru_cache(maxsize=4096)
-def _parts_of(tokens: tuple[str, ...], known: Words) -> tuple[Part, ...]:
-    texts: list[str] = []
-    places: list[int] = []
-    starts: list[bool] = []
+    pieces: list[tuple[str, int, bool]] = []
     for place, token in enumerate(tokens):
-        if is_slot(token):
-            found = [token]
-        else:
-            found = _PART.findall(token.replace("'", "").replace("’", "").casefold())
-        is_start = token[0] != "'"
-        for text in found:
+        plain = token.replace("'", "").replace("’", "").casefold()
+        starts_word = token[0] != "'"
+        for text in [token] if is_slot(token) else _PART.findall(plain):
             if text not in _JOINTS:
-                texts.append(text)
-                places.append(place)
-                starts.append(is_start)
-            is_start = text in _JOINTS
-    return tuple(_parts(texts, places, starts, known))
-
-
-def _parts(
-    texts: Sequence[str], places: Sequence[int], starts: Sequence[bool], known: Words
-) -> Iterator[Part]:
+                pieces.append((text, place, starts_word))
+            starts_word = text in _JOINTS
+    texts = tuple([text for text, _, _ in pieces])
     masked = tuple(map(is_slot, texts))
-    s = TextTokens("", tuple(texts), (), (), masked, (), range(len(texts)), LOCALE, COMMON)
-    at = 0
-    while at < len(texts):
-        text, first = texts[at], places[at]
-        number = None if masked[at] else _number_at(s, at, known)
-        if number is not None:
-            value, after = number
-            yield Part(value, first, places[after - 1] + 1, True, starts_word=starts[at])
-            at = after
+    s = TextTokens("", texts, (), (), masked, (), range(len(texts)), LOCALE, COMMON)
+    parts: list[Part] = []
+    end = 0
+    for at, (text, first, starts_word) in enumerate(pieces):
+        if at < end:
             continue
-        if text in known.between_amounts:
+        number = None if masked[at] else _number_at(s, at, known)
+        end = at + 1
+        if number is not None:
+            text, end = number
+        elif text in known.between_amounts:
             text = _AND
         elif not masked[at]:
             text = without_accents(text)
-        is_function_word = texts[at] in known.function_words
-        yield Part(text, first, first + 1, False, is_function_word, starts[at])
-        at += 1
+        is_function_word = number is None and texts[at] in known.function_words
+        last = pieces[end - 1][1] + 1
+        parts.append(Part(text, first, last, number is not None, is_function_word, starts_word))
+    return tuple(parts)
 
 
 def _number_at(s: TextTokens, at: int, known: Words) -> tuple[str, int] | None:
