@@ -47,8 +47,6 @@ class WordTables:
         before_values: articles and prepositions, which join a time to a day.
         has_stops: whether a full stop follows the day of a month.
         begins: words that begin a value.
-        first_ordinals: words that begin an ordinal number.
-        names: those of months and days of the week.
     """
 
     words: Words
@@ -78,8 +76,6 @@ class WordTables:
     before_values: frozenset[str]
     has_stops: bool
     begins: frozenset[str]
-    first_ordinals: frozenset[str]
-    names: frozenset[str]
 
     def begun(self, s: TextTokens) -> list[bool]:
         """Return for each token whether a value may begin there."""
@@ -270,8 +266,10 @@ def tables_of(words: Words) -> WordTables:
         GenieError: I003, what spells the numbers of the language is not installed.
     """
     times, dates = _patterns(words.times, words), _patterns(words.dates, words)
-    numbers = spelled_numbers(words)
-    days = _by_first(words.days, words.elided)
+    numbers, elided = spelled_numbers(words), words.elided
+    months, weekdays = _names(words.months), _names(words.weekdays)
+    amounts, days = _by_first(words.amounts, elided), _by_first(words.days, elided)
+    parts_of_day = _by_first(words.parts_of_day, elided)
     phrases = (*words.endings, *words.command_endings, *words.at_once, *words.parts_of_day)
     decimals: Callable[[Mapping[str, str]], Mapping[str, Decimal]] = lambda lines: {  # noqa: E731
         name: Decimal(value) for name, value in lines.items()
@@ -282,18 +280,18 @@ def tables_of(words: Words) -> WordTables:
         decimals(words.scales),
         decimals(words.fractions),
         decimals(words.number_endings),
-        _by_word(words.units, words.elided),
+        _by_word(words.units, elided),
         _stems(words),
         tuple(sorted(words.unit_endings, key=len, reverse=True)),
-        _by_first(words.amounts, words.elided),
-        _by_word(words.currencies, words.elided),
-        _by_word(words.cents, words.elided),
-        _by_first(dict.fromkeys(words.below_zero, ""), words.elided),
+        amounts,
+        _by_word(words.currencies, elided),
+        _by_word(words.cents, elided),
+        _by_first(dict.fromkeys(words.below_zero, ""), elided),
         days,
-        _by_first(words.parts_of_day, words.elided),
+        parts_of_day,
         _by_first(dict.fromkeys(words.percent, words.percent[0])) if words.percent else {},
-        _names(words.months),
-        _names(words.weekdays),
+        months,
+        weekdays,
         {
             day + part: len(day)
             for day in (line.split()[0] for line in words.weekdays)
@@ -314,8 +312,8 @@ def tables_of(words: Words) -> WordTables:
             words.prepositions,
             words.verbs,
             days,
-            _names(words.weekdays),
-            (next(_cut(tokenize(phrase), words.elided)) for phrase in phrases),
+            weekdays,
+            (next(_cut(tokenize(phrase), elided)) for phrase in phrases),
         )
         - words.scales.keys(),
         words.articles | words.prepositions | words.before_times | words.range_links,
@@ -325,15 +323,13 @@ def tables_of(words: Words) -> WordTables:
             words.minus,
             words.fractions,
             words.scales,
-            _by_first(words.amounts, words.elided),
+            amounts,
             days,
-            _by_first(words.parts_of_day, words.elided).keys() - words.articles,
-            _names(words.months),
-            _names(words.weekdays),
+            parts_of_day.keys() - words.articles,
+            months,
+            weekdays,
             times.keys() - LETTERS,
             dates.keys() - LETTERS,
             (words.signs.get("decimal", "."),),
         ),
-        frozenset(said[0] for said in numbers.ordinals),
-        frozenset((*_names(words.months), *_names(words.weekdays))),
     )

@@ -504,7 +504,7 @@ class _Finder:
         elif s.word(at) in ("€", "$", "£") and (after := self._number(at + 1)) is not None:
             named, value = self._phrase(currencies, at), after.value
             named = named and (named[0], after.end)
-        elif attached is not None:
+        elif attached is not None and s.word(at)[0] != "+":
             value, name = attached
             known = currencies.get(name, ())
             if known and len(known[0][0]) == 1:
