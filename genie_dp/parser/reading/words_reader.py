@@ -513,9 +513,8 @@ class _Finder:
             return None
         code, end = named
         is_dollar = "$" in (*s.words[at:end], *(attached or ()))
-        extra = self._extra_cents(end, code)
-        value, end = (value + extra[0], extra[1]) if extra is not None else (value, end)
-        return value, s.locale.currency if is_dollar else code, end
+        cents_value, end = self._extra_cents(end, code) or (0, end)
+        return value + cents_value, s.locale.currency if is_dollar else code, end
 
     def _extra_cents(self, at: int, code: str) -> tuple[Decimal, int] | None:
         """Return "and 20 cents", and the "fifty" of "twenty euros fifty"."""
@@ -622,13 +621,6 @@ class _Finder:
     @_once
     def _clock(self, at: int) -> _Clock | None:
         """Return the longest time of day that begins at a token."""
-        found = self._plain_clock(at)
-        part = self._phrase(self.tables.parts_of_day, found.end) if found is not None else None
-        if found is None or part is None:
-            return found
-        return found._replace(hour=_hour_in(found.hour, part[0]), end=part[1], part=part[0])
-
-    def _plain_clock(self, at: int) -> _Clock | None:
         s, word, tables = self.s, self.s.word(at), self.tables
         found: _Clock | None = None
         clock, hour, pointed = (x.fullmatch(word) for x in (_CLOCK, _HOUR, _POINTED))
@@ -649,7 +641,10 @@ class _Finder:
                 found = _Clock(*_clock_of(pattern.value, read), 0, end)
         if found is not None and found.hour == 24 and not found.minute:
             found = found._replace(hour=0)
-        return None if found is None or found.hour > 23 or found.minute > 59 else found
+        if found is None or found.hour > 23 or found.minute > 59:
+            return None
+        part, end = self._phrase(tables.parts_of_day, found.end) or ("", found.end)
+        return found._replace(hour=_hour_in(found.hour, part), end=end, part=part)
 
     def _is_duration(self, at: int, clock: _Clock) -> bool:
         """Tell whether what may be a time is as well an amount: "deux heures", "1h30"."""
@@ -659,7 +654,7 @@ class _Finder:
         parts = self._parts_of(at)
         return bool(parts) and parts[-1].end >= clock.end and not clock.part
 
-    def _is_told(self, at: int) -> bool:
+    def _is_announced(self, at: int) -> bool:
         """Tell whether the word before announces a time, as in "à partir de six heures"."""
         before = self.s.word(at - 1)
         if before in self.words.before_units:
@@ -684,7 +679,7 @@ class _Finder:
         clock = self._clock(at)
         if clock is None:
             return
-        is_weak = not self._is_told(at) and self._is_duration(at, clock)
+        is_weak = not self._is_announced(at) and self._is_duration(at, clock)
         yield self._time_candidate(at, clock, weak=is_weak)
         if not is_weak and self.s.word(clock.end) not in self.words.range_links:
             day = _first(map(self._day, self._skips(clock.end)))  # "um acht am freitag"
@@ -699,10 +694,10 @@ class _Finder:
         before = at - 1 - (self.s.word(at - 1) in self.words.articles)
         recurs = not self.words.every.isdisjoint(self.s.words[max(before, 0) : at])
         found = None if recurs else self._plain_day(at)
-        part = self._phrase(self.tables.parts_of_day, found.end) if found is not None else None
-        if found is None or part is None:
-            return found
-        return found._replace(part=part[0], end=part[1])
+        if found is None:
+            return None
+        part, end = self._phrase(self.tables.parts_of_day, found.end) or (found.part, found.end)
+        return found._replace(part=part, end=end)
 
     def _plain_day(self, at: int) -> _Day | None:
         s, tables = self.s, self.tables
@@ -781,7 +776,7 @@ class _Finder:
             clock = self._clock(place)
             if clock is None:
                 continue
-            if place == day.end or self._is_told(place) or not self._is_duration(place, clock):
+            if place == day.end or self._is_announced(place) or not self._is_duration(place, clock):
                 yield self._moment(at, clock.end, day, clock)
             return
 
