@@ -53,7 +53,16 @@ _BUILT_IN = {
     "NavigateHomeIntent": ("go home", "home"),
 }
 _OF_INTENT = {"name", "samples", "slots"}
+_MODELS = {"interactionModel", "languageModel"}
 _OF_MODEL = {"intents", "types"}
+
+
+def is_alexa(source: Source) -> bool:
+    """Tell whether a source is an interaction model, or a folder that has some."""
+    if source.path is not None and source.path.is_dir():
+        return bool(models_of(source.path))
+    document = source.document()
+    return isinstance(document, Mapping) and bool(_MODELS & document.keys())
 
 
 def models_of(path: Path) -> dict[str, Path]:

@@ -63,6 +63,11 @@ _OF_INTENT = {
 }  # fmt: skip
 
 
+def is_dialogflow(source: Source) -> bool:
+    """Tell whether a source is the zip or folder of an agent."""
+    return source.path is not None and bool(agent_files(source.path))
+
+
 def agent_files(path: Path) -> Mapping[str, Path | zipfile.ZipInfo]:
     """Return the files of an agent's zip or folder that are JSON, by name; none for another."""
     if path.is_dir():

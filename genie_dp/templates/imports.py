@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.calls.tools import SCHEMAS, read_tools
@@ -33,13 +34,13 @@ class SourceKind:
         what: in words.
         recognizes: tells whether a source is of this kind; the first kind of KINDS that says so is
             taken.
-        importer: "module:function" of `(Source) -> Imported`, imported when it is needed.
+        importer: reads one.
     """
 
     name: str
     what: str
     recognizes: Callable[[Source], bool]
-    importer: str
+    importer: Callable[[Source], Imported]
 
 
 def _is_openapi(source: Source) -> bool:
@@ -64,84 +65,45 @@ def _is_server(source: Source) -> bool:
     return bool(command) and shutil.which(command[0].strip("\"'")) is not None
 
 
-def _is_home_assistant(source: Source) -> bool:
-    from genie_dp.templates.home_assistant import has_custom
-
-    path = source.path
-    if path is not None and path.is_dir():
-        return (path / "sentences").is_dir() or has_custom(path)
-    document = source.document()
-    if not isinstance(document, Mapping) or not isinstance(document.get("intents"), Mapping):
-        return False
-    return "language" in document or any(
-        isinstance(intent, Mapping) and "data" in intent for intent in document["intents"].values()
-    )
-
-
-def _is_alexa(source: Source) -> bool:
-    from genie_dp.templates.alexa import models_of
-
-    path = source.path
-    if path is not None and path.is_dir():
-        return bool(models_of(path))
-    document = source.document()
-    return isinstance(document, Mapping) and bool(
-        {"interactionModel", "languageModel"} & document.keys()
-    )
-
-
-def _is_dialogflow(source: Source) -> bool:
-    from genie_dp.templates.dialogflow import agent_files
-
-    return source.path is not None and bool(agent_files(source.path))
-
-
-def _is_ovos(source: Source) -> bool:
-    from genie_dp.templates.ovos import is_skill
-
-    return source.path is not None and source.path.is_dir() and is_skill(source.path)
-
-
-def _is_rasa(source: Source) -> bool:
-    from genie_dp.templates.rasa import is_rasa
-
-    return source.path is not None and is_rasa(source.path)
+def _late(place: str) -> Callable[[Source], Any]:
+    """Return the function of "module:function" of this folder, imported when it is called."""
+    module, _, name = place.partition(":")
+    return lambda source: getattr(import_module(f"genie_dp.templates.{module}"), name)(source)
 
 
 KINDS: tuple[SourceKind, ...] = (
     SourceKind(
         "home-assistant",
         "sentences of Home Assistant: their folder, a merged file, or custom_sentences",
-        _is_home_assistant,
-        "genie_dp.templates.home_assistant:import_home_assistant",
+        _late("home_assistant:is_home_assistant"), _late("home_assistant:import_home_assistant"),
     ),
     SourceKind(
-        "alexa", "an interaction model of Alexa in JSON, or a skill's folder", _is_alexa,
-        "genie_dp.templates.alexa:import_alexa",
+        "alexa", "an interaction model of Alexa in JSON, or a skill's folder",
+        _late("alexa:is_alexa"), _late("alexa:import_alexa"),
     ),
     SourceKind(
-        "dialogflow", "an agent of Dialogflow (ES or CX): its zip or folder", _is_dialogflow,
-        "genie_dp.templates.dialogflow:import_dialogflow",
+        "dialogflow", "an agent of Dialogflow (ES or CX): its zip or folder",
+        _late("dialogflow:is_dialogflow"), _late("dialogflow:import_dialogflow"),
     ),
     SourceKind(
-        "ovos", "a skill of OVOS or Mycroft: its folder with .intent files", _is_ovos,
-        "genie_dp.templates.ovos:import_ovos",
+        "ovos", "a skill of OVOS or Mycroft: its folder with .intent files",
+        _late("ovos:is_ovos"), _late("ovos:import_ovos"),
     ),
     SourceKind(
-        "rasa", "training data of Rasa NLU: a folder, or a YAML file with nlu:", _is_rasa,
-        "genie_dp.templates.rasa:import_rasa",
+        "rasa", "training data of Rasa NLU: a folder, or a YAML file with nlu:",
+        _late("rasa:is_rasa"), _late("rasa:import_rasa"),
     ),
     SourceKind(
-        "openapi", "an OpenAPI document, in JSON or YAML", _is_openapi,
-        "genie_dp.templates.import_tools:import_openapi",
+        "openapi", "an OpenAPI document, in JSON or YAML",
+        _is_openapi, _late("import_tools:import_openapi"),
     ),
     SourceKind(
-        "tools", "a list of tools in JSON: OpenAI, Anthropic, MCP", _is_tools,
-        "genie_dp.templates.import_tools:import_tools",
+        "tools", "a list of tools in JSON: OpenAI, Anthropic, MCP",
+        _is_tools, _late("import_tools:import_tools"),
     ),
     SourceKind(
-        "mcp", "an MCP server: its URL, or the command that starts it", _is_server,
-        "genie_dp.templates.import_tools:import_server",
+        "mcp", "an MCP server: its URL, or the command that starts it",
+        _is_server, _late("import_tools:import_server"),
     ),
 )  # fmt: skip
 
@@ -184,9 +146,7 @@ def import_source(source: Source, *, kind: str | None = None) -> Imported:
     Raises:
         GenieError: R080, of no kind; or what its importer says.
     """
-    module, _, name = kind_of(source, kind).importer.partition(":")
-    importer: Callable[[Source], Imported] = getattr(import_module(module), name)
-    return importer(source)
+    return kind_of(source, kind).importer(source)
 
 
 def is_foreign(given: Path | str) -> bool:

@@ -35,9 +35,10 @@ _MARKS = re.compile(r"[;\\~]|[.,:?!]+(?=[\s()\[\]|]|$)")
 _COMMENT = re.compile(r"#+\s+[^\W\d_]|#+[^\W\d_]|//")
 
 
-def is_skill(folder: Path) -> bool:
-    """Tell whether a folder holds intent files."""
-    return next(folder.rglob("*.intent"), None) is not None
+def is_ovos(source: Source) -> bool:
+    """Tell whether a source is a folder that holds intent files."""
+    folder = source.path
+    return folder is not None and folder.is_dir() and any(folder.rglob("*.intent"))
 
 
 def import_ovos(source: Source) -> Imported:

@@ -38,9 +38,10 @@ _NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)?")
 _DOMAIN = {"version", "intents", "entities", "slots", "responses"}
 
 
-def is_rasa(path: Path) -> bool:
-    """Tell whether a folder or a file has training data of Rasa NLU."""
-    return any(_has_key(source, "nlu") for _, source in _documents(path))
+def is_rasa(source: Source) -> bool:
+    """Tell whether a source is a folder or a file with training data of Rasa NLU."""
+    path = source.path
+    return path is not None and any(_has_key(file, "nlu") for _, file in _documents(path))
 
 
 def _documents(path: Path) -> Iterator[tuple[Path, Source]]:
