@@ -27,8 +27,8 @@ _NUMERAL = r"(?=[IVX])X{0,3}(?:IX|IV|V?I{0,3})"
 _ROMAN, _IS_ROMAN = re.compile(rf"(?<=\s){_NUMERAL}(?!\w)"), re.compile(_NUMERAL, re.IGNORECASE)
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10}
 _POSSESSIVES = frozenset(("my", "our"))
-_LETTERS_OF_SLIPS = 4  # a slip in fewer is mostly another word: "all" is no hall
-_MARGIN = 3.0  # in rapidfuzz's ratio: of two names of which neither is clearly nearer it is none
+_LETTERS_OF_SLIPS = 4  # fewer letters with a slip are mostly another word: "all" is no hall
+_MARGIN = 3.0  # of rapidfuzz's ratio, by which a name has to be nearer than all others
 
 
 class Part(NamedTuple):
@@ -36,9 +36,9 @@ class Part(NamedTuple):
 
     Attributes:
         text: letters in lower case without accents; of a number its figures.
-        first, end: the tokens that it is of.
+        first, end: its tokens.
         is_number: whether it is a number.
-        is_function_word: whether it is a word that says nothing by itself.
+        is_function_word: whether it is an article, a preposition or the like.
         starts_word: whether a space or a joint such as a hyphen is before it.
     """
 
@@ -67,9 +67,9 @@ class NameKey(NamedTuple):
     breaks: frozenset[int]
     plain_breaks: frozenset[int]
 
-    def is_said_as(self, said: "NameKey") -> bool:
-        """Tell whether words of the same text are the name: "in a" is no Ina."""
-        return said.plain_breaks <= self.breaks
+    def is_named_by(self, words: "NameKey") -> bool:
+        """Tell whether words of the same text name it: "in a" is no Ina."""
+        return words.plain_breaks <= self.breaks
 
 
 @lru_cache(maxsize=4096)
@@ -110,7 +110,7 @@ def parts_of(tokens: tuple[str, ...], known: Words) -> tuple[Part, ...]:
 
 
 def _number_at(s: TextTokens, at: int, known: Words) -> tuple[str, int] | None:
-    """Return the number that begins at a word, in figures, and the place behind it."""
+    """Return the number at a word, in figures, and the place behind it."""
     text = s.words[at]
     if text in ("a", "an", "half") or not any(map(str.isalnum, text)):
         return None
@@ -128,7 +128,7 @@ def _number_at(s: TextTokens, at: int, known: Words) -> tuple[str, int] | None:
 
 
 def _figures(text: str, known: Words) -> str:
-    """Return figures without zeros and signs that say nothing: "1,000" is "1000", "07" is "7"."""
+    """Return figures without leading zeros and signs for thousands: "1,000" is "1000"."""
     thousands = re.escape(known.signs.get("thousands", ","))
     whole, *rest = re.split("[.,]", re.sub(rf"{thousands}(?=\d{{3}}(?!\d))", "", text))
     return ".".join((whole.lstrip("0") or "0", *rest))
@@ -144,11 +144,11 @@ def _key_of(parts: Sequence[Part]) -> NameKey:
         is_digits = text[-1:].isdigit() and part.text[0].isdigit()
         text += f" {part.text}" if is_digits else part.text
     words = " ".join([text for text, _ in _words_of(parts)])
-    is_possessive = [part.text == "s" and not part.starts_word for part in parts]
     fixed = tuple(
         part.text
-        for part, is_left_out in zip(parts, is_possessive, strict=True)
-        if part.is_number or (_is_fixed(part.text) and not is_left_out)
+        for part in parts
+        if part.is_number
+        or (_is_fixed(part.text) and (part.text != "s" or part.starts_word))  # no possessive
     )
     return NameKey(text, words, fixed, frozenset(breaks), frozenset(plain_breaks))
 
@@ -241,14 +241,14 @@ class NameIndex:
         """Return the name that words stand for, without slips."""
         for key in keys_of(said, self._known):
             named = self._names.get(key.text, ())
-            names = [name for name, _, own in named if own.is_said_as(key)]
+            names = [name for name, _, own in named if own.is_named_by(key)]
             if names:
                 tokens = tokenize(said)
                 return next((name for name in names if tokenize(name) == tokens), names[0])
         return None
 
     def nearest(self, said: str, threshold: float) -> str | None:
-        """Return the name that words stand for with a slip; of two as near none."""
+        """Return the name that words with a slip stand for; None where two are about as near."""
         from rapidfuzz import fuzz, process
 
         for key in keys_of(said, self._known)[-1:]:
@@ -275,7 +275,7 @@ class NameIndex:
                     break
                 if self._sorted[place] == said.text and _are_tokens(parts, start, end):
                     for name, kind, key in self._names[said.text]:
-                        if key.is_said_as(said):
+                        if key.is_named_by(said):
                             yield Found(first.first, parts[end - 1].end, kind, name)
 
     def find_slips(self, parts: Sequence[Part], threshold: float) -> Iterator[Found]:
