@@ -24,8 +24,13 @@ from genie_dp.parser.reading.numbers import FRACTION, FRACTIONS
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
 from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import TextTokens
-from genie_dp.parser.reading.word_tables import LETTERS, Pattern, WordTables, tables_of
-from genie_dp.parser.reading.word_tables import Phrases as PhraseTable
+from genie_dp.parser.reading.word_tables import (
+    LETTERS,
+    Pattern,
+    PhraseTable,
+    WordTables,
+    tables_of,
+)
 
 _DIGITS = re.compile(r"([+-]?)(\d{1,18}(?:[.,]\d+)*)")
 _ATTACHED = re.compile(r"(?P<number>[+-]?\d+(?:[.,]\d+)*)-?(?P<name>[^\W\d_]+[23]?|°c?|%|€|\$|£)")
@@ -802,9 +807,7 @@ class _Finder:
         links = words.range_links
         if is_begun or s.word(at - 1) in self.tables.before_days:  # "am 5. und 6. mai"
             links = links | words.between_amounts
-        for end in sorted(ends):
-            if s.word(end) not in links:
-                continue
+        for end in sorted(end for end in ends if s.word(end) in links):
             for place in self._skips(end + 1, words.between_amounts):
                 found = list(self._ends_of_range(at, end, place, is_begun=is_begun))
                 yield from found
