@@ -6,11 +6,12 @@ language has a grammar (`grammar_reader`), which reads more.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from itertools import chain
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from genie_dp.augment.written import next_day
 from genie_dp.augment.written_numbers import plain_digits
@@ -58,8 +59,8 @@ _MORNING = 6  # "5h30" is rather a duration, "7h30" a time
 _STOPS = frozenset(("", ".", ",", "!", "?", ";", ":", ")"))
 _MOST_BEFORE_LINK = 8  # tokens of the first end of a range
 _MOST_SKIPPED = 2  # words before the second end of a range: "bis zum", "tot en met"
+_LONG_NAME = 4  # letters of a name that is no other word
 _LIMITS = {"H": 24, "M": 59, "N": 999, "D": 31}
-_FIRST_LETTERS = (*_LIMITS, "MONTH", "WEEKDAY")  # with which a pattern may begin
 
 
 class _Number(NamedTuple):
@@ -125,22 +126,19 @@ class WordsReader(CandidateReader):
 
 
 _Found = TypeVar("_Found")
-_More = ParamSpec("_More")
-_Method = Callable[Concatenate["_Finder", int, _More], _Found | None]
+_Method = Callable[["_Finder", int], _Found | None]
 
 
-def _once(find: _Method[_More, _Found]) -> _Method[_More, _Found]:
+def _once(find: _Method[_Found]) -> _Method[_Found]:
     """Return a method that runs once for each token at which a value may begin."""
+    name = find.__name__
 
-    def found_before(
-        self: "_Finder", at: int, /, *args: _More.args, **options: _More.kwargs
-    ) -> _Found | None:
-        key = find.__name__, at, *args
-        if key not in self.found:
+    def found_before(self: "_Finder", at: int) -> _Found | None:
+        known: dict[int, _Found | None] = self.found[name]
+        if at not in known:
             is_begun = 0 <= at < len(self.begun) and self.begun[at]
-            self.found[key] = find(self, at, *args, **options) if is_begun else None
-        found: _Found | None = self.found[key]
-        return found
+            known[at] = find(self, at) if is_begun else None
+        return known[at]
 
     return found_before
 
@@ -152,7 +150,7 @@ class _Finder:
         self.tables, self.words, self.today = tables, tables.words, now.date()
         self.s = tables.split(s)
         self.begun = tables.begun(self.s)
-        self.found: dict[tuple[object, ...], Any] = {}
+        self.found = defaultdict[str, dict[int, Any]](dict)
         self.is_difference = not self.words.differences.isdisjoint(self.s.words)
         self.decimal = self.words.signs.get("decimal", ".")
 
@@ -357,8 +355,9 @@ class _Finder:
         return (value, match["name"]) if match is not None and value is not None else None
 
     def _plain(self, at: int) -> Iterator[Candidate]:
-        s, number, attached = self.s, self._number(at), self._attached(at)
+        s, number = self.s, self._number(at)
         if number is None:
+            attached = self._attached(at)
             if attached is not None and attached[1] == "%":
                 after = (*self.words.percent, "%")[0]
                 yield s.candidate(at, at + 1, "NUMBER", plain_digits(attached[0]), after=after)
@@ -497,7 +496,8 @@ class _Finder:
     def _price(self, at: int) -> tuple[Decimal, str, int] | None:
         """Return amount, currency and end of money at a token."""
         s, currencies, value = self.s, self.tables.currencies, Decimal(0)
-        number, attached = self._number(at) or self._fraction(at), self._attached(at)
+        number = self._number(at) or self._fraction(at)
+        attached = self._attached(at) if number is None else None
         named: tuple[str, int] | None = None
         if number is not None:
             value = number.value
@@ -562,8 +562,8 @@ class _Finder:
     ) -> Iterator[tuple[Pattern, int, dict[str, int]]]:
         """Yield the patterns that stand at a token, with their ends and what letters stand for."""
         s, tables = self.s, self.tables
-        letters = [x for x in _FIRST_LETTERS if x in patterns and self._part(at, x) is not None]
-        for pattern in chain.from_iterable(patterns.get(x, ()) for x in (s.word(at), *letters)):
+        begins = (s.word(at), *(x for x in self._letters(at) or () if x != "YEAR"))
+        for pattern in chain.from_iterable(patterns.get(x, ()) for x in begins):
             if pattern.after and s.word(at - 1) not in pattern.after:
                 continue
             read: dict[str, int] = {}
@@ -595,31 +595,33 @@ class _Finder:
                 at += 1
         return at
 
+    def _part(self, at: int, letter: str) -> tuple[int, int] | None:
+        """Return what stands for a letter of a pattern at a token, and the place behind it."""
+        return (self._letters(at) or {}).get(letter)
+
     @_once
-    def _part(self, at: int, part: str) -> tuple[int, int] | None:
-        """Return what stands for a letter of a pattern, and the place behind it."""
+    def _letters(self, at: int) -> dict[str, tuple[int, int]] | None:
         s, tables, word = self.s, self.tables, self.s.word(at)
-        if part in ("MONTH", "WEEKDAY"):
-            names = tables.months if part == "MONTH" else tables.weekdays
-            if word not in names:
-                return None
-            # Short names are words of the language, too ("so", "di"), and want their full stop.
-            has_stop = s.word(at + 1) == "."
-            is_short = len(word) < 4 and part == "WEEKDAY"
-            is_cut = part == "MONTH" and word != self.words.months[names[word]].split()[0]
-            has_end = is_short or (is_cut and has_stop)
-            return (names[word], at + 1 + has_end) if has_stop or not is_short else None
-        if part == "YEAR":
-            return (int(word), at + 1) if _YEAR.fullmatch(word) else None
-        for length in (3, 2, 1) if part == "D" else ():
+        found: dict[str, tuple[int, int]] = {}
+        number = self._whole(at)
+        if number is not None and number.value % 1 == 0 and word[0] not in "+-":
+            value, end = int(number.value), number.end
+            found = {x: (value, end) for x, most in _LIMITS.items() if (x == "D") <= value <= most}
+        for length in (1, 2, 3):
             spelled = s.words[at : at + length]
             if spelled in tables.numbers.ordinals:
-                return tables.numbers.ordinals[spelled], at + len(spelled)
-        number = self._whole(at)
-        if number is None or number.value % 1 or word[:1] in "+-":
-            return None
-        value = int(number.value)
-        return (value, number.end) if (part == "D") <= value <= _LIMITS[part] else None
+                found["D"] = tables.numbers.ordinals[spelled], at + len(spelled)
+        has_stop = s.word(at + 1) == "."
+        if word in tables.months:
+            month = tables.months[word]
+            is_cut = word != self.words.months[month].split()[0]
+            found["MONTH"] = month, at + 1 + (is_cut and has_stop)
+        # Short names are words of the language, too ("so", "di"), and want their full stop.
+        if word in tables.weekdays and (has_stop or len(word) >= _LONG_NAME):
+            found["WEEKDAY"] = tables.weekdays[word], at + 1 + (len(word) < _LONG_NAME)
+        if _YEAR.fullmatch(word):
+            found["YEAR"] = int(word), at + 1
+        return found
 
     # --------------------------------------------------------------------------------- times
 
@@ -822,7 +824,7 @@ class _Finder:
         for place in self._skips(day.end + 1):
             last = self._day(place) if self.s.word(place) in self.tables.weekdays else None
             if last is not None and last.day < day.day:
-                self.found["_day", place] = last._replace(day=last.day + timedelta(days=7))
+                self.found["_day"][place] = last._replace(day=last.day + timedelta(days=7))
 
     def _ends_of_range(
         self, at: int, end: int, place: int, *, is_begun: bool
