@@ -45,9 +45,9 @@ from genie_dp.private.gaps.select import (
 from genie_dp.private.ledger.accounting import noise_multiplier_for
 from genie_dp.resources import data_folder
 from genie_dp.rng import stream
+from genie_dp.skills.imported import Source
+from genie_dp.templates.cache import load_inputs
 from genie_dp.templates.home_assistant import import_home_assistant
-from genie_dp.templates.imports import Source
-from genie_dp.templates.inputs import load_inputs
 
 EPSILONS = (0.5, 1.0, 3.0, 8.0)
 DELTA, PART = 1e-6, 1e-7  # of the budget, and of thresholds

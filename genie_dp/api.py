@@ -25,6 +25,7 @@ from genie_dp.resources import SHIPPED
 from genie_dp.rows import Rows, format_of, rows_of
 from genie_dp.run.stage import Output, Result
 from genie_dp.templates import inputs as files
+from genie_dp.templates.cache import inputs_of
 from genie_dp.templates.inputs import Inputs
 from genie_dp.texts import Paths
 
@@ -60,10 +61,11 @@ def load_library(
     Raises:
         GenieError: mistakes in any of the files, with their places.
     """
-    from genie_dp.templates import imports
+    from genie_dp.skills.imported import Source
+    from genie_dp.templates.imports import is_foreign, library_of
 
-    if isinstance(source, str | Path) and imports.is_foreign(source):
-        return imports.library_of(imports.Source(str(source), skip_broken=skip_broken))
+    if isinstance(source, str | Path) and is_foreign(source):
+        return library_of(Source(str(source), skip_broken=skip_broken))
     return files.library_from(source, language=language, skip_broken=skip_broken)
 
 
@@ -79,7 +81,7 @@ def load_grammar(source: Paths = SHIPPED, library: Library | Paths = SHIPPED) ->
         GenieError: mistakes in any of the files, with their places.
     """
     found = files.library_from(library)
-    return files.inputs_of(found, files.shipped_or(source, "grammars", "en"))
+    return inputs_of(found, files.shipped_or(source, "grammars", "en"))
 
 
 @takes_settings("genie_dp.synthesis.config.SynthesisConfig")

@@ -147,6 +147,66 @@ def test_the_check_of_layers_finds_a_wrong_import(tmp_path, monkeypatch):
     ]
 
 
+def module_name(path):
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(("genie_dp", *(parts[:-1] if parts[-1] == "__init__" else parts)))
+
+
+def circles(paths):
+    """Return the groups of modules that import each other, directly or by way of others."""
+    names = {module_name(path): path for path in paths}
+    edges = {}
+    for name, path in names.items():
+        edges[name] = set()
+        for _, there in imports(path) if name != "genie_dp" else ():
+            while there and there not in names:
+                there = there.rpartition(".")[0]
+            edges[name] |= {there} - {"", name}
+    reached = {name: reachable(name, edges) for name in edges}
+    groups = {
+        frozenset(other for other in reached[name] if name in reached[other])
+        for name in edges
+        if name in reached[name]
+    }
+    return sorted(sorted(group) for group in groups)
+
+
+def reachable(name, edges):
+    found, waiting = set(), [name]
+    while waiting:
+        new = edges[waiting.pop()] - found
+        found |= new
+        waiting += new
+    return found
+
+
+def test_modules_do_not_import_each_other_in_a_circle():
+    """Imports inside of functions and those for type checkers alone count, too.
+
+    Only those of genie_dp/__init__.py do not: type checkers need the names of the API there.
+    """
+    found = circles(modules())
+    assert not found, "\n".join(" - ".join(group) for group in found)
+
+
+def test_the_check_of_circles_names_the_modules_of_each(tmp_path, monkeypatch):
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    texts = {
+        "a/__init__.py": "",
+        "a/b.py": "from genie_dp.a import c, e\n",
+        "a/c.py": "def f():\n    import genie_dp.d\n",
+        "d.py": "if TYPE_CHECKING:\n    from genie_dp.a.b import X\n",
+        "a/e.py": "from genie_dp import d\n",
+        "f.py": "import genie_dp.a.e\nimport genie_dp.f\n",
+        "g.py": "from genie_dp.a import x\n",
+    }
+    (tmp_path / "a").mkdir()
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    found = circles(tmp_path / name for name in texts)
+    assert found == [["genie_dp.a.b", "genie_dp.a.c", "genie_dp.a.e", "genie_dp.d"]]
+
+
 def test_augment_and_private_do_not_know_each_other():
     pairs = {("augment", "private"), ("private", "augment")}
     found = [

@@ -22,7 +22,8 @@ from genie_dp.locale import (
 from genie_dp.number_words import spelled_numbers
 from genie_dp.project_file import read_places, read_project
 from genie_dp.resources import data_folder
-from genie_dp.templates.imports import Imported, project_text
+from genie_dp.skills.imported import Imported
+from genie_dp.templates.imports import project_text
 
 OTHERS = tuple(name for name in languages() if not words_of(name).has_grammar)
 # Sections that a stage cannot do without.

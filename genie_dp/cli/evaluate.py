@@ -142,7 +142,7 @@ def _predictor(
     if predictions:
         return predictions, ""
     if folder:
-        from genie_dp.parser.answers import open_parser
+        from genie_dp.parser.parser import open_parser
 
         constrained = False if unconstrained else None
         parser = open_parser(folder, beam=beam, is_constrained=constrained)

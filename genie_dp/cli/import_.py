@@ -63,7 +63,8 @@ def command(
     """
     from genie_dp.cli.output import show
     from genie_dp.project_file import schema
-    from genie_dp.templates.imports import Source, run
+    from genie_dp.skills.imported import Source
+    from genie_dp.templates.imports import run
 
     files = {"genie.schema.json": json.dumps(schema(), indent=1) + "\n"}
     asked = Source(source, locale, skip_broken, only, without)

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from genie_dp.cli.output import show_skipped
 from genie_dp.languages.library import Library
-from genie_dp.templates import inputs as stage
+from genie_dp.templates import cache, inputs
 from genie_dp.templates.inputs import Inputs
 
 
 def load_library_of(language: str, skills: Sequence[Path], *, skip_broken: bool) -> Library:
     """Return what `templates.inputs.load_library` does."""
-    library = stage.load_library(language, skills, skip_broken=skip_broken)
+    library = inputs.load_library(language, skills, skip_broken=skip_broken)
     show_skipped(library)
     return library
 
@@ -19,7 +19,7 @@ def load_library_of(language: str, skills: Sequence[Path], *, skip_broken: bool)
 def load_inputs(
     language: str, skills: Sequence[Path], grammar: Sequence[Path], *, skip_broken: bool
 ) -> Inputs:
-    """Return what `templates.inputs.load_inputs` does."""
-    inputs = stage.load_inputs(language, skills, grammar, skip_broken=skip_broken)
-    show_skipped(inputs.library)
-    return inputs
+    """Return what `templates.cache.load_inputs` does."""
+    found = cache.load_inputs(language, skills, grammar, skip_broken=skip_broken)
+    show_skipped(found.library)
+    return found

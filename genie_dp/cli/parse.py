@@ -86,7 +86,7 @@ def command(
     from genie_dp.cli.inputs import load_inputs
     from genie_dp.cli.output import show as show_result
     from genie_dp.errors import GenieError
-    from genie_dp.parser.answers import open_parser
+    from genie_dp.parser.parser import open_parser
     from genie_dp.parser.session import ParseSession, run
     from genie_dp.texts import lines_of, lines_of_stdin
 

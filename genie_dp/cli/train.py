@@ -103,7 +103,7 @@ def command(
     from genie_dp.parser.rows import language_of
     from genie_dp.parser.run import rank, run
     from genie_dp.run.stage import Output
-    from genie_dp.templates.inputs import inputs_of
+    from genie_dp.templates.cache import inputs_of
 
     ablations = zip(_ABLATIONS, (no_types, positional, no_canonical), strict=True)
     settings_of_options = {

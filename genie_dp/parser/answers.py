@@ -2,16 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol
 
 from genie_dp.languages.base import MissingInput
 from genie_dp.languages.library import Signature
 from genie_dp.languages.scope import OUT_OF_SCOPE
-
-if TYPE_CHECKING:
-    from genie_dp.parser.parser import Parser
-
 
 EMPTY, TOO_LONG, UNSURE, AMBIGUOUS = "empty", "too_long", "unsure", "ambiguous"
 NEGATED = "negated"
@@ -188,30 +183,3 @@ class SentenceParser(Protocol):
 
     def offers(self) -> Offers:
         """Return what it may be asked."""
-
-
-def open_parser(
-    folder: Path, *, beam: int | None = None, is_constrained: bool | None = None
-) -> "Parser":
-    """Return the parser of a folder, on one thread; None leaves what the folder says."""
-    from genie_dp.parser.parser import Parser
-
-    return Parser.from_pretrained(folder, threads=1, beam=beam, is_constrained=is_constrained)
-
-
-class BestProgram:
-    """Answers with one program a sentence, as the check of paraphrases asks."""
-
-    def __init__(self, parser: "Parser"):
-        """Keep the parser."""
-        self.parser = parser
-
-    @classmethod
-    def from_folder(cls, folder: Path) -> Self:
-        """Return the parser of a folder."""
-        return cls(open_parser(folder))
-
-    def predict(self, utterances: Sequence[str]) -> list[str]:
-        """Return the most probable program of each sentence, "" where there is none."""
-        guesses = self.parser.predict(utterances, count=1)
-        return [nbest[0].program if nbest else "" for nbest in guesses]

@@ -21,7 +21,8 @@ from genie_dp.parser.evidence import SCALES, Evidence
 from genie_dp.parser.reading import glued, phrases
 from genie_dp.parser.rows import Reading
 from genie_dp.run.files import hash_of_files
-from genie_dp.templates.inputs import Inputs, inputs_of_texts, template_texts
+from genie_dp.templates.cache import inputs_of_texts, template_texts
+from genie_dp.templates.inputs import Inputs
 
 CARD, RECIPE, MANIFEST = "README.md", "recipe.yaml", "manifest.json"
 METRICS, CURVES, START_CARD = "metrics.jsonl", "curves", "start.md"

@@ -6,7 +6,7 @@ A program stands for a negation only if rows of its functions say that negation 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import NamedTuple
 
 from genie_dp.languages.base import Language
@@ -90,15 +90,10 @@ def without_idioms(sentence: Sequence[str], words: Words) -> Sequence[str]:
     >>> without_idioms("no problem turn it on".split(), words_of("en"))
     ['turn', 'it', 'on']
     """
-    phrases = _phrases_of(words)
     kept: list[str] = []
-    place = 0
-    while place < len(sentence):
-        phrase, denies = _phrase_at(sentence, place, phrases)
-        end = place + max(1, len(phrase))
+    for place, end, phrase, denies in _phrases_in(sentence, _phrases_of(words)):
         if denies or not phrase:
             kept += sentence[place:end]
-        place = end
     return kept
 
 
@@ -120,10 +115,7 @@ def negations_in(sentence: Sequence[str], words: Words) -> list[Negation]:
     """
     phrases = _phrases_of(words)
     found: list[Negation] = []
-    place = 0
-    while place < len(sentence):
-        phrase, denies = _phrase_at(sentence, place, phrases)
-        end = place + max(1, len(phrase))
+    for place, end, phrase, denies in _phrases_in(sentence, phrases):
         if denies:
             before = [w for w in reversed(sentence[:place]) if w not in phrases.polite]
             after = [w for w in sentence[end:] if w not in phrases.polite]
@@ -131,21 +123,26 @@ def negations_in(sentence: Sequence[str], words: Words) -> list[Negation]:
             if len(phrase) == 1 and phrase[0] != sentence[place]:  # "n'" of "n'allume"
                 sides = sides[0], sentence[place].removeprefix(phrase[0])
             found.append(Negation(place, end, " ".join(phrase), *sides))
-        place = end
     return found
 
 
-def _phrase_at(
-    sentence: Sequence[str], place: int, phrases: _Phrases
-) -> tuple[tuple[str, ...], bool]:
-    """Return the longest phrase that begins at a place, and whether it denies; () of none."""
-    word = sentence[place]
-    for phrase, denies in phrases.by_first.get(word, ()):
-        if tuple(sentence[place : place + len(phrase)]) == phrase:
-            return phrase, denies
-    if word.startswith(phrases.elided):
-        return next((phrase,) for phrase in phrases.elided if word.startswith(phrase)), True
-    return (), False
+def _phrases_in(
+    sentence: Sequence[str], phrases: _Phrases
+) -> Iterator[tuple[int, int, tuple[str, ...], bool]]:
+    """Yield place and end of the longest phrases and whether they deny; () for other words."""
+    place = 0
+    while place < len(sentence):
+        word = sentence[place]
+        several = (
+            (phrase, denies)
+            for phrase, denies in phrases.by_first.get(word, ())
+            if tuple(sentence[place : place + len(phrase)]) == phrase
+        )
+        elided = (((phrase,), True) for phrase in phrases.elided if word.startswith(phrase))
+        phrase, denies = next(chain(several, elided), ((), False))
+        end = place + max(1, len(phrase))
+        yield place, end, phrase, denies
+        place = end
 
 
 def open_negations(

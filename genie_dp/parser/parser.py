@@ -10,12 +10,12 @@ from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.languages.calls.library import words_of
-from genie_dp.languages.library import Library, Signature
+from genie_dp.languages.library import Signature
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.types import is_slot
 from genie_dp.locale import LOCALE, Locale
@@ -209,7 +209,9 @@ class Parser:
             raise files.broken(path, f"config.json: {error}") from None
         use = replace(use, **{name: x for name, x in changes.items() if x is not None})
         files.check_skills(path, skills)
-        target = target_of(style, language, library_of(language, files.skill_paths(path)))
+        library = read_library(language, files.skill_paths(path), skip_broken=True)
+        library = read_library(language, files.skill_paths(path), skip_broken=True)
+        target = target_of(style, language, library)
         network, vocabulary = open_network(path, device, threads)
         decoder = Decoder(
             network,
@@ -228,8 +230,8 @@ class Parser:
             reader = load_reader(
                 reads, phrases=reading.phrases, units=target.units, locale=use.locale
             )
-        derivations, library = None, target.library
-        if reader is not None and library is not None and (path / files.TEMPLATES).exists():
+        derivations = None
+        if reader is not None and (path / files.TEMPLATES).exists():
             derivations = Derivations(
                 partial(files.read_templates, path, library), library, use.locale.words
             )
@@ -902,10 +904,26 @@ class _Candidate:
         return self.decoded == OUT_OF_SCOPE
 
 
-def library_of(language: str, skills: Sequence[Path]) -> Library:
-    """Return the skills, or the declarations, of a parser's folder.
+def open_parser(
+    folder: Path, *, beam: int | None = None, is_constrained: bool | None = None
+) -> Parser:
+    """Return the parser of a folder, on one thread; None leaves what the folder says."""
+    return Parser.from_pretrained(folder, threads=1, beam=beam, is_constrained=is_constrained)
 
-    Raises:
-        GenieError: they cannot be read.
-    """
-    return read_library(language, skills, skip_broken=True)
+
+class BestProgram:
+    """Answers with one program a sentence, as the check of paraphrases asks."""
+
+    def __init__(self, parser: Parser):
+        """Keep the parser."""
+        self.parser = parser
+
+    @classmethod
+    def from_folder(cls, folder: Path) -> Self:
+        """Return the parser of a folder."""
+        return cls(open_parser(folder))
+
+    def predict(self, utterances: Sequence[str]) -> list[str]:
+        """Return the most probable program of each sentence, "" where there is none."""
+        guesses = self.parser.predict(utterances, count=1)
+        return [nbest[0].program if nbest else "" for nbest in guesses]

@@ -12,13 +12,13 @@ from genie_dp.models.saved import load_model
 from genie_dp.models.sentences import encode
 from genie_dp.models.vocabulary import UNK, Pair
 from genie_dp.parser import folder as files
-from genie_dp.parser.parser import library_of
 from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.prepare import Left, Preparer
 from genie_dp.parser.rows import NOW, Style, target_of
 from genie_dp.private.audit.models import Scorer, check_programs, open_scorer, read_config
 from genie_dp.private.source import PrivateRow
 from genie_dp.records import Example
+from genie_dp.templates.inputs import read_library
 
 _BATCH = 32
 
@@ -47,7 +47,7 @@ class ParserScorer:
         except (KeyError, TypeError, ValueError) as error:
             raise files.broken(folder, f"config.json: {error}") from None
         files.check_skills(folder, skills)
-        library = library_of(self.language, files.skill_paths(folder))
+        library = read_library(self.language, files.skill_paths(folder), skip_broken=True)
         self.target = target_of(style, self.language, library)
         self.saved = load_model(folder, device=device)
         self.device = device

@@ -1,10 +1,103 @@
-"""What readers of other descriptions of skills give: tools, and notes on what was guessed."""
+"""Descriptions of skills by other tools: what is named, read, and made of them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any, Literal
 
-from genie_dp.located import Place
+from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.languages.library import Skipped
+from genie_dp.locale import DEFAULT
+from genie_dp.located import Place, find_place, read_json, read_yaml
+from genie_dp.texts import read_text
+
+YAML = (".yaml", ".yml")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Something to import, as a person names it: a file, a folder, a URL or a command.
+
+    Attributes:
+        given: its words.
+        locale: the language of what people say, where a source has several.
+        skip_broken: leave parts with mistakes out, and name them.
+        only: patterns of names of tools and intents that are taken; all if there is none.
+        without: patterns of those that are left out.
+    """
+
+    given: str
+    locale: str = DEFAULT
+    skip_broken: bool = False
+    only: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    _read: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def path(self) -> Path | None:
+        """Return the file or folder; None for what is none."""
+        return Path(self.given) if Path(self.given).exists() else None
+
+    @property
+    def is_url(self) -> bool:
+        """Tell whether it is an address of the web."""
+        return self.given.startswith(("http://", "https://"))
+
+    def chosen(self, names: Iterable[str]) -> frozenset[str]:
+        """Return which of some names are asked for.
+
+        >>> sorted(Source("", only=("todo_*",), without=("*_delete",)).chosen(
+        ...     ["todo_add", "todo_delete", "note_add"]))
+        ['todo_add']
+
+        Raises:
+            GenieError: R088, a pattern fits none of them.
+        """
+        known = frozenset(names)
+        for pattern in (*self.only, *self.without):
+            if not any(fnmatchcase(name, pattern) for name in known):
+                hint = did_you_mean(pattern, known) or f"names are {', '.join(sorted(known)[:20])}"
+                raise GenieError(Problem("R088", f"no tool is called {pattern!r}", hint=hint))
+        return frozenset(
+            name
+            for name in known
+            if not any(fnmatchcase(name, pattern) for pattern in self.without)
+            and (not self.only or any(fnmatchcase(name, pattern) for pattern in self.only))
+        )
+
+    def text(self) -> str:
+        """Return the text of a file; "" for what is none."""
+        path = self.path
+        if path is None or not path.is_file():
+            return ""
+        if "text" not in self._read:
+            self._read["text"] = read_text(path)
+        text: str = self._read["text"]
+        return text
+
+    def document(self) -> Any:
+        """Return what a file in JSON or YAML holds; None for other sources.
+
+        Raises:
+            GenieError: R081, it is neither.
+        """
+        path = self.path
+        if path is None or path.suffix not in (".json", *YAML):
+            return None
+        if "document" not in self._read:
+            if path.suffix in YAML:
+                located = read_yaml(self.text(), str(path))
+                self._read["document"] = None if located is None else located.plain
+            else:
+                self._read["document"] = read_json(self.text(), str(path))
+        return self._read["document"]
+
+    def span_of(self, place: Place) -> Span | None:
+        """Return where a part of the document stands, or what is nearest above it."""
+        if self.document() is None:
+            return None
+        return find_place(self.text(), self.given, place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +140,33 @@ class FoundTools:
             if path[:end] in self.moved:
                 return (*self.moved[path[:end]], *path[end:])
         return path
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What is made of a source.
+
+    Attributes:
+        files: name -> text, in the folder that is written. REVIEW.md is made of the notes, and
+            genie.yaml of `skills` and `grammar`.
+        notes: in the order of the source.
+        skills, grammar: the names of the library's and the templates' files.
+        counts: what -> how many, such as {"tools": 12}, to be shown.
+        eval: the name of a file of sentences with their programs; "" where there is none.
+        locale: language of the sentences.
+        skipped: tools that are left out, since they have mistakes.
+        warnings: what of their schemas is not checked.
+    """
+
+    files: Mapping[str, str]
+    notes: tuple[Note, ...]
+    skills: str = "tools.json"
+    grammar: str = "main.genie"
+    counts: Mapping[str, int] = field(default_factory=dict)
+    eval: str = ""
+    locale: str = DEFAULT
+    skipped: tuple[Skipped, ...] = ()
+    warnings: tuple[Problem, ...] = ()
 
 
 def path_text(place: Place) -> str:

@@ -40,8 +40,9 @@ from genie_dp.synthesis.rows import (
 )
 from genie_dp.synthesis.sentence_hashes import SentenceHashes
 from genie_dp.synthesis.trials import TemplateSample, samples
+from genie_dp.templates.cache import load_inputs
 from genie_dp.templates.grammar import DEFAULT_SUBSET, subset
-from genie_dp.templates.inputs import Inputs, load_inputs
+from genie_dp.templates.inputs import Inputs
 
 _MOST_REFUSED = 10  # templates that are named in notes
 _MOST_UNKNOWN = 5  # functions of a prior that the skills lack, named in a note

@@ -11,9 +11,8 @@ from typing import Any
 
 from genie_dp.errors import did_you_mean
 from genie_dp.locale import DEFAULT
-from genie_dp.skills.imported import Note
+from genie_dp.skills.imported import Imported, Note, Source
 from genie_dp.templates.hassil import plain
-from genie_dp.templates.imports import Imported, Source
 from genie_dp.templates.intents import (
     IntentSources,
     SaidExample,
@@ -54,7 +53,16 @@ _BUILT_IN = {
     "NavigateHomeIntent": ("go home", "home"),
 }
 _OF_INTENT = {"name", "samples", "slots"}
+_MODELS = {"interactionModel", "languageModel"}
 _OF_MODEL = {"intents", "types"}
+
+
+def is_alexa(source: Source) -> bool:
+    """Tell whether a source is an interaction model, or a folder that has some."""
+    if source.path is not None and source.path.is_dir():
+        return bool(models_of(source.path))
+    document = source.document()
+    return isinstance(document, Mapping) and bool(_MODELS & document.keys())
 
 
 def models_of(path: Path) -> dict[str, Path]:

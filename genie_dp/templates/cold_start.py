@@ -17,8 +17,14 @@ from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.languages import types as ty
 from genie_dp.languages.calls import ast
-from genie_dp.languages.calls.library import Tool, ToolLibrary, value_words, words_of
-from genie_dp.languages.calls.schema import Field, ValueType
+from genie_dp.languages.calls.library import (
+    Field,
+    Tool,
+    ToolLibrary,
+    ValueType,
+    value_words,
+    words_of,
+)
 from genie_dp.languages.calls.text import render, value_text
 from genie_dp.located import Place
 from genie_dp.skills.imported import Note, path_text

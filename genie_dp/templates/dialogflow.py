@@ -15,9 +15,8 @@ from urllib.parse import unquote
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.located import read_json
-from genie_dp.skills.imported import Note
+from genie_dp.skills.imported import Imported, Note, Source
 from genie_dp.templates.hassil import plain
-from genie_dp.templates.imports import Imported, Source
 from genie_dp.templates.intents import (
     IntentSources,
     SaidExample,
@@ -62,6 +61,11 @@ _OF_INTENT = {
     "followUpIntents", "cortanaCommand", "liveAgentHandoff", "endInteraction", "displayName",
     "parameters", "isFallback", "numTrainingPhrases", "description",
 }  # fmt: skip
+
+
+def is_dialogflow(source: Source) -> bool:
+    """Tell whether a source is the zip or folder of an agent."""
+    return source.path is not None and bool(agent_files(source.path))
 
 
 def agent_files(path: Path) -> Mapping[str, Path | zipfile.ZipInfo]:

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
-from genie_dp.skills.imported import Note
-from genie_dp.templates.imports import Imported, Source
+from genie_dp.skills.imported import Imported, Note, Source
 from genie_dp.templates.intents import (
     IntentSources,
     SentenceBlock,
@@ -33,10 +32,17 @@ _INTENTS = re.compile(r"^[\"']?intents[\"']?:[ \t]*(\{|(#.*)?\n+[ \t]+\S)", re.M
 _LANGUAGE = re.compile(r"^[\"']?language[\"']?:[ \t]*[\"']?([\w-]+)", re.MULTILINE)
 
 
-def has_custom(folder: Path) -> bool:
-    """Tell whether a folder is one of a user's own sentences, or the configuration above it."""
-    return _CUSTOM in (folder.name, folder.parent.name) or bool(
-        (folder / _CUSTOM).is_dir() or custom_folders(folder)
+def is_home_assistant(source: Source) -> bool:
+    """Tell whether a source has sentences for Home Assistant: the shipped ones, or a user's own."""
+    path = source.path
+    if path is not None and path.is_dir():
+        is_custom = _CUSTOM in (path.name, path.parent.name) or (path / _CUSTOM).is_dir()
+        return is_custom or (path / "sentences").is_dir() or bool(custom_folders(path))
+    document = source.document()
+    intents = document.get("intents") if isinstance(document, Mapping) else None
+    return isinstance(intents, Mapping) and (
+        "language" in document
+        or any(isinstance(intent, Mapping) and "data" in intent for intent in intents.values())
     )
 
 

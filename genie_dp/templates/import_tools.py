@@ -9,14 +9,14 @@ from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages import get_language
-from genie_dp.languages.calls.library import ToolLibrary, read_document
+from genie_dp.languages.calls.library import ToolLibrary
+from genie_dp.languages.calls.tools import read_document
 from genie_dp.languages.types import STRING
 from genie_dp.located import Place
-from genie_dp.skills.imported import FoundTools, Note, path_text
+from genie_dp.skills.imported import FoundTools, Imported, Note, Source, path_text
 from genie_dp.skills.openapi import read_openapi
 from genie_dp.templates import english
 from genie_dp.templates.cold_start import cold_start, says_no_thing
-from genie_dp.templates.imports import Imported, Source
 
 Json = Mapping[str, Any]
 _TOOLS, _GRAMMAR, _EVAL = "tools.json", "main.genie", "eval.tsv"

@@ -7,138 +7,22 @@ folder that a person goes on editing.
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from genie_dp.errors import GenieError, Problem, Span, did_you_mean
-from genie_dp.languages.calls.library import SCHEMAS
-from genie_dp.languages.library import Library, Skipped
+from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.languages.calls.tools import SCHEMAS, read_tools
+from genie_dp.languages.library import Library
 from genie_dp.locale import DEFAULT, ENDING, begin_words, has_negations, is_language
-from genie_dp.located import Place, find_place, read_json, read_yaml
 from genie_dp.run.stage import Result
-from genie_dp.skills.imported import Note
+from genie_dp.skills.imported import YAML, Imported, Source
 from genie_dp.templates.skeletons import write_files
-from genie_dp.texts import read_text
 
 REVIEW, PROJECT = "REVIEW.md", "genie.yaml"
-_YAML = (".yaml", ".yml")
 _RUNNERS = {".py": "python", ".js": "node", ".mjs": "node", ".ts": "npx tsx"}
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Something to import, as a person names it: a file, a folder, a URL or a command.
-
-    Attributes:
-        given: its words.
-        locale: the language of what people say, where a source has several.
-        skip_broken: leave parts with mistakes out, and name them.
-        only: patterns of names of tools and intents that are taken; all if there is none.
-        without: patterns of those that are left out.
-    """
-
-    given: str
-    locale: str = DEFAULT
-    skip_broken: bool = False
-    only: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
-    _read: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
-
-    @property
-    def path(self) -> Path | None:
-        """Return the file or folder; None for what is none."""
-        return Path(self.given) if Path(self.given).exists() else None
-
-    @property
-    def is_url(self) -> bool:
-        """Tell whether it is an address of the web."""
-        return self.given.startswith(("http://", "https://"))
-
-    def chosen(self, names: Iterable[str]) -> frozenset[str]:
-        """Return which of some names are asked for.
-
-        >>> sorted(Source("", only=("todo_*",), without=("*_delete",)).chosen(
-        ...     ["todo_add", "todo_delete", "note_add"]))
-        ['todo_add']
-
-        Raises:
-            GenieError: R088, a pattern fits none of them.
-        """
-        known = frozenset(names)
-        for pattern in (*self.only, *self.without):
-            if not any(fnmatchcase(name, pattern) for name in known):
-                hint = did_you_mean(pattern, known) or f"names are {', '.join(sorted(known)[:20])}"
-                raise GenieError(Problem("R088", f"no tool is called {pattern!r}", hint=hint))
-        return frozenset(
-            name
-            for name in known
-            if not any(fnmatchcase(name, pattern) for pattern in self.without)
-            and (not self.only or any(fnmatchcase(name, pattern) for pattern in self.only))
-        )
-
-    def text(self) -> str:
-        """Return the text of a file; "" for what is none."""
-        path = self.path
-        if path is None or not path.is_file():
-            return ""
-        if "text" not in self._read:
-            self._read["text"] = read_text(path)
-        text: str = self._read["text"]
-        return text
-
-    def document(self) -> Any:
-        """Return what a file in JSON or YAML holds; None for other sources.
-
-        Raises:
-            GenieError: R081, it is neither.
-        """
-        path = self.path
-        if path is None or path.suffix not in (".json", *_YAML):
-            return None
-        if "document" not in self._read:
-            if path.suffix in _YAML:
-                located = read_yaml(self.text(), str(path))
-                self._read["document"] = None if located is None else located.plain
-            else:
-                self._read["document"] = read_json(self.text(), str(path))
-        return self._read["document"]
-
-    def span_of(self, place: Place) -> Span | None:
-        """Return where a part of the document stands, or what is nearest above it."""
-        if self.document() is None:
-            return None
-        return find_place(self.text(), self.given, place)
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """What is made of a source.
-
-    Attributes:
-        files: name -> text, in the folder that is written. REVIEW.md is made of the notes, and
-            genie.yaml of `skills` and `grammar`.
-        notes: in the order of the source.
-        skills, grammar: the names of the library's and the templates' files.
-        counts: what -> how many, such as {"tools": 12}, to be shown.
-        eval: the name of a file of sentences with their programs; "" where there is none.
-        locale: language of the sentences.
-        skipped: tools that are left out, since they have mistakes.
-        warnings: what of their schemas is not checked.
-    """
-
-    files: Mapping[str, str]
-    notes: tuple[Note, ...]
-    skills: str = "tools.json"
-    grammar: str = "main.genie"
-    counts: Mapping[str, int] = field(default_factory=dict)
-    eval: str = ""
-    locale: str = DEFAULT
-    skipped: tuple[Skipped, ...] = ()
-    warnings: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +34,13 @@ class SourceKind:
         what: in words.
         recognizes: tells whether a source is of this kind; the first kind of KINDS that says so is
             taken.
-        importer: "module:function" of `(Source) -> Imported`, imported when it is needed.
+        importer: reads one.
     """
 
     name: str
     what: str
     recognizes: Callable[[Source], bool]
-    importer: str
+    importer: Callable[[Source], Imported]
 
 
 def _is_openapi(source: Source) -> bool:
@@ -181,84 +65,45 @@ def _is_server(source: Source) -> bool:
     return bool(command) and shutil.which(command[0].strip("\"'")) is not None
 
 
-def _is_home_assistant(source: Source) -> bool:
-    from genie_dp.templates.home_assistant import has_custom
-
-    path = source.path
-    if path is not None and path.is_dir():
-        return (path / "sentences").is_dir() or has_custom(path)
-    document = source.document()
-    if not isinstance(document, Mapping) or not isinstance(document.get("intents"), Mapping):
-        return False
-    return "language" in document or any(
-        isinstance(intent, Mapping) and "data" in intent for intent in document["intents"].values()
-    )
-
-
-def _is_alexa(source: Source) -> bool:
-    from genie_dp.templates.alexa import models_of
-
-    path = source.path
-    if path is not None and path.is_dir():
-        return bool(models_of(path))
-    document = source.document()
-    return isinstance(document, Mapping) and bool(
-        {"interactionModel", "languageModel"} & document.keys()
-    )
-
-
-def _is_dialogflow(source: Source) -> bool:
-    from genie_dp.templates.dialogflow import agent_files
-
-    return source.path is not None and bool(agent_files(source.path))
-
-
-def _is_ovos(source: Source) -> bool:
-    from genie_dp.templates.ovos import is_skill
-
-    return source.path is not None and source.path.is_dir() and is_skill(source.path)
-
-
-def _is_rasa(source: Source) -> bool:
-    from genie_dp.templates.rasa import is_rasa
-
-    return source.path is not None and is_rasa(source.path)
+def _late(place: str) -> Callable[[Source], Any]:
+    """Return the function of "module:function" of this folder, imported when it is called."""
+    module, _, name = place.partition(":")
+    return lambda source: getattr(import_module(f"genie_dp.templates.{module}"), name)(source)
 
 
 KINDS: tuple[SourceKind, ...] = (
     SourceKind(
         "home-assistant",
         "sentences of Home Assistant: their folder, a merged file, or custom_sentences",
-        _is_home_assistant,
-        "genie_dp.templates.home_assistant:import_home_assistant",
+        _late("home_assistant:is_home_assistant"), _late("home_assistant:import_home_assistant"),
     ),
     SourceKind(
-        "alexa", "an interaction model of Alexa in JSON, or a skill's folder", _is_alexa,
-        "genie_dp.templates.alexa:import_alexa",
+        "alexa", "an interaction model of Alexa in JSON, or a skill's folder",
+        _late("alexa:is_alexa"), _late("alexa:import_alexa"),
     ),
     SourceKind(
-        "dialogflow", "an agent of Dialogflow (ES or CX): its zip or folder", _is_dialogflow,
-        "genie_dp.templates.dialogflow:import_dialogflow",
+        "dialogflow", "an agent of Dialogflow (ES or CX): its zip or folder",
+        _late("dialogflow:is_dialogflow"), _late("dialogflow:import_dialogflow"),
     ),
     SourceKind(
-        "ovos", "a skill of OVOS or Mycroft: its folder with .intent files", _is_ovos,
-        "genie_dp.templates.ovos:import_ovos",
+        "ovos", "a skill of OVOS or Mycroft: its folder with .intent files",
+        _late("ovos:is_ovos"), _late("ovos:import_ovos"),
     ),
     SourceKind(
-        "rasa", "training data of Rasa NLU: a folder, or a YAML file with nlu:", _is_rasa,
-        "genie_dp.templates.rasa:import_rasa",
+        "rasa", "training data of Rasa NLU: a folder, or a YAML file with nlu:",
+        _late("rasa:is_rasa"), _late("rasa:import_rasa"),
     ),
     SourceKind(
-        "openapi", "an OpenAPI document, in JSON or YAML", _is_openapi,
-        "genie_dp.templates.import_tools:import_openapi",
+        "openapi", "an OpenAPI document, in JSON or YAML",
+        _is_openapi, _late("import_tools:import_openapi"),
     ),
     SourceKind(
-        "tools", "a list of tools in JSON: OpenAI, Anthropic, MCP", _is_tools,
-        "genie_dp.templates.import_tools:import_tools",
+        "tools", "a list of tools in JSON: OpenAI, Anthropic, MCP",
+        _is_tools, _late("import_tools:import_tools"),
     ),
     SourceKind(
-        "mcp", "an MCP server: its URL, or the command that starts it", _is_server,
-        "genie_dp.templates.import_tools:import_server",
+        "mcp", "an MCP server: its URL, or the command that starts it",
+        _is_server, _late("import_tools:import_server"),
     ),
 )  # fmt: skip
 
@@ -301,9 +146,7 @@ def import_source(source: Source, *, kind: str | None = None) -> Imported:
     Raises:
         GenieError: R080, of no kind; or what its importer says.
     """
-    module, _, name = kind_of(source, kind).importer.partition(":")
-    importer: Callable[[Source], Imported] = getattr(import_module(module), name)
-    return importer(source)
+    return kind_of(source, kind).importer(source)
 
 
 def is_foreign(given: Path | str) -> bool:
@@ -312,7 +155,7 @@ def is_foreign(given: Path | str) -> bool:
     path = source.path
     if path is None:
         return _is_server(source)
-    if path.suffix in _YAML:
+    if path.suffix in YAML:
         return True
     kind = next((kind for kind in KINDS if kind.recognizes(source)), None)
     return kind is not None and kind.name != "tools"
@@ -324,8 +167,6 @@ def library_of(source: Source, *, kind: str | None = None) -> Library:
     Raises:
         GenieError: as `import_source`, and mistakes in what was made.
     """
-    from genie_dp.languages.calls.library import read_tools
-
     imported = import_source(source, kind=kind)
     library = read_tools({imported.skills: imported.files[imported.skills]})
     text = source.text()

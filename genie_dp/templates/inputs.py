@@ -1,14 +1,13 @@
-"""What most stages read first: a language, its library, and the templates.
+"""What most stages read first: a language, its library, and the files of templates.
 
-Both are kept in the user's cache folder (`run.cache`), so reading them again takes a moment.
+A library is kept in the user's cache folder (`run.cache`), so reading it again takes a moment.
 """
 
 import hashlib
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import Language, get_language
@@ -19,10 +18,10 @@ from genie_dp.resources import data_folder, shipped_path
 from genie_dp.run.cache import Parsed
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.templates.grammar import Grammar
-from genie_dp.texts import Paths, paths_of, read_source
+from genie_dp.texts import Paths, paths_of
 
 if TYPE_CHECKING:
-    from genie_dp.templates.load import Reading
+    pass
 
 MAIN = "main.genie"
 REAL = "real_phrases.genie"  # beside it: for skills with templates of a Thingpedia data set
@@ -81,8 +80,14 @@ def load_library(
         return library
     library = read_library(language, files_of_library(language, skills), skip_broken=skip_broken)
     if not library.skipped:  # else it is to be told again
-        _place_of_library(language, skills, skip_broken).keep(library, library.sources)
+        keep_library(library, skills, skip_broken=skip_broken)
     return library
+
+
+def keep_library(library: Library, skills: Sequence[Path], *, skip_broken: bool) -> None:
+    """Keep what was read of these folders for the next process."""
+    place = _place_of_library(library.language, skills, skip_broken)
+    place.keep(library, library.sources)
 
 
 def _place_of_library(language: str, skills: Sequence[Path], skip_broken: bool) -> Parsed:
@@ -119,94 +124,6 @@ def language_of(given: Library | Paths) -> str:
 def shipped_or(source: Paths, *shipped: str) -> list[Path]:
     """Return the paths of a source; "shipped" and "shipped/.." name our own (`resources`)."""
     return [shipped_path(path, *shipped) or Path(path) for path in paths_of(source)]
-
-
-def load_inputs(
-    language: str,
-    skills: Sequence[Path] = (),
-    grammar: Sequence[Path] = (),
-    *,
-    skip_broken: bool = False,
-) -> Inputs:
-    """Return library and grammar, read and put together, or as they were read before.
-
-    Args:
-        language, skills, skip_broken: those of `load_library`.
-        grammar: template files, or folders with a main.genie; empty for the shipped English.
-
-    Raises:
-        GenieError: mistakes in any of the files.
-    """
-    files = grammar_files(grammar)
-    places = (tuple(skills), tuple(files), skip_broken)
-    parsed = Parsed.from_skills(files_of_library(language, skills), files, language, skip_broken)
-    cached = parsed.load()
-    if cached is not None:
-        library, read, sources = cached
-        return Inputs(get_language(language), library, read, sources, *places, kept=parsed.path)
-    from genie_dp.templates.run import Checker
-
-    checker = Checker.recall(get_language(language), skills, files)
-    try:
-        inputs = checker.read_inputs(skip_broken=skip_broken)
-    finally:
-        checker.keep()
-    # Python functions do not travel; what was skipped is to be told again.
-    if not inputs.grammar.functions and not inputs.library.skipped:
-        _place_of_library(language, skills, skip_broken).keep(
-            inputs.library, inputs.library.sources
-        )
-        read = inputs.library, inputs.grammar, inputs.sources
-        return replace(inputs, kept=parsed.keep(read, inputs.sources))
-    return inputs
-
-
-def inputs_of(library: Library, grammar: Sequence[Path] = ()) -> Inputs:
-    """Return templates put together with a library that is there already.
-
-    Raises:
-        GenieError: mistakes in any of the files.
-    """
-    if library.paths:
-        skip_broken = bool(library.skipped)
-        return load_inputs(library.language, library.paths, grammar, skip_broken=skip_broken)
-    return _put_together(library, tuple(grammar_files(grammar)))
-
-
-def template_texts(inputs: Inputs) -> tuple[list[str], dict[str, str]] | None:
-    """Return the names of the template files of a grammar, and name -> text of all they import.
-
-    Templates of skills are left out: they lie with the skills. Names are relative to the folder
-    that all the files share. None of a grammar with Python functions, which do not travel.
-    """
-    if inputs.grammar.functions:
-        return None
-    grammar = inputs.grammar
-    beside = files_of_templates(inputs.library, (), has_real=False)
-    of_skills = {os.path.abspath(path) for path in beside}
-    texts = {os.path.abspath(name): text for name, text in grammar.sources.items()}
-    texts = {name: text for name, text in texts.items() if name not in of_skills}
-    files = [os.path.abspath(path) for path in inputs.grammar_files]
-    files += [name for name in texts if os.path.basename(name) == REAL and name not in files]
-    folder = os.path.commonpath([os.path.dirname(name) for name in (*texts, *files)])
-    short = {name: Path(os.path.relpath(name, folder)).as_posix() for name in (*texts, *files)}
-    return [short[name] for name in files], {short[name]: text for name, text in texts.items()}
-
-
-def inputs_of_texts(library: Library, files: Sequence[str], texts: Mapping[str, str]) -> Inputs:
-    """Return templates from the texts that `template_texts` gave, put together with a library.
-
-    Raises:
-        GenieError: mistakes in any of them.
-    """
-    from genie_dp.templates.load import Reading
-
-    def read(path: Path | str, *, code: str) -> str:
-        text = texts.get(str(path))
-        return read_source(path, code=code) if text is None else text
-
-    reading = Reading(read=read, functions=lambda path, text: {})
-    return _put_together(library, tuple(map(Path, files)), reading)
 
 
 def library_fingerprint(library: Library | None) -> str:
@@ -260,27 +177,6 @@ def files_of_templates(library: Library, files: Sequence[Path], *, has_real: boo
     real = [file for file in beside if file.is_file()]
     own = [skill.templates for skill in library.skills if skill.templates is not None]
     return [*files, *real, *own]
-
-
-def _put_together(
-    library: Library, files: tuple[Path, ...], reading: "Reading | None" = None
-) -> Inputs:
-    # Not needed where all of it is kept from before.
-    from genie_dp.templates.check import errors_of
-    from genie_dp.templates.load import read_grammar
-
-    target = get_language(library.language)
-    extra: Sequence[Any] = ()
-    if isinstance(library, SkillLibrary):
-        from genie_dp.skills.thingpedia import convert
-
-        extra = convert(library).templates
-    all_files = files_of_templates(library, files, has_real=bool(extra))
-    read, problems = read_grammar(all_files, target, library, extra=extra, reading=reading)
-    problems += errors_of(read, target, library)
-    if problems:
-        raise GenieError(problems, sources=read.sources)
-    return Inputs(target, library, read, {**library.sources, **read.sources}, (), files)
 
 
 def _main_of(path: Path) -> Path:

@@ -19,10 +19,10 @@ from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages import get_language
-from genie_dp.languages.calls.library import read_tools
+from genie_dp.languages.calls.tools import read_tools
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.located import find_place
-from genie_dp.skills.imported import Note
+from genie_dp.skills.imported import Imported, Note, Source
 from genie_dp.templates.ast import (
     Child,
     Choice,
@@ -57,7 +57,6 @@ from genie_dp.templates.hassil import (
     literal,
     read_template,
 )
-from genie_dp.templates.imports import Imported, Source
 from genie_dp.texts import without_accents
 
 Json = Any

@@ -16,9 +16,8 @@ from typing import Any
 from genie_dp.errors import GenieError, did_you_mean
 from genie_dp.locale import DEFAULT
 from genie_dp.located import read_json
-from genie_dp.skills.imported import Note
+from genie_dp.skills.imported import Imported, Note, Source
 from genie_dp.templates.hassil import literal, read_template
-from genie_dp.templates.imports import Imported, Source
 from genie_dp.templates.intents import (
     IntentSources,
     SaidExample,
@@ -36,9 +35,10 @@ _MARKS = re.compile(r"[;\\~]|[.,:?!]+(?=[\s()\[\]|]|$)")
 _COMMENT = re.compile(r"#+\s+[^\W\d_]|#+[^\W\d_]|//")
 
 
-def is_skill(folder: Path) -> bool:
-    """Tell whether a folder holds intent files."""
-    return next(folder.rglob("*.intent"), None) is not None
+def is_ovos(source: Source) -> bool:
+    """Tell whether a source is a folder that holds intent files."""
+    folder = source.path
+    return folder is not None and folder.is_dir() and any(folder.rglob("*.intent"))
 
 
 def import_ovos(source: Source) -> Imported:

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.skills.imported import Note
+from genie_dp.skills.imported import Imported, Note, Source
 from genie_dp.templates.hassil import literal, plain
-from genie_dp.templates.imports import Imported, Source
 from genie_dp.templates.intents import (
     IntentSources,
     SaidExample,
@@ -39,9 +38,10 @@ _NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)?")
 _DOMAIN = {"version", "intents", "entities", "slots", "responses"}
 
 
-def is_rasa(path: Path) -> bool:
-    """Tell whether a folder or a file has training data of Rasa NLU."""
-    return any(_has_key(source, "nlu") for _, source in _documents(path))
+def is_rasa(source: Source) -> bool:
+    """Tell whether a source is a folder or a file with training data of Rasa NLU."""
+    path = source.path
+    return path is not None and any(_has_key(file, "nlu") for _, file in _documents(path))
 
 
 def _documents(path: Path) -> Iterator[tuple[Path, Source]]:

@@ -14,7 +14,7 @@ from genie_dp.augment.values import LibraryValues, of_library
 from genie_dp.augment.written_numbers import ANY, SCALES, Scale, draw_within
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
-from genie_dp.languages.calls.library import read_tools
+from genie_dp.languages.calls.tools import read_tools
 from genie_dp.languages.limits import NO_LIMITS, NOTHING, Limits, is_simple
 from genie_dp.records import Example, Slot
 from genie_dp.skills.model import SkillLibrary

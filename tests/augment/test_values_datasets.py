@@ -13,7 +13,7 @@ from genie_dp.augment import datasets
 from genie_dp.augment.datasets import read_own_lists
 from genie_dp.augment.values import LibraryValues, kinds, shipped_list, shipped_rows
 from genie_dp.errors import GenieError
-from genie_dp.languages.calls.library import read_tools
+from genie_dp.languages.calls.tools import read_tools
 from genie_dp.languages.types import STRING, Entity
 from genie_dp.resources import data_folder
 from genie_dp.skills.load import load_library

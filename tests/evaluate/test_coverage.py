@@ -16,7 +16,7 @@ from genie_dp.evaluate.coverage import CAUSES, VERDICTS, CoverageReader, coverag
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.records import Example
 from genie_dp.synthesis.explain import program_tokens
-from genie_dp.templates.inputs import load_inputs
+from genie_dp.templates.cache import load_inputs
 from tests.golden import DATA, cases
 from tests.skills.skill_files import write_library
 

@@ -14,7 +14,7 @@ from genie_dp.languages.library import Parameter, Signature
 from genie_dp.languages.types import NUMBER
 from genie_dp.parser.answers import Answer, Reply
 from genie_dp.private.gaps.select import Heard
-from genie_dp.templates.inputs import load_inputs
+from genie_dp.templates.cache import load_inputs
 
 TOOLS = {
     "tools": [

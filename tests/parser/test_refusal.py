@@ -22,7 +22,7 @@ from genie_dp.parser.rows import Reading, RowMaker, Style, read_all, target_of
 from genie_dp.parser.session import English, ParseSession
 from genie_dp.records import Example
 from genie_dp.skills.load import load_library
-from genie_dp.templates.inputs import load_inputs
+from genie_dp.templates.cache import load_inputs
 from tests.dataset.dataset_rows import write
 from tests.golden import DATA
 from tests.languages.thingtalk.thingtalk_library import example_library

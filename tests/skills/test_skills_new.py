@@ -9,7 +9,7 @@ import pytest
 from genie_dp.cli import run
 from genie_dp.skills.load import load_library
 from genie_dp.synthesis.explain import Explainer
-from genie_dp.templates.inputs import load_inputs
+from genie_dp.templates.cache import load_inputs
 from genie_dp.templates.skeletons import write_files
 
 

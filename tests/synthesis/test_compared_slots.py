@@ -9,7 +9,7 @@ from genie_dp.augment.engine import AugmentEngine, augment
 from genie_dp.augment.values import LibraryValues, value_list
 from genie_dp.records import Example
 from genie_dp.rows import from_json
-from genie_dp.templates.inputs import load_inputs
+from genie_dp.templates.cache import load_inputs
 from tests.augment.augment_rows import SILENT
 from tests.synthesis.synthesis_setup import engine, text_of
 

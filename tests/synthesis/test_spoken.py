@@ -7,7 +7,7 @@ from genie_dp.synthesis.compiler import compile_inputs
 from genie_dp.synthesis.explain import Explainer
 from genie_dp.synthesis.spoken import NameOrText, ReadValues, SaidValue, SpokenSentences
 from genie_dp.synthesis.wording import FunctionWords
-from genie_dp.templates.inputs import load_inputs
+from genie_dp.templates.cache import load_inputs
 from tests.golden import DATA
 from tests.skills.skill_files import write_library
 

@@ -4,9 +4,9 @@ import pytest
 
 import genie_dp as gd
 from genie_dp.synthesis.compiler import compile_inputs
+from genie_dp.templates.cache import load_inputs
 from genie_dp.templates.check import check_grammar
 from genie_dp.templates.format import layout
-from genie_dp.templates.inputs import load_inputs
 
 TOOLS = """
 {"entities": {"room": ["attic", "hall"]}, "tools": [{"name": "heat", "parameters": {"properties": {

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import genie_dp as gd
 from genie_dp import cli
 from genie_dp.errors import GenieError, render_problem
+from genie_dp.skills.imported import Source
 from genie_dp.skills.words import join_tokens
 from genie_dp.templates.ast import (
     Child,
@@ -25,10 +26,10 @@ from genie_dp.templates.ast import (
     SaidWords,
     WordChoice,
 )
+from genie_dp.templates.cache import load_inputs
 from genie_dp.templates.grammar import Grammar
 from genie_dp.templates.hassil import literal
-from genie_dp.templates.imports import Source, import_source, kind_of
-from genie_dp.templates.inputs import load_inputs
+from genie_dp.templates.imports import import_source, kind_of
 from tests.golden import cases
 from tests.templates.template_files import written
 

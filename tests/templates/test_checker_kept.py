@@ -15,7 +15,7 @@ from genie_dp.skills import check
 from genie_dp.skills.load import FolderReader, load_library
 from genie_dp.synthesis import trials
 from genie_dp.synthesis.trials import KnownTrials, misfits
-from genie_dp.templates.inputs import load_inputs
+from genie_dp.templates.cache import load_inputs
 from genie_dp.templates.run import Checker
 from genie_dp.templates.syntax import FileParser, parse_file
 from genie_dp.texts import read_source

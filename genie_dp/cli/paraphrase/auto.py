@@ -87,7 +87,7 @@ def command(
         raise click.UsageError("--parser goes with --jobs 1: its network is in one process")
     predictor = None
     if parser is not None:
-        from genie_dp.parser.answers import BestProgram
+        from genie_dp.parser.parser import BestProgram
 
         predictor = BestProgram.from_folder(parser)
     canonical = canonical_of(

@@ -91,7 +91,7 @@ def command(
 
 def _open_parser(folder: Path, language: str) -> "Parse":
     """Return what a parser of rows' language says of sentences."""
-    from genie_dp.parser.answers import BestProgram
+    from genie_dp.parser.parser import BestProgram
 
     parser = BestProgram.from_folder(folder)
     own_language = parser.parser.target.language.name

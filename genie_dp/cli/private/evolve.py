@@ -84,7 +84,7 @@ def command(
     """
     from genie_dp.cli.inputs import load_library_of
     from genie_dp.cli.output import show
-    from genie_dp.parser.answers import BestProgram
+    from genie_dp.parser.parser import BestProgram
     from genie_dp.private.evolution.config import read_recipe
     from genie_dp.private.evolution.run import run
     from genie_dp.private.ledger.book import Ledger

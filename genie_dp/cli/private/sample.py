@@ -57,7 +57,7 @@ def command(
     """
     from genie_dp.cli.inputs import load_library_of
     from genie_dp.cli.output import show
-    from genie_dp.parser.answers import BestProgram
+    from genie_dp.parser.parser import BestProgram
     from genie_dp.private.generators.sample import run
     from genie_dp.run.stage import Output
 

@@ -161,7 +161,7 @@ def command(
 
     from genie_dp.cli.inputs import load_library_of
     from genie_dp.cli.output import show
-    from genie_dp.parser.answers import BestProgram
+    from genie_dp.parser.parser import BestProgram
     from genie_dp.private.generators.run import run
     from genie_dp.private.ledger.book import Ledger
     from genie_dp.private.ledger.guard import ledger_to_spend

@@ -22,8 +22,7 @@ from genie_dp.languages.automaton import (
     text_tree,
 )
 from genie_dp.languages.calls import ast
-from genie_dp.languages.calls.library import Tool, ToolLibrary
-from genie_dp.languages.calls.schema import Field, ValueType
+from genie_dp.languages.calls.library import Field, Tool, ToolLibrary, ValueType
 from genie_dp.languages.calls.tokens import (
     AND,
     OPEN,

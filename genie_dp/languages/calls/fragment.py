@@ -16,8 +16,7 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages import types as ty
 from genie_dp.languages.calls import ast
-from genie_dp.languages.calls.library import Tool, ToolLibrary
-from genie_dp.languages.calls.schema import Field, ValueType
+from genie_dp.languages.calls.library import Field, Tool, ToolLibrary, ValueType
 from genie_dp.languages.calls.text import parse_body
 from genie_dp.languages.calls.tokens import (
     OPEN,

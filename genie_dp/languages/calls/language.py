@@ -21,7 +21,9 @@ from genie_dp.languages.calls.fragment import (
     parse_type,
     program_value,
 )
-from genie_dp.languages.calls.library import NONE, ToolLibrary, load_tools, value_words
+from genie_dp.languages.calls.library import NONE, ToolLibrary, value_words
+from genie_dp.languages.calls.schema import program_schema
+from genie_dp.languages.calls.tools import load_tools
 from genie_dp.languages.library import Signature
 from genie_dp.languages.limits import Limits
 from genie_dp.languages.text import unescape_word
@@ -231,7 +233,7 @@ class Calls:
 
     def schema(self, library: Any) -> dict[str, Any]:
         """Return the JSON Schema of trees and calls over the tools."""
-        return structure.schema(library or NONE)
+        return program_schema(library or NONE)
 
     # ------------------------------------------- values that readers find, and names of lists
 

@@ -1,4 +1,4 @@
-"""Types of values, as JSON Schema declares them.
+"""JSON Schema: types of values read from that of tools, and that of programs.
 
 What restricts values further (`uniqueItems` and the like) is kept in the schema that tools are
 shown, and not checked. Each such keyword is a warning, so that nothing is lost unseen.
@@ -8,116 +8,20 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import unquote
 
 from genie_dp.errors import GenieError, did_you_mean
 from genie_dp.languages import types as ty
 from genie_dp.languages.calls import ast
-from genie_dp.languages.limits import NO_LIMITS, Limits, is_simple
+from genie_dp.languages.calls.library import ANYTHING, Field, Tool, ToolLibrary, ValueType
+from genie_dp.languages.calls.structure import RESULT, Json, from_calls
+from genie_dp.languages.calls.text import value_text
+from genie_dp.languages.calls.typecheck import misfits, sharpen
+from genie_dp.languages.limits import Limits, is_simple
 
 Path = tuple[str | int, ...]
 """Where something stands in a JSON document: keys and indices."""
-
-Sort = Literal["text", "number", "boolean", "enum", "null", "array", "object", "any", "union"]
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A part of an object, or a parameter of a tool.
-
-    Attributes:
-        default: what leaving it out means; None where nothing is said.
-        examples: values that people use, as texts.
-    """
-
-    name: str
-    type: "ValueType"
-    is_required: bool = False
-    default: ast.Value | None = None
-    description: str = ""
-    examples: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ValueType:
-    """What values a schema allows.
-
-    Attributes:
-        sort: what they are; an "any" is anything, a "union" one of `options`.
-        type: the same as all languages know it: what placeholder stands for one.
-        is_nullable: whether null is one.
-        limits: of numbers and texts, what restricts them.
-        values: of an enum, its values.
-        item: of an array, the type of its items; and how many there may be.
-        fields: of an object, by name; `others` is the type of further ones, None where there are
-            none.
-        has_clock: of a date, whether it has a time.
-    """
-
-    sort: Sort
-    type: ty.Type = ty.ANY
-    is_nullable: bool = False
-    limits: Limits = NO_LIMITS
-    values: tuple[ast.Value, ...] = ()
-    item: "ValueType | None" = None
-    fewest_items: int = 0
-    most_items: int | None = None
-    fields: tuple[Field, ...] = ()
-    others: "ValueType | None" = None
-    options: tuple["ValueType", ...] = ()
-    has_clock: bool = False
-
-    def __str__(self) -> str:
-        match self.sort:
-            case "text":
-                return str(self.type) + _length_and_form(self.limits)
-            case "number":
-                return ("Integer" if self.limits.is_whole else "Number") + _bounds(self.limits)
-            case "enum":
-                return f"one of {', '.join(map(_shown, self.values[:_MOST_SHOWN]))}" + (
-                    ", .." if len(self.values) > _MOST_SHOWN else ""
-                )
-            case "array":
-                return f"a list of {self.item}"
-            case "union":
-                return " or ".join(map(str, self.options))
-            case _:
-                return {"boolean": "true or false", "object": "an object"}.get(self.sort, self.sort)
-
-    def field(self, name: str) -> Field | None:
-        """Return the field of that name, or None."""
-        return next((field for field in self.fields if field.name == name), None)
-
-
-def _bounds(limits: Limits) -> str:
-    signs = (
-        (limits.least, ">" if limits.is_least_open else ">="),
-        (limits.most, "<" if limits.is_most_open else "<="),
-    )
-    said = [f"{sign} {ast.number_text(bound)}" for bound, sign in signs if bound is not None]
-    steps = " and ".join(map(ast.number_text, limits.steps))
-    return (f" {' and '.join(said)}" if said else "") + (f" in steps of {steps}" if steps else "")
-
-
-def _length_and_form(limits: Limits) -> str:
-    said = ""
-    if limits.shortest or limits.longest is not None:
-        most = "" if limits.longest is None else f"at most {limits.longest}"
-        least = f"at least {limits.shortest}" if limits.shortest else ""
-        said = f" of {' and '.join(filter(None, (least, most)))} characters"
-    return said + "".join(f" like {pattern}" for pattern in limits.patterns)
-
-
-_MOST_SHOWN = 8
-ANYTHING = ValueType("any")
-
-
-def _shown(value: ast.Value) -> str:
-    from genie_dp.languages.calls.text import value_text
-
-    return value_text(value)
-
 
 _FORMATS: dict[str, ty.Type] = {
     "date": ty.DATE,
@@ -521,9 +425,6 @@ class SchemaReader:
             )  # fmt: skip
 
     def _default(self, schema: Mapping[str, Any], type_: ValueType, path: Path) -> ast.Value | None:
-        from genie_dp.languages.calls.structure import from_calls
-        from genie_dp.languages.calls.typecheck import misfits, sharpen
-
         if "default" not in schema:
             return None
         if schema["default"] is None and not type_.is_nullable:
@@ -580,7 +481,7 @@ def _is_count(value: Any) -> bool:
 
 
 def _name_of(value: ast.Value) -> str:
-    return value.name if isinstance(value, ast.Symbol) else _shown(value)
+    return value.name if isinstance(value, ast.Symbol) else value_text(value)
 
 
 def _examples(schema: Mapping[str, Any]) -> tuple[str, ...]:
@@ -612,3 +513,85 @@ def union(types: Iterator[ValueType]) -> ValueType:
         return replace(plain[0], is_nullable=is_nullable)
     options = tuple(dict.fromkeys(o for t in plain for o in (t.options or (t,))))
     return ValueType("union", options[0].type, is_nullable, options=options)
+
+
+# ---------------------------------------------------------------------- schema of programs
+
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def program_schema(library: ToolLibrary) -> Json:
+    """Return the JSON Schema of `{"tree": .., "calls": ..}` over tools.
+
+    Arguments are as the tools declare them; each may be the result of an earlier call instead.
+    """
+    text, fields = {"type": "string"}, {"type": "object", "additionalProperties": _ref("value")}
+    names = sorted(library.tools)
+    name = {"enum": names} if names else text
+    call = _object({"kind": {"const": "call"}, "name": name, "arguments": fields})
+    steps = {"type": "array", "items": {"type": "array", "items": call}}
+    anything = [_object({"name": text, "arguments": {"type": "object"}, "step": _STEP}, ("name",))]
+    return {
+        "$schema": _DRAFT,
+        "title": "Calls of genie_dp",
+        "type": "object",
+        "properties": {
+            "tree": _object({"kind": {"const": "program"}, "steps": steps}),
+            "calls": _ref("calls"),
+        },
+        "$defs": {
+            "value": {"anyOf": _value_schemas(fields)},
+            "result": _object(
+                {RESULT: {"type": "integer", "minimum": 1}, "path": {"type": "array"}}, (RESULT,)
+            ),
+            "calls": {
+                "type": "array",
+                "items": {"anyOf": [_call_schema(t) for t in library.tools.values()] or anything},
+            },
+        },
+    }
+
+
+_STEP: Json = {"type": "integer", "minimum": 1}
+
+
+def _ref(name: str) -> Json:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _object(properties: Json, required: tuple[str, ...] | None = None) -> Json:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties if required is None else required),
+        "additionalProperties": False,
+    }
+
+
+def _value_schemas(fields: Json) -> list[Json]:
+    text = {"type": "string"}
+    kinds = {kind: {"value": text} for kind in ("text", "date", "time", "duration")}
+    return [
+        *(_object({"kind": {"const": kind}, **parts}) for kind, parts in kinds.items()),
+        _object({"kind": {"const": "name"}, "value": text, "type": text}),
+        _object({"kind": {"const": "number"}, "value": {"type": ["number", "string"]}}),
+        _object({"kind": {"enum": ["symbol", "slot"]}, "name": text}),
+        _object({"kind": {"const": "flag"}, "value": {"type": ["boolean", "null"]}}),
+        _object({"kind": {"const": "open"}}),
+        _object({"kind": {"const": "result"}, "call": _STEP, "path": {"type": "array"}}),
+        _object({"kind": {"const": "array"}, "items": {"type": "array", "items": _ref("value")}}),
+        _object({"kind": {"const": "object"}, "fields": fields}),
+    ]
+
+
+def _call_schema(tool: Tool) -> Json:
+    given = {**tool.schema, "type": "object"}
+    given.setdefault("properties", {})
+    required = [p.name for p in tool.parameters if p.is_required]
+    described = {"description": tool.description} if tool.description else {}
+    properties = {
+        "name": {"const": tool.name},
+        "arguments": {**given, "required": required},
+        "step": _STEP,
+    }
+    return {**described, **_object(properties, ("name", "arguments"))}

@@ -2,13 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import Any, assert_never
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.calls import ast
-
-if TYPE_CHECKING:
-    from genie_dp.languages.calls.library import Tool, ToolLibrary
 
 Json = dict[str, Any]
 RESULT = "$result"
@@ -388,85 +385,3 @@ def _tree_value(found: Json) -> ast.Value:
             return ast.Record(_tree_fields(found["fields"]))
         case kind:
             return ast.Moment(kind, found["value"])
-
-
-# ------------------------------------------------------------------------------------ schema
-
-_DRAFT = "https://json-schema.org/draft/2020-12/schema"
-
-
-def schema(library: "ToolLibrary") -> Json:
-    """Return the JSON Schema of `{"tree": .., "calls": ..}` over tools.
-
-    Arguments are as the tools declare them; each may be the result of an earlier call instead.
-    """
-    text, fields = {"type": "string"}, {"type": "object", "additionalProperties": _ref("value")}
-    names = sorted(library.tools)
-    name = {"enum": names} if names else text
-    call = _object({"kind": {"const": "call"}, "name": name, "arguments": fields})
-    steps = {"type": "array", "items": {"type": "array", "items": call}}
-    anything = [_object({"name": text, "arguments": {"type": "object"}, "step": _STEP}, ("name",))]
-    return {
-        "$schema": _DRAFT,
-        "title": "Calls of genie_dp",
-        "type": "object",
-        "properties": {
-            "tree": _object({"kind": {"const": "program"}, "steps": steps}),
-            "calls": _ref("calls"),
-        },
-        "$defs": {
-            "value": {"anyOf": _value_schemas(fields)},
-            "result": _object(
-                {RESULT: {"type": "integer", "minimum": 1}, "path": {"type": "array"}}, (RESULT,)
-            ),
-            "calls": {
-                "type": "array",
-                "items": {"anyOf": [_call_schema(t) for t in library.tools.values()] or anything},
-            },
-        },
-    }
-
-
-_STEP: Json = {"type": "integer", "minimum": 1}
-
-
-def _ref(name: str) -> Json:
-    return {"$ref": f"#/$defs/{name}"}
-
-
-def _object(properties: Json, required: tuple[str, ...] | None = None) -> Json:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties if required is None else required),
-        "additionalProperties": False,
-    }
-
-
-def _value_schemas(fields: Json) -> list[Json]:
-    text = {"type": "string"}
-    kinds = {kind: {"value": text} for kind in ("text", "date", "time", "duration")}
-    return [
-        *(_object({"kind": {"const": kind}, **parts}) for kind, parts in kinds.items()),
-        _object({"kind": {"const": "name"}, "value": text, "type": text}),
-        _object({"kind": {"const": "number"}, "value": {"type": ["number", "string"]}}),
-        _object({"kind": {"enum": ["symbol", "slot"]}, "name": text}),
-        _object({"kind": {"const": "flag"}, "value": {"type": ["boolean", "null"]}}),
-        _object({"kind": {"const": "open"}}),
-        _object({"kind": {"const": "result"}, "call": _STEP, "path": {"type": "array"}}),
-        _object({"kind": {"const": "array"}, "items": {"type": "array", "items": _ref("value")}}),
-        _object({"kind": {"const": "object"}, "fields": fields}),
-    ]
-
-
-def _call_schema(tool: "Tool") -> Json:
-    given = {**tool.schema, "type": "object"}
-    given.setdefault("properties", {})
-    required = [p.name for p in tool.parameters if p.is_required]
-    described = {"description": tool.description} if tool.description else {}
-    properties = {
-        "name": {"const": tool.name},
-        "arguments": {**given, "required": required},
-        "step": _STEP,
-    }
-    return {**described, **_object(properties, ("name", "arguments"))}

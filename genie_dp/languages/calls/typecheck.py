@@ -8,8 +8,7 @@ from genie_dp.errors import Problem, did_you_mean
 from genie_dp.languages import types as ty
 from genie_dp.languages.base import MissingInput
 from genie_dp.languages.calls import ast
-from genie_dp.languages.calls.library import Tool, ToolLibrary, words_of
-from genie_dp.languages.calls.schema import Field, ValueType
+from genie_dp.languages.calls.library import Field, Tool, ToolLibrary, ValueType, words_of
 from genie_dp.languages.calls.text import reference_text, value_text
 from genie_dp.languages.calls.tokens import call_tokens, key_of
 from genie_dp.languages.calls.values import moment_of
@@ -517,7 +516,7 @@ _LONGEST_NOTE = 80
 def _question(name: str, parameter: Field | None) -> str:
     """Return what asks for a parameter: its description where that asks, else its name.
 
-    >>> from genie_dp.languages.calls.schema import ANYTHING
+    >>> from genie_dp.languages.calls.library import ANYTHING
     >>> _question("roomName", Field("roomName", ANYTHING, description="The room. Not a floor."))
     'What is the room name? (the room)'
     """

@@ -478,7 +478,7 @@ def day_at(s: TextTokens, at: int, numbers: Numbers, today: date) -> Day | None:
     if day is None or day.day <= today or s.word(place) != "since" or s.word(at) in _AHEAD:
         return day
     for unit in ("week", "mon", "year"):
-        before = _shift_day(day.day, -1, unit)
+        before = shift_day(day.day, -1, unit)
         # Said on the day before, it would be that day.
         past = _coming_day(s, at, numbers, before - timedelta(days=1))
         if past is not None and past.day == before <= today:
@@ -720,13 +720,13 @@ def _count_days(s: TextTokens, at: int, numbers: Numbers, today: date) -> Day | 
         sign, end = 1, end + 2
     else:
         return None
-    return Day(_shift_day(base, sign * int(number), unit), end, weak=is_share)
+    return Day(shift_day(base, sign * int(number), unit), end, weak=is_share)
 
 
-def _shift_day(day: date, number: int, unit: str) -> date:
+def shift_day(day: date, number: int, unit: str) -> date:
     """Return a day so many units later; the 31st becomes the last of a shorter month.
 
-    >>> _shift_day(date(2027, 1, 31), 1, "mon"), _shift_day(date(2027, 1, 13), -2, "week")
+    >>> shift_day(date(2027, 1, 31), 1, "mon"), shift_day(date(2027, 1, 13), -2, "week")
     (datetime.date(2027, 2, 28), datetime.date(2026, 12, 30))
     """
     if unit in _UNITS:
@@ -759,7 +759,7 @@ def _relative(s: TextTokens, at: int, today: date) -> Day | None:
     else:
         start = today.replace(day=1) if noun == "month" else today.replace(month=1, day=1)
     unit = "mon" if noun == "month" else noun
-    return Day(_shift_day(start, sign, unit), at + 2, soft=True)
+    return Day(shift_day(start, sign, unit), at + 2, soft=True)
 
 
 def _holiday(s: TextTokens, at: int, today: date) -> Day | None:

@@ -17,18 +17,10 @@ from typing import Any
 from genie_dp.augment.written import MONTHS
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.types import is_slot
-from genie_dp.languages.units import COMMON, Units
-from genie_dp.locale import LOCALE, Locale
+from genie_dp.parser.reading.choices import CandidateReader, take_longest
 from genie_dp.parser.reading.dates import counts_people, recurs
-from genie_dp.parser.reading.grammar_reader import (
-    GrammarReader,
-    checked_sentence,
-    read_choices,
-    take_longest,
-)
 from genie_dp.parser.reading.numbers import SMALL
-from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
-from genie_dp.parser.reading.reading import Candidate, Reading
+from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import TextTokens, words_of
 
 LOG = logging.getLogger(__name__)
@@ -132,29 +124,21 @@ _MOST_PHRASES = 4  # adjacent ones; with 6 Duckling takes 0.5 s, with 8 over 20 
 _MOST_WINDOWS = 8
 
 
-class DucklingReader:
-    """Reads as GrammarReader does, and asks Duckling for further dates ("the last day of may")."""
+class DucklingReader(CandidateReader):
+    """Reads as the grammar does, and asks Duckling for further dates ("the last day of may")."""
 
-    def __init__(
-        self,
-        phrases: Phrases = NO_PHRASES,
-        units: Units = COMMON,
-        locale: Locale = LOCALE,
-        *,
-        deadline: float = 1.0,
-    ):
+    def __init__(self, grammar: CandidateReader, *, deadline: float = 1.0):
         """Look that the libraries are there; Duckling's process starts when it is first needed.
 
         Args:
-            phrases: what the skills say with words that are values elsewhere.
-            units: those to look for.
-            locale: what texts leave unsaid.
+            grammar: reads all else.
             deadline: seconds for an answer of Duckling; a later one is not waited for.
 
         Raises:
             GenieError: I003, Duckling is not installed.
         """
-        self._grammar = GrammarReader(phrases, units, locale)
+        super().__init__(grammar.phrases, grammar.units, grammar.locale)
+        self._grammar = grammar
         self.process = DucklingProcess(deadline=deadline)
         for module, package in (
             ("duckling", "pyduckling-native-phihos==0.3.0"),
@@ -165,18 +149,10 @@ class DucklingReader:
                 hint = f"pip install {package}, or read with the grammar alone"
                 raise GenieError(Problem("I003", message, hint=hint))
 
-    def read(self, text: str, *, now: datetime, locale: Locale | None = None) -> Reading:
-        """Return the likeliest reading of a text; see `Reader`."""
-        return self.readings(text, now=now, locale=locale, most=1)[0]
-
-    def readings(
-        self, text: str, *, now: datetime, locale: Locale | None = None, most: int = 8
-    ) -> tuple[Reading, ...]:
-        """Return up to so many readings, the likeliest first; see `Reader`."""
-        s = checked_sentence(text, locale or self._grammar.locale, self._grammar.units)
+    def candidates(self, s: TextTokens, now: datetime) -> Iterator[Candidate]:
+        """Yield all that may be a value."""
         candidates = list(self._grammar.candidates(s, now))
-        candidates.extend(self._more(s, now, candidates))
-        return read_choices(s, candidates, most=most, phrases=self._grammar.phrases)
+        yield from (*candidates, *self._more(s, now, candidates))
 
     def close(self) -> None:
         """End Duckling's process."""

@@ -161,7 +161,7 @@ class EntityNames:
             values: places of tokens that are values by themselves, such as "5 pm". There a name of
                 a list has to have a number.
         """
-        parts = parts_of(tokens, self.known)
+        parts = parts_of(tuple(tokens), self.known)
         own = self._owned(parts)
         types = self.library.entity_types
         listed: dict[tuple[int, int], dict[str, None]] = {}
@@ -193,7 +193,7 @@ class EntityNames:
         """
         apart: list[list[Link]] = []
         taken: set[int] = set()
-        owned = self._owned(parts_of(tokens, self.known))
+        owned = self._owned(parts_of(tuple(tokens), self.known))
         for start, end in sorted(owned, key=_longest_first):
             if taken.isdisjoint(range(start, end)):
                 taken.update(range(start, end))
@@ -211,7 +211,7 @@ class EntityNames:
 
     def _exact(self, tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
         """Yield the places of names, a caller's own included, without slips."""
-        parts = parts_of(tokens, self.known)
+        parts = parts_of(tuple(tokens), self.known)
         for index in (self._own_index, self._listed):
             yield from ((x.start, x.end) for x in index.find_in(parts))
 
@@ -284,7 +284,7 @@ class EntityNames:
         Of names within each other the longest counts.
         """
         last = 0
-        parts = parts_of(tokens, self.known)
+        parts = parts_of(tuple(tokens), self.known)
         listed = ((x.start, x.end) for x in self._listed.find_in(parts))
         places = {*self._owned(parts), *listed}
         for start, end in sorted(places, key=_longest_at):

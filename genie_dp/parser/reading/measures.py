@@ -380,7 +380,7 @@ def _idiom(s: TextTokens, at: int) -> Iterator[Candidate]:
     stem = stem_of(name, s.units)
     part = fraction_at(s, end + 2) if s.has(end, "and", "a") else None
     if part is not None and part.is_said:
-        size, smaller = _SMALLER.get(name, (1, name))
+        size, smaller = SMALLER.get(name, (1, name))
         value = f"{plain_digits((1 + part.value) * size)} unit:{smaller}"
         yield s.candidate(at, part.end, stem, value)
     elif word != "one":
@@ -388,7 +388,7 @@ def _idiom(s: TextTokens, at: int) -> Iterator[Candidate]:
         yield s.candidate(at, end, stem, f"1 unit:{name}", weak=not is_told, soft=True)
 
 
-_SMALLER = {"h": (60, "min"), "day": (24, "h"), "year": (12, "mon"), "min": (60, "s")}
+SMALLER = {"h": (60, "min"), "day": (24, "h"), "year": (12, "mon"), "min": (60, "s")}
 
 
 def _half_of(s: TextTokens, at: int) -> Candidate | None:

@@ -27,8 +27,8 @@ _NUMERAL = r"(?=[IVX])X{0,3}(?:IX|IV|V?I{0,3})"
 _ROMAN, _IS_ROMAN = re.compile(rf"(?<=\s){_NUMERAL}(?!\w)"), re.compile(_NUMERAL, re.IGNORECASE)
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10}
 _POSSESSIVES = frozenset(("my", "our"))
-_LETTERS_OF_SLIPS = 4  # a slip in fewer is mostly another word: "all" is no hall
-_MARGIN = 3.0  # in rapidfuzz's ratio: of two names of which neither is clearly nearer it is none
+_LETTERS_OF_SLIPS = 4  # fewer letters with a slip are mostly another word: "all" is no hall
+_MARGIN = 3.0  # of rapidfuzz's ratio, by which a name has to be nearer than all others
 
 
 class Part(NamedTuple):
@@ -36,9 +36,9 @@ class Part(NamedTuple):
 
     Attributes:
         text: letters in lower case without accents; of a number its figures.
-        first, end: the tokens that it is of.
+        first, end: its tokens.
         is_number: whether it is a number.
-        is_function_word: whether it is a word that says nothing by itself.
+        is_function_word: whether it is an article, a preposition or the like.
         starts_word: whether a space or a joint such as a hyphen is before it.
     """
 
@@ -67,65 +67,50 @@ class NameKey(NamedTuple):
     breaks: frozenset[int]
     plain_breaks: frozenset[int]
 
-    def is_said_as(self, said: "NameKey") -> bool:
-        """Tell whether words of the same text are the name: "in a" is no Ina."""
-        return said.plain_breaks <= self.breaks
+    def is_named_by(self, words: "NameKey") -> bool:
+        """Tell whether words of the same text name it: "in a" is no Ina."""
+        return words.plain_breaks <= self.breaks
 
 
-def parts_of(tokens: Sequence[str], known: Words) -> tuple[Part, ...]:
+@lru_cache(maxsize=4096)
+def parts_of(tokens: tuple[str, ...], known: Words) -> tuple[Part, ...]:
     """Return the parts of tokens; placeholders are parts as they are.
 
     >>> [part.text for part in parts_of(("kyle", "'s", "radio", "twenty-two"), LOCALE.words)]
     ['kyle', 's', 'radio', '22']
     """
-    return _parts_of(tuple(tokens), known)
-
-
-@lru_cache(maxsize=4096)
-def _parts_of(tokens: tuple[str, ...], known: Words) -> tuple[Part, ...]:
-    texts: list[str] = []
-    places: list[int] = []
-    starts: list[bool] = []
+    pieces: list[tuple[str, int, bool]] = []
     for place, token in enumerate(tokens):
-        if is_slot(token):
-            found = [token]
-        else:
-            found = _PART.findall(token.replace("'", "").replace("’", "").casefold())
-        is_start = token[0] != "'"
-        for text in found:
+        plain = token.replace("'", "").replace("’", "").casefold()
+        starts_word = token[0] != "'"
+        for text in [token] if is_slot(token) else _PART.findall(plain):
             if text not in _JOINTS:
-                texts.append(text)
-                places.append(place)
-                starts.append(is_start)
-            is_start = text in _JOINTS
-    return tuple(_parts(texts, places, starts, known))
-
-
-def _parts(
-    texts: Sequence[str], places: Sequence[int], starts: Sequence[bool], known: Words
-) -> Iterator[Part]:
+                pieces.append((text, place, starts_word))
+            starts_word = text in _JOINTS
+    texts = tuple([text for text, _, _ in pieces])
     masked = tuple(map(is_slot, texts))
-    s = TextTokens("", tuple(texts), (), (), masked, (), range(len(texts)), LOCALE, COMMON)
-    at = 0
-    while at < len(texts):
-        text, first = texts[at], places[at]
-        number = None if masked[at] else _number_at(s, at, known)
-        if number is not None:
-            value, after = number
-            yield Part(value, first, places[after - 1] + 1, True, starts_word=starts[at])
-            at = after
+    s = TextTokens("", texts, (), (), masked, (), range(len(texts)), LOCALE, COMMON)
+    parts: list[Part] = []
+    end = 0
+    for at, (text, first, starts_word) in enumerate(pieces):
+        if at < end:
             continue
-        if text in known.between_amounts:
+        number = None if masked[at] else _number_at(s, at, known)
+        end = at + 1
+        if number is not None:
+            text, end = number
+        elif text in known.between_amounts:
             text = _AND
         elif not masked[at]:
             text = without_accents(text)
-        is_function_word = texts[at] in known.function_words
-        yield Part(text, first, first + 1, False, is_function_word, starts[at])
-        at += 1
+        is_function_word = number is None and texts[at] in known.function_words
+        last = pieces[end - 1][1] + 1
+        parts.append(Part(text, first, last, number is not None, is_function_word, starts_word))
+    return tuple(parts)
 
 
 def _number_at(s: TextTokens, at: int, known: Words) -> tuple[str, int] | None:
-    """Return the number that begins at a word, in figures, and the place behind it."""
+    """Return the number at a word, in figures, and the place behind it."""
     text = s.words[at]
     if text in ("a", "an", "half") or not any(map(str.isalnum, text)):
         return None
@@ -143,7 +128,7 @@ def _number_at(s: TextTokens, at: int, known: Words) -> tuple[str, int] | None:
 
 
 def _figures(text: str, known: Words) -> str:
-    """Return figures without zeros and signs that say nothing: "1,000" is "1000", "07" is "7"."""
+    """Return figures without leading zeros and signs for thousands: "1,000" is "1000"."""
     thousands = re.escape(known.signs.get("thousands", ","))
     whole, *rest = re.split("[.,]", re.sub(rf"{thousands}(?=\d{{3}}(?!\d))", "", text))
     return ".".join((whole.lstrip("0") or "0", *rest))
@@ -159,11 +144,11 @@ def _key_of(parts: Sequence[Part]) -> NameKey:
         is_digits = text[-1:].isdigit() and part.text[0].isdigit()
         text += f" {part.text}" if is_digits else part.text
     words = " ".join([text for text, _ in _words_of(parts)])
-    is_possessive = [part.text == "s" and not part.starts_word for part in parts]
     fixed = tuple(
         part.text
-        for part, is_left_out in zip(parts, is_possessive, strict=True)
-        if part.is_number or (_is_fixed(part.text) and not is_left_out)
+        for part in parts
+        if part.is_number
+        or (_is_fixed(part.text) and (part.text != "s" or part.starts_word))  # no possessive
     )
     return NameKey(text, words, fixed, frozenset(breaks), frozenset(plain_breaks))
 
@@ -256,14 +241,14 @@ class NameIndex:
         """Return the name that words stand for, without slips."""
         for key in keys_of(said, self._known):
             named = self._names.get(key.text, ())
-            names = [name for name, _, own in named if own.is_said_as(key)]
+            names = [name for name, _, own in named if own.is_named_by(key)]
             if names:
                 tokens = tokenize(said)
                 return next((name for name in names if tokenize(name) == tokens), names[0])
         return None
 
     def nearest(self, said: str, threshold: float) -> str | None:
-        """Return the name that words stand for with a slip; of two as near none."""
+        """Return the name that words with a slip stand for; None where two are about as near."""
         from rapidfuzz import fuzz, process
 
         for key in keys_of(said, self._known)[-1:]:
@@ -290,7 +275,7 @@ class NameIndex:
                     break
                 if self._sorted[place] == said.text and _are_tokens(parts, start, end):
                     for name, kind, key in self._names[said.text]:
-                        if key.is_said_as(said):
+                        if key.is_named_by(said):
                             yield Found(first.first, parts[end - 1].end, kind, name)
 
     def find_slips(self, parts: Sequence[Part], threshold: float) -> Iterator[Found]:

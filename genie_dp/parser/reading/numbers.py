@@ -27,8 +27,8 @@ PERCENT = re.compile(r"([+-]?\d[\d,]*(?:\.\d+)?)%")
 _MOST = Decimal(10) ** 18
 _NAMES = frozenset(("401k", "403b", "4b"))  # of pension plans, not so many thousand
 _HALVES = {"half": Decimal("0.5"), "quarter": Decimal("0.25"), "third": Decimal(1) / 3}
-_FRACTIONS = {"½": Decimal("0.5"), "¼": Decimal("0.25"), "¾": Decimal("0.75")}
-_FRACTION = re.compile(r"(\d{0,6})([½¼¾])")
+FRACTIONS = {"½": Decimal("0.5"), "¼": Decimal("0.25"), "¾": Decimal("0.75")}
+FRACTION = re.compile(r"(\d{0,6})([½¼¾])")
 # How rows say halves beside a number.
 WITH_HALF = re.compile(r"NUMBER_\d+ and a (?:half|quarter)\b")
 # Before "one" it is a pronoun: "the one", "no one"; after it, too: "one of them".
@@ -101,9 +101,9 @@ def _without_sign(s: TextTokens, at: int) -> Number | None:
         return _with_fraction(s, _scale(s, Number(value, at + 1)))
     if word in SMALL:
         return _with_fraction(s, _dozens(s, _number_in_words(s, at)))
-    match = _FRACTION.fullmatch(word)
+    match = FRACTION.fullmatch(word)
     if match is not None:
-        return Number(Decimal(match[1] or 0) + _FRACTIONS[match[2]], at + 1)
+        return Number(Decimal(match[1] or 0) + FRACTIONS[match[2]], at + 1)
     return None
 
 
@@ -223,8 +223,8 @@ def fraction_at(s: TextTokens, at: int) -> Number | None:
         return Number(_HALVES[word], at + 1, True)
     if word == "three" and following in ("quarter", "quarters"):
         return Number(3 * _HALVES["quarter"], at + 2, True)
-    if word in _FRACTIONS:
-        return Number(_FRACTIONS[word], at + 1)
+    if word in FRACTIONS:
+        return Number(FRACTIONS[word], at + 1)
     if following == "/" and word in ("1", "3") and s.word(at + 2) in ("2", "4"):
         return Number(Decimal(word) / Decimal(s.word(at + 2)), at + 3)
     return None

@@ -1,19 +1,19 @@
 """The words of a language as its reader looks them up: by their first token, the longest first."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
 from genie_dp.locale import Words, sentences_of
-from genie_dp.number_words import SpelledNumbers, spelled_numbers, typed_forms, without_accents
+from genie_dp.number_words import spelled_numbers, typed_forms, without_accents
 from genie_dp.parser.reading.sentence import TextTokens
 from genie_dp.skills.words import tokenize
 
 LETTERS = frozenset(("H", "M", "N", "D", "YEAR", "MONTH", "WEEKDAY"))
 _MOST_UNBOUND = 3  # parts of a pattern that tells no more than "H uhr M"
-Phrases = Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]
+PhraseTable = Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]
 
 
 class Pattern(NamedTuple):
@@ -32,54 +32,63 @@ class Pattern(NamedTuple):
     is_open: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class WordTables:
-    """The words of a language by their first token.
+    """The words of a language by their first token."""
 
-    Attributes:
-        unit_stems: the beginnings of words of units, without accents -> the whole words.
-        parts_of_weekdays: words such as "dienstagabend" -> the length of the day.
-        times, dates: patterns by the word or letter with which they begin.
-        before_hours, before_days: words after which a number alone may be an hour, or a day.
-        hour_words: what follows an hour in digits: "uhr".
-        after_values: words that no number counts; what follows a number is none of these if it is
-            counted.
-        before_values: articles and prepositions, which join a time to a day.
-        has_stops: whether a full stop follows the day of a month.
-        begins: words that begin a value.
-        first_ordinals: words that begin an ordinal number.
-        names: those of months and days of the week.
-    """
+    def __init__(self, words: Words):
+        """Make the tables of a language.
 
-    words: Words
-    numbers: SpelledNumbers
-    scales: Mapping[str, Decimal]
-    fractions: Mapping[str, Decimal]
-    number_endings: Mapping[str, Decimal]
-    units: Phrases
-    unit_stems: Mapping[str, str]
-    unit_endings: tuple[str, ...]
-    amounts: Phrases
-    currencies: Phrases
-    cents: Phrases
-    below_zero: Phrases
-    days: Phrases
-    parts_of_day: Phrases
-    percent: Phrases
-    months: Mapping[str, int]
-    weekdays: Mapping[str, int]
-    parts_of_weekdays: Mapping[str, int]
-    times: Mapping[str, tuple[Pattern, ...]]
-    dates: Mapping[str, tuple[Pattern, ...]]
-    before_hours: frozenset[str]
-    before_days: frozenset[str]
-    hour_words: frozenset[str]
-    after_values: frozenset[str]
-    before_values: frozenset[str]
-    has_stops: bool
-    begins: frozenset[str]
-    first_ordinals: frozenset[str]
-    names: frozenset[str]
+        Raises:
+            GenieError: I003, what spells the numbers of the language is not installed.
+        """
+        elided = words.elided
+        self.words, self.numbers = words, spelled_numbers(words)
+        self.scales, self.fractions = _decimals(words.scales), _decimals(words.fractions)
+        self.number_endings = _decimals(words.number_endings)
+        self.units, self.amounts = _by_word(words.units, elided), _by_first(words.amounts, elided)
+        # The beginnings of words of units, without accents, each with the whole word.
+        self.unit_stems = _stems(words)
+        self.unit_endings = tuple(sorted(words.unit_endings, key=len, reverse=True))
+        self.currencies = _by_word(words.currencies, elided)
+        self.cents = _by_word(words.cents, elided)
+        self.below_zero = _by_first(dict.fromkeys(words.below_zero, ""), elided)
+        self.percent = _by_first({text: words.percent[0] for text in words.percent})
+        self.days = _by_first(words.days, elided)
+        self.parts_of_day = _by_first(words.parts_of_day, elided)
+        self.months, self.weekdays = _names(words.months), _names(words.weekdays)
+        # Words such as "dienstagabend", with the length of the day.
+        self.parts_of_weekdays = {
+            day + part: len(day)
+            for day in (line.split()[0] for line in words.weekdays)
+            for part in words.parts_of_day
+            if " " not in part
+        }
+        # Patterns by the word or letter with which they begin.
+        times = self.times = _patterns(words.times, words)
+        dates = self.dates = _patterns(words.dates, words)
+        # Words behind which a number alone may be an hour, or a day.
+        self.before_hours, self.before_days = _contexts(times, "H"), _contexts(dates, "D")
+        pairs = [one.parts for one in times.get("H", ()) if len(one.parts) == 2]
+        self.hour_words = frozenset(word for _, word in pairs) - LETTERS  # behind digits: "uhr"
+        # Whether a full stop follows the day of a month.
+        self.has_stops = any(one.parts[:2] == ("D", ".") for one in dates.get("D", ()))
+        phrases = (*words.endings, *words.command_endings, *words.at_once, *words.parts_of_day)
+        # Words that no number counts.
+        self.after_values = frozenset().union(
+            words.function_words, words.prepositions, words.verbs, self.days, self.weekdays,
+            (next(_cut(tokenize(phrase), elided)) for phrase in phrases),
+        ) - words.scales.keys()  # fmt: skip
+        # Articles and prepositions, which join a time to a day.
+        self.before_values = (
+            words.articles | words.prepositions | words.before_times | words.range_links
+        )
+        # Words with which a value may begin.
+        self.begins = frozenset().union(
+            (spelled[0] for spelled in (*self.numbers.starts, *self.numbers.ordinals)),
+            words.minus, words.fractions, words.scales, self.amounts, self.days,
+            self.parts_of_day.keys() - words.articles, self.months, self.weekdays,
+            times.keys() - LETTERS, dates.keys() - LETTERS, (words.signs.get("decimal", "."),),
+        )  # fmt: skip
 
     def begun(self, s: TextTokens) -> list[bool]:
         """Return for each token whether a value may begin there."""
@@ -183,7 +192,11 @@ def _begins(tables: WordTables, word: str) -> bool:
     )
 
 
-def _by_first(phrases: Mapping[str, str], elided: frozenset[str] = frozenset()) -> Phrases:
+def _decimals(lines: Mapping[str, str]) -> Mapping[str, Decimal]:
+    return {name: Decimal(value) for name, value in lines.items()}
+
+
+def _by_first(phrases: Mapping[str, str], elided: frozenset[str] = frozenset()) -> PhraseTable:
     found: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     typed = {form: value for text, value in phrases.items() for form in typed_forms(text)}
     cut = [(tuple(_cut(tokenize(text), elided)), v) for text, v in {**typed, **phrases}.items()]
@@ -199,7 +212,7 @@ def _cut(tokens: Sequence[str], elided: frozenset[str]) -> Iterator[str]:
         yield from (start + apostrophe, rest) if rest and start in elided else (token,)
 
 
-def _by_word(lines: Mapping[str, str], elided: frozenset[str]) -> Phrases:
+def _by_word(lines: Mapping[str, str], elided: frozenset[str]) -> PhraseTable:
     """Return the words of lines NAME = WORDS, each with its name; "_" joins those of a phrase."""
     named = {word: name for name, words in lines.items() for word in words.split()}
     return _by_first({word.replace("_", " "): name for word, name in named.items()}, elided)
@@ -264,76 +277,5 @@ def _stems(words: Words) -> Mapping[str, str]:
 
 @lru_cache(maxsize=16)
 def tables_of(words: Words) -> WordTables:
-    """Return the tables of a language.
-
-    Raises:
-        GenieError: I003, what spells the numbers of the language is not installed.
-    """
-    times, dates = _patterns(words.times, words), _patterns(words.dates, words)
-    numbers = spelled_numbers(words)
-    days = _by_first(words.days, words.elided)
-    phrases = (*words.endings, *words.command_endings, *words.at_once, *words.parts_of_day)
-    decimals: Callable[[Mapping[str, str]], Mapping[str, Decimal]] = lambda lines: {  # noqa: E731
-        name: Decimal(value) for name, value in lines.items()
-    }
-    return WordTables(
-        words,
-        numbers,
-        decimals(words.scales),
-        decimals(words.fractions),
-        decimals(words.number_endings),
-        _by_word(words.units, words.elided),
-        _stems(words),
-        tuple(sorted(words.unit_endings, key=len, reverse=True)),
-        _by_first(words.amounts, words.elided),
-        _by_word(words.currencies, words.elided),
-        _by_word(words.cents, words.elided),
-        _by_first(dict.fromkeys(words.below_zero, ""), words.elided),
-        days,
-        _by_first(words.parts_of_day, words.elided),
-        _by_first(dict.fromkeys(words.percent, words.percent[0])) if words.percent else {},
-        _names(words.months),
-        _names(words.weekdays),
-        {
-            day + part: len(day)
-            for day in (line.split()[0] for line in words.weekdays)
-            for part in words.parts_of_day
-            if " " not in part
-        },
-        times,
-        dates,
-        _contexts(times, "H"),
-        _contexts(dates, "D"),
-        frozenset(
-            one.parts[1]
-            for one in times.get("H", ())
-            if len(one.parts) == 2 and one.parts[1] not in LETTERS
-        ),
-        frozenset().union(
-            words.function_words,
-            words.prepositions,
-            words.verbs,
-            days,
-            _names(words.weekdays),
-            (next(_cut(tokenize(phrase), words.elided)) for phrase in phrases),
-        )
-        - words.scales.keys(),
-        words.articles | words.prepositions | words.before_times | words.range_links,
-        any(one.parts[:2] == ("D", ".") for one in dates.get("D", ())),
-        frozenset().union(
-            (said[0] for said in (*numbers.starts, *numbers.ordinals)),
-            words.minus,
-            words.fractions,
-            words.scales,
-            _by_first(words.amounts, words.elided),
-            days,
-            _by_first(words.parts_of_day, words.elided).keys() - words.articles,
-            _names(words.months),
-            _names(words.weekdays),
-            times.keys() - LETTERS,
-            dates.keys() - LETTERS,
-            (words.signs.get("decimal", "."),),
-        ),
-        frozenset(said[0] for said in numbers.ordinals),
-        frozenset((*_names(words.months), *_names(words.weekdays))),
-    )
+    """Return the tables of a language, made once."""
+    return WordTables(words)

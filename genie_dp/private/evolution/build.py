@@ -16,7 +16,7 @@ from genie_dp.private.evolution.prompting import Asking, Completer, Style
 from genie_dp.private.generators import rows
 from genie_dp.private.tables.schema import Schema
 from genie_dp.skills.words import join_tokens
-from genie_dp.templates.inputs import inputs_of, load_inputs
+from genie_dp.templates.cache import inputs_of, load_inputs
 
 
 def use_parser(

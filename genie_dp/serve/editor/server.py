@@ -4,6 +4,7 @@ Requests wait until skills and templates were read once; then they are answered 
 last. pygls is imported when a server is made.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,6 @@ from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
 from genie_dp.serve.editor.bench import View
 from genie_dp.serve.editor.complete import Completion, Kind, complete
-from genie_dp.serve.editor.layout import format_document
 from genie_dp.serve.editor.navigate import (
     check_renamable,
     definitions,
@@ -23,6 +23,7 @@ from genie_dp.serve.editor.places import Text, path_of
 from genie_dp.serve.editor.sessions import Editor, Session, range_in
 from genie_dp.serve.editor.shown import Named, describe, named_at
 from genie_dp.serve.editor.sources import FindProject
+from genie_dp.templates.format import layout
 
 
 def check_editor() -> None:
@@ -288,3 +289,29 @@ _KINDS: Mapping[Kind, str] = {
     "value": "EnumMember", "keyword": "Keyword", "child": "Variable", "type": "TypeParameter",
 }  # fmt: skip
 _REQUEST_FAILED = -32803  # LSP 3.17: the request was right, and cannot be done
+
+
+def format_document(text: str, file: str) -> str:
+    """Return a template file as `genie-dp format` lays it out, as it is while it has mistakes.
+
+    Of skills only the spaces between lines and at their ends change.
+    """
+    if not file.endswith(".genie"):
+        return format_text(text)
+    try:
+        return layout(text, file=file)
+    except GenieError:
+        return text
+
+
+def format_text(text: str) -> str:
+    r"""Return a text without spaces at ends of lines, with one empty line at most between others.
+
+    It ends with one line end. What it says does not change.
+
+    >>> format_text("\n\nNP := 'a' -> b;  \n\n\n\nVP := 'c' -> d;")
+    "NP := 'a' -> b;\n\nVP := 'c' -> d;\n"
+    """
+    lines = "\n".join(line.rstrip() for line in text.split("\n"))
+    lines = re.sub(r"\n{3,}", "\n\n", lines).strip("\n")
+    return f"{lines}\n" if lines else ""

@@ -11,9 +11,9 @@ from genie_dp.dataset.chat import tools_of
 from genie_dp.errors import GenieError, render_problem
 from genie_dp.languages import get_language
 from genie_dp.languages.calls import ast
-from genie_dp.languages.calls.library import load_tools, places_of, read_tools
 from genie_dp.languages.calls.structure import from_calls, from_tree
 from genie_dp.languages.calls.text import parse, render
+from genie_dp.languages.calls.tools import load_tools, places_of, read_tools
 from tests.golden import cases
 from tests.languages.calls.tool_programs import HOME, home, library_of, program_of, tools
 

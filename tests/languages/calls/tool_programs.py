@@ -6,7 +6,7 @@ from decimal import Decimal
 from hypothesis import strategies as st
 
 from genie_dp.languages.calls import ast
-from genie_dp.languages.calls.library import read_tools
+from genie_dp.languages.calls.tools import read_tools
 from tests.golden import DATA
 
 HOME = (DATA / "calls" / "home.json").read_text(encoding="utf-8")

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_dp.languages import get_language
-from genie_dp.languages.calls.library import ToolLibrary, read_tools
+from genie_dp.languages.calls.library import ToolLibrary
+from genie_dp.languages.calls.tools import read_tools
 from genie_dp.parser.reading.fill import EntityNames
 from genie_dp.parser.reading.glued import NOT_GLUED, Glued, as_read, from_dict, glued_in
 from genie_dp.parser.reading.grammar_reader import GrammarReader

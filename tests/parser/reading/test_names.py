@@ -6,7 +6,8 @@ from datetime import datetime
 import pytest
 
 from genie_dp.languages import get_language
-from genie_dp.languages.calls.library import ToolLibrary, read_tools
+from genie_dp.languages.calls.library import ToolLibrary
+from genie_dp.languages.calls.tools import read_tools
 from genie_dp.locale import locale_from
 from genie_dp.parser.reading.fill import EntityNames, Link, TypedText
 from genie_dp.parser.reading.grammar_reader import load_reader

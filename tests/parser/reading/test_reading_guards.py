@@ -9,13 +9,14 @@ from contextlib import closing
 import pytest
 
 from genie_dp.locale import LOCALE
+from genie_dp.parser.reading.choices import read_choices
 from genie_dp.parser.reading.duckling_reader import (
     DucklingProcess,
     DucklingReader,
     mask_slots,
     windows,
 )
-from genie_dp.parser.reading.grammar_reader import GrammarReader, read_choices
+from genie_dp.parser.reading.grammar_reader import GrammarReader
 from genie_dp.parser.reading.sentence import sentence
 from tests.parser.reading.reading_cases import NOW
 
@@ -68,7 +69,7 @@ def test_a_duckling_that_is_late_is_killed_and_the_grammar_reads_alone(
     def values(text: str) -> list[str]:
         return [value.value for value in reader.read(text, now=NOW).values.values()]
 
-    with closing(DucklingReader(deadline=0.5)) as reader:
+    with closing(DucklingReader(GrammarReader(), deadline=0.5)) as reader:
         assert len(values("at 5 pm " * 50)) == 50
         child = reader.process._process
         assert child is not None

@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from genie_dp.languages import get_language
-from genie_dp.languages.calls.library import read_tools
+from genie_dp.languages.calls.tools import read_tools
 from genie_dp.locale import locale_from
 from genie_dp.parser.reading.said import SaidValues, said_values
 from genie_dp.skills.model import SkillLibrary, SkillValues

@@ -12,7 +12,7 @@ from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.secure import _seeded
 from genie_dp.rows import Rows
 from genie_dp.run.manifest import ledger_of
-from genie_dp.templates.inputs import load_inputs
+from genie_dp.templates.cache import load_inputs
 from tests.private.gaps.gaps_setup import private_file, project
 
 

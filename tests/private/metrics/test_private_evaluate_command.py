@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from genie_dp.cli import run
-from genie_dp.parser.answers import BestProgram
+from genie_dp.parser.parser import BestProgram
 from genie_dp.private.metrics import run as evaluate_run
 from genie_dp.private.metrics.figures import GROUPS, table_lines
 from tests.dataset.dataset_rows import row, write

@@ -15,8 +15,8 @@ from genie_dp.synthesis.compiler import compile_grammar
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.describe import Describer
 from genie_dp.synthesis.explain import Explainer
+from genie_dp.templates.cache import load_inputs
 from genie_dp.templates.grammar import subset
-from genie_dp.templates.inputs import load_inputs
 from tests.private.prior.prior_setup import HOME, LACKED, TWITTER, prior
 from tests.synthesis.synthesis_project import errands
 from tests.synthesis.synthesis_setup import engine, few, text_of
