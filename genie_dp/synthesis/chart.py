@@ -1308,8 +1308,8 @@ class _Matcher:
 
     def _sayable(self, slot: ChildSlot, start: int, ends: Iterator[int]) -> Iterator[int]:
         """Yield the ends of the spans that have no word against their being said in a slot."""
-        words, needed, tokens = slot.words, slot.needed, self.tokens
-        has_needed = needed is None
+        words, needed, tokens = slot.words, slot.needed or frozenset(), self.tokens
+        has_needed = slot.needed is None
         assert words is not None
         if start == len(tokens) or not words.may_begin(tokens[start]):
             yield from (end for end in ends if end == start)
