@@ -312,9 +312,12 @@ def test_the_command_takes_the_words_of_wordnet(wordnet, tmp_path, capsys):
     capsys.readouterr()
 
 
-def test_without_nltk_or_its_words_the_next_step_is_named(wordnet, monkeypatch):
+def test_without_the_words_of_nltk_the_next_step_is_named(wordnet):
     with pytest.raises(GenieError, match="P105"):
         wordnet_lexicon()
+
+
+def test_without_nltk_the_next_step_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "nltk", None)
     monkeypatch.setitem(sys.modules, "nltk.corpus", None)
     with pytest.raises(GenieError, match=r"(?s)P104.*genie_dp\[nltk\]"):
