@@ -15,7 +15,7 @@ LANGUAGE_MODELS = ("none", "start", "feed")
 # What a parser that goes on from another one has in common with it.
 NETWORK_SETTINGS = (
     "architecture", "network", "model", "lora_rank", "language_model", "types", "keywords",
-    "canonical", "reader", "prepare", "locale",
+    "canonical", "prepare", "locale",
 )  # fmt: skip
 # Highest learning rates: measured for rnn and transformer (docs/learning.md), usual for the others.
 RATES = {"rnn": 1e-2, "mqan": 1e-3, "transformer": 1.5e-3, "pretrained": 5e-5, "lora": 5e-4}
@@ -150,9 +150,6 @@ class ParserConfig:
         "float32",
         "How weights are kept: int8 makes the folder a fourth as large.",
         choices=("float32", "int8"),
-    )
-    reader: str = setting(
-        "grammar", "What reads numbers, dates and the like.", choices=("grammar", "duckling")
     )
     prepare: bool = setting(
         True, "Learn texts with values in them in the form in which the parser will be asked."

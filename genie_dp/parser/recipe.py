@@ -25,8 +25,11 @@ def read_recipe(path: Path) -> dict[str, Any]:
             and all values of another kind.
     """
     located, sources = read_located(path, syntax="N001", twice="N002")
+    settings = located.plain
+    if isinstance(settings, dict) and settings.get("reader") == "grammar":
+        del settings["reader"]  # version 0.1 wrote it beside its parsers
     try:
-        return settings_of(located.plain)
+        return settings_of(settings)
     except GenieError as error:
         raise _add_spans(error, located, sources) from None
 
@@ -71,6 +74,7 @@ def carried_settings(folder: Path) -> dict[str, Any]:
     Raises:
         GenieError: N010, it is no parser.
     """
+    files.facts_of(folder)
     recipe = folder / files.RECIPE
     try:
         earlier = ParserConfig(**read_recipe(recipe))

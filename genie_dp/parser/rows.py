@@ -497,7 +497,7 @@ def learn_reading(config: ParserConfig, target: Target) -> Reading:
     sample, glued = _sample(config, target.language)
     plain = [row for row in sample if row.source == "synthetic"]
     place = locale(config)
-    reader = load_reader(config.reader, units=target.units, locale=place)
+    reader = load_reader(units=target.units, locale=place)
     preparer = Preparer(reader, target.language, target.library, NOW, place)
     fixed = fixed_constants(plain, target.language) if plain else _unsaid(sample, preparer)
     return Reading(phrases_of(plain or sample, replace(preparer, fixed=fixed)), fixed, glued)
@@ -690,9 +690,7 @@ class RowMaker:
         self.known = frozenset(library.names() if library is not None else ())
         self.preparer: Preparer | None = None
         if config.prepare and target.reads_values:
-            reader = load_reader(
-                config.reader, phrases=reading.phrases, units=target.units, locale=self.locale
-            )
+            reader = load_reader(phrases=reading.phrases, units=target.units, locale=self.locale)
             self.preparer = Preparer(
                 reader, target.language, target.library, NOW, self.locale, reading.fixed,
                 reading.glued,

@@ -517,7 +517,6 @@ def _facts(
         "types": config.types,
         "keywords": config.keywords,
         "canonical": config.canonical,
-        "reader": config.reader,
         "locale": {**asdict(place), "language": files.WORDS if place.is_own else place.language},
         "skills": skills,
         "calibration": asdict(trained.calibration),

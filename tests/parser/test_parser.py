@@ -251,6 +251,14 @@ def test_settings_that_no_parser_has_are_told(copy, name, value):
     assert code_of(copy) == "N010"
 
 
+def test_a_parser_whose_reader_is_gone_has_to_be_trained_again(copy):
+    config = json.loads((copy / "config.json").read_text())
+    config["parser"]["reader"] = "duckling"
+    (copy / "config.json").write_text(json.dumps(config))
+    with pytest.raises(GenieError, match="N010.*reader 'duckling'(.|\n)*train it again"):
+        Parser.from_pretrained(copy)
+
+
 @pytest.mark.parametrize(
     ("name", "value"), [("architecture", None), ("architecture", {}), ("settings", "size")]
 )

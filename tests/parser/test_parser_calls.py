@@ -162,7 +162,7 @@ def test_a_sentence_is_read_as_the_value_of_an_argument(
         sentence,
         missing,
         library=library,
-        readings=load_reader("grammar").readings(sentence, now=NOW),
+        readings=load_reader().readings(sentence, now=NOW),
         names=EntityNames(library),
         known=LOCALE.words,
     )

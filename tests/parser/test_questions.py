@@ -85,7 +85,7 @@ def given_value(library, missing, constant):
     ],
 )
 def test_a_sentence_is_read_as_the_value_of_an_input(library, function, name, sentence, expected):
-    reader = load_reader("grammar")
+    reader = load_reader()
     missing = MissingInput(function, name, "", "For how many guests?")
     read = read_input(
         sentence,

@@ -144,6 +144,8 @@ def test_a_run_that_was_interrupted_goes_on_to_the_same_weights(trained, tmp_pat
 def test_a_parser_can_be_replaced_by_one_that_goes_on_from_it(trained, tmp_path):  # noqa: F811
     target = tmp_path / "parser"
     shutil.copytree(trained, target)
+    with (target / "recipe.yaml").open("a") as recipe:
+        recipe.write("reader: grammar\n")  # version 0.1 wrote that
     go_on(tmp_path, target, "--overwrite", steps=2)
     assert json.loads((target / "manifest.json").read_text())["start"]["parser"] == "parser"
 

@@ -73,7 +73,7 @@ def test_names_of_the_lists_stand_in_augmented_rows(folder):
 
 def test_values_of_sentences_become_placeholders_for_the_parser(folder):
     library = gd.load_library(folder / "home.json")
-    preparer = Preparer(load_reader("grammar"), LANGUAGE, library, datetime(2026, 1, 14, 10, 0))
+    preparer = Preparer(load_reader(), LANGUAGE, library, datetime(2026, 1, 14, 10, 0))
     program = 'lights.set( level= 33 room= " hall " ^^room )'
     row = Example("S0", "set the hall to 33 percent", program, "calls", source="human")
     prepared = preparer.prepare(row).row

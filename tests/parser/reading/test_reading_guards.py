@@ -1,19 +1,11 @@
-"""Reading takes linear time, and Duckling never holds it up."""
+"""Reading takes linear time."""
 
-import importlib.util
-import signal
 import subprocess
 import sys
 
 import pytest
 
 from genie_dp.locale import LOCALE
-from genie_dp.parser.reading.duckling_reader import (
-    DucklingProcess,
-    DucklingReader,
-    mask_slots,
-    windows,
-)
 from genie_dp.parser.reading.grammar_reader import GrammarReader, read_choices
 from genie_dp.parser.reading.sentence import sentence
 from tests.parser.reading.reading_cases import NOW
@@ -25,9 +17,6 @@ REPEATED = (
     "thousand million ", "from monday to ", "every monday and ", "at 5 and ", "1 to 2 million ",
     "friday the 31st ", "3 - 5 march ", "$5 - ", "-$5 and ", "2m 30s ",
 )  # fmt: skip
-needs_duckling = pytest.mark.skipif(
-    importlib.util.find_spec("duckling") is None, reason="Duckling is not installed"
-)
 
 
 def work(text: str) -> int:
@@ -50,68 +39,10 @@ def test_a_word_costs_a_bounded_number_of_looks(phrase: str):
     assert work(text) <= 150 * len(text.split())
 
 
-def test_no_window_of_duckling_has_more_than_four_times():
-    s = sentence("at 5 pm " * 50, LOCALE)
-    found = windows(s)
-    assert 1 <= len(found) <= 8
-    for first, end in found:
-        assert s.words[first:end].count("pm") <= 6
-    assert all(a[1] <= b[0] for a, b in zip(found, found[1:], strict=False))
-
-
-def test_duckling_is_not_asked_without_a_word_of_time():
-    assert windows(sentence("play the weeknd and turn on 3 lights", LOCALE)) == ()
-
-
-def test_placeholders_are_hidden_from_duckling():
-    s = sentence("NUMBER_0 days after tomorrow", LOCALE)
-    assert mask_slots(s, (0, len(s.words))) == "xxxxxxxx days after tomorrow"
-
-
-@needs_duckling
-def test_duckling_adds_what_the_grammar_does_not_know():
-    reader = DucklingReader()
-    try:
-        found = reader.read("remind me on the last day of october", now=NOW)
-        assert [v.value for v in found.values.values()] == ["date:2027-10-31"]
-        repeated = reader.read("at 5 pm " * 50, now=NOW)
-        assert len(repeated.values) == 50
-    finally:
-        reader.close()
-
-
-@needs_duckling
-def test_a_duckling_that_is_late_is_killed_and_the_grammar_reads_alone(
-    caplog: pytest.LogCaptureFixture,
-):
-    reader = DucklingReader(deadline=0.5)
-    try:
-        reader.read("tomorrow", now=NOW)
-        child = reader.process._process
-        assert child is not None
-        child.send_signal(signal.SIGSTOP)  # it will not answer any more
-        found = reader.read("next friday at 5 pm", now=NOW)
-        assert [v.value for v in found.values.values()] == ["date:2027-01-15T17:00:00"]
-        assert reader.process.late == 1
-        assert child.poll() is not None
-        assert "no answer" in caplog.text
-        later = reader.read("on the last day of october", now=NOW)
-        assert [v.value for v in later.values.values()] == ["date:2027-10-31"]
-    finally:
-        reader.close()
-
-
-def test_a_worker_that_dies_is_no_error(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(sys, "executable", "/bin/false")
-    process = DucklingProcess(deadline=0.5)
-    assert process.ask(["tomorrow"], NOW) is None
-    process.close()
-
-
 def test_reading_imports_no_heavy_library():
     code = (
         "import sys; from genie_dp.parser.reading.grammar_reader import load_reader; load_reader();"
-        "heavy = {'torch', 'transformers', 'duckling', 'phonenumbers', 'numpy'};"
+        "heavy = {'torch', 'transformers', 'phonenumbers', 'numpy'};"
         "print(sorted(heavy & set(sys.modules)))"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
