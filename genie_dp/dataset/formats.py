@@ -13,7 +13,6 @@ from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.library import Library
 from genie_dp.records import DEFAULT_LANGUAGE, Example, Slot, Source
 from genie_dp.rows import check_row, tuple_of
-from genie_dp.skills.model import SkillLibrary
 
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
@@ -34,16 +33,6 @@ class LeftRow:
     detail: str = ""
 
 
-class NoEqual(Exception):
-    """A program says what cannot be said in our language."""
-
-    def __init__(self, reason: str, detail: str = ""):
-        """Keep why."""
-        super().__init__(f"{reason}: {detail}")
-        self.reason = reason
-        self.detail = detail
-
-
 # ---------------------------------------------------------------------------------------- reading
 
 
@@ -55,15 +44,11 @@ class ReadOptions:
         format: name in the table.
         language: of programs, where the format does not tell.
         source: of rows, where the format does not tell; "" for the reader's own guess.
-        library: skills that ThingTalk programs are checked with, or None.
-        placeholders: whether texts and names that a sentence says become placeholders.
     """
 
     format: str
     language: str = DEFAULT_LANGUAGE
     source: Source | None = None
-    library: SkillLibrary | None = None
-    placeholders: bool = False
 
 
 Reader = Callable[[str, ReadOptions], Iterator[Example | LeftRow]]
@@ -79,7 +64,6 @@ class ReadFormat:
 
 
 _READERS = "genie_dp.dataset.readers:"
-_THINGTALK_2 = "genie_dp.dataset.thingtalk2.converter:read_thingtalk2"
 READERS: Mapping[str, ReadFormat] = {
     "jsonl": ReadFormat(f"{_READERS}read_own", "rows of genie-dp", (".jsonl", ".json")),
     "tsv": ReadFormat(f"{_READERS}read_tsv", "id, utterance, program (Genie, genienlp)", (".tsv",)),
@@ -89,8 +73,6 @@ READERS: Mapping[str, ReadFormat] = {
     "conll": ReadFormat(
         f"{_READERS}read_conll", "a token and its BIO tag a line", (".conll", ".bio")
     ),
-    "thingtalk2": ReadFormat(_THINGTALK_2, "ThingTalk 2 programs, JSONL"),
-    "schema2qa": ReadFormat(_THINGTALK_2, "ThingTalk 2 programs, JSONL"),
     "smcalflow": ReadFormat(f"{_READERS}read_expressions", "Lispress programs, JSONL"),
     "topv2": ReadFormat(f"{_READERS}read_topv2", "TOP parses, JSONL"),
     "pizza": ReadFormat(f"{_READERS}read_expressions", "EXR programs, JSONL"),
