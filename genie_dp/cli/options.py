@@ -311,29 +311,6 @@ def grammar_option(command: Command) -> Command:
     return decorated
 
 
-def templates_options(*, max_depth: int) -> Callable[[Command], Command]:
-    """Return what adds --grammar, --subset and --max-depth."""
-
-    def add(command: Command) -> Command:
-        command = click.option(
-            "--max-depth",
-            type=click.IntRange(1, 12),
-            default=max_depth,
-            show_default=True,
-            help="Construct templates inside each other, at most.",
-        )(command)
-        command = click.option(
-            "--subset",
-            "subsets",
-            multiple=True,
-            metavar="NAME",
-            help="Subset of flagged templates [training]. May be repeated.",
-        )(command)
-        return grammar_option(command)
-
-    return add
-
-
 def card_options(command: Command) -> Command:
     """Add --title, --licence, --origin and --spent."""
     for option in (

@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.models.batches import Batch, by_length, collate
-from genie_dp.models.sentences import encode
-from genie_dp.models.vocabulary import UNK, Pair, Vocabulary
+from genie_dp.models.batches import by_length
+from genie_dp.models.vocabulary import Pair
 from genie_dp.rng import child_seed
 
 Rows = npt.NDArray[np.int64]
@@ -178,53 +177,6 @@ class Batches(Protocol):
         """
 
 
-class PairBatches:
-    """Batches of sentences and programs, mixed by a strategy."""
-
-    def __init__(
-        self,
-        parts: Sequence[Part],
-        vocabulary: Vocabulary,
-        *,
-        size: int = 64,
-        strategy: Strategy | None = None,
-        seed: int = 0,
-    ):
-        """Encode all rows; `size` is the rows of a batch.
-
-        Raises:
-            GenieError: there are no rows.
-        """
-        self.vocabulary = vocabulary
-        self.rows = [encode(pair, vocabulary) for part in parts for pair in part.pairs]
-        if not self.rows:
-            hint = "are the files empty, or all ratios 0?"
-            raise GenieError(Problem("M004", "expected rows to learn from, got none", hint=hint))
-        self.tokens = [row.weight * int((row.targets != UNK).sum()) for row in self.rows]
-        lengths = np.array([row.length for row in self.rows], np.int64)
-        self._schedule = Chunks(parts, lengths, size, strategy or Strategy(), seed)
-
-    @property
-    def per_epoch(self) -> float:
-        """Return how many batches hold as many rows as there are."""
-        return self._schedule.per_epoch
-
-    def take(self, number: int, rank: int = 0, world: int = 1) -> tuple[Batch, float]:
-        """Return a batch, or a process's rows of it, and its weighted tokens.
-
-        A process without rows gets the first row with weight 0: all processes take each step.
-        """
-        places = self._schedule.batch(number)
-        rows = [self.rows[i] for i in places]
-        tokens = sum(self.tokens[i] for i in places)
-        mine = rows[rank::world]
-        if mine:
-            return collate(mine, self.vocabulary), tokens
-        batch = collate(rows[:1], self.vocabulary)
-        batch.weights.zero_()
-        return batch, tokens
-
-
 class Chunks:
     """Which rows are in which batch."""
 
@@ -242,11 +194,11 @@ class Chunks:
             lengths: words and tokens of each row, through all parts.
 
         Raises:
-            GenieError: all shares are 0.
+            GenieError: there are no rows, or all shares are 0 (M004).
         """
-        drawn_strata = strata(parts, strategy)
+        drawn_strata = strata(parts, strategy) if len(lengths) else ()
         if not drawn_strata:
-            hint = "give a ratio, and a share of a group that there is, above 0"
+            hint = "are the files empty, or all ratios or shares of groups 0?"
             raise GenieError(Problem("M004", "expected rows to learn from, got none", hint=hint))
         self.chunk = max(1, min(CHUNK, len(lengths) // size))
         self.per_epoch = len(lengths) / size

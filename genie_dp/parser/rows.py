@@ -181,7 +181,8 @@ class RowStore(Sequence[Pair]):
         """Return a store of these rows."""
         store = cls()
         for pair in pairs:
-            store.add(" ".join(pair.sentence), " ".join(pair.program))
+            sentence, program = " ".join(pair.sentence), " ".join(pair.program)
+            store.add(sentence, program, weight=pair.weight, group=pair.group)
         return store
 
     def add(self, sentence: str, program: str, *, weight: float = 1.0, group: str = "") -> None:

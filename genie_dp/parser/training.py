@@ -41,7 +41,7 @@ from genie_dp.rng import child_seed
 
 
 class StoreBatches:
-    """What `models.mixture.PairBatches` gives, of rows that stay in their stores.
+    """Batches of sentences and programs, mixed by a strategy, of rows that stay in their stores.
 
     A row costs about 150 bytes instead of a thousand; encoding it anew each time takes a
     hundredth of its training step.

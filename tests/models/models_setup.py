@@ -8,16 +8,11 @@ torch = pytest.importorskip("torch")
 
 from genie_dp.languages.base import Allowed  # noqa: E402
 from genie_dp.models.batches import collate  # noqa: E402
-from genie_dp.models.mixture import (  # noqa: E402
-    PairBatches,  # noqa: E402
-    Part,  # noqa: E402
-)
 from genie_dp.models.sentences import encode  # noqa: E402
 from genie_dp.models.seq2seq import build  # noqa: E402
-from genie_dp.models.vocabulary import (  # noqa: E402
-    Pair,  # noqa: E402
-    build_vocabulary,  # noqa: E402
-)
+from genie_dp.models.vocabulary import Pair, TokenCounts  # noqa: E402
+from genie_dp.parser.rows import RowStore  # noqa: E402
+from genie_dp.parser.training import StoreBatches  # noqa: E402
 
 THINGS = ("tea", "milk", "bread", "rice", "salt", "soap", "figs", "oil")
 PAIRS = tuple(
@@ -29,7 +24,16 @@ PAIRS = tuple(
         (f"when {thing} is here buy {thing}", f'when " {thing} " => @shop.buy " {thing} "', "long"),
     )
 )
-VOCABULARY = build_vocabulary(PAIRS)
+
+
+def vocabulary_of(pairs, **settings):
+    """Return the vocabulary of rows."""
+    store, counts = RowStore.from_pairs(pairs), TokenCounts()
+    counts.add(store.names, store.numbered())
+    return counts.vocabulary(**settings)
+
+
+VOCABULARY = vocabulary_of(PAIRS)
 
 SMALL = {
     "rnn": {"size": 16},
@@ -50,8 +54,8 @@ def batch(pairs=PAIRS[:5], *, vocabulary=VOCABULARY):
     return collate([encode(pair, vocabulary) for pair in pairs], vocabulary)
 
 
-def batches(**options):
-    return PairBatches([Part("all", PAIRS)], VOCABULARY, **{"size": 6, **options})
+def batches(pairs=PAIRS, **options):
+    return StoreBatches([RowStore.from_pairs(pairs)], VOCABULARY, **{"size": 6, **options})
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,7 @@ def accepted(grammar, sentence, tokens):
     return prefix.allowed.end
 
 
-BRACKETS = build_vocabulary(PAIRS, extra=Brackets.vocabulary)
+BRACKETS = vocabulary_of(PAIRS, extra=Brackets.vocabulary)
 
 
 def save_tiny_base(folder, kind):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st  # noqa: E402
 
 from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.models.batches import collate  # noqa: E402
-from genie_dp.models.mixture import Chunks, Order, PairBatches, Part, Strategy, strata  # noqa: E402  # noqa: E402
+from genie_dp.models.mixture import Chunks, Order, Part, Strategy, strata  # noqa: E402
 from genie_dp.models.sentences import encode  # noqa: E402
 from genie_dp.models.seq2seq import build  # noqa: E402
 from genie_dp.models.vocabulary import (  # noqa: E402
@@ -20,10 +20,9 @@ from genie_dp.models.vocabulary import (  # noqa: E402
     UNK,
     Pair,  # noqa: E402
     Vocabulary,
-    build_vocabulary,
     ngrams,  # noqa: E402
 )
-from tests.models.models_setup import PAIRS, VOCABULARY, batches  # noqa: E402
+from tests.models.models_setup import PAIRS, VOCABULARY, batches, vocabulary_of  # noqa: E402
 
 WORDS = st.lists(st.sampled_from(["buy", "tea", "quinoa", "@shop.buy", "ñandú", "x"]), max_size=6)
 
@@ -36,18 +35,18 @@ def test_only_what_cannot_be_copied_is_generated():
 
 def test_a_token_is_generated_if_it_is_copied_too_rarely():
     pairs = [Pair.from_text("a b", "a b")] * 8 + [Pair.from_text("b", "a b")] * 2
-    assert build_vocabulary(pairs).words[4:] == ("a", "b")
-    assert build_vocabulary(pairs).generated == 5
-    assert build_vocabulary(pairs, copied=0.8).generated == 4
-    assert build_vocabulary(pairs, extra=["b", "c"]).generated == 7
+    assert vocabulary_of(pairs).words[4:] == ("a", "b")
+    assert vocabulary_of(pairs).generated == 5
+    assert vocabulary_of(pairs, copied=0.8).generated == 4
+    assert vocabulary_of(pairs, extra=["b", "c"]).generated == 7
 
 
 def test_words_seen_once_are_read_as_unknown():
-    assert "quinoa" not in build_vocabulary([Pair.from_text("buy quinoa", "@shop.buy")]).index
+    assert "quinoa" not in vocabulary_of([Pair.from_text("buy quinoa", "@shop.buy")]).index
 
 
 def test_the_order_of_rows_changes_no_vocabulary():
-    assert build_vocabulary(PAIRS) == build_vocabulary(PAIRS[::-1])
+    assert vocabulary_of(PAIRS) == vocabulary_of(PAIRS[::-1])
 
 
 def test_a_saved_vocabulary_is_the_same_when_loaded(tmp_path):
@@ -133,7 +132,7 @@ def test_a_process_without_rows_takes_part_with_weight_zero():
 
 def test_no_rows_are_refused():
     with pytest.raises(GenieError, match="M004"):
-        PairBatches([Part("none", [])], VOCABULARY)
+        batches([])
 
 
 def drawn(parts, strategy, *, chunks=20, size=100):
@@ -150,13 +149,13 @@ def rows_of(name, number, **more):
 @pytest.mark.parametrize(
     "settings",
     [
-        {"parts": [Part("all", PAIRS, 0.0), Part("more", PAIRS, 0.0)]},
-        {"parts": [Part("all", PAIRS)], "strategy": Strategy({"short": 0.0, "long": 0.0})},
+        {"ratios": [0.0]},
+        {"strategy": Strategy({"short": 0.0, "long": 0.0})},
     ],
 )
 def test_shares_that_leave_no_rows_are_refused(settings):
     with pytest.raises(GenieError, match="M004"):
-        PairBatches(vocabulary=VOCABULARY, **settings)
+        batches(**settings)
 
 
 @given(

@@ -23,10 +23,6 @@ from genie_dp.models.loop import (  # noqa: E402  # noqa: E402
     checkpoints,  # noqa: E402
     read_metrics,
 )
-from genie_dp.models.mixture import (  # noqa: E402
-    PairBatches,  # noqa: E402
-    Part,  # noqa: E402
-)
 from genie_dp.models.processes import Group  # noqa: E402
 from genie_dp.models.saved import weights  # noqa: E402
 from genie_dp.models.search import search  # noqa: E402
@@ -83,8 +79,7 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others():
 def test_accumulated_batches_are_one_larger_batch():
     quiet = {"dropout": 0.0, "word_dropout": 0.0}
     whole, halves = network("rnn", **quiet), network("rnn", **quiet)
-    both = PairBatches([Part("all", PAIRS)], VOCABULARY, size=len(PAIRS))
-    parts = PairBatches([Part("all", PAIRS)], VOCABULARY, size=len(PAIRS) // 2)
+    both, parts = batches(size=len(PAIRS)), batches(size=len(PAIRS) // 2)
     Run(whole, both, replace(SETTINGS, budget=TrainingBudget(steps=3))).train()
     Run(halves, parts, replace(SETTINGS, budget=TrainingBudget(steps=3), accumulate=2)).train()
     for name, value in weights(whole).items():

@@ -29,13 +29,16 @@ from genie_dp.models.loop import (  # noqa: E402
     TrainingBudget,  # noqa: E402
     TrainSettings,
 )
-from genie_dp.models.mixture import (  # noqa: E402
-    PairBatches,  # noqa: E402
-    Part,  # noqa: E402
-)
 from genie_dp.models.recurrent import start_decoder  # noqa: E402
 from genie_dp.models.vocabulary import Pair  # noqa: E402
-from tests.models.models_setup import PAIRS, VOCABULARY, batch, network, save_tiny_base  # noqa: E402
+from tests.models.models_setup import (  # noqa: E402
+    PAIRS,
+    VOCABULARY,
+    batch,
+    batches,
+    network,
+    save_tiny_base,
+)
 
 ROWS, TOKENS, PLACES, KNOWN = 2, 3, 4, 5
 
@@ -142,7 +145,7 @@ def test_a_decoder_begins_as_the_language_model():
 def test_what_feeds_a_decoder_is_not_trained():
     made = network("rnn", language_model=True)
     before = {n: p.clone() for n, p in made.feed.model.named_parameters()}
-    data = PairBatches([Part("all", PAIRS)], VOCABULARY, size=6)
+    data = batches()
     Run(made, data, TrainSettings(TrainingBudget(steps=3))).train()
     assert all(torch.equal(before[n], p) for n, p in made.feed.model.named_parameters())
     assert float(made.feed.layer.weight.abs().sum()) > 0
@@ -154,7 +157,7 @@ def test_low_rank_training_changes_adapters_and_head_only(kind, tmp_path):
     base = save_tiny_base(tmp_path, kind)
     made = network("pretrained", base=base, lora_rank=2)
     before = {n: p.detach().clone() for n, p in made.named_parameters()}
-    data = PairBatches([Part("all", PAIRS)], VOCABULARY, size=6)
+    data = batches()
     Run(made, data, TrainSettings(TrainingBudget(steps=3))).train()
     changed = {n for n, p in made.named_parameters() if not torch.equal(before[n], p)}
     assert {n.split(".")[0] for n in changed} == {"body", "pointer", "tokens"}

@@ -9,9 +9,8 @@ from genie_dp.languages.thingtalk.language import ThingTalk  # noqa: E402
 from genie_dp.models.constraint import Constraint  # noqa: E402
 from genie_dp.models.search import SearchSettings, search  # noqa: E402
 from genie_dp.models.seq2seq import SteppedTorch  # noqa: E402
-from genie_dp.models.vocabulary import build_vocabulary  # noqa: E402
 from tests.languages.thingtalk.thingtalk_library import example_library  # noqa: E402
-from tests.models.models_setup import PAIRS, accepted, network  # noqa: E402
+from tests.models.models_setup import PAIRS, accepted, network, vocabulary_of  # noqa: E402
 
 SENTENCES = [("set", "the", "light", "to", "NUMBER_0"), ("tweet", "quinoa", "to", "bob")]
 
@@ -21,7 +20,7 @@ SENTENCES = [("set", "the", "light", "to", "NUMBER_0"), ("tweet", "quinoa", "to"
 def test_an_untrained_network_writes_well_typed_programs(kind, beam, longest):
     library = example_library()
     grammar = ThingTalkGrammar(library)
-    vocabulary = build_vocabulary(PAIRS, extra=grammar.vocabulary)
+    vocabulary = vocabulary_of(PAIRS, extra=grammar.vocabulary)
     model = network(kind, vocabulary=vocabulary)
     found = search(
         SteppedTorch(model),

@@ -18,7 +18,6 @@ from genie_dp.locale import words_of  # noqa: E402
 from genie_dp.models.seq2seq import SteppedTorch, build  # noqa: E402
 from genie_dp.models.vocabulary import (  # noqa: E402
     Pair,  # noqa: E402
-    build_vocabulary,  # noqa: E402
 )
 from genie_dp.parser.answers import NEGATED  # noqa: E402
 from genie_dp.parser.config import InputFile, ParserConfig  # noqa: E402
@@ -32,6 +31,7 @@ from genie_dp.parser.scoring import Score, calibrate  # noqa: E402
 from genie_dp.parser.training import train_settings  # noqa: E402
 from genie_dp.resources import data_folder  # noqa: E402
 from genie_dp.skills.load import load_library  # noqa: E402
+from tests.models.models_setup import vocabulary_of  # noqa: E402
 from tests.parser.parser_setup import INBOX, SEND, trained  # noqa: E402, F401
 
 NOW = datetime(2027, 1, 13, 10, 0)
@@ -284,7 +284,7 @@ def untrained():
     torch.manual_seed(3)
     target = Target(get_language("thingtalk"), get_language("thingtalk"), shipped())
     grammar = target.language.decoding_grammar(target.library)
-    vocabulary = build_vocabulary([Pair.from_text("show mail", "now")], extra=grammar.vocabulary)
+    vocabulary = vocabulary_of([Pair.from_text("show mail", "now")], extra=grammar.vocabulary)
     model = build("rnn", vocabulary, {"size": 16})[0].eval()
     decoder = Decoder(SteppedTorch(model), vocabulary, target, beam=2, longest=25)
     return Parser(

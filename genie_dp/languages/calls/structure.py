@@ -344,52 +344,6 @@ def _value_tree(value: ast.Value) -> Json:
     assert_never(value)
 
 
-def from_tree(found: Json) -> ast.Program:
-    """Return the program of a tree.
-
-    >>> from genie_dp.languages.calls.text import parse
-    >>> program = parse('a(x = [date:2027-03-14, $?]) => b(y = {z = "c"^^room, w = $1.id})')
-    >>> from_tree(tree(program)) == program
-    True
-    """
-    return ast.Program(
-        tuple(
-            tuple(ast.Call(call["name"], _tree_fields(call["arguments"])) for call in step)
-            for step in found["steps"]
-        )
-    )
-
-
-def _tree_fields(found: Json) -> tuple[ast.Argument, ...]:
-    return tuple(ast.Argument(name, _tree_value(value)) for name, value in found.items())
-
-
-def _tree_value(found: Json) -> ast.Value:
-    match found["kind"]:
-        case "text":
-            return ast.Text(found["value"])
-        case "name":
-            return ast.Name(found["value"], found["type"])
-        case "number":
-            return ast.Number(Decimal(str(found["value"])))
-        case "symbol":
-            return ast.Symbol(found["name"])
-        case "flag":
-            return ast.Flag(found["value"])
-        case "slot":
-            return ast.Slot(found["name"])
-        case "open":
-            return ast.Open()
-        case "result":
-            return ast.Reference(found["call"], tuple(found["path"]))
-        case "array":
-            return ast.Array(tuple(map(_tree_value, found["items"])))
-        case "object":
-            return ast.Record(_tree_fields(found["fields"]))
-        case kind:
-            return ast.Moment(kind, found["value"])
-
-
 # ------------------------------------------------------------------------------------ schema
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"

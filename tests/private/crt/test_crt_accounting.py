@@ -20,12 +20,8 @@ from genie_dp.private.crt.accounting import (
     Guarantee,
     amplify_epsilon,
     bayesian_guarantee,
-    guarantee_after_deduplication,
     guarantee_of_crt,
-    guarantee_of_group,
-    guarantee_of_missed_secret,
     guarantee_of_replacing,
-    guarantee_of_secret,
     guarantee_of_unique_group,
 )
 from genie_dp.private.crt.statements import (
@@ -65,19 +61,6 @@ BOTH = MissRate(0.0, 0.0, 0.015, "200 rows labelled by hand")
 # Hand-computed values.
 
 
-def test_a_redacted_secret_leaks_nothing_and_another_what_the_training_leaks():
-    training = Guarantee(2.0, 1e-5)
-    assert guarantee_of_secret(training, is_redacted=True) == Guarantee(0.0, 0.0)
-    assert guarantee_of_secret(training, is_redacted=False) == training
-
-
-def test_epsilons_of_a_group_add_up_where_redaction_missed():
-    # 1 + 0.5 = 1.5; two of them: 2 e^1.5 1e-6 = 2 * 4.48169 * 1e-6.
-    found = guarantee_of_group([(1.0, False), (3.0, True), (0.5, False)], 1e-6)
-    assert found.epsilon == 1.5
-    assert found.delta == pytest.approx(8.96338e-6, rel=1e-5)
-
-
 @pytest.mark.parametrize(
     ("epsilon", "gamma", "expected"),
     [
@@ -96,14 +79,6 @@ def test_bayesian_confidentiality_by_hand(epsilon, gamma, expected):
     assert found.delta == pytest.approx(gamma * 8e-5)
 
 
-def test_repeated_secrets_count_once_and_a_missed_occurrence_counts():
-    seen = [("a", 1.0, False), ("a", 1.0, False), ("b", 0.5, True), ("a", 1.0, True)]
-    found = guarantee_after_deduplication(seen, 1e-6)
-    assert found.epsilon == 1.0
-    assert found.delta == pytest.approx(math.e * 1e-6)
-    assert guarantee_of_group([(e, r) for _, e, r in seen], 1e-6).epsilon == 2.0
-
-
 def test_a_group_of_unique_secrets_by_hand():
     # 20 secrets, a tenth missed: 2 epsilon, 2 e^1 1e-6.
     found = guarantee_of_unique_group(Guarantee(0.5, 1e-6), 20, 0.1)
@@ -116,16 +91,6 @@ def test_confidentiality_of_crt_by_hand():
     found = guarantee_of_crt(Guarantee(1.0, 1e-5), 0.1, 0.001)
     assert found.epsilon == pytest.approx(math.log(1.17182818), abs=1e-8)
     assert found.delta == pytest.approx(1e-6 + 1e-3)
-
-
-def test_a_secret_in_a_public_row_has_no_guarantee():
-    training = Guarantee(1.0, 1e-5)
-    assert (
-        guarantee_of_missed_secret(training, is_redacted=False, is_private=False).epsilon
-        == math.inf
-    )
-    assert guarantee_of_missed_secret(training, is_redacted=False, is_private=True) == training
-    assert guarantee_of_missed_secret(training, is_redacted=True, is_private=True).epsilon == 0
 
 
 # Limits and laws.
@@ -166,23 +131,6 @@ def test_amplification_lies_between_that_of_small_epsilons_and_a_shift(epsilon, 
 def test_two_policies_one_after_the_other_amplify_as_their_product(first, second, epsilon):
     twice = amplify_epsilon(amplify_epsilon(epsilon, first), second)
     assert twice == pytest.approx(amplify_epsilon(epsilon, first * second), rel=1e-6, abs=1e-9)
-
-
-@given(st.lists(st.tuples(st.floats(0, 50), st.booleans()), max_size=8), DELTAS)
-def test_a_group_leaks_at_least_what_each_of_it_does(secrets, delta):
-    whole = guarantee_of_group(secrets, delta)
-    for epsilon, is_redacted in secrets:
-        one = guarantee_of_secret(Guarantee(epsilon, delta), is_redacted=is_redacted)
-        assert one.epsilon <= whole.epsilon * (1 + 1e-12)
-        assert one.delta <= whole.delta * (1 + 1e-9)
-
-
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 5), st.booleans()), max_size=9))
-def test_deduplication_never_costs_more(seen):
-    alone = guarantee_of_group([(e, r) for _, e, r in seen], 1e-6)
-    found = guarantee_after_deduplication(seen, 1e-6)
-    assert found.epsilon <= alone.epsilon * (1 + 1e-12)
-    assert found.delta <= alone.delta * (1 + 1e-9)
 
 
 @given(EPSILONS, DELTAS, SHARES, SHARES)
