@@ -13,7 +13,7 @@ from pathlib import Path
 from genie_dp.dataset.formats import LeftRow, ReadOptions, find_reader
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
-from genie_dp.languages.thingtalk.parser import parse_dataset
+from genie_dp.languages.thingtalk.parser import parse_library
 from genie_dp.skills.load import load_library
 from genie_dp.skills.thingpedia import check_example, with_signature_types
 from genie_dp.skills.thingpedia import convert as convert_templates
@@ -133,10 +133,10 @@ def problem_of(row, body, library):
     told = ", ".join(f"{name} : {type_}" for name, type_ in row["params"].items())
     text = f"dataset @a.b {{ {row['kind']} ({told}) := {body}; }}"
     try:
-        example = parse_dataset(text, file="templates").examples[0]
+        [dataset] = parse_library(text, file="templates")
     except GenieError as error:
         return f"cannot be read ({error.problems[0].code})"
-    problems = check_example(with_signature_types(example, library), library)
+    problems = check_example(with_signature_types(dataset.examples[0], library), library)
     return f"does not type-check ({problems[0].code})" if problems else ""
 
 

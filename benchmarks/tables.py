@@ -27,7 +27,7 @@ from genie_dp.private.ledger.guard import Units
 from genie_dp.private.secure import _seeded
 from genie_dp.private.tables.config import METHODS, Method
 from genie_dp.private.tables.extract import PublicRow, adapt_schema, describe
-from genie_dp.private.tables.joint import F64, Clique, Records, pairs, records_of, total_variation
+from genie_dp.private.tables.joint import F64, Clique, Records, pairs, records_of
 from genie_dp.private.tables.run import release_table
 from genie_dp.private.tables.schema import Column, Metadata, Schema
 from genie_dp.private.tables.table import dependence
@@ -37,6 +37,11 @@ EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)
 DELTA = 1e-5
 # Pairs that depend on each other in less than one row of twenty are left out of what is kept.
 LEAST = 0.05
+
+
+def total_variation(left: F64, right: F64) -> float:
+    """Return half the L1 distance of two arrays of counts, each scaled to sum to 1."""
+    return float(np.abs(left / left.sum() - right / right.sum()).sum() / 2)
 
 
 @dataclass(frozen=True)

@@ -151,21 +151,19 @@ class WrittenFormat:
         endings: of its files; () for a folder, and for what only --to asks for.
         file: the ending of the files in a folder; "" where it is never one.
         goes_into: "file", "folder" or, by its name, "either".
-        is_lossless: whether reading gives the rows back.
     """
 
     place: str
     keeps: str
     endings: tuple[str, ...] = ()
     file: str = ""
-    is_lossless: bool = True
     goes_into: Literal["file", "folder", "either"] = "file"
 
 
 def _chat(kept: str) -> WrittenFormat:
     keeps = f"{kept}; calls are tool calls, other programs text; all else is dropped"
     place = "genie_dp.dataset.chat:write_chats"
-    return WrittenFormat(place, keeps, file=".jsonl", is_lossless=False, goes_into="either")
+    return WrittenFormat(place, keeps, file=".jsonl", goes_into="either")
 
 
 _WRITERS = "genie_dp.dataset.writers:"
@@ -177,7 +175,6 @@ WRITERS: Mapping[str, WrittenFormat] = {
         "id, utterance and program; language, source, parent, derivation, functions, depth, slots "
         "and weight are dropped",
         (".tsv",),
-        is_lossless=False,
     ),
     "parquet": WrittenFormat(f"{_WRITERS}write_parquet", _ALL, (".parquet",)),
     "hf": WrittenFormat(f"{_WRITERS}write_records", _ALL, file=".jsonl", goes_into="folder"),

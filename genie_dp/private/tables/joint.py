@@ -97,15 +97,6 @@ def pairs(columns: int) -> tuple[Clique, ...]:
     return tuple(combinations(range(columns), 2)) or ((0,),)
 
 
-def total_variation(left: F64, right: F64) -> float:
-    """Return half the L1 distance of two arrays of counts, each scaled to sum to 1.
-
-    >>> total_variation(np.array([3.0, 1.0]), np.array([1.0, 1.0]))
-    0.25
-    """
-    return float(np.abs(left / left.sum() - right / right.sum()).sum() / 2)
-
-
 Potentials = Mapping[Clique, F64]
 """Factor -> logarithms, in the shape of the values of its columns."""
 

@@ -5,12 +5,11 @@ from decimal import Decimal
 
 import pytest
 
-from genie_dp.errors import GenieError, Span
+from genie_dp.errors import Span
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.parser import (
     parse,
     parse_classes,
-    parse_dataset,
     parse_fragment,
     parse_library,
     parse_type,
@@ -136,7 +135,8 @@ def test_the_lambda_gives_types_to_placeholders() -> None:
 
 def test_utterances_of_a_dataset_are_not_left_among_its_annotations() -> None:
     text = 'dataset @a { action := @a.b() #_[utterances=["x", "y"]] #[id=3]; }'
-    example = parse_dataset(text, file="x.tt").examples[0]
+    [dataset] = parse_library(text, file="x.tt")
+    [example] = dataset.examples
     assert example.utterances == ("x", "y")
     assert [a.name for a in example.annotations] == ["id"]
 
@@ -144,14 +144,6 @@ def test_utterances_of_a_dataset_are_not_left_among_its_annotations() -> None:
 def test_classes_are_read_out_of_a_file_with_datasets() -> None:
     text = "class @a {} dataset @a {} class @b {}"
     assert [c.name for c in parse_classes(text, file="x.tt")] == ["a", "b"]
-
-
-@pytest.mark.parametrize(
-    ("text", "got"), [("class @a {}", "none"), ("dataset @a {} dataset @b {}", "2")]
-)
-def test_one_dataset_means_one(text: str, got: str) -> None:
-    with pytest.raises(GenieError, match=f"expected one dataset, got {got}"):
-        parse_dataset(text, file="x.tt")
 
 
 # ----------------------------------------------------------------------------------- places
