@@ -108,7 +108,7 @@ def group() -> None:
               help="Control codes are the sets of functions of public programs.")  # fmt: skip
 @click.option(
     "--tied", is_flag=True,
-    help="Leave the model's head tied to its embeddings; not with the engine ghost.",
+    help="Leave the model's head tied to its embeddings.",
 )  # fmt: skip
 @settings_options(GeneratorConfig, leave_out=("kind", "about"), names={"lora_rank": "lora"})
 @click.option("--device", default="cpu", show_default=True, metavar="NAME",

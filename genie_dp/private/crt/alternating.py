@@ -219,7 +219,7 @@ class AlternatingRun:
             self.private.steps = done
 
     def close(self) -> None:
-        """Take hooks off the model."""
+        """Take gradients of rows off the model."""
         if self.private is not None:
             self.private.close()
 

@@ -434,7 +434,7 @@ class HuggingFaceSettings:
         base: name on the hub, or a folder.
         lora_rank: rank of low-rank adapters (Hu et al., 2022); 0 trains all weights.
         lora_alpha: their scale is alpha / rank.
-        untie: whether the head is a matrix of its own; the engine `ghost` needs that.
+        untie: whether the head is a matrix of its own.
         longest: tokens of a sequence; fewer where the model has fewer positions.
         fresh: whether to read the weights of `base`; a saved model has its own.
         instructs: whether prompts say what is to be written (stages.encode_prompt).

@@ -354,7 +354,6 @@ def code_of(capsys):
         ([*PAY, "--gamma", "much", "--measured-on", "x"], "O001"),
         ([*PAY, "--report", "broken.json"], "O011"),
         (["--about", "12", "--epsilon", "6", "--epochs", "1"], "B023"),
-        ([*PAY, "--engine", "hooks"], "Q02"),
         (["--method", "masked", "--without-guarantee"], "O010"),
     ],
 )

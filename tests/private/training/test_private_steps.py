@@ -74,7 +74,7 @@ class Dropping(models.Tied):
         return self.head(self.dropout(self.inner(self.words(ids))))
 
 
-@pytest.mark.parametrize("engine", [one for one in ENGINES if one != "ghost"])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_what_dropout_draws_is_known_to_nobody_unless_there_is_a_seed(engine):
     """One row more shifts the masks of those behind it: known, it would move more than `clip`."""
 
@@ -145,13 +145,12 @@ def test_a_user_with_many_rows_moves_a_step_no_more_than_one_with_a_single_row(e
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", ["vmap", "ghost"])
-def test_what_many_units_say_is_learned_through_the_noise(engine):
+def test_what_many_units_say_is_learned_through_the_noise():
     common = EncodedRow((2, 5, 6, 7, 8, 3))
     known = Units((common,) for _ in range(100))
     model = made(models.decoder)
     before = float(model.loss(collate([common])))
-    options = small(noise_multiplier=0.7, batch=50.0, steps=40, learning_rate=3e-2, engine=engine)
+    options = small(noise_multiplier=0.7, batch=50.0, steps=40, learning_rate=3e-2)
     train_privately(model, known, options, spend=spend)
     assert float(model.loss(collate([common]))) < before / 4
 
