@@ -175,17 +175,6 @@ def test_a_refused_spend_measures_nothing(monkeypatch):
             released(planted(20), spend=Spending(refusal), method=method)
 
 
-def test_a_uniform_table_reads_and_spends_nothing():
-    def units():
-        raise AssertionError("read")
-
-    spend = Spending()
-    table = released(units, spend=spend, method="uniform")
-    assert not spend.mechanisms
-    assert table.spent is None
-    np.testing.assert_allclose(table.marginal(["a", "c"]), np.full((4, 3), 1 / 12))
-
-
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 1e-6), (1.0, 0.0), (math.inf, 1e-6)])
 def test_without_epsilon_or_delta_there_is_no_table(epsilon, delta):
     with pytest.raises(GenieError, match="T505"):
