@@ -64,8 +64,6 @@ class Pair:
         sentence: tokens of the sentence, placeholders among them.
         program: tokens of the program; empty where only the sentence is known.
         weight: factor of the row's loss.
-        group: what kind of row it is, for sampling by group ("primitive", "compound", ..).
-        difficulty: where a curriculum puts the row; easier rows are lower.
 
     >>> Pair.from_text("tweet NUMBER_0", "now => @post NUMBER_0").program
     ('now', '=>', '@post', 'NUMBER_0')
@@ -74,23 +72,11 @@ class Pair:
     sentence: tuple[str, ...]
     program: tuple[str, ...]
     weight: float = 1.0
-    group: str = ""
-    difficulty: float = 0.0
 
     @classmethod
-    def from_text(
-        cls,
-        sentence: str,
-        program: str = "",
-        *,
-        weight: float = 1.0,
-        group: str = "",
-        difficulty: float | None = None,
-    ) -> "Pair":
-        """Return the pair of two texts; unless told, a row is as hard as its program is long."""
-        tokens = tuple(program.split())
-        hard = float(len(tokens)) if difficulty is None else difficulty
-        return cls(tuple(sentence.split()), tokens, weight, group, hard)
+    def from_text(cls, sentence: str, program: str = "") -> "Pair":
+        """Return the pair of two texts."""
+        return cls(tuple(sentence.split()), tuple(program.split()))
 
 
 PAD, UNK, BEGIN, END = range(4)

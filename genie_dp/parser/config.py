@@ -63,7 +63,6 @@ class ParserConfig:
         made_by: commands that made the inputs, for the card; they are not run.
         prior: file of a private prior that multiplies the weights of rows; "" for none.
         network: settings of the architecture's own.
-        groups: shares of "primitive" and "compound" rows; empty for as many as there are.
         locale: the language of the sentences, or by name what they leave unsaid: language, region,
             currency, day_first ..
     """
@@ -133,10 +132,6 @@ class ParserConfig:
     checkpoint_every: int = setting(
         500, "Steps between checkpoints, from which --resume goes on.", least=1, metavar="STEPS"
     )
-    curriculum: float = setting(
-        0.0, "Epochs until the hardest rows may come; 0 for all from the start.", least=0
-    )
-    groups: Mapping[str, float] = field(default_factory=dict)
     language_model: str = setting(
         "none",
         "A language model of the programs starts the decoder, or feeds it as well (Genie, 4.2).",
@@ -246,11 +241,6 @@ def _together(config: ParserConfig) -> list[Problem]:
     if config.language_model != "none" and not is_recurrent:
         expected = "none, save for the architecture rnn"
         problems.append(problem("language_model", expected, config.language_model))
-    unknown = sorted(config.groups.keys() - {"primitive", "compound"})
-    problems += [problem("groups", "primitive or compound", name) for name in unknown]
-    for name, share in sorted(config.groups.items()):
-        if not 0 <= share < math.inf:
-            problems.append(problem("groups", f"a share of at least 0 for {name}", share))
     return problems
 
 

@@ -15,6 +15,8 @@ from genie_dp.recipe import settings_as_yaml
 
 DEFAULT_STEPS = 3_000
 _BUDGETS = ("minutes", "steps", "epochs")
+# Settings that recipes of version 0.1 have, by their defaults.
+_GONE: tuple[tuple[str, Any], ...] = (("reader", "grammar"), ("curriculum", 0.0), ("groups", {}))
 
 
 def read_recipe(path: Path) -> dict[str, Any]:
@@ -26,8 +28,8 @@ def read_recipe(path: Path) -> dict[str, Any]:
     """
     located, sources = read_located(path, syntax="N001", twice="N002")
     settings = located.plain
-    if isinstance(settings, dict) and settings.get("reader") == "grammar":
-        del settings["reader"]  # version 0.1 wrote it beside its parsers
+    if isinstance(settings, dict):
+        settings = {name: x for name, x in settings.items() if (name, x) not in _GONE}
     try:
         return settings_of(settings)
     except GenieError as error:

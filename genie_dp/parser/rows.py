@@ -173,8 +173,6 @@ class RowStore(Sequence[Pair]):
         self._middles = array("q")
         self._ends = array("q", [0])
         self._weights = array("f")
-        self._groups = array("b")
-        self._group_names: list[str] = []
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[Pair]) -> "RowStore":
@@ -182,19 +180,16 @@ class RowStore(Sequence[Pair]):
         store = cls()
         for pair in pairs:
             sentence, program = " ".join(pair.sentence), " ".join(pair.program)
-            store.add(sentence, program, weight=pair.weight, group=pair.group)
+            store.add(sentence, program, weight=pair.weight)
         return store
 
-    def add(self, sentence: str, program: str, *, weight: float = 1.0, group: str = "") -> None:
+    def add(self, sentence: str, program: str, *, weight: float = 1.0) -> None:
         """Add a row of two texts."""
         self._tokens.extend(map(self._ids.__getitem__, sentence.split()))
         self._middles.append(len(self._tokens))
         self._tokens.extend(map(self._ids.__getitem__, program.split()))
         self._ends.append(len(self._tokens))
         self._weights.append(weight)
-        if group not in self._group_names:
-            self._group_names.append(group)
-        self._groups.append(self._group_names.index(group))
 
     def __len__(self) -> int:
         """Return how many rows there are."""
@@ -230,8 +225,6 @@ class RowStore(Sequence[Pair]):
             tuple([names[i] for i in self._tokens[start:middle]]),
             tuple([names[i] for i in self._tokens[middle:end]]),
             self._weights[place],
-            self._group_names[self._groups[place]],
-            float(end - middle),
         )
 
     def sentences(self) -> Iterator[str]:
@@ -251,12 +244,9 @@ class RowStore(Sequence[Pair]):
         """Return the first tokens of the programs."""
         return {self._ids.names[self._tokens[middle]] for middle in self._middles}
 
-    def outer(self) -> list[Pair]:
-        """Return the rows without their sentences and programs."""
-        names = map(self._group_names.__getitem__, self._groups)
-        sizes = map(sub, islice(self._ends, 1, None), self._middles)
-        rows = zip(self._weights, names, sizes, strict=True)
-        return [Pair((), (), weight, group, float(size)) for weight, group, size in rows]
+    def program_sizes(self) -> list[int]:
+        """Return the tokens of each program."""
+        return list(map(sub, islice(self._ends, 1, None), self._middles))
 
     def numbered(self) -> Iterator[tuple["array[int]", "array[int]"]]:
         """Yield sentence and program of each row, their tokens as places in `names`."""
@@ -394,7 +384,6 @@ class LearnedRow:
     utterance: str
     program: str
     weight: float
-    group: str
     family: int
     source: str
     texts: tuple[str, ...]
@@ -609,7 +598,7 @@ def read_all(
             if family % 1_000_000 < share * 1_000_000:
                 rows.held_out.add(f"{row.utterance}\0{row.program}", (row.utterance, row.program))
             else:
-                store.add(row.utterance, row.program, weight=row.weight, group=row.group)
+                store.add(row.utterance, row.program, weight=row.weight)
                 if rows.weighed is not None:
                     rows.weighed.add(row.weight)
             if (count := rows.counts.total()) % _BLOCK == 0:
@@ -706,7 +695,7 @@ class RowMaker:
             sentence = " ".join(self.read_tokens(row.utterance))
             family = xxhash.xxh3_64_intdigest((row.parent or row.id).encode())
             weight = row.weight * factor
-            return LearnedRow(sentence, OUT_OF_SCOPE, weight, "", family, row.source, ())
+            return LearnedRow(sentence, OUT_OF_SCOPE, weight, family, row.source, ())
         if row.language != language.name:
             return f"a program in {row.language}"
         if language.has_skills and not self._known(row.program)[1]:
@@ -731,12 +720,11 @@ class RowMaker:
             if not self.config.canonical:
                 tree = reorder_program(tree, stream(self.config.seed, "order", prepared.id))
             program = self.target.styled.tokens(tree, library)
-        group = "compound" if len(functions) > 1 else "primitive"
         family = xxhash.xxh3_64_intdigest((row.parent or row.id).encode())
         weight = row.weight * factor
         if self.prior is not None:
             weight *= row_weight(self.prior, functions)
-        return LearnedRow(prepared.utterance, program, weight, group, family, row.source, texts)
+        return LearnedRow(prepared.utterance, program, weight, family, row.source, texts)
 
     def read_tokens(self, sentence: str) -> tuple[str, ...]:
         """Return a sentence as the parser will read it at first."""

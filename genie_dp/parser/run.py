@@ -379,7 +379,7 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
 # What rows are prepared without.
 _OF_TRAINING = frozenset(
     ("steps", "epochs", "minutes", "batch", "accumulate", "rate", "weight_decay", "bf16",
-     "validations", "patience", "checkpoint_every", "curriculum", "groups", "architecture",
+     "validations", "patience", "checkpoint_every", "architecture",
      "network", "beam", "readings", "threshold", "language_model", "language_model_epochs",
      "weights")
 )  # fmt: skip

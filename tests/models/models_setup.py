@@ -16,12 +16,12 @@ from genie_dp.parser.training import StoreBatches  # noqa: E402
 
 THINGS = ("tea", "milk", "bread", "rice", "salt", "soap", "figs", "oil")
 PAIRS = tuple(
-    Pair.from_text(sentence, program, group=group)
+    Pair.from_text(sentence, program)
     for thing in THINGS
-    for sentence, program, group in (
-        (f"buy {thing}", f'now => @shop.buy " {thing} "', "short"),
-        (f"please list all {thing}", f'now => @shop.list " {thing} " => notify', "long"),
-        (f"when {thing} is here buy {thing}", f'when " {thing} " => @shop.buy " {thing} "', "long"),
+    for sentence, program in (
+        (f"buy {thing}", f'now => @shop.buy " {thing} "'),
+        (f"please list all {thing}", f'now => @shop.list " {thing} " => notify'),
+        (f"when {thing} is here buy {thing}", f'when " {thing} " => @shop.buy " {thing} "'),
     )
 )
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st  # noqa: E402
 
 from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.models.batches import collate  # noqa: E402
-from genie_dp.models.mixture import Chunks, Order, Part, Strategy, strata  # noqa: E402
+from genie_dp.models.mixture import Chunks, Order, Part, strata  # noqa: E402
 from genie_dp.models.sentences import encode  # noqa: E402
 from genie_dp.models.seq2seq import build  # noqa: E402
 from genie_dp.models.vocabulary import (  # noqa: E402
@@ -135,27 +135,18 @@ def test_no_rows_are_refused():
         batches([])
 
 
-def drawn(parts, strategy, *, chunks=20, size=100):
-    order = Order(strata(parts, strategy), size, strategy, 0)
+def drawn(parts, *, chunks=20, size=100):
+    order = Order(strata(parts), size, 0)
     return np.concatenate([order.rows_of(number) for number in range(chunks)])
 
 
 def rows_of(name, number, **more):
-    return Part(
-        name, [Pair.from_text(f"{name} {i}", "x " * (i + 1)) for i in range(number)], **more
-    )
+    return Part(name, range(1, number + 1), **more)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"ratios": [0.0]},
-        {"strategy": Strategy({"short": 0.0, "long": 0.0})},
-    ],
-)
-def test_shares_that_leave_no_rows_are_refused(settings):
+def test_ratios_that_leave_no_rows_are_refused():
     with pytest.raises(GenieError, match="M004"):
-        batches(**settings)
+        batches(ratios=[0.0])
 
 
 @given(
@@ -164,45 +155,19 @@ def test_shares_that_leave_no_rows_are_refused(settings):
     st.integers(1, 5),
 )
 def test_no_batch_is_empty_or_larger_than_by_its_parts(sizes, ratios, size):
-    parts = [
-        Part(str(n), [Pair.from_text("a", "b")] * n, r) for n, r in zip(sizes, ratios, strict=False)
-    ]
+    parts = [Part(str(n), [1] * n, r) for n, r in zip(sizes, ratios, strict=False)]
     lengths = np.ones(sum(sizes), np.int64)
-    made = Chunks(parts, lengths, size, Strategy(), 0)
+    made = Chunks(parts, lengths, size, 0)
     for number in range(2 * made.chunk):
         assert 1 <= len(made.batch(number)) <= size + len(parts)
 
 
 def test_parts_are_mixed_by_their_ratios():
     parts = [rows_of("small", 10, ratio=1.0), rows_of("large", 990, ratio=3.0)]
-    found = drawn(parts, Strategy())
+    found = drawn(parts)
     assert np.mean(found < 10) == pytest.approx(0.25, abs=0.01)
     # Each of the ten comes as often as the others.
     assert set(np.bincount(found[found < 10])) == {50}
-
-
-def test_groups_are_mixed_by_their_shares():
-    pairs = [Pair.from_text(str(i), "x", group="rare" if i < 5 else "often") for i in range(100)]
-    found = drawn([Part("all", pairs)], Strategy(groups={"rare": 1.0, "often": 1.0}))
-    assert np.mean(found < 5) == pytest.approx(0.5, abs=0.01)
-    none = drawn([Part("all", pairs)], Strategy(groups={"rare": 0.0}))
-    assert none.min() >= 5
-
-
-def test_a_curriculum_begins_with_the_easiest_rows_and_ends_with_all():
-    parts = [rows_of("all", 500)]
-    strategy = Strategy(curriculum=2.0)
-    order = Order(strata(parts, strategy), 100, strategy, 0)
-    hardest = [int(order.rows_of(number).max()) for number in range(12)]
-    assert hardest[0] < 50
-    assert hardest == sorted(hardest[:10]) + hardest[10:]
-    assert sorted(np.concatenate([order.rows_of(n) for n in range(10, 15)])) == list(range(500))
-
-
-@pytest.mark.parametrize("wrong", [{"easiest": 0.0}, {"curriculum": -1.0}, {"groups": {"a": -0.5}}])
-def test_shares_that_are_none_are_refused(wrong):
-    with pytest.raises(ValueError, match="must"):
-        Strategy(**wrong)
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,6 @@ def test_every_mistake_of_a_recipe_has_its_place(tmp_path, text, places):
         ("batch: 0\nthreshold: 2\n", {}, ["1:8", "2:12"]),
         ("batch: 0\nthreshold: 2\n", {"batch": -1}, [None, "2:12"]),
         ("locale:\n  morning: 99\n  region: GB\n", {}, ["2:12"]),
-        ("groups: {simple: 1}\n", {}, ["1:9"]),
     ],
 )
 def test_settings_of_a_recipe_that_no_parser_can_have_are_told_where_they_stand(
@@ -107,14 +106,10 @@ def test_what_is_no_map_in_yaml_is_refused(tmp_path, text):
         ({"steps": 5, "architecture": "rn"}, "architecture"),
         ({"steps": 5, "lora_rank": 4}, "lora_rank"),
         ({"steps": 5, "language_model": "start", "architecture": "mqan"}, "language_model"),
-        ({"steps": 5, "groups": {"simple": 2}}, "groups"),
-        ({"steps": 5, "groups": {"compound": -1}}, "groups"),
-        ({"steps": 5, "groups": {"compound": float("inf")}}, "groups"),
         ({"epochs": float("inf")}, "epochs"),
         ({"steps": 5, "rate": float("inf")}, "rate"),
         ({"steps": 5, "weight_decay": -0.1}, "weight_decay"),
         ({"steps": 5, "weight_decay": float("nan")}, "weight_decay"),
-        ({"steps": 5, "curriculum": float("inf")}, "curriculum"),
         ({"steps": 5, "inputs": ()}, "inputs"),
     ],
 )
@@ -150,7 +145,6 @@ def test_a_recipe_that_is_saved_is_the_same_when_it_is_read(tmp_path):
         made_by=("genie-dp synthesize",),
         epochs=1.5,
         network={"size": 32},
-        groups={"compound": 2.0},
         locale={"region": "GB"},
         threshold=0.25,
     )

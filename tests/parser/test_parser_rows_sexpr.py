@@ -66,15 +66,6 @@ def test_a_validation_row_that_is_no_program_stays_and_is_wrong(tmp_path):
     assert (found.utterance, found.program) == (SAID, "")
 
 
-def test_rows_that_name_no_functions_are_grouped_by_their_program(tmp_path):
-    made = [
-        row("S0", SAID, PROGRAM, language="sexpr"),
-        row("S1", "a pizza", "( PIZZA some )", language="sexpr"),
-    ]
-    found = read_all(config(write(tmp_path / "a.jsonl", made)), TARGET, Reading())
-    assert [pair.group for pair in found.parts[0]] == ["compound", "primitive"]
-
-
 # -------------------------------------------------------------------------- what readers find
 
 CHARTS = """

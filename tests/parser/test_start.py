@@ -145,7 +145,7 @@ def test_a_parser_can_be_replaced_by_one_that_goes_on_from_it(trained, tmp_path)
     target = tmp_path / "parser"
     shutil.copytree(trained, target)
     with (target / "recipe.yaml").open("a") as recipe:
-        recipe.write("reader: grammar\n")  # version 0.1 wrote that
+        recipe.write("reader: grammar\ncurriculum: 0.0\ngroups: {}\n")  # as version 0.1 did
     go_on(tmp_path, target, "--overwrite", steps=2)
     assert json.loads((target / "manifest.json").read_text())["start"]["parser"] == "parser"
 
