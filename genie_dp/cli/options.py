@@ -98,7 +98,6 @@ def settings_options(
     leave_out: tuple[str, ...] = (),
     names: Mapping[str, str] | None = None,
     types: Mapping[str, click.ParamType[Any]] | None = None,
-    defaults: Mapping[str, Any] | None = None,
 ) -> Decorator:
     """Return what adds an option for each setting of a config; help and range are the setting's.
 
@@ -109,7 +108,6 @@ def settings_options(
         leave_out: settings without an option.
         names: setting -> name of its option, where that is not the setting's own.
         types: setting -> type of its value, where the field's type does not say it.
-        defaults: setting -> what the command takes where nothing is given, instead of the config.
     """
     fields = {f.name: f for f in dataclasses.fields(kind)}
     hints = typing.get_type_hints(kind)
@@ -120,12 +118,12 @@ def settings_options(
         def with_settings(**options: Any) -> Any:
             values = {name: options.pop(name) for name in chosen}
             given_values = {name: v for name, v in values.items() if v not in (None, ())}
-            return command(settings={**(defaults or {}), **given_values}, **options)
+            return command(settings=given_values, **options)
 
         result: Any = with_settings
         for name in reversed(chosen):
             option_name = (names or {}).get(name, name.replace("_", "-"))
-            default = (defaults or {}).get(name, fields[name].default)
+            default = fields[name].default
             kind_of_value = (types or {}).get(name)
             settings = settings_of(kind)[name]
             result = _option(name, option_name, hints[name], settings, default, kind_of_value)(

@@ -318,7 +318,7 @@ def is_foreign(given: Path | str) -> bool:
     return kind is not None and kind.name != "tools"
 
 
-def library_of(source: Source, *, kind: str | None = None) -> Library:
+def library_of(source: Source) -> Library:
     """Return the library of a source, without a folder that holds it.
 
     Raises:
@@ -326,7 +326,7 @@ def library_of(source: Source, *, kind: str | None = None) -> Library:
     """
     from genie_dp.languages.calls.library import read_tools
 
-    imported = import_source(source, kind=kind)
+    imported = import_source(source)
     library = read_tools({imported.skills: imported.files[imported.skills]})
     text = source.text()
     return replace(

@@ -84,7 +84,7 @@ class Report:
         self.has_event = before
 
 
-def list_names(names: Iterable[str], *, none: str = "none") -> str:
+def list_names(names: Iterable[str]) -> str:
     """Return the first names of a list as text.
 
     >>> list_names(["a", "b"]), list_names([])
@@ -92,7 +92,7 @@ def list_names(names: Iterable[str], *, none: str = "none") -> str:
     """
     all_names = list(names)
     more = ", .." if len(all_names) > MOST_NAMES else ""
-    return ", ".join(all_names[:MOST_NAMES]) + more if all_names else none
+    return ", ".join(all_names[:MOST_NAMES]) + more if all_names else "none"
 
 
 def name_hint(name: str, known: Sequence[str], what: str) -> str:

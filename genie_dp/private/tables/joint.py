@@ -361,6 +361,10 @@ class _Descent:
         return None
 
 
+# It ends where ten steps together lower the loss by less than this share.
+_TOLERANCE = 1e-7
+
+
 def mirror_descent(
     domain: tuple[int, ...],
     measurements: Sequence[Measurement],
@@ -368,7 +372,6 @@ def mirror_descent(
     total: float,
     start: Potentials,
     iterations: int,
-    tolerance: float = 1e-7,
 ) -> Joint:
     """Return the distribution that fits noisy marginals best.
 
@@ -383,7 +386,6 @@ def mirror_descent(
         total: number of records.
         start: factors to begin with.
         iterations: steps, at most.
-        tolerance: it ends where ten steps together lower the loss by less than this share.
     """
     state = _Descent(domain, average_measurements(measurements), total, start)
     size, growth, mark = 1.0, _DOUBLING, state.loss
@@ -395,7 +397,7 @@ def mirror_descent(
             growth = _GROWTH
         size = growth * taken
         if number % 10 == 0:
-            if mark - state.loss <= tolerance * mark:
+            if mark - state.loss <= _TOLERANCE * mark:
                 break
             mark = state.loss
     return state.joint
