@@ -11,6 +11,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
+from genie_dp.augment.written import next_day
 from genie_dp.augment.written_numbers import plain_digits
 from genie_dp.languages.units import COMMON, Units
 from genie_dp.locale import Locale, Words
@@ -838,7 +839,7 @@ class _Finder:
             is_day_first = self.s.locale.day_first or numeric[2] == "."
             day, month = (first, second) if is_day_first else (second, first)
             if numeric[4] is None:
-                return _next_day(day, month, self.now.date())
+                return next_day(day, month, self.now.date())
             year = int(numeric[4])
             return date(year + 2000 * (year < 100), month, day)
         except ValueError:
@@ -986,11 +987,6 @@ def _clock_of(value: str, read: Mapping[str, int]) -> tuple[int, int]:
     return (hour + minute // 60) % 25, minute % 60
 
 
-def _next_day(day: int, month: int, today: date) -> date:
-    this = date(today.year, month, day)
-    return this if this >= today else date(today.year + 1, month, day)
-
-
 def _shifted(day: date, count: int, unit: str) -> date:
     """Return a day some days, weeks, months or years later."""
     if unit in ("", "week"):
@@ -1006,7 +1002,7 @@ def _day_of(read: Mapping[str, int], value: str, today: date) -> date | None:
     try:
         if "." in value:
             day, _, month = value.partition(".")
-            return _next_day(int(day), int(month), today)
+            return next_day(int(day), int(month), today)
         text, _, unit = value.partition(" ")
         count = int(text)
         if "WEEKDAY" in read:
@@ -1021,7 +1017,7 @@ def _day_of(read: Mapping[str, int], value: str, today: date) -> date | None:
         if "MONTH" in read and "YEAR" in read:
             return date(read["YEAR"], read["MONTH"] + 1, read.get("D", 1))
         if "MONTH" in read:
-            return _next_day(read.get("D", 1), read["MONTH"] + 1, today)
+            return next_day(read.get("D", 1), read["MONTH"] + 1, today)
         starts = {"week": today - timedelta(days=today.weekday()), "mon": today.replace(day=1),
                   "year": today.replace(month=1, day=1)}  # fmt: skip
         return _shifted(starts.get(unit, today), count, unit)
