@@ -222,8 +222,9 @@ def test_a_folder_of_parts_becomes_a_folder_of_chats(tmp_path):
 
 def test_settings_of_chats_are_refused_elsewhere(tmp_path, capsys):
     source = write(tmp_path / "a.jsonl", ROWS)
-    assert run(["convert", str(source), str(tmp_path / "b.tsv"), "--refusal", "No."]) == 1
-    assert "error[D029]: refusal is of chats, and tsv is none" in capsys.readouterr().err
+    for name, value in (("refusal", "No."), ("skills", str(tmp_path))):
+        assert run(["convert", str(source), str(tmp_path / "b.tsv"), f"--{name}", value]) == 1
+        assert f"error[D029]: {name} is of chats, and tsv is none" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("to", CHATS)
