@@ -349,7 +349,6 @@ class Values:
     """Lists of values: shipped ones, public ones, and what is put together of them."""
 
     def __init__(self, source: Path):
-        """Read the public lists of a folder."""
         self.public: dict[str, list[str]] = {}
         with (source / "gazettes" / "gazettes.tsv").open(encoding="utf-8") as lines:
             for line in lines:

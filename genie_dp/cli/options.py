@@ -214,7 +214,6 @@ def of_project(without: Callable[[Mapping[str, Any]], Iterable[str]] | None = No
 
 
 def _project_options(options: Mapping[str, Any], without: Collection[str]) -> dict[str, Any]:
-    """Return the options that are not given and that a project has, and tell them."""
     from genie_dp.project_file import find_project, read_places
 
     wanted = [n for n in _OF_PROJECTS if n in options and not options[n] and n not in without]

@@ -209,7 +209,6 @@ def run(
 
 
 def _functions_in(parts: Mapping[str, PartRows]) -> frozenset[str]:
-    """Return the functions of all rows."""
     rows = chain.from_iterable(read() for read in parts.values())
     return frozenset(f for row in rows if isinstance(row, Example) for f in functions_of(row))
 

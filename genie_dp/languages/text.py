@@ -27,7 +27,6 @@ class Places:
     __slots__ = ("file", "one_line", "text")
 
     def __init__(self, text: str, file: str):
-        """Keep the text."""
         self.text, self.file, self.one_line = text, file, "\n" not in text
 
     def line_column(self, offset: int) -> tuple[int, int]:

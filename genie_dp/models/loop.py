@@ -32,7 +32,6 @@ class Average:
     """
 
     def __init__(self, model: Module, decay: float = 0.999):
-        """Start with the weights as they are."""
         self.decay = decay
         self.weights = {
             name: p.detach().clone() for name, p in model.named_parameters() if p.requires_grad

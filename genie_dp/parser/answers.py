@@ -203,7 +203,6 @@ class BestProgram:
     """Answers with one program a sentence, as the check of paraphrases asks."""
 
     def __init__(self, parser: "Parser"):
-        """Keep the parser."""
         self.parser = parser
 
     @classmethod

@@ -109,7 +109,6 @@ class HeldOut(Generic[KeptRow]):
     """
 
     def __init__(self, most: int):
-        """Keep at most so many."""
         self._most = most
         self._rows: dict[int, KeptRow] = {}
         self._greatest: list[int] = []  # a heap of the hashes, negative
@@ -167,7 +166,6 @@ class RowStore(Sequence[Pair]):
     """
 
     def __init__(self) -> None:
-        """Begin without rows."""
         self._ids = _Numbers()
         self._tokens = array("i")
         self._middles = array("q")
@@ -673,7 +671,6 @@ class RowMaker:
         reading: Reading,
         prior: PrivatePrior | None = None,
     ):
-        """Load the reader."""
         self.config, self.target, self.prior = config, target, prior
         self.locale = locale(config)
         library = target.library

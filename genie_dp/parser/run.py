@@ -119,7 +119,6 @@ class _Run:
 
     @property
     def folder(self) -> Path:
-        """Return where the parser goes."""
         return Path(self.output.target)
 
     @property

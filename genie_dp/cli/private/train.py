@@ -31,7 +31,6 @@ class _Trainings(LazyGroup):
 
     @property
     def table(self) -> Mapping[str, tuple[str, str]]:
-        """Return the trainings in their order."""
         return TRAININGS
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -46,7 +45,6 @@ class _TrainingOfKind(click.Command):
     """The command of all kinds, with one of them given."""
 
     def __init__(self, kind: str, training: click.Command):
-        """Take over all parameters but the kind."""
         super().__init__(
             kind,
             params=[param for param in training.params if param.name != "kind"],
@@ -55,7 +53,6 @@ class _TrainingOfKind(click.Command):
         )
 
     def invoke(self, ctx: click.Context) -> object:
-        """Call it with its kind."""
         ctx.params["kind"] = self.name
         return super().invoke(ctx)
 

@@ -176,7 +176,6 @@ class TokenReader:
     __slots__ = ("at", "signatures", "style", "text", "word", "words")
 
     def __init__(self, text: str, style: tokens.TokenStyle, signatures: Signatures | None):
-        """Start at the first token."""
         self.text = text
         self.words = text.split()
         self.words.append("")

@@ -532,7 +532,6 @@ def _record_hint(name: str, fields: Scope) -> str | None:
 
 
 def _listed(value: tt.ListFilter, fields: Scope, scope: Scope, report: Report) -> ty.Type:
-    """Return the type of some values of a list."""
     type_ = _field_type(value.name, fields, value.span, report)
     element = type_.element if isinstance(type_, ty.Array) else ty.ANY
     if any(isinstance(part, tt.GetPredicate) for part in traverse.walk(value.predicate)):

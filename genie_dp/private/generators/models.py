@@ -243,7 +243,6 @@ class PreLNDecoder(Module):
     """A decoder-only transformer; a CausalLM."""
 
     def __init__(self, tokens: int, settings: DecoderSettings):
-        """Make the layers for so many tokens."""
         super().__init__()
         self.longest = settings.longest
         self.words = nn.Embedding(tokens, settings.size)
@@ -364,7 +363,6 @@ class RecurrentLM(Module):
     """An LSTM over ids; a CausalLM. Its head is untied, and nothing is dropped."""
 
     def __init__(self, tokens: int, settings: RecurrentLMSettings):
-        """Make the layers for so many tokens."""
         super().__init__()
         self.longest = settings.longest
         self.words = nn.Embedding(tokens, settings.size)

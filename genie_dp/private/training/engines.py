@@ -239,7 +239,6 @@ class LoopEngine:
     """Takes the rows one by one, with nothing but autograd: what the others are compared with."""
 
     def __init__(self, model: Any, optimizer: PrivateOptimizer):
-        """Keep the parameters that are trained."""
         self.model, self.optimizer = model, optimizer
 
     def accumulate(self, batch: Any) -> None:
