@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from genie_dp.private.crt.alternating import AlternatingRun, Stretches
+from genie_dp.private.crt.alternating import AlternatingRun
 from genie_dp.private.crt.config import PublicSettings
 from genie_dp.private.generators.models import RecurrentLM, RecurrentLMSettings
 from genie_dp.private.ledger.guard import Units
@@ -50,13 +50,6 @@ def paid(run):
 
 def weights(model):
     return torch.cat([p.detach().flatten() for p in model.parameters()])
-
-
-def marked_rows():
-    return [
-        Stretches((2, 5, 6, 7, 8, 3), (False, False, True, False, False, False)),
-        Stretches((2, 9, 10, 3), (False, False, False, False)),
-    ]
 
 
 @pytest.fixture(scope="module", autouse=True)

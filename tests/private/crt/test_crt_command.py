@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -325,13 +324,8 @@ def test_a_run_that_was_interrupted_goes_on_and_is_paid_once(budgeted, tmp_path,
     assert len(Ledger.open(tmp_path / "rows.ledger.json").entries) == 1
 
 
-@pytest.mark.parametrize("method", ["masked", "s-dp"])
-def test_baselines_on_redacted_rows_promise_nothing(rows, tmp_path, capsys, method):
-    options = ["--method", method, "--without-guarantee", "--epochs", "1"]
-    if method == "s-dp":
-        original = tmp_path / "original.jsonl"
-        original.write_text(rows.read_text().replace("<MASK>", "Ann Lee"))
-        options += ["--original", str(original), "--about", "24"]
+def test_baselines_on_redacted_rows_promise_nothing(rows, tmp_path, capsys):
+    options = ["--method", "masked", "--without-guarantee", "--epochs", "1"]
     assert train(rows, *options) == 0
     assert "no guarantee" in capsys.readouterr().err
     assert load_generator(tmp_path / "model").spent.epsilon == math.inf
@@ -375,14 +369,6 @@ def test_rows_that_do_not_suit_a_baseline_are_refused(rows, tmp_path, capsys):
     plain = write(tmp_path / "plain.jsonl", [{"utterance": "a b"}] * 4)
     assert train(plain, *bare, "masked") == 1
     assert code_of(capsys) == "O013"
-    options = ["--original", str(plain), "--about", "24"]
-    assert train(rows, *bare, "s-dp", *options) == 1
-    assert code_of(capsys) == "O012"
-    original = tmp_path / "original.jsonl"
-    shutil.copy(rows, original)
-    options = ["--original", str(original), "--about", "24", "--model", "decoder", "--heads", "2"]
-    assert train(rows, *bare, "s-dp", *options) == 1
-    assert code_of(capsys) == "O009"
     assert train(plain, *bare, "non-private") == 0
 
 
@@ -391,10 +377,9 @@ def test_rows_that_do_not_suit_a_baseline_are_refused(rows, tmp_path, capsys):
     [
         [], ["--about", "12"], ["--epsilon", "2"], [*PAY, "--rest"],
         ["--method", "masked"], ["--method", "masked", "--without-guarantee", "--epsilon", "1"],
-        ["--method", "s-dp", "--without-guarantee"], [*PAY, "--without-guarantee"],
+        [*PAY, "--without-guarantee"],
         [*PAY, "--gamma", "0.1"], [*PAY, "--measured-on", "x"], [*PAY, "--resume", "--overwrite"],
         [*PAY, "--model", "decoder", "--heads", "3"],
-        [*PAY, "--noise-multiplier", "2"],
         ["--method", "masked", "--without-guarantee", "--redacted-apart"],
         ["--method", "masked", "--without-guarantee", "--public-model", "before"],
     ],

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
-from genie_dp.private.crt.alternating import stretches
 from genie_dp.private.crt.config import (
     METHODS,
     Course,
@@ -254,7 +253,7 @@ def generator(kind="one-stage", model=LSTM):
 
 def course(method, kind="one-stage", epochs=(1,), **plan):
     made_plan = None
-    if method in ("crt", "dp", "s-dp"):
+    if method in ("crt", "dp"):
         options = {"epsilon": 8.0, "delta": 1e-3, **plan}
         made_plan = plan_private_steps(kind, epochs, 0.5, 3.0, **options)
     return Course(method, epochs, made_plan, plain=PublicSettings(batch=2))
@@ -331,12 +330,6 @@ def test_an_engine_that_is_refused_costs_nothing(monkeypatch):
     assert not paid_
 
 
-def test_selective_training_is_for_recurrent_models():
-    with pytest.raises(GenieError) as caught:
-        fit(generator(model=DecoderSettings(8, 1, 2, 16)), MethodRows(), course("s-dp"))
-    assert caught.value.problems[0].code == "O009"
-
-
 def test_nothing_to_learn_from_is_said():
     with pytest.raises(GenieError) as caught:
         fit(generator(), MethodRows(), Course("masked", (1,)))
@@ -349,10 +342,3 @@ def test_private_steps_are_whole_epochs():
         with pytest.raises(GenieError) as caught:
             count_private_steps(kind, epochs, 0.5)
         assert caught.value.problems[0].code == "O007"
-
-
-def test_stretches_hold_the_marks_of_words_for_their_pieces():
-    found = stretches([("play", False), ("xyz", True)], generator().tokenizer, longest=16)
-    assert len(found.tokens) == len(found.sensitive)
-    assert sum(found.sensitive) == len(generator().tokenizer.spell("xyz"))
-    assert "tokens" not in repr(found)
