@@ -280,7 +280,6 @@ class HassilMatcher:
     """What hassil makes of sentences."""
 
     def __init__(self, sources: IntentSources):
-        """Read the templates."""
         from hassil.intents import Intents
 
         self.intents = Intents.from_dict(merged(sources))
@@ -355,7 +354,6 @@ class HassilSampler:
     """Draws sentences from templates of hassil, without making all of them."""
 
     def __init__(self, matcher: HassilMatcher, home: Home, seed: int):
-        """Draw names from a home."""
         self.intents, self.home, self.rng = matcher.intents, home, random.Random(seed)
 
     def draw(self) -> tuple[str, bool]:

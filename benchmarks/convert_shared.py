@@ -13,17 +13,12 @@ from pathlib import Path
 from genie_dp.dataset.formats import LeftRow, ReadOptions, find_reader
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
-from genie_dp.languages.thingtalk.parser import parse_dataset
+from genie_dp.languages.thingtalk.parser import parse_library
 from genie_dp.skills.load import load_library
 from genie_dp.skills.thingpedia import check_example, with_signature_types
 from genie_dp.skills.thingpedia import convert as convert_templates
 
 FILES = (
-    ("thingtalk2", "thingtalk/eval.dev.jsonl"),
-    ("thingtalk2", "thingtalk/eval.train.jsonl"),
-    ("thingtalk2", "thingtalk/paraphrase.train.jsonl.gz"),
-    ("schema2qa", "schema2qa/*.eval.jsonl"),
-    ("schema2qa", "schema2qa/*.paraphrase.jsonl*"),
     ("smcalflow", "smcalflow/smcalflow*.jsonl*"),
     ("topv2", "topv2/*.jsonl*"),
     ("pizza", "pizza/dev.jsonl"),
@@ -96,12 +91,12 @@ def library_of(*sources):
     return library
 
 
-def convert(name, files, library=None):
+def convert(name, files):
     """Return (converted, reasons, seconds of CPU) over some files."""
     converted, reasons = 0, Counter()
     start = time.process_time()
     for file in files:
-        for row in find_reader(name)(str(file), ReadOptions(name, library=library)):
+        for row in find_reader(name)(str(file), ReadOptions(name)):
             if isinstance(row, LeftRow):
                 reasons[row.reason] += 1
             else:
@@ -116,19 +111,6 @@ def show(title, converted, reasons, seconds):
     print(f"{title:58} {converted:7,} of {total:7,}  {converted / total:6.1%}  {rate:8,.0f} /CPU s")
     for reason, count in reasons.most_common(12):
         print(f"{'':60}{count:7,}  {reason}")
-
-
-def kinds_only(library):
-    """Return a library that knows which functions are queries, and checks nothing."""
-    from genie_dp.dataset.thingtalk2.converter import ThingTalk2Converter
-
-    class Kinds(ThingTalk2Converter):
-        def _is_action(self, name):
-            class_name, _, function = name[1:].rpartition(".")
-            found = library.function(class_name, function)
-            return None if found is None else found.kind == "action"
-
-    return Kinds()
 
 
 def of_rows(rows, library):
@@ -151,10 +133,10 @@ def problem_of(row, body, library):
     told = ", ".join(f"{name} : {type_}" for name, type_ in row["params"].items())
     text = f"dataset @a.b {{ {row['kind']} ({told}) := {body}; }}"
     try:
-        example = parse_dataset(text, file="templates").examples[0]
+        [dataset] = parse_library(text, file="templates")
     except GenieError as error:
         return f"cannot be read ({error.problems[0].code})"
-    problems = check_example(with_signature_types(example, library), library)
+    problems = check_example(with_signature_types(dataset.examples[0], library), library)
     return f"does not type-check ({problems[0].code})" if problems else ""
 
 
@@ -166,26 +148,6 @@ def of_folder(folder):
     return found.sound, reasons, time.process_time() - start
 
 
-def has_equal(files, library):
-    """Return (converted, reasons, seconds): rows whose program can be said, whatever its types."""
-    from genie_dp.dataset.readers import objects
-
-    converter = kinds_only(library)
-    converted, reasons = 0, Counter()
-    start = time.process_time()
-    for file in files:
-        for _, row in objects(str(file), ("id", "utterance", "program")):
-            if row.get("act", "execute") != "execute":
-                reasons["act of a dialogue"] += 1
-                continue
-            found = converter.row(row["id"], row["utterance"], row["program"], "human")
-            if isinstance(found, LeftRow):
-                reasons[found.reason] += 1
-            else:
-                converted += 1
-    return converted, reasons, time.process_time() - start
-
-
 def main():
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -193,7 +155,6 @@ def main():
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     thingpedia = library_of(options.folder / "thingpedia" / "skills.jsonl")
-    schemas = library_of(*sorted((options.folder / "schema2qa").glob("*.schema.jsonl")))
     if "thingpedia".startswith(options.only):
         name = "thingpedia/primitive_templates.jsonl"
         with (options.folder / name).open(encoding="utf-8") as lines:
@@ -202,13 +163,7 @@ def main():
     for name, pattern in FILES:
         if not pattern.startswith(options.only):
             continue
-        files = sorted(options.folder.glob(pattern))
-        library = {"thingtalk2": thingpedia, "schema2qa": schemas}.get(name)
-        if library is None:
-            show(pattern, *convert(name, files))
-            continue
-        show(f"{pattern}, an equal", *has_equal(files, library))
-        show(f"{pattern}, well-typed", *convert(name, files, library))
+        show(pattern, *convert(name, sorted(options.folder.glob(pattern))))
 
 
 if __name__ == "__main__":

@@ -170,7 +170,7 @@ def prepared(
     """Return a generator that has learned nothing yet, its rows, and what is to be done."""
     from genie_dp.languages import get_language
     from genie_dp.private.crt.config import Course, PublicSettings, plan_private_steps
-    from genie_dp.private.crt.rows import MethodRows, arrange_rows
+    from genie_dp.private.crt.rows import arrange_rows
     from genie_dp.private.generators.generator import new_generator
     from genie_dp.private.generators.models import DecoderSettings, RecurrentLMSettings
     from genie_dp.private.generators.plans import NoisySteps
@@ -179,7 +179,7 @@ def prepared(
     private, public, marked = parts(texts, setting)
     method: Any = "non-private" if setting.method == "broken" else setting.method
     epochs *= BROKEN_EPOCHS if setting.method == "broken" else 1
-    rows = MethodRows(words=marked) if method == "s-dp" else arrange_rows(method, private, public)
+    rows = marked if method == "s-dp" else arrange_rows(method, private, public)
     kinds = {"lstm": RecurrentLMSettings, "decoder": DecoderSettings}
     model = kinds[setting.model](**size, longest=64)
     unmarked = [LabelledRow(words(text.text)) for text in texts if not text.spans]
@@ -188,7 +188,7 @@ def prepared(
     )
     plan = None
     if method in ("crt", "dp", "s-dp"):
-        count = len(rows.private) or len(marked)
+        count = len(marked) or len(rows.private)
         batch = min(BATCH, count / 4)
         plan = plan_private_steps(
             "one-stage", (epochs,), batch / count, batch, epsilon=setting.epsilon, delta=DELTA,
@@ -204,6 +204,8 @@ def prepared(
 
 def trained(texts: Sequence[Text], setting: Setting, folder: Path, **how: Any) -> Any:
     """Return the generator of a folder, which is trained if there is none yet, and its plan."""
+    from crt_selective import fit_selectively
+
     from genie_dp.private.crt.config import NOTHING
     from genie_dp.private.crt.run import fit
     from genie_dp.private.generators.generator import load_generator, save_generator
@@ -214,7 +216,10 @@ def trained(texts: Sequence[Text], setting: Setting, folder: Path, **how: Any) -
         spent = Spent(setting.epsilon, DELTA, "utterance", "add-or-remove-one", "rdp", ())
         is_paid = setting.method in ("crt", "dp")
         # Generated text: there is no ledger to be kept.
-        fit(made, rows, course, spend=(lambda _: spent) if is_paid else None)
+        if setting.method == "s-dp":
+            fit_selectively(made, rows, course)
+        else:
+            fit(made, rows, course, spend=(lambda _: spent) if is_paid else None)
         part = folder.with_name(f".{folder.name}.partial")
         shutil.rmtree(part, ignore_errors=True)
         is_claimed = is_paid or setting.method == "broken"

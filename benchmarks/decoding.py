@@ -21,12 +21,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from thingtalk2 import read_thingtalk2
+
 from genie_dp.errors import GenieError
 from genie_dp.languages.base import DecodingGrammar
 from genie_dp.languages.sexpr.declarations import read_declarations
 from genie_dp.languages.sexpr.decoding import SexprGrammar
 from genie_dp.languages.thingtalk.decoding.catalogue import constants_of
 from genie_dp.languages.thingtalk.decoding.grammar import ThingTalkGrammar
+from genie_dp.records import Example
 from genie_dp.resources import data_folder
 from genie_dp.skills.load import load_library
 
@@ -117,10 +120,10 @@ def thingtalk(work: Path, size: int, data: Path) -> None:
     real = load_library([skills], skip_broken=True)
     parts = {}
     for part in ("eval.train", "eval.dev"):
-        out = work / f"{part}.jsonl"
-        source = data / "thingtalk" / f"{part}.jsonl"
-        genie("convert", "--from", "thingtalk2", "--skills", skills, "--skip-broken", source, out)
-        parts[part] = read_rows(out)
+        rows = read_thingtalk2(data / "thingtalk" / f"{part}.jsonl", real)
+        parts[part] = [
+            (row.utterance.split(" "), row.program) for row in rows if isinstance(row, Example)
+        ]
     for part, rows in parts.items():
         grammar = ThingTalkGrammar(real, texts=texts_of(parts["eval.train"]))
         report(f"thingtalk {part}", grammar, rows)

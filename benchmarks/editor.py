@@ -30,7 +30,6 @@ class Measured:
     """A client whose server is measured."""
 
     def __init__(self) -> None:
-        """Start a server in the folder of this checkout."""
         self.client = EditorClient(folder=ROOT)
 
     def cpu(self) -> float:

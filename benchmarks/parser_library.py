@@ -18,8 +18,8 @@ from pathlib import Path
 
 from measure import ROOT
 from parser_runs import NEAREST, OUTPUT, Results, Trial, Work, budget_of, options_of
+from wang import wang_rows
 
-from genie_dp.evaluate.baseline import wang_rows
 from genie_dp.rows import read_rows
 
 SKILLS = ROOT / "thingpedia"

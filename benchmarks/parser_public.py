@@ -24,10 +24,12 @@ from pathlib import Path
 import convert_shared
 from measure import ROOT
 from parser_runs import NEAREST, OUTPUT, Results, Trial, Work, budget_of, options_of
+from thingtalk2 import read_thingtalk2
 
 from genie_dp.dataset.scan import hash_of
 from genie_dp.records import Example
 from genie_dp.rows import read_rows
+from genie_dp.skills.load import load_library
 
 PIZZA = ROOT / "examples" / "pizza"
 CANONICAL = ROOT / "examples" / "canonical"
@@ -132,6 +134,18 @@ class Maker:
             kind, ["convert", "--from", kind, *options, self.source / name, OUTPUT]
         )
         return self.work.first(self.work.of_source(rows, source), self.few)
+
+    def read_thingtalk2(self, name: str, skills: Path, *, placeholders: bool = False) -> Path:
+        """Return the rows of a public file whose ThingTalk 2 programs we can say."""
+        file = self.source / name
+
+        def choose() -> Iterator[Example]:
+            library = load_library([skills], skip_broken=True)
+            rows = read_thingtalk2(file, library, placeholders=placeholders)
+            return (row for row in rows if isinstance(row, Example))
+
+        rows = self.work.chosen("thingtalk2", file, choose, skills, placeholders)
+        return self.work.first(rows, self.few)
 
     def but_first(self, rows: Path, count: int) -> Path:
         """Return the rows behind the first ones."""
@@ -312,12 +326,15 @@ def entries_of(catalogs: Path) -> Iterator[tuple[str, str, str]]:
 def schema2qa(maker: Maker, name: str) -> DataSet:
     """Return a domain, trained on the crowd's paraphrases with values; rows that have an equal."""
     schema = maker.source / "schema2qa" / f"{name}.schema.jsonl"
-    skills = ("--skills", written_skills(maker.work, schema), "--skip-broken")
+    folder = written_skills(maker.work, schema)
+    skills = ("--skills", folder, "--skip-broken")
     suffix = "" if name == "music" else ".gz"
     file = f"schema2qa/{name}.paraphrase.jsonl{suffix}"
     # Few values stand in all paraphrases; with placeholders, each row gets others.
-    train = maker.converted("schema2qa", file, "paraphrase", *skills, "--placeholders")
-    test = reported(maker, "schema2qa", f"schema2qa/{name}.eval.jsonl", "human", *skills)
+    train = maker.read_thingtalk2(file, folder, placeholders=True)
+    test = None
+    if maker.is_report:
+        test = maker.read_thingtalk2(f"schema2qa/{name}.eval.jsonl", folder)
     train, test = maker.parts(train, test, origin_of)
     said = maker.augmented((train,), *skills)
     return DataSet(f"schema2qa {name}", test, (Way("paraphrases", (said,), 4_000, skills),), skills)
@@ -327,11 +344,12 @@ def thingtalk(maker: Maker) -> DataSet:
     """Return real commands of Thingpedia: synthesized, paraphrases, both."""
     folder = maker.source / "thingpedia"
     classes, templates = folder / "skills.jsonl", folder / "primitive_templates.jsonl"
-    skills = ("--skills", written_skills(maker.work, classes, templates), "--skip-broken")
+    written = written_skills(maker.work, classes, templates)
+    skills = ("--skills", written, "--skip-broken")
     file = "thingtalk/paraphrase.train.jsonl.gz"
-    said = maker.converted("thingtalk2", file, "paraphrase", *skills, "--placeholders")
+    said = maker.read_thingtalk2(file, written, placeholders=True)
     part = "dev" if maker.is_report else "train"
-    test = maker.converted("thingtalk2", f"thingtalk/eval.{part}.jsonl", "human", *skills)
+    test = maker.read_thingtalk2(f"thingtalk/eval.{part}.jsonl", written)
     asked = ("--grammar", "shipped/answers.genie", "--subset", "answers")
     made = maker.augmented((maker.synthesized(*skills, *asked),), *skills)
     people = maker.augmented((said,), *skills)

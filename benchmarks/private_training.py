@@ -30,7 +30,7 @@ import click
 from measure import machine, table
 
 PLAIN = "non-private"
-MODES = (PLAIN, "vmap", "loop", "ghost", "hooks")
+MODES = (PLAIN, "vmap", "loop")
 ROWS, TOKENS, WORDS = 64, 64, 4000
 # Rows by which learning rates are compared.
 HELD = 500
@@ -107,17 +107,12 @@ def in_process(mode: str, chunk: int, steps: int) -> dict[str, float]:
     return found
 
 
-def chunk_of(mode: str, chunk: int) -> int:
-    """Return the rows at a time; ghost clipping keeps no gradients of rows and takes all."""
-    return ROWS if mode == "ghost" else chunk
-
-
 def report(modes: Sequence[str], turns: int, steps: int, chunk: int) -> None:
     """Print a line for each mode."""
     found: dict[str, list[dict[str, float]]] = {mode: [] for mode in modes}
     for _ in range(turns):
         for mode in modes:
-            found[mode].append(in_process(mode, chunk_of(mode, chunk), steps))
+            found[mode].append(in_process(mode, chunk, steps))
     lines = []
     for mode, runs in found.items():
         pairs = list(zip(runs, found[PLAIN], strict=True))
@@ -125,7 +120,7 @@ def report(modes: Sequence[str], turns: int, steps: int, chunk: int) -> None:
         lines.append(
             (
                 mode,
-                "" if mode == PLAIN else str(chunk_of(mode, chunk)),
+                "" if mode == PLAIN else str(chunk),
                 f"{median(run['seconds'] for run in runs):.2f}",
                 f"{median(time_ratios):.2f}",
                 f"{min(time_ratios):.2f} to {max(time_ratios):.2f}",

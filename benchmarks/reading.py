@@ -4,8 +4,8 @@
     python benchmarks/reading.py pairs.jsonl written.jsonl
 
 The first prints milliseconds for a sentence (median, 95th percentile) and spans and values right by
-type, for the reader in pure Python and for the one with Duckling; then the share of the sentences
-of each language in `tests/data/reading_values` all of whose values are right. The second prepares
+type, for the reader of English; then the share of the sentences of each language in
+`tests/data/reading_values` all of whose values are right. The second prepares
 synthesized rows, and those that `genie-dp augment pairs.jsonl --written 1 --no-noise --reword 0
 --primitive 1 --compound 1` made of them, and prints in how many every placeholder came back.
 """
@@ -20,10 +20,9 @@ from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.locale import languages, locale_from
-from genie_dp.parser.reading.grammar_reader import NAMES, GrammarReader, load_reader
+from genie_dp.parser.reading.grammar_reader import GrammarReader, load_reader
 from genie_dp.parser.reading.prepare import (
     Left,
     Prepared,
@@ -81,13 +80,9 @@ def score(reader: Reader, cases: list[ReadingCase]) -> dict[str, tuple[int, int,
     return {stem: (wanted[stem], there[stem], right[stem]) for stem in sorted(wanted)}
 
 
-def report(name: str, runs: int) -> None:
-    """Print the figures of one reader."""
-    try:
-        reader = load_reader(name)
-    except GenieError as error:
-        print(f"{name}: {error}")
-        return
+def report(runs: int) -> None:
+    """Print the figures of the reader of English."""
+    reader = load_reader()
     cases = [case for topic in topics() for case in reading_cases(topic)]
     took = times(reader, [case.sentence for case in cases] + traps(), runs)
     start = perf_counter()
@@ -95,14 +90,11 @@ def report(name: str, runs: int) -> None:
     longest = 1000 * (perf_counter() - start)
     fired = sum(bool(reader.read(trap, now=NOW).values) for trap in traps())
     tail = took[int(0.95 * len(took))]
-    print(f"{name}: median {statistics.median(took):.2f} ms, 95 % {tail:.2f} ms a sentence;")
+    print(f"median {statistics.median(took):.2f} ms, 95 % {tail:.2f} ms a sentence;")
     print(f"  'at 5 pm' 50 times {longest:.0f} ms; {fired} of {len(traps())} traps fired")
     print("  kind            wanted  there  value right")
     for stem, (wanted, there, right) in score(reader, cases).items():
         print(f"  {stem:<15} {wanted:>6} {there:>6} {right:>6}")
-    close = getattr(reader, "close", None)
-    if close is not None:
-        close()
 
 
 def report_language(language: str, runs: int) -> None:
@@ -172,8 +164,7 @@ def main() -> None:
         prepare(*map(read_rows, arguments.rows))
         return
     runs = arguments.runs
-    for name in NAMES:
-        report(name, runs)
+    report(runs)
     for language in languages():
         report_language(language, runs)
 

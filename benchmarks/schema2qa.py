@@ -349,7 +349,6 @@ class Values:
     """Lists of values: shipped ones, public ones, and what is put together of them."""
 
     def __init__(self, source: Path):
-        """Read the public lists of a folder."""
         self.public: dict[str, list[str]] = {}
         with (source / "gazettes" / "gazettes.tsv").open(encoding="utf-8") as lines:
             for line in lines:
@@ -579,8 +578,7 @@ def domain(maker: Maker, name: str, *, is_held: bool) -> Domain:
     skills = ("--skills", skill)
     file = source / f"{name}.paraphrase.jsonl"
     file = file if file.exists() else file.with_suffix(".jsonl.gz")
-    asked = (*skills, "--placeholders")
-    crowd = maker.converted("schema2qa", f"schema2qa/{file.name}", "paraphrase", *asked)
+    crowd = maker.read_thingtalk2(f"schema2qa/{file.name}", skill, placeholders=True)
     classes = told_class["class"]
     weights = work.place("weights", [classes, json.dumps(WEIGHTS)], ".json")
     named = {f"{classes}.{table}": WEIGHTS.get(table, 1) for table in tables}
@@ -603,7 +601,7 @@ def domain(maker: Maker, name: str, *, is_held: bool) -> Domain:
     read = maker.augmented((work.some(read, HELD),), *skills, *values_only, *ONCE)
     tests, missing = {PARAPHRASES: read}, 0
     if not is_held:
-        test = maker.converted("schema2qa", f"schema2qa/{name}.eval.jsonl", "human", *skills)
+        test = maker.read_thingtalk2(f"schema2qa/{name}.eval.jsonl", skill)
         with (source / f"{name}.eval.jsonl").open(encoding="utf-8") as lines:
             total = sum(1 for _ in lines)
         with test.open(encoding="utf-8") as lines:

@@ -29,11 +29,12 @@ from genie_dp.languages.thingtalk.decoding.grammar import ThingTalkGrammar
 from genie_dp.models.arrays import SteppedNetwork
 from genie_dp.models.constraint import Constraint
 from genie_dp.models.loop import Run, TrainingBudget, TrainSettings
-from genie_dp.models.mixture import PairBatches, Part
 from genie_dp.models.search import SearchSettings, search
 from genie_dp.models.seq2seq import SteppedTorch, build
-from genie_dp.models.vocabulary import Pair, Vocabulary, build_vocabulary
+from genie_dp.models.vocabulary import Pair, TokenCounts, Vocabulary
 from genie_dp.parser.decode import search_settings
+from genie_dp.parser.rows import RowStore
+from genie_dp.parser.training import StoreBatches
 from genie_dp.resources import data_folder
 from genie_dp.skills.load import load_library
 
@@ -84,7 +85,7 @@ def training(pairs: list[Pair], vocabulary: Vocabulary, options: dict[str, Any])
     size, lines = options["batch"], []
     for bf16 in (False, True):
         models = [build(options["arch"], vocabulary)[0] for _ in range(2)]
-        batches = PairBatches([Part("rows", pairs)], vocabulary, size=size)
+        batches = StoreBatches([RowStore.from_pairs(pairs)], vocabulary, size=size)
         ready = [batches.take(number) for number in range(options["steps"] * options["turns"])]
         run = Run(models[0], batches, TrainSettings(TrainingBudget(steps=100_000), bf16=bf16))
         models[0].train()
@@ -215,7 +216,9 @@ def main(rows: Path, **options: Any) -> None:
     torch.set_num_threads(1)
     pairs = pairs_of(rows, 20_000)
     grammar = ThingTalkGrammar(load_library([data_folder("thingpedia")]))
-    vocabulary = build_vocabulary(pairs, extra=grammar.vocabulary)
+    store, counts = RowStore.from_pairs(pairs), TokenCounts()
+    counts.add(store.names, store.numbered())
+    vocabulary = counts.vocabulary(extra=grammar.vocabulary)
     click.echo(machine())
     click.echo(f"{len(pairs):,} rows, {vocabulary.generated} tokens to generate")
     network = training(pairs, vocabulary, options)

@@ -180,7 +180,6 @@ class _Builder:
         self._documents = 0
 
     def take(self, event: Any) -> None:
-        """Take the next event."""
         import yaml
 
         match event:

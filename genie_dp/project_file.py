@@ -348,7 +348,6 @@ class _ProjectReader:
         self.locale = ""
 
     def tell(self, message: str, span: Span, hint: str | None = None) -> None:
-        """Add a mistake."""
         self.problems.append(Problem("R051", message, span, hint))
 
     def read_places(self, located: Located) -> None:
@@ -386,7 +385,6 @@ class _ProjectReader:
                     self.tell(problem.message, value.span, problem.hint)
 
     def read(self, located: Located) -> Mapping[str, Stage]:
-        """Return the stages, in their order."""
         self.read_places(located)
         for key, (span, _) in located.value.items():
             if key not in _KEYS:

@@ -96,13 +96,13 @@ def settings_of(kind: type) -> dict[str, Setting]:
     return {f.name: f.metadata["setting"] for f in fields(kind) if "setting" in f.metadata}
 
 
-def check_settings(config: Any, *, code: str = "R040") -> None:
+def check_settings(config: Any) -> None:
     """Refuse values that a config's settings do not allow.
 
     Raises:
-        GenieError: all of them, under this code.
+        GenieError: all of them (R040).
     """
-    if problems := list(setting_problems(config, code=code)):
+    if problems := list(setting_problems(config, code="R040")):
         raise GenieError(problems)
 
 

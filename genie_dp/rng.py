@@ -41,7 +41,6 @@ class KeyedRandom(random.Random):
     """
 
     def __init__(self, key: bytes = b""):
-        """Start with a key."""
         super().__init__(0)
         self.restart(key)
 

@@ -70,7 +70,6 @@ class FreeIds:
     """
 
     def __init__(self) -> None:
-        """Take no ids yet."""
         self.renamed = 0
         self._taken: set[int] = set()
         self._names: dict[str, dict[str, str]] = {}  # id -> program -> its new id

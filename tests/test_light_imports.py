@@ -8,7 +8,7 @@ from genie_dp.cli import COMMANDS
 HEAVY = (
     "torch", "transformers", "opacus", "nltk", "safetensors", "dp_accounting", "distributed",
     "dask", "rapidfuzz", "py3langid", "fastapi", "starlette", "pydantic", "uvicorn", "peft",
-    "phonenumbers", "pyduckling", "mauve", "sklearn", "rensa", "spacy",
+    "phonenumbers", "mauve", "sklearn", "rensa", "spacy",
     "presidio_analyzer", "pygls", "lsprotocol", "mcp", "mcp_types", "wyoming", "openai", "anyio",
     "unicode_rbnf",
 )  # fmt: skip

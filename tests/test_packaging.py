@@ -80,7 +80,7 @@ def test_what_the_core_imports_and_what_it_requires_are_the_same(setup):
 # Imported inside functions, for users who installed the extra.
 OPTIONAL = {
     "pyarrow", "distributed", "py3langid", "nltk", "torch", "transformers", "peft",
-    "tzdata", "pyduckling", "fastapi", "itsdangerous",
+    "fastapi", "itsdangerous",
     "starlette", "pydantic", "uvicorn", "opacus", "dp_accounting", "mauve",
     "rensa", "spacy", "presidio_analyzer", "tldextract", "pygls", "lsprotocol",
     "mcp", "mcp_types", "wyoming", "anyio",

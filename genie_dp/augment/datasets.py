@@ -23,7 +23,6 @@ import csv
 import hashlib
 import io
 import json
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,6 +35,7 @@ from genie_dp.errors import GenieError, Problem, Severity, Span, did_you_mean
 from genie_dp.languages.library import Library
 from genie_dp.locale import DEFAULT
 from genie_dp.run.files import UNREADABLE, hint_unreadable, is_url, why_unreadable
+from genie_dp.skills.load import weight_of
 from genie_dp.skills.words import join_tokens
 from genie_dp.texts import read_text
 
@@ -185,16 +185,6 @@ def tokens_of(text: str) -> str:
     return plain if _PLAIN.fullmatch(plain) else join_tokens(text)
 
 
-def _weight(cell: str) -> float | None:
-    if not cell.strip():
-        return 1.0
-    try:
-        weight = float(cell)
-    except ValueError:
-        return None
-    return weight if weight > 0 and math.isfinite(weight) else None
-
-
 # ----------------------------------------------------------------------------------- tables
 
 
@@ -214,7 +204,7 @@ def _values_of_table(
             message = f"expected at least {index + 1} columns, got {len(cells)}"
             raise GenieError(Problem("A007", message, span), sources={path: text})
         cell = cells[weight] if weight is not None and weight < len(cells) else ""
-        weight_of_cell = _weight(cell)
+        weight_of_cell = weight_of(cell)
         start = 1
         if weight_of_cell is None and ending != "csv":
             start += sum(len(c) + 1 for c in cells[:weight])
@@ -253,7 +243,7 @@ def _values_of_genie(text: str) -> Iterator[_ListedValue]:
             continue
         value = cells[1] if len(cells) > 1 and cells[1].strip() else cells[0]
         cell = cells[2] if len(cells) > 2 else ""
-        yield _ListedValue(value, _weight(cell), number, cell)
+        yield _ListedValue(value, weight_of(cell), number, cell)
 
 
 # ------------------------------------------------------------------------------------- JSON
@@ -285,7 +275,7 @@ def _json_value(row: Any, number: int, path: str, column: str | None, place: Spa
         for name in names:
             if isinstance(row.get(name), str):
                 cell = str(row.get("weight", ""))
-                return _ListedValue(row[name], _weight(cell), number, cell)
+                return _ListedValue(row[name], weight_of(cell), number, cell)
     message = f"item {number} of {path} has no text under {' or '.join(map(repr, names))}"
     raise GenieError(Problem("A007", message, place, "items are texts, or objects with a name"))
 

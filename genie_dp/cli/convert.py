@@ -43,14 +43,13 @@ def command(
     """Convert rows from one format to another.
 
     Reads and writes JSONL, TSV, Parquet, Rasa YAML, CoNLL and folders for Hugging Face datasets;
-    reads ThingTalk 2, Schema2QA, SMCalFlow, TOPv2, PIZZA, Overnight, SGD and intents, too; writes
+    reads SMCalFlow, TOPv2, PIZZA, Overnight, SGD and intents, too; writes
     chats with tools for trainers of language models. Says what the format drops, and how many rows
     have no equal and why.
 
     \b
     genie-dp convert pairs.jsonl pairs.parquet
     genie-dp convert data published --to hf-parquet --licence cc-by-4.0
-    genie-dp convert --from thingtalk2 --skills thingpedia commands.jsonl rows.jsonl
     genie-dp convert rows.jsonl chats.jsonl --to chat
     """
     from genie_dp.cli.output import show

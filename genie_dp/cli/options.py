@@ -98,7 +98,6 @@ def settings_options(
     leave_out: tuple[str, ...] = (),
     names: Mapping[str, str] | None = None,
     types: Mapping[str, click.ParamType[Any]] | None = None,
-    defaults: Mapping[str, Any] | None = None,
 ) -> Decorator:
     """Return what adds an option for each setting of a config; help and range are the setting's.
 
@@ -109,7 +108,6 @@ def settings_options(
         leave_out: settings without an option.
         names: setting -> name of its option, where that is not the setting's own.
         types: setting -> type of its value, where the field's type does not say it.
-        defaults: setting -> what the command takes where nothing is given, instead of the config.
     """
     fields = {f.name: f for f in dataclasses.fields(kind)}
     hints = typing.get_type_hints(kind)
@@ -120,12 +118,12 @@ def settings_options(
         def with_settings(**options: Any) -> Any:
             values = {name: options.pop(name) for name in chosen}
             given_values = {name: v for name, v in values.items() if v not in (None, ())}
-            return command(settings={**(defaults or {}), **given_values}, **options)
+            return command(settings=given_values, **options)
 
         result: Any = with_settings
         for name in reversed(chosen):
             option_name = (names or {}).get(name, name.replace("_", "-"))
-            default = (defaults or {}).get(name, fields[name].default)
+            default = fields[name].default
             kind_of_value = (types or {}).get(name)
             settings = settings_of(kind)[name]
             result = _option(name, option_name, hints[name], settings, default, kind_of_value)(
@@ -216,7 +214,6 @@ def of_project(without: Callable[[Mapping[str, Any]], Iterable[str]] | None = No
 
 
 def _project_options(options: Mapping[str, Any], without: Collection[str]) -> dict[str, Any]:
-    """Return the options that are not given and that a project has, and tell them."""
     from genie_dp.project_file import find_project, read_places
 
     wanted = [n for n in _OF_PROJECTS if n in options and not options[n] and n not in without]
@@ -309,29 +306,6 @@ def grammar_option(command: Command) -> Command:
     )
     decorated: Command = option(of_project()(command))
     return decorated
-
-
-def templates_options(*, max_depth: int) -> Callable[[Command], Command]:
-    """Return what adds --grammar, --subset and --max-depth."""
-
-    def add(command: Command) -> Command:
-        command = click.option(
-            "--max-depth",
-            type=click.IntRange(1, 12),
-            default=max_depth,
-            show_default=True,
-            help="Construct templates inside each other, at most.",
-        )(command)
-        command = click.option(
-            "--subset",
-            "subsets",
-            multiple=True,
-            metavar="NAME",
-            help="Subset of flagged templates [training]. May be repeated.",
-        )(command)
-        return grammar_option(command)
-
-    return add
 
 
 def card_options(command: Command) -> Command:

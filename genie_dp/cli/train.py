@@ -19,7 +19,7 @@ from genie_dp.parser.config import ParserConfig
 
 # Settings that only recipes have; ablations have options that turn them off.
 _OF_RECIPES = (
-    "held_out", "validation_rows", "validations", "curriculum", "language_model_epochs", "reader",
+    "held_out", "validation_rows", "validations", "language_model_epochs",
     "prepare", "beam", "readings", "threshold",
 )  # fmt: skip
 _ABLATIONS = ("types", "keywords", "canonical")

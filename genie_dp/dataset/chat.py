@@ -122,7 +122,6 @@ class Toolbox:
     """
 
     def __init__(self, language: str, options: WriteOptions):
-        """Make the tools of a library."""
         self.language = get_language(language)
         self.library = options.library_of(language)
         self.options = options

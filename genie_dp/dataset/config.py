@@ -124,18 +124,12 @@ class ConvertConfig:
     )
     skills: tuple[Path, ...] = setting(
         (),
-        "Skills that converted ThingTalk 2 programs must fit; they get types. Of chats: those "
-        "whose functions are tools [shipped].",
+        "Of chats: skills whose functions are tools [shipped].",
         metavar="DIR",
     )
-    skip_broken: bool = setting(False, "Go on without the skills that cannot be read.")
+    skip_broken: bool = setting(False, "Of chats: go on without the skills that cannot be read.")
     language: str = setting(
         DEFAULT_LANGUAGE, "Language of the programs of a TSV file.", choices=language_names()
-    )
-    placeholders: bool = setting(
-        False,
-        "Of thingtalk2 and schema2qa: put placeholders where the sentence says a text or a name "
-        "of the program, for `augment` to put in others.",
     )
     source: Source | None = setting(
         None, "Source of all rows [what the format tells].", choices=SOURCES

@@ -49,13 +49,10 @@ from genie_dp.rows import FreeIds, check_parquet, read_rows
 from genie_dp.run.files import check_output, open_bytes, open_text, refuse_overlap
 from genie_dp.run.manifest import manifest_of, write_json
 from genie_dp.run.stage import Output, Result, show_progress
-from genie_dp.skills.model import SkillLibrary
 from genie_dp.templates.inputs import load_library
 
 _CHAT_SETTINGS = ("system", "refusal", "tools", "other_tools", "keep_placeholders")
 _MOST_SHOWN = 12
-# Of their rows, placeholders can stand for values that the sentence says.
-_TELL_VALUES = ("thingtalk2", "schema2qa")
 PartRows = Callable[[], Iterator[Example | LeftRow]]
 
 
@@ -172,7 +169,7 @@ def run(
     Raises:
         GenieError: an input that is a pipe (D009), does not exist (D025) or is not of its format
             (D020 to D024); formats that nobody named (D021), that do not go there (D026) or do not
-            have what is asked for (D028, D029); an output that is there (D005, D006) or is the
+            have what is asked for (D029); an output that is there (D005, D006) or is the
             input (D027); no guarantee for rows of source private (D011, D012).
     """
     _check_input(input)
@@ -189,10 +186,7 @@ def run(
             )
         return libraries[language]
 
-    is_checked = config.skills and (to not in CHATS or from_ in _TELL_VALUES)
-    skills = library_of(SkillLibrary.language) if is_checked else None
-    skills = skills if isinstance(skills, SkillLibrary) else None
-    reading = ReadOptions(from_, config.language, config.source, skills, config.placeholders)
+    reading = ReadOptions(from_, config.language, config.source)
     chat_settings = {name: getattr(config, name) for name in _CHAT_SETTINGS}
     conversion = _Conversion(
         config, input, output.target, to, about or AboutRows(), private_inputs([input]), progress,
@@ -215,7 +209,6 @@ def run(
 
 
 def _functions_in(parts: Mapping[str, PartRows]) -> frozenset[str]:
-    """Return the functions of all rows."""
     rows = chain.from_iterable(read() for read in parts.values())
     return frozenset(f for row in rows if isinstance(row, Example) for f in functions_of(row))
 
@@ -235,11 +228,9 @@ def _check_formats(config: ConvertConfig, from_: str, to: str) -> None:
     """Refuse what could not be read or written."""
     if "parquet" in (from_, to) or to == "hf-parquet":
         check_parquet()
-    if config.placeholders and from_ not in _TELL_VALUES:
-        hint = f"--placeholders is for --from {' and '.join(_TELL_VALUES)}"
-        raise GenieError(Problem("D028", f"rows of {from_} keep their values", hint=hint))
     defaults = {f.name: f.default for f in fields(ConvertConfig)}
-    chosen = [name for name in _CHAT_SETTINGS if getattr(config, name) != defaults[name]]
+    of_chats = (*_CHAT_SETTINGS, "skills", "skip_broken")
+    chosen = [name for name in of_chats if getattr(config, name) != defaults[name]]
     if chosen and to not in CHATS:
         message = f"{chosen[0]} is of chats, and {to} is none"
         raise GenieError(Problem("D029", message, hint=f"--to {' or '.join(CHATS)}"))

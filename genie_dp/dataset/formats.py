@@ -13,7 +13,6 @@ from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.library import Library
 from genie_dp.records import DEFAULT_LANGUAGE, Example, Slot, Source
 from genie_dp.rows import check_row, tuple_of
-from genie_dp.skills.model import SkillLibrary
 
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
@@ -34,16 +33,6 @@ class LeftRow:
     detail: str = ""
 
 
-class NoEqual(Exception):
-    """A program says what cannot be said in our language."""
-
-    def __init__(self, reason: str, detail: str = ""):
-        """Keep why."""
-        super().__init__(f"{reason}: {detail}")
-        self.reason = reason
-        self.detail = detail
-
-
 # ---------------------------------------------------------------------------------------- reading
 
 
@@ -55,15 +44,11 @@ class ReadOptions:
         format: name in the table.
         language: of programs, where the format does not tell.
         source: of rows, where the format does not tell; "" for the reader's own guess.
-        library: skills that ThingTalk programs are checked with, or None.
-        placeholders: whether texts and names that a sentence says become placeholders.
     """
 
     format: str
     language: str = DEFAULT_LANGUAGE
     source: Source | None = None
-    library: SkillLibrary | None = None
-    placeholders: bool = False
 
 
 Reader = Callable[[str, ReadOptions], Iterator[Example | LeftRow]]
@@ -79,7 +64,6 @@ class ReadFormat:
 
 
 _READERS = "genie_dp.dataset.readers:"
-_THINGTALK_2 = "genie_dp.dataset.thingtalk2.converter:read_thingtalk2"
 READERS: Mapping[str, ReadFormat] = {
     "jsonl": ReadFormat(f"{_READERS}read_own", "rows of genie-dp", (".jsonl", ".json")),
     "tsv": ReadFormat(f"{_READERS}read_tsv", "id, utterance, program (Genie, genienlp)", (".tsv",)),
@@ -89,8 +73,6 @@ READERS: Mapping[str, ReadFormat] = {
     "conll": ReadFormat(
         f"{_READERS}read_conll", "a token and its BIO tag a line", (".conll", ".bio")
     ),
-    "thingtalk2": ReadFormat(_THINGTALK_2, "ThingTalk 2 programs, JSONL"),
-    "schema2qa": ReadFormat(_THINGTALK_2, "ThingTalk 2 programs, JSONL"),
     "smcalflow": ReadFormat(f"{_READERS}read_expressions", "Lispress programs, JSONL"),
     "topv2": ReadFormat(f"{_READERS}read_topv2", "TOP parses, JSONL"),
     "pizza": ReadFormat(f"{_READERS}read_expressions", "EXR programs, JSONL"),
@@ -169,21 +151,19 @@ class WrittenFormat:
         endings: of its files; () for a folder, and for what only --to asks for.
         file: the ending of the files in a folder; "" where it is never one.
         goes_into: "file", "folder" or, by its name, "either".
-        is_lossless: whether reading gives the rows back.
     """
 
     place: str
     keeps: str
     endings: tuple[str, ...] = ()
     file: str = ""
-    is_lossless: bool = True
     goes_into: Literal["file", "folder", "either"] = "file"
 
 
 def _chat(kept: str) -> WrittenFormat:
     keeps = f"{kept}; calls are tool calls, other programs text; all else is dropped"
     place = "genie_dp.dataset.chat:write_chats"
-    return WrittenFormat(place, keeps, file=".jsonl", is_lossless=False, goes_into="either")
+    return WrittenFormat(place, keeps, file=".jsonl", goes_into="either")
 
 
 _WRITERS = "genie_dp.dataset.writers:"
@@ -195,7 +175,6 @@ WRITERS: Mapping[str, WrittenFormat] = {
         "id, utterance and program; language, source, parent, derivation, functions, depth, slots "
         "and weight are dropped",
         (".tsv",),
-        is_lossless=False,
     ),
     "parquet": WrittenFormat(f"{_WRITERS}write_parquet", _ALL, (".parquet",)),
     "hf": WrittenFormat(f"{_WRITERS}write_records", _ALL, file=".jsonl", goes_into="folder"),

@@ -35,8 +35,6 @@ def _total(name: str, meaning: str) -> Figure:
 
 
 def _of_rows(meaning: str, rows: Callable[[Counts], int]) -> Figure:
-    """Return the figure of a share of rows."""
-
     def value(counts: Counts) -> float | None:
         total = counts["totals"]["rows"]
         return rows(counts) / total if total else None

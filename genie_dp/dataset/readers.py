@@ -383,7 +383,6 @@ def expression_row(
     program: str,
     *,
     source: Source = "human",
-    parent: str = "",
     words: Sequence[str] | None = None,
 ) -> Example | LeftRow:
     """Return the row of an S-expression; strings are spelt as the sentence has them.
@@ -405,7 +404,6 @@ def expression_row(
         spell_as_spoken(_LANGUAGE.tokens(tree), tokens),
         language=_LANGUAGE.name,
         source=source,
-        parent=parent,
         functions=tuple(_LANGUAGE.functions(tree)),
     )
 

@@ -570,7 +570,6 @@ def _forms(name: str) -> set[str]:
 
 
 def _lacks(near: Miss) -> Iterator[str]:
-    """Yield what a sentence lacks."""
     for word, nearest in near.unknown:
         yield f"no template says {word!r}" + (f": did you mean {nearest[0]!r}?" if nearest else "")
     yield from (f"derived is {sentence!r}" for sentence in near.edits[:_MOST_PARTS])

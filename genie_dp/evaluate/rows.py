@@ -86,7 +86,7 @@ class Predictor(Protocol):
 
 
 def ask_predictor(
-    rows: Iterable[RowWithPredictions], predictor: Predictor, *, batch: int = _BATCH
+    rows: Iterable[RowWithPredictions], predictor: Predictor
 ) -> Iterator[RowWithPredictions]:
     """Yield every row with what a predictor says of its sentence, asked for in batches.
 
@@ -99,7 +99,7 @@ def ask_predictor(
     [(0.5,)]
     """
     waiting = iter(rows)
-    while group := list(islice(waiting, batch)):
+    while group := list(islice(waiting, _BATCH)):
         answers = predictor.predict([gold.row.utterance for gold, _ in group])
         for (gold, predictions), pairs in zip(group, answers, strict=True):
             guesses = [Guess(*pair) for pair in pairs]

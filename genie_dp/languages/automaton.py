@@ -30,7 +30,6 @@ class TextNode:
     __slots__ = ("following", "is_end", "words")
 
     def __init__(self) -> None:
-        """Start with no words."""
         self.following: dict[str, TextNode] = {}
         self.is_end = False
         self.words: frozenset[str] = frozenset()
@@ -71,7 +70,6 @@ class CopySentence:
     __slots__ = ("allowed", "kept", "places", "starts", "words")
 
     def __init__(self, words: Sequence[str], is_copied: Callable[[str], bool]):
-        """Keep the words that can be copied."""
         self.words = tuple(word if word and is_copied(word) else "" for word in words)
         self.starts = frozenset(filter(None, self.words))
         places: dict[str, list[int]] = {}
@@ -309,7 +307,6 @@ class Stack:
     def __init__(
         self, automaton: Automaton, frame: Frame | None, below: "Stack | None", is_kept: bool
     ):
-        """Keep the parts."""
         self.automaton, self.frame, self.below, self.is_kept = automaton, frame, below, is_kept
         self.above: dict[Frame, Stack] = {}
         self.views: list[View | None] = [None, None]

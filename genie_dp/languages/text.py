@@ -27,7 +27,6 @@ class Places:
     __slots__ = ("file", "one_line", "text")
 
     def __init__(self, text: str, file: str):
-        """Keep the text."""
         self.text, self.file, self.one_line = text, file, "\n" not in text
 
     def line_column(self, offset: int) -> tuple[int, int]:
@@ -101,10 +100,10 @@ def placeholder_key(stem: str, number: str) -> str:
     return f"{chr(_PRIVATE)}{stem}_{number}"
 
 
-def without_text(program: str, place: str = '""') -> str:
-    """Return a token form with `place` instead of every quoted text.
+def without_text(program: str) -> str:
+    """Return a token form with `""` instead of every quoted text.
 
     >>> without_text('now => @c.say param:text:String = " filter it "')
     'now => @c.say param:text:String = ""'
     """
-    return _QUOTED.sub(place, program) if '"' in program else program
+    return _QUOTED.sub('""', program) if '"' in program else program

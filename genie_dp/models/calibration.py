@@ -99,9 +99,7 @@ def fit(
     return Calibration(tuple(own), bias)
 
 
-def calibration_error(
-    confidences: Sequence[float], right: Sequence[bool], *, bins: int = 10
-) -> float:
+def calibration_error(confidences: Sequence[float], right: Sequence[bool]) -> float:
     """Return the expected calibration error (Guo et al., 2017, equation 3).
 
     >>> round(calibration_error([0.9, 0.9, 0.1, 0.1], [True, True, False, True]), 2)
@@ -109,6 +107,6 @@ def calibration_error(
     """
     groups: dict[int, list[tuple[float, bool]]] = {}
     for p, hit in zip(confidences, right, strict=True):
-        groups.setdefault(min(bins - 1, int(p * bins)), []).append((p, hit))
+        groups.setdefault(min(9, int(p * 10)), []).append((p, hit))
     gaps = (abs(sum(p for p, _ in g) - sum(hit for _, hit in g)) for g in groups.values())
     return sum(gaps) / max(1, len(confidences))

@@ -63,7 +63,6 @@ class AllowedIds:
     """
 
     def __init__(self, vocabulary: Vocabulary):
-        """Begin with no row."""
         self.vocabulary = vocabulary
         self._ids = np.full((64, 64), PAD, np.int32)
         self._counts: list[int] = []
@@ -110,7 +109,6 @@ class Spelling:
     __slots__ = ("_copies", "_generated", "_ids", "_rows", "_words", "table")
 
     def __init__(self, constraint: Constraint, sentence: tuple[str, ...]):
-        """Number the words."""
         self.table, vocabulary = constraint.table, constraint.vocabulary
         self._words, self._generated = vocabulary.words, vocabulary.generated
         self._ids = dict(zip(sentence, vocabulary.copies(sentence), strict=True))
@@ -142,7 +140,6 @@ class Path:
     __slots__ = ("prefix", "spelling")
 
     def __init__(self, spelling: Spelling, prefix: Prefix):
-        """Keep the prefix."""
         self.spelling, self.prefix = spelling, prefix
 
     @property

@@ -28,7 +28,6 @@ class PooledDropout(Module):
     """
 
     def __init__(self, share: float):
-        """Keep the share of numbers to drop."""
         super().__init__()
         self.share = share
 
@@ -61,7 +60,6 @@ class Attention(Module):
     """Scaled dot-product attention with several heads (Vaswani et al., 2017, section 3.2)."""
 
     def __init__(self, size: int, heads: int):
-        """Make the projections."""
         super().__init__()
         if size % heads:
             raise ValueError(f"size must be a multiple of heads: {size}, {heads}")
@@ -97,7 +95,6 @@ class FeedForward(Module):
     """Two layers at each place (Vaswani et al., 2017, section 3.3)."""
 
     def __init__(self, size: int, inner: int, dropout: float):
-        """Make the layers."""
         super().__init__()
         self.inner = nn.Linear(size, inner)
         self.outer = nn.Linear(inner, size)
@@ -112,7 +109,6 @@ class Layer(Module):
     """Self-attention, attention over a memory if `cross`, feed-forward; norms come first."""
 
     def __init__(self, size: int, heads: int, inner: int, dropout: float, *, cross: bool):
-        """Make the parts."""
         super().__init__()
         self.own = Attention(size, heads)
         self.cross = Attention(size, heads) if cross else None

@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +21,7 @@ from genie_dp.models.mixture import Batches
 from genie_dp.models.processes import Group
 from genie_dp.models.saved import save_tensors
 from genie_dp.rng import child_seed
+from genie_dp.run.files import sync
 
 
 class Average:
@@ -32,7 +32,6 @@ class Average:
     """
 
     def __init__(self, model: Module, decay: float = 0.999):
-        """Start with the weights as they are."""
         self.decay = decay
         self.weights = {
             name: p.detach().clone() for name, p in model.named_parameters() if p.requires_grad
@@ -141,20 +140,12 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
     save_tensors({n: x.contiguous() for n, x in checkpoint.tensors.items()}, part / TENSORS)
     (part / FACTS).write_text(json.dumps(checkpoint.facts), encoding="utf-8")
     for path in (part / TENSORS, part / FACTS, part):
-        _sync(path)
+        sync(path)
     part.replace(target)
-    _sync(folder)
+    sync(folder)
     for old in checkpoints(folder)[:-1]:
         shutil.rmtree(old)
     return target
-
-
-def _sync(path: Path) -> None:
-    number = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
 
 
 def checkpoints(folder: Path) -> list[Path]:

@@ -1,9 +1,8 @@
-"""Which rows come when: mixing ratios, a curriculum, and the batches that the loop takes."""
+"""Which rows come when: mixing ratios, and the batches that the loop takes."""
 
 import math
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -11,9 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.models.batches import Batch, by_length, collate
-from genie_dp.models.sentences import encode
-from genie_dp.models.vocabulary import UNK, Pair, Vocabulary
+from genie_dp.models.batches import by_length
 from genie_dp.rng import child_seed
 
 Rows = npt.NDArray[np.int64]
@@ -25,125 +22,64 @@ class Part:
 
     Attributes:
         name: for the random stream and messages.
-        pairs: its rows.
+        sizes: tokens of each row's program.
         ratio: its share among the parts' ratios; None for as much as it has rows, compared with
             the other parts without a ratio.
     """
 
     name: str
-    pairs: Sequence[Pair]
+    sizes: Sequence[int]
     ratio: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Strategy:
-    """How rows are drawn from the parts.
-
-    Attributes:
-        groups: group of rows -> its share among the groups of its part; groups that are not named
-            count as 1, and with no groups named rows count alike.
-        curriculum: epochs until the hardest rows may come; 0 for all rows from the start.
-        easiest: share of each part's rows that a curriculum starts with.
-    """
-
-    groups: Mapping[str, float] = field(default_factory=dict)
-    curriculum: float = 0.0
-    easiest: float = 0.1
-
-    def __post_init__(self) -> None:
-        """Refuse shares that are none."""
-        if not 0 < self.easiest <= 1 or self.curriculum < 0:
-            raise ValueError(f"easiest must lie in (0, 1], curriculum be >= 0: {self}")
-        if any(share < 0 for share in self.groups.values()):
-            raise ValueError(f"shares of groups must be >= 0: {dict(self.groups)}")
-
-    def competence(self, epochs: float) -> float:
-        """Return the share of rows, easiest first, that may come (Platanios et al., 2019, eq. 7).
-
-        >>> [round(Strategy(curriculum=2.0).competence(e), 2) for e in (0, 1, 2, 3)]
-        [0.1, 0.71, 1.0, 1.0]
-        """
-        if epochs >= self.curriculum:
-            return 1.0
-        start = self.easiest**2
-        return math.sqrt(epochs / self.curriculum * (1 - start) + start)
-
-
-@dataclass(frozen=True, slots=True)
 class Stratum:
-    """Rows of one part and group, easiest first, and their share of all draws."""
+    """Rows of one part, those with short programs first, and their share of all draws."""
 
     name: str
     rows: Rows
     share: float
 
 
-def strata(parts: Sequence[Part], strategy: Strategy) -> tuple[Stratum, ...]:
+def strata(parts: Sequence[Part]) -> tuple[Stratum, ...]:
     """Return the strata of all parts, none where every share is 0; rows are numbered through them.
 
-    >>> parts = [Part("a", [Pair.from_text("x", "y")] * 3), Part("b", [Pair.from_text("u", "v")])]
-    >>> [(s.name, s.share) for s in strata(parts, Strategy())]
+    >>> [(s.name, s.share) for s in strata([Part("a", [1, 1, 1]), Part("b", [1])])]
     [('a:', 0.75), ('b:', 0.25)]
     """
-    free = sum(len(part.pairs) for part in parts if part.ratio is None)
+    free = sum(len(part.sizes) for part in parts if part.ratio is None)
     worth = sum(part.ratio or 0.0 for part in parts) + (free > 0) or 1.0
     all_strata, first = [], 0
     for part in parts:
         # Parts without a ratio share what a ratio of 1 is worth, or everything.
-        share = len(part.pairs) / free if part.ratio is None else part.ratio
-        all_strata.extend(_groups(part, first, share / worth, strategy))
-        first += len(part.pairs)
-    used_strata = [stratum for stratum in all_strata if stratum.share > 0]
-    total = sum(stratum.share for stratum in used_strata)
-    return tuple(Stratum(s.name, s.rows, s.share / total) for s in used_strata)
-
-
-def _groups(part: Part, first: int, share: float, strategy: Strategy) -> list[Stratum]:
-    members: dict[str, list[int]] = defaultdict(list)
-    for place, pair in enumerate(part.pairs):
-        members[pair.group if strategy.groups else ""].append(place)
-    weights = {name: strategy.groups.get(name, 1.0) for name in members}
-    total = sum(weights.values()) or 1.0
-    return [
-        Stratum(
-            f"{part.name}:{name}",
-            np.array(sorted(members[name], key=lambda i: part.pairs[i].difficulty), np.int64)
-            + first,
-            share * weight / total,
-        )
-        for name, weight in sorted(weights.items())
-    ]
+        share = len(part.sizes) / max(free, 1) if part.ratio is None else part.ratio
+        rows: Rows = np.argsort(np.array(part.sizes, np.int64), kind="stable") + first
+        if len(rows) and share > 0:
+            all_strata.append(Stratum(f"{part.name}:", rows, share / worth))
+        first += len(rows)
+    total = sum(stratum.share for stratum in all_strata)
+    return tuple(Stratum(s.name, s.rows, s.share / total) for s in all_strata)
 
 
 class Order:
     """The endless order of rows, in chunks: each a pure function of the seed and its number.
 
     A stratum goes through its rows in one random order after another, so that no row comes twice
-    before all have come; while a curriculum lasts, rows are drawn among the easiest.
+    before all have come.
     """
 
-    def __init__(self, strata: Sequence[Stratum], chunk: int, strategy: Strategy, seed: int):
+    def __init__(self, strata: Sequence[Stratum], chunk: int, seed: int):
         """Keep the strata; a chunk has `chunk` rows, give or take one for each stratum."""
         self.strata = tuple(strata)
         self.chunk = chunk
-        self.strategy = strategy
         self.seed = seed
-        self.rows = sum(len(stratum.rows) for stratum in strata)
 
     def rows_of(self, number: int) -> Rows:
         """Return the rows of a chunk."""
-        share = self.strategy.competence(number * self.chunk / max(1, self.rows))
-        parts = [self._draw_rows(place, number, share) for place in range(len(self.strata))]
-        return np.concatenate(parts)
+        return np.concatenate([self._draw_rows(stratum, number) for stratum in self.strata])
 
-    def _draw_rows(self, place: int, number: int, competence: float) -> Rows:
-        stratum = self.strata[place]
+    def _draw_rows(self, stratum: Stratum, number: int) -> Rows:
         start, end = (math.floor(n * self.chunk * stratum.share) for n in (number, number + 1))
-        if competence < 1.0:
-            easy = stratum.rows[: max(1, math.ceil(competence * len(stratum.rows)))]
-            rng = np.random.default_rng(child_seed(self.seed, stratum.name, "easy", number))
-            turns = [rng.permutation(easy) for _ in range(-((start - end) // len(easy)))]
-            return np.concatenate(turns)[: end - start] if turns else easy[:0]
         rounds = range(start // len(stratum.rows), -(-end // len(stratum.rows)))
         orders = [
             _permute(len(stratum.rows), child_seed(self.seed, stratum.name, turn))
@@ -178,81 +114,27 @@ class Batches(Protocol):
         """
 
 
-class PairBatches:
-    """Batches of sentences and programs, mixed by a strategy."""
-
-    def __init__(
-        self,
-        parts: Sequence[Part],
-        vocabulary: Vocabulary,
-        *,
-        size: int = 64,
-        strategy: Strategy | None = None,
-        seed: int = 0,
-    ):
-        """Encode all rows; `size` is the rows of a batch.
-
-        Raises:
-            GenieError: there are no rows.
-        """
-        self.vocabulary = vocabulary
-        self.rows = [encode(pair, vocabulary) for part in parts for pair in part.pairs]
-        if not self.rows:
-            hint = "are the files empty, or all ratios 0?"
-            raise GenieError(Problem("M004", "expected rows to learn from, got none", hint=hint))
-        self.tokens = [row.weight * int((row.targets != UNK).sum()) for row in self.rows]
-        lengths = np.array([row.length for row in self.rows], np.int64)
-        self._schedule = Chunks(parts, lengths, size, strategy or Strategy(), seed)
-
-    @property
-    def per_epoch(self) -> float:
-        """Return how many batches hold as many rows as there are."""
-        return self._schedule.per_epoch
-
-    def take(self, number: int, rank: int = 0, world: int = 1) -> tuple[Batch, float]:
-        """Return a batch, or a process's rows of it, and its weighted tokens.
-
-        A process without rows gets the first row with weight 0: all processes take each step.
-        """
-        places = self._schedule.batch(number)
-        rows = [self.rows[i] for i in places]
-        tokens = sum(self.tokens[i] for i in places)
-        mine = rows[rank::world]
-        if mine:
-            return collate(mine, self.vocabulary), tokens
-        batch = collate(rows[:1], self.vocabulary)
-        batch.weights.zero_()
-        return batch, tokens
-
-
 class Chunks:
     """Which rows are in which batch."""
 
-    def __init__(
-        self,
-        parts: Sequence[Part],
-        lengths: Rows,
-        size: int,
-        strategy: Strategy,
-        seed: int,
-    ):
+    def __init__(self, parts: Sequence[Part], lengths: Rows, size: int, seed: int):
         """Draw nothing yet; small data have smaller chunks, so that no row is twice in a batch.
 
         Args:
             lengths: words and tokens of each row, through all parts.
 
         Raises:
-            GenieError: all shares are 0.
+            GenieError: there are no rows, or all ratios are 0 (M004).
         """
-        drawn_strata = strata(parts, strategy)
+        drawn_strata = strata(parts)
         if not drawn_strata:
-            hint = "give a ratio, and a share of a group that there is, above 0"
+            hint = "are the files empty, or all ratios 0?"
             raise GenieError(Problem("M004", "expected rows to learn from, got none", hint=hint))
         self.chunk = max(1, min(CHUNK, len(lengths) // size))
         self.per_epoch = len(lengths) / size
         self.lengths = lengths
         self.seed = seed
-        self.order = Order(drawn_strata, self.chunk * size, strategy, seed)
+        self.order = Order(drawn_strata, self.chunk * size, seed)
         self._batches = lru_cache(maxsize=2)(self._make_chunk)
 
     def batch(self, number: int) -> list[int]:

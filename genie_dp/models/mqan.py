@@ -58,7 +58,6 @@ class Side(layers.Module):
     """Compression, self-attention and a last BiLSTM of context or question."""
 
     def __init__(self, settings: MqanSettings):
-        """Make the layers."""
         super().__init__()
         size = settings.size
         self.compress = BiLSTM(4 * size, size)
@@ -83,7 +82,6 @@ class MqanNetwork(PointerNetwork):
     """Context is the sentence, the question is fixed, the answer is the program."""
 
     def __init__(self, vocabulary: Vocabulary, settings: MqanSettings):
-        """Make the layers."""
         super().__init__()
         size = settings.size
         self.size, self.smoothing = size, settings.smoothing
@@ -183,7 +181,6 @@ class Switches(layers.Module):
     """Vocabulary, context and question, mixed by two switches (equations 13 to 21)."""
 
     def __init__(self, size: int, generated: int):
-        """Make the layers."""
         super().__init__()
         self.query = nn.Linear(size, size, bias=False)
         self.ask = nn.Linear(size, size, bias=False)

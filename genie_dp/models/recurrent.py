@@ -19,7 +19,6 @@ class BiLSTM(layers.Module):
     """
 
     def __init__(self, inputs: int, size: int):
-        """Make two LSTMs of half the size."""
         super().__init__()
         self.forwards = nn.LSTM(inputs, size // 2, batch_first=True)
         self.backwards = nn.LSTM(inputs, size // 2, batch_first=True)
@@ -45,7 +44,6 @@ class RecurrentNetwork(PointerNetwork):
     """
 
     def __init__(self, vocabulary: Vocabulary, settings: RecurrentSettings):
-        """Make the layers."""
         super().__init__()
         size = settings.size
         self.smoothing = settings.smoothing

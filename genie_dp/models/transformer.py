@@ -17,7 +17,6 @@ class TransformerNetwork(PointerNetwork):
     """Encoder and decoder of pre-norm layers (Xiong et al., 2020); sinusoidal places."""
 
     def __init__(self, vocabulary: Vocabulary, settings: TransformerSettings):
-        """Make the layers."""
         super().__init__()
         size, heads, inner = settings.size, settings.heads, settings.inner
         self.size, self.smoothing = size, settings.smoothing

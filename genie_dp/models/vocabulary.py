@@ -64,8 +64,6 @@ class Pair:
         sentence: tokens of the sentence, placeholders among them.
         program: tokens of the program; empty where only the sentence is known.
         weight: factor of the row's loss.
-        group: what kind of row it is, for sampling by group ("primitive", "compound", ..).
-        difficulty: where a curriculum puts the row; easier rows are lower.
 
     >>> Pair.from_text("tweet NUMBER_0", "now => @post NUMBER_0").program
     ('now', '=>', '@post', 'NUMBER_0')
@@ -74,23 +72,11 @@ class Pair:
     sentence: tuple[str, ...]
     program: tuple[str, ...]
     weight: float = 1.0
-    group: str = ""
-    difficulty: float = 0.0
 
     @classmethod
-    def from_text(
-        cls,
-        sentence: str,
-        program: str = "",
-        *,
-        weight: float = 1.0,
-        group: str = "",
-        difficulty: float | None = None,
-    ) -> "Pair":
-        """Return the pair of two texts; unless told, a row is as hard as its program is long."""
-        tokens = tuple(program.split())
-        hard = float(len(tokens)) if difficulty is None else difficulty
-        return cls(tuple(sentence.split()), tokens, weight, group, hard)
+    def from_text(cls, sentence: str, program: str = "") -> "Pair":
+        """Return the pair of two texts."""
+        return cls(tuple(sentence.split()), tuple(program.split()))
 
 
 PAD, UNK, BEGIN, END = range(4)
@@ -204,37 +190,6 @@ class Vocabulary:
             raise GenieError(Problem("M001", message, hint=hint)) from problem
 
 
-def build_vocabulary(
-    pairs: Iterable[Pair],
-    *,
-    extra: Iterable[str] = (),
-    minimum: int = 2,
-    copied: float = 0.9,
-    buckets: int = 8192,
-) -> Vocabulary:
-    """Return the vocabulary of training rows, in an order that depends on nothing but its words.
-
-    Args:
-        pairs: rows to learn from.
-        extra: tokens that must be possible, such as all that a DecodingGrammar can ask for.
-        minimum: how often a word of sentences must be seen to be in the table.
-        copied: a program token is generated if it is in its sentence less often than this share.
-        buckets: buckets of character n-grams.
-
-    >>> rows = [("tweet hello", "@post hello"), ("tweet bye", "@post bye")]
-    >>> pairs = [Pair.from_text(*row) for row in rows]
-    >>> build_vocabulary(pairs, extra=["@delete"]).words[4:]
-    ('@delete', '@post', 'tweet')
-    """
-    counts = TokenCounts()
-    for pair in pairs:
-        counts.words.update(pair.sentence)
-        counts.tokens.update(pair.program)
-        sentence_words = set(pair.sentence)
-        counts.copyable.update(token for token in pair.program if token in sentence_words)
-    return counts.vocabulary(extra=extra, minimum=minimum, copied=copied, buckets=buckets)
-
-
 @dataclass(frozen=True, slots=True)
 class TokenCounts:
     """How often training rows have each token.
@@ -269,7 +224,20 @@ class TokenCounts:
         copied: float = 0.9,
         buckets: int = 8192,
     ) -> Vocabulary:
-        """Return the vocabulary of the rows that were counted; see `build_vocabulary`."""
+        """Return the vocabulary of the rows, in an order that depends on nothing but its words.
+
+        Args:
+            extra: tokens that must be possible, such as all that a DecodingGrammar can ask for.
+            minimum: how often a word of sentences must be seen to be in the table.
+            copied: a program token is generated if it is in its sentence less often than this.
+            buckets: buckets of character n-grams.
+
+        >>> counts = TokenCounts()
+        >>> counts.add(["tweet", "a", "b", "@post"], [(array("i", [0, 1]), array("i", [3, 1])),
+        ...     (array("i", [0, 2]), array("i", [3, 2]))])
+        >>> counts.vocabulary(extra=["@delete"]).words[4:]
+        ('@delete', '@post', 'tweet')
+        """
         generated = {token for token, n in self.tokens.items() if self.copyable[token] < copied * n}
         generated = generated.union(extra).difference(SPECIAL)
         read = {word for word, n in self.words.items() if n >= minimum} - generated - {*SPECIAL}

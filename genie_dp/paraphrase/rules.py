@@ -58,10 +58,10 @@ class RuleSet:
     by_key: Mapping[str, tuple[CompiledRule, ...]]
     excluded: Mapping[str, frozenset[str]]
 
-    def fitting(self, utterance: str, *, is_query: bool = True) -> tuple[RuleMatch, ...]:
+    def fitting(self, utterance: str) -> tuple[RuleMatch, ...]:
         """Return all matches in a sentence, by rule, then from left to right."""
         text = utterance + " "
-        rules = self._candidates(utterance, is_query=is_query)
+        rules = self._candidates(utterance, is_query=True)
         return tuple(match for rule in rules for match in matches(rule, text))
 
     def _candidates(self, utterance: str, *, is_query: bool) -> list[CompiledRule]:

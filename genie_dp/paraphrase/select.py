@@ -293,7 +293,6 @@ class _Chosen:
         return "quota"
 
     def result(self) -> Selection:
-        """Return what was chosen."""
         chosen = [(-turned, row) for heap in self.heaps.values() for turned, row in heap]
         for signature, heap in self.heaps.items():
             self.signatures[signature].chosen = len(heap)

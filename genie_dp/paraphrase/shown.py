@@ -322,7 +322,6 @@ class Parts:
     """
 
     def __init__(self, path: str):
-        """Begin with the first row."""
         self.position = 0
         self._unread = _unread(path)
 

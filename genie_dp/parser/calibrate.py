@@ -65,7 +65,7 @@ def run(folder: Path, rows: str, *, threshold: float | None = None) -> Calibrate
     parser = Parser.from_pretrained(folder, threshold=threshold)
     facts = files.facts_of(folder)
     config = ParserConfig(
-        (InputFile(rows),), steps=1, validation=rows, reader=facts["reader"],
+        (InputFile(rows),), steps=1, validation=rows,
         locale=asdict(parser.use.locale), types=facts["types"], keywords=facts["keywords"],
         canonical=facts["canonical"],
     )  # fmt: skip

@@ -15,7 +15,7 @@ LANGUAGE_MODELS = ("none", "start", "feed")
 # What a parser that goes on from another one has in common with it.
 NETWORK_SETTINGS = (
     "architecture", "network", "model", "lora_rank", "language_model", "types", "keywords",
-    "canonical", "reader", "prepare", "locale",
+    "canonical", "prepare", "locale",
 )  # fmt: skip
 # Highest learning rates: measured for rnn and transformer (docs/learning.md), usual for the others.
 RATES = {"rnn": 1e-2, "mqan": 1e-3, "transformer": 1.5e-3, "pretrained": 5e-5, "lora": 5e-4}
@@ -63,7 +63,6 @@ class ParserConfig:
         made_by: commands that made the inputs, for the card; they are not run.
         prior: file of a private prior that multiplies the weights of rows; "" for none.
         network: settings of the architecture's own.
-        groups: shares of "primitive" and "compound" rows; empty for as many as there are.
         locale: the language of the sentences, or by name what they leave unsaid: language, region,
             currency, day_first ..
     """
@@ -133,10 +132,6 @@ class ParserConfig:
     checkpoint_every: int = setting(
         500, "Steps between checkpoints, from which --resume goes on.", least=1, metavar="STEPS"
     )
-    curriculum: float = setting(
-        0.0, "Epochs until the hardest rows may come; 0 for all from the start.", least=0
-    )
-    groups: Mapping[str, float] = field(default_factory=dict)
     language_model: str = setting(
         "none",
         "A language model of the programs starts the decoder, or feeds it as well (Genie, 4.2).",
@@ -150,9 +145,6 @@ class ParserConfig:
         "float32",
         "How weights are kept: int8 makes the folder a fourth as large.",
         choices=("float32", "int8"),
-    )
-    reader: str = setting(
-        "grammar", "What reads numbers, dates and the like.", choices=("grammar", "duckling")
     )
     prepare: bool = setting(
         True, "Learn texts with values in them in the form in which the parser will be asked."
@@ -249,11 +241,6 @@ def _together(config: ParserConfig) -> list[Problem]:
     if config.language_model != "none" and not is_recurrent:
         expected = "none, save for the architecture rnn"
         problems.append(problem("language_model", expected, config.language_model))
-    unknown = sorted(config.groups.keys() - {"primitive", "compound"})
-    problems += [problem("groups", "primitive or compound", name) for name in unknown]
-    for name, share in sorted(config.groups.items()):
-        if not 0 <= share < math.inf:
-            problems.append(problem("groups", f"a share of at least 0 for {name}", share))
     return problems
 
 

@@ -189,7 +189,7 @@ def facts_of(folder: Path) -> dict[str, Any]:
     """Return what config.json says of the parser.
 
     Raises:
-        GenieError: N010, the folder is no parser.
+        GenieError: N010, the folder is no parser, or one whose reader is gone.
     """
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
@@ -198,6 +198,9 @@ def facts_of(folder: Path) -> dict[str, Any]:
         raise broken(folder, f"config.json: {error}") from None
     if not isinstance(facts, dict):
         raise broken(folder, "config.json: no settings of a parser")
+    if (reader := facts.get("reader", "grammar")) != "grammar":
+        message = f"the parser in {folder} was trained with the reader {reader!r}, which is gone"
+        raise GenieError(Problem("N010", message, hint="train it again: genie-dp train"))
     return facts
 
 

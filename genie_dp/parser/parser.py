@@ -73,7 +73,6 @@ _MOST_LINKS = 4
 OwnNames = Mapping[str, Sequence[str]]
 
 
-_NAMED = ("language", "skills", "reader")
 _COUNTS = ("beam", "readings", "longest")
 
 
@@ -188,8 +187,8 @@ class Parser:
 
         Raises:
             GenieError: N008, no such device; N010, it is no such folder, or N011, its skills were
-                changed; M001, its network cannot be read; I003, a library of its reader is not
-                installed.
+                changed; M001, its network cannot be read; I003, what spells the numbers of its
+                language is not installed.
         """
         path = Path(folder)
         facts = files.facts_of(path)
@@ -200,7 +199,7 @@ class Parser:
         try:
             use, style = Use.from_facts(facts, path), Style.from_facts(facts)
             calibration, is_validated = files.read_calibration(facts), bool(facts["validated"])
-            language, skills, reads = (str(facts[name]) for name in _NAMED)
+            language, skills = str(facts["language"]), str(facts["skills"])
             begins = tuple(map(str, facts["begins"]))
             get_language(language)
         except GenieError as error:
@@ -227,9 +226,7 @@ class Parser:
         if target.reads_values:
             reading = files.read_reader(path)
             glued = replace(reading.glued, linking=use.locale.words.linking)
-            reader = load_reader(
-                reads, phrases=reading.phrases, units=target.units, locale=use.locale
-            )
+            reader = load_reader(phrases=reading.phrases, units=target.units, locale=use.locale)
         derivations = None
         if reader is not None and (path / files.TEMPLATES).exists():
             derivations = Derivations(

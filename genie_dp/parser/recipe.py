@@ -15,6 +15,8 @@ from genie_dp.recipe import settings_as_yaml
 
 DEFAULT_STEPS = 3_000
 _BUDGETS = ("minutes", "steps", "epochs")
+# Settings that recipes of version 0.1 have, by their defaults.
+_GONE: tuple[tuple[str, Any], ...] = (("reader", "grammar"), ("curriculum", 0.0), ("groups", {}))
 
 
 def read_recipe(path: Path) -> dict[str, Any]:
@@ -25,8 +27,11 @@ def read_recipe(path: Path) -> dict[str, Any]:
             and all values of another kind.
     """
     located, sources = read_located(path, syntax="N001", twice="N002")
+    settings = located.plain
+    if isinstance(settings, dict):
+        settings = {name: x for name, x in settings.items() if (name, x) not in _GONE}
     try:
-        return settings_of(located.plain)
+        return settings_of(settings)
     except GenieError as error:
         raise _add_spans(error, located, sources) from None
 
@@ -71,6 +76,7 @@ def carried_settings(folder: Path) -> dict[str, Any]:
     Raises:
         GenieError: N010, it is no parser.
     """
+    files.facts_of(folder)
     recipe = folder / files.RECIPE
     try:
         earlier = ParserConfig(**read_recipe(recipe))

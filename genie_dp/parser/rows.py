@@ -109,7 +109,6 @@ class HeldOut(Generic[KeptRow]):
     """
 
     def __init__(self, most: int):
-        """Keep at most so many."""
         self._most = most
         self._rows: dict[int, KeptRow] = {}
         self._greatest: list[int] = []  # a heap of the hashes, negative
@@ -167,33 +166,28 @@ class RowStore(Sequence[Pair]):
     """
 
     def __init__(self) -> None:
-        """Begin without rows."""
         self._ids = _Numbers()
         self._tokens = array("i")
         self._middles = array("q")
         self._ends = array("q", [0])
         self._weights = array("f")
-        self._groups = array("b")
-        self._group_names: list[str] = []
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[Pair]) -> "RowStore":
         """Return a store of these rows."""
         store = cls()
         for pair in pairs:
-            store.add(" ".join(pair.sentence), " ".join(pair.program))
+            sentence, program = " ".join(pair.sentence), " ".join(pair.program)
+            store.add(sentence, program, weight=pair.weight)
         return store
 
-    def add(self, sentence: str, program: str, *, weight: float = 1.0, group: str = "") -> None:
+    def add(self, sentence: str, program: str, *, weight: float = 1.0) -> None:
         """Add a row of two texts."""
         self._tokens.extend(map(self._ids.__getitem__, sentence.split()))
         self._middles.append(len(self._tokens))
         self._tokens.extend(map(self._ids.__getitem__, program.split()))
         self._ends.append(len(self._tokens))
         self._weights.append(weight)
-        if group not in self._group_names:
-            self._group_names.append(group)
-        self._groups.append(self._group_names.index(group))
 
     def __len__(self) -> int:
         """Return how many rows there are."""
@@ -229,8 +223,6 @@ class RowStore(Sequence[Pair]):
             tuple([names[i] for i in self._tokens[start:middle]]),
             tuple([names[i] for i in self._tokens[middle:end]]),
             self._weights[place],
-            self._group_names[self._groups[place]],
-            float(end - middle),
         )
 
     def sentences(self) -> Iterator[str]:
@@ -250,12 +242,9 @@ class RowStore(Sequence[Pair]):
         """Return the first tokens of the programs."""
         return {self._ids.names[self._tokens[middle]] for middle in self._middles}
 
-    def outer(self) -> list[Pair]:
-        """Return the rows without their sentences and programs."""
-        names = map(self._group_names.__getitem__, self._groups)
-        sizes = map(sub, islice(self._ends, 1, None), self._middles)
-        rows = zip(self._weights, names, sizes, strict=True)
-        return [Pair((), (), weight, group, float(size)) for weight, group, size in rows]
+    def program_sizes(self) -> list[int]:
+        """Return the tokens of each program."""
+        return list(map(sub, islice(self._ends, 1, None), self._middles))
 
     def numbered(self) -> Iterator[tuple["array[int]", "array[int]"]]:
         """Yield sentence and program of each row, their tokens as places in `names`."""
@@ -393,7 +382,6 @@ class LearnedRow:
     utterance: str
     program: str
     weight: float
-    group: str
     family: int
     source: str
     texts: tuple[str, ...]
@@ -497,7 +485,7 @@ def learn_reading(config: ParserConfig, target: Target) -> Reading:
     sample, glued = _sample(config, target.language)
     plain = [row for row in sample if row.source == "synthetic"]
     place = locale(config)
-    reader = load_reader(config.reader, units=target.units, locale=place)
+    reader = load_reader(units=target.units, locale=place)
     preparer = Preparer(reader, target.language, target.library, NOW, place)
     fixed = fixed_constants(plain, target.language) if plain else _unsaid(sample, preparer)
     return Reading(phrases_of(plain or sample, replace(preparer, fixed=fixed)), fixed, glued)
@@ -608,7 +596,7 @@ def read_all(
             if family % 1_000_000 < share * 1_000_000:
                 rows.held_out.add(f"{row.utterance}\0{row.program}", (row.utterance, row.program))
             else:
-                store.add(row.utterance, row.program, weight=row.weight, group=row.group)
+                store.add(row.utterance, row.program, weight=row.weight)
                 if rows.weighed is not None:
                     rows.weighed.add(row.weight)
             if (count := rows.counts.total()) % _BLOCK == 0:
@@ -683,16 +671,13 @@ class RowMaker:
         reading: Reading,
         prior: PrivatePrior | None = None,
     ):
-        """Load the reader."""
         self.config, self.target, self.prior = config, target, prior
         self.locale = locale(config)
         library = target.library
         self.known = frozenset(library.names() if library is not None else ())
         self.preparer: Preparer | None = None
         if config.prepare and target.reads_values:
-            reader = load_reader(
-                config.reader, phrases=reading.phrases, units=target.units, locale=self.locale
-            )
+            reader = load_reader(phrases=reading.phrases, units=target.units, locale=self.locale)
             self.preparer = Preparer(
                 reader, target.language, target.library, NOW, self.locale, reading.fixed,
                 reading.glued,
@@ -707,7 +692,7 @@ class RowMaker:
             sentence = " ".join(self.read_tokens(row.utterance))
             family = xxhash.xxh3_64_intdigest((row.parent or row.id).encode())
             weight = row.weight * factor
-            return LearnedRow(sentence, OUT_OF_SCOPE, weight, "", family, row.source, ())
+            return LearnedRow(sentence, OUT_OF_SCOPE, weight, family, row.source, ())
         if row.language != language.name:
             return f"a program in {row.language}"
         if language.has_skills and not self._known(row.program)[1]:
@@ -732,12 +717,11 @@ class RowMaker:
             if not self.config.canonical:
                 tree = reorder_program(tree, stream(self.config.seed, "order", prepared.id))
             program = self.target.styled.tokens(tree, library)
-        group = "compound" if len(functions) > 1 else "primitive"
         family = xxhash.xxh3_64_intdigest((row.parent or row.id).encode())
         weight = row.weight * factor
         if self.prior is not None:
             weight *= row_weight(self.prior, functions)
-        return LearnedRow(prepared.utterance, program, weight, group, family, row.source, texts)
+        return LearnedRow(prepared.utterance, program, weight, family, row.source, texts)
 
     def read_tokens(self, sentence: str) -> tuple[str, ...]:
         """Return a sentence as the parser will read it at first."""

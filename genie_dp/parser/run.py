@@ -119,7 +119,6 @@ class _Run:
 
     @property
     def folder(self) -> Path:
-        """Return where the parser goes."""
         return Path(self.output.target)
 
     @property
@@ -379,7 +378,7 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
 # What rows are prepared without.
 _OF_TRAINING = frozenset(
     ("steps", "epochs", "minutes", "batch", "accumulate", "rate", "weight_decay", "bf16",
-     "validations", "patience", "checkpoint_every", "curriculum", "groups", "architecture",
+     "validations", "patience", "checkpoint_every", "architecture",
      "network", "beam", "readings", "threshold", "language_model", "language_model_epochs",
      "weights")
 )  # fmt: skip
@@ -517,7 +516,6 @@ def _facts(
         "types": config.types,
         "keywords": config.keywords,
         "canonical": config.canonical,
-        "reader": config.reader,
         "locale": {**asdict(place), "language": files.WORDS if place.is_own else place.language},
         "skills": skills,
         "calibration": asdict(trained.calibration),

@@ -55,8 +55,8 @@ class ParserScorer:
         if self.target.reads_values:
             reading = files.read_reader(folder)
             locale = files.locale_in(folder, facts)
-            name, units = str(facts["reader"]), self.target.units
-            reader = load_reader(name, phrases=reading.phrases, units=units, locale=locale)
+            units = self.target.units
+            reader = load_reader(phrases=reading.phrases, units=units, locale=locale)
             texts = files.read_texts(folder)
             found = (self.target.language.literals(text.split(" ")) for text in texts)
             fixed = frozenset(literal.constant for literals in found for literal in literals)

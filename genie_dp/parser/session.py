@@ -57,7 +57,6 @@ class English:
     """
 
     def __init__(self, inputs: Inputs):
-        """Remember where the templates are."""
         self.inputs = inputs
         self._describer: Describer | None = None
         self._explainer: tuple[Explainer, SaidValues] | None = None

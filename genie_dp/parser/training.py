@@ -23,7 +23,7 @@ from genie_dp.models.loop import (
     TrainSettings,
     Validation,
 )
-from genie_dp.models.mixture import Chunks, Part, Strategy
+from genie_dp.models.mixture import Chunks, Part
 from genie_dp.models.processes import Group
 from genie_dp.models.recurrent import start_decoder
 from genie_dp.models.saved import SavedModel, continue_from, round_weights, save_tensors
@@ -41,7 +41,7 @@ from genie_dp.rng import child_seed
 
 
 class StoreBatches:
-    """What `models.mixture.PairBatches` gives, of rows that stay in their stores.
+    """Batches of sentences and programs of rows that stay in their stores.
 
     A row costs about 150 bytes instead of a thousand; encoding it anew each time takes a
     hundredth of its training step.
@@ -54,7 +54,6 @@ class StoreBatches:
         *,
         ratios: Sequence[float | None] = (),
         size: int = 64,
-        strategy: Strategy | None = None,
         seed: int = 0,
     ):
         """Number the rows through all stores; `ratios` are those of `models.mixture.Part`."""
@@ -62,11 +61,11 @@ class StoreBatches:
         self.firsts = np.cumsum([0, *map(len, stores)])
         shares = list(ratios) or [None] * len(self.stores)
         parts = [
-            Part(str(number), store.outer(), ratio)
+            Part(str(number), store.program_sizes(), ratio)
             for number, (store, ratio) in enumerate(zip(self.stores, shares, strict=True))
         ]
         lengths = np.fromiter((n for store in stores for n in store.lengths()), np.int64)
-        self._schedule = Chunks(parts, lengths, size, strategy or Strategy(), seed)
+        self._schedule = Chunks(parts, lengths, size, seed)
 
     @property
     def per_epoch(self) -> float:
@@ -260,7 +259,6 @@ def _batches(config: ParserConfig, material: Material, vocabulary: Vocabulary) -
         vocabulary,
         ratios=ratios,
         size=config.batch,
-        strategy=Strategy(groups=dict(config.groups), curriculum=config.curriculum),
         seed=child_seed(config.seed, "order") % 2**32,
     )
 

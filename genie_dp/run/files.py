@@ -344,6 +344,15 @@ def for_owner_alone() -> Iterator[None]:
         os.umask(before)
 
 
+def sync(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
 def refuse_overlap(
     outputs: Iterable[str | Path | None], inputs: Iterable[str | Path | None]
 ) -> None:

@@ -123,7 +123,6 @@ class AnswerStore:
     """The open file. Threads may share it: one at a time works with the connection."""
 
     def __init__(self, connection: sqlite3.Connection):
-        """Take over a connection to a file that has the tables."""
         self._connection = connection
         self._lock = threading.Lock()
         settings = dict(connection.execute("SELECT name, value FROM setting"))

@@ -26,7 +26,6 @@ class Signer:
     """Signs cookies and makes tokens with a secret that outlives the server."""
 
     def __init__(self, secret: bytes):
-        """Keep the secret."""
         sha256 = {"digest_method": hashlib.sha256}
         self._cookies = itsdangerous.URLSafeSerializer(secret, salt="cookie", signer_kwargs=sha256)
         self._forms = itsdangerous.Signer(secret, salt="form", digest_method=hashlib.sha256)

@@ -76,7 +76,6 @@ class ParaphrasePages:
     """Answers requests from a store and the sentences."""
 
     def __init__(self, store: AnswerStore, rows: Mapping[str, ShownRow], config: PageConfig):
-        """Keep what requests are answered from."""
         self.store = store
         self.rows = rows
         self.config = config

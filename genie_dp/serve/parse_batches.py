@@ -39,7 +39,6 @@ class QueueFullError(Exception):
     """
 
     def __init__(self, seconds: float):
-        """Keep the seconds."""
         super().__init__("the queue is full")
         self.seconds = seconds
 
@@ -73,7 +72,6 @@ class Batcher:
     """
 
     def __init__(self, parser: SentenceParser, config: BatchConfig | None = None):
-        """Start the thread."""
         self.config = config or BatchConfig()
         self.batches = 0
         self._parser = parser

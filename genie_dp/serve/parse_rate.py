@@ -44,7 +44,6 @@ class Buckets:
     """The token bucket of each address; not for several threads."""
 
     def __init__(self, config: RateConfig, clock: Callable[[], float]):
-        """Begin with all buckets full."""
         self._config = config
         self._clock = clock
         self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()

@@ -58,7 +58,6 @@ class RefusedError(Exception):
     """A request that is not answered."""
 
     def __init__(self, refusal: Refusal):
-        """Keep why."""
         super().__init__(refusal.problem.code)
         self.refusal = refusal
 

@@ -91,7 +91,6 @@ class WyomingServer:
     """Answers connections of one event loop."""
 
     def __init__(self, service: ParseService):
-        """Keep what answers sentences."""
         self._service = service
         self._conversations = Conversations(service.config.clock)
         self._connections: set[asyncio.Task[None]] = set()

@@ -70,7 +70,7 @@ def parse_values(text: str, *, name: str, file: str) -> ParsedValues:
     spelled: dict[str, str] = {}
     for number, cells in rows:
         value = cells[0].strip()
-        weight = _weight_of(dict(zip(columns, cells, strict=False)).get("weight", ""))
+        weight = weight_of(dict(zip(columns, cells, strict=False)).get("weight", ""))
         problems.extend(
             _row_problems(value, weight, value in weights, cells, columns, number, file)
         )
@@ -104,7 +104,7 @@ def _are_commas(rows: Sequence[tuple[int, Sequence[str]]]) -> bool:
     )
 
 
-def _weight_of(cell: str) -> float | None:
+def weight_of(cell: str) -> float | None:
     """Return the weight, 1 for an empty cell, None for what is no positive number."""
     if not cell.strip():
         return 1.0

@@ -890,7 +890,6 @@ class Checks:
     """The guard of a rule, sorted by the child with which each condition can be decided."""
 
     def __init__(self, rule: GrammarRule):
-        """Sort joins and tests."""
         self.names = [child.name for child in rule.layout.children]
         self.joins: list[list[tuple[str, int, str]]] = [[] for _ in self.names]
         for join in rule.guard.joins:

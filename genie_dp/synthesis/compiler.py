@@ -207,7 +207,6 @@ class CompiledGrammar:
     leaves: dict[str, Sequence[Piece]]
     roots: tuple[str, ...]
     placeholders: Placeholders
-    failures: list[Problem] = field(default_factory=list)
 
     def count_raised(self) -> Counter[str]:
         """Return how often Python functions raised in this process so far (`raised_in`)."""

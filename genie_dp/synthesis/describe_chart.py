@@ -575,7 +575,6 @@ class DescribeChart:
     def __init__(
         self, grammar: TargetGrammar, target: DescribeTarget, max_depth: int = MOST_ROUNDS
     ):
-        """Fill the chart."""
         self.grammar, self.target, self.max_depth = grammar, target, max_depth
         self.parts: dict[Any, int] = {}
         self.values: list[Value] = []

@@ -652,7 +652,6 @@ class OwnWords:
         return command or self._with_riders(rule) or self._say_parts(rule)
 
     def _say_parts(self, rule: ast.Rule) -> str:
-        """Return a rule said part by part."""
         if rule.stream is None:
             return self._body(rule, {})
         when = self.stream(rule.stream)
@@ -893,7 +892,6 @@ class OwnWords:
         return words + comma + self._note("where " + self._all(unsaid, {**names, **ours}))
 
     def _all(self, parts: Sequence[ast.Predicate], names: Names) -> str:
-        """Return conditions that all hold."""
         return _join_conditions([self._part(p, names) for p in parts])
 
     def _local(self, query: ast.Query) -> Names:
@@ -1149,7 +1147,6 @@ class OwnWords:
         )  # fmt: skip
 
     def _flag(self, parameter: NamedParameter, *, is_true: bool) -> str:
-        """Return that a flag is set, or not."""
         clause = self._flag_of(parameter, is_true=is_true)
         return clause or f"{self._name(parameter)} is {'true' if is_true else 'false'}"
 
@@ -1234,7 +1231,6 @@ class OwnWords:
     def _passed_value(
         self, value: ast.Value, names: Names, filled: NamedParameter | None = None
     ) -> str:
-        """Return a value that is passed on, with what it is of."""
         if isinstance(value, ast.VarRef) and value.name in names:
             parameter = names[value.name]
             return self._name(replace(parameter, of=parameter.owner))

@@ -68,7 +68,6 @@ class Drawer:
     """
 
     def __init__(self, engine: SynthesisEngine):
-        """List the templates of the cells and their weights."""
         root_cells, config = engine.plan.all_cells, engine.config
         assert isinstance(root_cells, Cells)
         self.cells, self.config = root_cells, config
@@ -233,7 +232,6 @@ class _FunctionIndex:
         self._groups = [_choice_group(own, rows, count) for (_, own), rows in columns.items()]
 
     def functions(self) -> tuple[str, ...]:
-        """Return all functions, sorted."""
         bags = [*self._having, *self._own.values()]
         return tuple(sorted({name for bag in bags for name in bag}))
 

@@ -468,7 +468,6 @@ def _result(
 
 
 def _prior_notes(job: _SynthesisRun, engine: SynthesisEngine) -> Iterator[str]:
-    """Yield what the prior did."""
     if job.prior is None:
         return
     if engine.steering is None:

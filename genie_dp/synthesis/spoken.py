@@ -436,7 +436,6 @@ def _is_number(name: str) -> bool:
 
 
 def _with_words(read: ReadValues, left: Collection[str]) -> ReadValues:
-    """Return a reading with some of its values as the words that they are."""
     tokens: list[str] = []
     for token in read.tokens:
         is_left = token in left

@@ -136,7 +136,6 @@ class _Trial:
 
     @property
     def is_sound(self) -> bool:
-        """Tell whether nothing was refused."""
         return not self.refused and self.error is None
 
     def add(self, other: "_Trial") -> None:
@@ -252,7 +251,6 @@ class _World:
 
     @classmethod
     def around(cls, grammar: Grammar, library: Library) -> "_World":
-        """Return that of a grammar."""
         read = {name for t in grammar.templates for _, name in t.guard.attributes()}
         return cls(
             library.language,

@@ -190,7 +190,6 @@ class GrammarChecker:
     """
 
     def __init__(self, language: Language):
-        """Start with nothing known."""
         self.language = language
         self._known: dict[int, _Checked] = {}
         self.last = Grammar()
@@ -451,7 +450,6 @@ class _TemplateChecker:
         return self.fragments
 
     def look(self, template: Template) -> _Checked:
-        """Return what is known of a template."""
         self.fragments = {}
         problems = tuple(self._problems(template))
         children = children_of(template.utterance)

@@ -129,7 +129,6 @@ class _Part:
 
     @property
     def type(self) -> ValueType:
-        """Return the type of one value of it."""
         type_ = self.field.type
         if type_.sort == "union":
             return next((option for option in type_.options if _is_said(option)), type_)

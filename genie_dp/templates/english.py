@@ -254,18 +254,6 @@ def _may_be_plural(noun: str) -> bool:
     return noun.endswith("s") and not noun.endswith(("ss", "us", "is"))
 
 
-@lru_cache(maxsize=65536)
-def can_be_indefinite(words: str) -> bool:
-    """Tell whether "a" can stand before a noun phrase that is given without determiner.
-
-    >>> can_be_indefinite("new email"), can_be_indefinite("latest email"), can_be_indefinite("news")
-    (True, False, False)
-    """
-    first = words.split(" ", 1)[0]
-    sort, rest = split_determiner(words)
-    return rest != "" and sort == "none" and first not in lists.UNIQUE and number_of(words) == "sg"
-
-
 # -------------------------------------------------------------------------- noun forms
 
 

@@ -161,13 +161,13 @@ def is_foreign(given: Path | str) -> bool:
     return kind is not None and kind.name != "tools"
 
 
-def library_of(source: Source, *, kind: str | None = None) -> Library:
+def library_of(source: Source) -> Library:
     """Return the library of a source, without a folder that holds it.
 
     Raises:
         GenieError: as `import_source`, and mistakes in what was made.
     """
-    imported = import_source(source, kind=kind)
+    imported = import_source(source)
     library = read_tools({imported.skills: imported.files[imported.skills]})
     text = source.text()
     return replace(

@@ -398,7 +398,6 @@ class _Command:
                 yield Note(self.place, text, "not checked")
 
     def lines(self, tool: str, parameters: Mapping[str, SlotType]) -> Iterator[str]:
-        """Yield its lines."""
         # A parameter of several types says nothing of what its placeholder is.
         unclear = [name for name in sorted(self.types) if "anyOf" in parameters[name].schema()]
         typed = ", ".join(f"{name} : {self.types[name].placeholder}" for name in unclear)
@@ -745,7 +744,6 @@ class _BlockImporter:
         return self.block.place if name in own else ""
 
     def rule(self, name: str) -> Sequence_:
-        """Return the template of a rule."""
         scope = self._scope(name, self.block.rules)
         key = ("rule", scope, name)
         found: Sequence_ = self.importer.once(key, partial(self._read_rule, name))

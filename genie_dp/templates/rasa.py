@@ -87,12 +87,10 @@ class _Example:
 
     @property
     def entities(self) -> list[tuple[str, str, str, str]]:
-        """Return the parts that are entities."""
         return [part for part in self.parts if not isinstance(part, str)]
 
     @property
     def text(self) -> str:
-        """Return the sentence."""
         return "".join(part if isinstance(part, str) else part[2] for part in self.parts)
 
     @property

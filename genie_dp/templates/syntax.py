@@ -446,7 +446,6 @@ class FileParser:
     """
 
     def __init__(self) -> None:
-        """Start with nothing known."""
         self.known: dict[tuple[str, str], _ReadFile] = {}
 
     def parse_file(

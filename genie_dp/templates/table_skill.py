@@ -100,7 +100,6 @@ _OF_A_YEAR = {
 }
 _OF_A_YEAR_AS_NUMBER = {"more": _OF_A_YEAR["after"], "less": _OF_A_YEAR["before"]}
 _DONE = word_set("built sold made bought sent held written taken shown found born seen paid")
-_AFTER_VERBS = word_set("for in at on to with")
 _SAID_OF_ROWS = word_set("know own serve speak use offer include contain like teach sell produce")
 # Who did it, in a question.
 _DOER: Mapping[str, str] = {

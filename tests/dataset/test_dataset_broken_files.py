@@ -19,7 +19,6 @@ COMMANDS = [
     ("stats", "{file}"),
     ("paraphrase", "auto", "{file}", "--output", "{folder}/out.jsonl"),
     ("convert", "{file}", "{folder}/out.tsv"),
-    ("convert", "--from", "thingtalk2", "{file}", "{folder}/out.jsonl"),
     ("convert", "--from", "conll", "{file}", "{folder}/out.jsonl"),
     ("convert", "--from", "rasa", "{file}", "{folder}/out.jsonl"),
 ]

@@ -439,5 +439,5 @@ def test_broken_skills_that_are_left_out_are_told(tmp_path, capsys):
     (tmp_path / "skills" / "bad").mkdir(parents=True)
     (tmp_path / "skills" / "bad" / "skill.tt").write_text("class @bad {")
     skills = ("--skills", tmp_path / "skills", "--skip-broken")
-    assert convert(source, tmp_path / "b.jsonl", *skills) == 0
+    assert convert(source, tmp_path / "b.jsonl", "--to", "chat", *skills) == 0
     assert "bad is broken; going on without it" in capsys.readouterr().err

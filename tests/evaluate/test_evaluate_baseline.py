@@ -1,11 +1,9 @@
-"""The nearest sentence, and the rows that Wang et al. would have trained on."""
-
-from dataclasses import replace
+"""The nearest training sentence as a baseline."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_dp.evaluate.baseline import NearestNeighbour, Wang, align_placeholders, wang_rows
+from genie_dp.evaluate.baseline import NearestNeighbour, align_placeholders
 from genie_dp.records import Example
 
 ROWS = [

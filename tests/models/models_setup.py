@@ -14,15 +14,24 @@ from genie_dp.models.vocabulary import Pair, build_vocabulary
 
 THINGS = ("tea", "milk", "bread", "rice", "salt", "soap", "figs", "oil")
 PAIRS = tuple(
-    Pair.from_text(sentence, program, group=group)
+    Pair.from_text(sentence, program)
     for thing in THINGS
-    for sentence, program, group in (
-        (f"buy {thing}", f'now => @shop.buy " {thing} "', "short"),
-        (f"please list all {thing}", f'now => @shop.list " {thing} " => notify', "long"),
-        (f"when {thing} is here buy {thing}", f'when " {thing} " => @shop.buy " {thing} "', "long"),
+    for sentence, program in (
+        (f"buy {thing}", f'now => @shop.buy " {thing} "'),
+        (f"please list all {thing}", f'now => @shop.list " {thing} " => notify'),
+        (f"when {thing} is here buy {thing}", f'when " {thing} " => @shop.buy " {thing} "'),
     )
 )
-VOCABULARY = build_vocabulary(PAIRS)
+
+
+def vocabulary_of(pairs, **settings):
+    """Return the vocabulary of rows."""
+    store, counts = RowStore.from_pairs(pairs), TokenCounts()
+    counts.add(store.names, store.numbered())
+    return counts.vocabulary(**settings)
+
+
+VOCABULARY = vocabulary_of(PAIRS)
 
 SMALL = {
     "rnn": {"size": 16},
@@ -43,8 +52,8 @@ def batch(pairs=PAIRS[:5], *, vocabulary=VOCABULARY):
     return collate([encode(pair, vocabulary) for pair in pairs], vocabulary)
 
 
-def batches(**options):
-    return PairBatches([Part("all", PAIRS)], VOCABULARY, **{"size": 6, **options})
+def batches(pairs=PAIRS, **options):
+    return StoreBatches([RowStore.from_pairs(pairs)], VOCABULARY, **{"size": 6, **options})
 
 
 @dataclass(frozen=True)
@@ -99,7 +108,7 @@ def accepted(grammar, sentence, tokens):
     return prefix.allowed.end
 
 
-BRACKETS = build_vocabulary(PAIRS, extra=Brackets.vocabulary)
+BRACKETS = vocabulary_of(PAIRS, extra=Brackets.vocabulary)
 
 
 def save_tiny_base(folder, kind):

@@ -80,8 +80,7 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others():
 def test_accumulated_batches_are_one_larger_batch():
     quiet = {"dropout": 0.0, "word_dropout": 0.0}
     whole, halves = network("rnn", **quiet), network("rnn", **quiet)
-    both = PairBatches([Part("all", PAIRS)], VOCABULARY, size=len(PAIRS))
-    parts = PairBatches([Part("all", PAIRS)], VOCABULARY, size=len(PAIRS) // 2)
+    both, parts = batches(size=len(PAIRS)), batches(size=len(PAIRS) // 2)
     Run(whole, both, replace(SETTINGS, budget=TrainingBudget(steps=3))).train()
     Run(halves, parts, replace(SETTINGS, budget=TrainingBudget(steps=3), accumulate=2)).train()
     for name, value in weights(whole).items():

@@ -19,7 +19,7 @@ SENTENCES = [("set", "the", "light", "to", "NUMBER_0"), ("tweet", "quinoa", "to"
 def test_an_untrained_network_writes_well_typed_programs(kind, beam, longest):
     library = example_library()
     grammar = ThingTalkGrammar(library)
-    vocabulary = build_vocabulary(PAIRS, extra=grammar.vocabulary)
+    vocabulary = vocabulary_of(PAIRS, extra=grammar.vocabulary)
     model = network(kind, vocabulary=vocabulary)
     found = search(
         SteppedTorch(model),

@@ -231,7 +231,7 @@ def untrained():
     torch.manual_seed(3)
     target = Target(get_language("thingtalk"), get_language("thingtalk"), shipped())
     grammar = target.language.decoding_grammar(target.library)
-    vocabulary = build_vocabulary([Pair.from_text("show mail", "now")], extra=grammar.vocabulary)
+    vocabulary = vocabulary_of([Pair.from_text("show mail", "now")], extra=grammar.vocabulary)
     model = build("rnn", vocabulary, {"size": 16})[0].eval()
     decoder = Decoder(SteppedTorch(model), vocabulary, target, beam=2, longest=25)
     return Parser(

@@ -63,7 +63,6 @@ def test_every_mistake_of_a_recipe_has_its_place(tmp_path, text, places):
         ("batch: 0\nthreshold: 2\n", {}, ["1:8", "2:12"]),
         ("batch: 0\nthreshold: 2\n", {"batch": -1}, [None, "2:12"]),
         ("locale:\n  morning: 99\n  region: GB\n", {}, ["2:12"]),
-        ("groups: {simple: 1}\n", {}, ["1:9"]),
     ],
 )
 def test_settings_of_a_recipe_that_no_parser_can_have_are_told_where_they_stand(
@@ -138,7 +137,6 @@ def test_a_recipe_that_is_saved_is_the_same_when_it_is_read(tmp_path):
         made_by=("genie-dp synthesize",),
         epochs=1.5,
         network={"size": 32},
-        groups={"compound": 2.0},
         locale={"region": "GB"},
         threshold=0.25,
     )

@@ -41,12 +41,12 @@ def config(path, **settings):
     return ParserConfig((InputFile(str(path)),), **{"steps": 1, "held_out": 0.0, **settings})
 
 
-@given(st.lists(st.tuples(TOKENS, TOKENS, st.sampled_from(["primitive", "compound"]))))
+@given(st.lists(st.tuples(TOKENS, TOKENS)))
 def test_a_store_gives_every_row_back(made):
     store = RowStore()
-    for sentence, program, group in made:
-        store.add(sentence, program, weight=0.5, group=group)
-    found = [(" ".join(p.sentence), " ".join(p.program), p.group) for p in store]
+    for sentence, program in made:
+        store.add(sentence, program, weight=0.5)
+    found = [(" ".join(p.sentence), " ".join(p.program)) for p in store]
     assert found == made
     assert [len(p.sentence) + len(p.program) + 1 for p in store] == list(store.lengths())
     assert {p.weight for p in store} <= {0.5}

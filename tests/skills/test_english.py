@@ -17,7 +17,6 @@ def _determiner(words: str) -> str:
 
 FUNCTIONS: dict[str, Callable[[str], object]] = {
     "article": english.article,
-    "can be indefinite": english.can_be_indefinite,
     "clause": english.is_clause,
     "determiner": _determiner,
     "gerund": english.gerund,

@@ -44,7 +44,6 @@ class _ParaphraseSteps(LazyGroup):
 
     @property
     def table(self) -> Mapping[str, tuple[str, str]]:
-        """Return the steps in their order."""
         return STEPS
 
 

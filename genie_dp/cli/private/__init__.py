@@ -80,7 +80,6 @@ class _PrivateSteps(LazyGroup):
 
     @property
     def table(self) -> Mapping[str, tuple[str, str]]:
-        """Return the steps in their order."""
         return STEPS
 
 

@@ -31,8 +31,6 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--public", multiple=True, metavar="FILE",
               help="More public rows, such as those of synthesize: they join the public part. May "
               "be repeated.")  # fmt: skip
-@click.option("--original", type=_FILE, metavar="FILE",
-              help="For s-dp: the rows before redaction, line by line.")  # fmt: skip
 @click.option(
     "--public-model", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
     help="Write there what the generator is before its first step on a private row: genie-dp "
@@ -54,7 +52,6 @@ def command(
     settings: Mapping[str, Any],
     redacted_apart: bool,
     public: tuple[str, ...],
-    original: Path | None,
     public_model: Path | None,
     without_guarantee: bool,
     device: str,
@@ -75,13 +72,13 @@ def command(
     """
     config = CrtConfig(rest=rest, **settings)
     if config.is_paid:
-        _check_paid(config, is_baseline=without_guarantee or original is not None)
+        _check_paid(config, is_baseline=without_guarantee)
     else:
         if not without_guarantee:
             message = f"{config.method} protects nothing: say so with --without-guarantee"
             raise click.UsageError(message)
         has_cost = config.epsilon is not None or rest or ledger is not None
-        _check_baseline(config, has_cost, redacted_apart, has_original=original is not None)
+        _check_baseline(config, has_cost, redacted_apart)
         if public_model is not None:
             message = f"--public-model goes with {' and '.join(PAID)}: {config.method} has no"
             raise click.UsageError(f"{message} steps on public rows alone")
@@ -92,8 +89,6 @@ def command(
         raise click.UsageError("--gamma and --delta-2 go with --measured-on: where they come from")
     if config.model == "decoder" and config.size % config.heads:
         raise click.UsageError("--size must be a multiple of --heads")
-    if config.noise_multiplier is not None and config.method != "s-dp":
-        raise click.UsageError("--noise-multiplier goes with s-dp: other noise follows --epsilon")
 
     from genie_dp.cli.output import show
     from genie_dp.private.crt.run import run
@@ -101,7 +96,7 @@ def command(
 
     result = run(
         config, rows, Output(output, resume=resume, overwrite=overwrite),
-        ledger=ledger, report=report, said_apart=redacted_apart, public=public, original=original,
+        ledger=ledger, report=report, said_apart=redacted_apart, public=public,
         public_model=public_model, device=device, threads=threads, progress=True,
     )  # fmt: skip
     show(result)
@@ -113,19 +108,13 @@ def _check_paid(config: CrtConfig, *, is_baseline: bool) -> None:
     if config.about is None:
         raise click.UsageError("give --about, roughly how many private units there are")
     if is_baseline:
-        raise click.UsageError("--without-guarantee and --original go with baselines")
+        raise click.UsageError("--without-guarantee goes with baselines")
 
 
-def _check_baseline(
-    config: CrtConfig, has_cost: bool, redacted_apart: bool, *, has_original: bool
-) -> None:
+def _check_baseline(config: CrtConfig, has_cost: bool, redacted_apart: bool) -> None:
     method = config.method
     if has_cost:
         message = f"{method} has no guarantee: --epsilon, --rest, --ledger go with crt"
         raise click.UsageError(message)
     if redacted_apart:
         raise click.UsageError("--redacted-apart goes with crt and dp: baselines promise nothing")
-    if (method == "s-dp") != has_original:
-        raise click.UsageError("--original goes with s-dp, which needs it")
-    if method == "s-dp" and config.about is None:
-        raise click.UsageError("give --about, roughly how many rows there are")

@@ -17,7 +17,6 @@ class _ScoreOrAll(click.ParamType[float | None]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float | None:
-        """Return the score."""
         if value == "all":
             return None
         try:

@@ -31,7 +31,6 @@ class _Trainings(LazyGroup):
 
     @property
     def table(self) -> Mapping[str, tuple[str, str]]:
-        """Return the trainings in their order."""
         return TRAININGS
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -46,7 +45,6 @@ class _TrainingOfKind(click.Command):
     """The command of all kinds, with one of them given."""
 
     def __init__(self, kind: str, training: click.Command):
-        """Take over all parameters but the kind."""
         super().__init__(
             kind,
             params=[param for param in training.params if param.name != "kind"],
@@ -55,7 +53,6 @@ class _TrainingOfKind(click.Command):
         )
 
     def invoke(self, ctx: click.Context) -> object:
-        """Call it with its kind."""
         ctx.params["kind"] = self.name
         return super().invoke(ctx)
 
@@ -108,7 +105,7 @@ def group() -> None:
               help="Control codes are the sets of functions of public programs.")  # fmt: skip
 @click.option(
     "--tied", is_flag=True,
-    help="Leave the model's head tied to its embeddings; not with the engine ghost.",
+    help="Leave the model's head tied to its embeddings.",
 )  # fmt: skip
 @settings_options(GeneratorConfig, leave_out=("kind", "about"), names={"lora_rank": "lora"})
 @click.option("--device", default="cpu", show_default=True, metavar="NAME",

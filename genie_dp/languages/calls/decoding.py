@@ -203,7 +203,6 @@ class _Known:
             tree.is_end = "" in said_words
 
     def words(self) -> Iterator[str]:
-        """Yield the words of texts."""
         nodes = [*self.texts.values()]
         while nodes:
             node = nodes.pop()
@@ -675,7 +674,6 @@ class _TextStart(Frame):
         super().__init__(known)
 
     def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
-        """Return the words of the sentence."""
         return sentence.starts
 
     def take(self, token: str, sentence: CopySentence) -> Move:

@@ -81,7 +81,6 @@ class ProgramValue:
         stems: Mapping[str, str],
         slots: tuple[tuple[str, str, str], ...] = (),
     ):
-        """Join the calls."""
         self.kind = PROGRAM
         self.calls, self.functions, self.stems, self.slots = calls, functions, stems, slots
         self.text: str = " => ".join([" & ".join(step) for step in calls])
@@ -116,7 +115,6 @@ class SingleValue:
     __slots__ = ("functions", "gap", "kind", "node", "slots", "state", "text")
 
     def __init__(self, node: ast.Value, type_: str = ""):
-        """Write the value."""
         self.kind = VALUE
         self.node, self.text = node, value_tokens(node)
         self.functions: tuple[str, ...] = ()

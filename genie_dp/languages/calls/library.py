@@ -299,7 +299,6 @@ def words_of(name: str) -> str:
 
 
 def _listed_names(type_: ValueType) -> tuple[str, ...]:
-    """Return the names of the listed values of a type."""
     if type_.sort == "array" and type_.item is not None:
         return _listed_names(type_.item)
     if type_.sort == "union":

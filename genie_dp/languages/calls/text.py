@@ -223,7 +223,6 @@ class _Parser:
         return ast.Name(value, kind.text[2:], self.places.span(start, kind.end))
 
     def leaf(self, token: _Token, span: Span) -> ast.Value:
-        """Return the value of one token."""
         match token.kind:
             case "symbol":
                 return ast.Symbol(self.unescape(token), span)

@@ -495,7 +495,6 @@ class _Choice(Frame):
         return self.after(item), None
 
     def after(self, item: Item) -> tuple[Frame, ...]:
-        """Return what follows an item."""
         if self.sorts_of is None:
             return ()
         key, sorts = self.sorts_of
@@ -588,7 +587,6 @@ class _Literal(Frame):
         return NOTHING
 
     def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with those that have the token."""
         around, place = self.around, self.place
         for name in self.names:
             if name.key[1] == token:
@@ -639,7 +637,6 @@ class _TextStart(Frame):
         super().__init__(NOTHING if has_words else _QUOTE)
 
     def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
-        """Return the words of the sentence."""
         return frozenset(filter(_is_in_text, sentence.starts))
 
     def take(self, token: str, sentence: CopySentence) -> Move:

@@ -57,7 +57,6 @@ class FragmentValue:
         state_: FragmentState | None = None,
         slots: tuple[tuple[str, str, str], ...] = (),
     ):
-        """Join the items."""
         self.kind = kind
         self.items = items
         self.text: str

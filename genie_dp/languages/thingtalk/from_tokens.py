@@ -176,7 +176,6 @@ class TokenReader:
     __slots__ = ("at", "signatures", "style", "text", "word", "words")
 
     def __init__(self, text: str, style: tokens.TokenStyle, signatures: Signatures | None):
-        """Start at the first token."""
         self.text = text
         self.words = text.split()
         self.words.append("")
@@ -494,11 +493,7 @@ def from_tokens(
 
 
 def piece_from_tokens(
-    text: str,
-    kind: str,
-    *,
-    style: tokens.TokenStyle = tokens.STYLE,
-    signatures: Signatures | None = None,
+    text: str, kind: str
 ) -> tt.Program | tt.Policy | tt.Query | tt.Stream | tt.Action | tt.Predicate | tt.Value:
     """Return a piece of a program; `kind` says what it is, such as "query" or "value".
 
@@ -508,7 +503,7 @@ def piece_from_tokens(
     >>> piece_from_tokens("param:size:Number > 5", "predicate").operator
     '>'
     """
-    reader = _ProgramTokenReader(text, style, signatures)
+    reader = _ProgramTokenReader(text, tokens.STYLE, None)
     readers: dict[str, Callable[[], Any]] = {
         "program": reader.start,
         "policy": reader.start,

@@ -64,7 +64,6 @@ class ThingTalk:
     traits = skim.TRAITS
 
     def __init__(self, style: TokenStyle = STYLE):
-        """Keep the style of the token form."""
         self.style = style
         self._lifters: tuple[Signatures, Lifter] | None = None
 

@@ -86,7 +86,6 @@ class Lifter:
     """Makes pieces of whole syntax trees; one for each library."""
 
     def __init__(self, library: Signatures):
-        """Keep the library and remember its answers."""
         self.library = library
         self._outputs: dict[tuple[str, ...], frozenset[str]] = {}
         self._types: dict[str, Mapping[str, ty.Type]] = {}

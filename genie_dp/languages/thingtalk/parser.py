@@ -566,21 +566,6 @@ def parse_classes(text: str, *, file: str) -> tuple[ClassDef, ...]:
     return tuple(item for item in library if isinstance(item, ClassDef))
 
 
-def parse_dataset(text: str, *, file: str) -> Dataset:
-    """Return the only dataset of a file, or raise GenieError.
-
-    >>> text = 'dataset @x.y language "en" { action := @x.y.beep() #_[utterances=["beep"]]; }'
-    >>> parse_dataset(text, file="x.tt").examples[0].utterances
-    ('beep',)
-    """
-    datasets = [d for d in parse_library(text, file=file) if isinstance(d, Dataset)]
-    if len(datasets) != 1:
-        span = datasets[1].span if datasets else Span(file, 1, 1, 1, 1)
-        message = f"expected one dataset, got {len(datasets) or 'none'}"
-        _raise_if_any([Problem("S006", message, span, stage="syntax")], text, file)
-    return datasets[0]
-
-
 class _SyntaxProblem(Exception):
     """A mistake of form, and the offset where it was noticed."""
 

@@ -330,7 +330,6 @@ def keys_of(found: Iterable[Clause]) -> tuple[tuple[Key, ...], ...]:
 
 
 def _distribute(parts: list[list[Clause]], predicate: tt.Predicate) -> list[Clause]:
-    """Return the disjunction of the parts."""
     product: list[Clause] = [()]
     for part in parts:
         # 16: what duplicates and absorption may take away again before it gets slow.

@@ -485,7 +485,6 @@ class _Writer:
                 raise _unanswered(f"a value such as {value}", value)
 
     def ready(self, value: _Value) -> _Value:
-        """Return a value as it is compared."""
         if value.is_ready:
             return value
         return replace(value, text=self._comparable(value.text, value.type), is_ready=True)

@@ -323,7 +323,6 @@ class TokenWriter:
     __slots__ = ("out", "signatures", "style")
 
     def __init__(self, signatures: Signatures | None, style: TokenStyle):
-        """Start with no tokens."""
         self.out: list[str] = []
         self.signatures = signatures
         self.style = style

@@ -172,7 +172,6 @@ class ValueReader(Transformer[Token, Any]):
     is_body = False  # of a template
 
     def __init__(self, file: str) -> None:
-        """Keep the file name for spans."""
         super().__init__(visit_tokens=False)
         self.file = file
         self.problems: list[Problem] = []

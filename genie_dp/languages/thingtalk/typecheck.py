@@ -84,7 +84,7 @@ class Report:
         self.has_event = before
 
 
-def list_names(names: Iterable[str], *, none: str = "none") -> str:
+def list_names(names: Iterable[str]) -> str:
     """Return the first names of a list as text.
 
     >>> list_names(["a", "b"]), list_names([])
@@ -92,7 +92,7 @@ def list_names(names: Iterable[str], *, none: str = "none") -> str:
     """
     all_names = list(names)
     more = ", .." if len(all_names) > MOST_NAMES else ""
-    return ", ".join(all_names[:MOST_NAMES]) + more if all_names else none
+    return ", ".join(all_names[:MOST_NAMES]) + more if all_names else "none"
 
 
 def name_hint(name: str, known: Sequence[str], what: str) -> str:
@@ -532,7 +532,6 @@ def _record_hint(name: str, fields: Scope) -> str | None:
 
 
 def _listed(value: tt.ListFilter, fields: Scope, scope: Scope, report: Report) -> ty.Type:
-    """Return the type of some values of a list."""
     type_ = _field_type(value.name, fields, value.span, report)
     element = type_.element if isinstance(type_, ty.Array) else ty.ANY
     if any(isinstance(part, tt.GetPredicate) for part in traverse.walk(value.predicate)):

@@ -423,19 +423,6 @@ class ProgramValue:
         return ProgramValue(rename(self.text, names), self.functions, self.state)
 
 
-AnyValue = (
-    QueryValue
-    | SourceValue
-    | StreamValue
-    | ActionValue
-    | PredicateValue
-    | ConstantValue
-    | GapValue
-    | ParameterValue
-    | ProgramValue
-)
-
-
 NOTIFY = "notify"
 MOST_CLAUSES = 8  # a person does not say more; keeps disjunction over conjunction from blowing up
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.units import COMMON, Units
 from genie_dp.locale import LOCALE, Locale
 from genie_dp.parser.reading.beginnings import are_shipped, begins_in, tokens_without_values
@@ -62,40 +61,25 @@ def _measured(s: TextTokens, now: datetime, phrases: Phrases) -> Iterator[Candid
     yield from days(s, token_numbers, now)
 
 
-NAMES = ("grammar", "duckling")
 
 
 def load_reader(
-    name: str = "grammar",
     *,
     phrases: Phrases = NO_PHRASES,
     units: Units = COMMON,
     locale: Locale = LOCALE,
 ) -> Reader:
-    """Return the reader of that name, for the language of a locale.
+    """Return the reader of a locale's language.
 
     Args:
-        name: "grammar", the one in pure Python, or "duckling", which knows more dates.
         phrases: what the skills say with words that are values elsewhere (`phrases.learn`).
         units: those to look for (`library.units_in_sentences`).
-        locale: that of the sentences; of the language of `grammar` it is that reader, of others
-            one that has its words from their file (`words_reader`).
+        locale: of the sentences; English has a grammar, other languages are read by the words of
+            their file (`words_reader`).
 
     Raises:
-        GenieError: I004, no such reader, or none for the language; I003, a library of it is not
-            installed.
+        GenieError: I003, what spells the numbers of the language is not installed.
     """
-    words = locale.words
-    if name == "grammar" and words.has_grammar:
+    if locale.words.has_grammar:
         return GrammarReader(phrases, units, locale)
-    if name == "grammar":
-        return WordsReader(locale, phrases, units)
-    if name == "duckling" and not words.has_grammar:
-        message = f"the reader {name!r} does not read {words.language!r}"
-        raise GenieError(Problem("I004", message, hint="leave --reader out, or say grammar"))
-    if name == "duckling":
-        from genie_dp.parser.reading.duckling_reader import DucklingReader
-
-        return DucklingReader(GrammarReader(phrases, units, locale))
-    hint = did_you_mean(name, NAMES) or f"readers: {', '.join(NAMES)}"
-    raise GenieError(Problem("I004", f"unknown reader {name!r}", hint=hint))
+    return WordsReader(locale, phrases, units)

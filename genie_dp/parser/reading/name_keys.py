@@ -300,6 +300,5 @@ class NameIndex:
 
 
 def _are_tokens(parts: Sequence[Part], start: int, end: int) -> bool:
-    """Tell whether some parts are whole tokens."""
     is_start = start == 0 or parts[start - 1].end <= parts[start].first
     return is_start and (end == len(parts) or parts[end - 1].end <= parts[end].first)

@@ -178,14 +178,16 @@ def behind_numbers(utterance: str) -> Iterator[str]:
         yield words.replace("~ ", "").replace(" ", "")
 
 
-def learn(rows: Iterable[tuple[str, Reading, Reading]], words: Words, *, least: int = 2) -> Phrases:
+_LEAST = 2  # rows that must have a phrase
+
+
+def learn(rows: Iterable[tuple[str, Reading, Reading]], words: Words) -> Phrases:
     """Return the phrases whose words stay words.
 
     Args:
         rows: of each row the sentence, the reader's first choice, and the one that its program
             agrees with (`prepare.phrases_of` makes them of synthesized rows).
         words: those of the language of the rows.
-        least: how often a phrase must have been met.
     """
     before: Counter[Pair] = Counter()
     after: Counter[Pair] = Counter()
@@ -203,6 +205,6 @@ def learn(rows: Iterable[tuple[str, Reading, Reading]], words: Words, *, least: 
             before[preceding, said] += preceding not in words.around_values and preceding != ""
             after[said, following] += following not in words.around_values and following != ""
     return Phrases(
-        frozenset(p for p, n in before.items() if n >= least and not value_counts[p]),
-        frozenset(p for p, n in after.items() if n >= least and not value_counts[p]),
+        frozenset(p for p, n in before.items() if n >= _LEAST and not value_counts[p]),
+        frozenset(p for p, n in after.items() if n >= _LEAST and not value_counts[p]),
     )

@@ -266,7 +266,6 @@ def texts_in(program: str, language: Language) -> tuple[tuple[str, ...], ...]:
 def _places_of(
     texts: Iterable[tuple[str, ...]], tokens: Sequence[str]
 ) -> Iterator[tuple[int, int]]:
-    """Yield from where to where tokens are one of some texts."""
     for text in texts:
         for start in range(len(tokens) - len(text) + 1):
             if tuple(tokens[start : start + len(text)]) == text:

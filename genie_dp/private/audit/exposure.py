@@ -269,7 +269,6 @@ class _TreeNodes:
 
     @classmethod
     def root(cls, rows: int) -> "_TreeNodes":
-        """Return the node of all rows."""
         return cls(np.zeros(1, np.int64), np.full(1, rows), np.zeros(1), 0)
 
     def below(self, tree: _CandidateTree, scores: Floats) -> tuple["_TreeNodes", Places, Places]:
@@ -301,7 +300,6 @@ class _TreeNodes:
         return nodes, parent[goes], ids[goes]
 
     def part(self, first: int, last: int) -> "_TreeNodes":
-        """Return some of them."""
         some = slice(first, last)
         return _TreeNodes(self.first[some], self.last[some], self.losses[some], self.depth)
 

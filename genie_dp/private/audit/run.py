@@ -250,7 +250,6 @@ class Audit:
         open_model: OpenScorer = open_scorer,
         progress: bool | None = None,
     ):
-        """Read the model and what is claimed of it."""
         self.config, self.inputs, self.work = config, inputs, work
         self._open_model, self._progress = open_model, progress
         assert inputs.model is not None

@@ -2,7 +2,7 @@
 
 A secret x is (epsilon, delta)-confidential if a model trained on the text with x can hardly be told
 from one trained on the text with <MASK> in its place (definition 2). The functions are the paper's
-propositions 5 to 7 and theorem 8; they take the guarantee of the training behind the redaction.
+proposition 6 and theorem 8; they take the guarantee of the training behind the redaction.
 
 That guarantee is about *replacing* a row: a secret by <MASK>, in a row that stays. Budgets speak of
 adding or removing one unit. Confidentiality compares two texts with as many rows, one of which
@@ -12,7 +12,7 @@ sampling, so `guarantee_of_replacing` gives another one.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -41,39 +41,6 @@ class Guarantee:
         """Refuse what is no guarantee."""
         if not self.epsilon >= 0 or not self.delta >= 0:
             raise ValueError(f"expected epsilon and delta of at least 0, got {self}")
-
-
-NOTHING_LEAKS = Guarantee(0.0, 0.0)
-
-
-def guarantee_of_secret(training: Guarantee, *, is_redacted: bool) -> Guarantee:
-    """Return the confidentiality of one secret behind redaction (proposition 5, first part).
-
-    A secret that the policy found is replaced in both worlds alike: nothing of it is left, so delta
-    is 0, too (the paper keeps delta, which is more than is needed).
-
-    >>> guarantee_of_secret(Guarantee(2.0, 1e-5), is_redacted=False)
-    Guarantee(epsilon=2.0, delta=1e-05)
-    """
-    return NOTHING_LEAKS if is_redacted else training
-
-
-def guarantee_of_group(secrets: Iterable[tuple[float, bool]], delta: float) -> Guarantee:
-    """Return the group confidentiality of secrets behind redaction (proposition 5, second part).
-
-    Epsilons of those that the policy missed add up; with k of them, delta is k e^epsilon delta.
-
-    Args:
-        secrets: (epsilon of the secret, whether it was redacted) of each.
-        delta: of the training.
-
-    >>> secret = guarantee_of_group([(0.5, False), (1.0, True), (0.25, False)], 1e-6)
-    >>> secret.epsilon, round(secret.delta / 1e-6, 6)  # 2 e^0.75
-    (0.75, 4.234)
-    """
-    epsilons = [epsilon for epsilon, is_redacted in secrets if not is_redacted]
-    epsilon = math.fsum(epsilons)
-    return Guarantee(epsilon, _scale_delta(len(epsilons), epsilon, delta))
 
 
 def bayesian_guarantee(training: Guarantee, gamma: float) -> Guarantee:
@@ -107,48 +74,6 @@ def amplify_epsilon(epsilon: float, gamma: float) -> float:
         return math.log1p(math.exp(exponent))  # what gamma takes off is nothing beside it
     # Rounding must not make it more than epsilon.
     return min(epsilon, math.log1p(gamma * math.expm1(epsilon)))
-
-
-def guarantee_after_deduplication(
-    secrets: Sequence[tuple[str, float, bool]], delta: float
-) -> Guarantee:
-    """Return the group confidentiality behind deduplication and redaction (propositions 5 and 7).
-
-    Later occurrences of a data point are <MASK> in both worlds, so that each secret counts once.
-    Where occurrences differ in epsilon, or one was missed, the worst counts.
-
-    Args:
-        secrets: (name of the data point, epsilon, whether it was redacted) of each occurrence.
-        delta: of the training.
-
-    >>> guarantee_after_deduplication([("a", 1.0, False), ("a", 1.0, False)], 1e-6).epsilon
-    1.0
-    """
-    unique: dict[str, tuple[float, bool]] = {}
-    for name, epsilon, is_redacted in secrets:
-        before = unique.get(name, (0.0, True))
-        here = (0.0 if is_redacted else epsilon, is_redacted)
-        unique[name] = (max(before[0], here[0]), before[1] and is_redacted)
-    return guarantee_of_group(unique.values(), delta)
-
-
-def guarantee_of_missed_secret(
-    training: Guarantee, *, is_redacted: bool, is_private: bool
-) -> Guarantee:
-    """Return the confidentiality of one secret under CRT (theorem 8, first part).
-
-    Args:
-        training: of DP-SGD on the private part.
-        is_redacted: whether the policy found the secret.
-        is_private: whether its row is in the private part: it has a <MASK>, or the conservative
-            policy found something. A secret that both missed is learned without noise.
-
-    >>> guarantee_of_missed_secret(Guarantee(2.0, 1e-5), is_redacted=False, is_private=False)
-    Guarantee(epsilon=inf, delta=0.0)
-    """
-    if is_redacted:
-        return NOTHING_LEAKS
-    return training if is_private else Guarantee(math.inf, 0.0)
 
 
 def guarantee_of_unique_group(training: Guarantee, unique: int, missed: float) -> Guarantee:

@@ -14,11 +14,10 @@ from genie_dp.private.generators.config import MOMENTUM, MOMENTUM_OF_OTHERS
 from genie_dp.private.generators.plans import NoisySteps, TrainingPlan
 from genie_dp.private.generators.stages import STAGES, Kind, StageName
 from genie_dp.private.ledger.accounting import DEFAULT, Accountant, noise_multiplier_for
-from genie_dp.private.ledger.mechanisms import Mechanism, PoissonGaussian
+from genie_dp.private.ledger.mechanisms import Mechanism
 from genie_dp.private.training.settings import (
     CLIPS,
     ENGINES,
-    DPSettings,
     EngineName,
     Schedule,
     rate_of,
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from genie_dp.private.generators.models import Settings
 
 # non-private and masked are the same steps on other rows: before and after redaction.
-Method = Literal["crt", "dp", "non-private", "masked", "s-dp"]
+Method = Literal["crt", "dp", "non-private", "masked"]
 METHODS: tuple[Method, ...] = get_args(Method)
 # Those whose private steps are paid from a budget; the others promise nothing.
 PAID = ("crt", "dp")
@@ -117,39 +116,6 @@ class PublicSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class SelectiveSettings:
-    """How states are released.
-
-    Attributes:
-        clip: largest norm of a state, hidden and cell together.
-        noise_multiplier: standard deviation of its noise, in such norms.
-        crossings: how often a row may go from sensitive to plain; then the rest is sensitive.
-    """
-
-    clip: float = 1.0
-    noise_multiplier: float = 1.0
-    crossings: int = 4
-
-
-def selective_mechanism(settings: DPSettings, states: SelectiveSettings) -> PoissonGaussian:
-    """Return what a run is to the accountant, *if the policy misses nothing*.
-
-    A row that is drawn releases a gradient and as many states as there are crossings: Gaussian sums
-    of one batch, whose precisions add up.
-    """
-    released = states.crossings / states.noise_multiplier**2
-    together = 1 / math.sqrt(1 / settings.noise_multiplier**2 + released)
-    return PoissonGaussian(together, settings.rate, settings.steps)
-
-
-def check_selective(*, is_recurrent: bool, kind: str) -> None:
-    """Refuse selective DP-SGD of other models than an LSTM of utterances (O009)."""
-    if not is_recurrent or kind != "one-stage":
-        message = "selective DP-SGD is for recurrent language models of utterances alone"
-        raise GenieError(Problem("O009", message, hint="give --model lstm and --kind one-stage"))
-
-
-@dataclass(frozen=True, slots=True)
 class Course:
     """How a generator is trained; public numbers only.
 
@@ -159,7 +125,6 @@ class Course:
         plan: the private steps; None without any.
         training: how they are taken.
         plain: how the public ones are.
-        states: of s-dp.
     """
 
     method: Method
@@ -167,7 +132,6 @@ class Course:
     plan: TrainingPlan | None = None
     training: NoisySteps = field(default_factory=NoisySteps)
     plain: PublicSettings = field(default_factory=PublicSettings)
-    states: SelectiveSettings = field(default_factory=SelectiveSettings)
 
 
 def plan_private_steps(
@@ -260,9 +224,6 @@ class CrtConfig:
         metavar="SHARE[,LOW,HIGH]",
     )
     measured_on: str | None = setting(None, "Where these shares were measured.", metavar="TEXT")
-    noise_multiplier: float | None = setting(
-        None, "For s-dp: of gradients and states, in clipping norms [1].", above=0
-    )
     language: str = setting(DEFAULT_LANGUAGE, "Of the rows' programs.")
     model: str = setting(
         "lstm",
@@ -346,7 +307,6 @@ class CrtConfig:
         return {
             **{name: getattr(self, name) for name in names},
             "learning_rate": course.training.learning_rate,
-            "noise_multiplier": course.states.noise_multiplier,
         }
 
     def course(self, plan: TrainingPlan | None) -> Course:
@@ -366,7 +326,6 @@ class CrtConfig:
             PublicSettings(
                 self.public_batch, self.public_rate, optimizer=self.optimizer, seed=self.seed
             ),
-            SelectiveSettings(noise_multiplier=self.noise_multiplier or 1.0),
         )
 
     def model_settings(self) -> "Settings":

@@ -6,7 +6,6 @@ the paper's way without a conservative policy; and <MASK> never comes into the p
 the one world would be trained without noise and the other with it (appendix A.6, 5).
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -191,12 +190,10 @@ class MethodRows:
     Attributes:
         private: rows by unit.
         public: rows.
-        words: for s-dp, the words of each row, and whether each is sensitive.
     """
 
     private: Units[Sequence[LabelledRow]] = field(default=Units(()), repr=False)
     public: Sequence[LabelledRow] = field(default=(), repr=False)
-    words: Sequence[Sequence[tuple[str, bool]]] = field(default=(), repr=False)
 
 
 def arrange_rows(
@@ -223,13 +220,12 @@ def read_method_rows(
     budget: Budget | None,
     more: Sequence[LabelledRow],
     *,
-    original: Path | None = None,
     said_apart: bool = False,
 ) -> tuple[MethodRows, Sequence[LabelledRow]]:
     """Return the rows as the method sees them, and those that the vocabulary is made of.
 
-    The vocabulary of "crt" is that of the public part; "dp" and "s-dp" have it of public files
-    alone, and the other baselines of all that they learn from.
+    The vocabulary of "crt" is that of the public part; "dp" has it of public files alone,
+    and the other baselines of all that they learn from.
 
     Args:
         config: has the method.
@@ -237,12 +233,11 @@ def read_method_rows(
         language: of their programs.
         budget: as for `open_redacted`.
         more: rows of public files.
-        original: for s-dp, the rows before redaction.
         said_apart: as for `check_units_apart`.
 
     Raises:
-        GenieError: those of `PrivateSource.open`; the two files of s-dp differ in length (O012);
-            rows are masked, or are not, against what the baseline is (O013).
+        GenieError: those of `PrivateSource.open`; rows are masked, or are not, against what the
+            baseline is (O013).
     """
     method = config.method
     parts = open_redacted(
@@ -258,11 +253,6 @@ def read_method_rows(
         label_private_rows(units, language, with_programs=needs_programs(config.kind))
         for units in (parts.private, Units((parts.public,)))
     )
-    if method == "s-dp":
-        assert original is not None
-        unpaid = Units[tuple[LabelledRow, ...]]((), rows)
-        words = _find_sensitive_words(rows, original, language)
-        return MethodRows(unpaid, words=words), (*public, *more)
     arranged = arrange_rows(method, private, public)
     if method == "dp":
         return arranged, more
@@ -276,7 +266,7 @@ def _check_masks(method: str, rows: Sequence[PrivateRow]) -> None:
         message = f"expected rows before redaction for non-private, got rows with {MASK}"
         hint = "give the original rows, or --method masked"
         raise GenieError(Problem("O013", message, hint=hint))
-    if method in ("masked", "s-dp") and not has_masks:
+    if method == "masked" and not has_masks:
         message = f"expected redacted rows for {method}, got none with {MASK}"
         raise GenieError(Problem("O013", message, hint="give rows of genie-dp private redact"))
 
@@ -287,63 +277,3 @@ def refuse_budget(rows: Path, method: str) -> None:
         message = f"these rows have a budget, which {method} would not keep"
         hint = "compare methods on rows without a ledger: public ones, or generated ones"
         raise GenieError(Problem("O010", message, hint=hint))
-
-
-# ------------------------------------------------------------------------------ sensitive words
-
-
-def _find_sensitive_words(
-    redacted: Path, original: Path, language: Language
-) -> list[tuple[tuple[str, bool], ...]]:
-    """Return the original words of each row, with those that redaction masked."""
-    texts, plain_texts = (
-        [unit[0].utterance for unit in PrivateSource.open(path, language=language.name).units]
-        for path in (redacted, original)
-    )
-    if len(texts) != len(plain_texts):
-        message = "expected as many rows before redaction as after it"
-        hint = "give with --original the file that was redacted"
-        raise GenieError(Problem("O012", message, hint=hint))
-    return list(map(sensitive_words, texts, plain_texts))
-
-
-def sensitive_words(redacted: str, original: str) -> tuple[tuple[str, bool], ...]:
-    """Return the words of a text, and whether redaction masked each.
-
-    What stands around the masks says what they stand for; where it does not (the texts are not of
-    one row), every word counts as masked.
-
-    >>> sensitive_words("I am <MASK> !", "I am Ann Lee !")
-    (('I', False), ('am', False), ('Ann', True), ('Lee', True), ('!', False))
-    """
-    pieces = [" ".join(piece.split()) for piece in redacted.split(MASK)]
-    plain = " ".join(original.split())
-    spans = _find_gaps(pieces, plain)
-    if spans is None:
-        return tuple((word, True) for word in plain.split())
-    places = ((m.group(), m.start(), m.end()) for m in re.finditer(r"\S+", plain))
-    return tuple(
-        (word, any(a < end and start < b for a, b in spans)) for word, start, end in places
-    )
-
-
-def _find_gaps(pieces: Sequence[str], text: str) -> list[tuple[int, int]] | None:
-    """Return what stands between pieces of a text, each taken where it first comes.
-
-    None where they are not all of it, in this order. A pattern with as many gaps could take years
-    to tell that.
-    """
-    if len(pieces) == 1:
-        return [] if text == pieces[0] else None
-    first, *inner, last = pieces
-    position, end = len(first), len(text) - len(last)
-    if position > end or not (text.startswith(first) and text.endswith(last)):
-        return None
-    gaps = []
-    for piece in inner:
-        start = text.find(piece, position, end)
-        if start < 0:
-            return None
-        gaps.append((position, start))
-        position = start + len(piece)
-    return [*gaps, (position, end)]

@@ -14,17 +14,14 @@ from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.models.device import prepare_torch
-from genie_dp.private.crt.alternating import AlternatingRun, SelectiveRun, stretches
+from genie_dp.private.crt.alternating import AlternatingRun
 from genie_dp.private.crt.config import (
     NOTHING,
     PAID,
     Course,
     CrtConfig,
-    check_selective,
-    count_private_steps,
     describe_limits,
     plan_private_steps,
-    selective_mechanism,
 )
 from genie_dp.private.crt.rows import (
     MASK,
@@ -40,7 +37,6 @@ from genie_dp.private.generators.generator import (
     save_generator,
     save_public,
 )
-from genie_dp.private.generators.models import RecurrentLM
 from genie_dp.private.generators.plans import TrainingPlan, load_plan, save_plan
 from genie_dp.private.generators.rows import label_public_rows, read_public_rows
 from genie_dp.private.generators.stages import (
@@ -115,7 +111,6 @@ def run(
     report: Path | None = None,
     said_apart: bool = False,
     public: Sequence[str] = (),
-    original: Path | None = None,
     public_model: Path | None = None,
     device: str = "cpu",
     threads: int = 1,
@@ -134,14 +129,13 @@ def run(
         report: measured shares of secrets that redaction misses, instead of those of the config.
         said_apart: whether the owner says that no unit's rows were made from another's.
         public: files of more public rows.
-        original: for s-dp, the rows before redaction.
         public_model: the folder of the generator as it is before the first step on a private row,
             for audits; of methods of `PAID`.
         device, threads: of torch.
         progress: whether to show on stderr how far it is; None for on a terminal.
 
     Raises:
-        GenieError: s-dp with another model (O009), a baseline on rows that have a budget (O010),
+        GenieError: a baseline on rows that have a budget (O010),
             shares that are none (O001, O011), no ledger (B022), rows that were not redacted by the
             budget's unit (O016, O017), the output is there (Y022) or no generator (H009); those of
             `fit`, `read_method_rows` and `plan_private_steps`.
@@ -149,8 +143,6 @@ def run(
     started = time.monotonic()
     if public_model is not None and not config.is_paid:
         raise ValueError(f"{config.method} has no steps before those on private rows")
-    if config.method == "s-dp":
-        check_selective(is_recurrent=config.model == "lstm", kind=config.kind)
     language = get_language(config.language)
     beside = ledger_to_spend(rows, ledger)
     book = redaction = None
@@ -160,8 +152,7 @@ def run(
             config, rows, book.budget, report=report, said_apart=said_apart
         )
     else:
-        for file in (rows, *([original] if original else [])):
-            refuse_budget(file, config.method)
+        refuse_budget(rows, config.method)
     refuse_private(public, rows, code="H008")
     more = tuple(
         row
@@ -175,7 +166,6 @@ def run(
     settings = {
         "version": __version__,
         "rows": str(rows.resolve()),
-        "original": str(original.resolve()) if original else None,
         "ledger": str(book.path) if book else None,
         "redaction": redaction.as_dict() if redaction else None,
         "public": [sha256_of(name) for name in public],
@@ -186,7 +176,7 @@ def run(
         course = config.course(_plan(config, book, work_folder))
         budget = None if book is None else book.budget
         learned, vocabulary = read_method_rows(
-            config, rows, language, budget, more, original=original, said_apart=said_apart
+            config, rows, language, budget, more, said_apart=said_apart
         )
         prepare_torch(device, threads)
         generator = new_generator(
@@ -231,9 +221,6 @@ def run(
 
 def _plan(config: CrtConfig, ledger: Ledger | None, work: Path) -> TrainingPlan | None:
     """Return the private steps, which fit into the budget; a resumed run does the same."""
-    if config.method == "s-dp":
-        steps = count_private_steps(config.kind, config.epoch_counts, config.rate)
-        return TrainingPlan(config.noise_multiplier or 1.0, config.rate, config.batch, steps)
     if ledger is None:
         return None
     plan = load_plan(work)
@@ -290,10 +277,6 @@ def _describe(config: CrtConfig, course: Course, payer: Payer | None) -> dict[st
     }
     if payer is not None:
         facts[RUN] = payer.run
-    if config.method == "s-dp":
-        settings = course.training.for_stage(plan, "utterance")
-        together = selective_mechanism(settings, course.states).noise_multiplier
-        facts["noise multiplier of states and gradients, if nothing is missed"] = together
     return facts
 
 
@@ -345,7 +328,7 @@ def fit(
 
     Raises:
         GenieError: the engine cannot be used (Q020 to Q025), there is nothing to learn from (O008),
-            the rows of a baseline have a budget (O010), s-dp has another model than an LSTM (O009),
+            the rows of a baseline have a budget (O010),
             a checkpoint is of another run (O005) or not the newest (Q031), another process trains
             there (Q032), the budget does not suffice, or the run has released other weights
             (B032); those of `paid_by`.
@@ -414,8 +397,6 @@ def _new_run(
     model, name = generator.models[stage.name], stage.name
     of_stage = None if listen is None else partial(listen, name)
     noisy = None if course.plan is None else course.training.for_stage(course.plan, name)
-    if course.method == "s-dp":
-        return _selective(generator, rows, course, noisy, of_stage)
 
     def read(row: LabelledRow) -> Any:
         return encode_row(stage, row, generator.tokenizer, longest=model.longest)
@@ -440,17 +421,4 @@ def _new_run(
         plain=course.plain,
         noisy=noisy,
         listen=of_stage,
-    )
-
-
-def _selective(
-    generator: Generator, rows: MethodRows, course: Course, noisy: Any, listen: Any
-) -> SelectiveRun:
-    model = generator.models["utterance"]
-    check_selective(is_recurrent=isinstance(model, RecurrentLM), kind=generator.kind)
-    marked = [
-        (stretches(words, generator.tokenizer, longest=model.longest),) for words in rows.words
-    ]
-    return SelectiveRun(
-        model, marked, plain=course.plain, noisy=noisy, states=course.states, listen=listen
     )

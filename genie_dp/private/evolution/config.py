@@ -128,7 +128,7 @@ class MetadataRecipe:
         schema: instead, a file of columns with their values.
         table: instead, a table that was released before; it costs nothing more.
         share: of epsilon that the table costs.
-        method: "aim", "independent", or "uniform" for a table that costs nothing and knows nothing.
+        method: "aim" or "independent".
         most: values of a column, where columns are named.
     """
 
@@ -136,7 +136,7 @@ class MetadataRecipe:
     schema: str | None = None
     table: str | None = None
     share: float = 0.2
-    method: Literal["aim", "independent", "uniform"] = "aim"
+    method: Literal["aim", "independent"] = "aim"
     most: int = 100
 
     def faults(self) -> Iterable[str]:

@@ -30,7 +30,6 @@ def service_of(
     *,
     key_variable: str = KEY_VARIABLE,
     temperature: float = 1.0,
-    retries: int = 6,
     per_minute: float = 0.0,
     per_prompt: int = 1,
 ) -> Service:
@@ -41,7 +40,7 @@ def service_of(
     """
     return Service(
         base_url, model, key=os.environ.get(key_variable, ""), temperature=temperature,
-        most_tokens=_TOKENS * per_prompt, retries=retries, per_minute=per_minute,
+        most_tokens=_TOKENS * per_prompt, per_minute=per_minute,
     )  # fmt: skip
 
 

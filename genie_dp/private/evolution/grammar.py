@@ -350,7 +350,6 @@ class Variations:
     """Varies derivations of one engine."""
 
     def __init__(self, draws: DerivationDraws, joiner: trees.Joiner):
-        """Take what draws derivations of the engine."""
         engine = draws.engine
         self._draws, self._joiner = draws, joiner
         self._compiled, self._depth = engine.compiled, engine.config.max_depth

@@ -181,7 +181,6 @@ class HuggingFaceCompleter:
         return ids.to(self.loaded.device), seen.to(self.loaded.device)
 
     def _line_ends(self) -> frozenset[int]:
-        """Return the ids that end a line."""
         if not self._ends:
             tokenizer = self.loaded.tokenizer
             texts = tokenizer.batch_decode([[i] for i in range(len(tokenizer))])

@@ -373,9 +373,8 @@ def plan_evolution(
     if schema is not None and metadata is not None:
         free = epsilon - (ledger.epsilon_with() if is_rest else 0.0)
         table_epsilon = metadata.share * max(0.0, free)
-        if metadata.method != "uniform":
-            rho = rho_for(table_epsilon, budget.delta)
-            table = mechanisms_of(metadata.method, len(schema.columns), rho)
+        rho = rho_for(table_epsilon, budget.delta)
+        table = mechanisms_of(metadata.method, len(schema.columns), rho)
     noise = noise_multiplier_for(
         epsilon,
         budget.delta,

@@ -82,7 +82,7 @@ class GeneratorConfig:
         None, "Train adapters of that rank only.", least=1, metavar="RANK"
     )
     tied: bool = False
-    """Whether the model's head stays tied to its embeddings; not with the engine ghost."""
+    """Whether the model's head stays tied to its embeddings."""
     clip: float = setting(0.1, "Largest norm of a row's gradient.", least=CLIPS[0], most=CLIPS[1])
     learning_rate: float | None = setting(
         None,

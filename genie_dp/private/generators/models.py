@@ -243,7 +243,6 @@ class PreLNDecoder(Module):
     """A decoder-only transformer; a CausalLM."""
 
     def __init__(self, tokens: int, settings: DecoderSettings):
-        """Make the layers for so many tokens."""
         super().__init__()
         self.longest = settings.longest
         self.words = nn.Embedding(tokens, settings.size)
@@ -364,7 +363,6 @@ class RecurrentLM(Module):
     """An LSTM over ids; a CausalLM. Its head is untied, and nothing is dropped."""
 
     def __init__(self, tokens: int, settings: RecurrentLMSettings):
-        """Make the layers for so many tokens."""
         super().__init__()
         self.longest = settings.longest
         self.words = nn.Embedding(tokens, settings.size)
@@ -434,7 +432,7 @@ class HuggingFaceSettings:
         base: name on the hub, or a folder.
         lora_rank: rank of low-rank adapters (Hu et al., 2022); 0 trains all weights.
         lora_alpha: their scale is alpha / rank.
-        untie: whether the head is a matrix of its own; the engine `ghost` needs that.
+        untie: whether the head is a matrix of its own.
         longest: tokens of a sequence; fewer where the model has fewer positions.
         fresh: whether to read the weights of `base`; a saved model has its own.
         instructs: whether prompts say what is to be written (stages.encode_prompt).

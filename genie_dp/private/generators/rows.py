@@ -213,7 +213,6 @@ class RowsFingerprint:
     """A hash of the sentences and programs of rows, in their order, in whatever format they lie."""
 
     def __init__(self) -> None:
-        """Begin without rows."""
         self._digest = hashlib.sha256()
 
     def over(self, rows: Iterable[Example]) -> Iterator[Example]:

@@ -134,7 +134,6 @@ class SpelledPrefix:
         text: bytes | None = None,
         count: int = 0,
     ):
-        """Keep the parts."""
         self.spelling, self.prefix, self.nodes = spelling, prefix, nodes
         self.text, self.count = text, count
         self.allowed: Allowed = prefix.allowed
@@ -342,7 +341,6 @@ class NeverAlone:
     """The beginnings of words without a letter: a piece of the word has to follow them."""
 
     def __init__(self, tokenizer: Tokenizer):
-        """Find them."""
         pieces = list(enumerate(tokenizer.pieces))
         self.ids = {index for index, piece in pieces if piece and piece.is_first and not piece.text}
         is_inner = [piece is not None and not piece.is_first for _, piece in pieces]

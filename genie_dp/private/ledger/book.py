@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.ledger.accounting import Accountant, epsilon_of, noise_multiplier_for
+from genie_dp.private.ledger.accounting import epsilon_of, noise_multiplier_for
 from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.ledger.chain import (
     Book,
@@ -111,12 +111,10 @@ class Ledger:
         """Return what a head that was noted earlier says against the ledger, if anything."""
         return unseen(self._book, seen)
 
-    def epsilon_with(
-        self, more: Sequence[Mechanism] = (), *, accountant: Accountant | None = None
-    ) -> float:
+    def epsilon_with(self, more: Sequence[Mechanism] = ()) -> float:
         """Return the epsilon of all spends and of more, at the budget's delta."""
         mechanisms = (*self.mechanisms, *more)
-        return epsilon_of(mechanisms, self.budget.delta, accountant or self.budget.accountant)
+        return epsilon_of(mechanisms, self.budget.delta, self.budget.accountant)
 
     def noise_multiplier_for(
         self,

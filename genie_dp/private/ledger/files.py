@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.run.files import named_trouble
+from genie_dp.run.files import named_trouble, sync
 
 # A spend holds the lock for as long as its epsilon is computed: seconds, with PLD.
 WAIT_SECONDS = 60.0
@@ -25,15 +25,7 @@ def replace_durably(path: Path, text: str) -> None:
         out.flush()
         os.fsync(out.fileno())
     partial.replace(path)
-    _sync(path.parent)
-
-
-def _sync(folder: Path) -> None:
-    number = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
+    sync(path.parent)
 
 
 @contextmanager

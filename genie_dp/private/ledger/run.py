@@ -66,7 +66,6 @@ def describe_promise(budget: Budget) -> str:
 
 
 def _epsilons(mechanisms: Sequence[Mechanism], delta: float) -> dict[Accountant, float]:
-    """Return epsilon by each accountant."""
     return {name: epsilon_of(mechanisms, delta, name) for name in ACCOUNTANTS}
 
 

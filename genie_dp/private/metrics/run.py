@@ -255,7 +255,6 @@ class _RowReader:
     progress: bool | None
 
     def rows(self, file: str) -> Iterator[ComparedRow]:
-        """Yield the rows of a file."""
         if not self.is_public:
             return self._private_rows(file)
         return self._public_rows(file, "" if self.utterances_only else self.language)

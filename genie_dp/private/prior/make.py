@@ -380,11 +380,11 @@ class Frequencies:
 
 # -------------------------------------------------------------------------------- in words
 
-MOST_LINES = 20
+_MOST_LINES = 20
 
 
-def describe_prior(prior: PrivatePrior, most: int = MOST_LINES) -> Iterator[str]:
-    """Yield the lines of a report; of every list the `most` frequent ones."""
+def describe_prior(prior: PrivatePrior) -> Iterator[str]:
+    """Yield the lines of a report; of every list the most frequent ones."""
     unit = f"{prior.spent.unit}s"
     spent, release = prior.spent, prior.release
     epsilon = f"epsilon {spent.epsilon:.4g} at delta {spent.delta:.4g} ({spent.accountant})"
@@ -416,13 +416,13 @@ def describe_prior(prior: PrivatePrior, most: int = MOST_LINES) -> Iterator[str]
     for sort, title, frequencies in sorts:
         if sort in looked_at:
             place = f"{looked_at[sort]:,} counted, above {above[sort]:,.3g} {unit}"
-            yield from _describe_frequencies(f"{title} ({place})", frequencies, unit, most)
+            yield from _describe_frequencies(f"{title} ({place})", frequencies, unit)
     yield ""
     yield "with 95 % all of these intervals hold; what is not above the noise is not shown"
 
 
 def _describe_frequencies(
-    title: str, frequencies: Mapping[str, Frequency], unit: str, most: int
+    title: str, frequencies: Mapping[str, Frequency], unit: str
 ) -> Iterator[str]:
     yield ""
     certain = [(name, f) for name, f in frequencies.items() if f.low > 0]
@@ -431,10 +431,10 @@ def _describe_frequencies(
         yield f"{title}: none is above the noise"
         return
     yield f"{title}, in 1,000 {unit}:"
-    for name, frequency in certain[:most]:
+    for name, frequency in certain[:_MOST_LINES]:
         yield f"{_in_1000(frequency.share):>8}  {name}  {_describe_range(frequency)}"
-    if len(certain) > most:
-        yield f"          and {len(certain) - most:,} more"
+    if len(certain) > _MOST_LINES:
+        yield f"          and {len(certain) - _MOST_LINES:,} more"
 
 
 def _describe_range(frequency: Frequency) -> str:

@@ -167,7 +167,6 @@ def train_detector(
     settings: TaggerSettings,
     *,
     facts: dict[str, Any],
-    folder: Path | None = None,
     listen: Listener | None = None,
 ) -> TaggerDetector:
     """Return a detector trained on texts with known secrets; the same seed gives the same.
@@ -180,7 +179,6 @@ def train_detector(
         training: how.
         settings: of the network.
         facts: what the card says.
-        folder: where checkpoints go, and where an interrupted run goes on from.
         listen: is told what happens.
 
     Raises:
@@ -202,7 +200,7 @@ def train_detector(
     how = TrainSettings(
         TrainingBudget(epochs=training.epochs), rate=training.rate, seed=training.seed, log_every=20
     )
-    Run(model, batches, how, listen=listen).train(folder)
+    Run(model, batches, how, listen=listen).train()
     facts = {"sentences": len(rows), **asdict(training), **facts}
     return TaggerDetector(model.eval(), vocabulary, kinds, settings, facts)
 

@@ -244,7 +244,6 @@ class _Work:
         self.places = [()] * len(self.original)
 
     def texts(self) -> list[str]:
-        """Return the texts as they are now."""
         return [put_masks(text, at) for text, at in zip(self.original, self.places, strict=True)]
 
     def pieces(self) -> Iterator[tuple["_Work", int, int, str]]:

@@ -15,8 +15,6 @@ from genie_dp.rng import stream
 
 # Lists by name -> values.
 Lists = Mapping[str, Sequence[str]]
-# What the makers below ask for; a sentence may name more of them with {=name}.
-NEEDED = ("person_first_name", "person_last_name", "street", "city")
 
 _SUFFIXES = (
     "street", "st", "avenue", "ave", "road", "rd", "lane", "drive", "dr", "boulevard", "court",

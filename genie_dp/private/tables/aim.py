@@ -337,8 +337,3 @@ def independent(records: Records, rho: float, rng: Random) -> FittedJoint:
     columns = [measure(records, (place,), deviation, rng) for place in range(len(domain))]
     fitted = fit_measurements(domain, columns, AT_THE_END)
     return replace(fitted, mechanisms=(Gaussian(deviation, len(domain)),))
-
-
-def uniform(domain: tuple[int, ...]) -> FittedJoint:
-    """Return the uniform distribution: it looks at no record, and costs nothing."""
-    return FittedJoint(Joint(domain, {}))

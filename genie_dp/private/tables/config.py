@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from genie_dp.recipe import Setting, check_settings, setting
 
-Method = Literal["aim", "independent", "uniform"]
+Method = Literal["aim", "independent"]
 METHODS: tuple[Method, ...] = get_args(Method)
 # The most values of a column where nobody says; the others are one more.
 MOST_VALUES = 100
@@ -40,7 +40,7 @@ class TableConfig:
     method: Method = setting(
         "aim",
         "aim keeps what goes together; independent measures every column by itself.",
-        choices=("aim", "independent"),
+        choices=METHODS,
     )
 
     def __post_init__(self) -> None:

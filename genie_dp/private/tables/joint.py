@@ -97,15 +97,6 @@ def pairs(columns: int) -> tuple[Clique, ...]:
     return tuple(combinations(range(columns), 2)) or ((0,),)
 
 
-def total_variation(left: F64, right: F64) -> float:
-    """Return half the L1 distance of two arrays of counts, each scaled to sum to 1.
-
-    >>> total_variation(np.array([3.0, 1.0]), np.array([1.0, 1.0]))
-    0.25
-    """
-    return float(np.abs(left / left.sum() - right / right.sum()).sum() / 2)
-
-
 Potentials = Mapping[Clique, F64]
 """Factor -> logarithms, in the shape of the values of its columns."""
 
@@ -370,6 +361,10 @@ class _Descent:
         return None
 
 
+# It ends where ten steps together lower the loss by less than this share.
+_TOLERANCE = 1e-7
+
+
 def mirror_descent(
     domain: tuple[int, ...],
     measurements: Sequence[Measurement],
@@ -377,7 +372,6 @@ def mirror_descent(
     total: float,
     start: Potentials,
     iterations: int,
-    tolerance: float = 1e-7,
 ) -> Joint:
     """Return the distribution that fits noisy marginals best.
 
@@ -392,7 +386,6 @@ def mirror_descent(
         total: number of records.
         start: factors to begin with.
         iterations: steps, at most.
-        tolerance: it ends where ten steps together lower the loss by less than this share.
     """
     state = _Descent(domain, average_measurements(measurements), total, start)
     size, growth, mark = 1.0, _DOUBLING, state.loss
@@ -404,7 +397,7 @@ def mirror_descent(
             growth = _GROWTH
         size = growth * taken
         if number % 10 == 0:
-            if mark - state.loss <= tolerance * mark:
+            if mark - state.loss <= _TOLERANCE * mark:
                 break
             mark = state.loss
     return state.joint

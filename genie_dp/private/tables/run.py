@@ -31,7 +31,6 @@ from genie_dp.private.tables.aim import (
     confirm_parts,
     deviation_of,
     independent,
-    uniform,
 )
 from genie_dp.private.tables.config import METHODS, Method, TableConfig
 from genie_dp.private.tables.joint import Joint, records_of
@@ -188,16 +187,14 @@ def mechanisms_of(method: Method, columns: int, rho: float) -> tuple[Mechanism, 
     steps stays below it whatever happens (Feldman and Zrnic, 2021: such filters hold under Rényi
     DP, of which zero-concentrated DP is a line).
 
-    >>> mechanisms_of("independent", 4, 2.0), mechanisms_of("uniform", 4, 2.0)
-    ((Gaussian(noise_multiplier=1.0, count=4),), ())
+    >>> mechanisms_of("independent", 4, 2.0)
+    (Gaussian(noise_multiplier=1.0, count=4),)
     """
     match method:
         case "aim":
             return (ZeroConcentrated(rho),)
         case "independent":
             return (Gaussian(deviation_of(rho, columns), columns),)
-        case "uniform":
-            return ()
 
 
 def release_table(
@@ -217,11 +214,10 @@ def release_table(
 
     Args:
         schema: columns; public.
-        units: the metadata of each unit's rows, or what reads them (`extract.metadata_of`); not
-            read for "uniform".
+        units: the metadata of each unit's rows, or what reads them (`extract.metadata_of`).
         epsilon, delta: what the release costs by itself.
         spend: the `Payer` of their ledger; it refuses what is past the budget.
-        method: "aim"; "independent" for columns without dependence; "uniform" for nothing.
+        method: "aim"; "independent" for columns without dependence.
         most_cells: numbers that the distribution may take.
         listen: told of each round, nothing private.
 
@@ -230,8 +226,6 @@ def release_table(
     """
     if method not in METHODS:
         raise ValueError(f"expected one of {METHODS}, got {method!r}")
-    if method == "uniform":
-        return SyntheticTable(schema, uniform(schema.domain).joint, None, {"method": method})
     rho = rho_for(epsilon, delta)
     rows = units() if callable(units) else units
     records = records_of(schema, rows)

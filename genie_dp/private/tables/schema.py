@@ -192,7 +192,6 @@ def load_schema(path: Path) -> Schema:
 
 
 def _find_column(path: Path, text: str, name: str | None) -> Span | None:
-    """Return where a file names a column."""
     if name is None:
         return None
     match = re.search(r'"name"\s*:\s*' + re.escape(json.dumps(name, ensure_ascii=False)), text)

@@ -31,9 +31,7 @@ def workload(beta: float, rates: Sequence[float]) -> NDArray[np.float64]:
     return weights
 
 
-def best_matrix(
-    target: NDArray[np.float64], bands: int, *, iterations: int = 200
-) -> NDArray[np.float64]:
+def best_matrix(target: NDArray[np.float64], bands: int) -> NDArray[np.float64]:
     """Return C: triangular, of so many bands, with columns of norm 1.
 
     Among those it is the one of least noise in all weights, the norm of `target` times C's inverse.
@@ -41,7 +39,6 @@ def best_matrix(
     Args:
         target: (steps, steps), the workload.
         bands: numbers of a column that are not 0, at most.
-        iterations: of L-BFGS.
     """
     goal = torch.from_numpy(target)
     steps = len(target)
@@ -55,7 +52,7 @@ def best_matrix(
         normed: torch.Tensor = found / found.norm(dim=0, keepdim=True)
         return normed
 
-    search = torch.optim.LBFGS([free], max_iter=iterations, line_search_fn="strong_wolfe")
+    search = torch.optim.LBFGS([free], max_iter=200, line_search_fn="strong_wolfe")
 
     def loss() -> torch.Tensor:
         search.zero_grad()

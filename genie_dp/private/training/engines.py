@@ -1,17 +1,14 @@
 """One step of DP-SGD: clipped gradients of rows, made in several ways to the same sum, and noise.
 
 The optimizer clips sums, adds noise and divides by the expected batch. Engines hand in gradients:
-row by row, by vmap, or by Opacus' hooks layer by layer, or only their norms.
+row by row, or by vmap.
 """
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import fields, replace
 from typing import Any, Protocol
 
 import torch
-from opacus.grad_sample import GradSampleHooks, GradSampleHooksFastGradientClipping
 from opacus.optimizers.optimizer import DPOptimizer, _check_processed_flag, _mark_as_processed
 from torch.func import functional_call, grad, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -46,8 +43,8 @@ _PIECE = 512
 class PrivateOptimizer(DPOptimizer):  # type: ignore[misc]
     """Opacus' optimizer with noise of a cryptographic generator, safe against infinite gradients.
 
-    Engines hand in gradients by `add_rows` or `add_sum`, as often as a batch has chunks; `finish`
-    takes the step. The sum over the batch never moves by more than `clip` when a row comes or goes.
+    Engines call `add_rows` as often as a batch has chunks; `finish` takes the step. The sum over
+    the batch never moves by more than `clip` when a row comes or goes.
     """
 
     def __init__(
@@ -86,16 +83,6 @@ class PrivateOptimizer(DPOptimizer):  # type: ignore[misc]
         self.signal_skip_step()
         self.step()
         self.zero_grad(set_to_none=True)
-
-    def add_sum(self) -> None:
-        """Add gradients in `p.grad`, a sum over rows that are clipped already."""
-        for p in self.params:
-            if p.grad is None:
-                continue
-            if p.summed_grad is None:
-                p.summed_grad = torch.zeros_like(p)
-            p.summed_grad += p.grad
-            p.grad = None
 
     def finish(self, number: int) -> None:
         """Add noise to the sum and take step `number`; without any rows it is noise alone."""
@@ -188,9 +175,6 @@ class GradientEngine(Protocol):
     def accumulate(self, batch: Any) -> None:
         """Add those of a batch of at least one row."""
 
-    def close(self) -> None:
-        """Leave the model as it was found."""
-
 
 def engine_of(name: EngineName, model: Any, optimizer: PrivateOptimizer) -> GradientEngine:
     """Return an engine for a model whose trained parameters the optimizer holds.
@@ -200,15 +184,8 @@ def engine_of(name: EngineName, model: Any, optimizer: PrivateOptimizer) -> Grad
         model: has `loss(batch)`, (B,).
         optimizer: gets the gradients.
     """
-    match name:
-        case "vmap":
-            return VmapEngine(model, optimizer)
-        case "loop":
-            return LoopEngine(model, optimizer)
-        case "hooks":
-            return HooksEngine(model, optimizer)
-        case "ghost":
-            return GhostEngine(model, optimizer)
+    kind = VmapEngine if name == "vmap" else LoopEngine
+    return kind(model, optimizer)
 
 
 class _Losses(Module):
@@ -251,9 +228,6 @@ class VmapEngine:
             self.trained[name].grad_sample = gradients
         self.optimizer.add_rows()
 
-    def close(self) -> None:
-        """Do nothing: the model was only called."""
-
 
 def _attention(batch: Any) -> Any:
     """Return the kernel for attention: on CPUs the fused one would run row by row under vmap."""
@@ -265,7 +239,6 @@ class LoopEngine:
     """Takes the rows one by one, with nothing but autograd: what the others are compared with."""
 
     def __init__(self, model: Any, optimizer: PrivateOptimizer):
-        """Keep the parameters that are trained."""
         self.model, self.optimizer = model, optimizer
 
     def accumulate(self, batch: Any) -> None:
@@ -278,9 +251,6 @@ class LoopEngine:
                 p.grad_sample = gradient[None]
             self.optimizer.add_rows()
 
-    def close(self) -> None:
-        """Do nothing: the model was only called."""
-
 
 def row_gradients(model: Any, trained: list[Any], batch: Any, row: int) -> list[torch.Tensor]:
     """Return the gradients of one row's loss, of the row alone; zeros where it does not reach."""
@@ -289,97 +259,3 @@ def row_gradients(model: Any, trained: list[Any], batch: Any, row: int) -> list[
     return [
         torch.zeros_like(p) if g is None else g for p, g in zip(trained, gradients, strict=True)
     ]
-
-
-# ------------------------------------------------------------------ engines of Opacus' hooks
-
-
-class _HookedEngine:
-    """A model with Opacus' hooks, which listen only while a batch is accumulated.
-
-    Attributes:
-        kind: the class of the hooks.
-        hooks: of Opacus; the model itself stays as it is.
-    """
-
-    kind: Any
-
-    def __init__(self, model: Any, optimizer: PrivateOptimizer):
-        """Put the hooks on."""
-        self.model, self.optimizer = model, optimizer
-        try:
-            self.hooks = self.kind(model, loss_reduction="sum")
-        except NotImplementedError:
-            # It stops half-way, and would not start again.
-            for handle in model.__dict__.pop("autograd_grad_sample_hooks", ()):
-                handle.remove()
-            raise
-        self.hooks.disable_hooks()
-
-    def _listen(self) -> None:
-        """Forget what a pass left that ended in an error, and listen.
-
-        A norm that is not made afresh would be one of other rows.
-        """
-        for module in self.model.modules():
-            module.__dict__.pop("activations", None)
-            module.__dict__.pop("max_batch_len", None)
-        for p in self.optimizer.params:
-            p._forward_counter = 0
-            for name in ("_current_grad_sample", "_norm_sample"):
-                p.__dict__.pop(name, None)
-        self.hooks.enable_hooks()
-
-    def close(self) -> None:
-        """Take the hooks off, with what they left on modules and parameters."""
-        self._listen()
-        self.hooks.cleanup()
-
-
-class HooksEngine(_HookedEngine):
-    """Per-row gradients by Opacus' samplers for each layer (`GradSampleHooks`)."""
-
-    kind = GradSampleHooks
-
-    def accumulate(self, batch: Any) -> None:
-        """Add the clipped gradients of a batch's rows."""
-        self._listen()
-        with _silence_hooks():
-            self.model.loss(batch).sum().backward()
-        self.hooks.disable_hooks()
-        self.optimizer.add_rows()
-
-
-class GhostEngine(_HookedEngine):
-    """Norms first, then one backward pass of the reweighted loss: ghost clipping.
-
-    No per-row gradient of a matrix is ever made (Li et al., 2022, section 4).
-    """
-
-    kind = GradSampleHooksFastGradientClipping
-
-    def accumulate(self, batch: Any) -> None:
-        """Add the clipped gradients of a batch's rows."""
-        self._listen()
-        losses = self.model.loss(batch)
-        with _silence_hooks():
-            losses.sum().backward(retain_graph=True)
-        self.hooks.disable_hooks()
-        factors = factors_of(self.hooks.get_norm_sample(), self.optimizer.max_grad_norm)
-        self.optimizer.original_optimizer.zero_grad(set_to_none=True)
-        finite = factors > 0
-        if bool(finite.all()):
-            with _silence_hooks():
-                (factors.detach() * losses).sum().backward()
-            self.optimizer.add_sum()
-        elif bool(finite.any()):
-            # Zero times a gradient that is not finite is not a number: these rows must go.
-            self.accumulate(take_rows(batch, finite))
-
-
-@contextmanager
-def _silence_hooks() -> Iterator[None]:
-    """Leave out what torch says of hooks on embeddings: ids have no gradients."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Full backward hook is firing", UserWarning)
-        yield

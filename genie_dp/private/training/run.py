@@ -191,9 +191,8 @@ class PrivateRun:
         )
 
     def close(self) -> None:
-        """Take hooks off the model."""
+        """Take gradients of rows off the model."""
         self.optimizer.begin()
-        self.engine.close()
 
 
 def groups_of(units: Iterable[Sequence[Any]], bands: int) -> list[list[Sequence[Any]]]:

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 from genie_dp.private.ledger.mechanisms import PoissonGaussian
 
-EngineName = Literal["vmap", "ghost", "hooks", "loop"]
+EngineName = Literal["vmap", "loop"]
 Schedule = Literal["linear", "constant"]
 ENGINES: tuple[str, ...] = get_args(EngineName)
 # Smaller rates no accountant knows (`ledger.mechanisms`).

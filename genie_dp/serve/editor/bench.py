@@ -228,7 +228,6 @@ class Trial:
     """
 
     def __init__(self, view: View):
-        """Take library and templates as they are now."""
         self.view = view
         self.templates = {template.id: template for template in view.grammar.templates}
         digest = hashlib.sha256(view.language.name.encode())

@@ -44,7 +44,6 @@ class Session:
     """
 
     def __init__(self, bench: Bench):
-        """Start with nothing done."""
         self.bench = bench
         self.ready = asyncio.Event()
         self.found: Found | None = None
@@ -65,7 +64,6 @@ class Editor:
     """
 
     def __init__(self, server: Any, find_project: FindProject):
-        """Start with nothing open."""
         self.server, self.find_project = server, find_project
         self.texts: dict[str, str] = {}
         self.uris: dict[str, str] = {}

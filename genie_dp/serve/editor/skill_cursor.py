@@ -82,7 +82,6 @@ class _SkillReader:
         self.class_name = self.function = self.parameter = self.annotation = ""
 
     def take(self, word: str, sort: str) -> None:
-        """Go on by a token."""
         last = self.tokens[-1]
         if sort == "class" and last == "class":
             self.class_name = word[1:]
@@ -106,7 +105,6 @@ class _SkillReader:
             self.annotation = word
 
     def cursor(self, place: Place) -> SkillCursor:
-        """Return where the tokens end."""
         last = self.tokens[-2] if self.tokens[-1] == "(" else self.tokens[-1]
         return SkillCursor(
             place, self.typed, last, self.class_name, self.function, self.parameter, self.annotation

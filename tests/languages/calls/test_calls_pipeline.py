@@ -76,7 +76,7 @@ def test_rows_are_canonical_well_typed_and_accepted_by_the_decoder(folder, gramm
 
 def test_values_of_sentences_become_placeholders_for_the_parser(folder, options):
     library = gd.load_library(folder / "home.json")
-    preparer = Preparer(load_reader("grammar"), LANGUAGE, library, datetime(2026, 1, 14, 10, 0))
+    preparer = Preparer(load_reader(), LANGUAGE, library, datetime(2026, 1, 14, 10, 0))
     program = 'lights.set( level= 33 room= " hall " ^^room )'
     row = Example("S0", "set the hall to 33 percent", program, "calls", source="human")
     prepared = preparer.prepare(row).row

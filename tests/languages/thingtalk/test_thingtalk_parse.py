@@ -5,12 +5,11 @@ from decimal import Decimal
 
 import pytest
 
-from genie_dp.errors import GenieError, Span
+from genie_dp.errors import Span
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.parser import (
     parse,
     parse_classes,
-    parse_dataset,
     parse_fragment,
     parse_library,
     parse_type,
@@ -114,7 +113,8 @@ def test_names_of_children_stay_text_where_an_output_is_named():
 
 def test_classes_and_the_one_dataset_are_read_out_of_a_file():
     text = 'dataset @a { action := @a.b() #_[utterances=["x", "y"]] #[id=3]; }'
-    example = parse_dataset(text, file="x.tt").examples[0]
+    [dataset] = parse_library(text, file="x.tt")
+    [example] = dataset.examples
     assert example.utterances == ("x", "y")
     assert [a.name for a in example.annotations] == ["id"]
     text = "class @a {} dataset @a {} class @b {}"

@@ -1,7 +1,5 @@
-"""Raw sentences become utterances with placeholders and values, by either reader."""
+"""Raw sentences become utterances with placeholders and values."""
 
-import importlib.util
-from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -14,7 +12,7 @@ from genie_dp.errors import GenieError
 from genie_dp.languages.thingtalk.placeholders import constant
 from genie_dp.languages.types import slot_type
 from genie_dp.locale import Locale
-from genie_dp.parser.reading.grammar_reader import NAMES, GrammarReader, load_reader
+from genie_dp.parser.reading.grammar_reader import GrammarReader
 from genie_dp.parser.reading.prepare import key_of
 from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, Reading
 from genie_dp.parser.reading.sentence import clean
@@ -23,17 +21,11 @@ from tests.parser.reading.reading_cases import NOW, reading_cases, topics, traps
 
 GRAMMAR = GrammarReader()
 CASES = [case for topic in topics() for case in reading_cases(topic)]
-HAS_DUCKLING = importlib.util.find_spec("duckling") is not None
 
 
-@pytest.fixture(scope="module", params=NAMES)
-def reader(request: pytest.FixtureRequest) -> Iterator[Reader]:
-    if request.param == "duckling" and not HAS_DUCKLING:
-        pytest.skip("Duckling is not installed")
-    made = load_reader(request.param)
-    yield made
-    if hasattr(made, "close"):
-        made.close()
+@pytest.fixture(scope="module")
+def reader() -> Reader:
+    return GRAMMAR
 
 
 def said(reading: Reading) -> tuple[str, ...]:
@@ -337,10 +329,7 @@ def test_comparisons_and_placeholders_of_the_text_stay(reader: Reader):
         assert reader.read(sentence, now=NOW).utterance == utterance
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_too_long_a_text_is_an_error(name: str):
-    if name == "duckling" and not HAS_DUCKLING:
-        pytest.skip("Duckling is not installed")
+def test_too_long_a_text_is_an_error(reader: Reader):
     with pytest.raises(GenieError, match="I002"):
         load_reader(name).read("a " * MOST_CHARACTERS, now=NOW)
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from genie_dp.private.crt.alternating import AlternatingRun, Stretches
+from genie_dp.private.crt.alternating import AlternatingRun
 from genie_dp.private.crt.config import PublicSettings
 from genie_dp.private.generators.models import RecurrentLM, RecurrentLMSettings
 from genie_dp.private.ledger.guard import Units

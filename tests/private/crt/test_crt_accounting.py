@@ -21,12 +21,8 @@ from genie_dp.private.crt.accounting import (
     Guarantee,
     amplify_epsilon,
     bayesian_guarantee,
-    guarantee_after_deduplication,
     guarantee_of_crt,
-    guarantee_of_group,
-    guarantee_of_missed_secret,
     guarantee_of_replacing,
-    guarantee_of_secret,
     guarantee_of_unique_group,
 )
 from genie_dp.private.crt.statements import (

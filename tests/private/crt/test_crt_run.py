@@ -15,9 +15,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from genie_dp.errors import GenieError
+from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
-from genie_dp.private.crt.alternating import stretches
 from genie_dp.private.crt.config import (
     METHODS,
     Course,
@@ -208,7 +207,7 @@ def generator(kind="one-stage", model=LSTM):
 
 def course(method, kind="one-stage", epochs=(1,), **plan):
     made_plan = None
-    if method in ("crt", "dp", "s-dp"):
+    if method in ("crt", "dp"):
         options = {"epsilon": 8.0, "delta": 1e-3, **plan}
         made_plan = plan_private_steps(kind, epochs, 0.5, 3.0, **options)
     return Course(method, epochs, made_plan, plain=PublicSettings(batch=2))

@@ -199,6 +199,10 @@ def test_the_same_seed_gives_the_same_table_and_another_seed_another():
     assert one == same != other
 
 
+def total_variation(left, right):
+    return np.abs(left / left.sum() - right / right.sum()).sum() / 2
+
+
 def errors(table, units):
     exact = records_of(table.schema, units)
     return [

@@ -50,7 +50,7 @@ class Dropping(Tied):
 
 
 class TiedByHand(Tied):
-    """One matrix, the second time outside of any layer, where hooks do not see it."""
+    """One matrix, the second time outside of any layer."""
 
     def __init__(self):
         super().__init__()
@@ -61,10 +61,10 @@ class TiedByHand(Tied):
 
 
 class Recurrent(LanguageModel):
-    def __init__(self, kind=nn.LSTM):
+    def __init__(self):
         super().__init__()
         self.words = nn.Embedding(WORDS, SIZE)
-        self.recurrent = kind(SIZE, SIZE, batch_first=True)
+        self.recurrent = nn.LSTM(SIZE, SIZE, batch_first=True)
         self.head = nn.Linear(SIZE, WORDS)
 
     def forward(self, ids):
@@ -72,11 +72,7 @@ class Recurrent(LanguageModel):
 
 
 class RelativeBias(LanguageModel):
-    """Attention with a table of distances, looked up once for all rows, as in T5.
-
-    Its ids are (T, T). Where a batch has as many rows as tokens, hooks take each line of the table
-    for a row, and nothing raises.
-    """
+    """Attention with a table of distances, looked up once for all rows, as in T5."""
 
     def __init__(self):
         super().__init__()
@@ -102,19 +98,6 @@ class BatchNormed(LanguageModel):
 
     def forward(self, ids):
         return self.head(self.norm(self.words(ids).transpose(1, 2)).transpose(1, 2))
-
-
-class Mixing(LanguageModel):
-    """Each row sees the mean of all."""
-
-    def __init__(self):
-        super().__init__()
-        self.words = nn.Embedding(WORDS, SIZE)
-        self.head = nn.Linear(SIZE, WORDS)
-
-    def forward(self, ids):
-        x = self.words(ids)
-        return self.head(x - x.mean(0, keepdim=True))
 
 
 def decoder(*, size=SIZE, layers=1):

@@ -96,7 +96,7 @@ def test_a_refused_spend_leaves_model_and_folder_untouched(tmp_path):
 def test_a_refused_engine_pays_nothing():
     paid = []
     with pytest.raises(GenieError):
-        train_privately(made(models.Tied), units(), small(engine="ghost"), spend=paid.append)
+        train_privately(made(models.BatchNormed), units(), small(), spend=paid.append)
     assert not paid
 
 

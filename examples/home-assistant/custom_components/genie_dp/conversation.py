@@ -30,7 +30,6 @@ class GenieConversationEntity(conversation.ConversationEntity):
     _attr_supported_features = conversation.ConversationEntityFeature.CONTROL
 
     def __init__(self, entry: ConfigEntry) -> None:
-        """Take the agent of an entry."""
         self._agent: Agent = entry.runtime_data
         self._attr_name = entry.title
         self._attr_unique_id = entry.entry_id

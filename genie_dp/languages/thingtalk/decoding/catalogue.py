@@ -215,7 +215,6 @@ class ScopeNames:
     __slots__ = ("names", "tokens", "types")
 
     def __init__(self, types: Mapping[str, Type], tokens: Mapping[str, str]):
-        """Keep the types and the tokens of the same names."""
         self.types = types
         self.tokens = tokens
         self.names = {token: name for name, token in tokens.items()}
@@ -231,7 +230,6 @@ class Function:
     __slots__ = ("inputs", "order", "outputs", "parameters", "signature", "token")
 
     def __init__(self, signature: Signature, catalogue: "Catalogue"):
-        """Read the signature."""
         self.signature = signature
         self.token = signature.qualified
         self.inputs = catalogue.names_of(signature.inputs)
@@ -259,7 +257,6 @@ class QueryFacts:
         first: int | None,
         passed: tuple[str, ...],
     ):
-        """Keep the parts."""
         self.scope, self.calls, self.first, self.passed = scope, calls, first, passed
 
 
@@ -308,7 +305,6 @@ class Fit:
         signatures: Signatures,
         units: Units,
     ):
-        """Keep what is wanted."""
         self.expected, self.element, self.arrays = expected, element, arrays
         self.is_compared = is_compared
         self.lenient, self.is_positive = lenient, is_positive
@@ -364,7 +360,6 @@ class Catalogue:
     def __init__(
         self, library: Signatures, style: TokenStyle, limits: GrammarLimits, constants: Constants
     ):
-        """Read the functions of a library."""
         self.library, self.style = library, style
         self.limits, self.constants = limits, constants
         self.automaton = Automaton(

@@ -265,7 +265,6 @@ class Inside(Wait):
     __slots__ = ("of",)
 
     def __init__(self, of: ConditionScope):
-        """Keep what is around it."""
         super().__init__()
         self.of = of
 
@@ -396,7 +395,6 @@ class GiveComputed(Frame):
     __slots__ = ()
 
     def __init__(self, computed_value: tuple[str, Type]):
-        """Keep both."""
         super().__init__(NOTHING, closing=NOTHING, skips=True, result=computed_value)
 
 
@@ -406,7 +404,6 @@ class Compared(Wait):
     __slots__ = ("of",)
 
     def __init__(self, of: ConditionScope):
-        """Keep what is around it."""
         super().__init__()
         self.of = of
 

@@ -112,7 +112,6 @@ class AfterComputed(Wait):
     __slots__ = ("place",)
 
     def __init__(self, place: Kept):
-        """Keep what was there before."""
         super().__init__()
         self.place = place
 

@@ -54,7 +54,6 @@ class AfterStream(Wait):
     __slots__ = ("catalogue",)
 
     def __init__(self, catalogue: Catalogue):
-        """Keep the catalogue."""
         super().__init__()
         self.catalogue = catalogue
 
@@ -113,7 +112,6 @@ class AfterBody(Wait):
     __slots__ = ("catalogue", "scope")
 
     def __init__(self, catalogue: Catalogue, scope: ScopeNames):
-        """Keep the outputs of the stream."""
         super().__init__()
         self.catalogue, self.scope = catalogue, scope
 
@@ -177,7 +175,6 @@ class AfterQueried(Wait):
     __slots__ = ("following",)
 
     def __init__(self, *following: Frame):
-        """Keep what follows."""
         super().__init__()
         self.following = following
 
@@ -230,7 +227,6 @@ class GiveKinds(Wait):
     __slots__ = ("kinds",)
 
     def __init__(self, kinds: tuple[str, ...]):
-        """Keep them."""
         super().__init__()
         self.kinds = kinds
 

@@ -188,7 +188,6 @@ class Give(Wait):
     __slots__ = ("given",)
 
     def __init__(self, given: QueryFacts):
-        """Keep the result."""
         super().__init__()
         self.given = given
 
@@ -203,7 +202,6 @@ class Joined(Wait):
     __slots__ = ("left", "place")
 
     def __init__(self, place: QueryPlace, left: QueryFacts):
-        """Keep the left side."""
         super().__init__()
         self.place, self.left = place, left
 
@@ -380,7 +378,6 @@ class AfterAggregate(Wait):
     __slots__ = ("need", "operator", "place")
 
     def __init__(self, place: QueryPlace, operator: str, need: Need | None):
-        """Keep what is aggregated."""
         super().__init__()
         self.place, self.operator, self.need = place, operator, need
 
@@ -507,7 +504,6 @@ class GiveFlow(Wait):
     __slots__ = ("flow",)
 
     def __init__(self, flow: Flow):
-        """Keep the stream."""
         super().__init__()
         self.flow = flow
 
@@ -522,7 +518,6 @@ class AfterMonitored(Wait):
     __slots__ = ("catalogue",)
 
     def __init__(self, catalogue: Catalogue):
-        """Keep the catalogue."""
         super().__init__()
         self.catalogue = catalogue
 
@@ -596,7 +591,6 @@ class AfterInner(Wait):
     __slots__ = ("catalogue", "is_edge", "nesting")
 
     def __init__(self, catalogue: Catalogue, nesting: int, is_edge: bool):
-        """Keep what the brackets belong to."""
         super().__init__()
         self.catalogue, self.nesting, self.is_edge = catalogue, nesting, is_edge
 
@@ -635,7 +629,6 @@ class AfterJoined(Wait):
     __slots__ = ("catalogue", "is_edge", "left", "nesting")
 
     def __init__(self, catalogue: Catalogue, nesting: int, is_edge: bool, left: ScopeNames):
-        """Keep the outputs of the stream."""
         super().__init__()
         self.catalogue, self.nesting, self.is_edge, self.left = catalogue, nesting, is_edge, left
 

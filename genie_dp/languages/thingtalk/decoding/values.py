@@ -365,7 +365,6 @@ class AfterOffset(Wait):
     __slots__ = ("count", "value")
 
     def __init__(self, value: ValueFrame, count: int):
-        """Keep how many there were."""
         super().__init__()
         self.value, self.count = value, count
 
@@ -495,7 +494,6 @@ class AfterItem(Wait):
     __slots__ = ("array", "before", "count")
 
     def __init__(self, array: ValueFrame, before: ty.Type, count: int):
-        """Keep the type of the items so far."""
         super().__init__()
         self.array, self.before, self.count = array, before, count
 
