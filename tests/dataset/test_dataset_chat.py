@@ -158,8 +158,9 @@ def test_system_and_refusal_are_settings_of_chats_alone(tmp_path, capsys):
     assert [turn["from"] for turn in chat["conversations"]] == ["system", "human", "gpt"]
     assert chat["conversations"][-1]["value"] == "No."
     table = [str(tmp_path / "rows.jsonl"), str(tmp_path / "b.tsv")]
-    assert run(["convert", *table, "--refusal", "No."]) == 1
-    assert "error[D029]: refusal is of chats, and tsv is none" in capsys.readouterr().err
+    for name, value in (("refusal", "No."), ("skills", str(tmp_path))):
+        assert run(["convert", *table, f"--{name}", value]) == 1
+        assert f"error[D029]: {name} is of chats, and tsv is none" in capsys.readouterr().err
 
 
 def test_the_shapes_say_the_same(tmp_path):

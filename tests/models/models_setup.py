@@ -7,10 +7,11 @@ import torch
 
 from genie_dp.languages.base import Allowed
 from genie_dp.models.batches import collate
-from genie_dp.models.mixture import PairBatches, Part
 from genie_dp.models.sentences import encode
 from genie_dp.models.seq2seq import build
-from genie_dp.models.vocabulary import Pair, build_vocabulary
+from genie_dp.models.vocabulary import Pair, TokenCounts
+from genie_dp.parser.rows import RowStore
+from genie_dp.parser.training import StoreBatches
 
 THINGS = ("tea", "milk", "bread", "rice", "salt", "soap", "figs", "oil")
 PAIRS = tuple(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from genie_dp.errors import GenieError
 from genie_dp.models.batches import collate
-from genie_dp.models.mixture import Chunks, Order, PairBatches, Part, Strategy, strata
+from genie_dp.models.mixture import Chunks, Order, Part, strata
 from genie_dp.models.sentences import encode
 from genie_dp.models.seq2seq import build
 from genie_dp.models.vocabulary import (
@@ -17,10 +17,9 @@ from genie_dp.models.vocabulary import (
     UNK,
     Pair,
     Vocabulary,
-    build_vocabulary,
     ngrams,
 )
-from tests.models.models_setup import PAIRS, VOCABULARY, batches
+from tests.models.models_setup import PAIRS, VOCABULARY, batches, vocabulary_of
 
 WORDS = st.lists(st.sampled_from(["buy", "tea", "quinoa", "@shop.buy", "ñandú", "x"]), max_size=6)
 
@@ -30,18 +29,18 @@ def test_tokens_that_are_copied_too_rarely_are_generated_and_rare_words_unknown(
         *('"', "=>", "@shop.buy", "@shop.list", "notify", "now")
     }
     pairs = [Pair.from_text("a b", "a b")] * 8 + [Pair.from_text("b", "a b")] * 2
-    assert build_vocabulary(pairs).words[4:] == ("a", "b")
-    assert build_vocabulary(pairs).generated == 5
-    assert build_vocabulary(pairs, copied=0.8).generated == 4
-    assert build_vocabulary(pairs, extra=["b", "c"]).generated == 7
+    assert vocabulary_of(pairs).words[4:] == ("a", "b")
+    assert vocabulary_of(pairs).generated == 5
+    assert vocabulary_of(pairs, copied=0.8).generated == 4
+    assert vocabulary_of(pairs, extra=["b", "c"]).generated == 7
     # Words seen once are unknown.
-    assert "quinoa" not in build_vocabulary([Pair.from_text("buy quinoa", "@shop.buy")]).index
+    assert "quinoa" not in vocabulary_of([Pair.from_text("buy quinoa", "@shop.buy")]).index
 
 
 def test_a_saved_vocabulary_is_the_same_when_loaded_and_whatever_the_order_of_rows(tmp_path):
     file = tmp_path / "tokenizer.json"
     VOCABULARY.save(file)
-    assert Vocabulary.load(file) == VOCABULARY == build_vocabulary(PAIRS[::-1])
+    assert Vocabulary.load(file) == VOCABULARY == vocabulary_of(PAIRS[::-1])
     for text in ("", "[]", '{"type": "other"}', '{"type": "genie_dp.Vocabulary"}'):
         file.write_text(text)
         with pytest.raises(GenieError, match="M001"):
@@ -121,17 +120,10 @@ def rows_of(name, number, **more):
     return Part(name, range(1, number + 1), **more)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"parts": [Part("none", [])]},
-        {"parts": [Part("all", PAIRS, 0.0), Part("more", PAIRS, 0.0)]},
-        {"parts": [Part("all", PAIRS)], "strategy": Strategy({"short": 0.0, "long": 0.0})},
-    ],
-)
-def test_shares_that_leave_no_rows_are_refused(settings):
+@pytest.mark.parametrize("settings", [{"pairs": []}, {"ratios": [0.0]}])
+def test_no_rows_and_ratios_that_leave_none_are_refused(settings):
     with pytest.raises(GenieError, match="M004"):
-        batches(ratios=[0.0])
+        batches(**settings)
 
 
 @given(
@@ -155,28 +147,7 @@ def test_parts_are_mixed_by_their_ratios():
     assert set(np.bincount(found[found < 10])) == {50}
 
 
-def test_groups_are_mixed_by_their_shares():
-    pairs = [Pair.from_text(str(i), "x", group="rare" if i < 5 else "often") for i in range(100)]
-    found = drawn([Part("all", pairs)], Strategy(groups={"rare": 1.0, "often": 1.0}))
-    assert np.mean(found < 5) == pytest.approx(0.5, abs=0.01)
-    none = drawn([Part("all", pairs)], Strategy(groups={"rare": 0.0}))
-    assert none.min() >= 5
-
-
-def test_a_curriculum_begins_with_the_easiest_rows_and_ends_with_all():
-    parts = [rows_of("all", 500)]
-    strategy = Strategy(curriculum=2.0)
-    order = Order(strata(parts, strategy), 100, strategy, 0)
-    hardest = [int(order.rows_of(number).max()) for number in range(12)]
-    assert hardest[0] < 50
-    assert hardest == sorted(hardest[:10]) + hardest[10:]
-    assert sorted(np.concatenate([order.rows_of(n) for n in range(10, 15)])) == list(range(500))
-
-
-def test_shares_that_are_none_and_unknown_architectures_and_settings_are_refused():
-    for wrong in ({"easiest": 0.0}, {"curriculum": -1.0}, {"groups": {"a": -0.5}}):
-        with pytest.raises(ValueError, match="must"):
-            Strategy(**wrong)
+def test_unknown_architectures_and_settings_are_refused():
     with pytest.raises(GenieError, match="did you mean 'rnn'"):
         build("rn", VOCABULARY, {})
     with pytest.raises(GenieError, match="did you mean 'size'"):

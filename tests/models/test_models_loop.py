@@ -22,7 +22,6 @@ from genie_dp.models.loop import (
     checkpoints,
     read_metrics,
 )
-from genie_dp.models.mixture import PairBatches, Part
 from genie_dp.models.processes import Group
 from genie_dp.models.saved import weights
 from genie_dp.models.search import search

@@ -7,9 +7,8 @@ from genie_dp.languages.thingtalk.language import ThingTalk
 from genie_dp.models.constraint import Constraint
 from genie_dp.models.search import SearchSettings, search
 from genie_dp.models.seq2seq import SteppedTorch
-from genie_dp.models.vocabulary import build_vocabulary
 from tests.languages.thingtalk.thingtalk_library import example_library
-from tests.models.models_setup import PAIRS, accepted, network
+from tests.models.models_setup import PAIRS, accepted, network, vocabulary_of
 
 SENTENCES = [("set", "the", "light", "to", "NUMBER_0"), ("tweet", "quinoa", "to", "bob")]
 

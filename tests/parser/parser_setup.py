@@ -81,7 +81,7 @@ def input_in(sentence, missing, library, language):
         sentence,
         missing,
         library=library,
-        readings=load_reader("grammar").readings(sentence, now=NOW),
+        readings=load_reader().readings(sentence, now=NOW),
         names=EntityNames(library),
         known=LOCALE.words,
     )

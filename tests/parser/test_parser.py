@@ -14,7 +14,7 @@ from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.locale import words_of
 from genie_dp.models.seq2seq import SteppedTorch, build
-from genie_dp.models.vocabulary import Pair, build_vocabulary
+from genie_dp.models.vocabulary import Pair
 from genie_dp.parser.answers import NEGATED
 from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.parser.decode import LONGEST, Decoder
@@ -27,6 +27,7 @@ from genie_dp.parser.scoring import Score, calibrate
 from genie_dp.parser.training import train_settings
 from genie_dp.resources import data_folder
 from genie_dp.skills.load import load_library
+from tests.models.models_setup import vocabulary_of
 from tests.parser.parser_setup import INBOX, NOW, SEND
 
 pytestmark = pytest.mark.xdist_group("trained parser")
@@ -217,6 +218,14 @@ def test_settings_that_no_parser_has_are_refused(copy, name, value):
         del settings[name]
     (copy / "config.json").write_text(json.dumps(config))
     assert code_of(copy) == ("M001" if of_network else "N010")
+
+
+def test_a_parser_whose_reader_is_gone_has_to_be_trained_again(copy):
+    config = json.loads((copy / "config.json").read_text())
+    config["parser"]["reader"] = "duckling"
+    (copy / "config.json").write_text(json.dumps(config))
+    with pytest.raises(GenieError, match="N010.*reader 'duckling'(.|\n)*train it again"):
+        Parser.from_pretrained(copy)
 
 
 @cache

@@ -93,10 +93,9 @@ def test_what_is_no_map_in_yaml_is_refused(tmp_path, text):
     "settings",
     [
         {"batch": 0}, {"threshold": 1.5}, {"architecture": "rn"}, {"lora_rank": 4}, {"inputs": ()},
-        {"language_model": "start", "architecture": "mqan"}, {"curriculum": float("inf")},
-        {"groups": {"simple": 2}}, {"groups": {"compound": -1}}, {"rate": float("inf")},
-        {"groups": {"compound": float("inf")}}, {"weight_decay": -0.1},
-        {"weight_decay": float("nan")}, {"epochs": float("inf"), "steps": None},
+        {"language_model": "start", "architecture": "mqan"}, {"rate": float("inf")},
+        {"weight_decay": -0.1}, {"weight_decay": float("nan")},
+        {"epochs": float("inf"), "steps": None},
     ],
 )  # fmt: skip
 def test_settings_that_no_parser_can_have_are_named(settings):

@@ -1,4 +1,4 @@
-"""Rows of S-expressions that parsers learn from: language, groups, what validation compares."""
+"""Rows of S-expressions that parsers learn from: language, what validation compares."""
 
 import pytest
 
@@ -54,15 +54,6 @@ def test_validation_rows_are_compared_in_canonical_form_and_what_is_none_is_wron
     one = config("rows.jsonl", validation=str(tsv(tmp_path / "real.tsv", written)))
     (found,) = validation_rows(one, TARGET, Reading(), Rows())
     assert (found.utterance, found.program) == (SAID, compared)
-
-
-def test_rows_that_name_no_functions_are_grouped_by_their_program(tmp_path):
-    made = [
-        row("S0", SAID, PROGRAM, language="sexpr"),
-        row("S1", "a pizza", "( PIZZA some )", language="sexpr"),
-    ]
-    found = read_all(config(write(tmp_path / "a.jsonl", made)), TARGET, Reading())
-    assert [pair.group for pair in found.parts[0]] == ["compound", "primitive"]
 
 
 CHARTS = """

@@ -98,6 +98,8 @@ def test_every_word_keeps_what_the_network_knew_of_it(architecture, settings):
 
 def test_a_parser_can_be_replaced_by_one_that_names_its_start(trained, tmp_path):
     further = shutil.copytree(trained, tmp_path / "parser")
+    with (further / "recipe.yaml").open("a") as recipe:
+        recipe.write("reader: grammar\ncurriculum: 0.0\ngroups: {}\n")  # as version 0.1 did
     go_on(tmp_path, further, "--overwrite", steps=2)
     manifest = json.loads((further / "manifest.json").read_text())
     earlier = json.loads((trained / "manifest.json").read_text())

@@ -331,12 +331,4 @@ def test_comparisons_and_placeholders_of_the_text_stay(reader: Reader):
 
 def test_too_long_a_text_is_an_error(reader: Reader):
     with pytest.raises(GenieError, match="I002"):
-        load_reader(name).read("a " * MOST_CHARACTERS, now=NOW)
-
-
-def test_a_reader_that_is_unknown_or_not_installed_is_an_error(monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(GenieError, match="I004.*\n.*grammar"):
-        load_reader("gramar")
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(GenieError, match="I003(.|\n)*pyduckling-native-phihos"):
-        load_reader("duckling")
+        reader.read("a " * MOST_CHARACTERS, now=NOW)
