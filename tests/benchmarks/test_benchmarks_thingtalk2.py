@@ -1,22 +1,16 @@
 """ThingTalk 2 programs become ours where there is an equal; else the reason is told."""
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
+import thingtalk2
+from thingtalk2 import ThingTalk2Converter, read_statements, rename_placeholders
 
-ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "benchmarks"))
-
-import thingtalk2  # noqa: E402
-from thingtalk2 import ThingTalk2Converter, read_statements, rename_placeholders  # noqa: E402
-
-from genie_dp.dataset.formats import LeftRow  # noqa: E402
-from genie_dp.languages.thingtalk.canonical import canonical  # noqa: E402
-from genie_dp.languages.thingtalk.from_tokens import from_tokens  # noqa: E402
-from genie_dp.languages.thingtalk.parser import parse  # noqa: E402
-from genie_dp.skills.load import load_library  # noqa: E402
+from genie_dp.dataset.formats import LeftRow
+from genie_dp.languages.thingtalk.canonical import canonical
+from genie_dp.languages.thingtalk.from_tokens import from_tokens
+from genie_dp.languages.thingtalk.parser import parse
+from genie_dp.skills.load import load_library
 
 SKILL = """
 class @com.example.shop {

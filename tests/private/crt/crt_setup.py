@@ -47,10 +47,3 @@ def paid(run):
 
 def weights(model):
     return torch.cat([p.detach().flatten() for p in model.parameters()])
-
-
-def marked_rows():
-    return [
-        Stretches((2, 5, 6, 7, 8, 3), (False, False, True, False, False, False)),
-        Stretches((2, 9, 10, 3), (False, False, False, False)),
-    ]

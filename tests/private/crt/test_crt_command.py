@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -331,17 +330,10 @@ def test_mistakes_are_said_by_their_code_and_cost_nothing(
 
 def test_rows_that_do_not_suit_a_baseline_are_refused(rows, tmp_path, capsys):
     plain = write(tmp_path / "plain.jsonl", [{"utterance": "a b"}] * 4)
-    shutil.copy(rows, tmp_path / "original.jsonl")
     bare = ["--without-guarantee", "--epochs", "1", "--method"]
-    decoder = ["--model", "decoder", "--heads", "2"]
-    for of, options, code in (
-        (rows, ["non-private"], "O013"),
-        (plain, ["masked"], "O013"),
-        (rows, ["s-dp", "--original", "plain.jsonl", "--about", "24"], "O012"),
-        (rows, ["s-dp", "--original", "original.jsonl", "--about", "24", *decoder], "O009"),
-    ):
-        assert train(of, *bare, *options) == 1
-        assert code_of(capsys) == code
+    for of, method in ((rows, "non-private"), (plain, "masked")):
+        assert train(of, *bare, method) == 1
+        assert code_of(capsys) == "O013"
     assert train(plain, *bare, "non-private") == 0
 
 

@@ -23,6 +23,7 @@ from genie_dp.private.generators.models import (
 )
 from genie_dp.private.generators.stages import EncodedRow
 from genie_dp.private.training.check import check_engine
+from genie_dp.private.training.settings import ENGINES
 from tests.private.generators.generator_models import (
     gpt2,
     hugging_face,
@@ -127,14 +128,9 @@ def test_only_scored_places_count(model):
         assert torch.allclose(model.loss(batch)[0], expected, atol=1e-4)
 
 
-@pytest.mark.parametrize("engine", ["vmap", "ghost", "hooks"])
-def test_an_engine_is_right_for_the_model_or_refused(model, engine):
-    if isinstance(model, RecurrentLM) and engine != "vmap":
-        with pytest.raises(GenieError, match="Q02[45]"):
-            check_engine(model, engine)
-        check_engine(model, "loop")
-    else:
-        check_engine(model, engine)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_engine_is_right_for_the_model(model, engine):
+    check_engine(model, engine)
 
 
 def test_the_engines_of_adapters_are_right(tmp_path):

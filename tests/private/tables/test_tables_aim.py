@@ -15,7 +15,7 @@ from genie_dp.private.ledger.guard import Units
 from genie_dp.private.ledger.mechanisms import Exponential, Gaussian, ZeroConcentrated
 from genie_dp.private.secure import _seeded
 from genie_dp.private.tables.aim import aim, choose, measure, score, workload_weights
-from genie_dp.private.tables.joint import Records, cells_of, pairs, records_of, total_variation
+from genie_dp.private.tables.joint import Records, cells_of, pairs, records_of
 from genie_dp.private.tables.run import release_table, rho_for
 from genie_dp.private.tables.table import load_table
 from tests.private.tables.tables_setup import SPENT, Spending, planted, schema_of
@@ -145,17 +145,6 @@ def test_the_ledger_has_rho_before_anything_is_measured():
     assert rho_of(found) == pytest.approx(rho_for(1.0, 1e-6))
     assert {one["noise"] for one in table.release["measured"]} == {round(found.noise_multiplier, 4)}
     assert found.count == len(table.release["measured"]) == 3
-
-
-def test_a_uniform_table_reads_and_spends_nothing():
-    def units():
-        raise AssertionError("read")
-
-    spend = Spending()
-    table = released(units, spend=spend, method="uniform")
-    assert not spend.mechanisms
-    assert table.spent is None
-    np.testing.assert_allclose(table.marginal(["a", "c"]), np.full((4, 3), 1 / 12))
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 1e-6), (1.0, 0.0), (math.inf, 1e-6)])
