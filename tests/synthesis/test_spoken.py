@@ -111,12 +111,17 @@ def test_a_guess_links_listed_names_that_no_template_says(spoken):
     assert read.values[f"{BAND}_0"].how == "listed"
 
 
-def test_a_closed_chart_derives_whatever_an_open_one_finds(compiled, spoken):
+def test_a_closed_chart_derives_the_programs_that_an_open_one_finds(compiled, spoken):
     explainer = Explainer(compiled)
-    texts = ("play x y", "put x into y into z", "get my x songs by y", "post x", "get my x songs")
+    texts = (
+        "play x y", "put x into y into z", "get my x songs by y", "post x", "get my x songs",
+        f"put {SONG}_0 into summer", f"put blue moon into {CRATE}_0",
+        "show me the notes on the wall with more than 7 stars",
+    )  # fmt: skip
     readings = [reading for text in texts for reading in spoken.find(text).readings]
     assert len(readings) >= 5
-    assert all(explainer.programs_of(reading) for reading in readings)
+    assert all(reading.programs for reading in readings)
+    assert [r.programs for r in readings] == [explainer.programs_of(r) for r in readings]
 
 
 def test_a_grammar_that_is_not_open_asks_for_no_value(compiled):
