@@ -61,8 +61,6 @@ def _measured(s: TextTokens, now: datetime, phrases: Phrases) -> Iterator[Candid
     yield from days(s, token_numbers, now)
 
 
-
-
 def load_reader(
     *,
     phrases: Phrases = NO_PHRASES,
