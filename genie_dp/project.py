@@ -72,7 +72,6 @@ class ProjectResult(Result):
     is_plan: bool = False
 
     def __repr__(self) -> str:
-        """Return how many stages were made."""
         made = sum(run.is_new for run in self.stages)
         how = "to make" if self.is_plan else "made now"
         return f"ProjectResult({len(self.stages)} stages, {made} {how})"
@@ -122,7 +121,6 @@ class Project:
         self.skills, self.templates, self.jobs = said.skills, said.grammar, said.jobs
 
     def __repr__(self) -> str:
-        """Return the file, and a table of the stages as they were made last."""
         state = _State(self.output / STATE)
         runs = (self._made_before(stage, state) for stage in self.stages.values())
         rows = (

@@ -45,7 +45,6 @@ class ShippedPath(click.Path):
     """A file or folder that is there; "shipped" is a folder of our data, "shipped/.." in it."""
 
     def __init__(self, *folders: str) -> None:
-        """Take the names of the folders, from the outside in."""
         super().__init__(exists=True, path_type=Path)
         self.folders = folders
 
@@ -65,7 +64,6 @@ class NamedValue(click.ParamType[tuple[str, Any]]):
     name = "pair"
 
     def __init__(self, example: str, kind: Callable[[str], Any] = str):
-        """Take an example to show to whoever gives something else, and the kind of the value."""
         self.example, self.kind = example, kind
 
     def convert(

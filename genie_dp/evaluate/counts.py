@@ -264,7 +264,6 @@ class SampledRows:
             heapreplace(self._heap, item)
 
     def __iter__(self) -> Iterator[JudgedRow]:
-        """Yield the rows that are kept, by id."""
         return (judged for _, _, judged in sorted(self._heap, key=lambda item: item[1]))
 
 

@@ -134,7 +134,6 @@ class GoldFile:
     programs: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Gold]:
-        """Yield the rows, each with the programs of all rows of its sentence."""
         for number, read, programs in _read_numbered(self.name):
             row = replace(read, language=self.language) if self.language else read
             others = self.programs.get(hash_of(row.utterance), ())

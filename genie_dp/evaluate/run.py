@@ -50,7 +50,6 @@ class Evaluation(Result):
     data: Mapping[str, Any]
 
     def __repr__(self) -> str:
-        """Return the accuracy in one line."""
         ends, rows = format_interval(self.data["accuracy"]), self.data["rows"]
         return f"Evaluation({100 * self.accuracy:.1f} % of {rows:,} rows right; {ends})"
 

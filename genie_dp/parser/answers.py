@@ -127,7 +127,6 @@ class Reply:
         return self.answers[1:]
 
     def __repr__(self) -> str:
-        """Return sentence and program in one line."""
         program = self.code or "no program"
         doubt = f", {self.refused}" if self.refused else ""
         return f"Reply({self.sentence!r}: {program}, {100 * self.confidence:.0f} %{doubt})"

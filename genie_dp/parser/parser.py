@@ -247,7 +247,6 @@ class Parser:
         )
 
     def __repr__(self) -> str:
-        """Return what it is in one line."""
         where = f", of {self.folder}" if self.folder else ""
         doubt = "" if self.is_validated else ", not validated"
         return f"Parser({self.target.language.name}{where}{doubt})"
@@ -912,7 +911,6 @@ class BestProgram:
     """Answers with one program a sentence, as the check of paraphrases asks."""
 
     def __init__(self, parser: Parser):
-        """Keep the parser."""
         self.parser = parser
 
     @classmethod

@@ -356,7 +356,6 @@ class Explainer:
     _spoken: SpokenSentences | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        """Index the grammar."""
         self.grammar = ChartGrammar(self.compiled)
         self._chart = Chart(self.grammar, self.max_depth)
 

@@ -232,7 +232,6 @@ class TemplateReasons:
     _least: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Sort rules by template, follow the categories from the roots, count partial results."""
         for rules in self.engine.compiled.rules.values():
             for rule in rules:
                 self._rules.setdefault(rule.template.id, []).append(rule)

@@ -126,7 +126,6 @@ class SpokenSentences:
     function_words: FunctionWords = field(init=False)
 
     def __post_init__(self) -> None:
-        """Index the grammar."""
         stems = [stem for stem in self.compiled.placeholders.stems if self.reader.is_open(stem)]
         self.grammar = ChartGrammar(self.compiled, stems)
         self.function_words = FunctionWords.from_grammar(self.compiled)
