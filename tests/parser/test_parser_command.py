@@ -52,9 +52,9 @@ def test_the_folder_has_all_that_its_parser_needs_and_a_card(trained):
     assert found - {"curves.svg", "curves.png"} == {
         "README.md", "config.json", "constants.txt.gz", "evidence.npz", "manifest.json",
         "metrics.jsonl", "model.safetensors", "reader.json", "recipe.yaml", "refusals.txt.gz",
-        "skills", "tokenizer.json",
+        "skills", "templates.json.gz", "tokenizer.json",
     }  # fmt: skip
-    assert len(found) == 13
+    assert len(found) == 14
     assert not list(trained.parent.glob(".parser.work"))
     card = (trained / "README.md").read_text(encoding="utf-8")
     manifest = json.loads((trained / "manifest.json").read_text())
