@@ -16,7 +16,6 @@ from typing import Any
 
 from genie_dp import __version__, api
 from genie_dp.errors import GenieError, Problem, did_you_mean
-from genie_dp.evaluate.result import format_interval
 from genie_dp.evaluate.rows import open_gold, skills_of
 from genie_dp.evaluate.run import Evaluation
 from genie_dp.languages.base import get_language
@@ -495,11 +494,7 @@ class _State:
 
 def _result_lines(result: Evaluation) -> Iterator[str]:
     """Yield how good a parser is, which sentences are wrong, and how to see them with programs."""
-    figure = result.data["accuracy"]
-    yield (
-        f"{100 * result.accuracy:.1f} % of {figure['rows']:,} rows right "
-        f"(interval of 95 %: {format_interval(figure)})"
-    )
+    yield result.summary
     wrong = result.data["wrong"]
     for row in wrong["shown"][:_MOST_WRONG]:
         yield f"  {row['kind']}: {row['utterance']}"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 
 import jsonschema
@@ -212,7 +213,7 @@ def test_a_parser_is_trained_and_measured(tmp_path, monkeypatch):
     figures = json.loads((tmp_path / "build" / "result.json").read_text())
     assert figures["rows"] > 5
     shown = str(result).partition("\nresult: ")[2].splitlines()
-    assert "rows right (interval of 95 %: " in shown[0]
+    assert re.match(r"[\d,]+ answered rightly, .* asked; first program right: ", shown[0])
     for row, line in zip(figures["wrong"]["shown"], shown[1:6], strict=False):
         assert line == f"  {row['kind']}: {row['utterance']}"
     assert shown[6].endswith("with their programs: genie-dp evaluate --report wrong.html")

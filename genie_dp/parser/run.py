@@ -46,7 +46,7 @@ from genie_dp.records import Spent
 from genie_dp.run.cache import keep_pickled, load_pickled, place_in_cache
 from genie_dp.run.files import sha256_of
 from genie_dp.run.manifest import PRIVATE, write_json
-from genie_dp.run.page import render_card
+from genie_dp.run.page import FEW_ROWS, percent, render_card
 from genie_dp.run.stage import Output, Result, hold_output, tell, write_over
 from genie_dp.run.work import PARSER, enter_work, interruptible, put_in_place, refuse_output
 from genie_dp.templates.inputs import Inputs, library_fingerprint
@@ -82,7 +82,9 @@ class TrainResult(Result):
         right = "no rows to validate with"
         if self.accuracy is not None:
             kind = "validation" if self.is_real else "held-out"
-            right = f"{100 * self.accuracy:.1f} % of {self.validation_rows:,} {kind} rows right"
+            count = round(self.accuracy * self.validation_rows)
+            right = f"first program right for {count:,} of {self.validation_rows:,} {kind} rows"
+            right += f" ({percent(self.accuracy)})" if self.validation_rows >= FEW_ROWS else ""
         yield (
             f"{self.steps:,} steps in {self.seconds:.0f} s, {right} "
             f"-> {self.output} ({self.seconds_in_all:.0f} s in all)"
