@@ -134,6 +134,7 @@ class _Run:
             "version": __version__,
             "language": self.target.language.name,
             "library": library_fingerprint(self.target.library),
+            **({"templates": self.templates.fingerprint()} if self.templates else {}),
             "inputs": dict(self.digests),
             "validation": self.validated,
             "config": asdict(self.config),
@@ -419,7 +420,7 @@ def _prepare_rows(job: _Run, jobs: int) -> tuple[Rows, Reading, Evidence]:
     if job.config.contrast:
         add_contrast(rows, maker.locale.words)
     if job.config.out_of_scope:
-        add_refused(rows, maker)
+        add_refused(rows, maker, job.templates)
     words = maker.locale.words
     evidence = Evidence.from_rows((*rows.parts, rows.incomplete), job.target.language, words)
     is_worth_it = sum(map(len, rows.parts)) >= _LEAST_KEPT
