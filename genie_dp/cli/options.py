@@ -7,7 +7,7 @@ import shlex
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -17,6 +17,9 @@ from genie_dp.locale import DEFAULT, languages
 from genie_dp.recipe import Setting, settings_of
 from genie_dp.records import DEFAULT_LANGUAGE
 from genie_dp.resources import shipped_path
+
+if TYPE_CHECKING:
+    from genie_dp.project import Project
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator = Callable[[Any], Any]
@@ -209,6 +212,18 @@ def of_project(without: Callable[[Mapping[str, Any]], Iterable[str]] | None = No
         return with_project
 
     return add
+
+
+def project_here() -> "Project | None":
+    """Return the project whose skills and templates the command at work takes; None for others."""
+    from genie_dp.project_file import find_project
+
+    given = map(click.get_current_context().get_parameter_source, ("skills", "grammar"))
+    if ParameterSource.COMMANDLINE in given or not (file := find_project(Path.cwd())):
+        return None
+    from genie_dp.project import Project
+
+    return Project(file)
 
 
 def _project_options(options: Mapping[str, Any], without: Collection[str]) -> dict[str, Any]:
