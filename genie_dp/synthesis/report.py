@@ -611,7 +611,6 @@ class _Report:
     _skills: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Note the skill of each template that speaks of one."""
         for template in skill_templates(self.grammar, self.library, self.engine.config):
             first = template.class_name or min(functions_of(template)).rpartition(".")[0][1:]
             self._skills[template.id] = first
