@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from genie_dp.errors import GenieError
 from genie_dp.languages import language_names
 from genie_dp.locale import DEFAULT, languages
 from genie_dp.recipe import Setting, settings_of
@@ -215,7 +216,11 @@ def of_project(without: Callable[[Mapping[str, Any]], Iterable[str]] | None = No
 
 
 def project_here() -> "Project | None":
-    """Return the project whose skills and templates the command at work takes; None for others."""
+    """Return the project whose skills and templates the command at work takes, with its stages.
+
+    None where they are given, or where there is no project, or one with mistakes in its stages:
+    these are told by `genie-dp run`, and other commands work without.
+    """
     from genie_dp.project_file import find_project
 
     given = map(click.get_current_context().get_parameter_source, ("skills", "grammar"))
@@ -223,7 +228,10 @@ def project_here() -> "Project | None":
         return None
     from genie_dp.project import Project
 
-    return Project(file)
+    try:
+        return Project(file)
+    except GenieError:
+        return None
 
 
 def _project_options(options: Mapping[str, Any], without: Collection[str]) -> dict[str, Any]:
