@@ -25,6 +25,8 @@ REFUSALS = {
     UNSURE: "the nearest that the skills can do is less sure than the threshold",
 }
 """Why a sentence is not understood: the codes, which stay as they are, and what they say."""
+QUESTIONS = frozenset({MISSING_INPUT, AMBIGUOUS})
+"""The codes of replies that ask for something; all others refuse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,18 @@ class Guess(NamedTuple):
 
     program: str
     confidence: float | None = None
+
+
+class PredictedReply(NamedTuple):
+    """The n-best list of a sentence, and whether its first program may be acted on.
+
+    Attributes:
+        guesses: best first.
+        refused: as that of a `Reply`.
+    """
+
+    guesses: list[Guess]
+    refused: str | None
 
 
 class Offers(NamedTuple):

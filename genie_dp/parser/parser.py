@@ -37,6 +37,7 @@ from genie_dp.parser.answers import (
     Answer,
     Guess,
     Offers,
+    PredictedReply,
     Reply,
 )
 from genie_dp.parser.decode import LONGEST, Decoded, Decoder, log_sum
@@ -434,6 +435,14 @@ class Parser:
         Raises:
             TypeError, ValueError: as `parse`.
         """
+        return [reply.guesses for reply in self.predict_replies(utterances, count=count)]
+
+    def predict_replies(self, utterances: Sequence[str], *, count: int = 5) -> list[PredictedReply]:
+        """Return what `predict` does, with what the reply to each utterance would be refused for.
+
+        Raises:
+            TypeError, ValueError: as `parse`.
+        """
         _check_arguments(utterances, count)
         with self._lock:
             readings: list[list[Reading]] = []
@@ -458,16 +467,25 @@ class Parser:
                     readings, derived, self._decode_readings(readings), strict=True
                 )
             ]
-            return [self._guesses(candidates)[:count] for candidates in ranked]
+            return [
+                self._predicted_reply(candidates, read, count)
+                for candidates, read in zip(ranked, readings, strict=True)
+            ]
 
-    def _guesses(self, ranked: "Sequence[_Candidate]") -> list[Guess]:
-        """Return programs as `predict` does: OUT_OF_SCOPE stands first where that is the reply."""
-        code = self._refusal(ranked, ranked[0].reading.tokens, self._names) if ranked else None
-        return [
+    def _predicted_reply(
+        self, ranked: "Sequence[_Candidate]", readings: Sequence[Reading], count: int
+    ) -> PredictedReply:
+        """Return the first programs; OUT_OF_SCOPE is among them where that is the reply."""
+        refused: str | None = TOO_LONG  # of more characters than any reader takes
+        if readings:
+            first = ranked[0].reading if ranked else readings[0]
+            refused = self._refusal(ranked, first.tokens, self._names)
+        guesses = [
             Guess(candidate.filled.tokens, candidate.confidence)
             for candidate in ranked
-            if code == OUT_OF_SCOPE or not candidate.is_refusal
+            if refused == OUT_OF_SCOPE or not candidate.is_refusal
         ]
+        return PredictedReply(guesses[:count], refused)
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of `tree` and `calls` of its answers (draft 2020-12)."""

@@ -56,7 +56,7 @@ from genie_dp.records import Spent
 from genie_dp.run.cache import keep_pickled, load_pickled, place_in_cache
 from genie_dp.run.files import sha256_of
 from genie_dp.run.manifest import PRIVATE, write_json
-from genie_dp.run.page import render_card
+from genie_dp.run.page import FEW_ROWS, percent, render_card
 from genie_dp.run.stage import Output, Result, hold_output, tell, write_over
 from genie_dp.run.work import PARSER, enter_work, interruptible, put_in_place, refuse_output
 from genie_dp.templates.cache import inputs_of
@@ -93,7 +93,9 @@ class TrainResult(Result):
         right = "no rows to validate with"
         if self.accuracy is not None:
             kind = "validation" if self.is_real else "held-out"
-            right = f"{100 * self.accuracy:.1f} % of {self.validation_rows:,} {kind} rows right"
+            count = round(self.accuracy * self.validation_rows)
+            right = f"first program right for {count:,} of {self.validation_rows:,} {kind} rows"
+            right += f" ({percent(self.accuracy)})" if self.validation_rows >= FEW_ROWS else ""
         yield (
             f"{self.steps:,} steps in {self.seconds:.0f} s, {right} "
             f"-> {self.output} ({self.seconds_in_all:.0f} s in all)"
@@ -143,6 +145,7 @@ class _Run:
             "version": __version__,
             "language": self.target.language.name,
             "library": library_fingerprint(self.target.library),
+            **({"templates": self.templates.fingerprint()} if self.templates else {}),
             "inputs": dict(self.digests),
             "validation": self.validated,
             "config": asdict(self.config),
@@ -445,7 +448,7 @@ def _prepare_rows(job: _Run, jobs: int) -> tuple[Rows, Reading, Evidence]:
     if job.config.contrast:
         add_contrast(rows, maker.locale.words)
     if job.config.out_of_scope:
-        add_refused(rows, maker)
+        add_refused(rows, maker, job.templates)
     words = maker.locale.words
     evidence = Evidence.from_rows((*rows.parts, rows.incomplete), job.target.language, words)
     is_worth_it = sum(map(len, rows.parts)) >= _LEAST_KEPT

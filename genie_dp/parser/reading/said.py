@@ -24,6 +24,8 @@ from genie_dp.skills.words import GLUE
 from genie_dp.synthesis.chart import Tokens
 from genie_dp.synthesis.spoken import NameOrText, ReadValues, SaidValue
 
+UNLISTED_NAME = "unlisted name"
+"""How a name was found that is not in the list of its kind."""
 _OPEN = frozenset(("QUOTED_STRING", "USERNAME", "HASHTAG", "PATH_NAME"))
 _MOST_TEXT, _USUAL_TEXT = 40, 12  # words of a text without quotes around it
 _MOST_NAME = 8
@@ -179,7 +181,7 @@ class SaidValues:
             return None
         if is_listed is None:
             return _value(constant, text, "name", _NAME + _WORD * number)
-        return _value(constant, text, "unlisted name", _UNLISTED + _UNLISTED_WORD * number)
+        return _value(constant, text, UNLISTED_NAME, _UNLISTED + _UNLISTED_WORD * number)
 
 
 @lru_cache(maxsize=65536)
