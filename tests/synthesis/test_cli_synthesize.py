@@ -15,22 +15,7 @@ from pathlib import Path
 import pytest
 
 from genie_dp import cli
-from tests.synthesis.synthesis_project import RAISING, errands, notes
-
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    return errands(tmp_path_factory.mktemp("errands"))
-
-
-@pytest.fixture(scope="module")
-def raising(tmp_path_factory):
-    return errands(tmp_path_factory.mktemp("raising"), RAISING)
-
-
-@pytest.fixture(scope="module")
-def thingtalk(tmp_path_factory):
-    return notes(tmp_path_factory.mktemp("notes"))
+from tests.synthesis.synthesis_project import errands, notes
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,11 @@ from tests.golden import cases
 from tests.synthesis.synthesis_project import RAISING, Project, errands, notes
 
 
+pytestmark = pytest.mark.xdist_group("reports")
+
+
 @pytest.mark.parametrize("case", cases("report/parameters.txt"), ids=str)
-def test_parameters_are_read_off_the_token_form(case, folder, thingtalk, golden):
+def test_parameters_are_read_off_the_token_form(case, folder, small, golden):
     library = load_library([folder / "notes" / "thingpedia"])
     found = ParameterNames.from_library(library).in_program(case.input.strip())
     golden(case, "\n".join(f"{f.rpartition('.')[2]}:{p}" for f, p in found))
@@ -44,11 +47,11 @@ def report(folder):
 
 
 @pytest.fixture(scope="module")
-def thingtalk(folder):
+def small(folder):
     return report_of(notes(folder / "notes"), folder / "made", "--max-depth", 3)
 
 
-def test_counts_are_those_of_the_rows(report, thingtalk, folder):
+def test_counts_are_those_of_the_rows(report, small, folder):
     rows, totals = rows_of(folder), report["totals"]
     assert totals["rows"] == len(rows) == 9000
     for name, values in (
@@ -76,7 +79,7 @@ def test_counts_are_those_of_the_rows(report, thingtalk, folder):
     assert pair["rows"] == sum(set(pair["functions"]) <= set(row["functions"]) for row in rows)
     assert pair["functions"] == sorted(pair["functions"])
     # Two queries and four actions: 1 pair of queries, 8 of a query and an action.
-    assert thingtalk["pairs"]["possible"] == 9
+    assert small["pairs"]["possible"] == 9
 
 
 def test_acceptance_is_kept_of_drawn_and_only_for_roots(report):
@@ -131,12 +134,12 @@ def with_templates(folder: Path, *lines: str, **options: Any) -> dict[str, Any]:
     return report_of(project, folder, "--max-depth", 3, *words)
 
 
-def test_a_small_library_appears_as_a_whole(thingtalk):
-    assert reasons_of(thingtalk) == {}
-    assert thingtalk["functions"]["never"] == []
-    assert thingtalk["functions"]["callable"] == thingtalk["functions"]["taking_part"] == 6
-    assert thingtalk["parameters"]["never"] == []
-    assert thingtalk["parameters"]["all"] == 14
+def test_a_small_library_appears_as_a_whole(small):
+    assert reasons_of(small) == {}
+    assert small["functions"]["never"] == []
+    assert small["functions"]["callable"] == small["functions"]["taking_part"] == 6
+    assert small["parameters"]["never"] == []
+    assert small["parameters"]["all"] == 14
 
 
 @pytest.mark.parametrize(
@@ -262,11 +265,11 @@ def test_a_template_too_rare_to_be_drawn_says_so(tmp_path):
     assert {item["kind"] for item in report["functions"]["never"]} == {"rare"}
 
 
-def test_parameters_of_rows_are_those_of_their_slots_and_more(thingtalk, folder):
+def test_parameters_of_rows_are_those_of_their_slots_and_more(small, folder):
     slots = Counter()
     for row in rows_of(folder / "made"):
         slots.update({slot["parameter"] for slot in row["slots"].values()})
-    seen = {item["name"]: item["rows"] for item in thingtalk["parameters"]["seen"]}
+    seen = {item["name"]: item["rows"] for item in small["parameters"]["seen"]}
     assert slots.keys() <= seen.keys()
     assert all(seen[name] >= count for name, count in slots.items())
     assert seen["@com.example.diary.add_note:text"] > slots["@com.example.diary.add_note:text"]
