@@ -13,7 +13,6 @@ from genie_dp.synthesis.report import ParameterNames, render_page
 from tests.golden import cases
 from tests.synthesis.synthesis_project import RAISING, Project, errands, notes
 
-
 pytestmark = pytest.mark.xdist_group("reports")
 
 

@@ -14,7 +14,6 @@ from genie_dp.run.manifest import ledger_of
 from genie_dp.templates.cache import load_inputs
 from tests.private.gaps.gaps_setup import private_file, project
 
-
 pytestmark = pytest.mark.usefixtures("known_noise")
 
 

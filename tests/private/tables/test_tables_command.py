@@ -13,7 +13,6 @@ from genie_dp.private.tables.table import load_table
 from genie_dp.run.manifest import ledger_of
 from tests.private.tables.tables_setup import private_file
 
-
 pytestmark = pytest.mark.usefixtures("known_noise")
 
 

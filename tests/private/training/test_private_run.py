@@ -31,7 +31,6 @@ from tests.private.training.private_models import (
     weights,
 )
 
-
 pytestmark = pytest.mark.usefixtures("seeded_and_unchecked")
 
 
