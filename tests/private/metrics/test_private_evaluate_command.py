@@ -14,6 +14,7 @@ from genie_dp.private.metrics.figures import GROUPS, table_lines
 from tests.dataset.dataset_rows import row, write
 from tests.evaluate.test_evaluate_command import ROWS, SKILL
 from tests.golden import cases
+from tests.refusals import refusal, refusals
 
 SECRET = "zanzibar"
 
@@ -229,19 +230,18 @@ def test_what_cannot_be_compared_is_refused_and_nothing_is_written(
     write(tmp_path / "ledger" / "rows.jsonl", shop(4))
     (tmp_path / "ledger" / "rows.ledger.json").write_text("{}")
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    for case, code in zip(cases("evaluate_private/refused.txt"), (1, 2), strict=True):
-        golden(case, "\n".join(refusal(line, code, capsys) for line in case.input.splitlines()))
-    assert refusal("real.jsonl made.jsonl --model folder", 1, capsys).startswith("error[J006]")
+    for case in cases("private_refused/evaluate.txt"):
+        golden(case, refusals(case, compare, capsys))
+    assert "error[J006]" in refusal(
+        compare(["real.jsonl", "made.jsonl", "--model", "folder"]), capsys
+    )
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
-def refusal(line, code, capsys):
-    """Return what is said of a command that ends with a code."""
-    words = line.replace("PRIVATE", "--keep-private").replace("SKILL", str(SKILL)).split()
+def compare(words):
+    is_public = "PRIVATE" not in words
+    names = {"PRIVATE": "--keep-private", "SKILL": str(SKILL)}
+    words = [names.get(word, word) for word in words]
     words += [] if "--language" in words else ["--language", "sexpr"]
-    words += [] if "PRIVATE" in line else ["--real-is-public"]
-    assert run(["private", "evaluate", *words, "--no-mauve"]) == code
-    said = capsys.readouterr()
-    assert not said.out
-    told = said.err.partition("Error: ")[2] if code == 2 else said.err
-    return " ".join(told.split())
+    words += ["--real-is-public"] if is_public else []
+    return run(["private", "evaluate", *words, "--no-mauve"])
