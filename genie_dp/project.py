@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,18 @@ from genie_dp.evaluate.rows import open_gold, skills_of
 from genie_dp.evaluate.run import Evaluation
 from genie_dp.languages.base import get_language
 from genie_dp.languages.library import Library
+from genie_dp.locale import DEFAULT, locale_from
+from genie_dp.parser.parser import Parser, Use
 from genie_dp.parser.skill_rows import evaluation_files, evaluation_rows, is_evaluation
 from genie_dp.private_prior import load_spent
-from genie_dp.project_file import JOBS, NAMES_FILE, Stage, read_project, texts_of
+from genie_dp.project_file import (
+    JOBS,
+    NAMES_FILE,
+    Stage,
+    read_places,
+    read_project,
+    texts_of,
+)
 from genie_dp.recipe import config_of
 from genie_dp.resources import SHIPPED
 from genie_dp.run.files import sha256_of
@@ -238,9 +247,32 @@ class Project:
         with hold_output(self.output), _told_how_to_go_on():
             state = _State(self.output / STATE)
             self._check_inputs(wanted)
+            if any(
+                stage.job == "train" and self._why(stage, state, ()) == _NEW for stage in wanted
+            ):
+                for line in self._answers_of_templates():
+                    tell(line, show=progress)
             how = jobs or self.jobs, progress
             runs = tuple(self._bring(stage, state, forced, *how) for stage in wanted)
         return ProjectResult(runs, few_rows=self.few_rows())
+
+    def _answers_of_templates(self) -> Iterator[str]:
+        """Yield what templates answer of real sentences before anything is trained."""
+        places = read_places(self.file)
+        try:
+            files = evaluation_files([*places.gold] or [*self.library.paths])
+        except GenieError:  # nobody wrote any
+            return
+        language = get_language(self.library.language)
+        if not (self.has_templates and language.reads_values(self.library)):
+            return
+        rows = islice(evaluation_rows(files, language, self.library), _MOST_ASKED)
+        locale = locale_from(places.locale or DEFAULT)
+        parser = Parser.of(self.library, self.grammar, use=Use(locale=locale))
+        replies = parser.parse([row.utterance for row in rows])
+        known = [reply for reply in replies if reply.is_known]
+        yield f"templates alone answer {len(known)} of {len(replies)} sentences of eval.tsv:"
+        yield from (f"  {reply.sentence}: {reply.code}" for reply in known[:_MOST_ANSWERS])
 
     def few_rows(self) -> str:
         """Return which templates of skills had few rows at the last run, in a line; "" for none."""
@@ -544,6 +576,7 @@ def _result_lines(result: Evaluation) -> Iterator[str]:
 
 
 _NEW = "it is new"
+_MOST_ASKED, _MOST_ANSWERS = 20, 3  # sentences that templates are asked, and answers shown
 
 
 @contextmanager
