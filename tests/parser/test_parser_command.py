@@ -33,7 +33,6 @@ from tests.parser.parser_setup import (
     train,
 )
 
-pytestmark = pytest.mark.xdist_group("trained parser")
 ROOT = Path(__file__).parents[2]
 LUNCH = f'now => ( {INBOX} ) filter param:subject:String == " lunch " => notify'
 
