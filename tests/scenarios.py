@@ -6,7 +6,8 @@ The input of a case has files, commands, lines for the shell, and Python:
     S1 | list orders | now => @com.x.orders => notify | source=human
     $ genie-dp stats rows.jsonl         tells its exit code and what it wrote
     $ wc -l rows.jsonl                  runs in a shell; told if it prints anything, as Python is
-    >>> gd.Rows.read("rows.jsonl")      has `gd`, `json`, `load` of JSON, `rows` of JSONL, `Path`
+    >>> gd.Rows.read("rows.jsonl")      has `gd`, `json`, `load` of JSON, `rows` of JSONL, `Path`;
+                                        `families(60, "a.jsonl")` writes that many families
 
 A file's first case may be called "given": what it writes is there in each of the others. Lines of a
 .jsonl file that are no JSON are rows: id, utterance, program, then fields. Skills and
@@ -26,7 +27,7 @@ import pytest
 import genie_dp as gd
 from genie_dp import cli
 from genie_dp.rows import to_json
-from tests.dataset.dataset_rows import read, row
+from tests.dataset.dataset_rows import families, read, row, write
 from tests.golden import DATA
 
 ROOT = Path(__file__).parents[1]
@@ -40,6 +41,7 @@ PLACES: dict[str, Path | str] = {
 MARKS = (">> ", ">>> ", "$ ")
 # What differs from run to run, and the head of every message on wrong usage.
 PASSING = (
+    (rf'"version": "{gd.__version__}"', '"version": "VERSION"'),
     (r"\b\d+(\.\d+)? s\b", "N s"),
     (r"\b[0-9a-f]{32,64}\b", "HASH"),
     (r"Usage: .*\nTry .*\n\n", ""),
@@ -73,7 +75,9 @@ def write_file(head: str, lines: list[str]) -> None:
 def row_of(line: str) -> gd.Example:
     """Return the row of `id | utterance | program | field=value ..`."""
     id, utterance, program, *fields = line.split(" | ")
-    more = dict(field.split("=", 1) for field in fields)
+    kinds = {"derivation": lambda names: tuple(names.split(",")), "depth": int, "weight": float}
+    more = {name: kinds.get(name, str)(value) for name, _, value in
+            (field.partition("=") for field in fields)}  # fmt: skip
     return row(id, utterance, program, **more)
 
 
@@ -124,6 +128,7 @@ def play(
     monkeypatch.chdir(tmp_path)
     names = {
         "gd": gd, "json": json, "Path": Path, "rows": lambda name: read(Path(name)),
+        "families": lambda count, name: write(Path(name), families(count)) and None,
         "load": lambda name: json.loads(Path(name).read_text()),
     }  # fmt: skip
 
@@ -131,8 +136,14 @@ def play(
         """Do what a block says; return it with what came of it, or nothing if nothing did."""
         text, before = "\n".join(lines), files()
         if text.startswith("$ genie-dp "):
-            code = cli.run(shlex.split(text[len("$ genie-dp ") :]))
-            return f"{text}  # {code}{changes(before)}\n{''.join(capsys.readouterr())}"
+            words = shlex.split(text[len("$ genie-dp ") :])
+            target = words.pop() if words[-2:-1] == [">"] else ""
+            code = cli.run(words[:-1] if target else words)
+            said = capsys.readouterr()
+            if target:
+                Path(target).write_text(said.out)
+            shown = said.err if target else said.out + said.err
+            return f"{text}  # {code}{changes(before)}\n{shown}"
         if text.startswith("$ "):
             done = subprocess.run(text[2:], shell=True, capture_output=True, text=True, check=False)
             told = done.stdout + done.stderr

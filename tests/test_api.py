@@ -17,13 +17,12 @@ import pytest
 
 import genie_dp as gd
 from genie_dp.cli import run
-from genie_dp.private.ledger.guard import private_of
 from genie_dp.private.secure import _seeded
 from genie_dp.recipe import settings_of
 from genie_dp.resources import data_folder
 from genie_dp.rows import read_rows
 from genie_dp.run.manifest import ledger_of
-from tests.dataset.dataset_rows import families, write
+from tests.dataset.dataset_rows import families
 from tests.parser import parser_setup
 
 ROOT = Path(__file__).parent.parent
@@ -526,76 +525,6 @@ def test_there_are_scripts():
 
 
 # ------------------------------------------------------------------------------------------ split
-
-
-def test_parts_of_a_split_are_the_files_of_the_command(tmp_path):
-    file = write(tmp_path / "rows.jsonl", families(60))
-    assert run(["split", str(file), "--seed", "3", "--output", str(tmp_path / "out")]) == 0
-    parts = gd.split(file, seed=3)
-    for name in ("train", "validation", "test"):
-        rows = getattr(parts, name)
-        assert list(rows) == list(rows) == list(read_rows(str(tmp_path / "out" / f"{name}.jsonl")))
-    made = parts.save(tmp_path / "again", title="out")
-    again = {path.name: path.read_bytes() for path in (tmp_path / "again").iterdir()}
-    folder = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
-    differing = {name for name in folder if folder[name] != again[name]}
-    assert sorted(folder) == sorted(again)
-    assert differing == {"manifest.json"}  # which names the title only where one is given
-    assert str(made).endswith(f"no leaks -> {tmp_path / 'again'}")
-    assert len(repr(made)) < 200
-    with pytest.raises(gd.GenieError, match="exists already"):
-        parts.save(tmp_path / "again")
-
-
-def test_rows_in_memory_are_split_and_nothing_is_written(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    rows = families(60)
-    parts = gd.split(rows[:200], gd.Rows(lambda: iter(rows[200:]), "more"), seed=1, by="program")
-    assert sorted(one.id for part in parts.parts.values() for one in part) == sorted(
-        one.id for one in rows
-    )
-    assert list(tmp_path.iterdir()) == []
-    assert capsys.readouterr() == ("", "")
-    result = parts.save("out")
-    manifest = (tmp_path / "out" / "manifest.json").read_text(encoding="utf-8")
-    assert '"file": "200 examples"' in manifest
-    assert '"file": "more"' in manifest
-    assert result.parts["train"].rows == len(list(parts.train))
-
-
-def test_parts_have_the_names_and_sizes_that_are_asked_for():
-    assert list(gd.split(families(5), parts=("train=0.5", "test")).parts) == ["train", "test"]
-    parts = gd.split(families(60), parts=["learn", "held_out=20%"], eval_sources=["paraphrase"])
-    assert list(parts.parts) == ["learn", "held_out"]
-    assert {one.source for one in parts["held_out"]} == {"paraphrase"}
-    assert len(repr(parts)) < 200
-    assert "held_out" in dir(parts)
-    with pytest.raises(AttributeError, match="there are learn, held_out"):
-        _ = parts.train
-
-
-def test_a_part_is_refused_when_its_file_is_another_one_now(tmp_path):
-    rows = families(40)
-    parts = gd.split(write(tmp_path / "rows.jsonl", rows))
-    for other in (rows[1:], [*rows, rows[0]], rows[::-1]):
-        write(tmp_path / "rows.jsonl", other)
-        with pytest.raises(gd.GenieError, match="changed while it was read"):
-            list(parts.train)
-
-
-def test_parts_of_private_rows_say_that_they_are(tmp_path):
-    file = write(tmp_path / "rows.jsonl", families(40))
-    ledger = tmp_path / "elsewhere.json"
-    (tmp_path / "rows.jsonl.manifest.json").write_text(f'{{"private": ["{ledger}"]}}')
-    parts = gd.split(file)
-    (warning,) = parts.warnings
-    assert "B035" in warning
-    assert warning in str(parts.save(tmp_path / "out"))
-    parts.train.save(tmp_path / "train.jsonl")
-    below = gd.split(parts.train, parts=["a", "b=0.5"])  # of a temporary file
-    below["b"].save(tmp_path / "b.jsonl")
-    for name in ("out/train.jsonl", "train.jsonl", "b.jsonl"):
-        assert private_of(tmp_path / name) == ledger
 
 
 # ------------------------------------------------------------------------- what people try first
