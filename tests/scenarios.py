@@ -39,10 +39,12 @@ PLACES: dict[str, Path | str] = {
     "examples": ROOT / "examples",
 }
 MARKS = (">> ", ">>> ", "$ ")
-# What differs from run to run, and the head of every message on wrong usage.
-PASSING = (
+# What differs from run to run, with the widths of tables of it, and the head of all wrong usage.
+PASSING: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (rf'"version": "{gd.__version__}"', '"version": "VERSION"'),
-    (r"\b\d+(\.\d+)? s\b", "N s"),
+    (r"\b\d+(\.\d+)? (m?s)\b", r"N \2"),
+    (r"(?m)^.* (time|N s) .*$", lambda line: re.sub(" {2,}", "  ", line[0])),
+    (r"(no JSON that can be read): .*", r"\1: .."),
     (r"\b[0-9a-f]{32,64}\b", "HASH"),
     (r"Usage: .*\nTry .*\n\n", ""),
     (r" by process \d+ since [-\d]+ [:\d]+", " by process N since TIME"),
@@ -126,6 +128,7 @@ def play(
 ) -> Play:
     """Return a function that plays the input of a case in an empty folder."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GENIE_DP_PROJECT")  # a genie.yaml of the scenario counts
     names = {
         "gd": gd, "json": json, "Path": Path, "rows": lambda name: read(Path(name)),
         "families": lambda count, name: write(Path(name), families(count)) and None,
@@ -153,6 +156,7 @@ def play(
         return f"{text}\n{told}" if told else ""
 
     def run(text: str) -> str:
+        """Play all blocks; return what is told of them, without what differs from run to run."""
         for name, place in PLACES.items():
             if name in text:
                 found = request.getfixturevalue(place) if isinstance(place, str) else place

@@ -454,29 +454,6 @@ def test_a_parser_answers_a_sentence_in_a_line(parser):
     assert str(parser.folder) in repr(parser)
 
 
-def test_an_evaluation_from_python_has_the_figures_of_the_command(mail, parser, tmp_path, capsys):
-    written = tmp_path / "result.json"
-    words = ["evaluate", mail.rows, "--parser", parser.folder, "--training", mail.rows]
-    skills = [word for path in mail.how["library"] for word in ("--skills", path)]
-    assert run([str(word) for word in (*words, *skills, "--output", written)]) == 0
-    table = capsys.readouterr().out
-    evaluation = gd.evaluate(parser, mail.rows, training=[mail.rows])
-    assert capsys.readouterr() == ("", "")
-    evaluation.save(tmp_path / "again.json")
-    assert (tmp_path / "again.json").read_bytes() == written.read_bytes()
-    assert f"{evaluation}\n" == table
-    low, high = evaluation.interval
-    assert low <= evaluation.accuracy == evaluation.tiers["match"] <= high
-    assert list(evaluation.tiers)[0] == "syntax"
-    assert len(repr(evaluation).splitlines()) == 1
-    evaluation.report(tmp_path / "report.html")
-    assert "<html" in (tmp_path / "report.html").read_text()
-    examples = list(gd.Rows.read(mail.rows))
-    assert gd.evaluate(parser.folder, examples).accuracy == evaluation.accuracy
-    with pytest.raises(gd.GenieError, match="R043"):
-        gd.evaluate(parser, mail.rows, sead=1)
-
-
 def test_the_sentences_of_a_folder_of_skills_are_evaluated(parser):
     class Inbox:
         def predict(self, utterances):

@@ -24,7 +24,6 @@ from tests.models.models_setup import save_tiny_base
 from tests.parser.parser_setup import (
     INBOX,
     LIBRARY,
-    MAIL,
     OFTEN_KEPT,
     RECIPE,
     SEND,
@@ -388,40 +387,6 @@ def test_options_that_cannot_be_are_refused(trained, tmp_path, capsys):
 
 
 # ------------------------------------------------------------------- evaluation and paraphrasing
-
-
-def test_a_parser_is_evaluated_on_rows_with_placeholders_and_on_typed_ones(trained, tmp_path):
-    typed = replace(rows()[0], id="H1", utterance="Show mail about lunch", source="human")
-    gold = write(tmp_path / "gold.jsonl", [*rows(), typed])
-    result = tmp_path / "result.json"
-    words = ["evaluate", gold, "--parser", trained, *LIBRARY]
-    assert run([str(word) for word in (*words, "--output", result)]) == 0
-    found = json.loads(result.read_text())
-    assert found["rows"] == 33
-    assert found["accuracy"]["share"] > 0.8
-    assert found["predictions"] == str(trained)
-
-
-def test_evaluation_wants_one_source_of_predictions_in_the_language_of_the_rows(
-    trained, tmp_path, capsys
-):
-    gold = write(tmp_path / "gold.jsonl", rows())
-    for words in (("--nearest",), ("said.jsonl",)):
-        assert run(["evaluate", str(gold), "--parser", str(trained), *words]) == 2
-    made = [row("S1", "buy some tea", "( ORDER ( THING tea ) )", language="sexpr")]
-    write(gold, made)
-    assert run(["evaluate", str(gold), "--parser", str(trained)]) == 1
-    assert "error[V022]: expected a parser that writes sexpr" in capsys.readouterr().err
-
-
-def test_the_sentences_of_skills_are_gold_rows(trained, tmp_path, capsys):
-    folder = tmp_path / "skills" / "com.example.mail"
-    folder.mkdir(parents=True)
-    (folder / "skill.tt").write_text((MAIL / "skill.tt").read_text())
-    code = 'now => (@com.example.mail.inbox()) filter subject == "lunch" => notify'
-    (folder / "eval.tsv").write_text(f"utterance\tprogram\nshow mail about lunch\t{code}\n")
-    assert run(["evaluate", str(folder.parent), "--parser", str(trained)]) == 0
-    assert "1 of 1 rows right" in capsys.readouterr().err
 
 
 def test_paraphrases_that_the_parser_reads_otherwise_are_left_out(trained, tmp_path, capsys):
