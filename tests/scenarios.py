@@ -39,12 +39,13 @@ PLACES: dict[str, Path | str] = {
     "examples": ROOT / "examples",
 }
 MARKS = (">> ", ">>> ", "$ ")
+REDIRECTED = re.compile(r"\$ genie-dp (.*?)(?: > ([^ '\"]+)( 2>&1)?)?", re.DOTALL)
 # What differs from run to run, with the widths of tables of it, and the head of all wrong usage.
 PASSING: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (rf'"version": "{gd.__version__}"', '"version": "VERSION"'),
     (r"\b\d+(\.\d+)? (m?s)\b", r"N \2"),
     (r"(?m)^.* (time|N s) .*$", lambda line: re.sub(" {2,}", "  ", line[0])),
-    (r"(no JSON that can be read): .*", r"\1: .."),
+    (r"(no JSON that can be read|cannot use the device 'gpu'): .*", r"\1: .."),
     (r"\b[0-9a-f]{32,64}\b", "HASH"),
     (r"Usage: .*\nTry .*\n\n", ""),
     (r" by process \d+ since [-\d]+ [:\d]+", " by process N since TIME"),
@@ -139,13 +140,14 @@ def play(
         """Do what a block says; return it with what came of it, or nothing if nothing did."""
         text, before = "\n".join(lines), files()
         if text.startswith("$ genie-dp "):
-            words = shlex.split(text[len("$ genie-dp ") :])
-            target = words.pop() if words[-2:-1] == [">"] else ""
-            code = cli.run(words[:-1] if target else words)
+            words, target, both = REDIRECTED.fullmatch(text).groups()
+            code = cli.run(shlex.split(words))
             said = capsys.readouterr()
+            kept, shown = (said.out + said.err, "") if both else (said.out, said.err)
             if target:
-                Path(target).write_text(said.out)
-            shown = said.err if target else said.out + said.err
+                Path(target).write_text(kept)
+            else:
+                shown = kept + shown
             return f"{text}  # {code}{changes(before)}\n{shown}"
         if text.startswith("$ "):
             done = subprocess.run(text[2:], shell=True, capture_output=True, text=True, check=False)

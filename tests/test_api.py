@@ -10,7 +10,6 @@ import subprocess
 import sys
 from itertools import islice
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,7 +20,6 @@ from genie_dp.private.secure import _seeded
 from genie_dp.recipe import settings_of
 from genie_dp.resources import data_folder
 from genie_dp.rows import read_rows
-from genie_dp.run.manifest import ledger_of
 from tests.dataset.dataset_rows import families
 from tests.parser import parser_setup
 
@@ -131,12 +129,6 @@ def test_results_and_libraries_show_themselves_in_a_line(grammar):
         ("paraphrase", {"by": "model"}, "R040", ""),
         ("paraphrase", {"device": "cpu"}, "R040", ""),
         ("paraphrase", {"nuber": 2}, "R043", ""),
-        ("train", {"stepps": 3}, "R043", "did you mean 'steps'?"),
-        ("train", {"inputs": ("rows.jsonl",)}, "R043", ""),
-        ("train", {"steps": 0}, "N002", ""),
-        ("train", {"steps": "many"}, "N002", ""),
-        ("train", {"steps": 3, "epochs": 1}, "N002", ""),
-        ("train", {"steps": 3, "architecture": "rn"}, "N002", "did you mean 'rnn'?"),
         ("split", {"by": "sentense"}, "R040", ""),
         ("split", {"eval_sources": ("paraphrases",)}, "R040", ""),
         ("split", {"parts": ("train", "test=2.5")}, "D001", ""),
@@ -151,7 +143,6 @@ def test_wrong_settings_are_refused_before_anything_is_made(
         "synthesize": lambda: list(gd.synthesize(grammar=grammar, **settings)),
         "augment": lambda: gd.augment([], library=None, language="sexpr", **settings),
         "paraphrase": lambda: gd.paraphrase([], **settings),
-        "train": lambda: gd.train([gd.Example("S0", "hi", HOME)], output="parser", **settings),
         "split": lambda: gd.split(families(5), **settings),
     }
     with pytest.raises(gd.GenieError) as error:
@@ -334,89 +325,13 @@ def test_a_public_function_is_not_hidden_by_the_folder_of_its_name():
 # ---------------------------------------------------------------------------------- augmentation
 
 
-@pytest.mark.slow
-def test_rows_of_several_sources_are_augmented_together(grammar, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    pairs = list(gd.synthesize(grammar=grammar, **GMAIL))
-    together = list(gd.augment(pairs, library=grammar.library))
-    apart = gd.augment(pairs[:100], pairs[100:], library=grammar.library)
-    assert list(apart) == together
-    assert list(tmp_path.iterdir()) == []
-    assert capsys.readouterr() == ("", "")
-    file = Path(apart.file())
-    first = next(iter(apart))
-    del apart
-    assert not file.exists()
-    assert next(iter(gd.augment(pairs, library=grammar.library))) == first  # though nobody keeps it
-    again = list(gd.augment(pairs, pairs[:1], library=grammar.library))
-    assert again[: len(together)] == together
-    assert {row.parent for row in again[len(together) :]} == {f"{pairs[0].id}.2"}
-
-
-@pytest.mark.slow
-def test_rows_made_of_private_rows_are_marked_from_python_too(grammar, tmp_path, capsys):
-    pairs, saved = tmp_path / "pairs.jsonl", tmp_path / "saved.jsonl"
-    gd.synthesize(grammar=grammar, **GMAIL).save(pairs)
-    ledger = ledger_of(pairs)
-    ledger.write_text("")
-    rows = gd.augment(pairs, library=grammar.library)
-    result = rows.save(saved)
-    assert "B035" in str(result)
-    for file in (saved, rows.file()):
-        manifest = json.loads(Path(f"{file}.manifest.json").read_text())
-        assert manifest["private"] == [str(ledger.resolve())]
-    assert capsys.readouterr() == ("", "")
-
-
-def test_what_is_augmented_is_never_written_over(grammar, tmp_path):
-    pairs = tmp_path / "pairs.jsonl"
-    gd.synthesize(grammar=grammar, **GMAIL).save(pairs)
-    before = pairs.read_bytes()
-    with pytest.raises(gd.GenieError, match="D027"):
-        gd.augment(pairs, library=grammar.library).save(pairs, overwrite=True)
-    assert pairs.read_bytes() == before
-
-
 # ------------------------------------------------------------------------------------- parsers
 
 
-@pytest.fixture(scope="module")
-def mail(tmp_path_factory):
-    """Return the rows of a tiny parser, how it is trained, and what the command made of them."""
-    pytest.importorskip("torch")
-    folder = tmp_path_factory.mktemp("mail")
-    made = parser_setup.train(folder, steps=20)
-    how = {"recipe": folder / "recipe.yaml", "library": [parser_setup.MAIL, parser_setup.HOME]}
-    return SimpleNamespace(rows=folder / "rows.jsonl", how={**how, "steps": 20}, folder=made)
-
-
-@pytest.fixture(scope="module")
-def parser(mail):
-    """Return what examples train: the same as their file."""
-    return gd.train(list(gd.Rows.read(mail.rows)), **mail.how)
-
-
-def test_a_parser_trained_from_python_is_that_of_the_command(mail, parser, tmp_path, capsys):
-    capsys.readouterr()
-    folder = tmp_path / "mine"
-    trained = gd.train(mail.rows, output=folder, **mail.how)
-    assert capsys.readouterr() == ("", "")
-    assert trained.folder == folder
-    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
-    for name in ("model.safetensors", "config.json", "tokenizer.json"):
-        same = {(place / name).read_bytes() for place in (mail.folder, folder, parser.folder)}
-        assert len(same) == 1, name
-    assert (folder / "recipe.yaml").read_bytes() == (mail.folder / "recipe.yaml").read_bytes()
-    ours, theirs = (
-        json.loads((place / "manifest.json").read_text()) for place in (folder, mail.folder)
-    )
-    assert ours["figures"].pop("seconds") > 0 < theirs["figures"].pop("seconds")
-    assert ours == theirs
-
-
 @pytest.mark.slow
-def test_a_parser_without_output_lives_in_a_folder_of_its_own_until_it_is_saved(mail, tmp_path):
-    trained = gd.train(mail.rows, **{**mail.how, "steps": 1})
+def test_a_parser_without_output_lives_in_a_folder_of_its_own_until_it_is_saved(tmp_path):
+    rows, library = parser_setup.rows(), [parser_setup.MAIL, parser_setup.HOME]
+    trained = gd.train(rows, library=library, steps=1, out_of_scope=0)
     temporary = trained.folder
     saved = trained.save(tmp_path / "deep" / "mine")
     with pytest.raises(gd.GenieError, match="exists already"):
@@ -432,29 +347,7 @@ def test_a_parser_without_output_lives_in_a_folder_of_its_own_until_it_is_saved(
     assert (saved / "model.safetensors").exists()
 
 
-def test_a_folder_that_is_no_parser_is_not_saved_over(parser, tmp_path):
-    (tmp_path / "diary.txt").write_text("dear diary")
-    with pytest.raises(gd.GenieError) as error:
-        parser.save(tmp_path, overwrite=True)
-    assert error.value.problems[0].code == "N007"
-    assert (tmp_path / "diary.txt").exists()
-
-
-def test_a_parser_answers_a_sentence_in_a_line(parser):
-    reply = parser("show mail about lunch", n=3)
-    assert reply == parser.parse(["show mail about lunch"], count=3)[0]
-    assert (reply.code, reply.program) == (reply.answers[0].code, reply.answers[0].program)
-    assert reply.confidence == reply.answers[0].confidence
-    assert reply.alternatives == reply.answers[1:]
-    assert "show mail about lunch" in repr(reply)
-    assert reply.code in repr(reply)
-    assert "\n" not in repr(reply)
-    assert parser("").code == parser("").program == ""
-    assert parser("").confidence == 0
-    assert str(parser.folder) in repr(parser)
-
-
-def test_the_sentences_of_a_folder_of_skills_are_evaluated(parser):
+def test_the_sentences_of_a_folder_of_skills_are_evaluated():
     class Inbox:
         def predict(self, utterances):
             return [[("now => @com.gmail.inbox => notify", None)] for _ in utterances]
@@ -464,13 +357,13 @@ def test_the_sentences_of_a_folder_of_skills_are_evaluated(parser):
     assert gd.evaluate(Inbox(), skills).data["rows"] in (len(lines), len(lines) - 1)
 
 
-def test_the_examples_of_the_page_on_evaluation_run(mail, parser, tmp_path, monkeypatch, capsys):
+def test_the_examples_of_the_page_on_evaluation_run(trained, tmp_path, monkeypatch, capsys):
     page = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert len(blocks) == 2
-    parser.save(tmp_path / "parser")
+    (tmp_path / "parser").symlink_to(trained)
     for name in ("test.jsonl", "train.jsonl"):
-        shutil.copyfile(mail.rows, tmp_path / name)
+        shutil.copyfile(trained.parent / "rows.jsonl", tmp_path / name)
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     exec(blocks[0], names)  # noqa: S102
