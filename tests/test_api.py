@@ -124,11 +124,6 @@ def test_results_and_libraries_show_themselves_in_a_line(grammar):
         ("augment", {"quoted": [0.1]}, "R040", ""),
         ("augment", {"primitive": -1}, "R040", ""),
         ("augment", {"on_error": "skipp"}, "R040", ""),
-        ("paraphrase", {"number": 0}, "R040", ""),
-        ("paraphrase", {"by": "rule"}, "R040", ""),
-        ("paraphrase", {"by": "model"}, "R040", ""),
-        ("paraphrase", {"device": "cpu"}, "R040", ""),
-        ("paraphrase", {"nuber": 2}, "R043", ""),
         ("split", {"by": "sentense"}, "R040", ""),
         ("split", {"eval_sources": ("paraphrases",)}, "R040", ""),
         ("split", {"parts": ("train", "test=2.5")}, "D001", ""),
@@ -142,7 +137,6 @@ def test_wrong_settings_are_refused_before_anything_is_made(
     calls = {
         "synthesize": lambda: list(gd.synthesize(grammar=grammar, **settings)),
         "augment": lambda: gd.augment([], library=None, language="sexpr", **settings),
-        "paraphrase": lambda: gd.paraphrase([], **settings),
         "split": lambda: gd.split(families(5), **settings),
     }
     with pytest.raises(gd.GenieError) as error:
