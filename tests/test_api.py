@@ -20,7 +20,6 @@ from genie_dp.private.secure import _seeded
 from genie_dp.recipe import settings_of
 from genie_dp.resources import data_folder
 from genie_dp.rows import read_rows
-from tests.dataset.dataset_rows import families
 from tests.parser import parser_setup
 
 ROOT = Path(__file__).parent.parent
@@ -107,44 +106,6 @@ def test_results_and_libraries_show_themselves_in_a_line(grammar):
     for shown in (grammar, grammar.library, gd.synthesize(grammar=grammar, **GMAIL)):
         assert len(repr(shown)) < 200
         assert "\n" not in repr(shown)
-
-
-@pytest.mark.parametrize(
-    ("function", "settings", "code", "hint"),
-    [
-        ("synthesize", {"sise": 3}, "R043", "did you mean 'size'?"),
-        ("synthesize", {"size": 0}, "R040", ""),
-        ("synthesize", {"balance": float("nan")}, "R040", ""),
-        ("synthesize", {"on_error": "stopp"}, "R040", "did you mean 'stop'?"),
-        ("synthesize", {"weights": {"@com.gmail.inbox": -1}}, "R040", ""),
-        ("synthesize", {"include": ("@com.gmial.*",)}, "Y033", ""),
-        ("synthesize", {"size": "100"}, "R040", "without quotes: size=100"),
-        ("augment", {"quotd": 0.1}, "R043", ""),
-        ("augment", {"quoted": 2}, "R040", ""),
-        ("augment", {"quoted": [0.1]}, "R040", ""),
-        ("augment", {"primitive": -1}, "R040", ""),
-        ("augment", {"on_error": "skipp"}, "R040", ""),
-        ("split", {"by": "sentense"}, "R040", ""),
-        ("split", {"eval_sources": ("paraphrases",)}, "R040", ""),
-        ("split", {"parts": ("train", "test=2.5")}, "D001", ""),
-        ("split", {"part": ("train",)}, "R043", ""),
-    ],
-)
-def test_wrong_settings_are_refused_before_anything_is_made(
-    grammar, tmp_path, monkeypatch, function, settings, code, hint
-):
-    monkeypatch.chdir(tmp_path)
-    calls = {
-        "synthesize": lambda: list(gd.synthesize(grammar=grammar, **settings)),
-        "augment": lambda: gd.augment([], library=None, language="sexpr", **settings),
-        "split": lambda: gd.split(families(5), **settings),
-    }
-    with pytest.raises(gd.GenieError) as error:
-        calls[function]()
-    (problem,) = error.value.problems
-    assert problem.code == code
-    assert not hint or problem.hint == hint
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_exists_is_overwritten_only_when_told(grammar, tmp_path):
@@ -392,19 +353,6 @@ def test_there_are_scripts():
 
 
 # ------------------------------------------------------------------------- what people try first
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: gd.train([("hi", "now => @a.b() => notify")]), r"R011.*row 1: expected an Exam"),
-        (lambda: gd.split([{"utterance": "hi"}]), r"R011.*row 1: expected an Example"),
-        (lambda: gd.augment(3), r"R011.*got 3\n  hint: gd.Example\("),
-    ],
-)
-def test_rows_of_another_kind_are_mistakes_with_hints(call, message):
-    with pytest.raises(gd.GenieError, match=f"(?s){message}"):
-        call()
 
 
 def test_numbers_of_other_libraries_are_settings():

@@ -25,9 +25,13 @@ CASES = [
 
 
 def test_there_are_scenarios():
-    assert len(CASES) > 15
+    assert len(CASES) > 100
 
 
 @pytest.mark.parametrize(("case", "text"), CASES)
 def test_a_scenario_ends_as_it_is_told(case, text, play, golden):
+    if case.path.stem in ("parse", "train") or "mail-parser" in text:
+        pytest.importorskip("torch")
+    elif case.path.stem == "serve":
+        pytest.importorskip("starlette")
     golden(case, play(text))
