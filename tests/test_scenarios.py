@@ -18,7 +18,10 @@ def scenarios() -> Iterator[tuple[Case, str]]:
 
 CASES = [
     pytest.param(
-        case, text, id=f"{case.path.stem}: {case}", marks=[pytest.mark.slow][: "slow" in case.name]
+        case,
+        text,
+        id=f"{case.path.stem}: {case}",
+        marks=[pytest.mark.slow][: case.name.startswith("slow")],
     )
     for case, text in scenarios()
 ]
