@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,6 +27,7 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> MadeOnce:
         with (shared / f"{name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not whole.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # of a worker that failed
                 folder.mkdir()
                 make(folder)
                 whole.touch()
@@ -51,9 +53,3 @@ def trained_german(made_once: MadeOnce) -> Path:
     """Return a folder with German rows and their parser; its words are a file that is gone."""
     pytest.importorskip("unicode_rbnf")
     return made_once("trained-german", parser_setup.train_german)
-
-
-@pytest.fixture(scope="session")
-def trained_sexpr(made_once: MadeOnce) -> Path:
-    """Return the folder of a parser of orders in brackets that has learned next to nothing."""
-    return made_once("trained-sexpr", parser_setup.train_sexpr) / "parser"
