@@ -32,6 +32,12 @@ def grammar():
     return gd.load_grammar()
 
 
+@pytest.fixture(scope="module")
+def mail():
+    """Return the shipped templates over one skill, which are soon compiled."""
+    return gd.load_grammar(library=data_folder("thingpedia") / "com.gmail")
+
+
 def test_every_public_name_is_there_and_no_other_is_offered():
     assert all(getattr(gd, name) is not None for name in gd.__all__)
     assert set(dir(gd)) == {*gd.__all__, "__version__"}
@@ -89,9 +95,9 @@ def test_rows_come_again_and_are_previewed_without_making_all(grammar):
     assert "<table>" in shown._repr_html_()
 
 
-def test_nothing_is_written_unless_told_where(grammar, tmp_path, monkeypatch, capsys):
+def test_nothing_is_written_unless_told_where(mail, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    pairs = gd.synthesize(grammar=grammar, **GMAIL)
+    pairs = gd.synthesize(grammar=mail, **GMAIL)
     assert list(pairs)
     assert list(tmp_path.iterdir()) == []
     assert capsys.readouterr() == ("", "")
@@ -102,14 +108,14 @@ def test_nothing_is_written_unless_told_where(grammar, tmp_path, monkeypatch, ca
     assert not file.exists()
 
 
-def test_results_and_libraries_show_themselves_in_a_line(grammar):
-    for shown in (grammar, grammar.library, gd.synthesize(grammar=grammar, **GMAIL)):
+def test_results_and_libraries_show_themselves_in_a_line(mail):
+    for shown in (mail, mail.library, gd.synthesize(grammar=mail, **GMAIL)):
         assert len(repr(shown)) < 200
         assert "\n" not in repr(shown)
 
 
-def test_a_file_that_exists_is_overwritten_only_when_told(grammar, tmp_path):
-    pairs = gd.synthesize(grammar=grammar, **GMAIL)
+def test_a_file_that_exists_is_overwritten_only_when_told(mail, tmp_path):
+    pairs = gd.synthesize(grammar=mail, **GMAIL)
     for rows in (pairs, gd.Rows.read(pairs.file())):
         target = tmp_path / "rows.jsonl"
         target.write_text("mine")
@@ -148,10 +154,6 @@ def private(tmp_path):
     rows = [{"utterance": f"show tweet {number}", "program": HOME} for number in range(300)]
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     return path
-
-
-def codes(caught):
-    return [problem.code for problem in caught.value.problems]
 
 
 def test_public_names_of_private_are_there_and_importing_them_is_light():
@@ -195,76 +197,6 @@ def test_a_prior_is_the_commands_and_steers_synthesis(grammar, private, tmp_path
     twitter, usual = (sum("@com.twitter" in row.program for row in rows)
                       for rows in (steered, plain))  # fmt: skip
     assert twitter > 2 * usual
-
-
-def test_nothing_is_spent_on_functions_that_nobody_named(private, tmp_path):
-    ledger = gd.private.Ledger.init(private, **BUDGET)
-    for call in (
-        lambda: ledger.prior(epsilon=1, about=300),
-        lambda: ledger.train("two-stage", about=300, epsilon=1, output=tmp_path / "made"),
-    ):
-        with pytest.raises(
-            gd.GenieError, match='(?s)F002.*library="shipped" for those of genie-dp'
-        ):
-            call()
-    assert ledger.spent.epsilon == 0
-
-
-def test_a_ledger_shows_its_budget_and_refuses_what_that_has_not(private, capsys):
-    with gd.private.Ledger.init(private, **BUDGET) as ledger:
-        shown = f"Ledger({private}: epsilon {{}} of 3 is spent at delta 1e-06 for each utterance)"
-        assert repr(ledger) == shown.format(0)
-        prior = ledger.prior(epsilon=2, library=TWITTER, about=300)
-        assert len(repr(prior)) < 200
-        assert ledger.spent == prior.prior.spent
-        assert 1.9 < ledger.spent.epsilon <= 2
-        before = sorted(private.parent.iterdir())
-        with pytest.raises(gd.GenieError) as caught:
-            ledger.prior(epsilon=2.9, library=TWITTER, about=300)
-        assert codes(caught) == ["B023"]
-        assert sorted(private.parent.iterdir()) == before
-    with pytest.raises(gd.GenieError) as caught:
-        ledger.prior(epsilon=0.1, library=TWITTER)
-    assert codes(caught) == ["B036"]
-    again = gd.private.Ledger(private)
-    assert repr(again) == repr(ledger)
-    assert again.doubts == ()
-    assert capsys.readouterr() == ("", "")
-
-
-@pytest.mark.parametrize(
-    ("settings", "code"),
-    [
-        ({"epsilon": 0}, "R040"),
-        ({"epsilon": float("nan")}, "R040"),
-        ({"epsilon": 1, "threshold_delta": 1}, "R040"),
-        ({"epsilon": 1, "threshold_delta": 1e-6}, "F002"),
-        ({"epsilon": 1, "mechanism": "uniform"}, "R040"),
-        ({"epsilon": 1, "function": 2}, "R043"),
-        ({"epsilon": 1, "noise_seed": 2}, "R043"),
-        ({"epsilon": 1, "sampled": "rows.jsonl"}, "F006"),
-    ],
-)
-def test_what_a_prior_cannot_be_made_with_costs_nothing(private, settings, code):
-    ledger = gd.private.Ledger.init(private, **BUDGET)
-    with pytest.raises(gd.GenieError) as caught:
-        ledger.prior(library=TWITTER, **settings)
-    assert codes(caught) == [code]
-    assert ledger.spent.epsilon == 0
-
-
-def test_rows_without_a_file_or_a_ledger_are_refused_and_a_weak_budget_is_warned_of(
-    private, tmp_path
-):
-    with pytest.raises(gd.GenieError, match="B028"):
-        gd.private.Ledger(tmp_path / "none.jsonl")
-    with pytest.raises(gd.GenieError, match="B022"):
-        gd.private.Ledger(private)
-    with pytest.warns(UserWarning, match=r"at delta 0.1 one unit in 10 may be .*choose a delta"):
-        ledger = gd.private.Ledger.init(private, epsilon=3, delta=0.1, unit="utterance")
-    assert len(ledger.doubts) == 1
-    with pytest.raises(gd.GenieError, match="B020"):
-        gd.private.Ledger.init(private, **{**BUDGET, "epsilon": 9})
 
 
 def test_a_public_function_is_not_hidden_by_the_folder_of_its_name():
