@@ -80,7 +80,6 @@ class _Package(ModuleType):
     """
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Set an attribute, unless it is a folder of a public name."""
         if name not in _HOMES or not isinstance(value, ModuleType):
             super().__setattr__(name, value)
 
@@ -115,5 +114,4 @@ def _version() -> str:
 
 
 def __dir__() -> list[str]:
-    """Return the public names."""
     return [*__all__, "__version__"]

@@ -76,7 +76,6 @@ class GenieError(Exception):
         super().__init__("\n".join(render_problem(p, self.sources) for p in self.problems))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Keep problems and sources when workers hand an error over."""
         return _rebuilt, (self.problems, self.sources)
 
 

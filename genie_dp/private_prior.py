@@ -29,7 +29,6 @@ class PriorFile:
     digest: str
 
     def __repr__(self) -> str:
-        """Return its guarantee and size in one line."""
         spent = self.prior.spent
         guarantee = f"epsilon {spent.epsilon:.4g} at delta {spent.delta:.4g}"
         count = len(self.prior.function_weights)

@@ -72,7 +72,6 @@ class Spent:
     not_covered: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        """Refuse values that state no guarantee."""
         if not self.epsilon >= 0:
             raise ValueError(f"epsilon must be >= 0, got {self.epsilon}")
         if not 0 <= self.delta < 1:

@@ -412,7 +412,6 @@ class Preview(tuple[Example, ...]):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        """Return the rows as text."""
         return "\n".join(f"{row.utterance}\n    {row.program}" for row in self)
 
     def _repr_html_(self) -> str:
@@ -481,7 +480,6 @@ class Rows:
         return self._path
 
     def __iter__(self) -> Iterator[Example]:
-        """Yield the rows, from the first."""
         # A generator holds this object, and so the temporary file, until it ends.
         yield from read_rows(self.file()) if self._make is None else self._make()
 

@@ -358,7 +358,6 @@ class Expander:
     _limits: dict[str, Mapping[str, Limits]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Make the rates ready for noise."""
         self._rates = NoiseRates.from_config(self.config)
         self._speech = speech_of(self.config.locale)
         self._varies = self.lexicon is not None or any(getattr(self.config, n) for n in NOISE)

@@ -40,7 +40,6 @@ class ValueList:
     cumulative: tuple[float, ...] = ()
 
     def __len__(self) -> int:
-        """Return how many values there are."""
         return len(self.texts)
 
     def value(self, index: int) -> tuple[str, ...]:

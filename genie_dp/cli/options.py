@@ -7,16 +7,20 @@ import shlex
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
+from genie_dp.errors import GenieError
 from genie_dp.languages import language_names
 from genie_dp.locale import DEFAULT, languages
 from genie_dp.recipe import Setting, settings_of
 from genie_dp.records import DEFAULT_LANGUAGE
 from genie_dp.resources import shipped_path
+
+if TYPE_CHECKING:
+    from genie_dp.project import Project
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator = Callable[[Any], Any]
@@ -45,7 +49,6 @@ class ShippedPath(click.Path):
     """A file or folder that is there; "shipped" is a folder of our data, "shipped/.." in it."""
 
     def __init__(self, *folders: str) -> None:
-        """Take the names of the folders, from the outside in."""
         super().__init__(exists=True, path_type=Path)
         self.folders = folders
 
@@ -65,7 +68,6 @@ class NamedValue(click.ParamType[tuple[str, Any]]):
     name = "pair"
 
     def __init__(self, example: str, kind: Callable[[str], Any] = str):
-        """Take an example to show to whoever gives something else, and the kind of the value."""
         self.example, self.kind = example, kind
 
     def convert(
@@ -211,6 +213,25 @@ def of_project(without: Callable[[Mapping[str, Any]], Iterable[str]] | None = No
         return with_project
 
     return add
+
+
+def project_here() -> "Project | None":
+    """Return the project whose skills and templates the command at work takes, with its stages.
+
+    None where they are given, or where there is no project, or one with mistakes in its stages:
+    these are told by `genie-dp run`, and other commands work without.
+    """
+    from genie_dp.project_file import find_project
+
+    given = map(click.get_current_context().get_parameter_source, ("skills", "grammar"))
+    if ParameterSource.COMMANDLINE in given or not (file := find_project(Path.cwd())):
+        return None
+    from genie_dp.project import Project
+
+    try:
+        return Project(file)
+    except GenieError:
+        return None
 
 
 def _project_options(options: Mapping[str, Any], without: Collection[str]) -> dict[str, Any]:

@@ -77,7 +77,6 @@ class DatasetCard:
     columns: Sequence[str] = field(default=COLUMNS)
 
     def __post_init__(self) -> None:
-        """Refuse a card without the guarantee that private rows need."""
         if self.private_rows and self.spent is None:
             message = f"{self.private_rows:,} rows are of source private, and no guarantee is given"
             hint = "name the file of what was spent: --spent spent.json"

@@ -619,7 +619,6 @@ class SplitRows:
         }
 
     def __getitem__(self, name: str) -> Rows:
-        """Return the rows of a part."""
         return self.parts[name]
 
     def __getattr__(self, name: str) -> Rows:
@@ -630,11 +629,9 @@ class SplitRows:
         return parts[name]
 
     def __dir__(self) -> list[str]:
-        """Return the names of the parts, too."""
         return [*super().__dir__(), *self.parts]
 
     def __repr__(self) -> str:
-        """Return how many rows each part has."""
         numbers = np.bincount(self._assigned.numbers, minlength=len(self.parts))
         counts = (f"{name}: {n:,}" for name, n in zip(self.parts, numbers, strict=False))
         return f"SplitRows({', '.join(counts)})"

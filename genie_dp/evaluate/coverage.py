@@ -437,7 +437,6 @@ class Coverage(Result):
     sentences: tuple[CoveredSentence, ...]
 
     def __repr__(self) -> str:
-        """Return the share in one line."""
         rows = len(self.counted)
         return f"Coverage({100 * self.share:.1f} % of {rows:,} sentences covered)"
 

@@ -136,7 +136,6 @@ class Frame:
     copies: ClassVar[bool] = False
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Find out whether a kind of frame copies words."""
         super().__init_subclass__(**options)
         cls.copies = cls.find_copies is not Frame.find_copies
 

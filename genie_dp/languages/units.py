@@ -60,19 +60,15 @@ class Units:
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Work out the hash once."""
         object.__setattr__(self, "_hash", hash(tuple(self.by_name)))
 
     def __hash__(self) -> int:
-        """Return the hash of the names."""
         return self._hash
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether there is a unit of that name."""
         return name in self.by_name
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the names."""
         return iter(self.by_name)
 
     def base(self, name: str) -> str:

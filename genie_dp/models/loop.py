@@ -86,7 +86,6 @@ class TrainingBudget:
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse no limit, steps together with epochs, and what is not positive."""
         limits = [x for x in (self.steps, self.epochs, self.seconds) if x is not None]
         if not limits or min(limits) <= 0 or (self.steps and self.epochs):
             raise ValueError(f"expected steps or epochs, or seconds, got {self}")

@@ -20,7 +20,6 @@ class Coattention(layers.Module):
     """Alignment and dual co-attention (McCann et al., 2018, section 3, equations 3 to 6)."""
 
     def __init__(self, size: int):
-        """Draw the vector that both sides may look at when nothing fits."""
         super().__init__()
         self.dummy = nn.Parameter(torch.randn(2, size) * size**-0.5)
 

@@ -54,7 +54,6 @@ class SearchSettings:
     floor: float = -math.inf
 
     def __post_init__(self) -> None:
-        """Refuse what no search can do."""
         if self.beam < 1 or self.longest < 1:
             raise ValueError(f"beam, longest must be positive: {self}")
         if self.length_penalty < 0 or self.margin < 0:

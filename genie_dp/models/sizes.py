@@ -29,7 +29,6 @@ class RecurrentSettings:
     language_model: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse sizes that no network has."""
         if self.size < 2 or self.size % 2 or self.layers < 1:
             raise ValueError(f"size must be even, layers positive: {self.size}, {self.layers}")
 
@@ -58,7 +57,6 @@ class TransformerSettings:
     smoothing: float = 0.1
 
     def __post_init__(self) -> None:
-        """Refuse sizes that no network has."""
         _check_heads(self.size, self.heads)
 
 
@@ -90,7 +88,6 @@ class MqanSettings:
     language_model: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse sizes that no network has."""
         _check_heads(self.size, self.heads)
 
 

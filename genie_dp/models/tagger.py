@@ -35,7 +35,6 @@ class TaggerSettings:
     word_dropout: float = 0.3
 
     def __post_init__(self) -> None:
-        """Refuse sizes that no network has."""
         if self.size < 2 or self.size % 2 or self.layers < 1:
             raise ValueError(f"size must be even, layers positive: {self.size}, {self.layers}")
 
@@ -136,7 +135,6 @@ class Tagger(Module):
     """Embeddings and residual BiLSTMs; a softmax over labels at each word."""
 
     def __init__(self, vocabulary: Vocabulary, labels: int, settings: TaggerSettings):
-        """Make the layers for so many labels, OUTSIDE included."""
         super().__init__()
         size = settings.size
         self.dropout = PooledDropout(settings.dropout)

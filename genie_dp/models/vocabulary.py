@@ -108,7 +108,6 @@ class Vocabulary:
     index: dict[str, int] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse a table without the special tokens or with a word twice."""
         object.__setattr__(self, "index", {word: i for i, word in enumerate(self.words)})
         if self.words[: len(SPECIAL)] != SPECIAL or len(self.index) != len(self.words):
             raise ValueError("words must begin with the special tokens and hold none twice")

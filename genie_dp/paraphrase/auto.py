@@ -80,7 +80,6 @@ class AutoConfig:
     checks: CheckConfig = field(default_factory=CheckConfig)
 
     def __post_init__(self) -> None:
-        """Check the number."""
         if self.number < 1:
             raise ValueError(f"number must be at least 1, got {self.number}")
 

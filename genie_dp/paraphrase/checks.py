@@ -105,7 +105,6 @@ class LanguageCheck:
     known: frozenset[str] = field(default=frozenset(), repr=False)
 
     def __post_init__(self) -> None:
-        """Check the shares."""
         if not 0 <= self.least_share <= self.doubtful_share <= 1:
             message = "expected 0 <= least_share <= doubtful_share <= 1, got"
             raise ValueError(f"{message} {self.least_share} and {self.doubtful_share}")
@@ -270,7 +269,6 @@ class CheckConfig:
     language: LanguageCheck | None = field(default_factory=LanguageCheck)
 
     def __post_init__(self) -> None:
-        """Check the limits."""
         for name in ("least_characters", "least_words"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must be at least 0, got {getattr(self, name)}")

@@ -164,7 +164,6 @@ class SelectionRate:
     share: float = 1.0
 
     def __post_init__(self) -> None:
-        """Check both."""
         if self.count < 0 or not 0 <= self.share <= 1:
             message = "expected count >= 0 and share in [0, 1], got"
             raise ValueError(f"{message} {self.count} and {self.share}")

@@ -94,7 +94,6 @@ class Relatedness:
     _topics: dict[str, frozenset[str]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        """Find what each function is about."""
         uses = Counter(
             kind for kinds in _kinds_by_skill(self.functions.values()).values() for kind in kinds
         )

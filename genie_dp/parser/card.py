@@ -63,7 +63,6 @@ class Card:
     version: str = __version__
 
     def __post_init__(self) -> None:
-        """Refuse a card without the guarantee that private rows need."""
         check_spent(self.private_rows, self.spent)
 
     @property

@@ -5,20 +5,21 @@ parser's folder, and are indexed when a sentence first needs them.
 """
 
 import re
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from genie_dp.languages import get_language
 from genie_dp.languages.library import Library
 from genie_dp.languages.thingtalk.tokens import quote_words
 from genie_dp.locale import Words
 from genie_dp.parser.reading.reading import Reading, ReadValue
 from genie_dp.parser.reading.said import SaidValues
 from genie_dp.parser.reading.typed import token_spans
+from genie_dp.run.cache import keep_pickled, load_pickled, place_in_cache
 from genie_dp.synthesis.compiler import compile_inputs
-from genie_dp.synthesis.spoken import ReadValues, SpokenSentences
+from genie_dp.synthesis.spoken import IndexedGrammar, ReadValues, SpokenSentences
 from genie_dp.templates.inputs import Inputs
 
 _MOST_FUNCTIONS = 120
@@ -49,29 +50,30 @@ class Derivations:
     """Derives sentences by the templates of a parser.
 
     Attributes:
-        load: reads the templates, once.
+        load: reads the templates.
+        key: plain data that tells these templates and skills from all others; None for templates
+            that cannot be kept, since they have Python functions.
         library: the skills.
         words: those of the language of the sentences.
     """
 
     load: Callable[[], Inputs]
+    key: str | None
     library: Library
     words: Words
-    _inputs: Inputs | None = None
-    _parts: "OrderedDict[frozenset[str], SpokenSentences]" = field(default_factory=OrderedDict)
+    _engine: SpokenSentences | None = None
 
-    def find(
-        self, sentence: str, functions: Collection[str], values: SaidValues
-    ) -> list[Derivation]:
+    def find(self, sentence: str, values: SaidValues) -> list[Derivation]:
         """Return the derivations of a sentence, and of it without words of politeness.
 
         Args:
             sentence: as it was typed.
-            functions: of the programs that a network has for it; of a large library only the
-                templates of their skills are looked at.
             values: reads its values.
         """
-        engine = self._engine(functions, values)
+        if self._engine is None:
+            self._engine = SpokenSentences(self._indexed(values), values)
+        engine = self._engine
+        engine.reader = values
         found: dict[tuple[object, ...], Derivation] = {}
         for text in without_politeness(sentence, self.words):
             for read in engine.find(text).readings[:_MOST_READINGS]:
@@ -84,20 +86,18 @@ class Derivations:
                         found[key] = derivation
         return sorted(found.values(), key=lambda x: (x.doubt, x.program, x.reading.tokens))
 
-    def _engine(self, functions: Collection[str], values: SaidValues) -> SpokenSentences:
-        if self._inputs is None:
-            self._inputs = self.load()
-        is_small = len(self.library.functions()) <= _MOST_FUNCTIONS
-        key = frozenset() if is_small else frozenset(x.rpartition(".")[0] for x in functions)
-        engine = self._parts.pop(key, None)
-        if engine is None:
-            compiled = compile_inputs(self._inputs, functions=() if is_small else sorted(functions))
-            engine = SpokenSentences(compiled, values)
-        self._parts[key] = engine
-        while len(self._parts) > _MOST_KEPT:
-            self._parts.popitem(last=False)
-        engine.reader = values
-        return engine
+    def _indexed(self, values: SaidValues) -> IndexedGrammar:
+        """Return the templates as they were indexed before, or anew."""
+        shared = {"library": self.library, "language": get_language(self.library.language)}
+        place = None
+        if self.key is not None:
+            place = place_in_cache(("derivations", self.key), ".derivations")
+        indexed: IndexedGrammar | None = load_pickled(place, shared)
+        if indexed is None:
+            indexed = IndexedGrammar.from_compiled(compile_inputs(self.load()), values)
+            if place is not None:
+                keep_pickled(place, indexed, shared)
+        return indexed
 
 
 def _as_typed(read: ReadValues, text: str) -> Reading:

@@ -21,6 +21,7 @@ from genie_dp.parser.evidence import SCALES, Evidence
 from genie_dp.parser.reading import glued, phrases
 from genie_dp.parser.rows import Reading
 from genie_dp.run.files import hash_of_files
+from genie_dp.run.manifest import write_json
 from genie_dp.templates.cache import inputs_of_texts, template_texts
 from genie_dp.templates.inputs import Inputs
 
@@ -202,6 +203,14 @@ def facts_of(folder: Path) -> dict[str, Any]:
         message = f"the parser in {folder} was trained with the reader {reader!r}, which is gone"
         raise GenieError(Problem("N010", message, hint="train it again: genie-dp train"))
     return facts
+
+
+def set_facts(folder: Path, **facts: Any) -> None:
+    """Change what config.json says of a finished parser."""
+    path = folder / CONFIG
+    config = json.loads(path.read_text(encoding="utf-8"))
+    config["parser"] |= facts
+    write_json(str(path), config)
 
 
 def check_skills(folder: Path, expected: str) -> None:

@@ -125,11 +125,9 @@ class HeldOut(Generic[KeptRow]):
             del self._rows[-heapq.heappop(self._greatest)]
 
     def __len__(self) -> int:
-        """Return how many are kept."""
         return len(self._rows)
 
     def __iter__(self) -> Iterator[KeptRow]:
-        """Yield the rows, in the order of their hashes."""
         for number in sorted(self._rows):
             yield self._rows[number]
 
@@ -190,7 +188,6 @@ class RowStore(Sequence[Pair]):
         self._weights.append(weight)
 
     def __len__(self) -> int:
-        """Return how many rows there are."""
         return len(self._middles)
 
     @property
@@ -211,7 +208,6 @@ class RowStore(Sequence[Pair]):
     def __getitem__(self, place: slice) -> "list[Pair]": ...
 
     def __getitem__(self, place: int | slice) -> "Pair | list[Pair]":
-        """Return the row at a place."""
         if isinstance(place, slice):
             return [self[i] for i in range(*place.indices(len(self)))]
         if not -len(self) <= place < len(self):

@@ -4,7 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from itertools import islice
 from operator import itemgetter
@@ -16,12 +16,13 @@ from genie_dp.languages.library import Library
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.thingtalk.sql import Database, Place
 from genie_dp.languages.thingtalk.tables import Tables, read_tables
+from genie_dp.locale import DEFAULT, locale_from
 from genie_dp.located import read_located
 from genie_dp.parser import folder as files
-from genie_dp.parser.answers import Answer, Reply
+from genie_dp.parser.answers import DERIVED, Answer, Reply
 from genie_dp.parser.config import ParseConfig
 from genie_dp.parser.forms import TEXT_FORMS, in_form
-from genie_dp.parser.parser import Parser
+from genie_dp.parser.parser import Parser, Use
 from genie_dp.parser.reading.said import SaidValues
 from genie_dp.run.collector import leave_to_the_end
 from genie_dp.run.stage import Result
@@ -137,15 +138,12 @@ class ParseSession:
         folder: Path,
         *,
         load_inputs: LoadInputs,
-        tables: Path | None = None,
-        names: Path | None = None,
         device: str = "cpu",
     ) -> Self:
         """Read the parser of a folder, on one thread: it is as fast.
 
         Raises:
-            GenieError: no such device (N008), no parser (N010, N011); tables that cannot be read
-                (N040, N041), or whose language runs no programs (N042).
+            GenieError: no such device (N008), no parser (N010, N011).
         """
         beam = config.beam
         if beam is None and config.count > 1:
@@ -157,7 +155,33 @@ class ParseSession:
         if not parser.is_validated:
             sys.stderr.write(f"{_NOT_VALIDATED.format(folder=folder)}\n")
         leave_to_the_end()
-        language, library = parser.target.language, parser.target.library
+        language, english = parser.target.language, None
+        if config.english and language.has_skills:
+            english = English(load_inputs(language.name, parser.skills))
+        return cls(parser, config.count, english)
+
+    @classmethod
+    def from_templates(cls, config: ParseConfig, inputs: Inputs, *, locale: str = DEFAULT) -> Self:
+        """Return what answers by templates alone (`Parser.of`).
+
+        Raises:
+            GenieError: R060, no such language of sentences.
+        """
+        use = Use(locale=locale_from(locale))
+        if config.threshold is not None:
+            use = replace(use, threshold=config.threshold)
+        parser = Parser.of(grammar=inputs, use=use)
+        has_english = config.english and inputs.language.has_skills
+        return cls(parser, config.count, English(inputs) if has_english else None)
+
+    def beside(self, *, tables: Path | None = None, names: Path | None = None) -> Self:
+        """Return a session that knows the rows of a file, and the names of another one.
+
+        Raises:
+            GenieError: tables that cannot be read (N040, N041), or whose language runs no programs
+                (N042); I013, names that cannot be read.
+        """
+        language, library = self.parser.target.language, self.parser.target.library
         rows = None
         if tables is not None:
             if not language.can_simulate or library is None:
@@ -166,10 +190,7 @@ class ParseSession:
                 )
                 raise GenieError(Problem("N042", message, hint="leave --tables out"))
             rows = open_tables(tables, library)
-        english = None
-        if config.english and language.has_skills:
-            english = English(load_inputs(language.name, parser.skills))
-        return cls(parser, config.count, english, rows, read_names(names) if names else None)
+        return replace(self, tables=rows, names=read_names(names) if names else None)
 
     def parse(self, sentences: Sequence[str], *, context: Reply | None = None) -> list[Reply]:
         """Return a reply to each sentence; `context` is that whose question they answer."""
@@ -226,7 +247,8 @@ class ParseSession:
             lines.append(answer.code)
             if english := self._english(answer):
                 lines.append(f"  {english}")
-            lines.append(f"  confidence {answer.confidence:.2f}")
+            by = "by a template" if answer.by == DERIVED else "by the network"
+            lines.append(f"  confidence {answer.confidence:.2f}, {by}")
             if answer.unused:
                 lines.append(f"  unused: {', '.join(answer.unused)}")
             lines += (f"  missing: {x.name} of {x.function}" for x in answer.missing)

@@ -58,7 +58,6 @@ class _Package(ModuleType):
     """The package: the name of the function `audit` stays its own (see genie_dp/__init__.py)."""
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Set an attribute, unless it is a folder of a public name."""
         if name not in _HOMES or not isinstance(value, ModuleType):
             super().__setattr__(name, value)
 
@@ -76,5 +75,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the public names."""
     return list(__all__)

@@ -159,11 +159,9 @@ class Ledger:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close it."""
         self._is_open = False
 
     def __repr__(self) -> str:
-        """Return the budget, and what is spent of it, in one line."""
         budget, spent = self.budget, self.spent
         amount = f"epsilon {spent.epsilon:.4g} of {budget.epsilon:g} is spent"
         return f"Ledger({self.rows}: {amount} at delta {budget.delta:g} for each {budget.unit})"

@@ -89,12 +89,10 @@ class Result:
     __slots__ = ()
 
     def __init_subclass__(cls) -> None:
-        """Keep a dataclass from showing all that it holds, unless it shows itself otherwise."""
         if "__repr__" not in cls.__dict__:
             cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
-        """Return its name and its first line."""
         return f"{type(self).__name__}({next(self.lines(), '')[:200]})"
 
     def lines(self) -> Iterator[str]:
@@ -102,7 +100,6 @@ class Result:
         raise NotImplementedError
 
     def __str__(self) -> str:
-        """Return the lines in one text."""
         return "\n".join(self.lines())
 
 

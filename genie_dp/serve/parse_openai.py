@@ -405,12 +405,10 @@ def openai_app(service: ParseService, *, hosts: HostRule) -> Gate:
 
     @app.get("/v1/models")
     async def models() -> dict[str, Any]:
-        """Return the one model that there is."""
         return {"object": "list", "data": [about]}
 
     @app.get("/v1/models/{name}")
     async def one_model(name: str) -> dict[str, Any]:
-        """Return the model of a name."""
         if name != model:
             message = f"there is no model {name[:80]!r} here"
             raise make_refusal(404, "W012", message, f"ask for {model!r}")

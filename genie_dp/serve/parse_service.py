@@ -102,7 +102,6 @@ class ParseService:
     _schema: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        """Start the thread."""
         self._batcher = Batcher(self.parser, self.config.batches)
         self._buckets = Buckets(self.config.rate, self.config.clock)
         self._start = self.config.clock()

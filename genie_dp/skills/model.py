@@ -141,7 +141,6 @@ class SkillLibrary:
     language: ClassVar[str] = DEFAULT_LANGUAGE
 
     def __repr__(self) -> str:
-        """Return what it holds in one line."""
         skills = len(self.classes)
         functions = sum(len(skill.functions) for skill in self.classes.values())
         return (

@@ -108,7 +108,6 @@ class Cells(Sequence[Cell]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Cell]: ...
     def __getitem__(self, index: int | slice) -> Cell | Sequence[Cell]:
-        """Return the cell at a place."""
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         if not -len(self) <= index < len(self):

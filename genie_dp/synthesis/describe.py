@@ -81,7 +81,6 @@ class Description:
     parts: tuple["Description", ...] = ()
 
     def __str__(self) -> str:
-        """Return the sentence."""
         return self.sentence
 
     def as_dict(self) -> dict[str, Any]:
@@ -113,7 +112,6 @@ class Describer:
     grammar: TargetGrammar = field(init=False)
 
     def __post_init__(self) -> None:
-        """Index the grammar."""
         self.grammar = TargetGrammar(self.compiled)
 
     @classmethod

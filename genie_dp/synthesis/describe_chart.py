@@ -66,7 +66,6 @@ class DescribeTarget:
     is_policy: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        """Count the tokens once."""
         self.is_policy = self.tokens[:1] == (_POLICY,)
         self.counts = Counter(map(self._alike, self.tokens))
         self.passed = frozenset(
@@ -265,7 +264,6 @@ class Family:
     cells: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Name the categories once."""
         self.cells = tuple(child.pool for child in self.children if not child.is_leaf)
 
     def add_costs(self, cost_of: Callable[[GrammarRule], float]) -> None:
@@ -327,7 +325,6 @@ class TargetGrammar:
     numbers: dict[Any, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Sort the templates."""
         for category, rules in self.compiled.rules.items():
             for family in families(category, rules, is_root=category in self.compiled.roots):
                 self._number(family)

@@ -200,7 +200,6 @@ class _FunctionIndex:
     """Finds the cells that can meet a wish, and the pieces in them that do."""
 
     def __init__(self, cells: Cells):
-        """Note which functions the pieces of each list have, and where each list stands."""
         self._bags: dict[tuple[str, ...], Wish] = {}
         self._numbers: dict[int, int] = {}
         self._members: list[Mapping[Wish, Sequence[Piece]]] = []

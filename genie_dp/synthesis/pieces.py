@@ -201,7 +201,6 @@ class Piece:
     sort: int = 0
 
     def __post_init__(self) -> None:
-        """Put words and determiner together once, for they are read far more often."""
         det = self.features.det
         self.text = f"{det} {self.words}" if det else self.words
 

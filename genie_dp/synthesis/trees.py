@@ -207,7 +207,6 @@ class TreeTexts:
     _leaves: dict[int, dict[str, Piece]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Number the rules of every template."""
         counts: dict[str, int] = {}
         for rules in self.compiled.rules.values():
             for rule in rules:
@@ -326,7 +325,6 @@ class Alternatives:
     _rules: dict[tuple[str, ...], list[GrammarRule]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Sort the rules by what they are made of."""
         for rules in self.compiled.rules.values():
             for rule in rules:
                 self._rules.setdefault(_made_of(rule), []).append(rule)

@@ -173,7 +173,6 @@ class _Checked:
     tree: Any = None
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        """Return all but compiled bodies, which are functions of this process."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         return None, values | {"fragments": None}
 
@@ -195,11 +194,9 @@ class GrammarChecker:
         self.last = Grammar()
 
     def __getstate__(self) -> tuple[list[_Checked], Grammar]:
-        """Return what is known of the last grammar."""
         return [*self._known.values()], self.last
 
     def __setstate__(self, state: tuple[list[_Checked], Grammar]) -> None:
-        """Take what was known of it in another process."""
         known, self.last = state
         self._known = {id(each.template): each for each in known}
 

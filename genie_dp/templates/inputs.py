@@ -48,7 +48,6 @@ class Inputs:
     kept: Path | None = None
 
     def __repr__(self) -> str:
-        """Return what it holds in one line."""
         count = len(self.grammar.templates)
         return f"Inputs({self.language.name}: {count:,} templates, {self.library!r})"
 

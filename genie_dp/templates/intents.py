@@ -288,7 +288,6 @@ class SlotType:
     examples: tuple[str, ...] = ()
 
     def __or__(self, other: "SlotType") -> "SlotType":
-        """Return the union."""
         if self is other or self == SlotType():
             return other
         bounds = [t for t in (self, other) if t.least is not None]

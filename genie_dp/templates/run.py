@@ -178,11 +178,9 @@ class Checker:
             keep_pickled(self.place, self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return all but the language, of which there is one in each process."""
         return vars(self) | {"language": self.language.name}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take what another process knew."""
         vars(self).update(state)
         self.language = self._templates.language = get_language(state["language"])
 

@@ -14,22 +14,29 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+import genie_dp as gd
 from genie_dp.cli import run
+from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.models.arrays import whole
 from genie_dp.models.device import can_use_bf16
 from genie_dp.models.saved import load_model
+from genie_dp.parser.answers import QUESTIONS, TOO_LONG
 from genie_dp.parser.parser import Parser
-from tests.dataset.dataset_rows import write
+from tests.dataset.dataset_rows import row, write
 from tests.models.models_setup import save_tiny_base
 from tests.parser.parser_setup import (
+    INBOX,
     LIBRARY,
+    MAIL,
     OFTEN_KEPT,
     RECIPE,
+    SEND,
     rows,
     train,
 )
 
 ROOT = Path(__file__).parents[2]
+LUNCH = f'now => ( {INBOX} ) filter param:subject:String == " lunch " => notify'
 
 
 # ------------------------------------------------------------------------------------- train
@@ -40,9 +47,9 @@ def test_the_folder_has_all_that_its_parser_needs_and_a_card(trained):
     assert found - {"curves.svg", "curves.png"} == {
         "README.md", "config.json", "constants.txt.gz", "evidence.npz", "manifest.json",
         "metrics.jsonl", "model.safetensors", "reader.json", "recipe.yaml", "refusals.txt.gz",
-        "skills", "tokenizer.json",
+        "skills", "templates.json.gz", "tokenizer.json",
     }  # fmt: skip
-    assert len(found) == 13
+    assert len(found) == 14
     assert not list(trained.parent.glob(".parser.work"))
     card = (trained / "README.md").read_text(encoding="utf-8")
     manifest = json.loads((trained / "manifest.json").read_text())
@@ -183,6 +190,32 @@ def test_the_prompt_answers_until_the_end_of_input(trained):
 
 
 # ------------------------------------------------------------------- evaluation and paraphrasing
+
+
+def test_evaluation_counts_what_the_parser_replies_with_its_threshold(trained, tmp_path):
+    said = {
+        "Show mail about lunch": LUNCH,
+        "show mail from the moon about lunch please": LUNCH,
+        "knit me a green sweater": OUT_OF_SCOPE,
+        "send mail": f"now => {SEND} param:subject:String = undefined "
+        "param:to:Entity(tt:email_address) = undefined",
+        "": OUT_OF_SCOPE,
+        "mail " * 200: OUT_OF_SCOPE,
+    }
+    gold = [row(f"H{k}", text, code) for k, (text, code) in enumerate(said.items())]
+    for threshold in (0.0, 0.5, 1.0):
+        parser = Parser.from_pretrained(trained, threshold=threshold)
+        replies = parser.parse(list(said))
+        predicted = parser.predict_replies(list(said))
+        assert [each.refused for each in predicted] == [reply.refused for reply in replies]
+        outcomes = gd.evaluate(parser, gold, library=str(MAIL)).outcomes
+        asked = sum(reply.refused in QUESTIONS for reply in replies)
+        answered = sum(reply.is_known for reply in replies)
+        assert outcomes["asked"] == asked
+        assert outcomes["answered rightly"] + outcomes["answered wrongly"] == answered
+        assert sum(outcomes.values()) == len(gold)
+    assert answered == 0 < outcomes["refused wrongly"]
+    assert parser.predict_replies(["x" * 20_000])[0].refused == TOO_LONG
 
 
 def test_without_a_terminal_a_line_now_and_then_says_how_far_it_is(tmp_path, capsys, monkeypatch):

@@ -5,7 +5,13 @@ import pytest
 from genie_dp.synthesis.chart import Chart, ChartGrammar, TooMuchWorkError
 from genie_dp.synthesis.compiler import compile_inputs
 from genie_dp.synthesis.explain import Explainer
-from genie_dp.synthesis.spoken import NameOrText, ReadValues, SaidValue, SpokenSentences
+from genie_dp.synthesis.spoken import (
+    IndexedGrammar,
+    NameOrText,
+    ReadValues,
+    SaidValue,
+    SpokenSentences,
+)
 from genie_dp.synthesis.wording import FunctionWords
 from genie_dp.templates.cache import load_inputs
 from tests.golden import DATA
@@ -30,6 +36,10 @@ class MadeUpReader:
             return [ReadValues(words, {})]
         tokens = tuple("NUMBER_0" if word == "7" else word for word in words)
         return [ReadValues(tokens, {"NUMBER_0": SaidValue("7", "7")})]
+
+    def may_be(self, stem, words, is_known=False):
+        value = self.as_value(stem, words)
+        return value.value.how == "listed" or not is_known
 
     def as_value(self, stem, words):
         self.asked.append(words)
@@ -63,7 +73,8 @@ def compiled(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def spoken(compiled):
-    return SpokenSentences(compiled, MadeUpReader())
+    reader = MadeUpReader()
+    return SpokenSentences(IndexedGrammar.from_compiled(compiled, reader), reader)
 
 
 def best(spoken, text):
@@ -126,13 +137,13 @@ def test_a_closed_chart_derives_the_programs_that_an_open_one_finds(compiled, sp
 
 def test_a_grammar_that_is_not_open_asks_for_no_value(compiled):
     reader = MadeUpReader()
-    chart = Chart(ChartGrammar(compiled), is_value=lambda stem, words: reader.as_value(stem, words))
+    chart = Chart(ChartGrammar(compiled), is_value=reader.may_be)
     assert not chart.cell("COMMAND", ("play", "blue", "moon"))
     assert not reader.asked
 
 
 def test_a_chart_stops_after_so_much_work(compiled, spoken):
-    chart = Chart(spoken.grammar, is_value=lambda stem, words: True, most_work=3)
+    chart = Chart(spoken.grammar, is_value=lambda stem, words, is_known: True, most_work=3)
     with pytest.raises(TooMuchWorkError):
         chart.cell("COMMAND", ("put", "a", "b", "into", "c"))
 

@@ -238,7 +238,6 @@ class ToolLibrary:
         return any(_is_read(p.type) for tool in self.tools.values() for p in tool.parameters)
 
     def __repr__(self) -> str:
-        """Return the tools in one line."""
         shown = ", ".join([*self.tools][:8])
         more = len(self.tools) - 8
         return f"ToolLibrary({shown or 'none'}{f' and {more} more' if more > 0 else ''})"

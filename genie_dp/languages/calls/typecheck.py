@@ -48,7 +48,6 @@ class Results:
     """What the calls of earlier steps give."""
 
     def __init__(self, library: ToolLibrary, earlier: Sequence[str]):
-        """Keep the names of the tools that were called, in program order."""
         self.library, self.earlier = library, tuple(earlier)
 
     def find(self, value: ast.Reference) -> "ValueType | Problem | None":

@@ -115,7 +115,6 @@ class Declarations:
         return ()
 
     def __repr__(self) -> str:
-        """Return what they hold in one line."""
         return f"Declarations({', '.join(sorted({*self.orders, *self.signatures})) or 'none'})"
 
     def order(self, label: str) -> Order:

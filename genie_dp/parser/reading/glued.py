@@ -33,11 +33,9 @@ class Glued:
     linking: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
-        """Tell whether anything is glued to values."""
         return bool(self.before or self.after)
 
     def __or__(self, other: "Glued") -> "Glued":
-        """Return what either of two has."""
         linking = self.linking | other.linking
         return Glued(self.before | other.before, self.after | other.after, linking)
 

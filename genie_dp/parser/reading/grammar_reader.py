@@ -26,7 +26,6 @@ class GrammarReader(CandidateReader):
     def __init__(
         self, phrases: Phrases = NO_PHRASES, units: Units = COMMON, locale: Locale = LOCALE
     ) -> None:
-        """Look whether the units are those of which the words are known that begin no value."""
         super().__init__(phrases, units, locale)
         self._has_shipped_units = are_shipped(units)
 

@@ -234,7 +234,6 @@ class NameIndex:
                 self._by_fixed.setdefault(key.fixed, {}).setdefault(key.words, name)
 
     def __contains__(self, name: str) -> bool:
-        """Tell whether a name is one of them, as it is spelled."""
         return name in self._spelled
 
     def find(self, said: str) -> str | None:

@@ -40,7 +40,6 @@ class Phrases:
     behind_numbers: frozenset[str] = frozenset()
 
     def __or__(self, other: "Phrases") -> "Phrases":
-        """Return what either of two knows."""
         return Phrases(
             self.before | other.before,
             self.after | other.after,

@@ -120,7 +120,6 @@ class Preparer:
     _canonical: ByOutline[tuple[tuple[str, Slot], ...]] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Tell constants by what they mean."""
         self._keys = frozenset(map(self.key_of, self.fixed))
         self.glued = replace(self.glued, linking=self.locale.words.linking)
         self._canonical = ByOutline(self.language, self._make_canonical)

@@ -112,7 +112,6 @@ class GeneratorScorer:
     """
 
     def __init__(self, generator: Generator):
-        """Keep the generator, which is in evaluation mode."""
         self.generator = generator
         self.kind: str = generator.kind
         self.needs_programs = generator.kind == "two-stage"

@@ -93,7 +93,6 @@ class AuditResult(Result):
         return max((bound.epsilon for bound in self.bounds if bound.copies == 1), default=0.0)
 
     def __repr__(self) -> str:
-        """Return the verdict in one line."""
         return f"AuditResult({self.model}: {self.verdict or 'no verdict'}; {self.reason})"
 
     def lines(self) -> Iterator[str]:

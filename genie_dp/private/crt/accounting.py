@@ -38,7 +38,6 @@ class Guarantee:
     delta: float
 
     def __post_init__(self) -> None:
-        """Refuse what is no guarantee."""
         if not self.epsilon >= 0 or not self.delta >= 0:
             raise ValueError(f"expected epsilon and delta of at least 0, got {self}")
 

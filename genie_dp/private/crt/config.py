@@ -100,7 +100,6 @@ class PublicSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what no run has."""
         if self.batch < 1 or not self.learning_rate > 0 or not self.clip >= 0:
             raise ValueError(f"expected a batch of 1 or more, a positive rate, clip >= 0: {self}")
         if not 0 <= self.warmup < 1 or self.optimizer not in get_args(OptimizerName):

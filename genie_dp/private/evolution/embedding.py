@@ -207,7 +207,6 @@ class Both:
     parts: tuple[tuple[Embedding, float], ...]
 
     def __post_init__(self) -> None:
-        """Refuse weights that weigh nothing."""
         if not self.parts or not all(0 < weight < math.inf for _, weight in self.parts):
             raise ValueError("expected embeddings with weights greater than 0")
 

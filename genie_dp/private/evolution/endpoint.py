@@ -52,7 +52,6 @@ class Prices:
     answer: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse prices below zero."""
         if min(self.prompt, self.answer) < 0:
             raise ValueError(f"prices must be at least 0, got {self}")
 
@@ -90,7 +89,6 @@ class Endpoint:
     malformed: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse to ask for nothing."""
         if self.per_prompt < 1 or self.at_once < 1:
             raise ValueError("per_prompt and at_once must be at least 1")
 

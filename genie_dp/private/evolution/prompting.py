@@ -501,7 +501,6 @@ class PromptedGenerator:
     tally: PromptCounts = field(default_factory=PromptCounts)
 
     def __post_init__(self) -> None:
-        """Refuse to ask for nothing."""
         if self.tries < 1:
             raise ValueError(f"tries must be at least 1, got {self.tries}")
 

@@ -78,7 +78,6 @@ class EvolutionResult(Result):
     seconds: float
 
     def __repr__(self) -> str:
-        """Return the number of rows and the guarantee in one line."""
         epsilon = f"epsilon {self.spent.epsilon:.4g} at delta {self.spent.delta:.4g}"
         return (
             f"EvolutionResult({self.report['rows']:,} rows, {epsilon} for each {self.spent.unit})"

@@ -32,7 +32,6 @@ class Codes:
     is_exact: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse codes that are none, or that come twice."""
         plain = [" ".join(name.split()) for name in self.names]
         if len({*plain, OTHER}) != len(plain) + 1 or "" in plain or tuple(plain) != self.names:
             message = "expected control codes of one or more functions each, none twice"

@@ -261,7 +261,6 @@ class SamplingSettings:
     longest: int = 128
 
     def __post_init__(self) -> None:
-        """Refuse what nothing can be drawn with."""
         if min(self.width, self.longest) < 1 or self.top_k < 0:
             raise ValueError(f"width and longest must be positive, top_k >= 0: {self}")
         if self.temperature <= 0 or not 0 < self.top_p <= 1:
@@ -293,7 +292,6 @@ class SampleSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what draws nothing."""
         if self.batch < 1 or self.tries < 1:
             raise ValueError(f"expected batch and tries >= 1, got {self.batch}, {self.tries}")
 

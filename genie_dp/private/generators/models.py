@@ -196,7 +196,6 @@ class DecoderSettings:
     longest: int = 256
 
     def __post_init__(self) -> None:
-        """Refuse what no decoder has."""
         if min(self.size, self.layers, self.heads, self.longest) < 1 or self.size % self.heads:
             raise ValueError(f"expected positive sizes, size a multiple of heads, got {self}")
 
@@ -333,7 +332,6 @@ class RecurrentLMSettings:
     longest: int = 256
 
     def __post_init__(self) -> None:
-        """Refuse what no model has."""
         if min(self.size, self.longest) < 1:
             raise ValueError(f"expected positive sizes, got {self}")
 

@@ -111,7 +111,6 @@ class GeneratorResult(Result):
     learning_rate: float | None = None
 
     def __repr__(self) -> str:
-        """Return the folder, and what is spent of the budget, in one line."""
         amount = f"epsilon {self.spent.epsilon:.4g} of {self.budget.epsilon:g}"
         return f"GeneratorResult({self.output}: {amount} for each {self.budget.unit})"
 

@@ -87,7 +87,6 @@ class SampleResult(Result):
     seconds: float
 
     def __repr__(self) -> str:
-        """Return how many rows there are, and their guarantee, in one line."""
         spent = self.spent
         guarantee = f"epsilon {spent.epsilon:.4g}, delta {spent.delta:g} for each {spent.unit}"
         return f"SampleResult({self.number:,} rows, {guarantee})"

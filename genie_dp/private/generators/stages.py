@@ -21,7 +21,6 @@ class EncodedRow:
     scored_from: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse a row without anything to predict."""
         if not 1 <= self.scored_from < len(self.tokens):
             raise ValueError("expected scored_from within the tokens, behind the first")
 

@@ -111,7 +111,6 @@ class PublicTokenizer:
     end: int = field(default=END, init=False)
 
     def __post_init__(self) -> None:
-        """Refuse what is no word, or twice in the table."""
         for table in (self.words, self.starts, self.inners):
             if len(set(table)) != len(table) or any(word.split() != [word] for word in table):
                 raise ValueError("expected words without white space, none twice")

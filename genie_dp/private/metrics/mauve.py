@@ -99,7 +99,6 @@ class MauveSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what gives no figure."""
         if self.buckets < 0 or self.buckets == 1:
             raise ValueError(f"buckets must be 0 or at least 2, got {self.buckets}")
         if self.runs < 1:

@@ -131,7 +131,6 @@ class Intervals:
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        """Refuse what gives no interval."""
         if self.draws < 1:
             raise ValueError(f"draws must be at least 1, got {self.draws}")
         if not 0 < self.level < 1:

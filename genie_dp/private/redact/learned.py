@@ -85,7 +85,6 @@ class TaggerDetector:
         settings: TaggerSettings,
         facts: dict[str, Any],
     ):
-        """Keep a network, what it reads, its kinds, and what its card says."""
         self.model, self.vocabulary, self.kinds = model, vocabulary, kinds
         self.settings, self.facts = settings, facts
 

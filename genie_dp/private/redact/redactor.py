@@ -178,7 +178,6 @@ class Redactor:
     conservative: Policy
 
     def __post_init__(self) -> None:
-        """Refuse a conservative policy that takes less than the other."""
         check_order(self.policy, self.conservative)
 
     def redact(self, given: Sequence[Point]) -> list[Redacted]:

@@ -37,7 +37,6 @@ class Finding:
     detector: str
 
     def __post_init__(self) -> None:
-        """Refuse places and scores that are none."""
         if not 0 <= self.start < self.end or not 0 <= self.score <= 1:
             raise ValueError(f"no place or no score: {self}")
 
@@ -76,7 +75,6 @@ class Policy:
     every_text: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a threshold that is no score."""
         if not 0 <= self.threshold <= 1:
             message = f"expected a threshold of {self.name} from 0 to 1, got {self.threshold}"
             raise GenieError(Problem("E001", message))

@@ -54,7 +54,6 @@ class DPSettings:
     bands: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse values that no run has."""
         _expect(0 < self.rate <= 1, "rate in (0, 1]", self.rate)
         _expect(
             0 <= self.noise_multiplier < math.inf, "noise_multiplier >= 0", self.noise_multiplier

@@ -48,7 +48,6 @@ class GrammarLimits:
     words: int = 60
 
     def __post_init__(self) -> None:
-        """Raise ValueError where a limit leaves no room for a program."""
         for field in fields(self):
             if getattr(self, field.name) < 1:
                 raise ValueError(f"expected {field.name} >= 1, got {getattr(self, field.name)}")

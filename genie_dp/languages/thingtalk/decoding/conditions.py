@@ -47,7 +47,6 @@ class Arguments(Frame):
         stage: int = 0,
         last: str = "",
     ):
-        """Allow names that are free and come next."""
         self.catalogue, self.function, self.scope = catalogue, function, scope
         self.has_event, self.given, self.stage, self.last = has_event, given, stage, last
         self.starts = self._attributes() | self._constants()
@@ -139,7 +138,6 @@ class PassedName(Frame):
     __slots__ = ("call", "names")
 
     def __init__(self, call: Arguments):
-        """Allow inputs that something fits."""
         self.call = call
         self.names = call.passable()
         super().__init__(frozenset(self.names))
@@ -158,7 +156,6 @@ class ScopeOutput(Frame):
     __slots__ = ()
 
     def __init__(self, catalogue: Catalogue, scope: ScopeNames, type_: Type):
-        """Allow the names that fit."""
         super().__init__(find_passable(catalogue, scope, type_))
 
 
@@ -204,7 +201,6 @@ class AtomFrame(Frame):
     __slots__ = ("is_negated", "of")
 
     def __init__(self, of: ConditionScope, is_negated: bool):
-        """Allow fields, queries and words."""
         self.of, self.is_negated = of, is_negated
         catalogue = of.catalogue
         is_deep = of.nesting >= catalogue.limits.nesting
@@ -241,7 +237,6 @@ class Operator(Frame):
     __slots__ = ("name", "of", "type_")
 
     def __init__(self, of: ConditionScope, name: str, type_: Type):
-        """Allow the operators of the type."""
         self.of, self.name, self.type_ = of, name, type_
         fixed = frozenset(OPERATORS if type_ == ANY else operators_of(type_))
         constructs = of.catalogue.constants.constructs
@@ -283,7 +278,6 @@ class More(Frame):
     __slots__ = ("clauses", "of", "operands")
 
     def __init__(self, of: ConditionScope, clauses: int, operands: int):
-        """Allow words up to the limits."""
         self.of, self.clauses, self.operands = of, clauses, operands
         limits = of.catalogue.limits
         words = {"and"} if clauses < limits.clauses else set()
@@ -337,7 +331,6 @@ class ComputedField(Frame):
     __slots__ = ("of", "operator", "types")
 
     def __init__(self, of: ConditionScope, operator: str):
-        """Allow the outputs that the operator takes."""
         self.of, self.operator = of, operator
         self.types = computed_of(of.fields, operator)
         super().__init__(frozenset(self.types))
@@ -372,7 +365,6 @@ class ListCondition(Frame):
     __slots__ = ("element", "of")
 
     def __init__(self, of: ConditionScope, element: Type):
-        """Allow a condition where some program has one."""
         self.of, self.element = of, element
         is_known = "filter" in of.catalogue.constants.constructs
         fixed = frozenset(("filter",)) if is_known else NOTHING

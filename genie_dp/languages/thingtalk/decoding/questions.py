@@ -51,7 +51,6 @@ class Kept(Frame):
         kept: Outputs = (),
         last: str = "",
     ):
-        """Allow what is not kept yet."""
         self.of, self.query, self.need = of, query, need
         self.keeps_all, self.kept, self.last = keeps_all, kept, last
         fields = of.fields
@@ -134,7 +133,6 @@ class AfterKept(Frame):
         kept: Outputs,
         last: str,
     ):
-        """Allow a comma while something is left."""
         catalogue = of.catalogue
         following = catalogue.automaton.make(Kept, of, query, need, keeps_all, kept, last)
         may_go_on = bool(following.fixed) and len(kept) < catalogue.limits.items
@@ -168,7 +166,6 @@ class SortKey(Frame):
     __slots__ = ("of",)
 
     def __init__(self, of: ConditionScope):
-        """Allow what has an order."""
         self.of = of
         fields = of.fields
         names = {
@@ -202,7 +199,6 @@ class Place(Frame):
     __slots__ = ("catalogue", "is_first", "least")
 
     def __init__(self, catalogue: Catalogue, least: str, is_first: bool):
-        """Allow the numbers of programs, and the least one."""
         self.catalogue, self.least, self.is_first = catalogue, least, is_first
         numbers = catalogue.constants.find("number")
         fixed = frozenset(filter(self._is_place, numbers)) | {least}
@@ -243,7 +239,6 @@ class AfterPlace(Frame):
     __slots__ = ("catalogue", "least")
 
     def __init__(self, catalogue: Catalogue, least: str):
-        """Allow both."""
         self.catalogue, self.least = catalogue, least
         super().__init__(frozenset(("]", ":")), closing=frozenset("]"))
 

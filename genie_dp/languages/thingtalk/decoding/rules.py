@@ -70,7 +70,6 @@ class RuleEnd(Frame):
     __slots__ = ("catalogue", "count")
 
     def __init__(self, catalogue: Catalogue, count: int):
-        """Allow rules up to the limit."""
         self.catalogue, self.count = catalogue, count
         fixed = frozenset((";",)) if count < catalogue.limits.rules else NOTHING
         super().__init__(fixed, closing=NOTHING, skips=True)
@@ -86,7 +85,6 @@ class RuleBody(Frame):
     __slots__ = ("action", "catalogue", "query", "scope")
 
     def __init__(self, catalogue: Catalogue, scope: ScopeNames, is_event: bool):
-        """Allow queries and actions."""
         self.catalogue, self.scope = catalogue, scope
         make = catalogue.automaton.make
         place = QueryPlace(catalogue, scope, False, is_event, 0)
@@ -128,7 +126,6 @@ class Action(Frame):
     __slots__ = ("catalogue", "is_event", "scope")
 
     def __init__(self, catalogue: Catalogue, scope: ScopeNames, is_event: bool):
-        """Allow actions."""
         self.catalogue, self.scope, self.is_event = catalogue, scope, is_event
         words = frozenset(("notify",)) if is_event else NOTHING
         super().__init__(words | {f.token for f in catalogue.actions}, closing=words or None)
@@ -189,7 +186,6 @@ class Subject(Frame):
     __slots__ = ("catalogue", "kinds")
 
     def __init__(self, catalogue: Catalogue, kinds: tuple[str, ...]):
-        """Allow all classes, and functions of the kinds."""
         self.catalogue, self.kinds = catalogue, kinds
         classes = {f"@{name}.*" for name in catalogue.library.class_names()}
         functions = {f.token for f in catalogue.functions if f.signature.kind in kinds}
@@ -211,7 +207,6 @@ class SubjectFilter(Frame):
     __slots__ = ("catalogue", "fields", "kinds")
 
     def __init__(self, catalogue: Catalogue, fields: ScopeNames, kinds: tuple[str, ...]):
-        """Allow a filter."""
         self.catalogue, self.fields, self.kinds = catalogue, fields, kinds
         super().__init__(frozenset(("filter",)), closing=NOTHING, skips=True, result=kinds)
 
@@ -251,7 +246,6 @@ class PolicyEnd(Frame):
     __slots__ = ()
 
     def __init__(self, kinds: tuple[str, ...]):
-        """Allow the arrow where it may be a query."""
         fixed = frozenset(("=>",)) if "query" in kinds else NOTHING
         skips = "action" in kinds
         super().__init__(fixed, closing=NOTHING if skips else fixed, skips=skips)

@@ -78,7 +78,6 @@ class QueryFrame(Frame):
     __slots__ = ("passes", "place")
 
     def __init__(self, place: QueryPlace, passes: ScopeNames | None = None):
-        """Allow what has the outputs needed."""
         self.place, self.passes = place, passes
         calls = place.calls
         room = place.catalogue.limits.nesting - place.nesting
@@ -122,7 +121,6 @@ class AfterGroup(Frame):
     __slots__ = ("passes", "place", "query")
 
     def __init__(self, place: QueryPlace, query: QueryFacts, passes: ScopeNames | None):
-        """Allow what leads to the outputs needed."""
         self.place, self.query, self.passes = place, query, passes
         make = place.catalogue.automaton.make
         words = {"filter"} if place.is_met(query.scope) else set()
@@ -286,7 +284,6 @@ class PassingName(Frame):
     __slots__ = ("passing",)
 
     def __init__(self, passing: Passing):
-        """Allow the free inputs."""
         self.passing = passing
         super().__init__(frozenset(passing.names))
 
@@ -309,7 +306,6 @@ class PassedOutput(Frame):
     __slots__ = ()
 
     def __init__(self, catalogue: Catalogue, scope: ScopeNames, type_: Type):
-        """Allow those that fit."""
         super().__init__(find_passable(catalogue, scope, type_))
 
 
@@ -362,7 +358,6 @@ class Field(Frame):
     __slots__ = ("fields", "operator", "place")
 
     def __init__(self, place: QueryPlace, operator: str):
-        """Allow the outputs that the operator takes."""
         self.place, self.operator = place, operator
         self.fields = _fields(place, operator)
         super().__init__(frozenset(self.fields))
@@ -450,7 +445,6 @@ class StreamFrame(Frame):
     __slots__ = ("catalogue", "nesting")
 
     def __init__(self, catalogue: Catalogue, nesting: int):
-        """Allow what there is room for."""
         self.catalogue, self.nesting = catalogue, nesting
         words = {"attimer", "timer"}
         if catalogue.monitored:
@@ -551,7 +545,6 @@ class Watched(Frame):
     __slots__ = ("catalogue", "last", "names", "scope", "watched")
 
     def __init__(self, catalogue: Catalogue, scope: ScopeNames, watched: frozenset[str], last: str):
-        """Allow each output once."""
         self.catalogue, self.scope, self.watched, self.last = catalogue, scope, watched, last
         least = last if catalogue.style.canonical else ""
         self.names = {
@@ -575,7 +568,6 @@ class AfterWatched(Frame):
     __slots__ = ("following",)
 
     def __init__(self, following: Watched):
-        """Allow a comma while outputs are left."""
         self.following = following
         end = frozenset("]")
         super().__init__(end | {","} if following.names else end, closing=end)
@@ -606,7 +598,6 @@ class InnerEnd(Frame):
     __slots__ = ("catalogue", "flow", "is_edge", "nesting")
 
     def __init__(self, catalogue: Catalogue, nesting: int, is_edge: bool, flow: Flow):
-        """Require a query after a timer inside of an edge, and after a join in two brackets."""
         self.catalogue, self.nesting, self.is_edge, self.flow = catalogue, nesting, is_edge, flow
         must_join = flow.kind == "join" or (is_edge and flow.kind == "timer")
         end = frozenset() if must_join else frozenset((")",))

@@ -24,7 +24,6 @@ class TextStart(Frame):
     is_bound = True
 
     def __init__(self, catalogue: Catalogue, has_words: bool):
-        """Allow the first words of fixed texts."""
         self.catalogue = catalogue
         words = catalogue.constants.texts.words
         super().__init__(words if words or has_words else QUOTE)
@@ -50,7 +49,6 @@ class TextMore(Frame):
     def __init__(
         self, catalogue: Catalogue, ends: tuple[int, ...], node: TextNode | None, count: int
     ):
-        """Keep where spans of the sentence end, and the place among the fixed texts."""
         self.catalogue, self.ends, self.node, self.count = catalogue, ends, node, count
         automaton = catalogue.automaton
         words = automaton.set_of(node.words) if node is not None else NOTHING
@@ -87,7 +85,6 @@ class AfterText(Frame):
     __slots__ = ("catalogue",)
 
     def __init__(self, catalogue: Catalogue, fit: Fit):
-        """Allow what fits."""
         self.catalogue = catalogue
         places = catalogue.constants.find("at:") if fit.takes(ty.LOCATION) else NOTHING
         is_text = fit.takes(ty.STRING)
@@ -109,7 +106,6 @@ class Identifier(Frame):
     __slots__ = ("kind",)
 
     def __init__(self, catalogue: Catalogue, kind: str):
-        """Allow the identifiers that were given."""
         self.kind = ty.Entity(kind)
         identifiers = catalogue.constants.find("id:")
         super().__init__(identifiers, closing=NOTHING, skips=True, result=self.kind)
@@ -125,7 +121,6 @@ class Unknown(Frame):
     __slots__ = ("catalogue", "kinds")
 
     def __init__(self, catalogue: Catalogue, fit: Fit):
-        """Allow words and the kinds that fit."""
         self.catalogue = catalogue
         self.kinds = catalogue.automaton.make(Kind, catalogue, fit)
         super().__init__(self.kinds.fixed | {'"', '""'}, closing=self.kinds.fixed)
@@ -143,7 +138,6 @@ class Kind(Frame):
     __slots__ = ()
 
     def __init__(self, catalogue: Catalogue, fit: Fit):
-        """Allow the kinds that fit."""
         super().__init__(kinds_of(catalogue, fit))
 
     def take(self, token: str, sentence: CopySentence) -> Move:
@@ -199,7 +193,6 @@ class ValueFrame(Frame):
     def __init__(
         self, catalogue: Catalogue, fit: Fit, scope: ScopeNames, has_event: bool, is_constant: bool
     ):
-        """Allow what fits."""
         self.catalogue, self.fit, self.scope = catalogue, fit, scope
         self.has_event, self.is_constant = has_event, is_constant
         super().__init__(self._tokens(), closing=_UNDEFINED)
@@ -326,7 +319,6 @@ class EdgeUnit(Frame):
     __slots__ = ("value",)
 
     def __init__(self, value: ValueFrame):
-        """Allow units of time."""
         self.value = value
         super().__init__(_units(value.fit.units, "ms"))
 
@@ -341,7 +333,6 @@ class Offset(Frame):
     __slots__ = ("count", "value")
 
     def __init__(self, value: ValueFrame, type_: ty.Type | None, count: int):
-        """Allow signs up to the limit."""
         self.value, self.count = value, count
         may_go_on = count < value.catalogue.limits.offsets
         fixed = frozenset(("+", "-")) if may_go_on else NOTHING
@@ -392,7 +383,6 @@ class AfterNumber(Frame):
     __slots__ = ("catalogue", "fit", "goes_on")
 
     def __init__(self, catalogue: Catalogue, fit: Fit, goes_on: bool):
-        """Allow the units that fit."""
         self.catalogue, self.fit, self.goes_on = catalogue, fit, goes_on
         fixed = frozenset[str]().union(
             *(_units(fit.units, b) for b in fit.units.bases() if fit.takes(ty.Measure(b)))
@@ -417,7 +407,6 @@ class MeasureMore(Frame):
     __slots__ = ("catalogue", "fit", "parts", "unit")
 
     def __init__(self, catalogue: Catalogue, fit: Fit, unit: str, parts: int):
-        """Allow numbers up to the limit."""
         self.catalogue, self.fit, self.unit, self.parts = catalogue, fit, unit, parts
         may_go_on = parts < catalogue.limits.parts
         fixed = fit.numbers(catalogue.constants.find("number")) if may_go_on else NOTHING
@@ -446,7 +435,6 @@ class NextUnit(Frame):
     __slots__ = ("catalogue", "fit", "parts", "unit")
 
     def __init__(self, catalogue: Catalogue, fit: Fit, unit: str, parts: int):
-        """Allow units of the same base."""
         self.catalogue, self.fit, self.unit, self.parts = catalogue, fit, unit, parts
         super().__init__(_units(fit.units, fit.units.base(unit)))
 
@@ -469,7 +457,6 @@ class ArrayStart(Frame):
     __slots__ = ("array", "item")
 
     def __init__(self, array: ValueFrame):
-        """Allow what fits an item."""
         self.array = array
         self.item = _item(array, ty.ANY)
         super().__init__(self.item.fixed | {"]"}, closing=frozenset("]"))
@@ -511,7 +498,6 @@ class ArrayMore(Frame):
     __slots__ = ("array", "before", "count")
 
     def __init__(self, array: ValueFrame, before: ty.Type, count: int):
-        """Allow items up to the limit."""
         self.array, self.before, self.count = array, before, count
         end = frozenset("]")
         may_go_on = count < array.catalogue.limits.items
@@ -544,7 +530,6 @@ class Times(Frame):
     __slots__ = ("array", "time")
 
     def __init__(self, array: ValueFrame, time: ValueFrame):
-        """Allow both."""
         self.array, self.time = array, time
         super().__init__(time.fixed | {"["}, closing=time.closing)
 
