@@ -14,13 +14,14 @@ from genie_dp.languages import get_language
 from genie_dp.languages.library import Library
 from genie_dp.languages.thingtalk.tokens import quote_words
 from genie_dp.locale import Words
+from genie_dp.parser import folder as files
 from genie_dp.parser.reading.reading import Reading, ReadValue
 from genie_dp.parser.reading.said import SaidValues
 from genie_dp.parser.reading.typed import token_spans
 from genie_dp.run.cache import keep_pickled, load_pickled, place_in_cache
 from genie_dp.synthesis.compiler import compile_inputs
 from genie_dp.synthesis.spoken import IndexedGrammar, ReadValues, SpokenSentences
-from genie_dp.templates.inputs import Inputs
+from genie_dp.templates.inputs import Inputs, library_fingerprint
 
 _MOST_FUNCTIONS = 120
 """Functions of a library whose templates are all indexed at once: a second of work for each 300."""
@@ -45,20 +46,49 @@ class Derivation(NamedTuple):
     is_unlikely: bool
 
 
+class Templates(NamedTuple):
+    """Templates that are read when they are needed.
+
+    Attributes:
+        text: all of them, which tells them from others; None of those with Python functions, whose
+            index cannot be kept.
+        load: reads them.
+    """
+
+    text: str | None
+    load: Callable[[], Inputs]
+
+    @classmethod
+    def from_inputs(cls, inputs: Inputs) -> "Templates":
+        """Return templates that were read."""
+        return cls(files.templates_as_text(inputs), lambda: inputs)
+
+    def indexed(self, library: Library, values: SaidValues) -> IndexedGrammar:
+        """Return them as they were indexed before, from the user's cache, or anew."""
+        shared = {"library": library, "language": get_language(library.language)}
+        place = None
+        if self.text is not None:
+            settings = "derivations", self.text, library_fingerprint(library)
+            place = place_in_cache(settings, ".derivations")
+        indexed: IndexedGrammar | None = load_pickled(place, shared)
+        if indexed is None:
+            indexed = IndexedGrammar.from_compiled(compile_inputs(self.load()), values)
+            if place is not None:
+                keep_pickled(place, indexed, shared)
+        return indexed
+
+
 @dataclass(slots=True)
 class Derivations:
     """Derives sentences by the templates of a parser.
 
     Attributes:
-        load: reads the templates.
-        key: plain data that tells these templates and skills from all others; None for templates
-            that cannot be kept, since they have Python functions.
+        templates: the texts and the way to read them.
         library: the skills.
         words: those of the language of the sentences.
     """
 
-    load: Callable[[], Inputs]
-    key: str | None
+    templates: "Templates"
     library: Library
     words: Words
     _engine: SpokenSentences | None = None
@@ -71,7 +101,7 @@ class Derivations:
             values: reads its values.
         """
         if self._engine is None:
-            self._engine = SpokenSentences(self._indexed(values), values)
+            self._engine = SpokenSentences(self.templates.indexed(self.library, values), values)
         engine = self._engine
         engine.reader = values
         found: dict[tuple[object, ...], Derivation] = {}
@@ -85,19 +115,6 @@ class Derivations:
                     if known is None or derivation.doubt < known.doubt:
                         found[key] = derivation
         return sorted(found.values(), key=lambda x: (x.doubt, x.program, x.reading.tokens))
-
-    def _indexed(self, values: SaidValues) -> IndexedGrammar:
-        """Return the templates as they were indexed before, or anew."""
-        shared = {"library": self.library, "language": get_language(self.library.language)}
-        place = None
-        if self.key is not None:
-            place = place_in_cache(("derivations", self.key), ".derivations")
-        indexed: IndexedGrammar | None = load_pickled(place, shared)
-        if indexed is None:
-            indexed = IndexedGrammar.from_compiled(compile_inputs(self.load()), values)
-            if place is not None:
-                keep_pickled(place, indexed, shared)
-        return indexed
 
 
 def _as_typed(read: ReadValues, text: str) -> Reading:

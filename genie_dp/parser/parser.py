@@ -41,7 +41,7 @@ from genie_dp.parser.answers import (
     Reply,
 )
 from genie_dp.parser.decode import LONGEST, Decoded, Decoder, log_sum
-from genie_dp.parser.derivations import Derivations
+from genie_dp.parser.derivations import Derivations, Templates
 from genie_dp.parser.evidence import Evidence, Support, places_of_texts, signals_of
 from genie_dp.parser.negation import negations_in, open_negations
 from genie_dp.parser.reading.fill import EntityNames, Filled, Link, TypedText, fill
@@ -56,7 +56,6 @@ from genie_dp.parser.scoring import Score, score
 from genie_dp.parser.validation import Checked
 from genie_dp.records import Example
 from genie_dp.resources import SHIPPED
-from genie_dp.run.files import sha256_of
 from genie_dp.run.work import PARSER, put_in_place, refuse_output, work_folder_of
 from genie_dp.skills.words import GLUE, tokenize
 from genie_dp.synthesis.spoken import UNLIKELY
@@ -227,8 +226,8 @@ class Parser:
             hint = "train a parser: genie-dp train"
             raise GenieError(Problem("N014", message, hint=hint))
         reader = load_reader(units=target.units, locale=use.locale)
-        key = None if inputs.grammar.functions else inputs.fingerprint()
-        derivations = Derivations(lambda: inputs, key, inputs.library, use.locale.words)
+        templates = Templates.from_inputs(inputs)
+        derivations = Derivations(templates, inputs.library, use.locale.words)
         return cls(
             target, reader=reader, use=use, derivations=derivations, skills=inputs.skills,
             clock=clock,
@@ -295,13 +294,9 @@ class Parser:
             glued = replace(reading.glued, linking=use.locale.words.linking)
             reader = load_reader(phrases=reading.phrases, units=target.units, locale=use.locale)
         derivations = None
-        if reader is not None and (path / files.TEMPLATES).exists():
-            derivations = Derivations(
-                partial(files.read_templates, path, library),
-                f"{skills} {sha256_of(path / files.TEMPLATES)}",
-                library,
-                use.locale.words,
-            )
+        if reader is not None and (text := files.read_templates(path)):
+            load = partial(files.inputs_of_templates, text, library, path)
+            derivations = Derivations(Templates(text, load), library, use.locale.words)
         evidence = files.read_evidence(path, use.locale.words)
         return cls(
             target,

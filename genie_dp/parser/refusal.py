@@ -21,6 +21,7 @@ from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.types import Type, is_slot, slot_stem
 from genie_dp.locale import Words, sentences_of
 from genie_dp.models.vocabulary import Pair
+from genie_dp.parser.derivations import Templates
 from genie_dp.parser.evidence import content_words
 from genie_dp.parser.reading.said import UNLISTED_NAME, SaidValues
 from genie_dp.parser.rows import NOW, RowMaker, Rows, RowStore
@@ -28,7 +29,6 @@ from genie_dp.parser.skill_rows import EVALUATION_FILE
 from genie_dp.resources import data_folder
 from genie_dp.rng import child_seed, stream
 from genie_dp.skills.words import tokenize
-from genie_dp.synthesis.compiler import compile_inputs
 from genie_dp.synthesis.spoken import SaidValue, SpokenSentences
 from genie_dp.templates.inputs import Inputs
 from genie_dp.texts import read_text
@@ -146,7 +146,8 @@ class OwnWords:
         )
         sentences = None
         if templates is not None:
-            sentences = SpokenSentences(compile_inputs(templates), values, most_work=_MOST_WORK)
+            indexed = Templates.from_inputs(templates).indexed(target.library, values)
+            sentences = SpokenSentences(indexed, values, most_work=_MOST_WORK)
         own = cls(lexicon, values, sentences)
         if sentences is not None:
             own.compounds = tuple(sorted(filter(_COMPOUND.fullmatch, sentences.grammar.vocabulary)))

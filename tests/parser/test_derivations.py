@@ -11,7 +11,7 @@ from genie_dp.errors import GenieError
 from genie_dp.languages.thingtalk.tokens import quote_words
 from genie_dp.locale import words_of
 from genie_dp.parser import folder as files
-from genie_dp.parser.derivations import Derivations
+from genie_dp.parser.derivations import Derivations, Templates
 from genie_dp.parser.reading.said import SaidValues
 
 TEXT = {"type": "string"}
@@ -49,7 +49,7 @@ def inputs(tmp_path_factory):
 @pytest.fixture(scope="module")
 def derive(inputs):
     values = SaidValues(inputs.language, inputs.library, now=datetime(2026, 11, 25))
-    derivations = Derivations(lambda: inputs, inputs.fingerprint(), inputs.library, words_of("en"))
+    derivations = Derivations(Templates.from_inputs(inputs), inputs.library, words_of("en"))
 
     def best(sentence):
         found = derivations.find(sentence, values)
@@ -111,11 +111,12 @@ def test_templates_are_kept_without_their_places(inputs, tmp_path):
     files.write_templates(tmp_path, inputs)
     kept = json.loads(gzip.decompress((tmp_path / files.TEMPLATES).read_bytes()))
     assert kept["files"] == ["main.genie"]
-    read = files.read_templates(tmp_path, inputs.library)
+    text = files.read_templates(tmp_path)
+    read = files.inputs_of_templates(text, inputs.library, tmp_path)
     assert [t.id for t in read.grammar.templates] == [t.id for t in inputs.grammar.templates]
     (tmp_path / files.TEMPLATES).write_bytes(b"")
     with pytest.raises(GenieError, match="templates.json.gz"):
-        files.read_templates(tmp_path, inputs.library)
+        files.read_templates(tmp_path)
 
 
 @pytest.fixture(scope="module")
