@@ -125,7 +125,8 @@ def command(
         inputs = load(language, skills)
         session = ParseSession.from_templates(config, inputs, locale=locale or DEFAULT)
     else:
-        session = ParseSession.from_folder(config, folder, load_inputs=load, device=device)
+        own = load if grammar else None
+        session = ParseSession.from_folder(config, folder, load_inputs=own, device=device)
     session = session.beside(tables=tables, names=names)
     if schema:
         click.echo(json.dumps(session.parser.schema(), ensure_ascii=False))

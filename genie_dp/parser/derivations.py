@@ -4,6 +4,7 @@ A network guesses the ends of texts; templates tell them. The templates of the r
 parser's folder, and are indexed when a sentence first needs them.
 """
 
+import gc
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -46,8 +47,9 @@ class Derivation(NamedTuple):
     is_unlikely: bool
 
 
-class Templates(NamedTuple):
-    """Templates that are read when they are needed.
+@dataclass(slots=True)
+class Templates:
+    """Templates that are read, and indexed, when they are needed.
 
     Attributes:
         text: all of them, which tells them from others; None of those with Python functions, whose
@@ -57,6 +59,7 @@ class Templates(NamedTuple):
 
     text: str | None
     load: Callable[[], Inputs]
+    _indexed: IndexedGrammar | None = None
 
     @classmethod
     def from_inputs(cls, inputs: Inputs) -> "Templates":
@@ -65,6 +68,8 @@ class Templates(NamedTuple):
 
     def indexed(self, library: Library, values: SaidValues) -> IndexedGrammar:
         """Return them as they were indexed before, from the user's cache, or anew."""
+        if self._indexed is not None:
+            return self._indexed
         shared = {"library": library, "language": get_language(library.language)}
         place = None
         if self.text is not None:
@@ -75,6 +80,8 @@ class Templates(NamedTuple):
             indexed = IndexedGrammar.from_compiled(compile_inputs(self.load()), values)
             if place is not None:
                 keep_pickled(place, indexed, shared)
+        gc.freeze()  # it stays; looking through it again and again costs a fifth of a second
+        self._indexed = indexed
         return indexed
 
 

@@ -311,6 +311,11 @@ class Parser:
         )
 
     @property
+    def templates(self) -> Templates | None:
+        """Return the templates by which it derives sentences; None where it has none."""
+        return self._derivations.templates if self._derivations is not None else None
+
+    @property
     def is_validated(self) -> bool:
         """Return whether its confidence was fitted to rows that stand for people."""
         return self._learned is None or self._learned.is_validated
