@@ -50,3 +50,28 @@ def check_on_phone(chrome: Any, uri: str, *, overflowing: str = "return []") -> 
         assert chrome.get_log("browser") == []
     finally:
         chrome.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def until(browser, condition):
+    """Wait for a condition; elements may go while it is asked and a page is replaced."""
+    from selenium.common.exceptions import WebDriverException
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    gone = (WebDriverException,)
+    wait = WebDriverWait(browser, 20, poll_frequency=0.05, ignored_exceptions=gone)
+    return wait.until(lambda _: condition())
+
+
+def one(browser, selector):
+    """Return the first element of a selector."""
+    return browser.find_element("css selector", selector)
+
+
+def text(browser, selector):
+    """Return the text of an element, in one step: a page may be replaced between two."""
+    return browser.execute_script(f"return document.querySelector({selector!r}).innerText")
+
+
+def focused(browser):
+    """Return the element that has the focus."""
+    return browser.switch_to.active_element

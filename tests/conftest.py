@@ -14,6 +14,8 @@ from hypothesis import HealthCheck, settings
 
 from tests.browser import chrome_in
 from tests.golden import Case, rewrite
+from tests.scenarios import play  # noqa: F401
+from tests.trained import made_once, trained, trained_calls, trained_german  # noqa: F401
 
 # Deadlines are off, since a shared machine pauses. "ci" and "quick" draw the same examples every
 # time; "quick" is what a person waits for (`make test`): an eighth of the examples of each law.

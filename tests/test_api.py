@@ -10,20 +10,16 @@ import subprocess
 import sys
 from itertools import islice
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import genie_dp as gd
 from genie_dp.cli import run
-from genie_dp.private.ledger.guard import private_of
 from genie_dp.private.secure import _seeded
 from genie_dp.recipe import settings_of
 from genie_dp.resources import data_folder
 from genie_dp.rows import read_rows
-from genie_dp.run.manifest import ledger_of
-from tests.dataset.dataset_rows import families, write
 from tests.parser import parser_setup
 
 ROOT = Path(__file__).parent.parent
@@ -34,6 +30,12 @@ GMAIL = {"size": 300, "seed": 4, "max_depth": 2, "include": ("@com.gmail.*",)}
 @pytest.fixture(scope="module")
 def grammar():
     return gd.load_grammar()
+
+
+@pytest.fixture(scope="module")
+def mail():
+    """Return the shipped templates over one skill, which are soon compiled."""
+    return gd.load_grammar(library=data_folder("thingpedia") / "com.gmail")
 
 
 def test_every_public_name_is_there_and_no_other_is_offered():
@@ -93,9 +95,9 @@ def test_rows_come_again_and_are_previewed_without_making_all(grammar):
     assert "<table>" in shown._repr_html_()
 
 
-def test_nothing_is_written_unless_told_where(grammar, tmp_path, monkeypatch, capsys):
+def test_nothing_is_written_unless_told_where(mail, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    pairs = gd.synthesize(grammar=grammar, **GMAIL)
+    pairs = gd.synthesize(grammar=mail, **GMAIL)
     assert list(pairs)
     assert list(tmp_path.iterdir()) == []
     assert capsys.readouterr() == ("", "")
@@ -106,65 +108,14 @@ def test_nothing_is_written_unless_told_where(grammar, tmp_path, monkeypatch, ca
     assert not file.exists()
 
 
-def test_results_and_libraries_show_themselves_in_a_line(grammar):
-    for shown in (grammar, grammar.library, gd.synthesize(grammar=grammar, **GMAIL)):
+def test_results_and_libraries_show_themselves_in_a_line(mail):
+    for shown in (mail, mail.library, gd.synthesize(grammar=mail, **GMAIL)):
         assert len(repr(shown)) < 200
         assert "\n" not in repr(shown)
 
 
-@pytest.mark.parametrize(
-    ("function", "settings", "code", "hint"),
-    [
-        ("synthesize", {"sise": 3}, "R043", "did you mean 'size'?"),
-        ("synthesize", {"size": 0}, "R040", ""),
-        ("synthesize", {"balance": float("nan")}, "R040", ""),
-        ("synthesize", {"on_error": "stopp"}, "R040", "did you mean 'stop'?"),
-        ("synthesize", {"weights": {"@com.gmail.inbox": -1}}, "R040", ""),
-        ("synthesize", {"include": ("@com.gmial.*",)}, "Y033", ""),
-        ("synthesize", {"size": "100"}, "R040", "without quotes: size=100"),
-        ("augment", {"quotd": 0.1}, "R043", ""),
-        ("augment", {"quoted": 2}, "R040", ""),
-        ("augment", {"quoted": [0.1]}, "R040", ""),
-        ("augment", {"primitive": -1}, "R040", ""),
-        ("augment", {"on_error": "skipp"}, "R040", ""),
-        ("paraphrase", {"number": 0}, "R040", ""),
-        ("paraphrase", {"by": "rule"}, "R040", ""),
-        ("paraphrase", {"by": "model"}, "R040", ""),
-        ("paraphrase", {"device": "cpu"}, "R040", ""),
-        ("paraphrase", {"nuber": 2}, "R043", ""),
-        ("train", {"stepps": 3}, "R043", "did you mean 'steps'?"),
-        ("train", {"inputs": ("rows.jsonl",)}, "R043", ""),
-        ("train", {"steps": 0}, "N002", ""),
-        ("train", {"steps": "many"}, "N002", ""),
-        ("train", {"steps": 3, "epochs": 1}, "N002", ""),
-        ("train", {"steps": 3, "architecture": "rn"}, "N002", "did you mean 'rnn'?"),
-        ("split", {"by": "sentense"}, "R040", ""),
-        ("split", {"eval_sources": ("paraphrases",)}, "R040", ""),
-        ("split", {"parts": ("train", "test=2.5")}, "D001", ""),
-        ("split", {"part": ("train",)}, "R043", ""),
-    ],
-)
-def test_wrong_settings_are_refused_before_anything_is_made(
-    grammar, tmp_path, monkeypatch, function, settings, code, hint
-):
-    monkeypatch.chdir(tmp_path)
-    calls = {
-        "synthesize": lambda: list(gd.synthesize(grammar=grammar, **settings)),
-        "augment": lambda: gd.augment([], library=None, language="sexpr", **settings),
-        "paraphrase": lambda: gd.paraphrase([], **settings),
-        "train": lambda: gd.train([gd.Example("S0", "hi", HOME)], output="parser", **settings),
-        "split": lambda: gd.split(families(5), **settings),
-    }
-    with pytest.raises(gd.GenieError) as error:
-        calls[function]()
-    (problem,) = error.value.problems
-    assert problem.code == code
-    assert not hint or problem.hint == hint
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_that_exists_is_overwritten_only_when_told(grammar, tmp_path):
-    pairs = gd.synthesize(grammar=grammar, **GMAIL)
+def test_a_file_that_exists_is_overwritten_only_when_told(mail, tmp_path):
+    pairs = gd.synthesize(grammar=mail, **GMAIL)
     for rows in (pairs, gd.Rows.read(pairs.file())):
         target = tmp_path / "rows.jsonl"
         target.write_text("mine")
@@ -203,10 +154,6 @@ def private(tmp_path):
     rows = [{"utterance": f"show tweet {number}", "program": HOME} for number in range(300)]
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     return path
-
-
-def codes(caught):
-    return [problem.code for problem in caught.value.problems]
 
 
 def test_public_names_of_private_are_there_and_importing_them_is_light():
@@ -252,76 +199,6 @@ def test_a_prior_is_the_commands_and_steers_synthesis(grammar, private, tmp_path
     assert twitter > 2 * usual
 
 
-def test_nothing_is_spent_on_functions_that_nobody_named(private, tmp_path):
-    ledger = gd.private.Ledger.init(private, **BUDGET)
-    for call in (
-        lambda: ledger.prior(epsilon=1, about=300),
-        lambda: ledger.train("two-stage", about=300, epsilon=1, output=tmp_path / "made"),
-    ):
-        with pytest.raises(
-            gd.GenieError, match='(?s)F002.*library="shipped" for those of genie-dp'
-        ):
-            call()
-    assert ledger.spent.epsilon == 0
-
-
-def test_a_ledger_shows_its_budget_and_refuses_what_that_has_not(private, capsys):
-    with gd.private.Ledger.init(private, **BUDGET) as ledger:
-        shown = f"Ledger({private}: epsilon {{}} of 3 is spent at delta 1e-06 for each utterance)"
-        assert repr(ledger) == shown.format(0)
-        prior = ledger.prior(epsilon=2, library=TWITTER, about=300)
-        assert len(repr(prior)) < 200
-        assert ledger.spent == prior.prior.spent
-        assert 1.9 < ledger.spent.epsilon <= 2
-        before = sorted(private.parent.iterdir())
-        with pytest.raises(gd.GenieError) as caught:
-            ledger.prior(epsilon=2.9, library=TWITTER, about=300)
-        assert codes(caught) == ["B023"]
-        assert sorted(private.parent.iterdir()) == before
-    with pytest.raises(gd.GenieError) as caught:
-        ledger.prior(epsilon=0.1, library=TWITTER)
-    assert codes(caught) == ["B036"]
-    again = gd.private.Ledger(private)
-    assert repr(again) == repr(ledger)
-    assert again.doubts == ()
-    assert capsys.readouterr() == ("", "")
-
-
-@pytest.mark.parametrize(
-    ("settings", "code"),
-    [
-        ({"epsilon": 0}, "R040"),
-        ({"epsilon": float("nan")}, "R040"),
-        ({"epsilon": 1, "threshold_delta": 1}, "R040"),
-        ({"epsilon": 1, "threshold_delta": 1e-6}, "F002"),
-        ({"epsilon": 1, "mechanism": "uniform"}, "R040"),
-        ({"epsilon": 1, "function": 2}, "R043"),
-        ({"epsilon": 1, "noise_seed": 2}, "R043"),
-        ({"epsilon": 1, "sampled": "rows.jsonl"}, "F006"),
-    ],
-)
-def test_what_a_prior_cannot_be_made_with_costs_nothing(private, settings, code):
-    ledger = gd.private.Ledger.init(private, **BUDGET)
-    with pytest.raises(gd.GenieError) as caught:
-        ledger.prior(library=TWITTER, **settings)
-    assert codes(caught) == [code]
-    assert ledger.spent.epsilon == 0
-
-
-def test_rows_without_a_file_or_a_ledger_are_refused_and_a_weak_budget_is_warned_of(
-    private, tmp_path
-):
-    with pytest.raises(gd.GenieError, match="B028"):
-        gd.private.Ledger(tmp_path / "none.jsonl")
-    with pytest.raises(gd.GenieError, match="B022"):
-        gd.private.Ledger(private)
-    with pytest.warns(UserWarning, match=r"at delta 0.1 one unit in 10 may be .*choose a delta"):
-        ledger = gd.private.Ledger.init(private, epsilon=3, delta=0.1, unit="utterance")
-    assert len(ledger.doubts) == 1
-    with pytest.raises(gd.GenieError, match="B020"):
-        gd.private.Ledger.init(private, **{**BUDGET, "epsilon": 9})
-
-
 def test_a_public_function_is_not_hidden_by_the_folder_of_its_name():
     names = set(gd.__all__) - {"private"}  # a folder itself
     folders = [name for name in names if (ROOT / "genie_dp" / name).is_dir()]
@@ -335,89 +212,13 @@ def test_a_public_function_is_not_hidden_by_the_folder_of_its_name():
 # ---------------------------------------------------------------------------------- augmentation
 
 
-@pytest.mark.slow
-def test_rows_of_several_sources_are_augmented_together(grammar, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    pairs = list(gd.synthesize(grammar=grammar, **GMAIL))
-    together = list(gd.augment(pairs, library=grammar.library))
-    apart = gd.augment(pairs[:100], pairs[100:], library=grammar.library)
-    assert list(apart) == together
-    assert list(tmp_path.iterdir()) == []
-    assert capsys.readouterr() == ("", "")
-    file = Path(apart.file())
-    first = next(iter(apart))
-    del apart
-    assert not file.exists()
-    assert next(iter(gd.augment(pairs, library=grammar.library))) == first  # though nobody keeps it
-    again = list(gd.augment(pairs, pairs[:1], library=grammar.library))
-    assert again[: len(together)] == together
-    assert {row.parent for row in again[len(together) :]} == {f"{pairs[0].id}.2"}
-
-
-@pytest.mark.slow
-def test_rows_made_of_private_rows_are_marked_from_python_too(grammar, tmp_path, capsys):
-    pairs, saved = tmp_path / "pairs.jsonl", tmp_path / "saved.jsonl"
-    gd.synthesize(grammar=grammar, **GMAIL).save(pairs)
-    ledger = ledger_of(pairs)
-    ledger.write_text("")
-    rows = gd.augment(pairs, library=grammar.library)
-    result = rows.save(saved)
-    assert "B035" in str(result)
-    for file in (saved, rows.file()):
-        manifest = json.loads(Path(f"{file}.manifest.json").read_text())
-        assert manifest["private"] == [str(ledger.resolve())]
-    assert capsys.readouterr() == ("", "")
-
-
-def test_what_is_augmented_is_never_written_over(grammar, tmp_path):
-    pairs = tmp_path / "pairs.jsonl"
-    gd.synthesize(grammar=grammar, **GMAIL).save(pairs)
-    before = pairs.read_bytes()
-    with pytest.raises(gd.GenieError, match="D027"):
-        gd.augment(pairs, library=grammar.library).save(pairs, overwrite=True)
-    assert pairs.read_bytes() == before
-
-
 # ------------------------------------------------------------------------------------- parsers
 
 
-@pytest.fixture(scope="module")
-def mail(tmp_path_factory):
-    """Return the rows of a tiny parser, how it is trained, and what the command made of them."""
-    pytest.importorskip("torch")
-    folder = tmp_path_factory.mktemp("mail")
-    made = parser_setup.train(folder, steps=20)
-    how = {"recipe": folder / "recipe.yaml", "library": [parser_setup.MAIL, parser_setup.HOME]}
-    return SimpleNamespace(rows=folder / "rows.jsonl", how={**how, "steps": 20}, folder=made)
-
-
-@pytest.fixture(scope="module")
-def parser(mail):
-    """Return what examples train: the same as their file."""
-    return gd.train(list(gd.Rows.read(mail.rows)), **mail.how)
-
-
-def test_a_parser_trained_from_python_is_that_of_the_command(mail, parser, tmp_path, capsys):
-    capsys.readouterr()
-    folder = tmp_path / "mine"
-    trained = gd.train(mail.rows, output=folder, **mail.how)
-    assert capsys.readouterr() == ("", "")
-    assert trained.folder == folder
-    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
-    for name in ("model.safetensors", "config.json", "tokenizer.json"):
-        same = {(place / name).read_bytes() for place in (mail.folder, folder, parser.folder)}
-        assert len(same) == 1, name
-    assert (folder / "recipe.yaml").read_bytes() == (mail.folder / "recipe.yaml").read_bytes()
-    ours, theirs = (
-        json.loads((place / "manifest.json").read_text()) for place in (folder, mail.folder)
-    )
-    assert ours["figures"].pop("seconds") > 0 < theirs["figures"].pop("seconds")
-    assert ours == theirs
-
-
 @pytest.mark.slow
-def test_a_parser_without_output_lives_in_a_folder_of_its_own_until_it_is_saved(mail, tmp_path):
-    trained = gd.train(mail.rows, **{**mail.how, "steps": 1})
+def test_a_parser_without_output_lives_in_a_folder_of_its_own_until_it_is_saved(tmp_path):
+    rows, library = parser_setup.rows(), [parser_setup.MAIL, parser_setup.HOME]
+    trained = gd.train(rows, library=library, steps=1, out_of_scope=0)
     temporary = trained.folder
     saved = trained.save(tmp_path / "deep" / "mine")
     with pytest.raises(gd.GenieError, match="exists already"):
@@ -433,52 +234,7 @@ def test_a_parser_without_output_lives_in_a_folder_of_its_own_until_it_is_saved(
     assert (saved / "model.safetensors").exists()
 
 
-def test_a_folder_that_is_no_parser_is_not_saved_over(parser, tmp_path):
-    (tmp_path / "diary.txt").write_text("dear diary")
-    with pytest.raises(gd.GenieError) as error:
-        parser.save(tmp_path, overwrite=True)
-    assert error.value.problems[0].code == "N007"
-    assert (tmp_path / "diary.txt").exists()
-
-
-def test_a_parser_answers_a_sentence_in_a_line(parser):
-    reply = parser("show mail about lunch", n=3)
-    assert reply == parser.parse(["show mail about lunch"], count=3)[0]
-    assert (reply.code, reply.program) == (reply.answers[0].code, reply.answers[0].program)
-    assert reply.confidence == reply.answers[0].confidence
-    assert reply.alternatives == reply.answers[1:]
-    assert "show mail about lunch" in repr(reply)
-    assert reply.code in repr(reply)
-    assert "\n" not in repr(reply)
-    assert parser("").code == parser("").program == ""
-    assert parser("").confidence == 0
-    assert str(parser.folder) in repr(parser)
-
-
-def test_an_evaluation_from_python_has_the_figures_of_the_command(mail, parser, tmp_path, capsys):
-    written = tmp_path / "result.json"
-    words = ["evaluate", mail.rows, "--parser", parser.folder, "--training", mail.rows]
-    skills = [word for path in mail.how["library"] for word in ("--skills", path)]
-    assert run([str(word) for word in (*words, *skills, "--output", written)]) == 0
-    table = capsys.readouterr().out
-    evaluation = gd.evaluate(parser, mail.rows, training=[mail.rows])
-    assert capsys.readouterr() == ("", "")
-    evaluation.save(tmp_path / "again.json")
-    assert (tmp_path / "again.json").read_bytes() == written.read_bytes()
-    assert f"{evaluation}\n" == table
-    low, high = evaluation.interval
-    assert low <= evaluation.accuracy == evaluation.tiers["match"] <= high
-    assert list(evaluation.tiers)[0] == "syntax"
-    assert len(repr(evaluation).splitlines()) == 1
-    evaluation.report(tmp_path / "report.html")
-    assert "<html" in (tmp_path / "report.html").read_text()
-    examples = list(gd.Rows.read(mail.rows))
-    assert gd.evaluate(parser.folder, examples).accuracy == evaluation.accuracy
-    with pytest.raises(gd.GenieError, match="R043"):
-        gd.evaluate(parser, mail.rows, sead=1)
-
-
-def test_the_sentences_of_a_folder_of_skills_are_evaluated(parser):
+def test_the_sentences_of_a_folder_of_skills_are_evaluated():
     class Inbox:
         def predict(self, utterances):
             return [[("now => @com.gmail.inbox => notify", None)] for _ in utterances]
@@ -488,13 +244,13 @@ def test_the_sentences_of_a_folder_of_skills_are_evaluated(parser):
     assert gd.evaluate(Inbox(), skills).data["rows"] in (len(lines), len(lines) - 1)
 
 
-def test_the_examples_of_the_page_on_evaluation_run(mail, parser, tmp_path, monkeypatch, capsys):
+def test_the_examples_of_the_page_on_evaluation_run(trained, tmp_path, monkeypatch, capsys):
     page = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert len(blocks) == 2
-    parser.save(tmp_path / "parser")
+    (tmp_path / "parser").symlink_to(trained)
     for name in ("test.jsonl", "train.jsonl"):
-        shutil.copyfile(mail.rows, tmp_path / name)
+        shutil.copyfile(trained.parent / "rows.jsonl", tmp_path / name)
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     exec(blocks[0], names)  # noqa: S102
@@ -528,90 +284,7 @@ def test_there_are_scripts():
 # ------------------------------------------------------------------------------------------ split
 
 
-def test_parts_of_a_split_are_the_files_of_the_command(tmp_path):
-    file = write(tmp_path / "rows.jsonl", families(60))
-    assert run(["split", str(file), "--seed", "3", "--output", str(tmp_path / "out")]) == 0
-    parts = gd.split(file, seed=3)
-    for name in ("train", "validation", "test"):
-        rows = getattr(parts, name)
-        assert list(rows) == list(rows) == list(read_rows(str(tmp_path / "out" / f"{name}.jsonl")))
-    made = parts.save(tmp_path / "again", title="out")
-    again = {path.name: path.read_bytes() for path in (tmp_path / "again").iterdir()}
-    folder = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
-    differing = {name for name in folder if folder[name] != again[name]}
-    assert sorted(folder) == sorted(again)
-    assert differing == {"manifest.json"}  # which names the title only where one is given
-    assert str(made).endswith(f"no leaks -> {tmp_path / 'again'}")
-    assert len(repr(made)) < 200
-    with pytest.raises(gd.GenieError, match="exists already"):
-        parts.save(tmp_path / "again")
-
-
-def test_rows_in_memory_are_split_and_nothing_is_written(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    rows = families(60)
-    parts = gd.split(rows[:200], gd.Rows(lambda: iter(rows[200:]), "more"), seed=1, by="program")
-    assert sorted(one.id for part in parts.parts.values() for one in part) == sorted(
-        one.id for one in rows
-    )
-    assert list(tmp_path.iterdir()) == []
-    assert capsys.readouterr() == ("", "")
-    result = parts.save("out")
-    manifest = (tmp_path / "out" / "manifest.json").read_text(encoding="utf-8")
-    assert '"file": "200 examples"' in manifest
-    assert '"file": "more"' in manifest
-    assert result.parts["train"].rows == len(list(parts.train))
-
-
-def test_parts_have_the_names_and_sizes_that_are_asked_for():
-    assert list(gd.split(families(5), parts=("train=0.5", "test")).parts) == ["train", "test"]
-    parts = gd.split(families(60), parts=["learn", "held_out=20%"], eval_sources=["paraphrase"])
-    assert list(parts.parts) == ["learn", "held_out"]
-    assert {one.source for one in parts["held_out"]} == {"paraphrase"}
-    assert len(repr(parts)) < 200
-    assert "held_out" in dir(parts)
-    with pytest.raises(AttributeError, match="there are learn, held_out"):
-        _ = parts.train
-
-
-def test_a_part_is_refused_when_its_file_is_another_one_now(tmp_path):
-    rows = families(40)
-    parts = gd.split(write(tmp_path / "rows.jsonl", rows))
-    for other in (rows[1:], [*rows, rows[0]], rows[::-1]):
-        write(tmp_path / "rows.jsonl", other)
-        with pytest.raises(gd.GenieError, match="changed while it was read"):
-            list(parts.train)
-
-
-def test_parts_of_private_rows_say_that_they_are(tmp_path):
-    file = write(tmp_path / "rows.jsonl", families(40))
-    ledger = tmp_path / "elsewhere.json"
-    (tmp_path / "rows.jsonl.manifest.json").write_text(f'{{"private": ["{ledger}"]}}')
-    parts = gd.split(file)
-    (warning,) = parts.warnings
-    assert "B035" in warning
-    assert warning in str(parts.save(tmp_path / "out"))
-    parts.train.save(tmp_path / "train.jsonl")
-    below = gd.split(parts.train, parts=["a", "b=0.5"])  # of a temporary file
-    below["b"].save(tmp_path / "b.jsonl")
-    for name in ("out/train.jsonl", "train.jsonl", "b.jsonl"):
-        assert private_of(tmp_path / name) == ledger
-
-
 # ------------------------------------------------------------------------- what people try first
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: gd.train([("hi", "now => @a.b() => notify")]), r"R011.*row 1: expected an Exam"),
-        (lambda: gd.split([{"utterance": "hi"}]), r"R011.*row 1: expected an Example"),
-        (lambda: gd.augment(3), r"R011.*got 3\n  hint: gd.Example\("),
-    ],
-)
-def test_rows_of_another_kind_are_mistakes_with_hints(call, message):
-    with pytest.raises(gd.GenieError, match=f"(?s){message}"):
-        call()
 
 
 def test_numbers_of_other_libraries_are_settings():

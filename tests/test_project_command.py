@@ -24,7 +24,6 @@ ROOT = Path(__file__).parent.parent
 GMAIL = data_folder("thingpedia") / "com.gmail"
 PAIRS = "  pairs: {synthesize: {size: 60, seed: 1, max_depth: 2}}\n"
 ROWS = "  rows: {augment: {seed: 1, primitive: 1}, of: [pairs, own.jsonl]}\n"
-PARTS = "  parts: {split: {seed: 1}, of: rows}\n"
 OWN = {
     "id": "own", "utterance": "get the mail", "program": "now => ( @com.gmail.inbox ) => notify",
     "source": "human", "language": "thingtalk",
@@ -55,99 +54,7 @@ def edit(file, old, new):
     file.write_text(text.replace(old, new))
 
 
-def first_words(text):
-    """Return stage -> what became of it, of a table."""
-    lines = [line.split() for line in text.splitlines() if line.split()[1:2] != []]
-    return {words[0]: words[2] for words in lines if words[1] in JOBS}
-
-
 # ------------------------------------------------------------------------------------ the command
-
-
-@pytest.mark.slow
-def test_a_second_run_does_nothing_and_a_changed_input_makes_what_depends_on_it(folder, capsys):
-    assert cli.run(["run"]) == 0
-    out, err = capsys.readouterr()
-    assert first_words(out) == {"pairs": "made", "rows": "made"}
-    assert "pairs: synthesize (it is new)" in err
-    assert out.splitlines()[0].split() == ["stage", "job", "what", "rows", "time", "where"]
-    assert "2 of 2 stages made in" in out
-    made = {f: f.read_bytes() for f in (folder / "build").rglob("*.jsonl")}
-    assert cli.run(["run"]) == 0
-    assert first_words(out := capsys.readouterr().out) == {"pairs": "up", "rows": "up"}
-    assert out.endswith("nothing changed\n")
-    assert {f: f.read_bytes() for f in (folder / "build").rglob("*.jsonl")} == made
-    edit(folder / "own.jsonl", "get the mail", "get all the mail")
-    assert cli.run(["run"]) == 0
-    assert first_words(capsys.readouterr().out) == {"pairs": "up", "rows": "made"}
-    assert cli.run(["run", "--force", "pairs"]) == 0
-    assert first_words(capsys.readouterr().out) == {"pairs": "made"}
-    assert cli.run(["run", "--list"]) == 0
-    assert first_words(capsys.readouterr().out) == {"pairs": "up", "rows": "up"}
-
-
-@pytest.mark.slow
-def test_the_list_names_what_changed_and_makes_nothing(folder, capsys):
-    assert cli.run(["run", "--list"]) == 0
-    out = capsys.readouterr().out
-    assert "it is new" in out
-    assert "after pairs" in out
-    assert not (folder / "build").exists()
-    assert cli.run(["run"]) == 0
-    capsys.readouterr()
-    edit(folder / "own.jsonl", "get the mail", "get all the mail")
-    templates = folder / "skills" / "com.gmail" / "templates.genie"
-    templates.write_text(templates.read_text() + "// another\n")
-    edit(folder / "genie.yaml", "size: 60", "size: 50")
-    assert cli.run(["run", "--list"]) == 0
-    pairs, rows = capsys.readouterr().out.splitlines()[1:3]
-    assert pairs.endswith("changed: size, skills/com.gmail/templates.genie")
-    assert rows.endswith("changed: own.jsonl")
-    assert [run.is_new for run in gd.Project(folder).plan().stages] == [True, True]
-    rows_of = (folder / "build" / "rows.jsonl").read_bytes()
-    assert cli.run(["run", "pairs"]) == 0
-    assert (folder / "build" / "rows.jsonl").read_bytes() == rows_of
-
-
-def test_a_project_shows_its_stages_as_they_were_made_and_sees_what_changed(folder):
-    one = gd.Project(folder)
-    assert repr(one).count("not made yet") == 2
-    one.run("pairs")
-    shown = repr(gd.Project(folder)).splitlines()
-    assert shown[0] == f"Project({folder / 'genie.yaml'}: pairs, rows)"
-    assert shown[2].split()[:4] == ["pairs", "synthesize", "made", "60"]
-    assert "not made yet" in shown[3]
-    templates = folder / "skills" / "com.gmail" / "templates.genie"
-    templates.write_text(templates.read_text() + "// another\n")
-    assert [run.is_new for run in one.run("pairs").stages] == [True]
-
-
-def test_a_split_does_not_depend_on_the_skills(folder):
-    edit(folder / "genie.yaml", ROWS, PARTS.replace("of: rows", "of: own.jsonl"))
-    rows = [{**OWN, "id": f"own-{n}", "utterance": f"get mail {n}"} for n in range(60)]
-    (folder / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    gd.Project(folder).run("parts")
-    manifest = next((folder / "skills").rglob("*.tt"))
-    manifest.write_text(manifest.read_text() + "\n// nothing\n")
-    assert [run.is_new for run in gd.Project(folder).plan("parts").stages] == [False]
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (["run", "pears"], 1, "did you mean 'pairs'?"),
-        (["run", "--watch", "--force"], 2, "--watch makes nothing"),
-        (["run", "--file", "nowhere"], 2, "does not exist"),
-    ],
-)
-def test_wrong_words_are_told_and_how_to_get_a_project(
-    folder, tmp_path_factory, monkeypatch, capsys, words, code, said
-):
-    assert cli.run(words) == code
-    assert said in capsys.readouterr().err
-    monkeypatch.chdir(tmp_path_factory.mktemp("nothing"))
-    assert cli.run(["run"]) == 1
-    assert "genie-dp new project" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -176,7 +83,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(folder):
 
 
 def test_the_schema_takes_the_files_that_the_reader_takes(tmp_path):
-    """What the reader refuses and so the schema is in tests/test_project.py."""
+    """What the reader refuses and so the schema is in tests/data/scenarios/project.txt."""
     new_project("mine", tmp_path)
     texts = [(tmp_path / "mine" / "genie.yaml").read_text()]
     for page in ("projects.md", "python.md"):
@@ -202,66 +109,6 @@ def test_every_setting_of_the_schema_is_described(capsys):
 
 
 # ------------------------------------------------------------------------------ commands below it
-
-
-def test_commands_take_skills_and_grammar_of_the_project_above(folder, capsys):
-    assert find_project(Path.cwd()) == Path("../../genie.yaml")
-    assert cli.run(["check"]) == 0
-    out, err = capsys.readouterr()
-    assert "1 skill, " in out
-    assert "note: ../../genie.yaml gives --skills ../../skills\n" in err
-    (folder / "main.genie").write_text(
-        (data_folder("grammars") / "en" / "main.genie").read_text().replace(
-            'import "', f'import "{data_folder("grammars") / "en"}/')
-    )  # fmt: skip
-    edit(folder / "genie.yaml", "skills: skills", "skills: skills\ngrammar: main.genie")
-    assert cli.run(["explain", "get my emails"]) == 0
-    assert "gives --skills ../../skills --grammar ../../main.genie" in capsys.readouterr().err
-
-
-def test_an_option_that_is_given_wins_and_a_folder_of_skills_is_measured_by_its_own(folder, capsys):
-    assert cli.run(["check", "--skills", str(GMAIL.parent / "com.bbc")]) == 0
-    assert "note" not in capsys.readouterr().err
-    assert cli.run(["evaluate", str(GMAIL), str(folder / "own.jsonl")]) == 1
-    assert "note" not in capsys.readouterr().err
-
-
-def test_parser_and_sentences_of_the_project_need_no_name(folder, capsys, monkeypatch):
-    (folder / "build" / "parser").mkdir(parents=True)
-    edit(folder / "genie.yaml", "stages:", "stages:\n  parser: {train: , of: pairs}")
-    real = (GMAIL / "eval.tsv").read_text().splitlines()[:3]
-    (folder / "skills" / "com.gmail" / "eval.tsv").write_text("\n".join(real))
-    assert cli.run(["coverage", "--misses", "0"]) == 0
-    out, err = capsys.readouterr()
-    assert "of 2 sentences" in out
-    assert "--skills ../../skills FILE ../../skills" in err
-    for command, given in (
-        ("evaluate", "--skills ../../skills --parser ../../build/parser GOLD ../../skills"),
-        ("calibrate", "--parser ../../build/parser GOLD ../../skills"),
-        ("serve", "--parser ../../build/parser"),
-    ):
-        assert cli.run([command]) == 1
-        err = capsys.readouterr().err
-        assert f"note: ../../genie.yaml gives {given}\n" in err
-        assert "error[N010]" in err  # the folder holds no parser
-    # Rows of a stage come before those of the skills.
-    (folder / "mine.tsv").write_text("utterance\tprogram\n")
-    with (folder / "genie.yaml").open("a") as out:
-        out.write("  result: {evaluate: {rows: mine.tsv}, of: parser}\n")
-    assert cli.run(["coverage"]) == 1
-    assert "FILE ../../mine.tsv" in capsys.readouterr().err
-    monkeypatch.setenv("GENIE_DP_PROJECT", "")
-    for command in ("coverage", "evaluate", "calibrate", "serve"):
-        assert cli.run([command]) == 2
-        assert "and no project has" in capsys.readouterr().err
-
-
-def test_a_mistake_in_the_stages_does_not_keep_skills_from_being_checked(folder, capsys):
-    edit(folder / "genie.yaml", "synthesize", "sinthesize")
-    assert cli.run(["check"]) == 0
-    edit(folder / "genie.yaml", "skills: skills", "skills: 3")
-    assert cli.run(["check"]) == 1
-    assert "genie.yaml:1:9: error[R051]: skills" in capsys.readouterr().err
 
 
 def test_a_variable_names_another_project_or_none(folder, monkeypatch):

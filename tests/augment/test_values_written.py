@@ -78,6 +78,15 @@ def test_what_is_written_is_read_back(types, seed, name, today):
     assert left <= 3
 
 
+@pytest.mark.parametrize("number", ["1.5", "2.5", "12.5", "104.5"])
+def test_halves_are_read_back_in_every_form(number):
+    forms = [text for text, _ in written_numbers.number_forms(Decimal(number))]
+    assert [text.endswith(" and a half") for text in forms] == [False, False, True]
+    for text in forms:
+        values = READER.read(text, now=datetime(2027, 1, 13)).values.values()
+        assert [key_of(one.value) for one in values] == [key_of(number)], text
+
+
 def test_no_spelling_of_a_time_has_two_meanings():
     meanings = {}
     for hour in range(24):

@@ -5,7 +5,7 @@ pytest.importorskip("phonenumbers")
 
 import parsing
 
-from tests.parser.parser_setup import WORDS, trained  # noqa: F401
+from tests.parser.parser_setup import WORDS
 
 
 def test_a_parser_is_asked_in_each_way_and_each_batch_has_its_cost(trained):  # noqa: F811

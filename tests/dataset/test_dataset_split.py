@@ -2,11 +2,8 @@
 
 import json
 import random
-import shutil
-from dataclasses import replace
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,8 +12,6 @@ from genie_dp.dataset.scan import KEYS, program_key
 from genie_dp.dataset.traits import CLASSES, TRAITS, class_of, traits_of
 from genie_dp.languages.thingtalk.skim import functions_in
 from tests.dataset.dataset_rows import LAMP, SHOP, families, read, row, write
-
-PARTS = ("train", "validation", "test")
 
 
 def split(folder, rows, *options, name="rows.jsonl", output="out"):
@@ -28,10 +23,6 @@ def split(folder, rows, *options, name="rows.jsonl", output="out"):
 
 def parts(folder):
     return {path.stem: read(path) for path in folder.glob("*.jsonl")}
-
-
-def check(folder, *options):
-    return run(["split", "--check", str(folder / "out"), *options])
 
 
 def manifest(folder):
@@ -140,15 +131,6 @@ def test_sizes_may_be_numbers_of_rows_or_percent(tmp_path):
     assert 160 < len(found["test"]) < 240
 
 
-def test_only_rows_of_the_wanted_source_are_in_evaluation(tmp_path, capsys):
-    rows = families(300)
-    _, found = split(tmp_path, rows, "--by", "program", "--eval-source", "paraphrase")
-    assert {one["source"] for one in found["test"]} == {"paraphrase"}
-    assert "synthetic" in {one["source"] for one in found["train"]}
-    assert manifest(tmp_path)["counts"]["left_out"] == len(rows) - sum(map(len, found.values())) > 0
-    assert "left out: " in capsys.readouterr().out
-
-
 def test_groups_with_nothing_to_evaluate_on_stay_in_training(tmp_path):
     rows = families(300)
     written = {one.parent for one in rows if one.source == "paraphrase"}
@@ -170,66 +152,6 @@ def test_what_is_there_stays_when_a_new_split_fails(tmp_path, monkeypatch):
     assert {path.name for path in tmp_path.iterdir()} == {"rows.jsonl", "out"}
 
 
-def test_what_a_killed_run_left_is_cleared_away(tmp_path):
-    (tmp_path / ".out.partial").mkdir()
-    (tmp_path / ".out.partial" / "train.jsonl").write_text("half a row")
-    code, found = split(tmp_path, families(30))
-    assert code == 0
-    assert sum(map(len, found.values())) == len(families(30))
-    assert not (tmp_path / ".out.partial").exists()
-
-
-@pytest.mark.parametrize(
-    ("by", "changes", "said"),
-    [
-        ("sentence", {}, "error[D010]: train and test share 1 of their sentences: X1 (train)"),
-        ("sentence", {"parent": "own", "utterance": "new"}, "families"),
-        ("functions", {"utterance": "quite new"}, "combinations of functions"),
-    ],
-)
-def test_a_planted_row_is_a_leak_that_is_named(tmp_path, capsys, by, changes, said):
-    _, found = split(tmp_path, families(300), "--by", by)
-    assert check(tmp_path) == 0
-    assert "no leaks" in capsys.readouterr().err
-    [one, *_] = found["test"]
-    stolen = {**one, "id": "X1", "parent": "", **changes}
-    stolen["parent"] = stolen["parent"] and one["id"]
-    with (tmp_path / "out" / "train.jsonl").open("a") as train:
-        train.write(json.dumps(stolen) + "\n")
-    assert check(tmp_path) == 1
-    told = capsys.readouterr().err
-    assert said in told
-    assert one["id"] in told
-
-
-def test_a_split_by_id_leaks_sentences_when_asked_for_them(tmp_path, capsys):
-    rows = [row(f"S{i}", f"say {i % 20}", f"now => @com.x.f{i}") for i in range(200)]
-    assert split(tmp_path, rows, "--by", "id")[0] == 0
-    assert check(tmp_path, "--by", "sentence") == 1
-    assert "more" in capsys.readouterr().err
-
-
-def test_ids_of_two_runs_may_be_the_same_where_no_row_refers_to_them(tmp_path, capsys):
-    rows = [row(f"S{i % 500}", f"say {i}", f"now => @com.x.f{i}") for i in range(1000)]
-    code, found = split(tmp_path, rows)
-    assert code == 0
-    assert 40 < len(found["test"]) < 200
-
-    rows = [row("S1", "a b"), row("S1", "c d"), row("P1", "e f", parent="S1")]
-    assert split(tmp_path, rows, output="none")[0] == 1
-    assert "error[D003]: different rows with one id have children: S1" in capsys.readouterr().err
-    assert not (tmp_path / "none").exists()
-
-
-def test_rows_that_are_their_own_ancestors_are_refused(tmp_path, capsys):
-    for length in (1, 2, 3, 5):
-        rows = [row(f"P{i}", f"say {i}", parent=f"P{(i + 1) % length}") for i in range(length)]
-        # Its own parent: no family but itself.
-        assert split(tmp_path, rows)[0] == (0 if length == 1 else 1)
-        assert ("error[D002]" in capsys.readouterr().err) == (length > 1)
-        shutil.rmtree(tmp_path / "out", ignore_errors=True)
-
-
 def test_a_repeated_row_with_two_parents_goes_one_way_whatever_the_order(tmp_path):
     rows = [row(f"R{i}", f"root {i}") for i in range(40)]
     twice = [row("C", "child", parent=f"R{i}") for i in range(2)]
@@ -249,104 +171,6 @@ def test_families_of_long_chains_or_with_a_parent_that_is_not_there_stay_togethe
     for name, rows in (("chains", chains), ("lost", lost)):
         _, found = split(tmp_path, rows, "--part", "train", "--part", "test=0.5", output=name)
         assert all(len(some) % 50 == 0 and some for some in found.values())
-
-
-def test_mixed_formats_are_written_as_the_first(tmp_path):
-    first = write(tmp_path / "a.jsonl", [row(f"S{i}", f"say {i}") for i in range(30)])
-    second = tmp_path / "b.tsv"
-    second.write_text("T1\tturn it off\tnow => @com.x.off\n")
-    assert run(["split", str(first), str(second), "-o", str(tmp_path / "out")]) == 0
-    assert "T1" in where(parts(tmp_path / "out"))
-
-
-@pytest.mark.parametrize(
-    ("sizes", "said"),
-    [
-        ("train=0.5 test=0.1", "D001"),
-        ("train test=1.5", "D001"),
-        ("train test=0.6 dev=0.5", "D001"),
-        ("train train=0.5", "D001"),
-        ("train", "D001"),
-        ("../x test=1", "D001"),
-        ("train test=many", "D001"),
-        ("train test=\u00b2", "D001"),
-        ("train test=5000", "D013]: expected 5,000 rows for test, got "),
-    ],
-)
-def test_parts_that_cannot_be_made_are_refused(tmp_path, capsys, sizes, said):
-    options = [word for size in sizes.split() for word in ("--part", size)]
-    assert split(tmp_path, families(5), *options)[0] == 1
-    assert f"error[{said}" in capsys.readouterr().err
-
-
-def test_what_cannot_be_split_or_checked_is_refused_and_nothing_is_written(tmp_path, capsys):
-    file = tmp_path / "rows.jsonl"
-    file.write_text('{"id": "a", "utterance": "b", "program": "c"}\n{"id": }\n')
-    (tmp_path / "empty.jsonl").touch()
-    for words, said in (
-        ([file, "-o", tmp_path / "out"], f"{file}:2:8: error[R010]"),
-        ([tmp_path / "empty.jsonl", "-o", tmp_path / "out"], "error[D008]"),
-        (["-", "-o", tmp_path / "out"], "error[D009]"),
-        (["--check", tmp_path], "error[D007]"),
-    ):
-        assert run(["split", *map(str, words)]) == 1
-        assert said in capsys.readouterr().err
-    assert {path.name for path in tmp_path.iterdir()} == {"rows.jsonl", "empty.jsonl"}
-
-
-def test_a_folder_is_replaced_only_when_asked_and_only_if_it_is_ours(tmp_path, capsys):
-    rows = families(20)
-    split(tmp_path, rows)
-    assert split(tmp_path, rows)[0] == 1
-    assert "error[D005]" in capsys.readouterr().err
-    assert split(tmp_path, rows, "--overwrite")[0] == 0
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "letter.txt").write_text("dear")
-    assert split(tmp_path, rows, "--overwrite", output="other")[0] == 1
-    assert "error[D006]" in capsys.readouterr().err
-    assert (other / "letter.txt").read_text() == "dear"
-
-
-def test_private_rows_need_their_guarantee(tmp_path, capsys):
-    rows = [row(f"S{i}", f"say {i}", source="private") for i in range(20)]
-    assert split(tmp_path, rows)[0] == 1
-    assert "error[D011]" in capsys.readouterr().err
-    spent = tmp_path / "spent.json"
-    spent.write_text('{"epsilon": 3, "delta": 1e-6}')
-    assert split(tmp_path, rows, "--spent", spent)[0] == 1
-    assert "error[D012]" in capsys.readouterr().err
-    told = {"epsilon": 3, "delta": 1e-6, "unit": "user", "relation": "add-or-remove-one"}
-    spent.write_text(json.dumps({**told, "accountant": "pld", "not_covered": ["tuning"]}))
-    assert split(tmp_path, rows, "--spent", spent)[0] == 0
-    _, body = card(tmp_path)
-    assert "epsilon 3, delta 1e-06" in body
-    assert "tuning" in body
-
-
-def card(folder):
-    """Return the head of a card, and its text."""
-    _, front, body = (folder / "out" / "README.md").read_text().split("---\n", 2)
-    return yaml.safe_load(front), body
-
-
-def test_the_card_says_what_is_known(tmp_path):
-    rows = [replace(one, source="human") for one in families(30)]
-    split(tmp_path, rows, "--title", "Lamps: a | test", "--licence", "cc-by-4.0", "--seed", 7)
-    head, body = card(tmp_path)
-    assert head["license"] == "cc-by-4.0"
-    assert [s["split"] for s in head["configs"][0]["data_files"]] == list(PARTS)
-    assert "the split: 7" in body
-    assert "# Lamps: a \\| test" in body
-    assert f"{len(rows):,} rows were written by people" in body
-
-
-def test_the_card_says_how_tables_are_read(tmp_path):
-    (tmp_path / "a.tsv").write_text("".join(f"S{i}\tsay {i}\tnow => @c.f\n" for i in range(50)))
-    assert run(["split", str(tmp_path / "a.tsv"), "-o", str(tmp_path / "out")]) == 0
-    [config] = card(tmp_path)[0]["configs"]
-    assert (config["sep"], config["names"]) == ("\t", ["id", "utterance", "program"])
-    assert [one["path"] for one in config["data_files"]] == [f"{part}.tsv" for part in PARTS]
 
 
 def test_the_manifest_counts_what_the_parts_hold(tmp_path):

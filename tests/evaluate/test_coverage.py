@@ -1,6 +1,5 @@
 """`genie-dp coverage` over an invented library: verdicts, stubs, totals, the command line."""
 
-import json
 import random
 import re
 from dataclasses import replace
@@ -9,10 +8,8 @@ from functools import cache
 import pytest
 
 import genie_dp as gd
-from genie_dp import cli
-from genie_dp.errors import GenieError
 from genie_dp.evaluate.config import CoverageConfig
-from genie_dp.evaluate.coverage import CAUSES, VERDICTS, CoverageReader, coverage_rows, run
+from genie_dp.evaluate.coverage import CAUSES, VERDICTS, CoverageReader, run
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.records import Example
 from genie_dp.synthesis.explain import program_tokens
@@ -22,7 +19,6 @@ from tests.skills.skill_files import write_library
 
 NOW = "2026-11-25"
 CONFIG = CoverageConfig(now=NOW)
-SENTENCES = ("play blue moon", "spin blue moon")
 PROGRAM = 'now => @com.example.jukebox.play(song = "blue moon"^^com.example.jukebox:song)'
 # What is said for placeholders in sentences of synthesis; no two look alike.
 WORDS = {
@@ -201,79 +197,3 @@ def test_the_card_of_a_page_agrees_with_its_bars(inputs, tmp_path):
 def test_verdicts_and_causes_are_explained_in_the_docs():
     page = (DATA.parents[1] / "docs" / "coverage.md").read_text(encoding="utf-8")
     assert [name for name in (*VERDICTS, *CAUSES) if f"| {name} |" not in page] == []
-
-
-@pytest.fixture
-def files(folder, inputs):
-    pairs = "".join(f"{sentence}\t{PROGRAM}\n" for sentence in SENTENCES)
-    (folder / "eval.tsv").write_text(f"utterance\tprogram\n{pairs}")
-    (folder / "mixed.tsv").write_text(f"{SENTENCES[0]}\t{PROGRAM}\n{SENTENCES[1]}\n")
-    (folder / "plain.txt").write_text("".join(f"{sentence}\n" for sentence in SENTENCES))
-    tokens = program_tokens(PROGRAM, inputs)
-    rows = [{"id": str(n), "utterance": s, "program": tokens} for n, s in enumerate(SENTENCES)]
-    (folder / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    return folder
-
-
-def test_sentences_come_from_files_of_any_of_these_formats(files, inputs):
-    for name, programs in (
-        ("eval.tsv", 2), ("", 2), ("mixed.tsv", 1), ("plain.txt", 0), ("rows.jsonl", 2),
-    ):  # fmt: skip
-        rows = coverage_rows(str(files / name), inputs)
-        assert [row.utterance for row in rows] == list(SENTENCES)
-        assert sum(bool(row.program) for row in rows) == programs
-    (files / "what.md").write_text("# hello\n")
-    for name, code in (("no.tsv", "D025"), ("what.md", "D021")):
-        with pytest.raises(GenieError, match=code):
-            coverage_rows(str(files / name), inputs)
-
-
-@pytest.fixture
-def command(files, monkeypatch, capsys):
-    monkeypatch.chdir(files)
-
-    def call(*arguments):
-        options = ("--skills", "skills", "--grammar", "main.genie", "--now", NOW)
-        code = cli.run(["coverage", *map(str, arguments), *options])
-        return code, capsys.readouterr()
-
-    return call
-
-
-def test_less_than_the_threshold_and_an_output_over_an_input_are_failures(command):
-    code, said = command("eval.tsv", "--threshold", 0.8)
-    assert code == 1
-    assert "expected 80 % covered, got 50.0 %" in said.err
-    assert said.out.startswith("50 % covered: 1 of 2 sentences")
-    assert command("eval.tsv", "--threshold", 0.5)[0] == 0
-    code, said = command("eval.tsv", "--html", "eval.tsv")
-    assert code == 1
-    assert "V015" in said.err
-
-
-def test_json_page_and_rows_hold_every_sentence(command, files):
-    code, said = command("eval.tsv", "--format", "json", "--html", "out.html", "-o", "out.jsonl")
-    assert code == 0
-    data = json.loads(said.out)
-    assert data["share"] == 0.5
-    assert json.loads(command("eval.tsv", "--format", "json", "--jobs", 2)[1].out) == data
-    lines = (files / "out.jsonl").read_text().splitlines()
-    assert [json.loads(line) for line in lines] == data["sentences"]
-    page = (files / "out.html").read_text()
-    assert all(sentence in page for sentence in SENTENCES)
-    assert "<script" not in page
-    # What is missed, and what would derive it, come first.
-    parts = re.findall(r'<section id="(\w+)">', page)
-    assert parts == ["missed", "functions", "sorts", "verdicts", "derived"]
-
-
-def test_python_takes_sentences_pairs_and_files(files, inputs):
-    coverage = gd.coverage([SENTENCES[0], (SENTENCES[1], PROGRAM)], grammar=inputs, now=NOW)
-    assert [s.verdict for s in coverage.sentences][0] == "derived"
-    assert coverage.share == 0.5
-    assert gd.coverage(files / "eval.tsv", grammar=inputs, now=NOW).share == 0.5
-    with pytest.raises(GenieError, match="expected a day"):
-        gd.coverage(SENTENCES, grammar=inputs, now="soon")
-    sexpr = load_inputs("sexpr", [], [DATA.parents[1] / "examples/pizza-order/main.genie"])
-    with pytest.raises(GenieError, match="V023"):  # it has no values
-        run(CONFIG, sexpr, [Example("a", "a pizza", "", "sexpr")])

@@ -214,22 +214,6 @@ def test_a_ppdb_file_is_read_packed_or_not(tmp_path, name):
     assert lexicon.starting("snapshots")[0].source == "ppdb"
 
 
-@pytest.mark.parametrize(
-    "content", [gzip.compress(PPDB.encode())[:-20], PPDB.encode()], ids=["cut off", "not packed"]
-)
-@pytest.mark.parametrize(
-    "command", [["augment"], ["paraphrase", "auto"]], ids=lambda words: words[-1]
-)
-def test_a_lexicon_that_cannot_be_unpacked_is_named(tmp_path, capsys, command, content):
-    (tmp_path / "ppdb.txt.gz").write_bytes(content)
-    rows = tmp_path / "rows.jsonl"
-    rows.write_text(to_json(Example("S0", "buy it", "now => @c.buy")) + "\n")
-    lexicon = ["--lexicon", str(tmp_path / "ppdb.txt.gz")]
-    assert run([*command, str(rows), *lexicon, "--output", str(tmp_path / "out.jsonl")]) == 1
-    assert "error[R001]: cannot read" in capsys.readouterr().err
-    assert not (tmp_path / "out.jsonl").exists()
-
-
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
 def test_a_list_of_the_own_format_is_read(tmp_path, encoding):
     path = tmp_path / "mine.tsv"

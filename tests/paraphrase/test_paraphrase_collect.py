@@ -244,25 +244,3 @@ def vote(task, worker, *, lies):
             same = str(place) != task[f"different{n}"] and (n, place) != (1, first)
             cells[f"Answer.Same{n}-{place}"] = "same" if same is not lies else "different"
     return cells
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("\n1,2\n", "1:1: error[P011]: expected a column 'Input.id1'"),
-        (",Input.id1\n1,2,S4\n", "2:1: error[P011]: expected columns such as"),
-        (",Input.id1\n1,2\n", "2:1: error[P010]: expected 3 cells"),
-        (",Input.id1,Answer.Paraphrase1-1\n1,2,S4,x\n1,3,S44,x\n",
-         "3:1: error[P012]: row 'S44' is none of those given"),
-    ],
-)  # fmt: skip
-def test_mistakes_in_results_are_told_with_their_place(project, capsys, text, said):
-    (project / "bad.csv").write_text(f"HITId,WorkerId{text}")
-    assert run_collect("-o", "out.jsonl", results="bad.csv") == 1
-    assert f"bad.csv:{said}" in capsys.readouterr().err
-    assert not (project / "out.jsonl").exists()
-
-
-def test_options_that_exclude_each_other_are_wrong_usage(project):
-    for words in ("--bad 9", "--any-language --language-model", "--review-votes x.csv"):
-        assert run_collect("-o", "out.jsonl", *words.split()) == 2

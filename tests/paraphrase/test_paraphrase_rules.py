@@ -17,6 +17,7 @@ from genie_dp.paraphrase.rules_match import edits, replace_match
 from genie_dp.paraphrase.rules_syntax import Agree, Ref, Variable, WordCondition, parse_rules
 from genie_dp.resources import data_folder
 from genie_dp.rng import KeyedRandom
+from tests.golden import cases
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "canonical").glob("*.rules"))
 RULES = shipped_rules()
@@ -255,38 +256,11 @@ HEAD = "[a/b]\nin: get $x:one\n"
 TAIL = "eg: get it => take it\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "code", "place", "message"),
-    [
-        ("nonsense\n", "P110", "1:1", "cannot read 'nonsense'"),
-        ("in: get\n", "P110", "1:1", "in: stands outside of a rule"),
-        (HEAD + "out: take $x\neg: get it\n", "P110", "4:5", "expected sentence => sentence"),
-        (HEAD + "weight: heavy\nout: take $x\n" + TAIL, "P110", "3:9", "expected a number"),
-        (HEAD + "if: querry\nout: take $x\n" + TAIL, "P111", "3:5", "no kind of program"),
-        ("[a/b]\nin: (@none) x\nout: x\n" + TAIL, "P112", "2:5", "no list '@none'"),
-        ("[a/b]\nin: $x:nq\nout: $x\n" + TAIL, "P113", "2:5", "no condition 'nq'"),
-        ("[a/b]\nin: $x:has\nout: $x\n" + TAIL, "P113", "2:5", "wrong use of has"),
-        (HEAD + "out: $x.gerunds\n" + TAIL, "P114", "3:6", "no function 'gerunds'"),
-        (HEAD + "out: take $x\n" + TAIL + HEAD + "out: $x\n" + TAIL, "P115", "5:1", "line 1"),
-        (HEAD + TAIL, "P116", "1:1", "a/b has no out:"),
-        (HEAD + "out: take it\n" + TAIL, "P117", "3:6", "got 0 times"),
-        (HEAD + "out: take $x $x\n" + TAIL, "P117", "3:6", "got 2 times"),
-        (HEAD + "out: take $x $y\n" + TAIL, "P117", "3:6", "the pattern has no $y"),
-        ("[a/b]\nin: $x or $x\nout: $x\n" + TAIL, "P117", "1:1", "two parts"),
-    ],
-)
-def test_mistakes_are_told_with_their_place(text, code, place, message):
+@pytest.mark.parametrize("case", cases("rules/mistakes.txt"), ids=str)
+def test_mistakes_are_told_with_their_place(case, golden):
     with pytest.raises(GenieError) as caught:
-        parse_rules(text, "mine.rules")
-    problem = caught.value.problems[0]
-    assert (problem.code, str(problem.span)) == (code, f"mine.rules:{place}")
-    assert message in problem.message
-
-
-def test_all_mistakes_of_a_file_are_told_at_once():
-    with pytest.raises(GenieError) as caught:
-        parse_rules("nonsense\n[a/b]\nin: $x:nq\nout: take\n" + TAIL)
-    assert [problem.code for problem in caught.value.problems] == ["P110", "P113", "P117"]
+        parse_rules(f"{case.input}\n", "mine.rules")
+    golden(case, str(caught.value))
 
 
 def test_groups_can_be_kept_from_sentences_and_names_come_once():
@@ -301,34 +275,15 @@ def test_groups_can_be_kept_from_sentences_and_names_come_once():
         rule_set(file, file)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "sentence", "expected"),
-    [
-        ("get $x:np+pl $$", "get my files when it rains", "my files"),
-        ("get $x:np $", "get my files when it rains", None),
-        ("^^ get $x:np $", "when it rains , get my files", "my files"),
-        ("^ get $x:np $", "when it rains , get my files", None),
-        ("^ $x:vp+any $", "turn on the lights , please", "turn on the lights , please"),
-        ("^ $x:vp+any $", "the lights", None),
-        ("than $x:number", "more than NUMBER_0", "NUMBER_0"),
-        ("than $x:number", "more than DATE_0", None),
-        ("than $x:number", "more than 1,000", "1,000"),
-        ("before $x:date", "before next week", "next week"),
-        ("get $x:np+bare $", "get files", "files"),
-        ("get $x:np+det $", "get files", None),
-        ("get $x:mass $", "get news", "news"),
-        ("get $x:single $", "get the weather", "the weather"),
-        ("get $x:single $", "get the lamps connected", None),
-        ("get $x:np $", "get a song and play it", None),
-        ("get $x:!ends(me|you) $", "get it for me", None),
-        ("get $x:starts(my) $", "get my files", "my files"),
-        ("[please] get $x $", "get files", "files"),
-    ],
-)
-def test_patterns_match_what_they_say(pattern, sentence, expected):
-    text = f"[a/b]\nin: {pattern}\nout: took $x\neg: a => b\n"
-    found = rule_set(parse_rules(text)).fitting(sentence)
-    assert [match.values()["x"] for match in found] == ([] if expected is None else [expected])
+@pytest.mark.parametrize("case", cases("rules/patterns.txt"), ids=str)
+def test_patterns_match_what_they_say(case, golden):
+    told = []
+    for line in case.input.splitlines():
+        pattern, sentence = line.split(" :: ")
+        rules = rule_set(parse_rules(f"[a/b]\nin: {pattern}\nout: took $x\neg: a => b\n"))
+        taken = [match.values()["x"] for match in rules.fitting(sentence)]
+        told.append(f"{line} :: {' | '.join(taken)}".rstrip())
+    golden(case, "\n".join(told))
 
 
 # ----------------------------------------------------------------- the rules of examples/

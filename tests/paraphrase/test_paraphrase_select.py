@@ -1,13 +1,9 @@
 """Which synthesized sentences are chosen for paraphrasing."""
 
-import json
-import shutil
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_dp import cli
 from genie_dp.languages.library import Parameter, Signature
 from genie_dp.languages.types import STRING, Entity
 from genie_dp.paraphrase.config import SelectConfig, SelectionRate
@@ -20,7 +16,6 @@ from genie_dp.paraphrase.select import (
     sort_of,
 )
 from genie_dp.records import Example
-from genie_dp.rows import to_json
 
 QUERIES = [f"@com.q{n}.get" for n in range(4)]
 ACTIONS = [f"@com.a{n}.do" for n in range(4)]
@@ -181,130 +176,3 @@ def test_a_value_comes_from_the_nearest_function_that_has_it_and_never_by_compar
 
 
 # ---------------------------------------------------------------------------- command line
-
-SKILL = """
-class @com.example.files #_[canonical="files"] {
-  monitorable list query list(out name : String #[string_values="com.example.files:name"],
-    out pages : Number) #_[canonical="file"];
-  action remove(in req name : String #[string_values="com.example.files:name"])
-    #_[canonical="remove"];
-}
-"""
-TEMPLATES = """
-category COMMAND : program root "commands";
-category NP : query "noun phrases";
-category VP : action "verb phrases";
-NP := 'my files' -> @com.example.files.list() #[id="np.all"];
-NP := 'files with $n pages' ->
-  \\(n : Number) -> @com.example.files.list() filter pages == n #[id="np.pages"];
-VP := 'remove $name' ->
-  \\(name : String) -> @com.example.files.remove(name=name) #[id="vp.remove"];
-COMMAND := 'get' q:NP -> now => q => notify #[id="get"];
-COMMAND := 'behold' q:NP -> now => q => notify #[id="odd"] #[paraphrase=false];
-COMMAND := 'please' a:VP -> now => a #[id="do"];
-"""
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """A skill, a grammar and rows synthesized of both."""
-    folder = tmp_path_factory.mktemp("project")
-    skill = folder / "skills" / "com.example.files"
-    (skill / "values").mkdir(parents=True)
-    (skill / "skill.tt").write_text(SKILL)
-    (skill / "values" / "name.tsv").write_text("value\nannual plan\nold letters\n")
-    (folder / "main.genie").write_text(TEMPLATES)
-    inputs = ["--skills", f"{folder}/skills", "--grammar", f"{folder}/main.genie", "--size", "50"]
-    for name in ("rows.jsonl", "rows.tsv"):
-        assert cli.run(["synthesize", *inputs, "--output", f"{folder}/{name}"]) == 0
-    return folder
-
-
-@pytest.fixture
-def project(made, tmp_path, monkeypatch):
-    folder = tmp_path / "project"
-    shutil.copytree(made, folder)
-    monkeypatch.chdir(folder)
-    return folder
-
-
-def run_select(*more, rows="rows.jsonl", output="chosen.jsonl"):
-    inputs = ["--skills", "skills", "--grammar", "main.genie"]
-    return cli.run(["paraphrase", "select", rows, *inputs, "--output", output, *more])
-
-
-def test_select_writes_rows_with_values_and_says_what_it_left_out(project, capsys):
-    assert run_select() == 0
-    rows = [json.loads(line) for line in (project / "chosen.jsonl").read_text().splitlines()]
-    sentences = {row["sentence"] for row in rows}
-    assert "Get my files" in sentences
-    assert sentences & {'Please remove "annual plan"', 'Please remove "old letters"'}
-    assert not [s for s in sentences if s.startswith("Behold")]
-    said = capsys.readouterr().err
-    assert "a template is not in the subset" in said
-    manifest = json.loads((project / "chosen.jsonl.manifest.json").read_text())
-    assert manifest["counts"]["chosen"] == len(rows)
-    assert manifest["counts"]["left_out"]["template"] == 2
-    assert manifest["sorts"]["action"]["chosen"] == 1
-
-
-def test_select_gives_the_same_bytes_for_any_order_and_for_tsv_the_same_sentences(project):
-    lines = (project / "rows.jsonl").read_text().splitlines(keepends=True)
-    (project / "back.jsonl").write_text("".join(reversed(lines)))
-    assert run_select() == run_select(rows="back.jsonl", output="other.jsonl") == 0
-    assert (project / "chosen.jsonl").read_bytes() == (project / "other.jsonl").read_bytes()
-    assert run_select("--subset", "training", rows="rows.tsv", output="of-tsv.jsonl") == 0
-    of_tsv = [json.loads(line) for line in (project / "of-tsv.jsonl").read_text().splitlines()]
-    functions = {name for row in of_tsv for name in row["functions"]}
-    assert functions == {"@com.example.files.list", "@com.example.files.remove"}
-
-
-def test_constants_and_lists_of_functions_are_read(project):
-    (project / "constants.tsv").write_text("param:pages:Number\t777\n")
-    (project / "out.txt").write_text("# not these\n@com.example.files.rem*\n")
-    assert run_select("--constants", "constants.tsv", "--leave-out", "out.txt") == 0
-    text = (project / "chosen.jsonl").read_text()
-    assert "777 pages" in text
-    assert "remove" not in text
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--easy", "easy.txt"], "easy.txt:2:1: error[P005]: no function is named '@com.e.lst'"),
-        (["--easy", "list.txt", "--hard", "list.txt"],
-         "error[P006]: @com.example.files.list is easy and hard"),
-        (["--constants", "number.tsv"], "number.tsv:1:1: error[P002]"),
-        (["--categories", "number.tsv"], "number.tsv:1:1: error[P005]"),
-        (["--subset", "trainig"], "did you mean 'training'?"),
-        (["same.jsonl"], "error[P008]: two rows have the id 'S1'"),
-        (["far.jsonl"], "far.jsonl:1:1: error[P007]: row S1 was made with the template 'far'"),
-        (["bad.tsv"], "bad.tsv:2:1: error["),
-        (["--output", "mine.jsonl"], "error[Y022]"),
-    ],
-)  # fmt: skip
-def test_mistakes_are_told_with_their_place(project, capsys, options, said):
-    program = "now => @com.example.files.list => notify"
-    one = {"functions": ("@com.example.files.list",), "derivation": ("get",)}
-    line = to_json(Example("S1", "one", program, **one))
-    for name, text in {
-        "easy.txt": "\n@com.e.lst\n",
-        "list.txt": "@com.example.files.list\n",
-        "number.tsv": "Number\n",
-        "same.jsonl": f"{line}\n{line.replace('one', 'two')}\n",
-        "far.jsonl": line.replace('"get"', '"far"') + "\n",
-        "bad.tsv": f"S1\tget\t{program}\nS2\tx\ty (\n",
-        "mine.jsonl": "mine",
-    }.items():
-        (project / name).write_text(text)
-    rows, options = (options[0], []) if options[0][0] != "-" else ("rows.jsonl", options)
-    assert run_select(*options, rows=rows) == 1
-    assert said in capsys.readouterr().err
-    assert not (project / "chosen.jsonl").exists()
-    assert (project / "mine.jsonl").read_text() == "mine"
-
-
-def test_a_rate_is_a_number_or_a_share(project, capsys):
-    for rate in ("x", "150%", "-1", "5.5"):
-        assert run_select("--per-query", rate) == 2
-        assert "is neither a number such as 20 nor a share" in capsys.readouterr().err

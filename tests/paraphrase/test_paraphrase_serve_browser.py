@@ -4,14 +4,12 @@ import json
 import signal
 
 import pytest
-from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
 
 from genie_dp import cli
 from genie_dp.paraphrase.shown import show
-from tests.browser import PHONE, needs_browser
+from tests.browser import PHONE, focused, needs_browser, one, text, until
 from tests.paraphrase.paraphrase_rows import row, shown_range, shown_text
 from tests.paraphrase.serve_process import ServerProcess, write_chosen
 
@@ -46,30 +44,9 @@ def server(chosen, tmp_path):
         yield process
 
 
-def until(browser, condition):
-    """Wait for a condition; elements may go while it is asked and a page is replaced."""
-    gone = (WebDriverException,)
-    wait = WebDriverWait(browser, 20, poll_frequency=0.05, ignored_exceptions=gone)
-    return wait.until(lambda _: condition())
-
-
-def one(browser, selector):
-    return browser.find_element(By.CSS_SELECTOR, selector)
-
-
-def text(browser, selector):
-    # In one step, for a page may be replaced between two.
-    return browser.execute_script(f"return document.querySelector({selector!r}).innerText")
-
-
 def press(browser, *keys):
     """Type into whatever has the focus, as a keyboard does."""
     browser.switch_to.active_element.send_keys(*keys)
-
-
-def focused(browser):
-    element = browser.switch_to.active_element
-    return element.get_attribute("id") or element.get_attribute("value") or element.text
 
 
 def enter(browser, server, name="Ada"):

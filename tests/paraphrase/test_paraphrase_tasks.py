@@ -163,7 +163,7 @@ def test_hits_writes_the_batch_and_the_page(tmp_path, capsys):
     assert "error[Y022]" in capsys.readouterr().err
 
 
-def test_a_batch_has_every_row_once_and_no_formula(tmp_path, capsys):
+def test_a_batch_has_no_formula(tmp_path):
     batch = tmp_path / "batch.csv"
     permitted = show(row("S9", "USERNAME_0 may see my files"), {"USERNAME_0": "bob"})
     assert hits(tmp_path, [permitted], "-o", batch) == 0
@@ -171,12 +171,6 @@ def test_a_batch_has_every_row_once_and_no_formula(tmp_path, capsys):
         [task] = csv.DictReader(lines)
     assert task["sentence1"] == "'@bob may see my files"
     assert decoded(task["data1"])["sentence"] == "@bob may see my files"
-    for rows, said in (
-        ([permitted, permitted], "error[P008]"),
-        (['{"id": "S1"}'], "chosen.jsonl:1:1: error[R011]"),
-    ):
-        assert hits(tmp_path, rows) == 1
-        assert said in capsys.readouterr().err
 
 
 # ------------------------------------------------------------------------------------- CSV

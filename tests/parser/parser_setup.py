@@ -1,15 +1,17 @@
-"""A tiny parser over two invented skills: its rows, and how to train it."""
+"""Tiny parsers: their rows, and how to train them; tests/trained.py trains each once."""
 
+import json
+import shutil
 from datetime import datetime
 from pathlib import Path
 
-import pytest
-
 from genie_dp.cli import run
+from genie_dp.languages import get_language
 from genie_dp.locale import LOCALE
 from genie_dp.parser.reading.fill import EntityNames
 from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.inputs import read_input
+from genie_dp.resources import data_folder
 from tests.dataset.dataset_rows import row, write
 from tests.golden import DATA
 
@@ -69,10 +71,75 @@ def train(folder: Path, *options, inputs=None, code=0, steps=6, recipe=RECIPE):
     return target
 
 
-@pytest.fixture(scope="session")
-def trained(tmp_path_factory):
-    """Return the folder of a parser that has learned its rows."""
-    return train(tmp_path_factory.mktemp("trained"), steps=120)
+def command(*words):
+    assert run([str(word) for word in words]) == 0
+
+
+TOOLS = json.dumps({
+    "entities": {"room": ["kitchen", "bath room", "hall"]},
+    "tools": [
+        {"name": "heat_room", "description": "Heat a room.", "parameters": {
+            "required": ["room", "degrees"], "properties": {
+                "room": {"type": "string", "x-entity": "room", "description": "Which room?"},
+                "degrees": {"type": "integer", "minimum": 5, "maximum": 30},
+                "mode": {"enum": ["slow", "very fast"]},
+                "quiet": {"type": "boolean"},
+                "days": {"type": "array", "items": {"type": "string", "format": "date"}},
+                "from": {"type": "string", "format": "time"}}}},
+        {"name": "send_note", "parameters": {"required": ["to", "text"], "properties": {
+            "to": {"type": "string", "format": "email", "description": "The address. One only."},
+            "text": {"type": "string"}}}},
+        {"name": "list_notes", "annotations": {"readOnlyHint": True}},
+    ],
+})  # fmt: skip
+HEAT = "heat_room( degrees= NUMBER_0 room= GENERIC_ENTITY_room_0 )"
+SAID = (
+    ("heat the GENERIC_ENTITY_room_0 to NUMBER_0 degrees", HEAT),
+    ("bring the GENERIC_ENTITY_room_0 to NUMBER_0 degrees slow",
+     HEAT.replace("room=", "mode= slow room=")),
+    ("heat the GENERIC_ENTITY_room_0 ~ floor to NUMBER_0 degrees", HEAT),
+    ("show my notes", "list_notes( )"),
+    ("write lunch to EMAIL_ADDRESS_0", 'send_note( text= " lunch " to= EMAIL_ADDRESS_0 )'),
+    ("heat the GENERIC_ENTITY_room_0", "heat_room( degrees= $? room= GENERIC_ENTITY_room_0 )"),
+    ("show my notes and write party to EMAIL_ADDRESS_0",
+     'list_notes( ) & send_note( text= " party " to= EMAIL_ADDRESS_0 )'),
+)  # fmt: skip
+
+
+def train_calls(folder):
+    """Train a parser of tool calls, for two dozen steps, beside its tools and rows."""
+    calls = get_language("calls")
+    (folder / "tools.json").write_text(TOOLS)
+    write(
+        folder / "rows.jsonl",
+        [
+            row(f"S{n}", said, program, language="calls", functions=calls.functions_in(program))
+            for n, (said, program) in enumerate(SAID * 3)
+        ],
+    )
+    recipe = "network: {size: 24}\nbatch: 8\nrate: 0.02\nvalidations: 1\nout_of_scope: 0\n"
+    (folder / "recipe.yaml").write_text(recipe)
+    command("train", folder / "rows.jsonl", "--language", "calls", "--steps", 24, "--skills",
+            folder / "tools.json", "--recipe", folder / "recipe.yaml", "--output",
+            folder / "parser")  # fmt: skip
+
+
+GERMAN = DATA.parent.parent / "examples" / "german"
+
+
+def train_german(folder):
+    """Train a parser of ten German templates; its words are in a file that is gone then."""
+    own, library = folder / "words.txt", ("--language", "calls", "--skills", GERMAN / "tools.json")
+    shutil.copyfile(data_folder("locales") / "de.txt", own)
+    recipe = "network: {size: 32}\nbatch: 16\nrate: 0.02\nvalidations: 1\nincomplete: 0\n"
+    (folder / "recipe.yaml").write_text(recipe)
+    command("synthesize", *library, "--grammar", GERMAN / "main.genie", "--size", 200,
+            "--output", folder / "pairs.jsonl")  # fmt: skip
+    command("augment", folder / "pairs.jsonl", *library, "--locale", own, "--primitive", 6,
+            "--output", folder / "rows.jsonl")  # fmt: skip
+    command("train", folder / "rows.jsonl", *library, "--locale", own, "--recipe",
+            folder / "recipe.yaml", "--steps", 120, "--output", folder / "parser")  # fmt: skip
+    own.unlink()
 
 
 def input_in(sentence, missing, library, language):

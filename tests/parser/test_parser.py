@@ -30,8 +30,6 @@ from genie_dp.skills.load import load_library
 from tests.models.models_setup import vocabulary_of
 from tests.parser.parser_setup import INBOX, NOW, SEND
 
-pytestmark = pytest.mark.xdist_group("trained parser")
-
 
 @pytest.fixture(scope="module")
 def parser(trained):

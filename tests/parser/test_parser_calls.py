@@ -20,69 +20,23 @@ from genie_dp.parser.rows import RowMaker, Rows, RowStore, Target, learn_reading
 from genie_dp.records import Example
 from genie_dp.skills.words import tokenize
 from tests.dataset.dataset_rows import write
-from tests.parser.parser_setup import NOW, input_in
+from tests.parser.parser_setup import NOW, SAID, input_in
 
 LANGUAGE = get_language("calls")
-TOOLS = json.dumps({
-    "entities": {"room": ["kitchen", "bath room", "hall"]},
-    "tools": [
-        {"name": "heat_room", "description": "Heat a room.", "parameters": {
-            "required": ["room", "degrees"], "properties": {
-                "room": {"type": "string", "x-entity": "room", "description": "Which room?"},
-                "degrees": {"type": "integer", "minimum": 5, "maximum": 30},
-                "mode": {"enum": ["slow", "very fast"]},
-                "quiet": {"type": "boolean"},
-                "days": {"type": "array", "items": {"type": "string", "format": "date"}},
-                "from": {"type": "string", "format": "time"}}}},
-        {"name": "send_note", "parameters": {"required": ["to", "text"], "properties": {
-            "to": {"type": "string", "format": "email", "description": "The address. One only."},
-            "text": {"type": "string"}}}},
-        {"name": "list_notes", "annotations": {"readOnlyHint": True}},
-    ],
-})  # fmt: skip
-HEAT = "heat_room( degrees= NUMBER_0 room= GENERIC_ENTITY_room_0 )"
-SAID = (
-    ("heat the GENERIC_ENTITY_room_0 to NUMBER_0 degrees", HEAT),
-    ("bring the GENERIC_ENTITY_room_0 to NUMBER_0 degrees slow",
-     HEAT.replace("room=", "mode= slow room=")),
-    ("heat the GENERIC_ENTITY_room_0 ~ floor to NUMBER_0 degrees", HEAT),
-    ("show my notes", "list_notes( )"),
-    ("write lunch to EMAIL_ADDRESS_0", 'send_note( text= " lunch " to= EMAIL_ADDRESS_0 )'),
-    ("heat the GENERIC_ENTITY_room_0", "heat_room( degrees= $? room= GENERIC_ENTITY_room_0 )"),
-    ("show my notes and write party to EMAIL_ADDRESS_0",
-     'list_notes( ) & send_note( text= " party " to= EMAIL_ADDRESS_0 )'),
-)  # fmt: skip
 ASKED = ("heat the bath room to 20 degrees", "write party to a@b.org", "heat the kitchen", "zork")
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory):
-    path = tmp_path_factory.mktemp("tools") / "tools.json"
-    path.write_text(TOOLS)
-    return gd.load_library(path)
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory, library):
-    """Return the folder of a parser that has seen its rows for two dozen steps."""
-    folder = tmp_path_factory.mktemp("calls")
-    rows = [
-        Example(f"S{i}", said, program, "calls", functions=LANGUAGE.functions_in(program))
-        for i, (said, program) in enumerate(SAID * 3)
-    ]
-    write(folder / "rows.jsonl", rows)
-    recipe = "network: {size: 24}\nbatch: 8\nrate: 0.02\nvalidations: 1\nout_of_scope: 0\n"
-    (folder / "recipe.yaml").write_text(recipe)
-    how = {"steps": 24, "recipe": folder / "recipe.yaml", "output": folder / "parser"}
-    return gd.train(folder / "rows.jsonl", library=library, **how).folder
+def library(trained_calls):
+    return gd.load_library(trained_calls.parent / "tools.json")
 
 
 def parser_of(folder, **options):
     return Parser.from_pretrained(folder, clock=lambda: NOW, **options)
 
 
-def test_answers_are_well_typed_calls_of_the_tools(trained, library):
-    parser = parser_of(trained)
+def test_answers_are_well_typed_calls_of_the_tools(trained_calls, library):
+    parser = parser_of(trained_calls)
     for reply in parser.parse(ASKED, count=3):
         assert reply.answers
         for answer in reply.answers:
@@ -102,7 +56,7 @@ def test_answers_are_well_typed_calls_of_the_tools(trained, library):
           {"name": "send_note", "arguments": {"text": "7UP", "to": "a@b.org"}}]),
     ],
 )  # fmt: skip
-def test_a_text_ends_where_the_templates_say(trained, library, tmp_path, sentence, calls):
+def test_a_text_ends_where_the_templates_say(trained_calls, library, tmp_path, sentence, calls):
     templates = tmp_path / "main.genie"
     templates.write_text(
         "category COMMAND : program root;\ncategory VP : program;\n"
@@ -110,7 +64,7 @@ def test_a_text_ends_where_the_templates_say(trained, library, tmp_path, sentenc
         "VP := 'write $t to $a' -> send_note(text = $t, to = $a);\n"
         "VP := 'show my notes' -> list_notes();\n"
     )
-    folder = parser_of(trained).save(tmp_path / "parser")
+    folder = parser_of(trained_calls).save(tmp_path / "parser")
     files.write_templates(folder, gd.load_grammar(templates, library))
     reply = parser_of(folder)(sentence)
     assert reply.calls == calls
@@ -120,8 +74,8 @@ def test_a_text_ends_where_the_templates_say(trained, library, tmp_path, sentenc
     assert f'text= " {text} "' in guess.program
 
 
-def test_a_copy_answers_the_same_with_torch_and_without(trained, tmp_path, monkeypatch):
-    copy = parser_of(trained).save(tmp_path / "copy")
+def test_a_copy_answers_the_same_with_torch_and_without(trained_calls, tmp_path, monkeypatch):
+    copy = parser_of(trained_calls).save(tmp_path / "copy")
     without = [reply.calls for reply in parser_of(copy).parse(ASKED)]
     monkeypatch.setattr("genie_dp.parser.parser.open_arrays", lambda _: None)
     assert [reply.calls for reply in parser_of(copy).parse(ASKED)] == without
@@ -150,8 +104,8 @@ def test_a_sentence_is_read_as_the_value_of_an_argument(
     assert input_in(sentence, MissingInput(function, name, "", ""), library, LANGUAGE) == expected
 
 
-def test_names_in_words_are_read_and_values_out_of_bounds_are_not(trained):
-    parser = parser_of(trained)
+def test_names_in_words_are_read_and_values_out_of_bounds_are_not(trained_calls):
+    parser = parser_of(trained_calls)
     for sentence in ("heat the atticfloor to 20 degrees", "heat the attic to 20 degrees"):
         reply = parser(sentence, names={"room": ["Attic"]})
         assert [*reply.calls] == [
@@ -159,17 +113,17 @@ def test_names_in_words_are_read_and_values_out_of_bounds_are_not(trained):
         ], sentence
     assert "atticfloor" in parser("heat the atticfloor to 20 degrees").tokens
     assert not parser("heat the hall to 810 degrees").is_known
-    assert json.loads((trained / "reader.json").read_text())["glued"]["after"] == ["floor"]
+    assert json.loads((trained_calls / "reader.json").read_text())["glued"]["after"] == ["floor"]
 
 
-def test_rows_of_tsv_are_in_the_language_of_the_parser(trained, tmp_path):
+def test_rows_of_tsv_are_in_the_language_of_the_parser(trained_calls, tmp_path):
     rows = "E1\tshow my notes\tlist_notes( )\nE2\twrite tea to a@b.org\tlist_notes( )\n"
     (tmp_path / "eval.tsv").write_text(rows)
-    assert gd.evaluate(trained, tmp_path / "eval.tsv").data["language"] == "calls"
+    assert gd.evaluate(trained_calls, tmp_path / "eval.tsv").data["language"] == "calls"
 
 
-def test_replies_complete_a_call_one_question_after_the_other(trained):
-    parser = parser_of(trained, threshold=0.0)
+def test_replies_complete_a_call_one_question_after_the_other(trained_calls):
+    parser = parser_of(trained_calls, threshold=0.0)
     asked = Reply(
         "", (), (Answer("heat_room( degrees= $? room= $? )", "", "", 0.9),), MISSING_INPUT
     )

@@ -18,7 +18,6 @@ from genie_dp.resources import data_folder
 from genie_dp.skills.load import load_library
 from tests.parser.parser_setup import NOW, SEND, SKILLS, input_in, write_rows
 
-pytestmark = pytest.mark.xdist_group("trained parser")
 THINGTALK = get_language("thingtalk")
 
 

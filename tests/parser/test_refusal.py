@@ -30,7 +30,6 @@ from tests.languages.thingtalk.thingtalk_library import example_library
 from tests.parser.parser_setup import HOME, MAIL, REFUSING, rows, train, write_rows
 from tests.skills.skill_files import write_library
 
-pytestmark = pytest.mark.xdist_group("trained parser")
 THINGTALK, ENGLISH = get_language("thingtalk"), words_of("en")
 PROGRAM = 'param:subject:String == " tea "'
 INBOX, SEND = "@com.example.mail.inbox", "@com.example.mail.send"

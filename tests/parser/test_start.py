@@ -20,7 +20,6 @@ from genie_dp.records import Spent
 from tests.dataset.dataset_rows import row, write
 from tests.parser.parser_setup import HOME, LIGHT, MAIL, WORDS, rows, train, write_rows
 
-pytestmark = pytest.mark.xdist_group("trained parser")
 OFF = f"now => {LIGHT} param:at:Time = TIME_0 param:power:Enum(on,off) = enum:off"
 NEW = [row(f"D{word}", f"douse lamps from TIME_0 for the {word}", OFF) for word in WORDS]
 SPENT = Spent(1.0, 1e-6, "user", "add-or-remove-one", "pld", ("nothing",))

@@ -1,12 +1,8 @@
 """A real `genie-dp serve` with an invented parser, in a process of its own."""
 
-import re
-import subprocess
-import sys
 import time
 from functools import partial
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import click
 
@@ -16,6 +12,7 @@ from genie_dp.recipe import settings_of
 from genie_dp.serve.parse_english import English
 from genie_dp.serve.parse_server import ParseServerConfig, serve_parser
 from tests.serve.serve_parsers import EchoParser, FailingParser, ToolParser
+from tests.server_process import ServerProcess
 
 EXAMPLE = "list my Dropbox files"
 ROOT = Path(__file__).parents[2]
@@ -73,40 +70,8 @@ def main(kind, *arguments):
     show(result)
 
 
-class ParseServer:
-    """Starts the server and waits until it has said where it is."""
+class ParseServer(ServerProcess):
+    """Serves an invented parser."""
 
     def __init__(self, folder, *options, parser="echo", port=0):
-        arguments = [parser, str(folder), "--port", str(port), "--example", EXAMPLE, *options]
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", MAIN, *arguments],
-            stderr=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=ROOT,
-        )
-        self.said = []
-        for line in self.process.stderr:
-            self.said.append(line.rstrip("\n"))
-            if found := re.match(r"(?:open|.* at) (\S+) ", line):
-                self.url = found[1]
-                self.port = urlsplit(self.url).port
-                return
-        raise AssertionError(f"the server ended: {self.said}")
-
-    def end(self, signal):
-        """Send a signal and return the exit code; all that was written is in `said` then."""
-        self.process.send_signal(signal)
-        out, errors = self.process.communicate(timeout=30)
-        self.said += [*errors.splitlines(), *out.splitlines()]
-        return self.process.returncode
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait(timeout=20)
-        self.process.stderr.close()
-        self.process.stdout.close()
+        super().__init__(MAIN, parser, folder, "--port", port, "--example", EXAMPLE, *options)

@@ -3,12 +3,10 @@
 import signal
 
 import pytest
-from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
 
-from tests.browser import PHONE, needs_browser
+from tests.browser import PHONE, focused, needs_browser, one, text, until
 from tests.serve.serve_parse_process import ParseServer
 from tests.serve.serve_parsers import program_of
 
@@ -30,27 +28,8 @@ def server(tmp_path_factory):
         yield process
 
 
-def until(browser, condition):
-    """Wait for a condition; elements may go while it is asked and the page changes."""
-    gone = (WebDriverException,)
-    wait = WebDriverWait(browser, 20, poll_frequency=0.05, ignored_exceptions=gone)
-    return wait.until(lambda _: condition())
-
-
-def one(browser, selector):
-    return browser.find_element(By.CSS_SELECTOR, selector)
-
-
-def text(browser, selector):
-    return browser.execute_script(f"return document.querySelector({selector!r}).innerText")
-
-
 def texts(browser, selector):
     return [found.text for found in browser.find_elements(By.CSS_SELECTOR, selector)]
-
-
-def focused(browser):
-    return browser.switch_to.active_element
 
 
 def ask(browser, sentence):

@@ -12,33 +12,16 @@ import pytest
 
 from genie_dp import cli
 from genie_dp.languages import get_language
-from genie_dp.resources import data_folder
 from genie_dp.skills.load import load_library
-from tests.paraphrase.serve_process import COMMAND_LINE
+from tests.parser.parser_setup import HOME, INBOX, MAIL
+from tests.server_process import COMMAND_LINE
 
-SKILL = data_folder("thingpedia") / "com.dropbox"
-ROWS = (
-    ("list my dropbox files", "now => ( @com.dropbox.list_folder ) => notify"),
-    ("when my dropbox files change notify me", "monitor ( @com.dropbox.list_folder ) => notify"),
-)
+SAID = ("show mail about lunch", "send bob@example.com a mail about taxes")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A parser that has learned next to nothing; its programs are well-typed all the same."""
-    place = tmp_path_factory.mktemp("serve")
-    lines = [f"S{n}\t{said}\t{program}\n" for n, (said, program) in enumerate(ROWS * 10)]
-    (place / "rows.tsv").write_text("".join(lines))
-    train = ["train", str(place / "rows.tsv"), "--skills", str(SKILL), "--steps", "4"]
-    (place / "recipe.yaml").write_text("network: {size: 16}\nout_of_scope: 0\n")
-    train += ["--recipe", str(place / "recipe.yaml"), "--output", str(place / "tiny")]
-    assert cli.run(train) == 0
-    return place / "tiny"
-
-
-@pytest.fixture(scope="module")
-def server(folder):
-    command = [sys.executable, "-c", COMMAND_LINE, "serve", str(folder), "--port", "0"]
+def server(trained):
+    command = [sys.executable, "-c", COMMAND_LINE, "serve", str(trained), "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         said = []
         while not (found := re.match(r"open (\S+) ", said[-1] if said else "")):
@@ -51,12 +34,12 @@ def server(folder):
         assert process.wait(30) == 0
 
 
-def test_a_trained_parser_answers_with_programs_and_their_english(server, folder):
-    sentences = [said for said, _ in ROWS] * 8
+def test_a_trained_parser_answers_with_programs_and_their_english(server):
+    sentences = [*SAID] * 8
     answer = server.post("/parse", json={"sentences": sentences, "count": 3, "english": True})
     replies = answer.json()["replies"]
     assert [reply["sentence"] for reply in replies] == sentences
-    language, library = get_language("thingtalk"), load_library([SKILL])
+    language, library = get_language("thingtalk"), load_library([MAIL, HOME])
     for reply in replies:
         assert 1 <= len(reply["answers"]) <= 3
         for one in reply["answers"]:
@@ -64,12 +47,12 @@ def test_a_trained_parser_answers_with_programs_and_their_english(server, folder
             assert 0 <= one["confidence"] <= 1
     assert any(one["english"] for reply in replies for one in reply["answers"])
     told = server.get("/health").json()
-    assert (told["model"], told["english"]) == ("tiny", True)
-    assert "tiny" in server.get("/").text
+    assert (told["model"], told["english"]) == ("parser", True)
+    assert "parser" in server.get("/").text
 
 
 def test_a_sentence_alone_gets_the_answer_that_it_gets_among_others(server):
-    ask = [f"{said} {n}" for said, _ in ROWS for n in range(6)]
+    ask = [f"{said} {n}" for said in SAID for n in range(6)]
     together = server.post("/parse", json={"sentences": ask}).json()["replies"]
     alone = [server.post("/parse", json={"sentence": one}).json()["replies"][0] for one in ask]
     codes = [[a["code"] for a in reply["answers"]] for reply in together]
@@ -77,25 +60,25 @@ def test_a_sentence_alone_gets_the_answer_that_it_gets_among_others(server):
 
 
 @pytest.mark.slow
-def test_a_trained_parser_is_asked_over_the_model_context_protocol(folder):
+def test_a_trained_parser_is_asked_over_the_model_context_protocol(trained):
     mcp = pytest.importorskip("mcp")
     where = mcp.StdioServerParameters(
         command=sys.executable,
-        args=["-c", COMMAND_LINE, "serve", str(folder), "--api", "mcp", "--stdio"],
+        args=["-c", COMMAND_LINE, "serve", str(trained), "--api", "mcp", "--stdio"],
         env={"PYTHONPATH": ":".join(sys.path)},
     )
 
     async def ask():
         async with mcp.Client(where) as client:
-            result = await client.call_tool("parse", {"sentence": ROWS[0][0]})
+            result = await client.call_tool("parse", {"sentence": SAID[0]})
             read = await client.read_resource("genie-dp://library")
             return result.structured_content, json.loads(read.contents[0].text)
 
     reply, library = asyncio.run(ask())
-    assert reply["sentence"] == ROWS[0][0]
+    assert reply["sentence"] == SAID[0]
     assert reply["answers"]
     names = [function["name"] for function in library["functions"]]
-    assert "@com.dropbox.list_folder" in names
+    assert INBOX in names
 
 
 @pytest.mark.parametrize(("api", "extra"), [("mcp", "mcp"), ("wyoming", "serve")])
@@ -123,8 +106,10 @@ def test_a_way_whose_library_is_not_there_is_refused(tmp_path, monkeypatch, caps
         ),
     ],
 )  # fmt: skip
-def test_what_cannot_be_served_is_refused_at_the_start(folder, tmp_path, capsys, words, code, said):
+def test_what_cannot_be_served_is_refused_at_the_start(
+    trained, tmp_path, capsys, words, code, said
+):
     (tmp_path / "names.yaml").write_text("planet: [mars]\n")  # the parser has no such kind
-    words = [word.format(folder=folder, empty=tmp_path) for word in words]
+    words = [word.format(folder=trained, empty=tmp_path) for word in words]
     assert cli.run(["serve", "--port", "0", *words]) == code
     assert said in capsys.readouterr().err
