@@ -242,7 +242,7 @@ class ThingTalk:
         return structure.calls(program)
 
     def missing_inputs(self, program: Any, library: Any) -> tuple[base.MissingInput, ...]:
-        """Return the required inputs that a program does not give, in program order."""
+        """Return the required inputs that a program does not give, and those that are `$?`."""
         return structure.missing_inputs(program, library)
 
     def give_input(
