@@ -454,6 +454,12 @@ class Language(Protocol):
     def parts_in(self, program: Sequence[str]) -> frozenset[str]:
         """Return what a token form has beside its functions, without copied values."""
 
+    def fixed_in(self, program: Sequence[str]) -> frozenset[str]:
+        """Return the constants of a token form that templates put there: no texts, no placeholders.
+
+        Dates that are told from the moment of execution are among them.
+        """
+
     def values_in(self, program: Sequence[str]) -> Sequence[str]:
         """Return the tokens of a token form that may be words of a sentence as they are.
 

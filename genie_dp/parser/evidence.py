@@ -36,6 +36,7 @@ from genie_dp.parser.negation import (
     without_idioms,
 )
 from genie_dp.parser.rows import RowStore
+from genie_dp.skills.words import END_MARKS
 
 # Rows that are looked at; what they have said twice counts, of few rows what they have said once.
 _MOST_ROWS = 100_000
@@ -48,6 +49,8 @@ _START, _VALUE, _END = "<s>", "<value>", "</s>"
 _GIVEN = "<given>"
 # Before a negation: with a word beside it, or with what rows never have beside it; before a part.
 _BEFORE, _BEHIND, _LACKING, _PART = "<before>", "<behind>", "<lacking>", "<part>"
+# Before words that rows say whose programs have a constant of their own: that one, or any.
+_FIXED = "<fixed>"
 _MOST_INPUTS = 10  # of one call: with more, all choices of them would be too many to look up
 # Stands for all of a sentence that says nothing by itself, such as "hi there".
 _BARE = "<bare>"
@@ -240,6 +243,8 @@ class Evidence:
             told.append(_hash(part) >> 32)
         tells, are_told = np.unique(np.array([telling, told], np.uint32), axis=1)
         hashes.extend([_hash(name, *terms) >> 32 for name, terms in said.denied()])
+        least = 1 if total < _FEW_ROWS else 2
+        hashes.extend([_hash(name, *terms) >> 32 for name, terms in said.fixed(least)])
         given = [_hash(_GIVEN, *names) >> 32 for names in said.given()]
         return cls(
             np.unique(np.array(hashes, np.uint32)),
@@ -348,17 +353,54 @@ class Evidence:
             told.update(self.told[firsts[i] : ends[i]].tolist())
         return told
 
-    def says(self, words: Sequence[str], functions: Iterable[str]) -> bool:
+    def says(
+        self, words: Sequence[str], functions: Iterable[str], *, fixed: str | None = None
+    ) -> bool:
         """Tell whether rows say the words one after another, as words and no values.
 
         Args:
             words: one or more; placeholders count by what they are, "" is an end of the sentence.
             functions: with which they are said, all of them with any of these.
+            fixed: a constant that the programs of the rows have by themselves, "" for any; None
+                for all rows.
         """
         names = [_name_of(word) for word in words]
         first, last = names[0] or _START, names[-1] or _END
         names = [first, *names[1:-1], last] if len(names) > 1 else [first]
-        return all(self._are_said(list(pairwise(names)) or [(first,)], functions))
+        terms: list[tuple[str, ...]] = [*pairwise(names)] or [(first,)]
+        mark = () if fixed is None else (f"{_FIXED} {fixed}",)
+        return all(self._are_said([(*mark, *term) for term in terms], functions))
+
+    def means(
+        self,
+        words: Sequence[str],
+        sides: tuple[str, str],
+        functions: Sequence[str],
+        fixed: Iterable[str],
+        parts: Iterable[str] = (),
+    ) -> bool:
+        """Tell whether a program means words that are a value elsewhere, such as "today".
+
+        It has the constant or the listed value for which rows say them, or they are words of its
+        functions: rows say them just there, "the steps i walked today", and none of these rows has
+        a constant for them.
+
+        Args:
+            words: those that may be a value.
+            sides: the words before and behind them, "" at the ends of the sentence.
+            functions, parts: those of the program.
+            fixed: its constants, as `Language.fixed_in` returns them.
+        """
+        if any(self.says(words, functions, fixed=constant) for constant in fixed):
+            return True
+        listed = {_hash(part) >> 32 for part in parts if part[-1:].isalnum()}
+        terms: list[tuple[str, ...]] = [*pairwise(words)] or [tuple(words)]
+        if listed & self._tell(terms, functions):
+            return True
+        before, behind = sides
+        is_end = behind in END_MARKS or behind in self.words.function_words
+        there = (before, *words) if is_end else (before, *words, behind)
+        return self.says(there, functions) and not self.says(there, functions, fixed="")
 
     def denies(
         self,
@@ -484,12 +526,14 @@ class _Said:
         self._words = words
         self._denied: dict[tuple[tuple[str, ...], str], _Denied] = defaultdict(_Denied)
         self._alone: dict[str, set[int]] = defaultdict(set)  # words of rows of one call
+        self._fixed: dict[tuple[str, str], _FunctionRows] = defaultdict(_FunctionRows)
 
     def add(self, store: RowStore, language: Language, step: int) -> None:
         """Count the rows of a store, one of so many."""
         # Functions are of an outline, for texts have none, and there are fewer.
         functions_in, parts_in = cache(language.functions_in), cache(language.parts_in)
         inputs_in, values_in = cache(language.inputs_in), cache(language.values_in)
+        fixed_in = cache(language.fixed_in)
         start, end, value = map(self._number, (_START, _END, _VALUE))
         bare = self._number(_BARE) << 32
         numbers = [self._number(_name_of(name)) for name in store.names]
@@ -519,8 +563,11 @@ class _Said:
                 self._given[function].add(inputs)
             part_numbers = [self._parts.setdefault(part, len(self._parts)) for part in parts]
             functions = functions_in(language.outline(text)[0])
+            fixed = fixed_in(form)
             for function in set(functions):
                 self._functions[function].add(terms, part_numbers)
+                for constant in (*fixed, *([""] if fixed else [])):
+                    self._fixed[function, constant].add(terms, ())
                 if len(functions) == 1:
                     self._alone[function].update(words)
             if any([denies[word] for word in sentence]):
@@ -550,6 +597,13 @@ class _Said:
         for function, rows in self._functions.items():
             for term in rows.often(least):
                 yield function, _words_of(term, names)
+
+    def fixed(self, least: int) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield function and words of what so many rows say whose programs have a constant."""
+        names = list(self._numbers)
+        for (function, constant), rows in self._fixed.items():
+            for term in rows.often(least):
+                yield function, (f"{_FIXED} {constant}", *_words_of(term, names))
 
     def telling(self) -> Iterator[tuple[str, tuple[str, ...], str]]:
         """Yield function, words, and a part of its programs that they tell."""

@@ -313,6 +313,10 @@ class ThingTalk:
         """Return inputs, conditions, what is passed and operators of a token form."""
         return skim.parts_in(program)
 
+    def fixed_in(self, program: Sequence[str]) -> frozenset[str]:
+        """Return the constants of a token form that are no texts, edges of dates among them."""
+        return skim.fixed_in(program)
+
     def values_in(self, program: Sequence[str]) -> Sequence[str]:
         """Return all but the operator `not`, which says what the word says."""
         return skim.values_in(program)

@@ -12,8 +12,11 @@ from genie_dp.languages import get_language
 from genie_dp.languages.thingtalk.ast import DateValue, StringValue
 from genie_dp.languages.thingtalk.placeholders import fill as put_in
 from genie_dp.languages.thingtalk.simulate import Table, simulate
+from genie_dp.locale import locale_from
 from genie_dp.parser.reading.fill import EntityNames, fill
-from genie_dp.parser.reading.grammar_reader import GrammarReader
+from genie_dp.parser.reading.grammar_reader import GrammarReader, load_reader
+from genie_dp.resources import data_folder
+from genie_dp.skills.load import load_library
 from genie_dp.skills.model import SkillLibrary, SkillValues
 from tests.parser.reading.reading_cases import NOW, reading_cases, topics
 from tests.synthesis.synthesis_setup import few
@@ -84,6 +87,28 @@ def test_a_span_of_time_where_no_date_is_compared_is_no_value():
     timer = "timer base = DATE_0 , interval = 1 unit:h => @com.gmail.inbox => notify"
     with pytest.raises(GenieError, match="expected one date, got a span of time: next week"):
         filled("from next week on", timer)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "region", "expected"),
+    [
+        ("turn it to 21 degrees", "F", "21C"),
+        ("turn it to 70 degrees", "F", "70F"),
+        ("turn it to 70 degrees", "C", "70F"),
+        ("turn it to 21 degrees", "C", "21C"),
+        ("turn it to 21 degrees fahrenheit", "F", "21F"),
+        ("turn it to 400 degrees", "F", "400F"),  # neither may be: it stays as it was read
+    ],
+)
+def test_degrees_without_a_scale_are_those_of_the_other_where_only_these_may_be(
+    sentence, region, expected
+):
+    library = load_library([data_folder("thingpedia") / "org.thingpedia.thermostat"])
+    locale = locale_from({"temperature": region})
+    values = load_reader(locale=locale).read(sentence, now=NOW).values
+    program = "now => @org.thingpedia.thermostat.set_temperature param:temperature:Measure(C) = "
+    found = fill(f"{program}MEASURE_C_0", values, language=THINGTALK, library=library)
+    assert f"(temperature = {expected})" in THINGTALK.render(found.program)
 
 
 def test_a_percent_sign_is_said_once_inside_of_text():
