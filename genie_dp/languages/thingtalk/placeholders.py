@@ -261,12 +261,38 @@ def _with_ends(node: Any, spans: Mapping[str, _Span]) -> Any:
         case _:
             return node
     if span is not None and node.operator == "==":
-        start = replace(node, operator=">=", value=span.start)
-        return ast.And((start, replace(node, operator="<", value=span.end)))
+        return _within(node, span)
     if span is None or span.is_day or node.operator not in _OPERATORS_OF_SPANS:
         return node
     operator, is_after = _OPERATORS_OF_SPANS[node.operator]
     return replace(node, operator=operator, value=span.end if is_after else span.start)
+
+
+def _within(node: Any, span: _Span) -> ast.And:
+    start = replace(node, operator=">=", value=span.start)
+    return ast.And((start, replace(node, operator="<", value=span.end)))
+
+
+def days_as_spans(program: P) -> P:
+    """Return a program in which what equals a day lies within it, as `fill` writes it.
+
+    >>> from genie_dp.languages.thingtalk.parser import parse
+    >>> from genie_dp.languages.thingtalk.render import render
+    >>> render(days_as_spans(parse('now => @c.g() filter due == new Date("2027-01-18") => notify')))
+    'now => (@c.g()) filter due >= new Date("2027-01-18") && due < new Date("2027-01-19") => notify'
+    """
+
+    def change(node: Any) -> Any:
+        match node:
+            case ast.Atom(_, "==", ast.DateValue(iso)) | ast.Comparison(
+                _, "==", ast.DateValue(iso)
+            ) if (span := _span_of(f"date:{iso}")) is not None:
+                return _within(node, span)
+            case _:
+                return node
+
+    changed: P = rewrite(program, change)
+    return changed
 
 
 # Operator before a span of time -> that before its start, or behind it before its end.
