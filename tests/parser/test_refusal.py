@@ -243,6 +243,32 @@ def test_words_for_a_date_are_meant_by_their_constant_or_there_where_rows_say_th
     assert evidence.means(value.split(), sides, functions, fixed) == is_meant
 
 
+@pytest.mark.parametrize(
+    ("sentence", "program", "text"),
+    [
+        ("borrow the red tent for me", "borrow", "the red tent"),
+        ("renew the red tent longer", "renew", "the red tent"),
+        ("borrow for me", "borrow", "for me"),
+        ("borrow songs for me and you", "borrow", "songs for me and you"),
+        ("note wait for me", "note", "wait for me"),  # as in a text of the rows
+        ("note put it longer", "note", "put it longer"),
+    ],
+)
+def test_a_text_ends_before_words_that_rows_say_behind_it_and_never_inside(sentence, program, text):
+    borrow = 'now => @com.lib.borrow param:book:Entity(com.lib:book) = " {} " ^^com.lib:book'.format
+    renew = 'now => @com.lib.renew param:book:Entity(com.lib:book) = " {} " ^^com.lib:book'.format
+    note = 'now => @com.lib.note param:text:String = " {} "'.format
+    said = [(f"borrow {x} for me", borrow(x)) for x in ("dune", "emma", "the old mill")]
+    said += [(f"renew {x} longer", renew(x)) for x in ("dune", "emma", "the old mill")]
+    said += [(f"note {x}", note(x)) for x in ("dune", "ask them for me", "call me")]
+    said += [(f"note {x} for me", note(x)) for x in ("dune", "emma")]
+    evidence = Evidence.from_rows([[Pair.from_text(*row) for row in said]], THINGTALK, ENGLISH)
+    programs = {"borrow": borrow, "renew": renew, "note": note}
+    whole = programs[program](" ".join(sentence.split()[1:]))
+    freed = evidence.free_texts(whole, sentence.split(), THINGTALK)
+    assert freed == programs[program](text)
+
+
 def test_evidence_is_read_as_it_was_written_and_that_of_two_files_is_joined(lights, tmp_path):
     assert len(lights.telling) > 5
     lights.save(tmp_path / "evidence.npz")
