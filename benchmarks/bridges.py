@@ -55,6 +55,7 @@ import bridges_tools
 
 import genie_dp as gd
 from genie_dp.languages import get_language
+from genie_dp.parser.answers import Reply
 from genie_dp.skills.imported import Imported, Source
 from genie_dp.skills.words import tokenize
 from genie_dp.synthesis.chart import Chart, ChartGrammar, Tokens
@@ -648,9 +649,17 @@ class ParserAnswers:
 
     def meaning(self, sentence: str, home: Home) -> Meaning | None:
         """Return what a sentence means; None where it is refused."""
+        reply = self.ask(sentence, home)
+        return None if reply.refused else self.meaning_of(reply, home)
+
+    def ask(self, sentence: str, home: Home) -> Reply:
+        """Return what the parser says to a sentence, given the names of a home."""
         names = {kind: list(of) for kind, of in home.names.items() if of and kind in self.kinds}
-        reply = self.parser(sentence, names=names)
-        if reply.refused or reply.calls is None or len(reply.calls) != 1:
+        return self.parser(sentence, names=names)
+
+    def meaning_of(self, reply: Reply, home: Home) -> Meaning | None:
+        """Return what the first program of a reply means; None if it is not one call."""
+        if reply.calls is None or len(reply.calls) != 1:
             return None
         [call] = reply.calls
         slots: dict[str, Any] = {}

@@ -7,16 +7,17 @@ import hashlib
 import json
 import os
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from genie_dp import __version__, api
 from genie_dp.errors import GenieError, Problem, did_you_mean
-from genie_dp.evaluate.result import format_interval
 from genie_dp.evaluate.rows import open_gold, skills_of
 from genie_dp.evaluate.run import Evaluation
 from genie_dp.languages.base import get_language
@@ -24,6 +25,7 @@ from genie_dp.languages.library import Library
 from genie_dp.parser.skill_rows import evaluation_files, evaluation_rows, is_evaluation
 from genie_dp.private_prior import load_spent
 from genie_dp.project_file import JOBS, NAMES_FILE, Stage, read_project, texts_of
+from genie_dp.recipe import config_of
 from genie_dp.resources import SHIPPED
 from genie_dp.run.files import sha256_of
 from genie_dp.run.manifest import write_json
@@ -31,10 +33,13 @@ from genie_dp.run.stage import Result, hold_output, tell
 from genie_dp.run.work import work_folder_of
 from genie_dp.skills.check import check_sentences
 from genie_dp.skills.model import SkillLibrary
+from genie_dp.synthesis.config import SynthesisConfig
+from genie_dp.synthesis.report import count_templates, few_rows_line, skill_templates
 from genie_dp.templates.inputs import Inputs, language_of, shipped_or
 from genie_dp.templates.run import Checker
 
 STATE = ".stages.json"
+_WITH_TEMPLATES = ("synthesize", "augment")  # stages whose rows name the templates they are of
 _MOST_NAMED = 3  # of what changed, in a reason
 _MOST_WRONG = 5  # sentences beside a result
 
@@ -66,10 +71,12 @@ class ProjectResult(Result):
 
     Attributes:
         is_plan: nothing was made: this is what would be.
+        few_rows: which templates have few rows, in a line; "" where none has.
     """
 
     stages: tuple[StageRun, ...]
     is_plan: bool = False
+    few_rows: str = ""
 
     def __repr__(self) -> str:
         made = sum(run.is_new for run in self.stages)
@@ -81,6 +88,8 @@ class ProjectResult(Result):
         yield from _table(map(self._row, self.stages))
         if self.is_plan:
             return
+        if self.few_rows:
+            yield self.few_rows
         for run in self.stages:
             if run.stage.job == "evaluate":
                 yield f"{run.stage.name}: {run.told}"
@@ -231,7 +240,18 @@ class Project:
             self._check_inputs(wanted)
             how = jobs or self.jobs, progress
             runs = tuple(self._bring(stage, state, forced, *how) for stage in wanted)
-        return ProjectResult(runs)
+        return ProjectResult(runs, few_rows=self.few_rows())
+
+    def few_rows(self) -> str:
+        """Return which templates of skills had few rows at the last run, in a line; "" for none."""
+        return few_rows_line(self.template_rows("synthesize"), self.template_rows("augment"))
+
+    def template_rows(self, job: str) -> Counter[str]:
+        """Return template of a skill -> its rows in all that stages of a job made."""
+        stages, counts = _State(self.output / STATE).stages, Counter[str]()
+        for name in (name for name, stage in self.stages.items() if stage.job == job):
+            counts.update(stages.get(name, {}).get("templates", {}))
+        return counts
 
     def accept(self, path: Path) -> None:
         """Take what a stage made as it is now: somebody changed it on purpose."""
@@ -348,9 +368,27 @@ class Project:
         begun = time.monotonic()
         told, rows = self._make(stage, output, goes_on, jobs, progress)
         seconds = round(time.monotonic() - begun, 3)
-        digest = state.digest(output)
-        state.keep(stage.name, facts=facts, digest=digest, told=told, rows=rows, seconds=seconds)
+        known = {
+            "facts": facts, "digest": state.digest(output), "told": told, "rows": rows,
+            "seconds": seconds,
+        }  # fmt: skip
+        if self.has_templates and stage.job in _WITH_TEMPLATES:
+            known["templates"] = self._count_templates(output)
+        state.keep(stage.name, **known)
         return StageRun(stage, output, True, why, seconds, rows, told)
+
+    def _count_templates(self, output: Path) -> dict[str, int]:
+        """Return template -> rows, of the templates of skills."""
+        names = {field.name for field in fields(SynthesisConfig)}
+        configs = [
+            config_of(SynthesisConfig, {k: x for k, x in stage.settings.items() if k in names})
+            for stage in self.stages.values()
+            if stage.job == "synthesize"
+        ]
+        inputs = self.grammar
+        templates = (skill_templates(inputs.grammar, inputs.library, x) for x in configs)
+        with output.open(encoding="utf-8") as lines:
+            return count_templates(lines, chain.from_iterable(templates))
 
     def _facts(self, stage: Stage, state: "_State") -> dict[str, Any]:
         """Return all that what a stage makes depends on, by the names that people know it by."""
@@ -495,11 +533,7 @@ class _State:
 
 def _result_lines(result: Evaluation) -> Iterator[str]:
     """Yield how good a parser is, which sentences are wrong, and how to see them with programs."""
-    figure = result.data["accuracy"]
-    yield (
-        f"{100 * result.accuracy:.1f} % of {figure['rows']:,} rows right "
-        f"(interval of 95 %: {format_interval(figure)})"
-    )
+    yield result.summary
     wrong = result.data["wrong"]
     for row in wrong["shown"][:_MOST_WRONG]:
         yield f"  {row['kind']}: {row['utterance']}"

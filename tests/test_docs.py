@@ -37,6 +37,7 @@ OF_OTHERS = """
 --sizes --sections --chatette --real --help --version --update-golden --number --nworkers
 --nthreads --nproc-per-node --no-python --only --people --read-back --seeds --together --smoke
 --work --data --donated --epsilons --gammas --rates --texts --slurp --clinc --held
+--home-parser --home-tests --workshop-parser
 """
 
 

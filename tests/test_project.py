@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import shutil
+from collections import Counter
 
 import jsonschema
 import pytest
@@ -13,6 +15,7 @@ from genie_dp import cli
 from genie_dp.project_file import schema
 from genie_dp.resources import data_folder
 from genie_dp.rows import read_rows
+from tests.skills.skill_files import write_library
 
 GMAIL = data_folder("thingpedia") / "com.gmail"
 SCHEMA = jsonschema.Draft202012Validator(schema())
@@ -190,6 +193,61 @@ def test_mistakes_of_skills_templates_and_sentences_are_told_together(tmp_path):
     ]  # fmt: skip
 
 
+FEW = """\
+>> skills/org.pond/skill.tt
+class @org.pond #_[canonical="pond"] {
+  list query frogs(out name : String #_[canonical={base=["name"]}]) #_[canonical="frogs"];
+  action feed(in req food : String #_[canonical={base=["food"]}]) #_[canonical="feed the frogs"];
+}
+>> skills/org.pond/templates.genie
+for @org.pond;
+NP := 'my frogs' -> frogs();
+COMMAND := 'feed the frogs $f' -> now => feed(food = $f);
+COMMAND := ('throw' | 'toss' | 'scatter' | 'drop' | 'strew' | 'give' | 'offer' | 'serve' | 'bring' |
+  'carry')  '$f to the frogs' -> now => feed(food = $f);
+>> main.genie
+category COMMAND : program root "commands";
+category NP : query "noun phrases";
+COMMAND := 'show me' q:NP -> now => q => notify;
+"""
+
+
+def test_templates_with_few_rows_are_named_by_run_check_and_report(tmp_path, monkeypatch, capsys):
+    write_library(tmp_path, FEW)
+    stages = "stages:\n  pairs: {synthesize: {seed: 1}}\n"
+    head = "skills: skills\ngrammar: main.genie\n"
+    begin = "templates with fewer than 10 rows "
+    result = project(tmp_path, stages, head).run()
+    assert result.few_rows == f"{begin}(pairs): org.pond.COMMAND.1 (1), org.pond.NP.1 (1)"
+    assert result.few_rows in str(result).splitlines()
+    # One pair with a placeholder may be many rows.
+    quiet = "filler: 0, typo: 0, drop_article: 0, drop_punctuation: 0"
+    augment = f"  rows: {{augment: {{primitive: 20, {quiet}}}, of: pairs}}\n"
+    result = project(tmp_path, stages + augment, head).run()
+    rows = Counter(name for row in read_rows(str(tmp_path / "build" / "rows.jsonl"))
+                   for name in row.derivation)  # fmt: skip
+    assert rows["org.pond.COMMAND.1"] >= 10 > rows["org.pond.NP.1"]
+    few = f"{begin}(pairs, augmented): org.pond.NP.1 (1, {rows['org.pond.NP.1']})"
+    assert result.few_rows == few
+    monkeypatch.delenv("GENIE_DP_PROJECT")
+    monkeypatch.chdir(tmp_path)
+    assert cli.run(["check"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"last run: {few}"
+    assert cli.run(["check", "--skills", "skills", "--grammar", "main.genie"]) == 0
+    assert "few" not in capsys.readouterr().out
+    assert cli.run(["synthesize", "--output", "pairs.jsonl", "--report", "report"]) == 0
+    report = json.loads((tmp_path / "report" / "report.json").read_text())
+    found = {x["id"]: (x["skill"], x["rows"], x["augmented"], x["is_few"])
+             for x in report["templates"]}  # fmt: skip
+    one, many = rows["org.pond.NP.1"], rows["org.pond.COMMAND.1"]
+    assert found["org.pond.NP.1"] == ("org.pond", 1, one, True)
+    assert found["org.pond.COMMAND.1"] == ("org.pond", 1, many, False)
+    assert found["main.COMMAND.1"] == (None, 1, None, False)
+    page = (tmp_path / "report" / "report.html").read_text()
+    assert "org.pond: 3 templates, 1 with fewer than 10" in page
+    assert page.count("<mark>") == 2  # its pair, and its rows
+
+
 def test_a_folder_without_a_project_is_told(tmp_path):
     with pytest.raises(gd.GenieError, match="R050"):
         gd.Project(tmp_path)
@@ -212,7 +270,7 @@ def test_a_parser_is_trained_and_measured(tmp_path, monkeypatch):
     figures = json.loads((tmp_path / "build" / "result.json").read_text())
     assert figures["rows"] > 5
     shown = str(result).partition("\nresult: ")[2].splitlines()
-    assert "rows right (interval of 95 %: " in shown[0]
+    assert re.match(r"[\d,]+ answered rightly, .* asked; first program right: ", shown[0])
     for row, line in zip(figures["wrong"]["shown"], shown[1:6], strict=False):
         assert line == f"  {row['kind']}: {row['utterance']}"
     assert shown[6].endswith("with their programs: genie-dp evaluate --report wrong.html")

@@ -1,12 +1,12 @@
 """`genie-dp check`: every mistake and every warning of a library and a grammar."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from genie_dp.cli.options import grammar_option, library_options
+from genie_dp.cli.options import grammar_option, library_options, project_here
 from genie_dp.cli.output import Format, show_problems
 from genie_dp.errors import GenieError
 
@@ -47,9 +47,16 @@ def command(
         show_problems(error.problems, error.sources, format=format_)
         return 1
     show_problems(result.problems, result.sources, format=format_)
-    for line in result.lines():
+    for line in (*result.lines(), *_few_rows()):
         click.echo(line, err=format_ == "json")
     return 1 if result.mistakes else 0
+
+
+def _few_rows() -> Iterator[str]:
+    """Yield which templates of a project had few rows when it was run last, in a line."""
+    project = project_here()
+    if project is not None and (line := project.few_rows()):
+        yield f"last run: {line}"
 
 
 def _check(

@@ -119,8 +119,7 @@ def command(
     where = ", ".join(name for name in (output, report) if name and name != "-")
     if result.data["wrong"]["rows"] and not where:
         click.echo("which are wrong, with their programs: --report wrong.html", err=True)
-    right = f"{result.data['accuracy']['right']:,} of {result.data['rows']:,} rows right"
-    click.echo(f"{right}{f' -> {where}' if where else ''}", err=True)
+    click.echo(f"{result.summary}{f' -> {where}' if where else ''}", err=True)
 
 
 def _without_project(given: Mapping[str, Any]) -> Iterator[str]:

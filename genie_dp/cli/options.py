@@ -7,16 +7,20 @@ import shlex
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
+from genie_dp.errors import GenieError
 from genie_dp.languages import language_names
 from genie_dp.locale import DEFAULT, languages
 from genie_dp.recipe import Setting, settings_of
 from genie_dp.records import DEFAULT_LANGUAGE
 from genie_dp.resources import shipped_path
+
+if TYPE_CHECKING:
+    from genie_dp.project import Project
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator = Callable[[Any], Any]
@@ -209,6 +213,25 @@ def of_project(without: Callable[[Mapping[str, Any]], Iterable[str]] | None = No
         return with_project
 
     return add
+
+
+def project_here() -> "Project | None":
+    """Return the project whose skills and templates the command at work takes, with its stages.
+
+    None where they are given, or where there is no project, or one with mistakes in its stages:
+    these are told by `genie-dp run`, and other commands work without.
+    """
+    from genie_dp.project_file import find_project
+
+    given = map(click.get_current_context().get_parameter_source, ("skills", "grammar"))
+    if ParameterSource.COMMANDLINE in given or not (file := find_project(Path.cwd())):
+        return None
+    from genie_dp.project import Project
+
+    try:
+        return Project(file)
+    except GenieError:
+        return None
 
 
 def _project_options(options: Mapping[str, Any], without: Collection[str]) -> dict[str, Any]:

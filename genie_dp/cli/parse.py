@@ -8,8 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from genie_dp.cli.options import grammar_option, settings_options
+from genie_dp.cli.options import (
+    grammar_option,
+    library_options,
+    locale_option,
+    of_project,
+    settings_options,
+)
+from genie_dp.locale import DEFAULT
 from genie_dp.parser.config import ParseConfig
 from genie_dp.parser.forms import FORMS
 
@@ -22,11 +30,17 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _PROMPT = "> "
 
 
+def _not_of_project(given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the options that a project does not give: a parser has skills of its own."""
+    yield from ("skills", "locale") if given["folder"] else ()
+    yield from ("folder",) if given["skills"] else ()
+
+
 @click.command("parse")
 @click.argument("sentence", required=False)
 @click.option(
     "--parser", "-p", "folder", type=_FOLDER, metavar="FOLDER",
-    help="What genie-dp train wrote [that of genie.yaml].",
+    help="What genie-dp train wrote [that of genie.yaml, else none].",
 )  # fmt: skip
 @click.option(
     "--input", "file", metavar="FILE",
@@ -54,7 +68,10 @@ _PROMPT = "> "
     "--names", type=_FILE, metavar="FILE",
     help="Names of yours that no list has, in YAML: kind of entity and a list of names.",
 )  # fmt: skip
+@library_options
 @grammar_option
+@locale_option
+@of_project(_not_of_project)
 def command(
     *,
     sentence: str | None,
@@ -68,9 +85,16 @@ def command(
     no_english: bool,
     tables: Path | None,
     names: Path | None,
+    skills: tuple[Path, ...],
     grammar: tuple[Path, ...],
+    language: str,
+    locale: str | None,
+    skip_broken: bool,
 ) -> None:
     """Show the programs of sentences, with their meaning in English.
+
+    With a parser that was trained, or with --skills alone: then what their templates say is
+    understood, and nothing else.
 
     Without SENTENCE and --input it asks for sentences, until Ctrl-D. A program is shown with its
     values, what it means, and how sure the parser is. If it is not sure enough it says that it does
@@ -78,6 +102,7 @@ def command(
     be the answer.
 
     \b
+    genie-dp parse --skills thingpedia "turn on the lights in the kitchen"
     genie-dp parse --parser parser "whats the weather like in paris"
     genie-dp parse --parser parser --input sentences.txt --json --count 3
     genie-dp parse --parser parser --tables examples/tables.json
@@ -86,7 +111,6 @@ def command(
     from genie_dp.cli.inputs import load_inputs
     from genie_dp.cli.output import show as show_result
     from genie_dp.errors import GenieError
-    from genie_dp.parser.parser import open_parser
     from genie_dp.parser.session import ParseSession, run
     from genie_dp.texts import lines_of, lines_of_stdin
 
@@ -94,17 +118,19 @@ def command(
         raise click.UsageError("give one sentence, or a file with --input, not both")
     if as_json and form:
         raise click.UsageError("give --json, which has all of the forms, or --as, not both")
+    _refuse_both("folder", "skills")
+    load = partial(load_inputs, grammar=grammar, skip_broken=skip_broken or folder is not None)
+    config = ParseConfig(**settings, english=not (no_english or schema) and form is None)
+    if folder is None:
+        inputs = load(language, skills)
+        session = ParseSession.from_templates(config, inputs, locale=locale or DEFAULT)
+    else:
+        own = load if grammar else None
+        session = ParseSession.from_folder(config, folder, load_inputs=own, device=device)
+    session = session.beside(tables=tables, names=names)
     if schema:
-        click.echo(json.dumps(open_parser(_named(folder)).schema(), ensure_ascii=False))
+        click.echo(json.dumps(session.parser.schema(), ensure_ascii=False))
         return
-    session = ParseSession.from_folder(
-        ParseConfig(**settings, english=not no_english and form is None),
-        _named(folder),
-        load_inputs=partial(load_inputs, grammar=grammar, skip_broken=True),
-        tables=tables,
-        names=names,
-        device=device,
-    )
     is_typed = sys.stdin.isatty()
 
     with_sentence = sentence is None and not is_typed
@@ -146,11 +172,11 @@ def _show(session: "ParseSession", reply: "Reply", *, how: str | None, with_sent
             click.echo(why, err=True)
 
 
-def _named(folder: Path | None) -> Path:
-    """Return the folder of the parser; without one, and without a project, nothing is parsed."""
-    if folder is None:
-        raise click.UsageError("Missing option '--parser' / '-p', and no project has a parser.")
-    return folder
+def _refuse_both(*options: str) -> None:
+    context = click.get_current_context()
+    given = [context.get_parameter_source(name) for name in options]
+    if given == [ParameterSource.COMMANDLINE] * len(options):
+        raise click.UsageError("give --parser, whose skills are its own, or --skills, not both")
 
 
 def _typed_lines() -> Iterator[str]:

@@ -12,6 +12,7 @@ from genie_dp.cli.options import (
     jobs_option,
     library_options,
     prior_option,
+    project_here,
     resume_options,
     rows_output,
     settings_options,
@@ -125,9 +126,11 @@ def command(
     if preview_number is not None:
         _show_preview(config, inputs, preview_number)
         return
+    project = project_here() if report else None
     result = run(
         config, inputs, target,
-        prior=weighs, jobs=jobs, shard=shard, scheduler=scheduler, report=report, progress=True,
+        prior=weighs, jobs=jobs, shard=shard, scheduler=scheduler, report=report,
+        augmented=project.template_rows("augment") if project else None, progress=True,
     )  # fmt: skip
     show(result)
 

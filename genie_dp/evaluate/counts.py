@@ -118,8 +118,13 @@ def _thresholds(confidences: Any, right: Any, rows: int) -> Iterator[dict[str, A
     """Yield what is answered, and how well, where less confidence means "I do not know"."""
     for threshold in THRESHOLDS:
         answered = int((confidences >= threshold).sum())
-        accuracy = float(right[:answered].mean()) if answered else None
-        yield {"threshold": threshold, "coverage": answered / rows, "accuracy": accuracy}
+        yield {
+            "threshold": threshold,
+            "coverage": answered / rows,
+            "accuracy": float(right[:answered].mean()) if answered else None,
+            "answered": answered,
+            "right": int(right[:answered].sum()),
+        }
 
 
 def _coverages(confidences: Any, right: Any, rows: int) -> list[dict[str, Any]]:
@@ -274,9 +279,11 @@ class EvaluationCounts:
     Attributes:
         reached: rows by how many tiers they reach.
         ranks: rows by the place of their first right program; 0 for none.
+        outcomes: rows by what the user meets, and by whether the first program is right; none where
+            replies are not known.
         kinds: wrong rows by kind.
-        groups: (axis, name) -> [rows, right rows].
-        confusions: (expected function, predicted function) -> wrong rows.
+        groups: (axis, name) -> [rows, rows whose first program is right].
+        confusions: (expected function, predicted function) -> rows whose first program is wrong.
     """
 
     training: TrainingHashes | None = None
@@ -284,6 +291,7 @@ class EvaluationCounts:
     reached: Counter[int] = field(default_factory=Counter)
     ranks: Counter[int] = field(default_factory=Counter)
     longest: int = 0
+    outcomes: Counter[tuple[str, bool]] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     groups: dict[tuple[str, str], list[int]] = field(
         default_factory=lambda: defaultdict(lambda: [0, 0])
@@ -298,7 +306,7 @@ class EvaluationCounts:
 
     @property
     def right(self) -> int:
-        """Return how many of them are right."""
+        """Return how many first programs are right."""
         return self.reached[MATCH]
 
     def add(self, judged: JudgedRow, prediction: Prediction) -> None:
@@ -313,9 +321,11 @@ class EvaluationCounts:
             counts = self.groups[group]
             counts[0] += 1
             counts[1] += judged.is_right
-        if not judged.is_right:
+        self.confusions.update(judged.confusions)
+        if judged.outcome:
+            self.outcomes[judged.outcome, judged.is_right] += 1
+        if judged.kind:
             self.kinds[judged.kind] += 1
-            self.confusions.update(judged.confusions)
             self.wrong.add(judged)
 
 

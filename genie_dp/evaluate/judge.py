@@ -1,8 +1,12 @@
-"""One prediction against the right programs: how far it comes, and what is wrong with it."""
+"""One prediction against the right programs: how far it comes, and what is wrong with it.
+
+Where the parser's reply is known, what its user meets is judged beside the first program: a refused
+program harms nobody, and a right one that is refused helps nobody.
+"""
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from genie_dp.errors import GenieError, Problem, Span
@@ -11,15 +15,26 @@ from genie_dp.evaluate.views import ProgramFault, Viewer
 from genie_dp.languages.base import ProgramView
 from genie_dp.languages.programs import POLES
 from genie_dp.languages.scope import OUT_OF_SCOPE
+from genie_dp.parser.answers import MISSING_INPUT, QUESTIONS
 
 # From the weakest to the strongest; who reaches one has reached those before it. The first five
 # are those of Genie's error analysis (section 5.5).
 TIERS = ("syntax", "number of functions", "devices", "functions", "parameters", "match")
 MATCH = len(TIERS)
 
+RIGHT, WRONG, RIGHTLY_REFUSED, WRONGLY_REFUSED, ASKED = OUTCOMES = (
+    "answered rightly",
+    "answered wrongly",
+    "refused rightly",
+    "refused wrongly",
+    "asked",
+)
+"""What a user meets: an answer that is acted on, a refusal, or a question."""
+
 KINDS = (
     "not refused",
     "refused",
+    "asked",
     "wrong polarity",
     "unreadable",
     "ill-typed",
@@ -40,12 +55,15 @@ class JudgedRow:
     Attributes:
         reached: how many of TIERS the best program reaches with the gold program nearest to it.
         rank: place of the first right program in the n-best list, from 1; 0 for none.
-        kind: one of KINDS, "" where the first program is right.
+        kind: one of KINDS, "" where nothing is wrong: with what the user meets where the reply is
+            known, else with the first program.
         expected: the gold program nearest to the prediction.
         predicted: the first program, "" where there is none.
         detail: why the program cannot be read, or the functions that differ.
         confusions: pairs (expected function, predicted function); "" where one has no partner.
-        confidence: that of the first program, None if not told.
+        confidence: that of the first program, None if not told, or where there is none.
+        outcome: one of OUTCOMES; "" where the reply is not known.
+        refused: why the reply is no answer, one of answers.REFUSALS.
     """
 
     gold: Gold
@@ -57,6 +75,8 @@ class JudgedRow:
     detail: str = ""
     confusions: tuple[tuple[str, str], ...] = ()
     confidence: float | None = None
+    outcome: str = ""
+    refused: str | None = None
 
     @property
     def is_right(self) -> bool:
@@ -70,19 +90,37 @@ def judge(gold: Gold, prediction: Prediction, viewer: Viewer, *, file: str = "<g
     Raises:
         GenieError: a gold program that cannot be read (V005) or is ill-typed (V006).
     """
-    confidence = prediction.confidences[0] if prediction.confidences else None
+    judged = _judge_programs(gold, prediction, viewer, file)
+    if not prediction.is_reply:
+        return judged
+    refused = prediction.refused
+    outcome, kind = RIGHT if judged.is_right else WRONG, judged.kind
+    if refused in QUESTIONS:
+        outcome = ASKED
+        # A right program that lacks an input is right to lack it.
+        kind = "" if judged.is_right and refused == MISSING_INPUT else "asked"
+    elif refused is not None:
+        is_right = OUT_OF_SCOPE in gold.programs
+        outcome, kind = (RIGHTLY_REFUSED, "") if is_right else (WRONGLY_REFUSED, "refused")
+    return replace(judged, outcome=outcome, kind=kind, refused=refused)
+
+
+def _judge_programs(gold: Gold, prediction: Prediction, viewer: Viewer, file: str) -> JudgedRow:
+    """Return what is right and wrong in the first program."""
     predicted = prediction.programs[0] if prediction.programs else ""
+    if predicted == OUT_OF_SCOPE:
+        predicted = ""
+    confidence = prediction.confidences[0] if prediction.confidences and predicted else None
     if OUT_OF_SCOPE in gold.programs:
-        is_right = predicted in ("", OUT_OF_SCOPE)
-        reached, rank, kind = (MATCH, 1, "") if is_right else (0, 0, "not refused")
+        reached, rank, kind = (0, 0, "not refused") if predicted else (MATCH, 1, "")
         return JudgedRow(gold, reached, rank, kind, OUT_OF_SCOPE, predicted, confidence=confidence)
     right = [(text, gold_view(text, gold, viewer, file)) for text in gold.programs]
     matches = {view.match for _, view in right}
     views = enumerate(map(viewer.view, prediction.programs), 1)
     ranks = (n for n, view in views if isinstance(view, ProgramView) and view.match in matches)
     rank = next(ranks, 0)
-    if predicted in ("", OUT_OF_SCOPE):
-        return JudgedRow(gold, 0, rank, "refused", right[0][0], "", confidence=confidence)
+    if not predicted:
+        return JudgedRow(gold, 0, rank, "refused", right[0][0], "")
     view = viewer.view(predicted)
     if isinstance(view, ProgramFault):
         return JudgedRow(

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from genie_dp.evaluate.counts import EvaluationCounts, PairedCounts, order_of
-from genie_dp.evaluate.judge import KINDS, MATCH, TIERS, JudgedRow
+from genie_dp.evaluate.judge import KINDS, MATCH, OUTCOMES, TIERS, JudgedRow
 from genie_dp.languages import get_language
+from genie_dp.parser.answers import REFUSALS
 from genie_dp.rng import child_seed
-from genie_dp.run.page import mark_tokens, page_environment
+from genie_dp.run.page import FEW_ROWS, mark_tokens, page_environment
 
 DRAWS = 1000
 _LEVEL = 0.95
@@ -102,7 +103,7 @@ class Intervals:
         return {"low": float(low), "high": float(high)}
 
 
-SCHEMA = "genie-dp.evaluation/1"
+SCHEMA = "genie-dp.evaluation/2"
 _RANKS = (1, 2, 3, 5, 10, 20)
 _MOST_CONFUSIONS = 50
 
@@ -118,6 +119,15 @@ def describe_counts(
     """
     return {
         "rows": tally.rows,
+        "outcomes": [
+            {
+                "outcome": name,
+                **bootstrap.share(sum(tally.outcomes[name, x] for x in (True, False)), tally.rows),
+                "first_right": tally.outcomes[name, True],
+            }
+            for name in OUTCOMES
+            if tally.outcomes
+        ],
         "accuracy": bootstrap.share(tally.right, tally.rows),
         "tiers": [
             {
@@ -192,6 +202,7 @@ def _rows_as_data(rows: Iterable[JudgedRow]) -> list[dict[str, Any]]:
             "expected": row.expected,
             "predicted": row.predicted or None,
             "confidence": row.confidence,
+            "refused": row.refused,
             "rank": row.rank or None,
             "detail": row.detail,
         }
@@ -201,7 +212,8 @@ def _rows_as_data(rows: Iterable[JudgedRow]) -> list[dict[str, Any]]:
 
 KIND_HELP: Mapping[str, str] = {
     "not refused": "a program for a sentence that means none",
-    "refused": "no program: “I do not know”",
+    "refused": "“I do not know” to a sentence that means a program",
+    "asked": "a question: an input is missing, or it may mean different things",
     "wrong polarity": "the opposite of what was asked for, and else right",
     "unreadable": "the first program cannot be read",
     "ill-typed": "it can be read, and does not fit the library",
@@ -218,7 +230,10 @@ KIND_HELP: Mapping[str, str] = {
 def page(result: Mapping[str, Any]) -> str:
     """Return the page of a result, as `run` makes it."""
     environment = page_environment(
-        "genie_dp.evaluate", interval=format_interval, signed=format_points
+        "genie_dp.evaluate",
+        interval=format_interval,
+        signed=format_points,
+        refusal=REFUSALS.__getitem__,
     )
     text: str = environment.get_template("evaluation.html.jinja").render(
         result=result,
@@ -226,6 +241,7 @@ def page(result: Mapping[str, Any]) -> str:
             (axis, list(groups)) for axis, groups in groupby(result["groups"], lambda g: g["axis"])
         ],
         kind_help=KIND_HELP,
+        few=FEW_ROWS,
         marked=mark_tokens,
     )
     return text

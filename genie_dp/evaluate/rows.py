@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from genie_dp.dataset.scan import hash_of
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages import get_language
 from genie_dp.languages.library import Library
-from genie_dp.parser.answers import Guess
+from genie_dp.parser.answers import Guess, PredictedReply
 from genie_dp.parser.skill_rows import skill_rows
 from genie_dp.records import Example
 from genie_dp.resources import data_folder
@@ -59,11 +59,15 @@ class Prediction:
         id: that of the gold row.
         programs: its n-best list in token form, best first; empty for "I do not know".
         confidences: one for each program, in [0, 1]; empty where the parser tells none.
+        is_reply: whether `refused` is known: a file of programs does not have it.
+        refused: why the first program may not be acted on, one of answers.REFUSALS; None if it may.
     """
 
     id: str
     programs: tuple[str, ...]
     confidences: tuple[float, ...] = ()
+    is_reply: bool = False
+    refused: str | None = None
 
 
 RowWithPredictions = tuple[Gold, tuple[Prediction, ...]]
@@ -85,6 +89,14 @@ class Predictor(Protocol):
         """
 
 
+@runtime_checkable
+class ReplyPredictor(Predictor, Protocol):
+    """A predictor that knows whether its first program may be acted on, such as a `Parser`."""
+
+    def predict_replies(self, utterances: Sequence[str]) -> Sequence[PredictedReply]:
+        """Return the n-best list of each sentence, and why it is refused if it is."""
+
+
 def ask_predictor(
     rows: Iterable[RowWithPredictions], predictor: Predictor
 ) -> Iterator[RowWithPredictions]:
@@ -100,14 +112,21 @@ def ask_predictor(
     """
     waiting = iter(rows)
     while group := list(islice(waiting, _BATCH)):
-        answers = predictor.predict([gold.row.utterance for gold, _ in group])
-        for (gold, predictions), pairs in zip(group, answers, strict=True):
-            guesses = [Guess(*pair) for pair in pairs]
+        utterances = [gold.row.utterance for gold, _ in group]
+        replies: Sequence[PredictedReply]
+        if isinstance(predictor, ReplyPredictor):
+            replies = predictor.predict_replies(utterances)
+        else:
+            nbest_lists = predictor.predict(utterances)
+            replies = [PredictedReply([Guess(*x) for x in nbest], None) for nbest in nbest_lists]
+        for (gold, predictions), (guesses, refused) in zip(group, replies, strict=True):
             confidences = tuple(g.confidence for g in guesses if g.confidence is not None)
             prediction = Prediction(
                 gold.row.id,
                 tuple(guess.program for guess in guesses),
                 confidences if len(confidences) == len(guesses) else (),
+                isinstance(predictor, ReplyPredictor),
+                refused,
             )
             yield gold, (*predictions, prediction)
 

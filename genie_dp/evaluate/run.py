@@ -34,7 +34,7 @@ from genie_dp.languages.library import Library
 from genie_dp.parser.skill_rows import is_evaluation
 from genie_dp.rows import format_of, read_rows
 from genie_dp.run.files import check_output, open_text
-from genie_dp.run.page import percent
+from genie_dp.run.page import FEW_ROWS, percent
 from genie_dp.run.stage import Result, show_progress
 from genie_dp.skills.model import SkillLibrary
 
@@ -50,8 +50,33 @@ class Evaluation(Result):
     data: Mapping[str, Any]
 
     def __repr__(self) -> str:
-        ends, rows = format_interval(self.data["accuracy"]), self.data["rows"]
-        return f"Evaluation({100 * self.accuracy:.1f} % of {rows:,} rows right; {ends})"
+        return f"Evaluation({self.summary})"
+
+    @property
+    def summary(self) -> str:
+        """Return what users meet, where replies are known, then how many first programs are right.
+
+        Shares of few rows are left out.
+        """
+        first = self.data["accuracy"]
+        right = f"first program right: {first['right']:,} of {first['rows']:,}"
+        if self.outcomes:
+            answered, wrong, refused, refused_wrongly, asked = self.outcomes.values()
+            return (
+                f"{answered:,} answered rightly, {wrong:,} wrongly, {refused:,} refused rightly, "
+                f"{refused_wrongly:,} wrongly, {asked:,} asked; {right}"
+            )
+        if first["rows"] < FEW_ROWS:
+            return right
+        return f"{right}, {100 * first['share']:.1f} % ({format_interval(first)})"
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        """Return the rows by what the user meets, such as "answered rightly".
+
+        Empty for predictions without replies: a file, a baseline.
+        """
+        return {item["outcome"]: item["right"] for item in self.data["outcomes"]}
 
     @property
     def accuracy(self) -> float:
@@ -81,18 +106,20 @@ class Evaluation(Result):
             out.write("\n")
 
     def lines(self) -> Iterator[str]:
-        """Yield a table of the figures."""
+        """Yield tables of the figures: what users meet, then how good the first programs are."""
         result = self.data
+        outcomes = [(item["outcome"], item) for item in result["outcomes"]]
         tiers = [(item["tier"], item) for item in result["tiers"]]
         top = [(f"first {item['k']}", item) for item in result["top_k"][1:]]
         groups = [(f"{item['axis']}: {item['name']}", item) for item in result["groups"]]
-        width = max(len(name) for name, _ in (*tiers, *groups)) + 2
+        width = max(len(name) for name, _ in (*outcomes, *tiers, *groups)) + 2
         level = percent(result["bootstrap"]["level"])
         yield f"{result['rows']:,} rows, {result['language']}; in % with the interval of {level}"
-        yield from _section("tier", tiers, width)
+        yield from _section("what a user meets", outcomes, width)
+        yield from _section("first program, tier", tiers, width)
         yield from _section("right among", top, width)
-        yield from _section("group", groups, width)
-        if result["calibration"]:
+        yield from _section("first program, group", groups, width)
+        if result["calibration"] and result["calibration"]["rows"] >= FEW_ROWS:
             error = percent(result["calibration"]["expected_calibration_error"])
             yield f"\nexpected calibration error {error}"
         if result["kinds"]:
@@ -102,15 +129,20 @@ class Evaluation(Result):
         if compare := result["compare"]:
             ends = f"{format_points(compare['low'])} to {format_points(compare['high'])}"
             points = f"{format_points(compare['difference'])} points ({ends})"
-            yield f"\nagainst {compare['predictions']}: {points}"
+            if result["rows"] < FEW_ROWS:
+                points = f"{compare['first_only']} only here, {compare['second_only']} only there"
+            yield f"\nfirst program right, against {compare['predictions']}: {points}"
 
 
 def _section(title: str, figures: list[tuple[str, Any]], width: int) -> Iterator[str]:
+    """Yield a table of counts; shares stand beside those of enough rows."""
     if figures:
-        yield f"\n{title:<{width}}{'rows':>8}{'right':>9}   interval"
+        yield f"\n{title:<{width}}{'rows':>8}{'of':>8}{'%':>9}   interval"
         for name, figure in figures:
-            share = f"{100 * figure['share']:.1f}"
-            yield f"  {name:<{width - 2}}{figure['rows']:>8,}{share:>9}   {format_interval(figure)}"
+            line = f"  {name:<{width - 2}}{figure['right']:>8,}{figure['rows']:>8,}"
+            if figure["rows"] >= FEW_ROWS:
+                line += f"{100 * figure['share']:>9.1f}   {format_interval(figure)}"
+            yield line
 
 
 def check_files(read: Iterable[str | Path | None], written: Iterable[str | None]) -> None:

@@ -10,6 +10,8 @@ from genie_dp.languages.scope import OUT_OF_SCOPE
 
 EMPTY, TOO_LONG, UNSURE, AMBIGUOUS = "empty", "too_long", "unsure", "ambiguous"
 NEGATED = "negated"
+DERIVED, LEARNED = "derived", "learned"
+"""Who answered: the templates, or the network."""
 UNUSED_VALUE, UNUSED_WORDS, MISSING_INPUT = "unused_value", "unused_words", "missing_input"
 REFUSALS = {
     EMPTY: "there is nothing to read",
@@ -23,6 +25,8 @@ REFUSALS = {
     UNSURE: "the nearest that the skills can do is less sure than the threshold",
 }
 """Why a sentence is not understood: the codes, which stay as they are, and what they say."""
+QUESTIONS = frozenset({MISSING_INPUT, AMBIGUOUS})
+"""The codes of replies that ask for something; all others refuse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +36,14 @@ class Answer:
     Attributes:
         program: its token form with the values of the sentence in it.
         code: the same as people write it.
-        decoded: the token form with placeholders, as the network gave it.
+        decoded: the token form with placeholders, as templates or the network gave it.
         confidence: calibrated probability that the program is right, from 0 to 1.
         unresolved: names that are in none of the library's lists of values, as they were said.
         unused: what the sentence says and the program does not: values first, then words.
         missing: the required inputs that the program does not give, with their questions.
         tree: the whole program as JSON.
         calls: the same as calls, `{name, arguments}`; None where it is more than calls.
+        by: "derived" if templates derive the sentence so, "learned" if the network alone does.
     """
 
     program: str
@@ -50,6 +55,7 @@ class Answer:
     missing: tuple[MissingInput, ...] = ()
     tree: Any = None
     calls: list[dict[str, Any]] | None = None
+    by: str = LEARNED
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -142,6 +148,18 @@ class Guess(NamedTuple):
 
     program: str
     confidence: float | None = None
+
+
+class PredictedReply(NamedTuple):
+    """The n-best list of a sentence, and whether its first program may be acted on.
+
+    Attributes:
+        guesses: best first.
+        refused: as that of a `Reply`.
+    """
+
+    guesses: list[Guess]
+    refused: str | None
 
 
 class Offers(NamedTuple):

@@ -1,20 +1,21 @@
 """Calibrating a finished parser anew, as a stage: how sure it may be, measured on real rows."""
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.parser import folder as files
 from genie_dp.parser.config import InputFile, ParserConfig
-from genie_dp.parser.parser import Parser
+from genie_dp.parser.parser import DERIVATION_CONFIDENCE, Parser
 from genie_dp.parser.rows import Rows
 from genie_dp.parser.scoring import calibrate
-from genie_dp.parser.validation import Checked, validation_rows
+from genie_dp.parser.validation import Checked, named_rows, validation_rows
 from genie_dp.private.ledger.guard import refuse_private
-from genie_dp.run.manifest import write_json
+from genie_dp.records import Example
 from genie_dp.run.stage import Result
+
+_USUAL_ROWS = 10  # rows that the usual confidence is worth
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,19 @@ class CalibrateResult(Result):
         )
 
 
+def derived_confidence(parser: Parser, rows: Iterable[Example]) -> float:
+    """Return how sure a program is that templates derive, where they guess nothing of it.
+
+    As many rows as are looked at may lower what is usual (`DERIVATION_CONFIDENCE`).
+
+    Args:
+        rows: that stand for people.
+    """
+    derived, right = parser.count_derived(rows)
+    usual = DERIVATION_CONFIDENCE
+    return min(usual, (right + _USUAL_ROWS * usual) / (derived + _USUAL_ROWS))
+
+
 def run(folder: Path, rows: str, *, threshold: float | None = None) -> CalibrateResult:
     """Fit the confidence of a finished parser to rows that stand for people; change its folder.
 
@@ -79,10 +93,8 @@ def run(folder: Path, rows: str, *, threshold: float | None = None) -> Calibrate
     right = meant.right + (parser.score(own).right if own else 0)
     limit = parser.use.threshold
     changes = {"calibration": asdict(calibration), "validated": True, "threshold": limit}
-    config_file = folder / files.CONFIG
-    settings = json.loads(config_file.read_text(encoding="utf-8"))
-    settings["parser"] |= changes
-    write_json(str(config_file), settings)
+    derived = derived_confidence(parser, named_rows(rows, parser.target))
+    files.set_facts(folder, **changes, derived=derived)
     return CalibrateResult(
         str(folder),
         len(checked),

@@ -4,22 +4,25 @@ A network guesses the ends of texts; templates tell them. The templates of the r
 parser's folder, and are indexed when a sentence first needs them.
 """
 
+import gc
 import re
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from genie_dp.languages import get_language
 from genie_dp.languages.library import Library
 from genie_dp.languages.thingtalk.tokens import quote_words
 from genie_dp.locale import Words
+from genie_dp.parser import folder as files
 from genie_dp.parser.reading.reading import Reading, ReadValue
 from genie_dp.parser.reading.said import SaidValues
 from genie_dp.parser.reading.typed import token_spans
+from genie_dp.run.cache import keep_pickled, load_pickled, place_in_cache
 from genie_dp.synthesis.compiler import compile_inputs
-from genie_dp.synthesis.spoken import ReadValues, SpokenSentences
-from genie_dp.templates.inputs import Inputs
+from genie_dp.synthesis.spoken import IndexedGrammar, ReadValues, SpokenSentences
+from genie_dp.templates.inputs import Inputs, library_fingerprint
 
 _MOST_FUNCTIONS = 120
 """Functions of a library whose templates are all indexed at once: a second of work for each 300."""
@@ -45,33 +48,69 @@ class Derivation(NamedTuple):
 
 
 @dataclass(slots=True)
+class Templates:
+    """Templates that are read, and indexed, when they are needed.
+
+    Attributes:
+        text: all of them, which tells them from others; None of those with Python functions, whose
+            index cannot be kept.
+        load: reads them.
+    """
+
+    text: str | None
+    load: Callable[[], Inputs]
+    _indexed: IndexedGrammar | None = None
+
+    @classmethod
+    def from_inputs(cls, inputs: Inputs) -> "Templates":
+        """Return templates that were read."""
+        return cls(files.templates_as_text(inputs), lambda: inputs)
+
+    def indexed(self, library: Library, values: SaidValues) -> IndexedGrammar:
+        """Return them as they were indexed before, from the user's cache, or anew."""
+        if self._indexed is not None:
+            return self._indexed
+        shared = {"library": library, "language": get_language(library.language)}
+        place = None
+        if self.text is not None:
+            settings = "derivations", self.text, library_fingerprint(library)
+            place = place_in_cache(settings, ".derivations")
+        indexed: IndexedGrammar | None = load_pickled(place, shared)
+        if indexed is None:
+            indexed = IndexedGrammar.from_compiled(compile_inputs(self.load()), values)
+            if place is not None:
+                keep_pickled(place, indexed, shared)
+        gc.freeze()  # it stays; looking through it again and again costs a fifth of a second
+        self._indexed = indexed
+        return indexed
+
+
+@dataclass(slots=True)
 class Derivations:
     """Derives sentences by the templates of a parser.
 
     Attributes:
-        load: reads the templates, once.
+        templates: the texts and the way to read them.
         library: the skills.
         words: those of the language of the sentences.
     """
 
-    load: Callable[[], Inputs]
+    templates: "Templates"
     library: Library
     words: Words
-    _inputs: Inputs | None = None
-    _parts: "OrderedDict[frozenset[str], SpokenSentences]" = field(default_factory=OrderedDict)
+    _engine: SpokenSentences | None = None
 
-    def find(
-        self, sentence: str, functions: Collection[str], values: SaidValues
-    ) -> list[Derivation]:
+    def find(self, sentence: str, values: SaidValues) -> list[Derivation]:
         """Return the derivations of a sentence, and of it without words of politeness.
 
         Args:
             sentence: as it was typed.
-            functions: of the programs that a network has for it; of a large library only the
-                templates of their skills are looked at.
             values: reads its values.
         """
-        engine = self._engine(functions, values)
+        if self._engine is None:
+            self._engine = SpokenSentences(self.templates.indexed(self.library, values), values)
+        engine = self._engine
+        engine.reader = values
         found: dict[tuple[object, ...], Derivation] = {}
         for text in without_politeness(sentence, self.words):
             for read in engine.find(text).readings[:_MOST_READINGS]:
@@ -83,21 +122,6 @@ class Derivations:
                     if known is None or derivation.doubt < known.doubt:
                         found[key] = derivation
         return sorted(found.values(), key=lambda x: (x.doubt, x.program, x.reading.tokens))
-
-    def _engine(self, functions: Collection[str], values: SaidValues) -> SpokenSentences:
-        if self._inputs is None:
-            self._inputs = self.load()
-        is_small = len(self.library.functions()) <= _MOST_FUNCTIONS
-        key = frozenset() if is_small else frozenset(x.rpartition(".")[0] for x in functions)
-        engine = self._parts.pop(key, None)
-        if engine is None:
-            compiled = compile_inputs(self._inputs, functions=() if is_small else sorted(functions))
-            engine = SpokenSentences(compiled, values)
-        self._parts[key] = engine
-        while len(self._parts) > _MOST_KEPT:
-            self._parts.popitem(last=False)
-        engine.reader = values
-        return engine
 
 
 def _as_typed(read: ReadValues, text: str) -> Reading:

@@ -21,6 +21,7 @@ from genie_dp.parser.evidence import SCALES, Evidence
 from genie_dp.parser.reading import glued, phrases
 from genie_dp.parser.rows import Reading
 from genie_dp.run.files import hash_of_files
+from genie_dp.run.manifest import write_json
 from genie_dp.templates.cache import inputs_of_texts, template_texts
 from genie_dp.templates.inputs import Inputs
 
@@ -102,23 +103,39 @@ def read_lines(folder: Path, name: str) -> tuple[str, ...]:
     return tuple(text.split("\n")[:-1])
 
 
-def write_templates(folder: Path, inputs: Inputs) -> None:
-    """Write the templates of a grammar, which tell where texts end; none with Python functions."""
+def templates_as_text(inputs: Inputs) -> str | None:
+    """Return the templates of a grammar in one text; None with Python functions in them."""
     found = template_texts(inputs)
-    if found is not None:
-        files, texts = found
-        content = json.dumps({"files": files, "texts": texts}, ensure_ascii=False, indent=1)
-        write_lines(folder / TEMPLATES, content.split("\n"))
+    if found is None:
+        return None
+    files, texts = found
+    return json.dumps({"files": files, "texts": texts}, ensure_ascii=False, indent=1)
 
 
-def read_templates(folder: Path, library: Library) -> Inputs:
+def write_templates(folder: Path, inputs: Inputs) -> None:
+    """Write the templates of a grammar, by which sentences are derived, if they are text alone."""
+    text = templates_as_text(inputs)
+    if text is not None:
+        write_lines(folder / TEMPLATES, text.split("\n"))
+
+
+def read_templates(folder: Path) -> str:
+    """Return what `write_templates` wrote; "" where there is nothing.
+
+    Raises:
+        GenieError: N010, it cannot be read.
+    """
+    return "\n".join(read_lines(folder, TEMPLATES)) if (folder / TEMPLATES).exists() else ""
+
+
+def inputs_of_templates(text: str, library: Library, folder: Path) -> Inputs:
     """Return the templates of a folder, with its skills.
 
     Raises:
         GenieError: N010, they cannot be read, or have mistakes.
     """
     try:
-        data = json.loads("\n".join(read_lines(folder, TEMPLATES)))
+        data = json.loads(text)
         files, texts = list(map(str, data["files"])), dict(data["texts"])
         return inputs_of_texts(library, files, texts)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -202,6 +219,14 @@ def facts_of(folder: Path) -> dict[str, Any]:
         message = f"the parser in {folder} was trained with the reader {reader!r}, which is gone"
         raise GenieError(Problem("N010", message, hint="train it again: genie-dp train"))
     return facts
+
+
+def set_facts(folder: Path, **facts: Any) -> None:
+    """Change what config.json says of a finished parser."""
+    path = folder / CONFIG
+    config = json.loads(path.read_text(encoding="utf-8"))
+    config["parser"] |= facts
+    write_json(str(path), config)
 
 
 def check_skills(folder: Path, expected: str) -> None:

@@ -3,7 +3,7 @@
 import json
 import math
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.languages.calls.library import words_of
-from genie_dp.languages.library import Signature
+from genie_dp.languages.library import Library, Signature
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.types import is_slot
 from genie_dp.locale import LOCALE, Locale
@@ -25,7 +25,9 @@ from genie_dp.models.vocabulary import Vocabulary
 from genie_dp.parser import folder as files
 from genie_dp.parser.answers import (
     AMBIGUOUS,
+    DERIVED,
     EMPTY,
+    LEARNED,
     MISSING_INPUT,
     NEGATED,
     TOO_LONG,
@@ -35,10 +37,11 @@ from genie_dp.parser.answers import (
     Answer,
     Guess,
     Offers,
+    PredictedReply,
     Reply,
 )
 from genie_dp.parser.decode import LONGEST, Decoded, Decoder, log_sum
-from genie_dp.parser.derivations import Derivations
+from genie_dp.parser.derivations import Derivations, Templates
 from genie_dp.parser.evidence import Evidence, Support, places_of_texts, signals_of
 from genie_dp.parser.negation import negations_in, open_negations
 from genie_dp.parser.reading.fill import EntityNames, Filled, Link, TypedText, fill
@@ -48,13 +51,17 @@ from genie_dp.parser.reading.inputs import read_input
 from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, Reading, ReadValue
 from genie_dp.parser.reading.said import SaidValues
 from genie_dp.parser.reading.typed import TypedTexts, typed_texts
-from genie_dp.parser.rows import Style, Target, target_of
+from genie_dp.parser.rows import Style, Target, canonical_text, target_of
 from genie_dp.parser.scoring import Score, score
 from genie_dp.parser.validation import Checked
+from genie_dp.records import Example
+from genie_dp.resources import SHIPPED
 from genie_dp.run.work import PARSER, put_in_place, refuse_output, work_folder_of
 from genie_dp.skills.words import GLUE, tokenize
 from genie_dp.synthesis.spoken import UNLIKELY
-from genie_dp.templates.inputs import read_library
+from genie_dp.templates.cache import inputs_of
+from genie_dp.templates.inputs import Inputs, library_from, load_library, shipped_or
+from genie_dp.texts import Paths
 
 if TYPE_CHECKING:
     from genie_dp.private.audit.models import Scorer
@@ -67,14 +74,19 @@ _DOUBT = math.log(4.0)
 _HARDLY = 0.125
 # Of 308 sentences in eval.tsv that templates derive 281 have the right program alone
 # (docs/coverage.md, November 2026).
-_DERIVED = 0.91
+DERIVATION_CONFIDENCE = 0.91
+# Doubt up to which nothing of a derivation is a guess but its readings of values: every name is
+# listed, and there is no text.
+_SETTLED = 1.0
+# Of eval.tsv 200 of 212 such derivations are right, and 73 of 95 others (November 2026).
+_GUESSED = 0.85
 # Readings with a name of a list in them, beside the others; each costs as much as they do.
 _MOST_LINKS = 4
 _MOMENTS = ("Date", "Time")
 OwnNames = Mapping[str, Sequence[str]]
 
 
-_COUNTS = ("beam", "readings", "longest")
+_COUNTS, _SHARES = ("beam", "readings", "longest"), ("threshold", "derived")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +97,7 @@ class Use:
         beam: programs that search keeps.
         readings: readings of a sentence that are parsed, the likeliest first.
         threshold: confidence under which the parser says that it does not know.
+        derived: confidence of a program that templates derive, where they derive no other.
         locale: what sentences leave unsaid.
         is_constrained: whether only well-typed programs are written.
         longest: tokens after which a program is brought to an end.
@@ -93,6 +106,7 @@ class Use:
     beam: int = 4
     readings: int = 2
     threshold: float = 0.5
+    derived: float = DERIVATION_CONFIDENCE
     locale: Locale = LOCALE
     is_constrained: bool = True
     longest: int = 150
@@ -107,65 +121,118 @@ class Use:
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
                 raise ValueError(f"{name}: expected a whole number above 0, got {value!r}")
-        if not isinstance(self.threshold, int | float) or not 0 <= self.threshold <= 1:
-            message = f"threshold: expected a share from 0 to 1, got {self.threshold!r}"
-            raise ValueError(message)
+        for name in _SHARES:
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not 0 <= value <= 1:
+                raise ValueError(f"{name}: expected a share from 0 to 1, got {value!r}")
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any], folder: Path) -> "Use":
         """Return the settings of a folder."""
         settings = {name: facts[name] for name in (*_COUNTS, "threshold")}
+        settings["derived"] = facts.get("derived", DERIVATION_CONFIDENCE)
         locale = files.locale_in(folder, facts)
         return cls(**settings, locale=locale, is_constrained=facts["is_constrained"])
 
 
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What a parser learned from rows.
+
+    Attributes:
+        decoder: its network, under the grammar of programs.
+        calibration: how sure it may be.
+        evidence: with which functions the rows say their words.
+        is_validated: whether the calibration was fitted to rows that stand for people.
+    """
+
+    decoder: Decoder
+    calibration: Calibration
+    evidence: Evidence
+    is_validated: bool = True
+
+
 class Parser:
     """Parses sentences. Safe for several threads: they take turns.
+
+    What its templates derive is answered by them; a network answers the rest, where one was
+    trained, and chooses where templates derive several programs.
 
     Attributes:
         target: what programs are written in.
         use: how it is used.
         skills: the folders of the skills that it was trained for.
         folder: where it was read from; None of one that is put together in memory.
-        is_validated: whether its confidence was fitted to rows that stand for people.
     """
 
     def __init__(
         self,
-        decoder: Decoder,
+        target: Target,
         *,
         reader: Reader | None,
-        calibration: Calibration,
-        evidence: Evidence,
         use: Use,
+        learned: Learned | None = None,
+        derivations: Derivations | None = None,
         skills: Sequence[Path] = (),
         clock: Callable[[], datetime] = datetime.now,
         folder: Path | None = None,
-        is_validated: bool = True,
         glued: Glued = NOT_GLUED,
-        derivations: Derivations | None = None,
     ):
         """Keep the parts.
 
         Args:
             reader: reads values; None where sentences are words alone (S-expressions).
-            glued: what words have beside names.
-            calibration: how sure it may be.
-            evidence: with which functions the rows of training say their words.
+            learned: None of a parser that answers by templates alone.
+            derivations: derives sentences by templates, where these are kept.
             clock: tells from when "tomorrow" is.
-            derivations: derives sentences by the templates of the rows, where these are kept.
+            glued: what words have beside names.
         """
-        self.target: Target = decoder.target
+        self.target = target
         self.use, self.skills, self.folder = use, tuple(skills), folder
-        self.is_validated = is_validated
-        self._decoder, self._reader = decoder, reader
-        self._calibration, self._evidence = calibration, evidence
+        self._learned, self._reader = learned, reader
         self._clock, self._lock, self._glued = clock, Lock(), glued
         self._derivations = derivations
         library = self.target.library
         self._names: EntityNames | None = None
         if library is not None and self.target.reads_values:
             self._names = EntityNames(library, known=use.locale.words)
+
+    @classmethod
+    def of(
+        cls,
+        library: Library | Paths = SHIPPED,
+        grammar: Inputs | Paths = SHIPPED,
+        *,
+        use: Use | None = None,
+        clock: Callable[[], datetime] = datetime.now,
+    ) -> "Parser":
+        """Return a parser that was not trained: it answers what the templates say.
+
+        Args:
+            library: what `load_library` returns, or its source.
+            grammar: what `load_grammar` returns, or its source.
+
+        Raises:
+            GenieError: mistakes in any of the files; N014, a language whose sentences hold no
+                values, such as S-expressions.
+        """
+        inputs = grammar
+        if not isinstance(inputs, Inputs):
+            files_of_grammar = shipped_or(inputs, "grammars", "en")
+            inputs = inputs_of(library_from(library), files_of_grammar)
+        use = use or Use()
+        target = target_of(Style(), inputs.language.name, inputs.library)
+        if not target.reads_values:
+            message = f"sentences of {inputs.language.name} have no values that could be read"
+            hint = "train a parser: genie-dp train"
+            raise GenieError(Problem("N014", message, hint=hint))
+        reader = load_reader(units=target.units, locale=use.locale)
+        templates = Templates.from_inputs(inputs)
+        derivations = Derivations(templates, inputs.library, use.locale.words)
+        return cls(
+            target, reader=reader, use=use, derivations=derivations, skills=inputs.skills,
+            clock=clock,
+        )  # fmt: skip
 
     @classmethod
     def from_pretrained(
@@ -209,8 +276,7 @@ class Parser:
             raise files.broken(path, f"config.json: {error}") from None
         use = replace(use, **{name: x for name, x in changes.items() if x is not None})
         files.check_skills(path, skills)
-        library = read_library(language, files.skill_paths(path), skip_broken=True)
-        library = read_library(language, files.skill_paths(path), skip_broken=True)
+        library = load_library(language, files.skill_paths(path), skip_broken=True)
         target = target_of(style, language, library)
         network, vocabulary = open_network(path, device, threads)
         decoder = Decoder(
@@ -229,23 +295,36 @@ class Parser:
             glued = replace(reading.glued, linking=use.locale.words.linking)
             reader = load_reader(phrases=reading.phrases, units=target.units, locale=use.locale)
         derivations = None
-        if reader is not None and (path / files.TEMPLATES).exists():
-            derivations = Derivations(
-                partial(files.read_templates, path, library), library, use.locale.words
-            )
+        if reader is not None and (text := files.read_templates(path)):
+            load = partial(files.inputs_of_templates, text, library, path)
+            derivations = Derivations(Templates(text, load), library, use.locale.words)
+        evidence = files.read_evidence(path, use.locale.words)
         return cls(
-            decoder,
+            target,
             reader=reader,
-            calibration=calibration,
-            evidence=files.read_evidence(path, use.locale.words),
             use=use,
+            learned=Learned(decoder, calibration, evidence, is_validated),
+            derivations=derivations,
             skills=files.skill_paths(path),
             clock=clock,
             folder=path,
-            is_validated=is_validated,
             glued=glued,
-            derivations=derivations,
         )
+
+    @property
+    def templates(self) -> Templates | None:
+        """Return the templates by which it derives sentences; None where it has none."""
+        return self._derivations.templates if self._derivations is not None else None
+
+    @property
+    def is_validated(self) -> bool:
+        """Return whether its confidence was fitted to rows that stand for people."""
+        return self._learned is None or self._learned.is_validated
+
+    @property
+    def _evidence(self) -> Evidence:
+        assert self._learned is not None  # only programs of the network are weighed
+        return self._learned.evidence
 
     def __repr__(self) -> str:
         where = f", of {self.folder}" if self.folder else ""
@@ -309,11 +388,24 @@ class Parser:
         _check_arguments(sentences, count)
         with self._lock:
             entities = self._entities(names)
-            readings = [self._readings(sentence, entities) for sentence in sentences]
-            decoded = self._decode_readings(readings)
+            derived = [self._derive(sentence, entities) for sentence in sentences]
+            # What templates leave open is asked of the network, all of it at once.
+            is_open = [count > 1 or context is not None or not _settles(x) for x in derived]
+            readings = [
+                self._readings(sentence, entities) if asked else []
+                for sentence, asked in zip(sentences, is_open, strict=True)
+            ]
+            learned = [
+                self._fill_programs(read, programs, entities, sentence)
+                for sentence, read, programs in zip(
+                    sentences, readings, self._decode_readings(readings), strict=True
+                )
+            ]
             replies = [
-                self._reply(sentence, read, programs, count, entities)
-                for sentence, read, programs in zip(sentences, readings, decoded, strict=True)
+                self._reply(sentence, read, self._choose(first, rest), count, entities)
+                for sentence, read, first, rest in zip(
+                    sentences, readings, derived, learned, strict=True
+                )
             ]
             if context is None or entities is None:
                 return replies
@@ -344,35 +436,57 @@ class Parser:
         Raises:
             TypeError, ValueError: as `parse`.
         """
+        return [reply.guesses for reply in self.predict_replies(utterances, count=count)]
+
+    def predict_replies(self, utterances: Sequence[str], *, count: int = 5) -> list[PredictedReply]:
+        """Return what `predict` does, with what the reply to each utterance would be refused for.
+
+        Raises:
+            TypeError, ValueError: as `parse`.
+        """
         _check_arguments(utterances, count)
         with self._lock:
-            readings = []
+            readings: list[list[Reading]] = []
+            derived: list[list[_Candidate]] = []
             for text in utterances:
                 words = as_read(text.split())
                 if any(map(is_slot, words)):
                     readings.append([Reading(words)])
+                    derived.append([])
                 elif self._reader is not None and len(text) > MOST_CHARACTERS:
                     readings.append([])
+                    derived.append([])
                 else:
                     # Where templates glue nothing it is a sign as others.
                     typed = text.replace(f" {GLUE} ", "") if self._glued else text
                     readings.append(self._readings(typed, self._names))
-            decoded = self._decode_readings(readings)
+                    derived.append(self._derive(typed, None))
             keep = not self.use.is_constrained
             ranked = [
-                self._by_templates(self._fill_programs(read, programs, None, keep=keep), text, None)
-                for text, read, programs in zip(utterances, readings, decoded, strict=True)
+                self._choose(first, self._fill_programs(read, programs, None, keep=keep))
+                for read, first, programs in zip(
+                    readings, derived, self._decode_readings(readings), strict=True
+                )
             ]
-            return [self._guesses(candidates)[:count] for candidates in ranked]
+            return [
+                self._predicted_reply(candidates, read, count)
+                for candidates, read in zip(ranked, readings, strict=True)
+            ]
 
-    def _guesses(self, ranked: "Sequence[_Candidate]") -> list[Guess]:
-        """Return programs as `predict` does: OUT_OF_SCOPE stands first where that is the reply."""
-        code = self._refusal(ranked, ranked[0].reading.tokens, self._names) if ranked else None
-        return [
+    def _predicted_reply(
+        self, ranked: "Sequence[_Candidate]", readings: Sequence[Reading], count: int
+    ) -> PredictedReply:
+        """Return the first programs; OUT_OF_SCOPE is among them where that is the reply."""
+        refused: str | None = TOO_LONG  # of more characters than any reader takes
+        if readings:
+            first = ranked[0].reading if ranked else readings[0]
+            refused = self._refusal(ranked, first.tokens, self._names)
+        guesses = [
             Guess(candidate.filled.tokens, candidate.confidence)
             for candidate in ranked
-            if code == OUT_OF_SCOPE or not candidate.is_refusal
+            if refused == OUT_OF_SCOPE or not candidate.is_refusal
         ]
+        return PredictedReply(guesses[:count], refused)
 
     def schema(self) -> dict[str, Any]:
         """Return the JSON Schema of `tree` and `calls` of its answers (draft 2020-12)."""
@@ -394,10 +508,26 @@ class Parser:
             called = dict.fromkeys(first for first, *_ in phrases)
         return Offers(tuple(facts.get("examples", ())), tuple(called))
 
+    def count_derived(self, rows: Iterable[Example]) -> tuple[int, int]:
+        """Return how many rows templates derive with one program that is no guess, and rightly.
+
+        Args:
+            rows: sentences as people type them, with programs in token form.
+        """
+        derived = right = 0
+        with self._lock:
+            for row in rows:
+                found = self._derive(row.utterance, None)
+                if _settles(found):
+                    derived += 1
+                    right += found[0].filled.tokens == canonical_text(row.program, self.target)
+        return derived, right
+
     def score(self, rows: Sequence[Checked]) -> Score:
         """Return how many rows are answered rightly, and the signals of the answers."""
+        assert self._learned is not None
         with self._lock:
-            return score(self._decoder, rows, self._evidence)
+            return score(self._learned.decoder, rows, self._learned.evidence)
 
     # ------------------------------------------------------------------------------ the steps
 
@@ -450,7 +580,9 @@ class Parser:
 
     def _links(self, found: Iterable[tuple[Link, ...]]) -> Iterator[tuple[Link, ...]]:
         """Yield the sets of names of kinds that rows have."""
-        known = self._decoder.vocabulary.index
+        if self._learned is None:
+            return
+        known = self._learned.decoder.vocabulary.index
         for links in found:
             if all(f"GENERIC_ENTITY_{link.kind}_0" in known for link in links):
                 yield links
@@ -459,24 +591,23 @@ class Parser:
         self, readings: Sequence[Sequence[Reading]]
     ) -> list[list[tuple[Decoded, ...]]]:
         """Return the programs of each reading of each sentence."""
-        flat = iter(
-            self._decoder.decode([reading.tokens for group in readings for reading in group])
-        )
+        if self._learned is None:
+            return [[()] * len(group) for group in readings]
+        sentences = [reading.tokens for group in readings for reading in group]
+        flat = iter(self._learned.decoder.decode(sentences))
         return [[next(flat) for _ in group] for group in readings]
 
     def _reply(
         self,
         sentence: str,
         readings: Sequence[Reading],
-        decoded: Sequence[tuple[Decoded, ...]],
+        ranked: "Sequence[_Candidate]",
         count: int,
         names: EntityNames | None,
     ) -> Reply:
-        ranked = self._fill_programs(readings, decoded, names, sentence)
-        ranked = self._by_templates(ranked, sentence, names)
         meant = [candidate for candidate in ranked if not candidate.is_refusal]
         answers = tuple(self._answer(candidate, names) for candidate in meant[:count])
-        tokens = ranked[0].reading.tokens if ranked else readings[0].tokens
+        tokens = (ranked[0].reading if ranked else readings[0]).tokens
         return Reply(sentence, tokens, answers, self._refusal(ranked, tokens, names))
 
     def _answer(self, candidate: "_Candidate", names: EntityNames | None) -> Answer:
@@ -493,10 +624,16 @@ class Parser:
                     )
                 )
             ),
+            by=DERIVED if candidate.is_derived else LEARNED,
         )
 
     def _shape(
-        self, filled: Filled, decoded: str, confidence: float, unused: tuple[str, ...] = ()
+        self,
+        filled: Filled,
+        decoded: str,
+        confidence: float,
+        unused: tuple[str, ...] = (),
+        by: str = LEARNED,
     ) -> Answer:
         language = self.target.language
         return Answer(
@@ -509,6 +646,7 @@ class Parser:
             missing=language.missing_inputs(filled.program, self.target.library),
             tree=language.tree(filled.program),
             calls=language.calls(filled.program),
+            by=by,
         )
 
     def _complete(
@@ -540,7 +678,7 @@ class Parser:
         if any(problem.severity == "error" for problem in language.check(program, library)):
             return None
         filled = Filled(program, language.tokens(program, library), said)
-        completed = self._shape(filled, answer.decoded, answer.confidence)
+        completed = self._shape(filled, answer.decoded, answer.confidence, by=answer.by)
         refused = MISSING_INPUT if completed.missing else None
         if answer.confidence < self.use.threshold:
             refused = UNSURE
@@ -586,6 +724,8 @@ class Parser:
 
         What was taken for a name is one only if a list has it so.
         """
+        if candidate.is_derived:  # templates stand for all of its words
+            return ()
         words, sentence = self.use.locale.words, candidate.reading.tokens
         is_listed = names.is_listed if names is not None else lambda kind, text: None
         program, language = candidate.decoded.split(), self.target.language
@@ -609,6 +749,8 @@ class Parser:
 
         What may be a value is one unless the program means its words (`Evidence.means`).
         """
+        if candidate.is_derived:
+            return ()
         program, reading = candidate.decoded.split(), candidate.reading
         fixed = self.target.language.fixed_in(program)
         spans = [value.span for value in reading.values.values()]
@@ -687,68 +829,96 @@ class Parser:
                     earlier.score = log_sum(earlier.score, score)
         return self._rank(tuple(candidates.values()))
 
-    def _by_templates(
-        self, ranked: "list[_Candidate]", sentence: str, names: EntityNames | None
+    def _choose(
+        self, derived: "Sequence[_Candidate]", learned: "list[_Candidate]"
     ) -> "list[_Candidate]":
-        """Return the programs with the first as templates derive it, where they do.
+        """Return the programs that templates derive before those of the network.
 
-        Of the derivations with its functions those count whose texts have the fewest words; several
-        of them make it ambiguous. A derivation with other functions goes before it if it is the
-        only likely one.
+        Where names or texts of a derivation are a guess, a program of the network of another shape
+        goes first if it is sure and leaves nothing out: "read it out" is no text "it".
 
         Args:
-            ranked: the programs of the network, best first.
-            sentence: as it was typed.
-            names: the lists of names; None where they are not looked up.
+            derived: the likeliest first.
+            learned: best first.
         """
-        meant = [candidate for candidate in ranked if not candidate.is_refusal]
-        if self._derivations is None or (meant and not meant[0].is_doubtful):
-            return ranked
-        functions = {name for candidate in meant for name in candidate.functions}
-        derived = self._derive(sentence, functions, names)
-        shape = self._shape_of(meant[0].filled) if meant else ""
-        alike = [candidate for candidate in derived if self._shape_of(candidate.filled) == shape]
-        found = alike or derived
-        best = [candidate for candidate in found if candidate.score == found[0].score]
-        is_likely = bool(best) and best[0].score > -UNLIKELY
-        if not alike and not (is_likely and len(best) == 1):
-            for candidate in meant[:1] if best else ():
-                # All of it may be a text to another function.
-                candidate.is_ambiguous = candidate.leaves_out
-            return ranked
-        own = [x for x in meant[:1] if any(x.filled.tokens == y.filled.tokens for y in best)]
-        chosen = (*own, *best)[0]
-        if is_likely and len(best) == 1:
-            chosen.confidence = max(chosen.confidence, _DERIVED)
-        if alike:
-            chosen.confidence = max(chosen.confidence, meant[0].confidence)
-        chosen.support = chosen.support._replace(unexplained=())
-        chosen.is_ambiguous = not own and len(best) > 1
-        replaced = meant[0] if alike else chosen
-        others = [candidate for candidate in ranked if candidate is not replaced]
+        best = _likeliest(derived)
+        if not best:
+            return self._with_values(derived, learned)
+        first = next((x for x in learned if not x.is_refusal), None)
+        is_guess = best[0].score < -_SETTLED
+        if is_guess and first is not None:
+            shape = self._shape_of(first.filled)
+            alike = [x for x in derived if self._shape_of(x.filled) == shape]
+            best = [x for x in alike if x.score == alike[0].score] or best
+            if not alike and self._is_answer(first):
+                return learned
+        ranks = {candidate.filled.tokens: i for i, candidate in enumerate(learned)}
+        chosen = min(best, key=lambda x: ranks.get(x.filled.tokens, len(ranks)))
+        is_known = chosen.filled.tokens in ranks
+        sure = self.use.derived * (_GUESSED if is_guess else 1.0)
+        chosen.confidence = sure if is_known else sure / len(best)
+        chosen.is_ambiguous = not is_known and len(best) > 1
+        if first is not None and first.filled.tokens == chosen.filled.tokens:
+            chosen.confidence = max(chosen.confidence, first.confidence)
+        others = [x for x in (*best, *learned) if x.filled.tokens != chosen.filled.tokens]
         for candidate in others:
             candidate.confidence = min(candidate.confidence, 1.0 - chosen.confidence)
         return [chosen, *others]
 
-    def _derive(
-        self, sentence: str, functions: Collection[str], names: EntityNames | None
+    def _is_answer(self, candidate: "_Candidate") -> bool:
+        """Tell whether a program of the network may be acted on by itself."""
+        is_sure = candidate.confidence >= self.use.threshold and not candidate.leaves_out
+        return is_sure and not (
+            self._unused_values(candidate, None) or self._denied_words(candidate, None)
+        )
+
+    def _with_values(
+        self, derived: "Sequence[_Candidate]", learned: "list[_Candidate]"
     ) -> "list[_Candidate]":
-        """Return the programs of which templates derive a sentence, the likeliest first."""
+        """Return the programs of the network, the first with the values of an unlikely derivation.
+
+        All that templates derive has texts full of other functions' words: one of the network's
+        first program says where its texts end, and any other that all may be a text.
+        """
+        meant = [candidate for candidate in learned if not candidate.is_refusal]
+        if not derived or not meant or not meant[0].is_doubtful:
+            return learned
+        shape = self._shape_of(meant[0].filled)
+        found = [candidate for candidate in derived if self._shape_of(candidate.filled) == shape]
+        if not found:
+            meant[0].is_ambiguous = meant[0].leaves_out
+            return learned
+        best = [candidate for candidate in found if candidate.score == found[0].score]
+        own = [x for x in best if x.filled.tokens == meant[0].filled.tokens]
+        chosen = (*own, *best)[0]
+        chosen.confidence = meant[0].confidence
+        chosen.is_ambiguous = not own and len(best) > 1
+        return [chosen, *(candidate for candidate in learned if candidate is not meant[0])]
+
+    def _derive(self, sentence: str, names: EntityNames | None) -> "list[_Candidate]":
+        """Return the programs of which templates derive a sentence, the likeliest first.
+
+        Args:
+            sentence: as it was typed.
+            names: the lists of names; None where they are not looked up.
+        """
         language, library = self.target.language, self.target.library
-        assert self._derivations is not None
-        assert library is not None
+        if self._derivations is None or library is None:
+            return []
         values = SaidValues(
             language, library, now=self._clock(), reader=self._reader, locale=self.use.locale,
             lists=names or self._names,
         )  # fmt: skip
         found: dict[str, _Candidate] = {}
-        for derivation in self._derivations.find(sentence, functions, values):
+        for derivation in self._derivations.find(sentence, values):
             program, reading = derivation.program, derivation.reading
             filled = self._fill(program, reading, names, None)
             if filled is not None and filled.tokens not in found:
-                candidate = _Candidate(filled, program, reading, -derivation.doubt)
-                candidate.functions = tuple(language.functions_in(program))
-                found[filled.tokens] = candidate
+                functions = tuple(language.functions_in(program))
+                found[filled.tokens] = _Candidate(
+                    filled, program, reading, -derivation.doubt, functions=functions,
+                    is_derived=True,
+                )  # fmt: skip
         return [*found.values()]
 
     def _shape_of(self, filled: Filled) -> str:
@@ -772,6 +942,9 @@ class Parser:
         """
         refusals = [candidate for candidate in candidates if candidate.is_refusal]
         meant = [candidate for candidate in candidates if not candidate.is_refusal]
+        if self._learned is None:
+            return refusals
+        calibration = self._learned.calibration
         for candidate in meant:
             self._set_support(candidate)
         meant.sort(key=lambda x: (-x.rank, x.filled.tokens))
@@ -783,7 +956,7 @@ class Parser:
             signals = signals_of(
                 candidate.score, refusal, candidate.rank - others, candidate.support
             )
-            candidate.confidence = min(rest, self._calibration.confidence(signals))
+            candidate.confidence = min(rest, calibration.confidence(signals))
             rest -= candidate.confidence
         for candidate in refusals:
             candidate.confidence = 1.0 - meant[0].confidence if meant else 1.0
@@ -825,6 +998,18 @@ class Parser:
             return None
         problems = language.check(filled.program, library)
         return None if any(p.severity == "error" for p in problems) else filled
+
+
+def _likeliest(derived: "Sequence[_Candidate]") -> "list[_Candidate]":
+    """Return the derived programs with the fewest doubts; none where they are hardly meant."""
+    first = derived[0].score if derived else -math.inf
+    return [x for x in derived if x.score == first] if first > -UNLIKELY else []
+
+
+def _settles(derived: "Sequence[_Candidate]") -> bool:
+    """Tell whether templates derive one program before all others, and guess nothing of it."""
+    best = _likeliest(derived)
+    return len(best) == 1 and best[0].score >= -_SETTLED
 
 
 def _is_in_two(program: str) -> bool:
@@ -920,6 +1105,7 @@ class _Candidate:
     parts: frozenset[str] = frozenset()
     support: Support = Support(0.0, 0, ())  # noqa: RUF009 - it is immutable
     is_ambiguous: bool = False
+    is_derived: bool = False
 
     @property
     def rank(self) -> float:

@@ -13,14 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 from genie_dp import __version__
 from genie_dp.errors import GenieError
+from genie_dp.languages import get_language
 from genie_dp.languages.library import Library
 from genie_dp.languages.scope import OUT_OF_SCOPE
+from genie_dp.locale import DEFAULT
 from genie_dp.parser import folder as files
+from genie_dp.parser.calibrate import derived_confidence
 from genie_dp.parser.card import Card, File, check_spent, write_curves
 from genie_dp.parser.config import ParserConfig
 from genie_dp.parser.contrast import add_contrast
 from genie_dp.parser.evidence import Evidence
 from genie_dp.parser.incomplete import add_incomplete
+from genie_dp.parser.parser import Parser
 from genie_dp.parser.recipe import as_yaml
 from genie_dp.parser.refusal import add_refused
 from genie_dp.parser.rows import (
@@ -36,19 +40,26 @@ from genie_dp.parser.rows import (
     learn_reading,
     locale,
     read_all,
+    some_of,
     target_of,
 )
 from genie_dp.parser.start import Start, guarantee_of_both, read_start
-from genie_dp.parser.validation import Checked, validation_files, validation_rows
+from genie_dp.parser.validation import (
+    Checked,
+    named_rows,
+    validation_files,
+    validation_rows,
+)
 from genie_dp.private.ledger.guard import doubt_of, private_of
 from genie_dp.private_prior import PriorFile, guarantee_of, load_prior, priors_of, refuse_twice
 from genie_dp.records import Spent
 from genie_dp.run.cache import keep_pickled, load_pickled, place_in_cache
 from genie_dp.run.files import sha256_of
 from genie_dp.run.manifest import PRIVATE, write_json
-from genie_dp.run.page import render_card
+from genie_dp.run.page import FEW_ROWS, percent, render_card
 from genie_dp.run.stage import Output, Result, hold_output, tell, write_over
 from genie_dp.run.work import PARSER, enter_work, interruptible, put_in_place, refuse_output
+from genie_dp.templates.cache import inputs_of
 from genie_dp.templates.inputs import Inputs, library_fingerprint
 
 if TYPE_CHECKING:
@@ -82,7 +93,9 @@ class TrainResult(Result):
         right = "no rows to validate with"
         if self.accuracy is not None:
             kind = "validation" if self.is_real else "held-out"
-            right = f"{100 * self.accuracy:.1f} % of {self.validation_rows:,} {kind} rows right"
+            count = round(self.accuracy * self.validation_rows)
+            right = f"first program right for {count:,} of {self.validation_rows:,} {kind} rows"
+            right += f" ({percent(self.accuracy)})" if self.validation_rows >= FEW_ROWS else ""
         yield (
             f"{self.steps:,} steps in {self.seconds:.0f} s, {right} "
             f"-> {self.output} ({self.seconds_in_all:.0f} s in all)"
@@ -132,6 +145,7 @@ class _Run:
             "version": __version__,
             "language": self.target.language.name,
             "library": library_fingerprint(self.target.library),
+            **({"templates": self.templates.fingerprint()} if self.templates else {}),
             "inputs": dict(self.digests),
             "validation": self.validated,
             "config": asdict(self.config),
@@ -166,7 +180,8 @@ def run(
         config: what is learned from, and how.
         output: the folder.
         library: the skills, or the declarations, of the programs; None for S-expressions without.
-        templates: those that the rows were made of; by them a parser checks where texts end.
+        templates: those by which the parser derives sentences before it asks its network; None
+            for the shipped English ones, where there are skills and the sentences are English.
         language: of the programs; None for what the first row says.
         spent: the guarantee of rows of source private, and of `config.start`; None for that of the
             prior, or of the start.
@@ -233,8 +248,23 @@ def _read(
         tuple(_ledgers((*paths, *validated), start, screen)) if rank() == 0 else (),
         start,
         screen,
-        templates,
+        templates or _shipped_templates(config, library, screen),
     )
+
+
+def _shipped_templates(
+    config: ParserConfig, library: Library | None, screen: "_Screen"
+) -> Inputs | None:
+    """Return the shipped templates for a library; None where they say nothing of it."""
+    if library is None or not get_language(library.language).has_skills:
+        return None
+    if locale(config).language != DEFAULT:
+        return None
+    try:
+        return inputs_of(library)
+    except GenieError as error:
+        screen.note(f"sentences are not derived by templates: {error.problems[0].message}")
+        return None
 
 
 def _ledgers(paths: Sequence[str], start: Start | None, screen: "_Screen") -> dict[str, None]:
@@ -382,6 +412,7 @@ _OF_TRAINING = frozenset(
      "network", "beam", "readings", "threshold", "language_model", "language_model_epochs",
      "weights")
 )  # fmt: skip
+_DERIVED_ROWS = 300  # rows that the confidence of derivations is measured on
 _LEAST_KEPT = 10_000  # rows: fewer are prepared in seconds
 
 
@@ -417,7 +448,7 @@ def _prepare_rows(job: _Run, jobs: int) -> tuple[Rows, Reading, Evidence]:
     if job.config.contrast:
         add_contrast(rows, maker.locale.words)
     if job.config.out_of_scope:
-        add_refused(rows, maker)
+        add_refused(rows, maker, job.templates)
     words = maker.locale.words
     evidence = Evidence.from_rows((*rows.parts, rows.incomplete), job.target.language, words)
     is_worth_it = sum(map(len, rows.parts)) >= _LEAST_KEPT
@@ -502,6 +533,10 @@ def deliver(job: _Run, material: "Material", reading: Reading, trained: "Trained
     card = _card(job, material, trained, curves)
     (folder / files.CARD).write_text(render_card("genie_dp.parser", card=card), encoding="utf-8")
     write_json(str(folder / files.MANIFEST), _manifest(job, material, trained))
+    if job.templates is not None and job.config.validation:
+        parser = Parser.from_pretrained(folder)
+        rows = some_of(named_rows(job.config.validation, job.target), _DERIVED_ROWS)
+        files.set_facts(folder, derived=derived_confidence(parser, rows))
     put_in_place(folder, job.folder, job.work)
 
 

@@ -4,31 +4,35 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self
 
 from genie_dp.errors import GenieError, Problem, Span, problem_at
+from genie_dp.languages import get_language
 from genie_dp.languages.library import Library
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.thingtalk.sql import Database, Place
 from genie_dp.languages.thingtalk.tables import Tables, read_tables
+from genie_dp.locale import DEFAULT, LOCALE, Locale, locale_from
 from genie_dp.located import read_located
 from genie_dp.parser import folder as files
-from genie_dp.parser.answers import Answer, Reply
+from genie_dp.parser.answers import DERIVED, Answer, Reply
 from genie_dp.parser.config import ParseConfig
+from genie_dp.parser.derivations import Templates
 from genie_dp.parser.forms import TEXT_FORMS, in_form
-from genie_dp.parser.parser import Parser
+from genie_dp.parser.parser import Parser, Use
 from genie_dp.parser.reading.said import SaidValues
 from genie_dp.run.collector import leave_to_the_end
 from genie_dp.run.stage import Result
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.synthesis.describe import Describer
-from genie_dp.synthesis.explain import Explainer
-from genie_dp.synthesis.spoken import engine_tokens
+from genie_dp.synthesis.spoken import SpokenSentences, engine_tokens
+from genie_dp.templates.cache import load_inputs as shipped_inputs
 from genie_dp.templates.data_tables import connect, data_places
 from genie_dp.templates.inputs import Inputs
 from genie_dp.texts import read_text
@@ -50,38 +54,39 @@ _WORTH_SAYING = 0.05  # confidence
 
 
 class English:
-    """Says programs in English.
+    """Says programs, and what is nearest to a sentence, in the words of templates."""
 
-    The first program waits for the templates of its own skills alone, a fifth of the time; once one
-    of other skills comes, all are read.
-    """
-
-    def __init__(self, inputs: Inputs):
-        self.inputs = inputs
+    def __init__(self, templates: Templates, library: Library, locale: Locale = LOCALE):
+        self.templates, self.library, self.locale = templates, library, locale
+        self._sentences: SpokenSentences | None = None
         self._describer: Describer | None = None
-        self._explainer: tuple[Explainer, SaidValues] | None = None
-        self._classes: frozenset[str] | None = frozenset()  # those it knows; None for all
 
-    def nearest(self, sentence: str, parser: Parser) -> str:
+    @property
+    def sentences(self) -> SpokenSentences:
+        """Return what reads sentences by the templates, indexed when it is first asked for."""
+        if self._sentences is None:
+            language = get_language(self.library.language)
+            values = SaidValues(language, self.library, now=datetime.now(), locale=self.locale)
+            indexed = self.templates.indexed(self.library, values)
+            self._sentences = SpokenSentences(indexed, values)
+        return self._sentences
+
+    def nearest(self, sentence: str) -> str:
         """Return the template that says most of a sentence that is refused, and what is missing.
 
-        "" where no template says anything of it. Indexing the templates takes a second, once.
+        "" where no template says anything of it.
         """
-        if self._explainer is None:
-            language, library = self.inputs.language, self.inputs.library
-            values = SaidValues(language, library, now=datetime.now(), locale=parser.use.locale)
-            self._explainer = Explainer.from_inputs(self.inputs, values=values), values
-        explainer, values = self._explainer
-        assert explainer.spoken is not None
-        placeholders = explainer.compiled.placeholders
-        read = explainer.spoken.guess(sentence)
+        sentences = self.sentences
+        values = sentences.reader
+        placeholders = sentences.compiled.placeholders
+        read = sentences.guess(sentence)
         tokens = engine_tokens(read.tokens, placeholders)
         names = {
             token
             for token, shown in zip(tokens, read.tokens, strict=True)
             if shown.startswith("GENERIC_ENTITY_")
         }
-        near = explainer.spoken.function_words.nearest_template(
+        near = sentences.function_words.nearest_template(
             tokens, values.content_words(read.tokens), names
         )
         if near is None:
@@ -101,15 +106,8 @@ class English:
 
     def confirm(self, program: str) -> str:
         """Return what an assistant says that it is about to do (`Describer.confirm`)."""
-        language = self.inputs.language
-        functions = language.functions(language.parse(program))
-        classes = frozenset(name.rpartition(".")[0] for name in functions)
         if self._describer is None:
-            self._describer = Describer.from_inputs(self.inputs, functions=functions)
-            self._classes = classes if functions else None
-        elif self._classes is not None and not classes <= self._classes:
-            self._describer = Describer.from_inputs(self.inputs)
-            self._classes = None
+            self._describer = Describer(self.sentences.compiled, self.library)
         return self._describer.confirm(program)
 
 
@@ -136,16 +134,17 @@ class ParseSession:
         config: ParseConfig,
         folder: Path,
         *,
-        load_inputs: LoadInputs,
-        tables: Path | None = None,
-        names: Path | None = None,
+        load_inputs: LoadInputs | None = None,
         device: str = "cpu",
     ) -> Self:
         """Read the parser of a folder, on one thread: it is as fast.
 
+        Args:
+            load_inputs: reads the templates that say programs; None for those of the parser, or the
+                shipped ones.
+
         Raises:
-            GenieError: no such device (N008), no parser (N010, N011); tables that cannot be read
-                (N040, N041), or whose language runs no programs (N042).
+            GenieError: no such device (N008), no parser (N010, N011).
         """
         beam = config.beam
         if beam is None and config.count > 1:
@@ -157,7 +156,39 @@ class ParseSession:
         if not parser.is_validated:
             sys.stderr.write(f"{_NOT_VALIDATED.format(folder=folder)}\n")
         leave_to_the_end()
-        language, library = parser.target.language, parser.target.library
+        templates, library, english = parser.templates, parser.target.library, None
+        name, has_skills = parser.target.language.name, parser.target.language.has_skills
+        if config.english and has_skills and library is not None:
+            if load_inputs is not None or templates is None:
+                load = load_inputs or partial(shipped_inputs, skip_broken=True)
+                templates = Templates.from_inputs(load(name, parser.skills))
+            english = English(templates, library, parser.use.locale)
+        return cls(parser, config.count, english)
+
+    @classmethod
+    def from_templates(cls, config: ParseConfig, inputs: Inputs, *, locale: str = DEFAULT) -> Self:
+        """Return what answers by templates alone (`Parser.of`).
+
+        Raises:
+            GenieError: R060, no such language of sentences.
+        """
+        use = Use(locale=locale_from(locale))
+        if config.threshold is not None:
+            use = replace(use, threshold=config.threshold)
+        parser = Parser.of(grammar=inputs, use=use)
+        english = None
+        if config.english and inputs.language.has_skills and parser.templates is not None:
+            english = English(parser.templates, inputs.library, use.locale)
+        return cls(parser, config.count, english)
+
+    def beside(self, *, tables: Path | None = None, names: Path | None = None) -> Self:
+        """Return a session that knows the rows of a file, and the names of another one.
+
+        Raises:
+            GenieError: tables that cannot be read (N040, N041), or whose language runs no programs
+                (N042); I013, names that cannot be read.
+        """
+        language, library = self.parser.target.language, self.parser.target.library
         rows = None
         if tables is not None:
             if not language.can_simulate or library is None:
@@ -166,10 +197,7 @@ class ParseSession:
                 )
                 raise GenieError(Problem("N042", message, hint="leave --tables out"))
             rows = open_tables(tables, library)
-        english = None
-        if config.english and language.has_skills:
-            english = English(load_inputs(language.name, parser.skills))
-        return cls(parser, config.count, english, rows, read_names(names) if names else None)
+        return replace(self, tables=rows, names=read_names(names) if names else None)
 
     def parse(self, sentences: Sequence[str], *, context: Reply | None = None) -> list[Reply]:
         """Return a reply to each sentence; `context` is that whose question they answer."""
@@ -226,7 +254,8 @@ class ParseSession:
             lines.append(answer.code)
             if english := self._english(answer):
                 lines.append(f"  {english}")
-            lines.append(f"  confidence {answer.confidence:.2f}")
+            by = "by a template" if answer.by == DERIVED else "by the network"
+            lines.append(f"  confidence {answer.confidence:.2f}, {by}")
             if answer.unused:
                 lines.append(f"  unused: {', '.join(answer.unused)}")
             lines += (f"  missing: {x.name} of {x.function}" for x in answer.missing)
@@ -239,7 +268,7 @@ class ParseSession:
         is_foreign = reply.refused == OUT_OF_SCOPE and not reply.question
         if not is_foreign or self.english is None:
             return ""
-        return self.english.nearest(reply.sentence, self.parser)
+        return self.english.nearest(reply.sentence)
 
     def _english(self, answer: Answer) -> str:
         return "" if self.english is None else self.english.confirm(answer.code)

@@ -20,7 +20,7 @@ from functools import cache
 from importlib.metadata import version
 from itertools import accumulate, chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import genie_dp
 from genie_dp.errors import GenieError
@@ -144,8 +144,12 @@ def place_in_cache(settings: object, suffix: str) -> Path | None:
     return folder / f"{digest[:32]}{suffix}"
 
 
-def load_pickled(path: Path | None) -> Any:
-    """Return what a file of the cache holds; None if it is not there, cut short or another's."""
+def load_pickled(path: Path | None, shared: Mapping[str, Any] | None = None) -> Any:
+    """Return what a file of the cache holds; None if it is not there, cut short or another's.
+
+    Args:
+        shared: name -> object that the content refers to and does not hold.
+    """
     if path is None or not path.is_file():
         return None
     if not _is_ours(path):
@@ -154,7 +158,7 @@ def load_pickled(path: Path | None) -> Any:
     gc.disable()  # it would look through all that is made so far, again and again
     try:
         with open(path, "rb") as file:
-            content = pickle.load(file)
+            content = _Unpickler(file, shared).load() if shared else pickle.load(file)
         os.utime(path)  # what is used stays longest
         return content
     except (pickle.UnpicklingError, EOFError, OSError):  # cut short or forgotten: written again
@@ -190,10 +194,27 @@ def _is_frozen(kind: Any) -> bool:
     library and its templates (November 2026).
     """
     params = getattr(kind, "__dataclass_params__", None)
-    return bool(params and params.frozen and "__slots__" in vars(kind))
+    is_plain = "__slots__" in vars(kind) and "__reduce__" not in vars(kind)
+    return bool(params and params.frozen and is_plain)
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: IO[bytes], shared: Mapping[str, Any]):
+        super().__init__(file)
+        self.shared = shared
+
+    def persistent_load(self, name: str) -> Any:
+        return self.shared[name]
 
 
 class _Pickler(pickle.Pickler):
+    def __init__(self, file: IO[bytes], shared: Mapping[str, Any]):
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self.names = {id(value): name for name, value in shared.items()}
+
+    def persistent_id(self, made: Any) -> str | None:
+        return self.names.get(id(made))
+
     def reducer_override(self, made: Any) -> Any:
         """Return how a frozen dataclass is made again; others are as ever."""
         kind: Any = type(made)
@@ -203,16 +224,19 @@ class _Pickler(pickle.Pickler):
         return _rebuild, (type(made), tuple(getattr(made, name) for name in names))
 
 
-def keep_pickled(path: Path, content: Any) -> None:
+def keep_pickled(path: Path, content: Any, shared: Mapping[str, Any] | None = None) -> None:
     """Write a file of the cache; of all its files those last used stay, up to _MOST_BYTES.
 
     A cache that cannot be written costs time on the next run, and nothing else.
+
+    Args:
+        shared: name -> object that stays outside: whoever loads the content has it, too.
     """
     temporary = path.with_suffix(f".{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with open(temporary, "wb") as file:
-            _Pickler(file, pickle.HIGHEST_PROTOCOL).dump(content)
+            _Pickler(file, shared or {}).dump(content)
         temporary.replace(path)
         _forget_oldest(path.parent)
     except OSError:

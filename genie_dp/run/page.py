@@ -24,7 +24,9 @@ def page_environment(package: str, **filters: Callable[..., Any]) -> Environment
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(number=number, percent=percent, breakable=breakable, **filters)
+    environment.filters.update(
+        number=number, percent=percent, share=share_of, breakable=breakable, **filters
+    )
     return environment
 
 
@@ -74,6 +76,19 @@ def percent(share: float) -> str:
     if 0 < share < 0.001:
         return "< 0.1 %"
     return f"{round(100 * share, 1):g} %"
+
+
+FEW_ROWS = 5
+"""Below so many rows a share tells nothing: the interval of 4 of 4 is 51 to 100 %."""
+
+
+def share_of(part: int, rows: int) -> str:
+    """Return a share of rows in percent; of fewer than `FEW_ROWS` it is a count.
+
+    >>> share_of(3, 12), share_of(1, 1)
+    ('25 %', '1 of 1')
+    """
+    return f"{part} of {rows}" if rows < FEW_ROWS else percent(part / rows)
 
 
 def bin_counts(counts: Mapping[str, int], most: int = 30) -> dict[str, int]:

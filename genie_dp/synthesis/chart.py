@@ -78,6 +78,8 @@ class Pattern:
         words: the tokens that every sentence of the rule has.
         has_gap: the rule leaves a placeholder open: its sentences have a GAP.
         head, tail: the tokens that its sentences begin and end with.
+        around_gap: the tokens right before and behind its gap, as far as they are fixed; None where
+            they are not.
     """
 
     rule: GrammarRule
@@ -86,6 +88,21 @@ class Pattern:
     has_gap: bool
     head: Tokens
     tail: Tokens
+    around_gap: tuple[Tokens | None, Tokens | None] = (None, None)
+
+    def gap_edges(self, tokens: Tokens) -> tuple[Sequence[int], Sequence[int]]:
+        """Return where a gap of the rule may begin, and where it may end, in tokens without it."""
+        first, last = len(self.head), len(tokens) - len(self.tail)
+        before, behind = self.around_gap
+        starts: Iterable[int] = range(first, last)
+        ends: Iterable[int] = range(first, last + 1)
+        if before is not None:
+            size = len(before)
+            starts = [x for x in starts if tokens[x - size : x] == before] if size else [0]
+        if behind is not None:
+            size = len(behind)
+            ends = [x for x in ends if tokens[x : x + size] == behind] if size else [last]
+        return list(starts), list(ends)
 
     def may_say(self, tokens: Tokens, present: frozenset[str]) -> bool:
         """Tell at a glance whether the tokens can be a sentence of the rule."""
@@ -103,7 +120,20 @@ def pattern_of(rule: GrammarRule, open_words: Collection[str] = ()) -> Pattern:
     words -= frozenset(open_words)
     has_gap = any(c.gap == GAP or _is_open(rule, c.pool) for c in rule.layout.children)
     head, tail = (_fixed_tokens(step) for step in (steps[:1], steps[-1:]))
-    return Pattern(rule, steps, words, has_gap, head, tail)
+    return Pattern(rule, steps, words, has_gap, head, tail, _around_gap(rule, steps))
+
+
+def _around_gap(rule: GrammarRule, steps: Sequence[Step]) -> tuple[Tokens | None, Tokens | None]:
+    """Return the fixed tokens before and behind the placeholder that a rule leaves open."""
+    for place, step in enumerate(steps):
+        if isinstance(step, ChildPlace) and _is_open(rule, rule.layout.children[step.index].pool):
+            before = steps[place - 1] if place else Fixed(())
+            behind = steps[place + 1] if place + 1 < len(steps) else Fixed(())
+            return (
+                before.tokens if isinstance(before, Fixed) else None,
+                behind.tokens if isinstance(behind, Fixed) else None,
+            )
+    return None, None
 
 
 def _needed_tokens(rule: GrammarRule, step: Step) -> Iterator[str]:
@@ -283,6 +313,8 @@ class ChildSlot:
         filler: the slot of the child in its gap.
         words: those that may be printed here, once the grammar is indexed.
         needed: one of these is printed here, whatever is; None for no such words.
+        open: the placeholders that may stand here and be said by any words, with their stems.
+        is_before_noun: it is the value of an adjective, which has no determiner of its own.
     """
 
     child: ChildSpec
@@ -292,6 +324,8 @@ class ChildSlot:
     filler: "ChildSlot | None"
     words: "SayableWords | None" = None
     needed: frozenset[str] | None = None
+    open: Sequence[tuple[str, Piece]] = ()
+    is_before_noun: bool = False
 
     def may_say(self, tokens: Tokens) -> bool:
         """Tell whether none of the words speaks against their being printed here."""
@@ -382,11 +416,12 @@ class ChildSlot:
         candidates: list[Candidate] = []
         for words, view in self._with_what_is_left_out(tokens, places):
             candidates += [
-                c for c in self._with_determiner(words, view, source) if self._is_asked(c[0])
+                c for c in self._with_determiner(words, view, source) if self.asks_for(c[0])
             ]
         return candidates
 
-    def _is_asked(self, piece: Piece) -> bool:
+    def asks_for(self, piece: Piece) -> bool:
+        """Tell whether a piece has what the template asks of the child."""
         if placeholder_of(self.child.pool) is not None:  # nothing is asked of constants
             return True
         if bool(piece.value.gap) != (self.child.gap is not None):
@@ -462,6 +497,7 @@ def _shift_candidate(candidate: Candidate, by: int) -> Candidate:
 
 _DETERMINERS = frozenset(token for tokens in DETERMINERS for token in tokens)
 _ARTICLES = ("a", "an")
+_ADJECTIVE = frozenset(("adjective",))
 
 
 @dataclass(slots=True)
@@ -525,7 +561,7 @@ def _tokens_to_first_word(tokens: Tokens) -> Iterator[str]:
 
 def words_of(
     patterns: Mapping[str, Sequence[Pattern]],
-    leaves: Mapping[Any, Iterable[str]],
+    leaves: Mapping[Any, Iterable[Tokens]],
     slots_of: Mapping[int, Sequence[ChildSlot]],
 ) -> dict[Any, SayableWords]:
     """Return the words of each category and pool, and note down those of each slot in it.
@@ -537,8 +573,8 @@ def words_of(
     """
     words_by_name: dict[Any, SayableWords] = {name: SayableWords() for name in (*patterns, *leaves)}
     for name, texts in leaves.items():
-        for text in texts:
-            words_by_name[name].add(tuple(text.split()))
+        for tokens in texts:
+            words_by_name[name].add(tokens)
     # The last slot of a pattern may be the filler of the one before it: so from the right.
     slots = list(dict.fromkeys(s for of_one in slots_of.values() for s in reversed(of_one)))
     rest = [(name, p) for name, of_name in patterns.items() for p in of_name]
@@ -647,7 +683,7 @@ def _step_may_be_empty(step: Fixed | Forms | ChildPlace, slots: Sequence[ChildSl
 
 def needed_words(
     patterns: Mapping[str, Sequence[Pattern]],
-    leaves: Mapping[Any, Iterable[str]],
+    leaves: Mapping[Any, Iterable[Tokens]],
     slots_of: Mapping[int, Sequence[ChildSlot]],
 ) -> dict[Any, frozenset[str]]:
     """Return words of categories and pools one of which each of their texts has.
@@ -678,11 +714,11 @@ def needed_words(
     return {name: frozenset(words) for name, words in needed.items() if words is not None}
 
 
-def _one_of_each(texts: Iterable[str]) -> set[str] | None:
+def _one_of_each(texts: Iterable[Tokens]) -> set[str] | None:
     """Return a word of each text; None if some text has no word but determiners."""
     chosen = set()
-    for text in texts:
-        words = [word for word in text.split() if word not in _DETERMINERS and word != GAP]
+    for tokens in texts:
+        words = [word for word in tokens if word not in _DETERMINERS and word != GAP]
         if not words or OPEN in words:
             return None
         chosen.add(max(words, key=len))
@@ -709,22 +745,22 @@ def _needed_in(slot: ChildSlot, needed: Mapping[Any, set[str] | None]) -> set[st
     return None if words is None or not words.isdisjoint(slot.child.after.split()) else words
 
 
-def by_words(pieces: Sequence[Piece]) -> dict[str, list[Piece]]:
+def by_words(pieces: Sequence[Piece]) -> dict[Tokens, list[Piece]]:
     """Return pieces by what they can look like."""
-    by_text: dict[str, list[Piece]] = {}
+    pieces_by_words: dict[Tokens, list[Piece]] = {}
     for piece in pieces:
         for text in resolve_forms(piece.text):
-            by_text.setdefault(text, []).append(piece)
-    return by_text
+            pieces_by_words.setdefault(tuple(text.split()), []).append(piece)
+    return pieces_by_words
 
 
-def gap_places(leaves: Mapping[str, Sequence[Piece]]) -> dict[Tokens, list[Tokens]]:
+def gap_places(leaves: Iterable[Tokens]) -> dict[Tokens, list[Tokens]]:
     """Return what stands before the gaps of leaves -> what stands after them."""
     places: dict[Tokens, dict[Tokens, None]] = {}
-    for text in leaves:
-        before, gap, after = text.partition(GAP)
-        if gap:
-            places.setdefault(tuple(before.split()), {})[tuple(after.split())] = None
+    for words in leaves:
+        if GAP in words:
+            place = words.index(GAP)
+            places.setdefault(words[:place], {})[words[place + 1 :]] = None
     return {before: list(after) for before, after in places.items()}
 
 
@@ -768,6 +804,9 @@ class _Active:
     was_asked: bool = False
 
 
+_BY_PATTERN = ("slots_of", "checks", "least", "words_in")
+
+
 class ChartGrammar:
     """What all charts of a grammar share: patterns by category, leaves by their words.
 
@@ -791,30 +830,33 @@ class ChartGrammar:
             for category, patterns in self.patterns.items()
             for gap in (False, True)
         }
-        self.leaves: dict[Any, Mapping[str, Sequence[Piece]]] = {
+        self.leaves: dict[Any, Mapping[Tokens, Sequence[Piece]]] = {
             name: by_words(pieces) for name, pieces in compiled.leaves.items()
         }
         self.slots: dict[Any, ChildSlot] = {}
         everything = [p for patterns in self.patterns.values() for p in patterns]
         self.empty = empty_names(
-            everything, [n for n, by_text in self.leaves.items() if "" in by_text]
+            everything, [n for n, pieces in self.leaves.items() if () in pieces]
         )
         self.slots_of = {id(p): tuple(self._slots(p.rule)) for p in everything}
         self.checks = {id(p): Checks(p.rule) for p in everything}
         self.least = {id(p): self._least(p) for p in everything}
         self.open: dict[Any, Sequence[tuple[str, Piece]]] = {
             name: [
-                (stem, by_text[word][0])
+                (stem, pieces[word,][0])
                 for stem, word in zip(open_stems, open_words, strict=True)
-                if word in by_text
+                if (word,) in pieces
             ]
-            for name, by_text in self.leaves.items()
-            if any(word in by_text for word in open_words)
+            for name, pieces in self.leaves.items()
+            if any((word,) in pieces for word in open_words)
         }
-        texts = {n: (*of, OPEN) if n in self.open else of for n, of in self.leaves.items()}
+        self.open_stems = {id(x): stem for of in self.open.values() for stem, x in of}
+        texts = {n: (*of, (OPEN,)) if n in self.open else of for n, of in self.leaves.items()}
         self.words: dict[Any, SayableWords] = words_of(self.patterns, texts, self.slots_of)
         self.needed = needed_words(self.patterns, texts, self.slots_of)
         for slot in self.slots.values():
+            of_pool = self.open.get(slot.pool, ())
+            slot.open = tuple((stem, piece) for stem, piece in of_pool if slot.asks_for(piece))
             words = self.needed.get(slot.pool)
             if words is not None and words.isdisjoint(slot.child.after.split()):
                 slot.needed = words
@@ -826,6 +868,22 @@ class ChartGrammar:
             for stem in range(len(stems))
             for number in range(PER_STEM)
         }
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all of it, with patterns and pieces in place of their ids."""
+        patterns = [p for of_name in self.patterns.values() for p in of_name]
+        by_id: dict[str, list[tuple[Any, Any]]] = {}
+        for name in _BY_PATTERN:
+            values = getattr(self, name)
+            by_id[name] = [(p, values[id(p)]) for p in patterns if id(p) in values]
+        by_id["open_stems"] = [(x, stem) for of in self.open.values() for stem, x in of]
+        return {**self.__dict__, **by_id}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what another process indexed."""
+        for name in (*_BY_PATTERN, "open_stems"):
+            state[name] = {id(key): value for key, value in state[name]}
+        self.__dict__.update(state)
 
     def alike(self, text: str) -> str:
         """Return a text in which the placeholders of one sort look alike."""
@@ -858,13 +916,14 @@ class ChartGrammar:
                     case ChildPlace(index):
                         yield from (pattern.rule.layout.children[index].gap or "").split()
         for leaves in self.leaves.values():
-            for text in leaves:
-                yield from text.split()
+            for words in leaves:
+                yield from words
 
     def _slots(self, rule: GrammarRule) -> Iterator[ChildSlot]:
         filled_by: ChildSlot | None = None
         slots: list[ChildSlot] = []
-        for child in reversed(rule.layout.children):
+        children = rule.layout.children
+        for index, child in reversed([*enumerate(children)]):
             name = placeholder_of(child.pool)
             pool: Any = child.pool
             if name is not None:
@@ -873,14 +932,18 @@ class ChartGrammar:
                 if pool not in self.leaves:
                     self.leaves[pool] = by_words(pieces)
             filler = filled_by if child.gap == "" else None
+            host = children[index - 1] if index else child
+            is_before_noun = host.gap == "" and ("pos", _ADJECTIVE) in host.asked
             key = (
                 pool, child.asked, child.print_as, child.after_article, child.gap, child.after,
-                id(filler),
+                id(filler), is_before_noun,
             )  # fmt: skip
             if key not in self.slots:
                 is_cell = pool not in self.leaves
                 least = int(child.gap is not None or pool not in self.empty)
-                self.slots[key] = ChildSlot(child, pool, is_cell, least, filler)
+                self.slots[key] = ChildSlot(
+                    child, pool, is_cell, least, filler, is_before_noun=is_before_noun
+                )
             filled_by = self.slots[key]
             slots.append(filled_by)
         return reversed(slots)
@@ -933,8 +996,8 @@ class TooMuchWorkError(Exception):
     """Words can be read in so many ways that the chart stopped."""
 
 
-IsValue = Callable[[str, Tokens], bool]
-"""Whether words may be a value for which placeholders of that stem stand."""
+IsValue = Callable[[str, Tokens, bool], bool]
+"""Whether words may be a value for which placeholders of that stem stand; a known one, if True."""
 
 
 class Chart:
@@ -1002,18 +1065,26 @@ class Chart:
         """Return what a slot's category or pool says with the tokens."""
         if slot.is_cell:
             return [entry.piece for entry in self.cell(slot.pool, tokens)]
-        pieces = self.grammar.leaves[slot.pool].get(" ".join(tokens), ())
-        placeholders = self.grammar.open.get(slot.pool)
-        if not placeholders or not tokens or any(map(_is_character, tokens)):
+        pieces = self.grammar.leaves[slot.pool].get(tokens, ())
+        if not slot.open or not tokens or any(map(_is_character, tokens)):
             return pieces
         is_value = self._is_value
         assert is_value is not None
-        values = [
-            self._value_in_words(stem, piece, tokens)
-            for stem, piece in placeholders
-            if is_value(stem, tokens)
-        ]
+        # "The beatles songs" are those of a known band, "the new songs" of no band "the new".
+        is_known = slot.is_before_noun and tokens[0] in _DETERMINERS
+        values = [piece for stem, piece in slot.open if is_value(stem, tokens, is_known)]
         return [*pieces, *values] if pieces else values
+
+    def _as_said(self, candidate: Candidate, tokens: Tokens) -> Candidate:
+        """Return a placeholder as the words that stand for it; others as they are."""
+        piece, view = candidate
+        stem = self.grammar.open_stems.get(id(piece))
+        if stem is None:
+            return candidate
+        words = tuple([tokens[x] if isinstance(x, int) else x for x in view])
+        if words == (piece.words,):
+            return candidate
+        return self._value_in_words(stem, piece, words), view
 
     def _value_in_words(self, stem: str, placeholder: Piece, tokens: Tokens) -> Piece:
         """Return a placeholder that some words stand for."""
@@ -1056,7 +1127,8 @@ class Chart:
                 elif sum(isinstance(step, ChildPlace) for step in pattern.steps) == 1:
                     gaps[first, last] = None
                 else:
-                    gaps |= {(a, b): None for a in range(first, last) for b in range(a, last + 1)}
+                    starts, ends = pattern.gap_edges(tokens)
+                    gaps |= {(a, b): None for a in starts for b in ends if a <= b}
             self._gap_places[key] = gaps
         return self._gap_places[key]
 
@@ -1149,6 +1221,8 @@ class Chart:
             self._work()
             lists = [_agreeing_candidates(i, of_child, forms) for i, of_child in enumerate(lists)]
             for chosen in _bind_children(lists, checks):
+                if self.grammar.open_stems:
+                    chosen = tuple([self._as_said(candidate, tokens) for candidate in chosen])
                 pieces = [piece for piece, _ in chosen]
                 numbers = {i: pieces[i].features.num for i in agreeing}
                 combined = wording(rule, numbers).assemble(*pieces)

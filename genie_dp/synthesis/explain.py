@@ -39,6 +39,7 @@ from genie_dp.synthesis.pieces import BLANK, GAP, Piece, Placeholders
 from genie_dp.synthesis.rules import Agreement, GrammarRule
 from genie_dp.synthesis.spoken import (
     UNLIKELY,
+    IndexedGrammar,
     ReadValues,
     SaidValue,
     SpokenSentences,
@@ -403,7 +404,8 @@ class Explainer:
     def spoken(self) -> SpokenSentences | None:
         """Return what finds the values of sentences; None without `values`."""
         if self._spoken is None and self.values is not None:
-            self._spoken = SpokenSentences(self.compiled, self.values, self.max_depth)
+            indexed = IndexedGrammar.from_compiled(self.compiled, self.values)
+            self._spoken = SpokenSentences(indexed, self.values, self.max_depth)
         return self._spoken
 
     def explain(self, text: str) -> Explanation:

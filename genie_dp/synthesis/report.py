@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import combinations, islice, zip_longest
+from itertools import combinations, groupby, islice, zip_longest
 from typing import Any
 
 from genie_dp.errors import GenieError
@@ -16,6 +16,7 @@ from genie_dp.languages.library import Library
 from genie_dp.run.page import bin_counts, page_environment
 from genie_dp.synthesis.cells import Cell, cells
 from genie_dp.synthesis.compiler import spoken_functions, takes_part
+from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.engine import SynthesisEngine
 from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.plan import even, plan_draws
@@ -23,8 +24,17 @@ from genie_dp.synthesis.pools import group
 from genie_dp.synthesis.rows import SynthesisCounts
 from genie_dp.synthesis.rules import DEFAULT_FORMS, ChildSpec, GrammarRule, placeholder_of
 from genie_dp.templates.ast import Template
-from genie_dp.templates.grammar import Grammar, functions_in_bodies, names_in_body
+from genie_dp.templates.grammar import (
+    Grammar,
+    functions_in_bodies,
+    functions_of,
+    names_in_body,
+    subset,
+)
 
+LEAST_ROWS = 10
+"""A template with fewer rows is hardly learned."""
+_MOST_NAMED = 10
 MOST_BARS = 40
 MOST_LINES = 400  # of a table; report.json has all
 
@@ -40,12 +50,72 @@ def render_page(report: Mapping[str, Any]) -> str:
         ),
         used=sorted((t for t in report["templates"] if t["rows"]), key=lambda t: -t["rows"]),
         never_used=never_used,
+        skills=_by_skill(report["templates"]),
+        least_rows=LEAST_ROWS,
         kinds=Counter(t["reason"]["kind"] for t in never_used),
         length=bin_counts(report["length"]),
         most_bars=MOST_BARS,
         most_lines=MOST_LINES,
     )
     return text
+
+
+def _by_skill(templates: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[Any]]]:
+    """Return skill -> its templates, the fewest rows first; skills in the order of names."""
+    own = sorted((t for t in templates if t["skill"]), key=lambda t: (t["skill"], t["rows"]))
+    return [(skill, list(group)) for skill, group in groupby(own, lambda t: t["skill"])]
+
+
+# ------------------------------------------------------------------------------ rows of templates
+
+
+def skill_templates(
+    grammar: Grammar, library: Library, config: SynthesisConfig
+) -> tuple[Template, ...]:
+    """Return the templates that name functions which take part: what people say to skills."""
+    known = {signature.qualified for signature in library.functions()}
+    return tuple(
+        template
+        for template in subset(grammar, config.subsets).templates
+        if (named := functions_of(template) & known) and takes_part(named, config)
+    )
+
+
+def count_templates(lines: Iterable[str], templates: Iterable[Template]) -> dict[str, int]:
+    """Return template -> lines of JSON whose derivation has it, none included."""
+    counts = dict.fromkeys((template.id for template in templates), 0)
+    for line in lines:
+        for name in set(json.loads(line)["derivation"]) & counts.keys():
+            counts[name] += 1
+    return counts
+
+
+def few_rows_line(pairs: Mapping[str, int], augmented: Mapping[str, int]) -> str:
+    """Return which templates have too few rows to be learned, the fewest first; "" for none.
+
+    A whole sentence with placeholders is one pair and many rows: augmented ones count, where there
+    are any.
+
+    Args:
+        pairs: template -> its pairs.
+        augmented: template -> its rows after augmentation; empty where that is not known.
+
+    >>> few_rows_line({"a": 1, "b": 12, "c": 2}, {})
+    'templates with fewer than 10 rows (pairs): a (1), c (2)'
+    >>> few_rows_line({"a": 1, "b": 12, "c": 2}, {"a": 4, "b": 99, "c": 30})
+    'templates with fewer than 10 rows (pairs, augmented): a (1, 4)'
+    """
+    counts = augmented or pairs
+    few = sorted((rows, name) for name, rows in counts.items() if rows < LEAST_ROWS)
+    if not few:
+        return ""
+    what = "pairs, augmented" if augmented else "pairs"
+    shown = ", ".join(
+        f"{name} ({pairs.get(name, 0)}, {rows})" if augmented else f"{name} ({rows})"
+        for rows, name in few[:_MOST_NAMED]
+    )
+    more = f" and {len(few) - _MOST_NAMED:,} more" if len(few) > _MOST_NAMED else ""
+    return f"templates with fewer than {LEAST_ROWS} rows ({what}): {shown}{more}"
 
 
 def _by_reason(template: Mapping[str, Any]) -> tuple[bool, str, str]:
@@ -500,11 +570,13 @@ def make_report(
     distinct_programs: int,
     raised_in_pools: Counter[str] | None = None,
     settings: Mapping[str, Any] | None = None,
+    augmented: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
     """Return the report of a run as plain data.
 
     Args:
         grammar: with the templates of all subsets.
+        augmented: template -> its rows after augmentation, where that is known.
         rows: the lines of the rows as JSON; read once.
         ambiguous: the lines that were dropped since their sentence has another program.
     """
@@ -514,7 +586,7 @@ def make_report(
     )
     return _Report(
         engine, tally, grammar, library, signatures, counts, distinct_programs,
-        raised_in_pools or Counter(), settings or {},
+        raised_in_pools or Counter(), settings or {}, augmented or {},
     ).as_dict()  # fmt: skip
 
 
@@ -535,6 +607,13 @@ class _Report:
     distinct_programs: int
     raised_in_pools: Counter[str]
     settings: Mapping[str, Any]
+    augmented: Mapping[str, int]
+    _skills: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for template in skill_templates(self.grammar, self.library, self.engine.config):
+            first = template.class_name or min(functions_of(template)).rpartition(".")[0][1:]
+            self._skills[template.id] = first
 
     def as_dict(self) -> dict[str, Any]:
         why = TemplateReasons(self.engine, self.grammar, self.tally, self.counts)
@@ -633,15 +712,22 @@ class _Report:
 
     def _template(self, template: Template, reason: Reason | None) -> dict[str, Any]:
         draws, rows = self.tally.drawn[template.id], self.tally.kept[template.id]
+        pairs = self.counts.templates[template.id]
+        augmented = self.augmented.get(template.id)
+        skill = self._skills.get(template.id)
         return {
             "id": template.id,
+            "skill": skill,
+            "is_few": skill is not None
+            and (pairs if augmented is None else augmented) < LEAST_ROWS,
+            "augmented": augmented,
             "place": str(template.span or template.body_span or ""),
             "category": template.category,
             "drawn": draws,
             "kept": rows,
             "rejected": draws - rows,
             "acceptance": _share(rows, draws) if draws else None,
-            "rows": self.counts.templates[template.id],
+            "rows": pairs,
             "reason": asdict(reason) if reason else None,
         }
 

@@ -7,7 +7,8 @@ body, guard and constants. It joins pieces into a longer piece.
 import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.base import Fragment, Value
@@ -303,6 +304,10 @@ class GrammarRule:
         self.names = tuple(child.name for child in self.layout.children)
         self.is_leaf = all(child.is_leaf for child in self.layout.children)
         self.is_nested = any(child.gap == "" for child in self.layout.children)
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """Return all but the wordings, whose functions are those of this process."""
+        return None, {**{f.name: getattr(self, f.name) for f in fields(self)}, "wordings": {}}
 
     @property
     def category(self) -> str:

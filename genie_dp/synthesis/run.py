@@ -129,6 +129,7 @@ def run(
     shard: tuple[int, int] = (0, 1),
     scheduler: str | None = None,
     report: Path | None = None,
+    augmented: Mapping[str, int] | None = None,
     progress: bool | None = None,
 ) -> SynthesisResult:
     """Make the rows and write them; the bytes depend on neither `jobs` nor `scheduler`.
@@ -142,6 +143,7 @@ def run(
         shard: (i, n) for part i of n, which `merge` joins.
         scheduler: address of a Dask scheduler whose workers make the rows.
         report: a folder for coverage, ambiguity and acceptance, as JSON and HTML.
+        augmented: template -> its rows after augmentation, for the report.
         progress: whether to show progress; None for on a terminal.
 
     Raises:
@@ -163,7 +165,7 @@ def run(
         if output.target == "-":
             tally = _to_stdout(job, engine, source)
         else:
-            tally = _to_file(job, engine, in_pools, source)
+            tally = _to_file(job, engine, in_pools, source, augmented)
         return _result(job, engine, tally, in_pools, time.monotonic() - started)
 
 
@@ -363,7 +365,11 @@ def _to_stdout(
 
 
 def _to_file(
-    job: _SynthesisRun, engine: SynthesisEngine, in_pools: Counter[str], source: BlockSource | None
+    job: _SynthesisRun,
+    engine: SynthesisEngine,
+    in_pools: Counter[str],
+    source: BlockSource | None,
+    augmented: Mapping[str, int] | None,
 ) -> SynthesisCounts:
     settings = {**job.settings(), "block": engine.plan.block}
     row_folder = open_row_folder(job.output.work, settings, resume=job.output.resume)
@@ -374,7 +380,7 @@ def _to_file(
         finally:
             row_folder.work.close()
         if job.report is not None:
-            _write_report(job, engine, row_folder, in_pools)
+            _write_report(job, engine, row_folder, in_pools, augmented)
         target = job.output.target
         deliver(folder / "rows", job.line_format, target, job.format)
         manifest = _manifest(job, settings, row_folder.tally, in_pools, engine.pools.refused)
@@ -424,7 +430,11 @@ def _manifest(
 
 
 def _write_report(
-    job: _SynthesisRun, engine: SynthesisEngine, row_folder: RowFolder, in_pools: Counter[str]
+    job: _SynthesisRun,
+    engine: SynthesisEngine,
+    row_folder: RowFolder,
+    in_pools: Counter[str],
+    augmented: Mapping[str, int] | None,
 ) -> None:
     from genie_dp.synthesis.report import make_report, render_page
 
@@ -434,6 +444,7 @@ def _write_report(
             engine, row_folder.tally, job.inputs.grammar, job.inputs.library,
             rows=rows, ambiguous=ambiguous, settings=job.settings(),
             distinct_programs=count_distinct_programs(folder), raised_in_pools=in_pools,
+            augmented=augmented,
         )  # fmt: skip
     write_json(f"{job.report}/report.json", report)
     with open_text(f"{job.report}/report.html") as out:

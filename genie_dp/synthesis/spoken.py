@@ -87,6 +87,9 @@ class ValueReader(Protocol):
     def read(self, text: str) -> Sequence[ReadValues]:
         """Return the ways to read the values that have a form of their own, the likeliest first."""
 
+    def may_be(self, stem: str, words: Tokens, is_known: bool = False) -> bool:
+        """Tell whether words can be a value of an open stem; one that a list has, if `is_known`."""
+
     def as_value(self, stem: str, words: Tokens) -> NameOrText | None:
         """Return words as a value of an open stem; None where they cannot be one."""
 
@@ -114,21 +117,34 @@ class FoundReadings(NamedTuple):
     is_cut: bool = False
 
 
-@dataclass(slots=True)
-class SpokenSentences:
-    """Finds the values in sentences; indexing the grammar takes a second, so keep it."""
+class IndexedGrammar(NamedTuple):
+    """A grammar as sentences are read with it: indexing a large one takes seconds, so keep it."""
 
     compiled: CompiledGrammar
+    chart: ChartGrammar
+    function_words: FunctionWords
+
+    @classmethod
+    def from_compiled(cls, compiled: CompiledGrammar, reader: ValueReader) -> "IndexedGrammar":
+        """Return the index, in which the placeholders that a reader says are open."""
+        stems = [stem for stem in compiled.placeholders.stems if reader.is_open(stem)]
+        return cls(compiled, ChartGrammar(compiled, stems), FunctionWords.from_grammar(compiled))
+
+
+@dataclass(slots=True)
+class SpokenSentences:
+    """Finds the values in sentences."""
+
+    indexed: IndexedGrammar
     reader: ValueReader
     max_depth: int = 8
     most_work: int = MOST_WORK
+    compiled: CompiledGrammar = field(init=False)
     grammar: ChartGrammar = field(init=False)
     function_words: FunctionWords = field(init=False)
 
     def __post_init__(self) -> None:
-        stems = [stem for stem in self.compiled.placeholders.stems if self.reader.is_open(stem)]
-        self.grammar = ChartGrammar(self.compiled, stems)
-        self.function_words = FunctionWords.from_grammar(self.compiled)
+        self.compiled, self.grammar, self.function_words = self.indexed
 
     def find(self, text: str) -> FoundReadings:
         """Return the readings of a sentence that are derived.
@@ -136,7 +152,7 @@ class SpokenSentences:
         Readings of values are tried in the order of their doubt, until something is derived.
         """
         chart = Chart(
-            self.grammar, self.max_depth, is_value=self._is_value, most_work=self.most_work
+            self.grammar, self.max_depth, is_value=self.reader.may_be, most_work=self.most_work
         )
         readings: dict[object, ReadValues] = {}
         tried_doubt = 0.0
@@ -235,9 +251,6 @@ class SpokenSentences:
                 used.update(range(start, end))
                 spans[start] = end, stem
         return self._with_spans(variant, spans, variant.doubt)
-
-    def _is_value(self, stem: str, words: Tokens) -> bool:
-        return self.reader.as_value(stem, words) is not None
 
     def _readings(self, chart: Chart, variant: ReadValues) -> Iterator[ReadValues]:
         tokens = engine_tokens(variant.tokens, self.compiled.placeholders)

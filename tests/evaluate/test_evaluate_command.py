@@ -6,8 +6,11 @@ import re
 
 import pytest
 
+import genie_dp as gd
 from genie_dp.cli import run
 from genie_dp.evaluate.rows import Predictions, join_predictions, open_gold, without_predictions
+from genie_dp.languages.scope import OUT_OF_SCOPE
+from genie_dp.parser.answers import REFUSALS, Guess, PredictedReply
 from genie_dp.rows import write_parquet
 from tests.dataset.dataset_rows import row, write
 from tests.golden import DATA
@@ -69,7 +72,7 @@ def errors(capsys, *arguments):
 
 def test_the_result_says_what_was_right_and_what_was_wrong(gold, said, tmp_path):
     result = result_of(tmp_path, gold, said)
-    assert (result["schema"], result["rows"]) == ("genie-dp.evaluation/1", 4)
+    assert (result["schema"], result["rows"]) == ("genie-dp.evaluation/2", 4)
     assert [(t["tier"], t["right"]) for t in result["tiers"]] == [
         ("syntax", 3),
         ("number of functions", 3),
@@ -294,6 +297,78 @@ def test_standard_output_is_json_alone_or_a_table_of_tiers_and_errors(gold, said
     assert "program accuracy" in found.err or "match" in found.err
     evaluate(gold, said, "--most-wrong", 1)
     found = capsys.readouterr()
-    assert re.search(r"^  match +4 +25\.0 ", found.out, re.MULTILINE)
+    assert re.search(r"^  match +1 +4$", found.out, re.MULTILINE)
     assert re.search(r"^  wrong polarity +1$", found.out, re.MULTILINE)
-    assert found.err.splitlines()[-1] == "1 of 4 rows right"
+    assert found.err.splitlines()[-1] == "first program right: 1 of 4"
+
+
+def test_shares_of_fewer_than_five_rows_are_counts(gold, said, tmp_path, capsys):
+    page = tmp_path / "report.html"
+    evaluate(gold, said, "--report", page, "--compare", said)
+    assert "%" not in capsys.readouterr().out.partition("\n")[2].replace("%   interval", "")
+    shown = re.sub(r"<style>.*?</style>|<[^>]*>", " ", page.read_text(), flags=re.DOTALL)
+    # The level of intervals, and how sure programs are.
+    assert set(re.findall(r"[\d.]+ %", shown)) == {"95 %", "50 %"}
+    write(gold, [*ROWS, row("E5", "again", ROWS[0].program)])
+    write_said(said, {**SAID, "E5": SAID["E1"]})
+    evaluate(gold, said)
+    found = capsys.readouterr()
+    assert re.search(r"^  match +2 +5 +40\.0   11\.8 – 76\.9$", found.out, re.MULTILINE)
+    assert re.search(r"^  source: human +1 +2$", found.out, re.MULTILINE)
+    assert "first program right: 2 of 5, 40.0 % (11.8 – 76.9)" in found.err
+
+
+class Replies:
+    """Gives one program and one refusal for every sentence."""
+
+    def __init__(self, said):
+        self.said = said
+
+    def predict(self, utterances):
+        return [reply.guesses for reply in self.predict_replies(utterances)]
+
+    def predict_replies(self, utterances):
+        for text in utterances:
+            programs, refused = self.said[text]
+            yield PredictedReply([Guess(program, 0.9) for program in programs], refused)
+
+
+def test_a_predictor_with_replies_is_measured_by_what_a_user_meets(gold, tmp_path):
+    write(gold, [*ROWS, row("E5", "what a day", OUT_OF_SCOPE), row("E6", "sing", OUT_OF_SCOPE)])
+    right = {one.utterance: one.program for one in ROWS}
+    first, second, third, fourth = right
+    said = {
+        first: ([right[first]], None),
+        second: ([right[first]], None),
+        third: ([right[third]], "unsure"),
+        fourth: ([right[first], right[fourth]], "ambiguous"),
+        "what a day": ([right[first]], "unused_words"),
+        "sing": ([right[first]], None),
+    }
+    result = gd.evaluate(Replies(said), gold, library=SKILL)
+    assert result.outcomes == {
+        "answered rightly": 1,
+        "answered wrongly": 2,
+        "refused rightly": 1,
+        "refused wrongly": 1,
+        "asked": 1,
+    }
+    assert result.data["accuracy"]["right"] == 2
+    assert [item["first_right"] for item in result.data["outcomes"]] == [1, 0, 0, 1, 0]
+    assert repr(result).startswith("Evaluation(1 answered rightly, 2 wrongly, 1 refused rightly, ")
+    wrong = [(one["kind"], one["id"], one["refused"]) for one in result.data["wrong"]["shown"]]
+    assert wrong == [
+        ("not refused", "E6", None),
+        ("refused", "E3", "unsure"),
+        ("asked", "E4", "ambiguous"),
+        ("wrong function", "E2", None),
+    ]
+    titles = [line.split("  ")[0] for line in str(result).split("\n\n")[1:]]
+    assert titles[:2] == ["what a user meets", "first program, tier"]
+    result.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert page.index("answered rightly") < page.index("first program right")
+    # A refusal says why, and not how sure the program behind it was.
+    [refused] = re.findall(r"<em>refused</em>.*", page)
+    assert REFUSALS["unsure"] in refused
+    assert "confidence" not in refused

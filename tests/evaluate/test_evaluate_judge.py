@@ -3,7 +3,7 @@
 import pytest
 
 from genie_dp.errors import GenieError
-from genie_dp.evaluate.judge import KINDS, TIERS, judge
+from genie_dp.evaluate.judge import KINDS, OUTCOMES, TIERS, judge
 from genie_dp.evaluate.result import KIND_HELP
 from genie_dp.evaluate.rows import Gold, Prediction
 from genie_dp.evaluate.views import viewer_of
@@ -32,17 +32,19 @@ def token_form(text, language):
 
 
 def judged(case, language, *, unordered=False):
-    right, said = case.input.split("\n")
+    right, said, *reply = case.input.split("\n")
     programs = tuple(token_form(text, language) for text in right.split(" || "))
     gold = Gold(Example("a", "words", programs[0], language), programs)
     answer = (token_form(said, language),) if said else ()
     viewer = viewer_of(language, library_of(language), unordered=unordered)
-    return judge(gold, Prediction("a", answer), viewer)
+    refused = reply[0].removeprefix("reply: ") if reply != ["reply: acted on"] and reply else None
+    return judge(gold, Prediction("a", answer, (), bool(reply), refused), viewer)
 
 
 def told(found):
     tier = TIERS[found.reached - 1] if found.reached else "none"
-    return f"{tier}; {found.kind or 'right'}"
+    outcome = f"; {found.outcome}" if found.outcome else ""
+    return f"{tier}; {found.kind or 'right'}{outcome}"
 
 
 @pytest.mark.parametrize("case", [*THINGTALK, *SEXPR], ids=str)
@@ -54,6 +56,7 @@ def test_every_tier_and_every_kind_of_error_has_a_case():
     expected = [case.expected for case in (*THINGTALK, *SEXPR)]
     assert {text.split("; ")[0] for text in expected} == {"none", *TIERS}
     assert {text.split("; ")[1] for text in expected} == {"right", *KINDS}
+    assert {outcome for text in expected for outcome in text.split("; ")[2:]} == {*OUTCOMES}
 
 
 def test_unordered_match_forgives_the_order_and_nothing_else():

@@ -8,9 +8,10 @@ import pytest
 
 import genie_dp as gd
 from genie_dp.errors import GenieError
+from genie_dp.languages.thingtalk.tokens import quote_words
 from genie_dp.locale import words_of
 from genie_dp.parser import folder as files
-from genie_dp.parser.derivations import Derivations
+from genie_dp.parser.derivations import Derivations, Templates
 from genie_dp.parser.reading.said import SaidValues
 
 TEXT = {"type": "string"}
@@ -48,10 +49,10 @@ def inputs(tmp_path_factory):
 @pytest.fixture(scope="module")
 def derive(inputs):
     values = SaidValues(inputs.language, inputs.library, now=datetime(2026, 11, 25))
-    derivations = Derivations(lambda: inputs, inputs.library, words_of("en"))
+    derivations = Derivations(Templates.from_inputs(inputs), inputs.library, words_of("en"))
 
     def best(sentence):
-        found = derivations.find(sentence, [], values)
+        found = derivations.find(sentence, values)
         best = [x for x in found if x.doubt == found[0].doubt]
         return [(x.program, [v.text for v in x.reading.values.values()]) for x in best]
 
@@ -110,8 +111,58 @@ def test_templates_are_kept_without_their_places(inputs, tmp_path):
     files.write_templates(tmp_path, inputs)
     kept = json.loads(gzip.decompress((tmp_path / files.TEMPLATES).read_bytes()))
     assert kept["files"] == ["main.genie"]
-    read = files.read_templates(tmp_path, inputs.library)
+    text = files.read_templates(tmp_path)
+    read = files.inputs_of_templates(text, inputs.library, tmp_path)
     assert [t.id for t in read.grammar.templates] == [t.id for t in inputs.grammar.templates]
     (tmp_path / files.TEMPLATES).write_bytes(b"")
     with pytest.raises(GenieError, match="templates.json.gz"):
-        files.read_templates(tmp_path, inputs.library)
+        files.read_templates(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def parser(inputs):
+    return gd.Parser.of(inputs.library, inputs)
+
+
+def test_a_parser_that_was_not_trained_answers_what_templates_say(parser):
+    reply = parser("Add 7UP to my shopping list, please")
+    assert (reply.refused, reply.answers[0].by) == (None, "derived")
+    assert reply.calls == [{"name": "shop", "arguments": {"item": "7UP"}}]
+    assert parser("who painted the night watch").refused == "out_of_scope"
+    assert parser("tell bo hi bo").refused == "ambiguous"
+    assert parser("").refused == "empty"
+    both = parser("tell bo hi bo", n=2)
+    assert len({answer.code for answer in both.answers}) == 2
+
+
+def test_what_was_indexed_is_read_again_with_the_same_answers(
+    inputs, parser, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("GENIE_DP_CACHE", str(tmp_path))
+    sentences = ["add 3.5% Milk to the shopping list", "list my notes and mark todo 3 as done"]
+    first = gd.Parser.of(inputs.library, inputs)
+    expected = [reply.program for reply in first.parse(sentences)]
+    assert all(expected)
+    assert list(tmp_path.glob("*.derivations"))
+    again = gd.Parser.of(inputs.library, inputs)
+    monkeypatch.setattr("genie_dp.parser.derivations.compile_inputs", None)
+    assert [reply.program for reply in again.parse(sentences)] == expected
+
+
+def test_fillings_of_every_template_are_answered_with_their_programs(inputs, parser):
+    rows = list(gd.synthesize(inputs.library, inputs, size=400, seed=3))
+    templates = {name for row in rows for name in row.derivation}
+    assert templates == {template.id for template in inputs.grammar.templates}
+    texts = ("milk", "the blue car", "pay rent", "x 7", "Rock & Roll")
+    language, library = inputs.language, inputs.library
+    for number, row in enumerate(rows):
+        sentence, program = row.utterance, row.program
+        for place, name in enumerate(row.slots):
+            text = texts[(number + place) % len(texts)]
+            sentence = sentence.replace(name, text)
+            program = program.replace(name, quote_words(text))
+        tree = language.from_tokens(program, library)
+        expected = language.render(language.canonical(tree, library))
+        reply = parser(sentence, n=8)
+        assert reply.refused in (None, "ambiguous"), sentence
+        assert expected in [answer.code for answer in reply.answers], sentence

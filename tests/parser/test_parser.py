@@ -19,7 +19,7 @@ from genie_dp.parser.answers import NEGATED
 from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.parser.decode import LONGEST, Decoder
 from genie_dp.parser.evidence import BELIEVED, Evidence, Signals
-from genie_dp.parser.parser import Parser, Use
+from genie_dp.parser.parser import Learned, Parser, Use
 from genie_dp.parser.reading.fill import EntityNames
 from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.rows import Target
@@ -243,11 +243,11 @@ def untrained():
     vocabulary = vocabulary_of([Pair.from_text("show mail", "now")], extra=grammar.vocabulary)
     model = build("rnn", vocabulary, {"size": 16})[0].eval()
     decoder = Decoder(SteppedTorch(model), vocabulary, target, beam=2, longest=25)
+    evidence = Evidence.from_rows([], target.language, words_of("en"))
     return Parser(
-        decoder,
+        target,
         reader=load_reader(),
-        calibration=BELIEVED,
-        evidence=Evidence.from_rows([], target.language, words_of("en")),
+        learned=Learned(decoder, BELIEVED, evidence),
         use=Use(),
         clock=lambda: NOW,
     )

@@ -14,10 +14,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+import genie_dp as gd
 from genie_dp.cli import run
+from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.models.arrays import whole
 from genie_dp.models.device import can_use_bf16
 from genie_dp.models.saved import load_model
+from genie_dp.parser.answers import QUESTIONS, TOO_LONG
 from genie_dp.parser.parser import Parser
 from tests.dataset.dataset_rows import row, write
 from tests.models.models_setup import save_tiny_base
@@ -52,9 +55,9 @@ def test_the_folder_has_all_that_its_parser_needs_and_a_card(trained):
     assert found - {"curves.svg", "curves.png"} == {
         "README.md", "config.json", "constants.txt.gz", "evidence.npz", "manifest.json",
         "metrics.jsonl", "model.safetensors", "reader.json", "recipe.yaml", "refusals.txt.gz",
-        "skills", "tokenizer.json",
+        "skills", "templates.json.gz", "tokenizer.json",
     }  # fmt: skip
-    assert len(found) == 13
+    assert len(found) == 14
     assert not list(trained.parent.glob(".parser.work"))
     card = (trained / "README.md").read_text(encoding="utf-8")
     manifest = json.loads((trained / "manifest.json").read_text())
@@ -403,6 +406,32 @@ def test_a_parser_is_evaluated_on_rows_with_placeholders_and_on_typed_ones(train
     assert found["predictions"] == str(trained)
 
 
+def test_evaluation_counts_what_the_parser_replies_with_its_threshold(trained, tmp_path):
+    said = {
+        "Show mail about lunch": LUNCH,
+        "show mail from the moon about lunch please": LUNCH,
+        "knit me a green sweater": OUT_OF_SCOPE,
+        "send mail": f"now => {SEND} param:subject:String = undefined "
+        "param:to:Entity(tt:email_address) = undefined",
+        "": OUT_OF_SCOPE,
+        "mail " * 200: OUT_OF_SCOPE,
+    }
+    gold = [row(f"H{k}", text, code) for k, (text, code) in enumerate(said.items())]
+    for threshold in (0.0, 0.5, 1.0):
+        parser = Parser.from_pretrained(trained, threshold=threshold)
+        replies = parser.parse(list(said))
+        predicted = parser.predict_replies(list(said))
+        assert [each.refused for each in predicted] == [reply.refused for reply in replies]
+        outcomes = gd.evaluate(parser, gold, library=str(MAIL)).outcomes
+        asked = sum(reply.refused in QUESTIONS for reply in replies)
+        answered = sum(reply.is_known for reply in replies)
+        assert outcomes["asked"] == asked
+        assert outcomes["answered rightly"] + outcomes["answered wrongly"] == answered
+        assert sum(outcomes.values()) == len(gold)
+    assert answered == 0 < outcomes["refused wrongly"]
+    assert parser.predict_replies(["x" * 20_000])[0].refused == TOO_LONG
+
+
 def test_evaluation_wants_one_source_of_predictions_in_the_language_of_the_rows(
     trained, tmp_path, capsys
 ):
@@ -422,7 +451,9 @@ def test_the_sentences_of_skills_are_gold_rows(trained, tmp_path, capsys):
     code = 'now => (@com.example.mail.inbox()) filter subject == "lunch" => notify'
     (folder / "eval.tsv").write_text(f"utterance\tprogram\nshow mail about lunch\t{code}\n")
     assert run(["evaluate", str(folder.parent), "--parser", str(trained)]) == 0
-    assert "1 of 1 rows right" in capsys.readouterr().err
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told.startswith("1 answered rightly, 0 wrongly, ")
+    assert told.endswith("; first program right: 1 of 1")
 
 
 def test_paraphrases_that_the_parser_reads_otherwise_are_left_out(trained, tmp_path, capsys):

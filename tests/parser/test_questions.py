@@ -177,7 +177,7 @@ SLOT = "GENERIC_ENTITY_tt:contact_0"
 
 def readings_with(parser, sentence, *contacts):
     """Return the doubts of the readings of a sentence, for a network that knows contacts."""
-    parser._decoder.vocabulary.index.setdefault(SLOT, 0)
+    parser._learned.decoder.vocabulary.index.setdefault(SLOT, 0)
     names = parser._names.with_own({"contact": contacts})
     return {reading.utterance: reading.doubt for reading in parser._readings(sentence, names)}
 

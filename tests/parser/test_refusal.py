@@ -16,6 +16,7 @@ from genie_dp.models.vocabulary import Pair
 from genie_dp.parser.answers import REFUSALS, Reply
 from genie_dp.parser.calibrate import run as calibrate
 from genie_dp.parser.config import InputFile, ParserConfig
+from genie_dp.parser.derivations import Templates
 from genie_dp.parser.evidence import Evidence, content_words
 from genie_dp.parser.refusal import add_refused, everyday_sentences
 from genie_dp.parser.rows import Reading, RowMaker, Style, read_all, target_of
@@ -110,6 +111,73 @@ def test_a_command_that_is_not_given_is_refused_and_what_the_rows_may_mean_is_no
     assert not [words for words in refused if content_words(words, (), ENGLISH) == ["mail"]]
     begun = [" ".join(words[:3]) for words in refused]
     assert any(words.startswith(("don't show", "do not show")) for words in begun)
+
+
+LIBRARY = """\
+>> skills/org.words/skill.tt
+class @org.words #_[canonical="words"] {
+  list query synonyms(in req word : String #_[canonical={base=["word"]}], out synonym : String)
+    #_[canonical="synonym of a word"];
+}
+>> skills/org.words/templates.genie
+NP := 'words that mean the same as $w' -> @org.words.synonyms(word = $w);
+>> skills/org.chores/skill.tt
+class @org.chores #_[canonical="chores"] {
+  action add(in req title : String #_[canonical={base=["title"]}]) #_[canonical="add a chore"];
+}
+>> skills/org.chores/templates.genie
+COMMAND := 'add $t to my to-do list' -> now => @org.chores.add(title = $t);
+>> skills/org.lamps/skill.tt
+class @org.lamps #_[canonical="lamps"] {
+  entity lamp #_[canonical="lamp"];
+  action switch(in req lamp : Entity(org.lamps:lamp) #_[canonical={base=["lamp"]}])
+    #_[canonical="switch on a lamp"];
+  action call(in req to : Entity(org.lamps:friend) #_[canonical={base=["friend"]}])
+    #_[canonical="call a friend"];
+  entity friend #_[canonical="friend"];
+}
+>> skills/org.lamps/templates.genie
+COMMAND := 'turn on $l' -> now => @org.lamps.switch(lamp = $l);
+COMMAND := 'call $f' -> now => @org.lamps.call(to = $f);
+>> skills/org.lamps/values/lamp.tsv
+value\tweight
+reading lamp\t1
+>> skills/org.lamps/values/friend.tsv
+value\tweight
+my brother\t1
+mom\t1
+>> main.genie
+category COMMAND : program root "commands";
+category NP : query "noun phrases";
+COMMAND := 'show me' q:NP -> now => q => notify;
+"""
+
+
+def test_what_the_skills_say_by_their_own_words_is_not_refused(tmp_path):
+    folder = write_library(tmp_path, LIBRARY)
+    inputs = load_inputs("thingtalk", [folder / "skills"], [folder / "main.genie"])
+    pairs = gd.synthesize(inputs.library, grammar=inputs, size=50, seed=1)
+    path = pairs.save(tmp_path / "pairs.jsonl").output
+    config = ParserConfig((InputFile(str(path)),), steps=1, validation_rows=10_000)
+    refused = {}
+    for name, templates in (("words", None), ("templates", inputs)):
+        own = read_all(config, target_of(Style(), "thingtalk", inputs.library), Reading())
+        maker = RowMaker(config, target_of(Style(), "thingtalk", inputs.library), Reading())
+        add_refused(own, maker, templates)
+        texts = [" ".join(pair.sentence) for pair in own.refused]
+        refused[name] = {*texts, *own.refused_held_out}
+    # What a function is called, and a text for it behind; neither is in a row.
+    assert not [text for text in refused["words"] if "a synonym for" in text]
+    # What templates say with a text, however their compounds are spelt, and with listed names.
+    said = {"add the milk to my to do list", "add laundry to my to do list", "call mom",
+            "call my brother"}  # fmt: skip
+    kept = {"turn on the projector", "call a helicopter", "call the police", "sing me a song",
+            "check off laundry", "what is the opposite of happy"}  # fmt: skip
+    everyday = {text for pattern in everyday_sentences(ENGLISH) for text in pattern}
+    assert said | kept <= everyday
+    assert not said & refused["templates"]
+    assert kept & (everyday - refused["templates"]) == set()
+    assert len(refused["words"]) > len(refused["templates"]) > 4000
 
 
 def test_rows_may_say_themselves_what_is_to_be_refused(tmp_path):
@@ -362,8 +430,8 @@ def test_a_sentence_that_a_template_nearly_says_is_answered_with_that_template(
     folder = write_library(tmp_path, (DATA / "coverage" / "library.txt").read_text())
     inputs = load_inputs("thingtalk", [folder / "skills"], [folder / "main.genie"])
     parser = SimpleNamespace(use=SimpleNamespace(locale=Locale()))
-    english = English(inputs)
-    assert english.nearest(sentence, parser) == expected
+    english = English(Templates.from_inputs(inputs), inputs.library)
+    assert english.nearest(sentence) == expected
     # People read it in place of the plain refusal; programs get that as before.
     reply = Reply(sentence, tuple(sentence.split()), (), OUT_OF_SCOPE)
     shown = ParseSession(parser, english=english).as_text(reply, with_sentence=False)

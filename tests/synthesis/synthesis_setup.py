@@ -50,19 +50,32 @@ def describer(inputs: str = "shipped") -> Describer:
     return Describer(compiled(inputs), (few() if inputs == "few" else shipped()).library)
 
 
+_COMPILED: dict[object, tuple[Inputs, CompiledGrammar]] = {}
+
+
 def engine(inputs: Inputs | None = None, **settings: Any) -> SynthesisEngine:
-    """Return an engine of all roots, over a few skills unless others are given."""
+    """Return an engine of all roots, over a few skills unless others are given.
+
+    Engines that differ only in what they draw share one compiled grammar.
+    """
     inputs = inputs or few()
     roots = tuple(category.name for category in inputs.grammar.roots())
     defaults = {"size": 6000, "max_depth": 4, "pool_size": 300, "roots": roots}
     config = SynthesisConfig(**{**defaults, **settings})
-    grammar = subset(inputs.grammar, config.subsets)
-    return build_engine(compile_grammar(grammar, inputs.language, inputs.library, config), config)
+    chosen = config.subsets, config.roots, config.include, config.exclude, config.on_error
+    key = id(inputs), *chosen, tuple(sorted(config.weights.items()))
+    if key not in _COMPILED:
+        grammar = subset(inputs.grammar, config.subsets)
+        found = compile_grammar(grammar, inputs.language, inputs.library, config)
+        _COMPILED[key] = inputs, found
+    return build_engine(_COMPILED[key][1], config)
 
 
 @cache
 def shipped_engine() -> SynthesisEngine:
-    return engine(shipped())
+    roots = tuple(category.name for category in shipped().grammar.roots())
+    config = SynthesisConfig(size=6000, max_depth=4, pool_size=300, roots=roots)
+    return build_engine(compiled(), config)
 
 
 def text_of(made: SynthesisEngine, **options: Any) -> str:

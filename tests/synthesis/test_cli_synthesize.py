@@ -15,22 +15,9 @@ from pathlib import Path
 import pytest
 
 from genie_dp import cli
-from tests.synthesis.synthesis_project import RAISING, errands, notes
-
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    return errands(tmp_path_factory.mktemp("errands"))
-
-
-@pytest.fixture(scope="module")
-def raising(tmp_path_factory):
-    return errands(tmp_path_factory.mktemp("raising"), RAISING)
-
-
-@pytest.fixture(scope="module")
-def thingtalk(tmp_path_factory):
-    return notes(tmp_path_factory.mktemp("notes"))
+from tests.golden import cases
+from tests.refusals import refusals
+from tests.synthesis.synthesis_project import errands, notes
 
 
 @pytest.fixture(scope="module")
@@ -88,24 +75,10 @@ def test_a_weights_file_that_is_no_map_of_numbers_is_a_mistake(
     assert f"{place}error[R022]" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("output", "code"),
-    [
-        ("pairs.zip", "R002"),
-        ("pairs.jsonl.zst", "R002"),
-        ("", "R004"),
-        (".", "R004"),
-        ("http://localhost:1/pairs.jsonl", "R004"),
-        ("nothing://bucket/pairs.jsonl", "R004"),
-        ("/dev/null", "R004"),
-    ],
-)
-def test_an_output_that_cannot_be_written_is_refused_before_any_work(
-    project, tmp_path, monkeypatch, capsys, output, code
-):
+def test_what_cannot_be_is_refused_before_any_work(project, golden, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert project.run("--output", output, "--overwrite") == 1
-    assert f"error[{code}]" in capsys.readouterr().err
+    for case in cases("synthesize/refused.txt"):
+        golden(case, refusals(case, lambda options: project.run(*options), capsys))
     assert not list(tmp_path.iterdir())
     assert Path("/dev/null").is_char_device()
 
@@ -129,30 +102,6 @@ def test_a_url_that_does_not_open_for_writing_is_no_traceback(
     assert project.run("--size", 10, "--output", "ftp://localhost:1/pairs.jsonl") == 1
     shown = capsys.readouterr().err
     assert f"error[R004]: cannot write ftp://localhost:1/pairs.jsonl: {told}\n" in shown
-
-
-@pytest.mark.parametrize(
-    ("options", "error"),
-    [
-        ("--shard 3/3", None),
-        ("--shard half", None),
-        ("--size 0", None),
-        ("--max-depth 0", None),
-        ("--format xml", None),
-        ("--resume --overwrite", None),
-        ("--nope", None),
-        ("--format parquet", "error[Y023]"),
-        ("--report there", "error[Y024]"),
-        ("--resume", "error[Y024]"),
-    ],
-)
-def test_wrong_usage_exits_with_2_and_what_needs_a_file_is_refused_for_a_pipe(
-    project, options, error, capsys
-):
-    assert project.run(*options.split()) == (1 if error else 2)
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert (error or "") in captured.err
 
 
 @pytest.mark.slow

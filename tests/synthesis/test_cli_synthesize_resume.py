@@ -12,19 +12,10 @@ import pytest
 
 from genie_dp.run.work import work_folder_of
 from genie_dp.synthesis import run as synthesis_job
-from tests.synthesis.synthesis_project import RAISING, Project, errands, journal_lines, workers_of
+from tests.synthesis.synthesis_project import Project, errands, journal_lines, workers_of
 
 SIZE = 24_000  # seven blocks: enough to be killed in between
-
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    return errands(tmp_path_factory.mktemp("errands"))
-
-
-@pytest.fixture(scope="module")
-def raising(tmp_path_factory):
-    return errands(tmp_path_factory.mktemp("raising"), RAISING)
+pytestmark = pytest.mark.xdist_group("errands")
 
 
 @pytest.fixture(scope="module")

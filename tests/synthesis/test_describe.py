@@ -18,7 +18,6 @@ from genie_dp.synthesis.describe_words import say_value, with_placeholders
 from genie_dp.synthesis.explain import read_sentence
 from genie_dp.synthesis.pieces import FIRST, Placeholders
 from tests.golden import cases
-from tests.synthesis.synthesis_project import notes
 from tests.synthesis.synthesis_setup import describer, few, shipped
 
 pytestmark = pytest.mark.xdist_group("shipped")
@@ -230,17 +229,12 @@ def test_mistakes_are_those_of_the_language(program, code, hint):
     assert problem.span is not None
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    return notes(tmp_path_factory.mktemp("notes"))
-
-
 @pytest.fixture
-def run(project, capsys):
+def run(thingtalk, capsys):
     """Return a function that runs the command and returns (exit code, output, messages)."""
 
     def run(*arguments):
-        code = cli.run(["describe", *project.inputs, *arguments])
+        code = cli.run(["describe", *thingtalk.inputs, *arguments])
         return code, *capsys.readouterr()
 
     return run

@@ -21,6 +21,7 @@ from tests.synthesis.synthesis_project import RAISING, Project, errands, journal
 BLOCKS = 10
 SIZE = ("--size", 32_000, "--max-depth", 3, "--pool-size", 5_000)
 SMALL = ("--size", 500, "--max-depth", 2)
+pytestmark = pytest.mark.xdist_group("cluster")
 
 # Ends the process that makes rows; the coordinator makes none.
 DEADLY = "import os\n\ndef checked(things):\n    os._exit(1)\n"
@@ -45,11 +46,6 @@ def cluster(processes_of_dask):
 @pytest.fixture
 def client(processes_of_dask):
     return processes_of_dask[1]
-
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    return errands(tmp_path_factory.mktemp("errands"))
 
 
 @pytest.fixture(scope="module")

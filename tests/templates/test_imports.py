@@ -240,25 +240,14 @@ def test_bodies_without_end_and_of_any_size_are_told(tmp_path):
     assert gd.load_library(source).skipped == imported.skipped
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("a.json", '{"tools": [', "R081"),
-        ("a.yaml", "a: [", "R081"),
-        ("a.yaml", "openapi: &a [*a]", "R081"),
-        ("a.yaml", "openapi: 3.0.0\npaths: {}\npaths: {}",
-         "R081.*'paths' comes twice, first on line 2"),
-        ("a.json", '{"name": "f",\n "name": "g"}', "R081.*'name' comes twice, first on line 1"),
-        ("a.json", '{"name": "\\ud800"}', "R081.*one half is missing"),
-        ("a.yaml", "name: x", "R080"),
-        ("a.json", "3", "R080"),
-        ("a.json", '{"tools": []}', "R084"),
-        ("a.yaml", "openapi: 3.0.0\npaths: {}", "R084"),
-    ],
-)  # fmt: skip
-def test_what_is_no_source_is_told(tmp_path, name, text, message):
-    with pytest.raises(GenieError, match=message):
-        import_source(Source(str(written(tmp_path / name, text))))
+def test_what_is_no_source_is_told(golden, tmp_path):
+    [case], shown = cases("imports/mistakes.txt"), []
+    for line in case.input.splitlines():
+        name, text = json.loads(line)
+        with pytest.raises(GenieError) as caught:
+            import_source(Source(str(written(tmp_path / name, text))))
+        shown.append(str(caught.value).splitlines()[0].replace(f"{tmp_path}/", ""))
+    golden(case, "\n".join(shown))
 
 
 def test_a_source_that_is_not_there_or_may_be_a_server_is_told(tmp_path, monkeypatch):

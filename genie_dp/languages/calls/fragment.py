@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages import types as ty
@@ -200,7 +200,12 @@ class CallsFragment:
     fills: Mapping[str, str]
     functions: tuple[str, ...]
     make: Callable[[Children], "ProgramValue | SingleValue | None"] = field(repr=False)
-    refused: Counter[Problem] = field(default_factory=Counter, repr=False)
+    refused: Counter[Problem] = field(repr=False)
+    source: "_BodySource" = field(repr=False)
+
+    def __reduce__(self) -> Any:
+        """Return how another process compiles it: functions do not travel."""
+        return _compile, tuple(self.source)
 
     def build(self, children: Children) -> "ProgramValue | SingleValue | None":
         """Return the calls or the value; None where children do not fit, and say so."""
@@ -280,7 +285,28 @@ def compile_body(
         tuple(compiler.functions),
         _with_slots(make, parameters, fills),
         compiler.refused,
+        _BodySource(text, holes, library, whole, frozenset(absent)),
     )
+
+
+class _BodySource(NamedTuple):
+    """What a body was compiled from (`compile_body`)."""
+
+    text: str
+    holes: Mapping[str, str]
+    library: ToolLibrary
+    whole: bool
+    absent: frozenset[str]
+
+
+def _compile(
+    text: str,
+    holes: Mapping[str, str],
+    library: ToolLibrary,
+    whole: bool,
+    absent: frozenset[str],
+) -> CallsFragment:
+    return compile_body(text, holes, library, whole=whole, absent=absent)
 
 
 def _with_slots(

@@ -12,7 +12,7 @@ another reason (a join of a function with itself, a name filtered twice) are no 
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
@@ -43,8 +43,24 @@ class Body:
     fills: Mapping[str, str]
     functions: tuple[str, ...]
     node: Any
-    build: Build = field(repr=False)
-    refused: Counter[Problem] = field(default_factory=Counter, repr=False)
+    compiler: "_BodyCompiler" = field(repr=False)
+    _build: Build | None = field(default=None, repr=False)
+
+    @property
+    def build(self) -> Build:
+        """Return the function from children to the result, compiled when it is first asked for."""
+        if self._build is None:
+            self._build = self.compiler.compile(self.node)
+        return self._build
+
+    @property
+    def refused(self) -> Counter[Problem]:
+        """Return the type mistakes for which `build` returned None, counted."""
+        return self.compiler.refused
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """Return all but the compiled function, which is one of this process."""
+        return None, {**{f.name: getattr(self, f.name) for f in fields(self)}, "_build": None}
 
 
 def compile_body(tree: ast.Lambda, holes: Mapping[str, str], lifter: Lifter) -> Body:
@@ -56,13 +72,13 @@ def compile_body(tree: ast.Lambda, holes: Mapping[str, str], lifter: Lifter) -> 
     """
     _check_kinds(tree.body, holes)
     compiler = _BodyCompiler(holes, dict(tree.parameters), lifter)
-    build = compiler.compile(tree.body)
+    build = compiler.compile(tree.body)  # with its mistakes
     fills: dict[str, str] = {}
     for token, _, parameter in found_fills(lifter.library, _placeholders_as_slots(tree)):
         fills.setdefault(token, parameter)
     kind = _kind(tree.body, lifter)
     functions = tuple(dict.fromkeys(qualify(used) for used in functions_used(tree.body)))
-    return Body(kind, tree.parameters, fills, functions, tree.body, build, compiler.refused)
+    return Body(kind, tree.parameters, fills, functions, tree.body, compiler, build)
 
 
 def _check_kinds(body: Any, holes: Mapping[str, str]) -> None:

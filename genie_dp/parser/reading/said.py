@@ -24,6 +24,8 @@ from genie_dp.skills.words import GLUE
 from genie_dp.synthesis.chart import Tokens
 from genie_dp.synthesis.spoken import NameOrText, ReadValues, SaidValue
 
+UNLISTED_NAME = "unlisted name"
+"""How a name was found that is not in the list of its kind."""
 _OPEN = frozenset(("QUOTED_STRING", "USERNAME", "HASHTAG", "PATH_NAME"))
 _MOST_TEXT, _USUAL_TEXT = 40, 12  # words of a text without quotes around it
 _MOST_NAME = 8
@@ -70,10 +72,10 @@ class SaidValues:
         self.language, self.library = language, library
         self.names = lists or EntityNames(library, known=locale.words).with_own(names or {})
         self._now = now
-        units = units_in_sentences(library)
-        self._reader = reader or load_reader(units=units, locale=locale)
+        self._reader = reader or load_reader(units=units_in_sentences(library), locale=locale)
         self._locale = locale
         self._known: dict[tuple[str, Tokens], NameOrText | None] = {}
+        self._kinds: dict[str, str] = {}  # stem -> kind of entity, "" of a text
 
     def is_open(self, stem: str) -> bool:
         """Tell whether values for placeholders of a stem may be any words: names and text."""
@@ -101,6 +103,22 @@ class SaidValues:
         for links in self.names.names_together(typed.tokens, typed.values):
             if any(not typed.values.isdisjoint(range(link.start, link.end)) for link in links):
                 yield typed.read(links, self._reader, now=self._now)
+
+    def may_be(self, stem: str, words: Tokens, is_known: bool = False) -> bool:
+        """Tell whether words can be a name or a text; `is_known` for names of a list alone."""
+        shape, number = _shape(words, self._locale.words), len(words)
+        if shape is None:
+            return False
+        kind = self._kinds.get(stem)
+        if kind is None:
+            type_ = slot_type(f"{stem}_0")
+            kind = self._kinds[stem] = type_.kind if isinstance(type_, Entity) else ""
+        if not kind:
+            return number <= _MOST_TEXT and not is_known
+        if number > _MOST_NAME:
+            return False
+        is_free = not shape and not is_known
+        return is_free or bool(self.names.is_listed(kind, " ".join(words)))
 
     def as_value(self, stem: str, words: Tokens) -> NameOrText | None:
         """Return words as a name or a text; None where they cannot be one."""
@@ -163,7 +181,7 @@ class SaidValues:
             return None
         if is_listed is None:
             return _value(constant, text, "name", _NAME + _WORD * number)
-        return _value(constant, text, "unlisted name", _UNLISTED + _UNLISTED_WORD * number)
+        return _value(constant, text, UNLISTED_NAME, _UNLISTED + _UNLISTED_WORD * number)
 
 
 @lru_cache(maxsize=65536)

@@ -1,6 +1,7 @@
 """Laws of calls: text, tokens, JSON, canonical form, checker."""
 
 import json
+import re
 from random import Random
 
 import pytest
@@ -14,7 +15,7 @@ from genie_dp.languages.calls import ast
 from genie_dp.languages.calls.structure import from_calls
 from genie_dp.languages.calls.text import parse, render
 from genie_dp.languages.calls.tools import load_tools, places_of, read_tools
-from tests.golden import cases
+from tests.golden import DATA, cases
 from tests.languages.calls.tool_programs import HOME, home, library_of, program_of, tools
 
 LANGUAGE = get_language("calls")
@@ -80,47 +81,13 @@ def test_canonical_forgets_the_order_of_arguments_and_of_parallel_calls(given_to
         assert LANGUAGE.canonical(program, library) == LANGUAGE.canonical(other, library)
 
 
-@pytest.mark.parametrize(
-    ("one", "sign", "other"),
-    [
-        ("lights.set(room = 'bath room')", "==", "lights.set(room = 'bath room')"),
-        ("lights.set(level = 100.0, room = \"a\")", "==", 'lights.set(room = "a"^^room)'),
-        ('lights.set(room = "a", mode = "night")', "==", 'lights.set(mode = night, room = "a")'),
-        ('lights.set(room = "a", at = "2027-03-14T17:00")', "==",
-         'lights.set(room = "a", at = date:2027-03-14T17:00:00)'),
-        ('send(options = {times = 2e0, silent = false}, to = "a@b", about = "c")', "==",
-         'send(about = "c", options = {times = 2}, to = "a@b")'),
-        ("lights.set(level = $?, room = $?)", "==", "lights.set()"),
-        ("stop() & find_mail() => send(to = $2.mails.0.id, about = \"x\")", "==",
-         "find_mail() & stop() => send(to = $1.mails.0.id, about = \"x\")"),
-        ('{"name": "stop"}', "==", "stop()"),
-        ('{"name": "lights.set", "arguments": "{\\"room\\": \\"a\\"}"}', "==",
-         'lights.set(room = "a")'),
-        ("stop() => find_mail()", "!=", "stop() & find_mail()"),
-        ("stop() => find_mail()", "!=", "find_mail() => stop()"),
-        ('lights.set(level = 0, room = "a")', "!=", 'lights.set(room = "a")'),
-        ("find_mail(words = [\"a\", \"b\"])", "!=", "find_mail(words = [\"b\", \"a\"])"),
-        ("stop() & stop()", "!=", "stop()"),
-    ],
-)  # fmt: skip
-def test_one_meaning_has_one_form_and_two_have_two(one, sign, other):
-    forms = [LANGUAGE.canonical(parse(text), home()) for text in (one, other)]
-    assert (forms[0] == forms[1]) == (sign == "==")
-
-
-@pytest.mark.parametrize("case", cases("calls/errors.txt"), ids=str)
-def test_a_mistake_in_a_text_is_shown_with_its_place(case, golden):
-    with pytest.raises(GenieError) as caught:
-        parse(case.input, file="home.txt")
-    assert {problem.stage for problem in caught.value.problems} == {"syntax"}
-    golden(case, str(caught.value))
-
-
-@pytest.mark.parametrize("case", cases("calls/token_errors.txt"), ids=str)
-def test_a_mistake_in_a_token_form_is_shown_with_its_place(case, golden):
-    with pytest.raises(GenieError) as caught:
-        LANGUAGE.from_tokens(case.input)
-    golden(case, str(caught.value))
+def test_one_meaning_has_one_form_and_two_have_two():
+    _, *lines = (DATA / "calls" / "meanings.txt").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 14
+    for line in lines:
+        one, sign, other = re.split(" ([!=]=) ", line)
+        forms = [LANGUAGE.canonical(parse(text), home()) for text in (one, other)]
+        assert (forms[0] == forms[1]) == (sign == "=="), line
 
 
 @pytest.mark.parametrize("case", cases("calls/check.txt"), ids=str)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_dp.errors import GenieError
+from genie_dp.errors import GenieError, render_problem
 from genie_dp.languages import get_language
 from genie_dp.languages.calls import ast
 from genie_dp.languages.calls.fragment import SingleValue
@@ -46,48 +46,12 @@ def test_a_body_without_children_builds_the_canonical_program_of_its_text(given_
     assert LANGUAGE.value(program, library).text == value.text
 
 
-@pytest.mark.parametrize(
-    ("body", "children", "whole"),
-    [
-        ("a & b", {"a": "stop()", "b": "find_mail()"}, "find_mail() & stop()"),
-        ("a => b", {"a": "stop()", "b": "find_mail()"}, "stop() => find_mail()"),
-        ("a => b", {"a": "stop()", "b": 'find_mail() => send(to = $1.mails.0.id, about = "x")'},
-         'stop() => find_mail() => send(to = $2.mails.0.id, about = "x")'),
-        ("a => send(to = $1.mails.0.id, about = x)",
-         {"a": 'stop() => find_mail(words = ["b"])', "x": '"tea"'},
-         'stop() => find_mail(words = ["b"]) => send(to = $2.mails.0.id, about = "tea")'),
-        ("a & stop() => send(to = $1.mails.0.id, about = $2)", {"a": "find_mail()"},
-         "find_mail() & stop() => send(to = $1.mails.0.id, about = $2)"),
-        ("lights.set(room = x, level = y)", {"x": '"hall"', "y": "100"},
-         'lights.set(room = "hall")'),
-        ("lights.set(room = x, at = y)", {"x": "$?", "y": '"2027-03-14"'},
-         'lights.set(at = date:2027-03-14)'),
-        ("lights.set(room = $r, level = $l)", {},
-         "lights.set(room = GENERIC_ENTITY_room_0, level = NUMBER_0)"),
-        ("find_mail(words = [$a, x])", {"x": '"b"'}, 'find_mail(words = [QUOTED_STRING_0, "b"])'),
-        (r"\(r : room) -> lights.set(room = r)", {}, "lights.set(room = GENERIC_ENTITY_room_0)"),
-    ],
-)  # fmt: skip
-def test_children_stand_where_they_are_named(body, children, whole):
-    assert built(body, **children)[1].text == written(whole)
-
-
-@pytest.mark.parametrize(
-    ("body", "children"),
-    [
-        ("lights.set(room = x)", {"x": "3"}),
-        ("lights.set(level = x)", {"x": "101"}),
-        ("lights.set(mode = x)", {"x": '"day"'}),
-        ("find_mail(words = [x])", {"x": "true"}),
-        ("a & b", {"a": "stop() => stop()", "b": "stop()"}),
-        ("a => send(to = $1.nobody, about = \"x\")", {"a": "find_mail()"}),
-        ("a => lights.set(level = $1.mails)", {"a": "find_mail()"}),
-    ],
-)  # fmt: skip
-def test_children_that_do_not_go_together_build_nothing_and_say_why(body, children):
-    fragment, value = built(body, **children)
-    assert value is None
-    assert fragment.refused
+@pytest.mark.parametrize("case", cases("calls/built.txt"), ids=str)
+def test_children_stand_where_they_are_named_or_build_nothing_and_say_why(case, golden):
+    body, *children = case.input.splitlines()
+    fragment, value = built(body, **dict(child.split(": ", 1) for child in children))
+    golden(case, value.text if value else "\n".join(map(render_problem, fragment.refused)))
+    assert value is None or value.text == written(LANGUAGE.render(LANGUAGE.program(value)))
 
 
 RENAMED = {
@@ -143,13 +107,6 @@ def test_a_row_of_a_table_is_calls_or_a_value_and_python_is_given_calls_only():
     body = 'x => find_mail() => send(to = $2.mails.0.id, about = "a")'
     with pytest.raises(GenieError, match="G034"):  # results are not of absent calls
         LANGUAGE.fragment(body, {"x": "program"}, HOME, absent={"x"})
-
-
-@pytest.mark.parametrize("case", cases("calls/bodies.txt"), ids=str)
-def test_a_mistake_in_a_body_is_shown_with_its_place(case, golden):
-    with pytest.raises(GenieError) as caught:
-        LANGUAGE.fragment(case.input, {"v": "value", "p": "program"}, HOME, whole=True)
-    golden(case, str(caught.value))
 
 
 @given(tools, st.integers(0, 10**6))

@@ -9,7 +9,6 @@ from genie_dp.languages import get_language
 from genie_dp.languages.sexpr.canonical import canonical, functions
 from genie_dp.languages.sexpr.declarations import read_declarations
 from genie_dp.languages.sexpr.text import from_tokens, parse, parse_all, render, tokens
-from tests.golden import cases
 
 LANGUAGE = get_language("sexpr")
 CAKES = read_declarations(
@@ -146,13 +145,6 @@ def test_a_tree_made_by_python_becomes_a_canonical_value_of_one_expression():
     assert render(LANGUAGE.program(value)) == "(B Zoo NUMBER_0 NUMBER_1)"
     with pytest.raises(GenieError, match="X051.*got 2: 1 ant"):
         LANGUAGE.program(built("1 x", BAG, x="ant"))
-
-
-@pytest.mark.parametrize("case", cases("sexpr/bodies.txt"), ids=str)
-def test_a_mistake_in_a_body_is_shown_with_its_place(case, golden):
-    with pytest.raises(GenieError) as caught:
-        LANGUAGE.fragment(case.input, {}, CAKES)
-    golden(case, str(caught.value))
 
 
 @pytest.mark.parametrize(

@@ -166,28 +166,6 @@ def test_every_node_knows_its_place():
     assert places == [text, *inner]
 
 
-@pytest.mark.parametrize("case", cases("thingtalk_parse/errors.txt"), ids=str)
-def test_a_program_that_cannot_be_read_says_where_and_why(case, golden):
-    with pytest.raises(GenieError) as error:
-        parse(case.input, file="p.tt")
-    golden(case, str(error.value))
-
-
-@pytest.mark.parametrize("case", cases("thingtalk_parse/fragment_errors.txt"), ids=str)
-def test_a_body_that_cannot_be_read_says_where_and_why(case, golden):
-    with pytest.raises(GenieError) as error:
-        parse_fragment(case.input, HOLES, file="body")
-    golden(case, str(error.value))
-
-
-@pytest.mark.parametrize("case", cases("thingtalk_parse/library_errors.txt"), ids=str)
-def test_all_mistakes_of_a_skill_file_are_told_at_once(case, golden):
-    with pytest.raises(GenieError) as error:
-        parse_library(case.input, file="skill.tt")
-    golden(case, str(error.value))
-    assert {problem.stage for problem in error.value.problems} == {"syntax"}
-
-
 def test_an_unknown_type_offers_the_nearest_and_many_mistakes_are_cut():
     with pytest.raises(GenieError) as error:
         parse_type("Bolean")

@@ -17,7 +17,7 @@ from genie_dp.languages.thingtalk.structure import calls, give_input, missing_in
 from genie_dp.parser.skill_rows import skill_rows
 from genie_dp.resources import data_folder
 from genie_dp.skills.load import load_library
-from tests.golden import DATA
+from tests.golden import DATA, cases
 from tests.languages.thingtalk import strategies
 from tests.synthesis.synthesis_setup import shipped
 
@@ -80,29 +80,10 @@ def test_the_schema_knows_the_inputs_of_each_function(told, is_right):
     assert validator.is_valid({"calls": told}) is is_right
 
 
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        ("mail.inbox() => notify", [("inbox", {})]),
-        ('mail.send(to = "a@b.c"^^tt:email_address, subject = "hi")',
-         [("send", {"to": "a@b.c", "subject": "hi"})]),
-        ("home.light(power = enum(on), at = makeTime(8, 30))",
-         [("light", {"power": "on", "at": "08:30:00"})]),
-        ('home.pay(amount = 5.5$usd, to = "bob"^^tt:contact)',
-         [("pay", {"amount": {"value": 5.5, "currency": "usd"}, "to": "bob"})]),
-        ("home.weather(place = $context.location.home) => notify",
-         [("weather", {"place": {"kind": "context", "path": ["location", "home"]}})]),
-        ("mail.inbox() filter size > 5MB => notify", None),
-        ("mail.send(subject = $?)", [("send", {})]),
-        ("mail.inbox() => @com.example.mail.send(to = address)", None),
-        ("mail.inbox() => @com.example.mail.send(subject = $event)", None),
-        ('home(name = "x").light(power = enum(on))', None),
-    ],
-)  # fmt: skip
-def test_calls_are_there_where_a_program_is_no_more(code, expected):
-    found = calls(parse(f"now => @com.example.{code}"))
-    short = found and [(x["name"].rpartition(".")[2], x["arguments"]) for x in found]
-    assert short == expected
+def test_calls_are_there_where_a_program_is_no_more(golden):
+    [case] = cases("structure/calls.txt")
+    found = [calls(parse(f"now => @com.example.{line}")) for line in case.input.splitlines()]
+    golden(case, "\n".join(map(json.dumps, found)))
     assert calls(parse("monitor (@com.example.mail.inbox()) => notify")) is None
 
 
@@ -112,19 +93,10 @@ def test_placeholders_of_calls_stand_as_in_the_sentence():
     assert call["arguments"] == {"a": "NUMBER_0", "b": {"value": "NUMBER_1", "unit": "F"}}
 
 
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        ("now => @com.example.mail.send()", ["to"]),
-        ("now => @com.example.home.pay()", ["amount", "to"]),
-        ("now => @com.example.home.pay(amount = $?)", ["amount", "to"]),
-        ('now => @com.example.mail.send(to = "a@b.c"^^tt:email_address)', []),
-        ("now => @com.example.mail.inbox() => @com.example.mail.send(to = address)", []),
-        ("monitor (@com.example.mail.inbox()) => @com.example.home.light(level = 3)", ["power"]),
-    ],
-)
-def test_missing_inputs_are_those_that_nothing_gives(code, expected):
-    assert [x.name for x in missing_inputs(parse(code), mail())] == expected
+def test_missing_inputs_are_those_that_nothing_gives(golden):
+    [case] = cases("structure/missing.txt")
+    found = (missing_inputs(parse(line), mail()) for line in case.input.splitlines())
+    golden(case, "\n".join(", ".join(x.name for x in some) or "none" for some in found))
 
 
 def test_what_a_join_passes_on_is_not_missing_and_questions_are_the_prompts_of_skills():

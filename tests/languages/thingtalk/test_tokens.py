@@ -158,15 +158,6 @@ def test_what_cannot_be_written_is_an_error_with_a_place(program, code):
         tokens.tokens(body, example_library())
 
 
-@pytest.mark.parametrize("case", cases("tokens/errors.txt"), ids=str)
-def test_mistakes_in_the_token_form(case, golden):
-    with pytest.raises(GenieError) as error:
-        from_tokens(case.input)
-    (problem,) = error.value.problems
-    assert (problem.stage, problem.span.line) == ("syntax", 1)
-    golden(case, str(error.value))
-
-
 def test_positions_are_read_with_the_signatures():
     style = tokens.TokenStyle(keywords=False)
     text = "now => @com.example.mail.inbox _ 5 => notify"

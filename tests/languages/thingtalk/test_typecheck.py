@@ -99,22 +99,7 @@ def test_names_may_be_put_in_scope_from_outside():
     assert problem.code == "T010"
 
 
-@pytest.mark.parametrize(
-    ("left", "first", "second", "passing", "codes"),
-    [
-        ("words.pictures", "home.weather({})", "words.day()", "count = picture", ["T010"]),
-        ("words.pictures", "home.weather({})", "words.day()", "height = picture", ["T010"]),
-        ("words.pictures", "home.weather(height = 6ft)", "words.day()", "height = picture",
-         ["T007"]),
-        ("mail.inbox", "words.translate()", "words.translate()", "text = subject", []),
-        ("mail.inbox", 'words.translate(text = "a")', "words.translate()", "text = subject", []),
-        ("mail.inbox", 'words.translate(text = "a")', 'words.translate(text = "b")',
-         "text = subject", ["T007"]),
-    ],
-)  # fmt: skip
-def test_of_two_calls_on_the_right_the_left_most_without_a_value_takes_what_is_passed(
-    left, first, second, passing, codes
-):
-    right = f"(@com.example.{first.replace('{}', '')} join @com.example.{second})"
-    text = f"now => @com.example.{left}() join {right} on {passing} => notify"
-    assert [p.code for p in check(parse(text), example_library())] == codes
+def test_what_a_join_passes_on_has_one_type_and_goes_to_one_call(golden):
+    [case] = cases("typecheck/passed.txt")
+    found = (check(parse(line), example_library()) for line in case.input.splitlines())
+    golden(case, "\n".join(described(problems) or "fine" for problems in found))

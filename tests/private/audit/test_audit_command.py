@@ -16,7 +16,9 @@ from genie_dp.cli.private.audit import INCONCLUSIVE
 from genie_dp.errors import GenieError
 from genie_dp.private.audit.canaries import load_canaries
 from genie_dp.private.audit.run import Audit
+from tests.golden import cases
 from tests.private.audit.audit_models import generator, learn, said, saved
+from tests.refusals import refusals
 
 pytestmark = pytest.mark.xdist_group("audit models")
 
@@ -231,23 +233,10 @@ def test_python_tells_of_a_refuted_claim_and_refuses_what_does_not_go_together(h
             gd.private.audit("fresh", members="in.txt", others=rows, output=output)
 
 
-@pytest.mark.parametrize(
-    ("options", "code"),
-    [
-        ((), 2),
-        (("--members", "in.txt"), 2),
-        (("--reference", "fresh", "--samples", "5", "--training", "in.txt"), 2),
-        (("--reference", "fresh", "--canaries", "canaries.json"), 1),
-        (("--samples", "5"), 2),
-        (("--samples", "5", "--training", "in.txt", "--unprotected", "fresh"), 2),
-        ((*SIDES, "--claim", "3"), 2),
-        ((*SIDES, "--shadow", "nowhere"), 2),
-        (("--members", "in.txt", "--others", "in.txt"), 1),
-        (("--canaries", "in.txt"), 1),
-    ],
-)
-def test_what_cannot_be_done_is_refused(here, options, code):
-    assert attack("fresh", *options) == code
+def test_what_cannot_be_done_is_refused(here, golden, capsys):
+    [case] = cases("private_refused/audit.txt")
+    golden(case, refusals(case, lambda options: attack("fresh", *options), capsys))
+    assert attack("fresh") == 2
     assert not (here / "audit.json").exists()
     assert not (here / ".audit.json.work").exists()
 

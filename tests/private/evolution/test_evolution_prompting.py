@@ -85,23 +85,11 @@ def test_a_file_replaces_the_sections_that_it_has(tmp_path):
     assert templates.sections["fill"] == shipped_templates("complete").sections["fill"]
 
 
-@pytest.mark.parametrize(
-    ("text", "code", "said"),
-    [
-        ("[random]\nsay {metadat}", "U500", "did you mean 'metadata'"),
-        ("[random]\nsay {sentence}", "U500", "metadata, examples"),
-        ("[rephrse]\nsay", "U500", "did you mean 'rephrase'"),
-        ("say\n[random]", "U500", "heading"),
-        ("[fill]\nsay {metadata}", "U501", "{gaps}"),
-        ("[system]\nbe {metadata}", "U500", "<prompts>:2:4"),
-        ("[random]\n{a} {b}\n[fill]\n{c}", "U500 U500 U500 U501", ""),
-    ],
-)
-def test_mistakes_in_prompts_are_told_with_their_place(text, code, said):
+@pytest.mark.parametrize("case", cases("evolution/prompts.txt"), ids=str)
+def test_mistakes_in_prompts_are_told_with_their_place(case, golden):
     with pytest.raises(GenieError) as caught:
-        parse_templates(text)
-    assert [problem.code for problem in caught.value.problems] == code.split()
-    assert said in str(caught.value)
+        parse_templates(case.input)
+    golden(case, str(caught.value))
 
 
 def test_prompts_that_do_not_fit_the_table_or_the_style_are_told():

@@ -9,18 +9,12 @@ from genie_dp.evaluate.config import CoverageConfig
 from genie_dp.evaluate.gaps import GapListener
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
-from genie_dp.private.secure import _seeded
 from genie_dp.rows import Rows
 from genie_dp.run.manifest import ledger_of
 from genie_dp.templates.cache import load_inputs
 from tests.private.gaps.gaps_setup import private_file, project
 
-
-@pytest.fixture(autouse=True)
-def known_noise():
-    """Draw the noise of this process from a seed: what intervals say holds 95 times of 100."""
-    with _seeded(0):
-        yield
+pytestmark = pytest.mark.usefixtures("known_noise")
 
 
 @pytest.fixture

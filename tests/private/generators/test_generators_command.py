@@ -34,6 +34,7 @@ from genie_dp.private.training import run as training_run
 from genie_dp.private.training.run import digest_of_weights
 from genie_dp.private.training.settings import DPSettings
 from genie_dp.rows import read_rows
+from tests.golden import cases
 from tests.private.generators import generators_setup as setup
 from tests.private.generators.generator_models import gpt2, save_pretrained
 from tests.private.generators.generators_setup import (
@@ -48,7 +49,9 @@ from tests.private.generators.generators_setup import (
     sampled,
     train,
 )
+from tests.refusals import refusals
 
+pytestmark = pytest.mark.xdist_group("two-stage generator")
 WEIGHTS = ["model-program.safetensors", "model-utterance.safetensors"]
 
 
@@ -192,23 +195,11 @@ def test_a_run_that_is_refused_leaves_no_work_and_costs_nothing(
     assert (sorted(tmp_path.rglob("*")), all_bytes(tmp_path)) == before  # the ledger, too
 
 
-@pytest.mark.parametrize(
-    ("kind", "options"),
-    [
-        ("one-stage", ("--parser", "made")),
-        ("one-stage", ("--code-sets",)),
-        ("one-stage", ("--lora", 2)),
-        ("one-stage", ("--rest",)),
-        ("one-stage", ("--resume", "--overwrite")),
-        ("one-stage", ("--size", 9)),
-        ("one-stage", ("--epsilon", "nan")),
-        ("one-stage", ("--about", "inf")),
-        ("one-stage", ("--clip", "inf")),
-    ],
-)
-def test_options_that_do_not_go_together_are_wrong_usage(two_stage, kind, options):
-    options = [two_stage / "made" if x == "made" else x for x in options]
-    assert train(two_stage, kind, *options, name="never") == 2
+def test_options_that_do_not_go_together_are_wrong_usage(two_stage, golden, capsys, monkeypatch):
+    monkeypatch.chdir(two_stage)
+    [case] = cases("private_refused/generators.txt")
+    golden(case, refusals(case, lambda x: train(two_stage, *x, name="never"), capsys))
+    assert not (two_stage / "never").exists()
 
 
 @pytest.mark.parametrize(

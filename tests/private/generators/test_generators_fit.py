@@ -43,6 +43,7 @@ from genie_dp.rows import read_rows
 from tests.languages.thingtalk.thingtalk_library import example_library
 from tests.private.generators.generators_setup import INBOX, RANDOM, private, public
 
+pytestmark = pytest.mark.xdist_group("fitted generator")
 LANGUAGE = get_language("thingtalk")
 LIBRARY = example_library()
 TINY = DecoderSettings(size=16, layers=1, heads=2, longest=64)

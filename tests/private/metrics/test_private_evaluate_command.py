@@ -13,6 +13,8 @@ from genie_dp.private.metrics import run as evaluate_run
 from genie_dp.private.metrics.figures import GROUPS, table_lines
 from tests.dataset.dataset_rows import row, write
 from tests.evaluate.test_evaluate_command import ROWS, SKILL
+from tests.golden import cases
+from tests.refusals import refusal, refusals
 
 SECRET = "zanzibar"
 
@@ -215,40 +217,10 @@ def test_every_figure_that_is_measured_has_a_meaning_and_is_printed(tmp_path, re
     assert not [title for title in titles if title not in printed]
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        ("real.jsonl empty.jsonl made.jsonl", 1, "error[J004]: empty.jsonl holds no rows"),
-        ("real.jsonl texts.jsonl", 1, "error[J005]: texts.jsonl holds rows without programs"),
-        ("real.jsonl texts.jsonl", 1, "--utterances-only"),
-        (". made.jsonl", 1, "error[R"),
-        ("real.jsonl made.jsonl --language thingtalk --skills SKILL", 1, "add --language sexpr"),
-        ("real.jsonl made.jsonl --lm-text blank.txt", 1, "holds no sentences"),
-        ("real.jsonl made.jsonl --model folder", 1, "J006"),
-        ("real.jsonl made.jsonl --utterances-only --parser .", 2, "--parser"),
-        ("real.jsonl made.jsonl --buckets 5", 2, "--buckets"),
-        ("real.jsonl made.jsonl --model . --lm-text blank.txt", 2, "--lm-text"),
-        ("real.jsonl made.jsonl --rows 1", 2, "--rows"),
-        # What is real is said, and what is private goes to no pipe and no other machine.
-        ("real.jsonl made.jsonl --keep-private", 2, "not differentially private"),
-        ("real.jsonl made.jsonl PRIVATE", 2, "--report"),
-        ("real.jsonl made.jsonl PRIVATE --output -", 1, "J008"),
-        ("real.jsonl made.jsonl PRIVATE --output s3://bucket/result.json", 1, "J008"),
-        # Rows with a ledger are not public.
-        ("ledger/rows.jsonl made.jsonl", 1, "rows.jsonl has a ledger"),
-        ("real.jsonl ledger/rows.jsonl", 1, "rows.jsonl has a ledger"),
-        ("real.jsonl made.jsonl --lm-text ledger/rows.jsonl", 1, "error[J009]"),
-        # Nothing that is compared is written over, and page and result are two files.
-        ("real.jsonl made.jsonl --output real.jsonl", 1, "J010"),
-        ("real.jsonl made.jsonl --report made.jsonl", 1, "J010"),
-        ("real.jsonl made.jsonl --output folder/../made.jsonl", 1, "J010"),
-        ("real.jsonl made.jsonl --lm-text texts.jsonl --report texts.jsonl", 1, "J010"),
-        ("real.jsonl made.jsonl --output both --report both", 1, "J010"),
-    ],
-)
 def test_what_cannot_be_compared_is_refused_and_nothing_is_written(
-    words, code, message, tmp_path, real, made, monkeypatch, capsys
+    golden, tmp_path, real, made, monkeypatch, capsys
 ):
+    """Private rows go to no pipe and no other machine, and no file that is read is written over."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty.jsonl").write_text("")
     (tmp_path / "blank.txt").write_text("\n")
@@ -258,12 +230,18 @@ def test_what_cannot_be_compared_is_refused_and_nothing_is_written(
     write(tmp_path / "ledger" / "rows.jsonl", shop(4))
     (tmp_path / "ledger" / "rows.ledger.json").write_text("{}")
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    is_public = "PRIVATE" not in words
-    words = words.replace("PRIVATE", "--keep-private").replace("SKILL", str(SKILL)).split()
-    options = [] if "--language" in words else ["--language", "sexpr"]
-    options += ["--no-mauve", *(["--real-is-public"] if is_public else [])]
-    assert run(["private", "evaluate", *words, *options]) == code
-    said = capsys.readouterr()
-    assert message in " ".join(said.err.split())
-    assert not said.out
+    for case in cases("private_refused/evaluate.txt"):
+        golden(case, refusals(case, compare, capsys))
+    assert "error[J006]" in refusal(
+        compare(["real.jsonl", "made.jsonl", "--model", "folder"]), capsys
+    )
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def compare(words):
+    is_public = "PRIVATE" not in words
+    names = {"PRIVATE": "--keep-private", "SKILL": str(SKILL)}
+    words = [names.get(word, word) for word in words]
+    words += [] if "--language" in words else ["--language", "sexpr"]
+    words += ["--real-is-public"] if is_public else []
+    return run(["private", "evaluate", *words, "--no-mauve"])

@@ -16,7 +16,6 @@ from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.guard import Units
 from genie_dp.private.ledger.mechanisms import Gaussian
 from genie_dp.private.prior.run import released_once
-from genie_dp.private.secure import _seeded
 from genie_dp.private_prior import load_prior
 from genie_dp.records import Example
 from genie_dp.rows import to_json
@@ -37,11 +36,7 @@ from tests.private.prior.prior_setup import (
 SKILLS = ("--skills", str(TWITTER))
 
 
-@pytest.fixture(autouse=True)
-def known_noise():
-    """Draw the noise of this process from a seed: what intervals say holds 95 times of 100."""
-    with _seeded(0):
-        yield
+pytestmark = pytest.mark.usefixtures("known_noise")
 
 
 @pytest.fixture

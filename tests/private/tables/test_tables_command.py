@@ -8,18 +8,12 @@ from genie_dp import cli
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.ledger.mechanisms import ZeroConcentrated
-from genie_dp.private.secure import _seeded
 from genie_dp.private.tables.run import rho_for
 from genie_dp.private.tables.table import load_table
 from genie_dp.run.manifest import ledger_of
 from tests.private.tables.tables_setup import private_file
 
-
-@pytest.fixture(autouse=True)
-def known_noise():
-    """Draw the noise of this process from a seed, so that figures can be asked for."""
-    with _seeded(0):
-        yield
+pytestmark = pytest.mark.usefixtures("known_noise")
 
 
 @pytest.fixture

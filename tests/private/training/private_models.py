@@ -10,7 +10,6 @@ from torch import nn  # noqa: E402
 from genie_dp.private.generators.models import DecoderSettings, PreLNDecoder, collate, losses  # noqa: E402  # noqa: E402
 from genie_dp.private.generators.stages import EncodedRow  # noqa: E402
 from genie_dp.private.ledger.guard import Units  # noqa: E402
-from genie_dp.private.training import check  # noqa: E402
 from genie_dp.private.training.run import PrivateRun  # noqa: E402
 from genie_dp.private.training.settings import DPSettings  # noqa: E402
 from genie_dp.records import Spent  # noqa: E402
@@ -171,12 +170,6 @@ def units(count=8, *, each=2):
 
 def weights(model):
     return torch.cat([p.detach().flatten() for p in model.parameters()])
-
-
-def leave_engines_unchecked(request, monkeypatch):
-    """Leave out the comparison of engines, which takes longer than these runs, where it may be."""
-    if "checked" not in request.fixturenames:
-        monkeypatch.setattr(check, "check_engine", lambda *_, **__: None)
 
 
 def run_of_model(model, *, rows=None, **changes):

@@ -12,14 +12,12 @@ import torch
 
 from genie_dp.private.ledger.accounting import deltas_of
 from genie_dp.private.ledger.guard import Units
-from genie_dp.private.secure import _seeded
 from genie_dp.private.training.banded import BandedNoise, best_matrix, workload
 from genie_dp.private.training.run import groups_of, train_privately
 from genie_dp.private.training.settings import noisy_steps
 from tests.private.training import private_models as models
 from tests.private.training.private_models import (
     SPENT,
-    leave_engines_unchecked,
     made,
     run_of_model,
     small,
@@ -30,11 +28,7 @@ from tests.private.training.private_models import (
 PREFIX = np.tril(np.ones((7, 7)))
 
 
-@pytest.fixture(autouse=True)
-def unchecked(request, monkeypatch):
-    leave_engines_unchecked(request, monkeypatch)
-    with _seeded(0):
-        yield
+pytestmark = pytest.mark.usefixtures("seeded_and_unchecked")
 
 
 @pytest.mark.parametrize("bands", [1, 2, 3, 7])

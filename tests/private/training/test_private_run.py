@@ -23,7 +23,6 @@ from genie_dp.private.training.settings import ENGINES
 from tests.private.training import private_models as models
 from tests.private.training.private_models import (
     SPENT,
-    leave_engines_unchecked,
     made,
     run_of_model,
     small,
@@ -32,17 +31,7 @@ from tests.private.training.private_models import (
     weights,
 )
 
-
-@pytest.fixture(autouse=True)
-def unchecked(request, monkeypatch):
-    leave_engines_unchecked(request, monkeypatch)
-    with _seeded(0):
-        yield
-
-
-@pytest.fixture
-def checked():
-    """Say that a test needs the comparison."""
+pytestmark = pytest.mark.usefixtures("seeded_and_unchecked")
 
 
 class Interrupted(Exception):

@@ -25,7 +25,6 @@ from genie_dp.private.training.settings import ENGINES, rate_of, steps_of
 from tests.private.training import private_models as models
 from tests.private.training.private_models import (
     SPENT,
-    leave_engines_unchecked,
     made,
     run_of_model,
     small,
@@ -34,12 +33,7 @@ from tests.private.training.private_models import (
     weights,
 )
 
-
-@pytest.fixture(autouse=True)
-def unchecked(request, monkeypatch):
-    leave_engines_unchecked(request, monkeypatch)
-    with _seeded(0):
-        yield
+pytestmark = pytest.mark.usefixtures("seeded_and_unchecked")
 
 
 def test_a_step_is_noise_with_the_right_deviation_around_the_clipped_mean():

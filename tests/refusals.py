@@ -1,0 +1,20 @@
+"""Command lines that are refused, one to a line of a golden block, and what is said of each."""
+
+import shlex
+from pathlib import Path
+
+
+def refusal(code, capsys):
+    """Return the exit code and what was said of a command that was refused: one line."""
+    said = capsys.readouterr()
+    assert code in (1, 2), said.err
+    assert not said.out
+    told = said.err.replace(f"{Path.cwd()}/", "")
+    told = told.partition("Error: ")[2] if code == 2 else told.splitlines()[0]
+    return f"{code}: {' '.join(told.split())}"
+
+
+def refusals(case, run, capsys):
+    """Return what is said of each command line of a case; `run` takes its words."""
+    lines = case.input.splitlines()
+    return "\n".join(refusal(run(shlex.split(line)), capsys) for line in lines)
