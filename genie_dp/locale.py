@@ -126,7 +126,8 @@ class Words:
         days: words -> how many days it is from today, and the part of the day.
         months, weekdays: the names of each, from january and monday on.
         dates: D, MONTH, YEAR, WEEKDAY and N with words, as in `times` -> what N counts, in days or
-            units of the calendar; or a day and a month.
+            units of the calendar; or a day and a month. Of a unit without N it is all of it.
+        since: before a span of time of which the first day alone counts: "seit letzter woche".
     """
 
     language: str
@@ -196,6 +197,7 @@ class Words:
     months: tuple[str, ...] = _section("lines")
     weekdays: tuple[str, ...] = _section("lines")
     dates: Mapping[str, str] = _section("entries")
+    since: frozenset[str] = _section("words")
 
     @property
     def spelled(self) -> str:
@@ -236,7 +238,7 @@ _SHAPES = {
         "a number of days, and a part of the day or none",
     ),
     "dates": (
-        r".+ = (?:-?\d+(?: (?:week|mon|year))?|\d\d?\.\d\d?)",
+        r".+ = (?:-?\d+(?: (?:week|weekend|mon|year))?|\d\d?\.\d\d?)",
         "a number of days, such as 7, of a unit, such as 1 mon, or a day such as 24.12",
     ),
 }

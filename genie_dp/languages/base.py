@@ -380,7 +380,7 @@ class Language(Protocol):
         """
 
     def missing_inputs(self, program: Any, library: Any) -> tuple[MissingInput, ...]:
-        """Return the required inputs that a program does not give, in program order."""
+        """Return the required inputs that a program does not give, and those that are `$?`."""
 
     def give_input(
         self, program: Any, missing: MissingInput, constant: str, library: Any = None
@@ -426,7 +426,12 @@ class Language(Protocol):
         Args:
             program: as `from_tokens` returns it.
             values: placeholder -> (constant, words that it was said in). The words are what stands
-                for it inside of free text.
+                for it inside of free text. A constant may be a span of dates (`text.span_ends`):
+                compared, it becomes a condition on both ends; an input that takes one date is
+                left open, to be asked for.
+
+        Raises:
+            ValueError: a constant that has no form where its placeholder stands.
         """
 
     def placeholders(self, program: Any) -> tuple[str, ...]:
@@ -448,6 +453,12 @@ class Language(Protocol):
 
     def parts_in(self, program: Sequence[str]) -> frozenset[str]:
         """Return what a token form has beside its functions, without copied values."""
+
+    def fixed_in(self, program: Sequence[str]) -> frozenset[str]:
+        """Return the constants of a token form that templates put there: no texts, no placeholders.
+
+        Dates that are told from the moment of execution are among them.
+        """
 
     def values_in(self, program: Sequence[str]) -> Sequence[str]:
         """Return the tokens of a token form that may be words of a sentence as they are.

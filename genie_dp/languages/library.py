@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import ClassVar, Protocol
 
@@ -19,7 +20,8 @@ class Parameter:
     `is_additive` says that a total of it makes sense (annotation additive): sizes, not ratings;
     None leaves it to the type.
     `phrases` is what people say of it after the noun that has it: "posted by #"; of an input, after
-    the phrase that calls the function: "in the #".
+    the phrase that calls the function: "in the #". `least` and `most` are the numbers that it is
+    usually between, of measures in the unit of its type (annotations min_number, max_number).
     """
 
     name: str
@@ -30,6 +32,8 @@ class Parameter:
     accepts: tuple[str, ...] = ()
     is_additive: bool | None = None
     phrases: tuple[str, ...] = field(default=(), compare=False)
+    least: Decimal | None = None
+    most: Decimal | None = None
 
     @property
     def is_input(self) -> bool:

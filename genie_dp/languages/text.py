@@ -107,3 +107,13 @@ def without_text(program: str) -> str:
     'now => @c.say param:text:String = ""'
     """
     return _QUOTED.sub('""', program) if '"' in program else program
+
+
+def span_ends(constant: str) -> tuple[str, str] | None:
+    """Return the first day of a span of dates and the day after its last one; None of no span.
+
+    >>> span_ends("date:2027-01-18/2027-01-25"), span_ends("date:2027-01-18")
+    (('date:2027-01-18', 'date:2027-01-25'), None)
+    """
+    start, slash, end = constant.partition("/")
+    return (start, f"date:{end}") if slash and start.startswith("date:") else None

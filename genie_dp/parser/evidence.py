@@ -36,6 +36,7 @@ from genie_dp.parser.negation import (
     without_idioms,
 )
 from genie_dp.parser.rows import RowStore
+from genie_dp.skills.words import END_MARKS
 
 # Rows that are looked at; what they have said twice counts, of few rows what they have said once.
 _MOST_ROWS = 100_000
@@ -48,6 +49,10 @@ _START, _VALUE, _END = "<s>", "<value>", "</s>"
 _GIVEN = "<given>"
 # Before a negation: with a word beside it, or with what rows never have beside it; before a part.
 _BEFORE, _BEHIND, _LACKING, _PART = "<before>", "<behind>", "<lacking>", "<part>"
+# Before words that rows say whose programs have a constant of their own: that one, or any.
+_FIXED = "<fixed>"
+# Before a word that stands inside of values, and behind others.
+_INSIDE = "<inside>"
 _MOST_INPUTS = 10  # of one call: with more, all choices of them would be too many to look up
 # Stands for all of a sentence that says nothing by itself, such as "hi there".
 _BARE = "<bare>"
@@ -240,6 +245,9 @@ class Evidence:
             told.append(_hash(part) >> 32)
         tells, are_told = np.unique(np.array([telling, told], np.uint32), axis=1)
         hashes.extend([_hash(name, *terms) >> 32 for name, terms in said.denied()])
+        hashes.extend([_hash(name, *terms) >> 32 for name, terms in said.inside()])
+        least = 1 if total < _FEW_ROWS else 2
+        hashes.extend([_hash(name, *terms) >> 32 for name, terms in said.fixed(least)])
         given = [_hash(_GIVEN, *names) >> 32 for names in said.given()]
         return cls(
             np.unique(np.array(hashes, np.uint32)),
@@ -289,7 +297,8 @@ class Evidence:
 
         What tells that an artist is wanted is no part of the artist's name: in "play the artist
         moon" it is "moon". A text ends before such words, or begins behind them; one that has
-        nothing else stays.
+        nothing else stays. It ends, as names do, before words that rows say behind values and never
+        inside of them, as in "reserve the moon for me".
 
         Args:
             program: in token form.
@@ -308,7 +317,26 @@ class Evidence:
             told = self._told_inside(text, sentence, functions, parts)
             if told and (kept := text[told[-1] + 1 :] or self._whole(text[: told[0]])):
                 tokens[place] = kept
+        for place in places_of_texts(tokens, names=True):
+            tokens[place] = tokens[place][: self._end_of(tokens[place], sentence, functions)]
         return " ".join(tokens)
+
+    def _end_of(
+        self, text: Sequence[str], sentence: Sequence[str], functions: Iterable[str]
+    ) -> int:
+        """Return where a text ends before words that rows say behind values, and never inside."""
+        start = next(
+            (i for i in range(len(sentence)) if [*sentence[i : i + len(text)]] == text), -1
+        )
+        behind = "" if start < 0 else ("", *sentence, "")[start + len(text) + 1]
+        for end in range(1, len(text) if start >= 0 else 0):
+            words = text[end:]
+            if any(map(is_slot, words)):
+                continue
+            inside = self._are_said([(_INSIDE, word) for word in words], functions)
+            if self.says((_VALUE, *words, behind), functions) and not any(inside):
+                return end
+        return len(text)
 
     def _whole(self, words: Sequence[str]) -> Sequence[str]:
         """Return words without those at their end that belong to what came behind."""
@@ -348,17 +376,54 @@ class Evidence:
             told.update(self.told[firsts[i] : ends[i]].tolist())
         return told
 
-    def says(self, words: Sequence[str], functions: Iterable[str]) -> bool:
+    def says(
+        self, words: Sequence[str], functions: Iterable[str], *, fixed: str | None = None
+    ) -> bool:
         """Tell whether rows say the words one after another, as words and no values.
 
         Args:
             words: one or more; placeholders count by what they are, "" is an end of the sentence.
             functions: with which they are said, all of them with any of these.
+            fixed: a constant that the programs of the rows have by themselves, "" for any; None
+                for all rows.
         """
         names = [_name_of(word) for word in words]
         first, last = names[0] or _START, names[-1] or _END
         names = [first, *names[1:-1], last] if len(names) > 1 else [first]
-        return all(self._are_said(list(pairwise(names)) or [(first,)], functions))
+        terms: list[tuple[str, ...]] = [*pairwise(names)] or [(first,)]
+        mark = () if fixed is None else (f"{_FIXED} {fixed}",)
+        return all(self._are_said([(*mark, *term) for term in terms], functions))
+
+    def means(
+        self,
+        words: Sequence[str],
+        sides: tuple[str, str],
+        functions: Sequence[str],
+        fixed: Iterable[str],
+        parts: Iterable[str] = (),
+    ) -> bool:
+        """Tell whether a program means words that are a value elsewhere, such as "today".
+
+        It has the constant or the listed value for which rows say them, or they are words of its
+        functions: rows say them just there, "the steps i walked today", and none of these rows has
+        a constant for them.
+
+        Args:
+            words: those that may be a value.
+            sides: the words before and behind them, "" at the ends of the sentence.
+            functions, parts: those of the program.
+            fixed: its constants, as `Language.fixed_in` returns them.
+        """
+        if any(self.says(words, functions, fixed=constant) for constant in fixed):
+            return True
+        listed = {_hash(part) >> 32 for part in parts if part[-1:].isalnum()}
+        terms: list[tuple[str, ...]] = [*pairwise(words)] or [tuple(words)]
+        if listed & self._tell(terms, functions):
+            return True
+        before, behind = sides
+        is_end = behind in END_MARKS or behind in self.words.function_words
+        there = (before, *words) if is_end else (before, *words, behind)
+        return self.says(there, functions) and not self.says(there, functions, fixed="")
 
     def denies(
         self,
@@ -484,12 +549,15 @@ class _Said:
         self._words = words
         self._denied: dict[tuple[tuple[str, ...], str], _Denied] = defaultdict(_Denied)
         self._alone: dict[str, set[int]] = defaultdict(set)  # words of rows of one call
+        self._fixed: dict[tuple[str, str], _FunctionRows] = defaultdict(_FunctionRows)
+        self._inside: dict[str, set[int]] = defaultdict(set)  # words of values
 
     def add(self, store: RowStore, language: Language, step: int) -> None:
         """Count the rows of a store, one of so many."""
         # Functions are of an outline, for texts have none, and there are fewer.
         functions_in, parts_in = cache(language.functions_in), cache(language.parts_in)
         inputs_in, values_in = cache(language.inputs_in), cache(language.values_in)
+        fixed_in = cache(language.fixed_in)
         start, end, value = map(self._number, (_START, _END, _VALUE))
         bare = self._number(_BARE) << 32
         numbers = [self._number(_name_of(name)) for name in store.names]
@@ -519,8 +587,13 @@ class _Said:
                 self._given[function].add(inputs)
             part_numbers = [self._parts.setdefault(part, len(self._parts)) for part in parts]
             functions = functions_in(language.outline(text)[0])
+            fixed = fixed_in(form)
+            inside = {places[x] for place in places_of_texts(form, names=True) for x in form[place]}
             for function in set(functions):
+                self._inside[function].update([numbers[x] for x in inside])
                 self._functions[function].add(terms, part_numbers)
+                for constant in (*fixed, *([""] if fixed else [])):
+                    self._fixed[function, constant].add(terms, ())
                 if len(functions) == 1:
                     self._alone[function].update(words)
             if any([denies[word] for word in sentence]):
@@ -550,6 +623,23 @@ class _Said:
         for function, rows in self._functions.items():
             for term in rows.often(least):
                 yield function, _words_of(term, names)
+
+    def fixed(self, least: int) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield function and words of what so many rows say whose programs have a constant."""
+        names = list(self._numbers)
+        for (function, constant), rows in self._fixed.items():
+            for term in rows.often(least):
+                yield function, (f"{_FIXED} {constant}", *_words_of(term, names))
+
+    def inside(self) -> Iterator[tuple[str, tuple[str, str]]]:
+        """Yield function and a term of each word that rows say behind values and inside of them."""
+        names, value = list(self._numbers), self._number(_VALUE)
+        for function, rows in self._functions.items():
+            pairs = (divmod(term, 1 << 32) for term in set(rows.terms.flat))
+            behind = {second for first, second in pairs if first == value}
+            for word in self._inside[function]:
+                if word in behind or names[word] in self._empty:
+                    yield function, (_INSIDE, names[word])
 
     def telling(self) -> Iterator[tuple[str, tuple[str, ...], str]]:
         """Yield function, words, and a part of its programs that they tell."""
@@ -627,15 +717,15 @@ def _terms(
     yield from zip(names, names[1:], strict=False)
 
 
-def places_of_texts(program: Sequence[str]) -> Iterator[slice]:
-    """Yield where the words of each text are that is no name of a thing, the last one first.
+def places_of_texts(program: Sequence[str], *, names: bool = False) -> Iterator[slice]:
+    """Yield where the words of each text are, the last one first; those of names if asked to.
 
     >>> list(places_of_texts('say( text= " hi there " to= " bob " ^^contact )'.split()))
     [slice(3, 5, None)]
     """
     quotes = [i for i, token in enumerate(program) if token == '"']
     for first, last in reversed(list(zip(quotes[::2], quotes[1::2], strict=False))):
-        if not (program[last + 1 : last + 2] or [""])[0].startswith("^^"):
+        if names or not (program[last + 1 : last + 2] or [""])[0].startswith("^^"):
             yield slice(first + 1, last)
 
 

@@ -48,7 +48,7 @@ from genie_dp.parser.reading.fill import EntityNames, Filled, Link, TypedText, f
 from genie_dp.parser.reading.glued import NOT_GLUED, Glued, as_read
 from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.inputs import read_input
-from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, Reading
+from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, Reading, ReadValue
 from genie_dp.parser.reading.said import SaidValues
 from genie_dp.parser.reading.typed import TypedTexts, typed_texts
 from genie_dp.parser.rows import Style, Target, canonical_text, target_of
@@ -82,6 +82,7 @@ _SETTLED = 1.0
 _GUESSED = 0.85
 # Readings with a name of a list in them, beside the others; each costs as much as they do.
 _MOST_LINKS = 4
+_MOMENTS = ("Date", "Time")
 OwnNames = Mapping[str, Sequence[str]]
 
 
@@ -746,23 +747,45 @@ class Parser:
     def _unused_values(self, candidate: "_Candidate", names: EntityNames | None) -> tuple[str, ...]:
         """Return the values and names of the sentence that a program has no place for.
 
-        A value whose words rows say with the functions, as in "the steps i walked today", may be
-        no value here; one with digits, if they say it between the same words.
+        What may be a value is one unless the program means its words (`Evidence.means`).
         """
         if candidate.is_derived:
             return ()
-        program, sentence = candidate.decoded.split(), ("", *candidate.reading.tokens, "")
+        program, reading = candidate.decoded.split(), candidate.reading
+        fixed = self.target.language.fixed_in(program)
+        spans = [value.span for value in reading.values.values()]
+        row = ("", *reading.tokens, "")
+        said: list[tuple[tuple[str, ...], ReadValue]] = [
+            ((token,), value) for token, value in reading.values.items() if token not in program
+        ]
+        for value in candidate.other_values:
+            start, end = value.span
+            if not any(first < end and start < last for first, last in spans):
+                said.append((tuple(tokenize(value.text.casefold())), value))
         unused = []
-        for token, read in candidate.reading.values.items():
-            words = tokenize(read.text.casefold())
-            if any(map(str.isdigit, read.text)) and token in sentence:
-                place = sentence.index(token)
-                words = (sentence[place - 1], *words, sentence[place + 1])
-            if token not in program and not self._evidence.says(words, candidate.functions):
-                unused.append(read.text)
+        for tokens, value in said:
+            place, words = _place_of(tokens, reading.tokens), tokenize(value.text.casefold())
+            if place is None or _place_of(words, program) is not None:
+                continue  # it is part of a name, or of a text
+            if self._takes(value.type, candidate.functions):
+                sides = row[place], row[place + len(tokens) + 1]
+                is_meant = self._evidence.means(
+                    words, sides, candidate.functions, fixed, candidate.parts
+                )
+            else:
+                is_meant = self._evidence.says(words, candidate.functions)
+            if not is_meant:
+                unused.append(value.text)
         if names is not None and candidate.words:
             unused += names.mentioned(candidate.reading.tokens, candidate.words)
         return tuple(dict.fromkeys(unused))
+
+    def _takes(self, type_: str, functions: Iterable[str]) -> bool:
+        """Tell whether a function of these has a place for values of a type."""
+        library = self.target.library
+        signatures = (library.signature(name) for name in functions) if library else ()
+        parameters = chain.from_iterable(x.parameters for x in signatures if x is not None)
+        return library is None or any(str(x.type) == type_ for x in parameters)
 
     def _fill_programs(
         self,
@@ -780,6 +803,7 @@ class Parser:
             keep: whether what cannot be filled stays, as it was written.
         """
         candidates: dict[str, _Candidate] = {}
+        read = _values_of(readings)
         for reading, programs in zip(readings, decoded, strict=True):
             for program in programs:
                 # Its words are taken for a name: a program that makes no use of that is none of it.
@@ -800,7 +824,7 @@ class Parser:
                 score = program.log_probability - _DOUBT * reading.doubt
                 earlier = candidates.get(filled.tokens)
                 if earlier is None:
-                    candidates[filled.tokens] = _Candidate(filled, written, reading, score)
+                    candidates[filled.tokens] = _Candidate(filled, written, reading, score, read)
                 else:
                     earlier.score = log_sum(earlier.score, score)
         return self._rank(tuple(candidates.values()))
@@ -1009,6 +1033,27 @@ def _is_in_two(program: str) -> bool:
     return not places[0].isdisjoint(places[1])
 
 
+def _values_of(readings: Sequence[Reading]) -> tuple[ReadValue, ...]:
+    """Return the values of the likeliest reading, and the dates and times of any."""
+    found = {
+        value.span: value
+        for number, reading in enumerate(readings)
+        for value in reading.values.values()
+        if not number or value.type in _MOMENTS
+    }
+    return tuple(found.values())
+
+
+def _place_of(words: Sequence[str], tokens: Sequence[str]) -> int | None:
+    """Return where words stand in a row, first; None where they do not.
+
+    >>> _place_of(("b", "c"), ("a", "b", "c")), _place_of(("c", "b"), ("a", "b", "c"))
+    (1, None)
+    """
+    places = range(len(tokens) - len(words) + 1)
+    return next((i for i in places if [*tokens[i : i + len(words)]] == [*words]), None)
+
+
 def _overlaps(links: Sequence[Link], own: Sequence[Sequence[Link]]) -> Iterator[list[bool]]:
     """Yield for each of a caller's names which of the links have words of it."""
     for first, *_ in own:
@@ -1045,12 +1090,16 @@ def open_network(
 
 @dataclass(slots=True)
 class _Candidate:
-    """A filled program, what it was decoded as and from which reading, and its score in nats."""
+    """A filled program, what it was decoded as and from which reading, and its score in nats.
+
+    `other_values` are those of the likeliest reading, and moments of any.
+    """
 
     filled: Filled
     decoded: str
     reading: Reading
     score: float
+    other_values: tuple[ReadValue, ...] = ()
     confidence: float = 0.0
     functions: tuple[str, ...] = ()
     parts: frozenset[str] = frozenset()

@@ -1,6 +1,7 @@
 """Reads phrases and flags from the annotations of a declaration."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
 
 from genie_dp.languages.library import Parameter
 from genie_dp.languages.thingtalk.declarations import Annotation, ParamDecl
@@ -181,7 +182,14 @@ def as_parameter(param: ParamDecl) -> Parameter:
             if (part not in _APART if param.direction == "out" else part in ADVERBS)
             for phrase in phrases
         ),
+        least=_number_of(param.annotations, "min_number"),
+        most=_number_of(param.annotations, "max_number"),
     )
+
+
+def _number_of(annotations: Iterable[Annotation], name: str) -> Decimal | None:
+    value = annotation.value if (annotation := find(annotations, name)) else None
+    return value if isinstance(value, Decimal) else None
 
 
 def _names(value: object) -> tuple[str, ...]:

@@ -11,7 +11,8 @@ from genie_dp.parser.answers import MISSING_INPUT, UNUSED_VALUE, Answer, Reply
 from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.parser.incomplete import add_incomplete
 from genie_dp.parser.parser import Parser
-from genie_dp.parser.reading.fill import EntityNames
+from genie_dp.parser.reading.fill import EntityNames, fill
+from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.reading import Reading
 from genie_dp.parser.rows import RowMaker, Rows, RowStore, Target, learn_reading
 from genie_dp.resources import data_folder
@@ -66,6 +67,23 @@ def asking(program, confidence=0.9):
 def test_a_sentence_is_read_as_the_value_of_an_input(library, function, name, sentence, expected):
     missing = MissingInput(function, name, "", "For how many guests?")
     assert input_in(sentence, missing, library, THINGTALK) == expected
+
+
+@pytest.mark.parametrize(
+    ("program", "asked"),
+    [
+        ("@com.google.calendar.create_event param:start_date:Date = DATE_0", "start_date"),
+        ("@com.todoist.create_task param:due_date:Date = DATE_0", "due_date"),  # an optional one
+    ],
+)
+def test_one_date_of_a_span_is_asked_for(library, program, asked):
+    for sentence, is_asked in (("dinner next week", True), ("dinner on monday", False)):
+        values = load_reader().read(sentence, now=NOW).values
+        tree = fill(f"now => {program}", values, language=THINGTALK, library=library).program
+        missing = [x.name for x in THINGTALK.missing_inputs(tree, library)]
+        assert (asked in missing) == is_asked
+    span = MissingInput("@com.todoist.create_task", "due_date", "Date", "When?")
+    assert input_in("next week", span, library, THINGTALK) is None
 
 
 def test_the_reply_to_a_question_completes_its_program(parser):

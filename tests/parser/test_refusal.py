@@ -276,6 +276,66 @@ def test_of_two_programs_with_one_function_the_one_that_the_words_tell_weighs_mo
     assert max(weights) == weights[1]
 
 
+VISITS, STEPS = "@com.zoo.visits", "@com.zoo.steps"
+DATED = f"now => ( {VISITS} ) filter param:day:Date >= start_of unit:week => notify"
+OF_TODAY = f"now => ( {VISITS} ) filter param:day:Date >= start_of unit:day => notify"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "value", "program", "is_meant"),
+    [
+        ("how many steps did i walk today", "today", f"now => {STEPS} => notify", True),
+        ("did i walk many steps today please", "today", f"now => {STEPS} => notify", False),
+        ("show visits today", "today", f"now => {VISITS} => notify", False),
+        ("were there visits today", "today", f"now => {VISITS} => notify", False),
+        ("were there visits today", "today", OF_TODAY, True),
+        ("were there visits today", "today", DATED, False),
+        ("were there visits this week", "this week", DATED, True),
+        ("were there visits this week", "this week", f"now => {VISITS} => notify", False),
+    ],
+)
+def test_words_for_a_date_are_meant_by_their_constant_or_there_where_rows_say_them(
+    sentence, value, program, is_meant
+):
+    said = [(f"show {word} visits today", OF_TODAY) for word in "abcdef"]
+    said += [(f"show {word} visits this week", DATED) for word in "abcdef"]
+    said += [(f"show {word} visits", f"now => {VISITS} => notify") for word in "abcdef"]
+    said += [(f"how many {word} steps did i walk today", f"now => {STEPS} => notify")
+             for word in "abcdef"]  # fmt: skip
+    evidence = Evidence.from_rows([[Pair.from_text(*row) for row in said]], THINGTALK, ENGLISH)
+    before, behind = f" {sentence} ".split(f" {value} ")
+    sides = before.split()[-1], (behind.split() or [""])[0]
+    fixed = THINGTALK.fixed_in(program.split())
+    functions = THINGTALK.functions_in(program)
+    assert evidence.means(value.split(), sides, functions, fixed) == is_meant
+
+
+@pytest.mark.parametrize(
+    ("sentence", "program", "text"),
+    [
+        ("borrow the red tent for me", "borrow", "the red tent"),
+        ("renew the red tent longer", "renew", "the red tent"),
+        ("borrow for me", "borrow", "for me"),
+        ("borrow songs for me and you", "borrow", "songs for me and you"),
+        ("note wait for me", "note", "wait for me"),  # as in a text of the rows
+        ("note put it longer", "note", "put it longer"),
+    ],
+)
+def test_a_text_ends_before_words_that_rows_say_behind_it_and_never_inside(sentence, program, text):
+    borrow = 'now => @com.lib.borrow param:book:Entity(com.lib:book) = " {} " ^^com.lib:book'.format
+    renew = 'now => @com.lib.renew param:book:Entity(com.lib:book) = " {} " ^^com.lib:book'.format
+    note = 'now => @com.lib.note param:text:String = " {} "'.format
+    said = [(f"borrow {x} for me", borrow(x)) for x in ("dune", "emma", "the old mill")]
+    said += [(f"renew {x} longer", renew(x)) for x in ("dune", "emma", "the old mill")]
+    said += [(f"note {x}", note(x)) for x in ("dune", "ask them for me", "call me")]
+    said += [(f"note {x} for me", note(x)) for x in ("dune", "emma")]
+    evidence = Evidence.from_rows([[Pair.from_text(*row) for row in said]], THINGTALK, ENGLISH)
+    programs = {"borrow": borrow, "renew": renew, "note": note}
+    whole = programs[program](" ".join(sentence.split()[1:]))
+    freed = evidence.free_texts(whole, sentence.split(), THINGTALK)
+    assert freed == programs[program](text)
+
+
 def test_evidence_is_read_as_it_was_written_and_that_of_two_files_is_joined(lights, tmp_path):
     assert len(lights.telling) > 5
     lights.save(tmp_path / "evidence.npz")

@@ -319,6 +319,11 @@ class Calls:
                 tool, argument = "", ""
         return frozenset(found)
 
+    def fixed_in(self, program: Sequence[str]) -> frozenset[str]:
+        """Return the constants of a token form that are no texts."""
+        found = values.literals(program)
+        return frozenset(literal.constant for literal in found if not literal.is_text)
+
     def inputs_in(self, program: Sequence[str]) -> list[tuple[str, frozenset[str]]]:
         """Return the tools of a token form, each with the names of its arguments.
 

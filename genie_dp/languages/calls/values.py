@@ -12,7 +12,7 @@ from typing import Any
 
 from genie_dp.languages.base import Literal
 from genie_dp.languages.calls import ast
-from genie_dp.languages.text import escape_word, unescape_word
+from genie_dp.languages.text import escape_word, span_ends, unescape_word
 from genie_dp.languages.units import SHIPPED
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+\-]?\d+)?", re.ASCII)
@@ -159,7 +159,8 @@ def fill(program: ast.Program, values: Mapping[str, tuple[str, str]]) -> ast.Pro
     def filled(value: ast.Value) -> ast.Value:
         match value:
             case ast.Slot(token) if token in values:
-                return value_of(values[token][0])
+                is_span = span_ends(values[token][0]) is not None  # tools take one date
+                return ast.Open() if is_span else value_of(values[token][0])
             case ast.Text(text):
                 return replace(value, value=_said(text, values))
             case ast.Name(words):

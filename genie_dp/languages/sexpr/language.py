@@ -253,6 +253,10 @@ class SExpressions:
         """Return each label and symbol of a token form, with the label of its node."""
         return parts_in(program)
 
+    def fixed_in(self, program: Sequence[str]) -> frozenset[str]:
+        """Return nothing: a sentence is words alone."""
+        return frozenset()
+
     def values_in(self, program: Sequence[str]) -> Sequence[str]:
         """Return all of it."""
         return program

@@ -7,6 +7,8 @@ from typing import Any
 
 from genie_dp.languages.base import ProgramView, list_counted
 from genie_dp.languages.thingtalk import ast as tt
+from genie_dp.languages.thingtalk.canonical import canonical
+from genie_dp.languages.thingtalk.placeholders import days_as_spans
 from genie_dp.languages.thingtalk.tokens import TokenStyle, tokens
 from genie_dp.languages.thingtalk.traverse import children, functions
 
@@ -24,7 +26,9 @@ class ThingTalkComparison:
     """Programs and policies by their canonical form (Genie, section 2.4)."""
 
     def view(self, program: Any, library: Any) -> ProgramView:
-        """Return what is compared of a canonical program."""
+        """Return what is compared of a canonical program; what equals a day is within it."""
+        if (spans := days_as_spans(program)) is not program:
+            program = canonical(spans, library)
         used = list_counted(functions(program))
         names, operators = Counter[str](), Counter[str]()
         for name, operator in _parameters(program):

@@ -242,7 +242,7 @@ class ThingTalk:
         return structure.calls(program)
 
     def missing_inputs(self, program: Any, library: Any) -> tuple[base.MissingInput, ...]:
-        """Return the required inputs that a program does not give, in program order."""
+        """Return the required inputs that a program does not give, and those that are `$?`."""
         return structure.missing_inputs(program, library)
 
     def give_input(
@@ -312,6 +312,10 @@ class ThingTalk:
     def parts_in(self, program: Sequence[str]) -> frozenset[str]:
         """Return inputs, conditions, what is passed and operators of a token form."""
         return skim.parts_in(program)
+
+    def fixed_in(self, program: Sequence[str]) -> frozenset[str]:
+        """Return the constants of a token form that are no texts, edges of dates among them."""
+        return skim.fixed_in(program)
 
     def values_in(self, program: Sequence[str]) -> Sequence[str]:
         """Return all but the operator `not`, which says what the word says."""

@@ -520,6 +520,8 @@ CONTACT = ty.Entity("tt:contact")
 # No library declares attributes of devices: these are those of ThingTalk 1.x.
 ATTRIBUTES: Mapping[str, ty.Type] = {"all": ty.BOOLEAN, "id": ty.STRING, "name": ty.STRING}
 
+# Kinds whose constants are texts as they are written.
+_WRITTEN_KINDS = frozenset({*ty.ALIASES.values(), "tt:device", "tt:device_id"})
 _NAMES = frozenset({"tt:username", "tt:contact_name"})
 _CONVERSIONS: dict[str, frozenset[str]] = {
     # target kind -> kinds that the run time converts to it
@@ -542,18 +544,22 @@ def is_assignable(
     *,
     lenient: bool = False,
     is_compared: bool = False,
+    is_constant: bool = False,
 ) -> bool:
     """Tell whether a value of type `source` may stand where `target` is wanted.
 
-    `lenient` lets text stand for an entity, as in call arguments and filters; `is_compared` lets a
-    time stand for a date, as on the right side of a comparison.
+    Args:
+        lenient: whether text that is passed on may stand for an entity.
+        is_compared: whether a time may stand for a date, as on the right side of a comparison.
+        is_constant: whether the value is written in the program, where text is no entity, and an
+            entity no text unless people write it as such (a link, an address).
     """
     if source == target or ty.ANY in (source, target):
         return True
     match target:
         case ty.Basic():
             if isinstance(source, ty.Entity):
-                return target == ty.STRING
+                return target == ty.STRING and (not is_constant or source.kind in _WRITTEN_KINDS)
             pair = (source, target)
             return pair in _BASIC_CONVERSIONS or (is_compared and pair in _BASIC_COMPARISONS)
         case ty.Measure(unit):
@@ -565,11 +571,12 @@ def is_assignable(
         case ty.Entity(kind):
             if isinstance(source, ty.Entity):
                 return is_entity_assignable(source.kind, kind, signatures)
-            return lenient and source == ty.STRING
+            return lenient and source == ty.STRING and not is_constant
         case ty.Array(element):
             return isinstance(source, ty.Array) and is_assignable(
-                source.element, element, signatures, lenient=lenient, is_compared=is_compared
-            )
+                source.element, element, signatures,
+                lenient=lenient, is_compared=is_compared, is_constant=is_constant,
+            )  # fmt: skip
         case _:
             assert_never(target)
 

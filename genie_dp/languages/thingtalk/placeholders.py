@@ -3,9 +3,12 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from datetime import date, timedelta
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 from genie_dp.languages.library import Signatures
+from genie_dp.languages.text import span_ends
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.from_tokens import piece_from_tokens
 from genie_dp.languages.thingtalk.operators import CONTACT, attach_unit
@@ -180,15 +183,28 @@ def fill(program: P, values: Mapping[str, tuple[str, str]]) -> P:
         values: placeholder -> (value in token form, words that it was said in). The words are what
             stands in for a placeholder inside of free text.
 
+    A day is a span of time, too: what equals it lies between its two midnights. `> DATE` is after
+    a span, `< DATE` before it.
+
+    Raises:
+        ValueError: a span where neither a comparison nor an input takes it.
+
     >>> from genie_dp.languages.thingtalk.from_tokens import from_tokens
     >>> from genie_dp.languages.thingtalk.render import render
     >>> tokens = 'now => @c.f param:a:Number = NUMBER_0 param:b:String = " at NUMBER_0 "'
     >>> render(fill(from_tokens(tokens), {"NUMBER_0": ("20", "twenty")}))
     'now => @c.f(a = 20, b = "at twenty")'
+    >>> due = from_tokens("now => ( @c.g ) filter param:due:Date == DATE_0 => notify")
+    >>> render(fill(due, {"DATE_0": ("date:2027-01-18/2027-01-25", "next week")}))
+    'now => (@c.g()) filter due >= new Date("2027-01-18") && due < new Date("2027-01-25") => notify'
     >>> degrees = from_tokens("now => @c.f param:a:Measure(C) = NUMBER_0 unit:F")
     >>> render(fill(degrees, {"NUMBER_0": ("70", "seventy")}))
     'now => @c.f(a = 70F)'
     """
+
+    spans = {token: span for token, (text, _) in values.items() if (span := _span_of(text))}
+    if spans:
+        program = rewrite(program, partial(_with_ends, spans=spans))
 
     def words(text: str) -> str:
         return _LIKE_ONE.sub(lambda m: values[m[0]][1] if m[0] in values else m[0], text)
@@ -196,6 +212,8 @@ def fill(program: P, values: Mapping[str, tuple[str, str]]) -> P:
     def fill_node(node: Any) -> Any:
         match node:
             case ast.SlotValue(token, unit) if token in values:
+                if span_ends(values[token][0]):
+                    raise ValueError(f"expected one date, got a span of time: {values[token][1]}")
                 constant_value = constant(values[token][0])
                 return attach_unit(constant_value, unit) if unit else constant_value
             case ast.StringValue(text) if _LIKE_ONE.search(text):
@@ -210,6 +228,77 @@ def fill(program: P, values: Mapping[str, tuple[str, str]]) -> P:
 
     filled: P = rewrite(program, fill_node)
     return filled
+
+
+class _Span(NamedTuple):
+    start: ast.Value
+    end: ast.Value
+    is_day: bool
+
+
+def _span_of(text: str) -> _Span | None:
+    """Return a span of time, or a day; None of another constant."""
+    if (ends := span_ends(text)) is not None:
+        return _Span(constant(ends[0]), constant(ends[1]), is_day=False)
+    match constant(text) if text.startswith("date:") else None:
+        case ast.DateValue(iso) as day if "T" not in iso and iso != str(date.max):
+            end = date.fromisoformat(iso) + timedelta(days=1)
+            return _Span(day, ast.DateValue(end.isoformat()), is_day=True)
+        case _:
+            return None
+
+
+def _with_ends(node: Any, spans: Mapping[str, _Span]) -> Any:
+    """Return a comparison with a span of time as one with its ends, an input as one to ask for.
+
+    What equals a day lies within it; elsewhere a day is the moment at which it begins.
+    """
+    match node:
+        case ast.Arg(_, ast.SlotValue(token)) if token in spans and not spans[token].is_day:
+            return replace(node, value=ast.Undefined())
+        case ast.Atom(value=ast.SlotValue(token)) | ast.Comparison(value=ast.SlotValue(token)):
+            span = spans.get(token)
+        case _:
+            return node
+    if span is not None and node.operator == "==":
+        return _within(node, span)
+    if span is None or span.is_day or node.operator not in _OPERATORS_OF_SPANS:
+        return node
+    operator, is_after = _OPERATORS_OF_SPANS[node.operator]
+    return replace(node, operator=operator, value=span.end if is_after else span.start)
+
+
+def _within(node: Any, span: _Span) -> ast.And:
+    start = replace(node, operator=">=", value=span.start)
+    return ast.And((start, replace(node, operator="<", value=span.end)))
+
+
+def days_as_spans(program: P) -> P:
+    """Return a program in which what equals a day lies within it, as `fill` writes it.
+
+    >>> from genie_dp.languages.thingtalk.parser import parse
+    >>> from genie_dp.languages.thingtalk.render import render
+    >>> render(days_as_spans(parse('now => @c.g() filter due == new Date("2027-01-18") => notify')))
+    'now => (@c.g()) filter due >= new Date("2027-01-18") && due < new Date("2027-01-19") => notify'
+    """
+
+    def change(node: Any) -> Any:
+        match node:
+            case ast.Atom(_, "==", ast.DateValue(iso)) | ast.Comparison(
+                _, "==", ast.DateValue(iso)
+            ) if (span := _span_of(f"date:{iso}")) is not None:
+                return _within(node, span)
+            case _:
+                return node
+
+    changed: P = rewrite(program, change)
+    return changed
+
+
+# Operator before a span of time -> that before its start, or behind it before its end.
+_OPERATORS_OF_SPANS = {
+    "<": ("<", False), ">=": (">=", False), ">": (">=", True), "<=": ("<", True),
+}  # fmt: skip
 
 
 def constant(text: str) -> ast.Value:

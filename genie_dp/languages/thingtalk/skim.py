@@ -44,6 +44,7 @@ def values_in(program: Sequence[str]) -> Sequence[str]:
     return found
 
 
+_EDGES = frozenset(("start_of", "end_of"))
 _OPERATORS = frozenset(
     ("monitor", "edge", "timer", "attimer", "join", "new", "not", "or", "source", "select", "desc",
      "asc")
@@ -80,6 +81,23 @@ def parts_in(program: Sequence[str]) -> frozenset[str]:
         elif token in _OPERATORS:
             parts.append(token)
     return frozenset(parts)
+
+
+def fixed_in(program: Sequence[str]) -> frozenset[str]:
+    """Return the constants of a program that are no texts and no placeholders.
+
+    >>> sorted(fixed_in("param:d:Date >= start_of unit:day - 1 unit:day and param:n:T > 3".split()))
+    ['1 unit:day', '3', 'start_of unit:day - 1 unit:day']
+    """
+    fixed, end = set[str](), 0
+    for start, token in enumerate(program):
+        if start >= end and token in _EDGES:
+            end = start + 2
+            while end + 1 < len(program) and program[end] in ("+", "-"):
+                end, _ = _end(program, end + 1)
+            fixed.add(" ".join(program[start:end]))
+    constants = (literal.constant for literal in literals(program) if not literal.is_text)
+    return frozenset(fixed.union(constants))
 
 
 def is_function_name(name: str) -> bool:

@@ -163,7 +163,7 @@ def plain_value(value: tt.Value) -> Any:
 
 
 def missing_inputs(program: Any, library: Any) -> tuple[MissingInput, ...]:
-    """Return the required inputs that a program does not give, in program order.
+    """Return the required inputs that a program does not give, and those that are `$?`, in order.
 
     Args:
         library: a SkillLibrary, which knows the questions.
@@ -178,9 +178,11 @@ def _missing(
     if isinstance(node, tt.Call):
         number, name = next(numbers), qualify(node)
         signature = library.function(node.selector.class_name, node.function)
-        given = passed | {a.name for a in node.args if not isinstance(a.value, tt.Undefined)}
+        asked = {a.name for a in node.args if isinstance(a.value, tt.Undefined)}
+        given = passed | {a.name for a in node.args} - asked
         for parameter in signature.inputs if signature else ():
-            if parameter.is_required and parameter.name not in given:
+            is_wanted = parameter.is_required or parameter.name in asked
+            if is_wanted and parameter.name not in given:
                 question = library.question(name, parameter.name)
                 yield MissingInput(name, parameter.name, str(parameter.type), question, number)
         return

@@ -62,6 +62,7 @@ class Report:
         signatures: the skill library.
         problems: the mistakes so far.
         has_event: whether `$event` means something at this place.
+        takes_text: whether text that is written there may stand for an entity, as for who asks.
         parameters: names of lambdas' parameters, which stand for constants.
         wanted: placeholder without a type -> the types that are expected where it stands.
     """
@@ -69,6 +70,7 @@ class Report:
     signatures: Signatures
     problems: list[Problem] = field(default_factory=list)
     has_event: bool = True
+    takes_text: bool = False
     parameters: set[str] = field(default_factory=set)
     wanted: dict[str, list[tuple[ty.Type, Span | None]]] = field(default_factory=dict)
 
@@ -159,6 +161,8 @@ def _elsewhere(function: str, report: Report) -> str | None:
 
 
 DURATION = ty.Measure("ms")
+# Texts and names that stand in a program, unlike those that are passed on.
+_WRITTEN = (tt.StringValue, tt.EntityValue, tt.SlotValue)
 
 _FIXED: dict[type, ty.Type] = {
     tt.StringValue: ty.STRING,
@@ -208,7 +212,7 @@ def expect(
         what: what the value is for, as the message names it.
         scope: the names that the value may refer to.
         report: where mistakes go.
-        lenient: whether text may stand for an entity.
+        lenient: whether text that is passed on may stand for an entity.
         is_compared: whether a time may stand for a date, which is compared by its time of day.
     """
     if isinstance(value, tt.VarRef) and value.name in report.wanted:
@@ -219,6 +223,7 @@ def expect(
         signatures=report.signatures,
         lenient=lenient,
         is_compared=is_compared,
+        is_constant=isinstance(value, _WRITTEN) and not report.takes_text,
     )
     if isinstance(value, tt.ArrayValue) and isinstance(expected, ty.Array):
         before = len(report.problems)
@@ -601,9 +606,10 @@ def _value_hint(
                 return f"write {start} enum({value.text})"
             return f"write enum({values[0]})" if values else "write enum(name)"
         case ty.Entity(kind) if isinstance(value, tt.StringValue):
-            # Where text may stand for an entity, it never comes here.
             text = f'"{value.text}"'
-            return f"write {text}^^{kind}, or ask for the name: id =~ {text}"
+            if what != start:  # an input
+                return f"write {start} {text}^^{kind}"
+            return f"write {text}^^{kind}, or compare the name: {what.partition(' ')[0]} =~ {text}"
         case ty.Entity(kind):
             return f'write "name"^^{kind}'
         case ty.Array(element):
@@ -629,6 +635,8 @@ def _basic_hint(value: tt.Value, expected: ty.Type, start: str) -> str | None:
             return f"drop the quotes: {start} {value.text}"
         if expected == ty.BOOLEAN and value.text in ("true", "false"):
             return f"drop the quotes: {start} {value.text}"
+    if expected == ty.STRING and isinstance(value, tt.EntityValue):
+        return f'drop the kind: {start} "{value.display or value.value}"'
     if expected == ty.NUMBER and isinstance(value, tt.MeasureValue) and value.parts:
         return f"drop the unit: {start} {value.parts[0][0]}"
     example = _EXAMPLES.get(expected)
@@ -1085,7 +1093,9 @@ def _source_atom(atom: tt.Atom, outer: Scope, report: Report) -> None:
         type_of(atom.value, outer, report)
         return
     before = len(report.problems)
+    report.takes_text = True
     check_predicate(atom, Scope({"source": operators.CONTACT}), outer, report)
+    report.takes_text = False
     for index, problem in enumerate(report.problems[before:], before):
         if problem.code in ("T002", "T010"):
             changed = Problem("T021", problem.message, problem.span, hint)

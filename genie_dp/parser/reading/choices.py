@@ -182,7 +182,11 @@ def _reading(s: TextTokens, taken: Sequence[Candidate], doubt: int) -> Reading:
             tokens.extend((name, *candidate.after.split()))
             text = s.text[candidate.start : candidate.end]
             values[name] = ReadValue(
-                candidate.type, candidate.value, text, (candidate.start, candidate.end)
+                candidate.type,
+                candidate.value,
+                text,
+                (candidate.start, candidate.end),
+                candidate.other,
             )
             start = last = max(start, candidate.end)
         if start == begin and end > last:

@@ -349,6 +349,7 @@ HOLIDAYS_BY_WORDS = {tuple(name.split()): day for name, day in HOLIDAYS.items()}
     ("valentines", "day"): (14, 2), ("the", "4th", "of", "july"): (4, 7),
 }  # fmt: skip
 _RECURS = frozenset(("every", "each"))
+_FROM_START = frozenset(("since", "between"))
 _AHEAD = frozenset(("tomorrow", "next", "in"))
 _MOST_MONTHS = 12 * 12  # the 31st is one of each day of the week in less
 _MOST_DAYS = 20  # tokens of "every monday, tuesday and friday"
@@ -365,13 +366,17 @@ BEGINS = frozenset(
 
 
 class Day(NamedTuple):
-    """A day and the place of the token after it; `hour` where a part of it was named."""
+    """A day and the place of the token after it; `hour` where a part of it was named.
+
+    Of a span of several days `day` is the first, and `until` the one after the last.
+    """
 
     day: date
     end: int
     soft: bool = False
     hour: int | None = None
     weak: bool = False
+    until: date | None = None
 
 
 def days(s: TextTokens, numbers: Numbers, now: datetime) -> Iterator[Candidate]:
@@ -395,7 +400,8 @@ def days(s: TextTokens, numbers: Numbers, now: datetime) -> Iterator[Candidate]:
 
 
 def _day_of(candidate: Candidate) -> date:
-    return datetime.fromisoformat(candidate.value.removeprefix("date:")).date()
+    text, _, _ = candidate.value.removeprefix("date:").partition("/")
+    return datetime.fromisoformat(text).date()
 
 
 def recurs(s: TextTokens, at: int) -> bool:
@@ -432,6 +438,9 @@ def _with_time(s: TextTokens, at: int, day: Day, numbers: Numbers) -> Iterator[C
     text = day.day.isoformat()
     if day.hour is not None:
         text = f"{text}T{day.hour:02d}:00:00"
+    if day.until is not None:
+        yield s.candidate(at, day.end, "DATE", f"date:{text}/{day.until}", soft=day.soft)
+        return
     yield s.candidate(at, day.end, "DATE", f"date:{text}", soft=day.soft, weak=day.weak)
     place = day.end + (s.word(day.end) == ",")
     place += s.word(place) in ("at", "around", "by")
@@ -450,7 +459,7 @@ def _time_first(
     if time.is_part or s.word(place - 1) in _RECURS or place >= len(s.words):
         return
     day = day_at(s, place, numbers, now.date())
-    if day is None or day.weak:
+    if day is None or day.weak or day.until is not None:
         return
     yield _both(s, at, day.end, *_combine(s, day, time))
 
@@ -470,11 +479,15 @@ def _combine(s: TextTokens, day: Day, time: Time) -> tuple[date, Time]:
 def day_at(s: TextTokens, at: int, numbers: Numbers, today: date) -> Day | None:
     """Return the longest date that begins at a token, or None; "since" one, it is over.
 
+    What is since a week, or between two, begins with its first day.
+
     Raises:
         ValueError, OverflowError: there is no such day, as on february 30.
     """
     day = _coming_day(s, at, numbers, today)
     place = at - 1 - (s.word(at - 1) == "the")
+    if day is not None and s.word(place) in _FROM_START:
+        day = day._replace(until=None)
     if day is None or day.day <= today or s.word(place) != "since" or s.word(at) in _AHEAD:
         return day
     for unit in ("week", "mon", "year"):
@@ -564,7 +577,8 @@ def _month_first(s: TextTokens, at: int, today: date) -> Day | None:
     place = at + 1
     place += s.word(place) == "." and s.word(at) in (*SHORT_MONTHS, "sept")
     if _YEAR.fullmatch(s.word(place)):
-        return Day(date(int(s.word(place)), month, 1), place + 1)
+        first = date(int(s.word(place)), month, 1)
+        return Day(first, place + 1, until=shift_day(first, 1, "mon"))
     the = s.word(place) == "the"
     number = day_number(s, place + the)
     if number is None:
@@ -738,6 +752,28 @@ def shift_day(day: date, number: int, unit: str) -> date:
     return first + timedelta(days=min(day.day, (following - first).days) - 1)
 
 
+def span_from(today: date, number: int, unit: str) -> tuple[date, date]:
+    """Return the first day of a unit of the calendar, and the day after it.
+
+    Args:
+        today: a day of the unit from which is counted; weeks begin on monday.
+        number: 0 for this unit, 1 for the next one, -1 for the last one.
+        unit: "week", "weekend", "mon" or "year".
+
+    >>> span_from(date(2027, 1, 13), 1, "week")
+    (datetime.date(2027, 1, 18), datetime.date(2027, 1, 25))
+    >>> span_from(date(2027, 1, 17), 0, "weekend")
+    (datetime.date(2027, 1, 16), datetime.date(2027, 1, 18))
+    """
+    monday = today - timedelta(days=today.weekday())
+    if unit == "weekend":
+        saturday = shift_day(monday, number, "week") + timedelta(days=5)
+        return saturday, saturday + timedelta(days=2)
+    starts = {"week": monday, "mon": today.replace(day=1), "year": today.replace(month=1, day=1)}
+    first = shift_day(starts[unit], number, unit)
+    return first, shift_day(first, 1, unit)
+
+
 def _relative(s: TextTokens, at: int, today: date) -> Day | None:
     """Return "the day after tomorrow", "next week", "this morning", "last night"."""
     place = at + (s.word(at) == "the")
@@ -751,15 +787,8 @@ def _relative(s: TextTokens, at: int, today: date) -> Day | None:
     if way not in ("next", "last", "this") or noun not in ("week", "month", "year", "weekend"):
         return None
     sign = {"next": 1, "last": -1, "this": 0}[way]
-    if noun == "weekend":
-        saturday = today + timedelta(days=(5 - today.weekday()) % 7 + 7 * sign)
-        return Day(saturday, at + 2, soft=True)
-    if noun == "week":
-        start = today - timedelta(days=today.weekday())
-    else:
-        start = today.replace(day=1) if noun == "month" else today.replace(month=1, day=1)
-    unit = "mon" if noun == "month" else noun
-    return Day(shift_day(start, sign, unit), at + 2, soft=True)
+    first, until = span_from(today, sign, "mon" if noun == "month" else noun)
+    return Day(first, at + 2, soft=True, until=until)
 
 
 def _holiday(s: TextTokens, at: int, today: date) -> Day | None:

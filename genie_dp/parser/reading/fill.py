@@ -3,6 +3,7 @@
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from decimal import Decimal
 from functools import cached_property
 from itertools import islice, product
 from types import MappingProxyType
@@ -10,8 +11,9 @@ from typing import Any, Literal, NamedTuple
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.base import Language
-from genie_dp.languages.library import Library
-from genie_dp.languages.types import Entity, slot_stem
+from genie_dp.languages.library import Library, Parameter
+from genie_dp.languages.types import Entity, slot_stem, unit_of
+from genie_dp.languages.units import Units
 from genie_dp.locale import LOCALE, Words
 from genie_dp.parser.reading.glued import Glued
 from genie_dp.parser.reading.name_keys import NameIndex, Part, parts_of
@@ -370,12 +372,15 @@ def fill(
             for; or what the language says of a program that it cannot read.
     """
     replacements = {stand_in: ("", text) for stand_in, text in typed.items()}
+    tree = language.from_tokens(program)
+    others = {token: read for token, read in values.items() if read.other}
+    usual = _usual_units(tree, others, language, library) if library and others else {}
     for token, read in values.items():
         # Inside of free text a value is its words, a percent sign left out.
         words = " ".join(read.text.split()).removesuffix("%").rstrip()
-        replacements[token] = read.value, words or read.text
+        replacements[token] = usual.get(token, read.value), words or read.text
     try:
-        tree = language.fill(language.from_tokens(program), replacements)
+        tree = language.fill(tree, replacements)
     except ValueError as error:
         raise GenieError(Problem("I011", str(error))) from None
     unfilled = language.placeholders(tree)
@@ -388,3 +393,37 @@ def fill(
         tree, looked_up = names.resolve(tree, language)
     tree = language.canonical(tree, library)
     return Filled(tree, language.tokens(tree, library), looked_up)
+
+
+def _usual_units(
+    tree: Any, values: Mapping[str, ReadValue], language: Language, library: Library
+) -> dict[str, str]:
+    """Return the other value of those whose first one is beyond what its place is usually between.
+
+    "21 degrees" of a room are celsius, whatever else the speaker's degrees are.
+    """
+    found = {}
+    for token, _, place in language.fills(tree, library):
+        function, _, name = place.rpartition(":")
+        signature = library.signature(function)
+        parameter = signature.parameter(name) if signature else None
+        unit = unit_of(parameter.type) if parameter else None
+        if token in values and parameter is not None and unit is not None:
+            first, other = (
+                _is_usual(constant, parameter, unit, library.units)
+                for constant in (values[token].value, values[token].other)
+            )
+            if other and not first:
+                found[token] = values[token].other
+    return found
+
+
+def _is_usual(constant: str, parameter: Parameter, unit: str, units: Units) -> bool:
+    """Tell whether a measure, "21 unit:F", is one that a parameter of a unit usually has."""
+    number, _, said = constant.partition(" unit:")
+    amount = units.amount(((Decimal(number), said),))
+    least, most = (
+        None if bound is None else units.amount(((bound, unit),))
+        for bound in (parameter.least, parameter.most)
+    )
+    return (least is None or least <= amount) and (most is None or amount <= most)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from genie_dp.languages import types as ty
 from genie_dp.languages.base import MissingInput
 from genie_dp.languages.library import Library
-from genie_dp.languages.text import escape_word
+from genie_dp.languages.text import escape_word, span_ends
 from genie_dp.languages.units import Units
 from genie_dp.locale import Words
 from genie_dp.parser.evidence import content_words
@@ -113,7 +113,8 @@ def _read_value(
         values = [token for token in reading.values if token.rpartition("_")[0] == stem]
         others = [word for word in content_words(reading.tokens, (), known) if word not in asked]
         if len(reading.values) == len(values) == 1 and not others:
-            return ReadInput(reading.values[values[0]].value)
+            constant = reading.values[values[0]].value
+            return None if span_ends(constant) else ReadInput(constant)
     name = _without_starts(text, known)
     # Lists of skills are seldom whole. A sentence with a date in it is no name, though.
     may_be_name = not readings[0].values and len(name.split()) <= _MOST_WORDS

@@ -76,6 +76,7 @@ def _is_sign(name: str) -> bool:
     return name in _ONLY_DIGITS or (len(name) == 1 and name.isalpha())
 
 
+_OTHER_SCALE = {"C": "F", "F": "C"}
 DEGREES = frozenset(("degrees", "degree", "°", "deg"))
 _ATTACHED = re.compile(r"([+-]?\d[\d,]*(?:\.\d+)?)-?([^\W\d_]+[23]?|°[cf]?|″|′)")
 _CLOCKED = re.compile(r"(\d{1,2})(:|h)([0-5]\d)(?::([0-5]\d))?")
@@ -288,12 +289,14 @@ def _with_smaller(s: TextTokens, at: int, amount: Amount, numbers: Numbers) -> I
     if len(parts) == 1 and (bare := _bare_part(s, amount, numbers)) is not None:
         parts.append(_value(bare))
         end = bare.end
+    name = s.word(amount.end - 1)
+    is_unsaid = name.lstrip("0123456789.,-") in DEGREES
     if amount.unit in ("C", "F") and s.has(end, "below", "zero"):
         place = end + 2
         named = unit_at(s, place)
+        is_unsaid = named is None
         unit, end = named if named is not None and named[0] in ("C", "F") else (amount.unit, place)
         parts = [_value(Amount(-abs(amount.value), unit, end))]
-    name = s.word(amount.end - 1)
     is_decade = name[2:] == "s" and name[1:2] == "0"  # "play 80s music"
     soft = (
         is_decade
@@ -308,8 +311,12 @@ def _with_smaller(s: TextTokens, at: int, amount: Amount, numbers: Numbers) -> I
     # "40k" is forty thousand, "3M" three million; `numbers` has them.
     is_million = amount.unit == "m" and s.text[s.ends[at] - 1] == "M" and end == at + 1
     weak = is_million or (amount.unit == "K" and name.endswith("k"))
-    yield s.candidate(at, end, stem_of(amount.unit, s.units), " ".join(parts), soft=soft, weak=weak)
-    if len(parts) == 1 and "deg" in s.units and name.lstrip("0123456789.,-") in DEGREES:
+    value, other = " ".join(parts), ""
+    if is_unsaid and amount.unit in _OTHER_SCALE:
+        other = value.replace(f"unit:{amount.unit}", f"unit:{_OTHER_SCALE[amount.unit]}")
+    stem = stem_of(amount.unit, s.units)
+    yield s.candidate(at, end, stem, value, soft=soft, weak=weak, other=other)
+    if len(parts) == 1 and "deg" in s.units and is_unsaid:
         # Of temperatures and angles the program tells which is meant.
         yield s.candidate(at, end, "MEASURE_deg", f"{plain_digits(amount.value)} unit:deg")
 

@@ -22,12 +22,14 @@ class ReadValue:
             "date:2027-03-14", `" paris " at:48.853:2.349`.
         text: the words it was read from, as typed.
         span: where they begin and end in the text, in characters.
+        other: what they mean in the other unit, where they leave it unsaid: "degrees"; else "".
     """
 
     type: str
     value: str
     text: str
     span: tuple[int, int]
+    other: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ class Candidate(NamedTuple):
         is_weak: only to be taken if a caller asks for other readings.
         is_soft: may also be words: "today", "one", a city's name.
         after: words to be said after the placeholder: "percent".
+        other: as of `ReadValue`.
     """
 
     start: int
@@ -96,6 +99,7 @@ class Candidate(NamedTuple):
     is_weak: bool = False
     is_soft: bool = False
     after: str = ""
+    other: str = ""
 
     @property
     def type(self) -> str:

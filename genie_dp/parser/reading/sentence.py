@@ -125,10 +125,12 @@ class TextTokens:
         weak: bool = False,
         soft: bool = False,
         after: str = "",
+        other: str = "",
     ) -> Candidate:
         """Return the candidate of the tokens from `first` to before `end`."""
         self.work[0] += 1
-        return Candidate(self.starts[first], self.ends[end - 1], stem, value, weak, soft, after)
+        start, last = self.starts[first], self.ends[end - 1]
+        return Candidate(start, last, stem, value, weak, soft, after, other)
 
 
 def sentence(text: str, locale: Locale, units: Units = COMMON) -> TextTokens:

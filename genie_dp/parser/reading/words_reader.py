@@ -18,7 +18,7 @@ from genie_dp.augment.written_numbers import plain_digits
 from genie_dp.languages.units import COMMON, Units
 from genie_dp.locale import Locale
 from genie_dp.parser.reading.choices import CandidateReader
-from genie_dp.parser.reading.dates import DAWN, shift_day
+from genie_dp.parser.reading.dates import DAWN, shift_day, span_from
 from genie_dp.parser.reading.marks import marks
 from genie_dp.parser.reading.measures import SMALLER, stem_of
 from genie_dp.parser.reading.numbers import FRACTION, FRACTIONS
@@ -98,12 +98,13 @@ class _Clock(NamedTuple):
 
 
 class _Day(NamedTuple):
-    """A day; `part` is the part of it that is named."""
+    """A day; `part` is the part of it that is named; `until` is the day after a span of several."""
 
     day: date
     end: int
     part: str = ""
     is_soft: bool = False
+    until: date | None = None
 
 
 class WordsReader(CandidateReader):
@@ -690,7 +691,7 @@ class _Finder:
         yield self._time_candidate(at, clock, weak=is_weak)
         if not is_weak and self.s.word(clock.end) not in self.words.range_links:
             day = _first(map(self._day, self._skips(clock.end)))  # "um acht am freitag"
-            if day is not None:
+            if day is not None and day.until is None:
                 yield self._moment(at, day.end, day, clock)
 
     # --------------------------------------------------------------------------------- dates
@@ -718,10 +719,13 @@ class _Finder:
             found = _Day(self.today + timedelta(days=int(count)), near[1], part, is_soft=True)
         for pattern, end, read in self._matching(tables.dates, at):
             is_longer = found is None or end > found.end
-            day = _day_of(read, pattern.value, self.today) if is_longer else None
-            if day is not None:
+            days = _days_of(read, pattern.value, self.today) if is_longer else None
+            if days is not None:
                 is_weekday = read.keys() == {"WEEKDAY"}
-                found = _Day(day, end, is_soft=not read or (is_weekday and end == at + 1))
+                is_soft = not read or (is_weekday and end == at + 1)
+                is_begun = not self.words.since.isdisjoint(s.words[max(at - 2, 0) : at])
+                until = None if is_begun else days[1]
+                found = _Day(days[0], end, is_soft=is_soft, until=until)
         if found is None:
             return None
         if is_weekday:  # "samedi 16 janvier", "freitag, den 3. mai"
@@ -731,8 +735,8 @@ class _Finder:
                 return named
         for pattern, end, read in self._matching(tables.dates, found.end):
             if "N" in read and not pattern.value.startswith("-"):  # "heute in einer woche"
-                day = _day_of(read, pattern.value, found.day)
-                return found if day is None else found._replace(day=day, end=end)
+                days = _days_of(read, pattern.value, found.day)
+                return found if days is None else found._replace(day=days[0], end=end)
         return found
 
     def _written_day(self, text: str) -> date | None:
@@ -776,6 +780,9 @@ class _Finder:
         if day is None:
             return
         value = f"date:{day.day.isoformat()}"
+        if day.until is not None:
+            yield s.candidate(at, day.end, "DATE", f"{value}/{day.until}", soft=day.is_soft)
+            return
         if day.part:
             value += f"T{12 if day.part == 'noon' else getattr(s.locale, day.part):02d}:00:00"
         yield s.candidate(at, day.end, "DATE", value, soft=day.is_soft)
@@ -896,29 +903,41 @@ def _clock_of(value: str, read: Mapping[str, int]) -> tuple[int, int]:
     return (hour + minute // 60) % 25, minute % 60
 
 
-def _day_of(read: Mapping[str, int], value: str, today: date) -> date | None:
-    """Return the day of a pattern: without a year the next one, with -1 the one before."""
+def _days_of(read: Mapping[str, int], value: str, today: date) -> tuple[date, date | None] | None:
+    """Return the first day of a pattern, and of a span the day after it; None of no such day."""
     try:
-        if "." in value:
-            day, _, month = value.partition(".")
-            return next_day(int(day), int(month), today)
-        text, _, unit = value.partition(" ")
-        count, unit = int(text), unit or "day"
-        if "WEEKDAY" in read:
-            ahead = (read["WEEKDAY"] - today.weekday() - 1) % 7 + 1
-            back = (today.weekday() - read["WEEKDAY"] - 1) % 7 + 1
-            return today + timedelta(days=ahead if count > 0 else -back)
-        if "N" in read:
-            return shift_day(today, read["N"] * count, unit)
-        if "MONTH" in read and "YEAR" in read:
-            return date(read["YEAR"], read["MONTH"] + 1, read.get("D", 1))
-        if "MONTH" in read:
-            return next_day(read.get("D", 1), read["MONTH"] + 1, today)
-        if "D" in read:
-            this = today.replace(day=read["D"])
-            return this if this >= today else shift_day(this, 1, "mon")
-        starts = {"week": today - timedelta(days=today.weekday()), "mon": today.replace(day=1),
-                  "year": today.replace(month=1, day=1)}  # fmt: skip
-        return shift_day(starts.get(unit, today), count, unit)
+        unit = value.partition(" ")[2]
+        if not read and unit:
+            return span_from(today, int(value.partition(" ")[0]), unit)
+        day = _day_of(read, value, today)
+        is_month = read.keys() == {"MONTH", "YEAR"}
+        return day, shift_day(day, 1, "mon") if is_month else None
     except (ValueError, OverflowError):
         return None
+
+
+def _day_of(read: Mapping[str, int], value: str, today: date) -> date:
+    """Return the day of a pattern: without a year the next one, with -1 the one before.
+
+    Raises:
+        ValueError, OverflowError: there is none.
+    """
+    if "." in value:
+        day, _, month = value.partition(".")
+        return next_day(int(day), int(month), today)
+    text, _, unit = value.partition(" ")
+    count, unit = int(text), unit or "day"
+    if "WEEKDAY" in read:
+        ahead = (read["WEEKDAY"] - today.weekday() - 1) % 7 + 1
+        back = (today.weekday() - read["WEEKDAY"] - 1) % 7 + 1
+        return today + timedelta(days=ahead if count > 0 else -back)
+    if "N" in read:
+        return shift_day(today, read["N"] * count, unit)
+    if "MONTH" in read and "YEAR" in read:
+        return date(read["YEAR"], read["MONTH"] + 1, read.get("D", 1))
+    if "MONTH" in read:
+        return next_day(read.get("D", 1), read["MONTH"] + 1, today)
+    if "D" in read:
+        this = today.replace(day=read["D"])
+        return this if this >= today else shift_day(this, 1, "mon")
+    return shift_day(today, count, unit)

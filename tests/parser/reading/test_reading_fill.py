@@ -9,11 +9,14 @@ import pytest
 import genie_dp.parser.reading as package
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
-from genie_dp.languages.thingtalk.ast import StringValue
+from genie_dp.languages.thingtalk.ast import DateValue, StringValue
 from genie_dp.languages.thingtalk.placeholders import fill as put_in
 from genie_dp.languages.thingtalk.simulate import Table, simulate
+from genie_dp.locale import locale_from
 from genie_dp.parser.reading.fill import EntityNames, fill
-from genie_dp.parser.reading.grammar_reader import GrammarReader
+from genie_dp.parser.reading.grammar_reader import GrammarReader, load_reader
+from genie_dp.resources import data_folder
+from genie_dp.skills.load import load_library
 from genie_dp.skills.model import SkillLibrary, SkillValues
 from tests.parser.reading.reading_cases import NOW, reading_cases, topics
 from tests.synthesis.synthesis_setup import few
@@ -54,6 +57,58 @@ def test_every_value_of_the_cases_is_a_constant_that_survives_the_token_form(top
             tree = THINGTALK.from_tokens(f"now => @com.x.f param:a:{value.type} = {token}")
             whole = put_in(tree, {token: (value.value, value.text)})
             assert THINGTALK.parse(THINGTALK.render(whole)) == whole
+
+
+@pytest.mark.parametrize(
+    ("sentence", "operator", "days"),
+    [
+        ("mail that came on friday", "==", range(15, 16)),
+        ("mail that came next week", "==", range(18, 25)),
+        ("mail from this weekend", "==", range(16, 18)),
+        ("mail from this month", "==", range(1, 32)),
+        ("mail older than this week", "<", range(1, 11)),
+        ("mail until next week", "<=", range(1, 25)),
+        ("mail from next week on", ">=", range(18, 32)),
+        ("mail after next week", ">", range(25, 32)),
+        ("mail since last week", ">", range(4, 32)),
+        ("mail that came tomorrow at 3 pm", "==", range(14, 15)),
+    ],
+)
+def test_a_span_of_time_is_compared_by_both_of_its_ends(sentence, operator, days):
+    program = f"now => ( @com.gmail.inbox ) filter param:date:Date {operator} DATE_0 => notify"
+    found = filled(sentence, program)
+    inbox = Table(tuple([tuple({"date": DateValue(f"2027-01-{day:02d}T15:00:00")}
+                               for day in range(1, 32))]))  # fmt: skip
+    effects = simulate(found.program, {"@com.gmail.inbox": inbox}, steps=[NOW])
+    assert [int(dict(e.arguments)["date"].iso[8:10]) for e in effects] == [*days]
+
+
+def test_a_span_of_time_where_no_date_is_compared_is_no_value():
+    timer = "timer base = DATE_0 , interval = 1 unit:h => @com.gmail.inbox => notify"
+    with pytest.raises(GenieError, match="expected one date, got a span of time: next week"):
+        filled("from next week on", timer)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "region", "expected"),
+    [
+        ("turn it to 21 degrees", "F", "21C"),
+        ("turn it to 70 degrees", "F", "70F"),
+        ("turn it to 70 degrees", "C", "70F"),
+        ("turn it to 21 degrees", "C", "21C"),
+        ("turn it to 21 degrees fahrenheit", "F", "21F"),
+        ("turn it to 400 degrees", "F", "400F"),  # neither may be: it stays as it was read
+    ],
+)
+def test_degrees_without_a_scale_are_those_of_the_other_where_only_these_may_be(
+    sentence, region, expected
+):
+    library = load_library([data_folder("thingpedia") / "org.thingpedia.thermostat"])
+    locale = locale_from({"temperature": region})
+    values = load_reader(locale=locale).read(sentence, now=NOW).values
+    program = "now => @org.thingpedia.thermostat.set_temperature param:temperature:Measure(C) = "
+    found = fill(f"{program}MEASURE_C_0", values, language=THINGTALK, library=library)
+    assert f"(temperature = {expected})" in THINGTALK.render(found.program)
 
 
 def test_a_percent_sign_is_said_once_inside_of_text():

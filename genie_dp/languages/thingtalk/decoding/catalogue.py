@@ -283,14 +283,15 @@ class Fit:
         arrays: how many arrays are around the value. Inside of two, only values of exactly the
             type fit: then all items go together, whatever the arrays around hold.
         is_compared: whether it is the right side of a comparison, where a time goes with a date.
-        lenient: whether text may stand for an entity.
+        lenient: whether text that is passed on may stand for an entity.
+        takes_text: whether text that is written there may, too.
         is_positive: whether numbers must be more than zero.
         units: those that programs may have.
     """
 
     __slots__ = (
         "_known", "_signatures", "arrays", "element", "expected", "is_compared", "is_positive",
-        "lenient", "units",
+        "lenient", "takes_text", "units",
     )  # fmt: skip
 
     def __init__(
@@ -300,26 +301,28 @@ class Fit:
         arrays: int,
         is_compared: bool,
         lenient: bool,
+        takes_text: bool,
         is_positive: bool,
         signatures: Signatures,
         units: Units,
     ):
         self.expected, self.element, self.arrays = expected, element, arrays
         self.is_compared = is_compared
-        self.lenient, self.is_positive = lenient, is_positive
+        self.lenient, self.takes_text, self.is_positive = lenient, takes_text, is_positive
         self._signatures, self.units = signatures, units
-        self._known: dict[Type, bool] = {}
+        self._known: dict[tuple[Type, bool], bool] = {}
 
-    def takes(self, type_: Type) -> bool:
-        """Tell whether a value of a type may stand here."""
-        is_taken = self._known.get(type_)
+    def takes(self, type_: Type, *, is_constant: bool = False) -> bool:
+        """Tell whether a value of a type may stand here: one that is passed on, or a constant."""
+        key = type_, is_constant
+        is_taken = self._known.get(key)
         if is_taken is None:
-            is_taken = self._known[type_] = self._fits(type_) and (
+            is_taken = self._known[key] = self._fits(type_, is_constant) and (
                 unite_types(self.element, type_, self._signatures) is not None
             )
         return is_taken
 
-    def _fits(self, type_: Type) -> bool:
+    def _fits(self, type_: Type, is_constant: bool) -> bool:
         if self.arrays < 2 or isinstance(type_, Measure | Enum):
             return is_assignable(
                 type_,
@@ -327,6 +330,7 @@ class Fit:
                 self._signatures,
                 lenient=self.lenient,
                 is_compared=self.is_compared,
+                is_constant=is_constant and not self.takes_text,
             )
         return type_ in (self.expected, ANY)
 
@@ -440,10 +444,11 @@ class Catalogue:
         *,
         is_compared: bool = False,
         lenient: bool = True,
+        takes_text: bool = False,
         is_positive: bool = False,
     ) -> Fit:
         """Return the wish for a type."""
-        parts = (expected, element, arrays, is_compared, lenient, is_positive)
+        parts = (expected, element, arrays, is_compared, lenient, takes_text, is_positive)
         fit: Fit | None = self._once.get((Fit, *parts))
         if fit is None:
             fit = self._once[Fit, *parts] = Fit(*parts, self.library, self.units)

@@ -170,6 +170,7 @@ class ConditionScope:
         has_event: whether `event` means something here.
         nesting: brackets around it.
         is_of_list: whether it is about the values of a list, and asks no queries.
+        takes_text: whether text may stand for an entity, as for who asks.
     """
 
     catalogue: Catalogue
@@ -179,6 +180,7 @@ class ConditionScope:
     has_event: bool
     nesting: int
     is_of_list: bool = False
+    takes_text: bool = False
 
 
 def condition(
@@ -249,7 +251,7 @@ class Operator(Frame):
         assert operand is not None
         of = self.of
         lenient = not is_identifier(self.name, self.type_, token)
-        fit = of.catalogue.fit(operand, is_compared=True, lenient=lenient)
+        fit = of.catalogue.fit(operand, is_compared=True, lenient=lenient, takes_text=of.takes_text)
         make = of.catalogue.automaton.make
         return (make(ValueFrame, of.catalogue, fit, of.scope, of.has_event, False),), None
 
@@ -268,7 +270,10 @@ class Inside(Wait):
         of, token = self.of, self.of.catalogue.automaton.token
         outer = of.calls
         scope = of.catalogue.under(outer, result.scope)
-        inner = replace(of, fields=result.scope, scope=scope, calls=scope, nesting=of.nesting + 1)
+        inner = replace(
+            of, fields=result.scope, scope=scope, calls=scope, nesting=of.nesting + 1,
+            takes_text=False,
+        )  # fmt: skip
         return (token("{"), *predicate(inner), token("}")), None
 
 

@@ -37,7 +37,9 @@ class Start(Frame):
         automaton = catalogue.automaton
         if token == "policy":
             person = catalogue.scope({"source": CONTACT})
-            source = ConditionScope(catalogue, person, person, catalogue.empty, False, 0)
+            source = ConditionScope(
+                catalogue, person, person, catalogue.empty, False, 0, takes_text=True
+            )
             about = automaton.make(PolicyStart, catalogue)
             return (*predicate(source), automaton.token(":"), about), None
         end = automaton.make(RuleEnd, catalogue, self.count)

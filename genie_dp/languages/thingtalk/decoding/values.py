@@ -76,7 +76,9 @@ class TextMore(Frame):
 
 def kinds_of(catalogue: Catalogue, fit: Fit) -> frozenset[str]:
     """Return the tokens of the kinds of entities that fit."""
-    return frozenset(f"^^{kind}" for kind in catalogue.kinds if fit.takes(ty.Entity(kind)))
+    return frozenset(
+        f"^^{kind}" for kind in catalogue.kinds if fit.takes(ty.Entity(kind), is_constant=True)
+    )
 
 
 class AfterText(Frame):
@@ -87,7 +89,7 @@ class AfterText(Frame):
     def __init__(self, catalogue: Catalogue, fit: Fit):
         self.catalogue = catalogue
         places = catalogue.constants.find("at:") if fit.takes(ty.LOCATION) else NOTHING
-        is_text = fit.takes(ty.STRING)
+        is_text = fit.takes(ty.STRING, is_constant=True)
         fixed = kinds_of(catalogue, fit) | places
         super().__init__(
             fixed, closing=NOTHING if is_text else fixed, skips=is_text, result=ty.STRING
@@ -229,7 +231,7 @@ class ValueFrame(Frame):
         tokens = set()
         kinds = kinds_of(self.catalogue, self.fit)
         is_place = self.fit.takes(ty.LOCATION) and bool(self.catalogue.constants.find("at:"))
-        if self.fit.takes(ty.STRING) or kinds or is_place:
+        if self.fit.takes(ty.STRING, is_constant=True) or kinds or is_place:
             tokens |= {'"', '""'}
         return tokens | {"null"} if kinds else tokens
 
@@ -255,7 +257,9 @@ class ValueFrame(Frame):
     def _is_copied(self, word: str, type_: ty.Type | None) -> bool:
         if type_ is None:
             return _takes_numbers(self.fit) and bool(self.fit.numbers((word,)))
-        return _takes_numbers(self.fit) if type_ == ty.NUMBER else self.fit.takes(type_)
+        if type_ == ty.NUMBER:
+            return _takes_numbers(self.fit)
+        return self.fit.takes(type_, is_constant=True)
 
     def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on inside of the value, or end it."""
@@ -518,8 +522,9 @@ def _item(array: ValueFrame, before: ty.Type) -> ValueFrame:
     assert expected is not None, "an array fits here"
     wish = array.fit
     fit = array.catalogue.fit(
-        expected, before, wish.arrays + 1, is_compared=wish.is_compared, lenient=wish.lenient
-    )
+        expected, before, wish.arrays + 1, is_compared=wish.is_compared, lenient=wish.lenient,
+        takes_text=wish.takes_text,
+    )  # fmt: skip
     make = array.catalogue.automaton.make
     return make(ValueFrame, array.catalogue, fit, array.scope, array.has_event, False)
 
