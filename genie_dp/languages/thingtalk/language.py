@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import base
-from genie_dp.languages.base import DecodingGrammar, Literal, ProgramComparison
+from genie_dp.languages.base import Compared, DecodingGrammar, Literal, ProgramComparison
 from genie_dp.languages.library import Parameter, Signature, Signatures
 from genie_dp.languages.limits import Limits
 from genie_dp.languages.thingtalk import ast as tt
@@ -312,6 +312,14 @@ class ThingTalk:
     def parts_in(self, program: Sequence[str]) -> frozenset[str]:
         """Return inputs, conditions, what is passed and operators of a token form."""
         return skim.parts_in(program)
+
+    def compared_in(self, program: Sequence[str]) -> Mapping[str, Sequence[Compared]]:
+        """Return the parameters and signs beside each placeholder."""
+        return skim.compared_in(program)
+
+    def marks_in(self, program: Sequence[str]) -> frozenset[str]:
+        """Return what a token form does beside its functions."""
+        return skim.marks_in(program)
 
     def values_in(self, program: Sequence[str]) -> Sequence[str]:
         """Return all but the operator `not`, which says what the word says."""

@@ -6,7 +6,7 @@ from genie_dp.languages import get_language
 from genie_dp.locale import languages, words_of
 from genie_dp.models.vocabulary import Pair
 from genie_dp.parser.evidence import Evidence, content_words
-from genie_dp.parser.negation import negations_in, open_negations, takes_negation
+from genie_dp.parser.operators import negations_in, open_negations, takes_negation
 from genie_dp.skills.words import tokenize
 from tests.golden import DATA
 
