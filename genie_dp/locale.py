@@ -226,7 +226,10 @@ _SHAPES = {
     "keys": (r".+ = .+", "KEY = KEYS"),
     "commands": (r".*\{\}.*", "{} for the command"),
     "not given": (r".*\{\}.*", "{} for the command"),
-    "opposites": (r"\S+ = \S+ \S+(?: *, *\S+ \S+)*", "SIGN = WORD OPPOSITE, WORD OPPOSITE .."),
+    "opposites": (
+        r"[a-z]+ = \S+ \S+(?: *, *\S+ \S+)*",
+        "SIGN = WORD OPPOSITE, WORD OPPOSITE .., and > and >= in [comparisons]",
+    ),
     "comparisons": (
         r"(?:>|>=|after) = [^/,]*/[^/,]*(?:,[^/,]*/[^/,]*)*",
         "> or >= or after = PHRASE / OPPOSITE, PHRASE / OPPOSITE ..",

@@ -19,7 +19,7 @@ from genie_dp.languages.types import Type
 MARKS = {
     "alert": "something is told when it happens",
     "repeat": "something is done again and again, or whenever something happens",
-    "count": "how many there are",
+    "count": "how many there are: a count, a sum, or a part that is a number",
     "rank": "the first ones, by some order",
     "refer": "an action is given what the sentence names, or what another function gives",
     "show": "something is shown",

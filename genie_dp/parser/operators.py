@@ -5,7 +5,7 @@ anything else only if rows of its functions say it in the same way (`Evidence.de
 `Evidence.compares`). Whatever else a parser thinks of the sentence: it is refused.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
@@ -52,10 +52,15 @@ class Operator(NamedTuple):
 
 
 class _Phrase(NamedTuple):
-    """A phrase with its signs; none of those that say nothing. `{}` stands before some."""
+    """A phrase with its signs; none of those that say nothing.
+
+    Attributes:
+        is_before, is_behind: where it stands beside the value that it compares.
+    """
 
     words: tuple[str, ...]
     signs: tuple[str, ...]
+    is_before: bool = True
     is_behind: bool = False
 
 
@@ -70,18 +75,21 @@ class _Phrases(NamedTuple):
 
 @lru_cache(maxsize=16)
 def _phrases_of(words: Words) -> _Phrases:
-    signs: dict[tuple[tuple[str, ...], bool], tuple[str, ...]] = {}
+    found: dict[tuple[str, ...], _Phrase] = {}
     for sign, pairs in words.comparisons.items():
         for phrase, said in _said_by(sign, pairs):
-            key = tokenize(phrase.removeprefix("{}")), phrase.startswith("{}")
-            signs[key] = tuple(dict.fromkeys((*signs.get(key, ()), said)))
-    for mark, listed in words.marks.items():
-        signs |= {(tokenize(phrase), False): (mark,) for phrase in listed.split(",")}
-    signs |= {(tokenize(phrase), False): (_NOT,) for phrase in words.negations}
-    signs |= {(tokenize(phrase), False): () for phrase in words.not_negating}
+            key, is_behind = tokenize(phrase.removeprefix("{}")), phrase.startswith("{}")
+            known = found.get(key, _Phrase(key, (), is_before=False))
+            signs = tuple(dict.fromkeys((*known.signs, said)))
+            sides = known.is_before or not is_behind, known.is_behind or is_behind
+            found[key] = _Phrase(key, signs, *sides)
+    others = {mark: listed.split(",") for mark, listed in words.marks.items()}
+    for sign, listed in (others | {_NOT: words.negations, "": words.not_negating}).items():
+        for key in map(tokenize, listed):
+            found[key] = _Phrase(key, (sign,) if sign else ())
     by_first: dict[str, list[_Phrase]] = {}
-    for key in sorted(signs, key=lambda x: -len(x[0])):
-        by_first.setdefault(key[0][0], []).append(_Phrase(key[0], signs[key], key[1]))
+    for key in sorted(found, key=len, reverse=True):
+        by_first.setdefault(key[0], []).append(found[key])
     elided = tuple(phrase for phrase in words.negations if phrase.endswith("'"))
     greetings = {word for x in (*words.greetings, *words.hesitations) for word in tokenize(x)}
     return _Phrases(by_first, elided, _polite_words(words), frozenset(greetings))
@@ -242,17 +250,13 @@ def _value_beside(
     sentence: Sequence[str], start: int, end: int, phrase: _Phrase, words: Words
 ) -> str:
     """Return the placeholder of the value that a phrase compares, or ""."""
+    after = end + (end < len(sentence) and sentence[end] in words.articles)
+    places = [after] if phrase.is_before and after < len(sentence) else []
     if phrase.is_behind:  # "NUMBER_0 pages or more"
-        places: Iterable[int] = range(start - 1, max(-1, start - 3), -1)
-    else:
-        places = range(end, min(len(sentence), end + 2))
-    for place in places:
-        word = sentence[place]
-        if word.startswith((*_AMOUNTS_SAID, *_POINTS_SAID)) and is_slot(word):
-            return word
-        if not phrase.is_behind and word not in words.articles:
-            break
-    return ""
+        places += [place for place in (start - 1, start - 2) if place >= 0]
+    beside = (sentence[place] for place in places)
+    is_value = (*_AMOUNTS_SAID, *_POINTS_SAID)
+    return next((x for x in beside if x.startswith(is_value) and is_slot(x)), "")
 
 
 def _phrases_in(

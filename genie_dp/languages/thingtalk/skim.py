@@ -122,7 +122,7 @@ def marks_in(program: Sequence[str]) -> frozenset[str]:
         "show": is_shown,
         "alert": is_shown and is_monitor,
         "repeat": is_monitor or not parts.isdisjoint(("timer", "attimer")),
-        "count": not parts.isdisjoint(("aggregate count", "count of")),
+        "count": not parts.isdisjoint(("aggregate count", "aggregate sum", "count of", "select")),
         "rank": not parts.isdisjoint(("index", "aggregate max", "aggregate min")),
         "refer": is_shown
         or '"' in program
