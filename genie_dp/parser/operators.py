@@ -249,7 +249,12 @@ def negations_in(sentence: Sequence[str], words: Words) -> list[Operator]:
 def _value_beside(
     sentence: Sequence[str], start: int, end: int, phrase: _Phrase, words: Words
 ) -> str:
-    """Return the placeholder of the value that a phrase compares, or ""."""
+    """Return the placeholder of the value that a phrase compares, or "".
+
+    Between two values it may be the link of a range: "von TIME_0 bis TIME_1".
+    """
+    if start and sentence[start] in words.range_links and is_slot(sentence[start - 1]):
+        return ""
     after = end + (end < len(sentence) and sentence[end] in words.articles)
     places = [after] if phrase.is_before and after < len(sentence) else []
     if phrase.is_behind:  # "NUMBER_0 pages or more"
