@@ -92,6 +92,9 @@ class Words:
         not_given: sentences with a command, `{}`, that do not give it.
         before_skills: between a command and the skill that is to do it.
         everyday: sentences that no skill is meant by; (a|b) is one of the two.
+        comparisons: sign -> phrases before a value that say it, each with those of its opposite;
+            before some is the value, `{}`.
+        marks: what a program does, one of `languages.base.MARKS` -> phrases that ask for it.
         opposites: signs of programs -> pairs of words that say the sign and its opposite.
         yes, no: answers to a question.
         take_back: answers that take the question back.
@@ -163,6 +166,8 @@ class Words:
     not_given: tuple[str, ...] = _section("lines")
     before_skills: frozenset[str] = _section("words")
     everyday: tuple[str, ...] = _section("lines")
+    comparisons: Mapping[str, str] = _section("entries")
+    marks: Mapping[str, str] = _section("entries")
     opposites: Mapping[str, str] = _section("entries")
     yes: tuple[str, ...] = _section("phrases")
     no: tuple[str, ...] = _section("phrases")
@@ -223,7 +228,18 @@ _SHAPES = {
     "keys": (r".+ = .+", "KEY = KEYS"),
     "commands": (r".*\{\}.*", "{} for the command"),
     "not given": (r".*\{\}.*", "{} for the command"),
-    "opposites": (r"\S+ = \S+ \S+(?: *, *\S+ \S+)*", "SIGN = WORD OPPOSITE, WORD OPPOSITE .."),
+    "opposites": (
+        r"[a-z]+ = \S+ \S+(?: *, *\S+ \S+)*",
+        "SIGN = WORD OPPOSITE, WORD OPPOSITE .., and > and >= in [comparisons]",
+    ),
+    "comparisons": (
+        r"(?:>|>=|after) = [^/,]*/[^/,]*(?:,[^/,]*/[^/,]*)*",
+        "> or >= or after = PHRASE / OPPOSITE, PHRASE / OPPOSITE ..",
+    ),
+    "marks": (
+        r"(?:alert|repeat|count|rank|refer|show) = \S.*",
+        "alert, repeat, count, rank, refer or show = PHRASE, PHRASE ..",
+    ),
     "places": (r".+ = (?:home|work|current_location)", "home, work or current_location"),
     "signs": (r"(?:decimal|thousands) = [.,]", "decimal or thousands = . or ,"),
     **dict.fromkeys(

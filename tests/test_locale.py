@@ -7,6 +7,7 @@ import pytest
 from genie_dp.augment.written_numbers import plain_digits
 from genie_dp.cli import run
 from genie_dp.errors import GenieError
+from genie_dp.languages.base import MARKS
 from genie_dp.languages.programs import POLES
 from genie_dp.languages.units import SHIPPED
 from genie_dp.locale import (
@@ -55,6 +56,7 @@ def test_every_language_has_what_stages_need(language):
     assert words.articles <= words.function_words
     assert set(words.opposites) <= {sign for poles in POLES for sign in poles}
     assert all(len(pair.split()) == 2 for x in words.opposites.values() for pair in x.split(","))
+    assert set(words.marks) == set(MARKS)
     assert set("abcdefghijklmnopqrstuvwxyz") <= words.keys.keys()
     assert set(words.units) <= set(SHIPPED.by_name)
     assert {amount.split()[1] for amount in words.amounts.values()} <= set(SHIPPED.by_name)
@@ -131,6 +133,21 @@ def test_mistakes_in_a_file_of_words_have_their_lines(tmp_path):
         ("[amounts]\nhalbe = 30", "expected a number and a unit, such as 30 min, got 'halbe = 30'"),
         ("[not given]\nnever", "expected {} for the command, got 'never'"),
         ("[signs]\ndecimal = x", "expected decimal or thousands = . or ,, got 'decimal = x'"),
+        (
+            "[opposites]\n> = mehr weniger",
+            "expected SIGN = WORD OPPOSITE, WORD OPPOSITE .., and > and >= in [comparisons], "
+            "got '> = mehr weniger'",
+        ),
+        (
+            "[comparisons]\n< = weniger als / mehr als",
+            "expected > or >= or after = PHRASE / OPPOSITE, PHRASE / OPPOSITE .., "
+            "got '< = weniger als / mehr als'",
+        ),
+        (
+            "[marks]\nall = alle",
+            "expected alert, repeat, count, rank, refer or show = PHRASE, PHRASE .., "
+            "got 'all = alle'",
+        ),
         ("[weekdays]\nmo\ndi", "expected 7 lines of weekdays, got 2"),
     ],
 )

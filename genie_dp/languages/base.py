@@ -15,6 +15,16 @@ from genie_dp.languages.library import Library, Signature
 from genie_dp.languages.limits import Limits
 from genie_dp.languages.types import Type
 
+# What a program does, beside its functions and values, that words of a sentence ask for.
+MARKS = {
+    "alert": "something is told when it happens",
+    "repeat": "something is done again and again, or whenever something happens",
+    "count": "how many there are: a count, a sum, or a part that is a number",
+    "rank": "the first ones, by some order",
+    "refer": "an action is given what the sentence names, or what another function gives",
+    "show": "something is shown",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class ProgramView:
@@ -68,6 +78,20 @@ class Literal(NamedTuple):
     end: int
     constant: str
     is_text: bool
+
+
+class Compared(NamedTuple):
+    """Where a program has a placeholder outside of texts.
+
+    Attributes:
+        part: what it belongs to, as `Language.parts_in` names it.
+        sign: what stands before it, such as ">"; that of a sum is the sign of the sum.
+        is_shifted: whether it is added to something, or taken away.
+    """
+
+    part: str
+    sign: str
+    is_shifted: bool = False
 
 
 class ProgramComparison(Protocol):
@@ -459,6 +483,12 @@ class Language(Protocol):
 
         Dates that are told from the moment of execution are among them.
         """
+
+    def compared_in(self, program: Sequence[str]) -> Mapping[str, Sequence[Compared]] | None:
+        """Return where a token form has each placeholder, texts aside; None if it cannot tell."""
+
+    def marks_in(self, program: Sequence[str]) -> Collection[str]:
+        """Return which of `MARKS` a token form has; all where it cannot tell."""
 
     def values_in(self, program: Sequence[str]) -> Sequence[str]:
         """Return the tokens of a token form that may be words of a sentence as they are.

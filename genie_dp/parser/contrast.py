@@ -12,6 +12,7 @@ from itertools import islice
 from genie_dp.languages.programs import POLES
 from genie_dp.locale import Words
 from genie_dp.models.vocabulary import Pair
+from genie_dp.parser.operators import compared_words
 from genie_dp.parser.rows import Rows, RowStore
 from genie_dp.rng import stream
 
@@ -25,8 +26,10 @@ _OPPOSITE = {one: other for pair in POLES for one, other in (pair, pair[::-1])}
 def _opposite_words(words: Words) -> dict[str, dict[str, str]]:
     """Return pole -> word -> the word that says its opposite, of several the first."""
     found: dict[str, dict[str, str]] = {}
-    for sign, pairs in words.opposites.items():
-        for one, other in reversed([tuple(pair.split()) for pair in pairs.split(",")]):
+    compared = dict.fromkeys((">", ">="), [*compared_words(words)])
+    said = {x: [pair.split() for pair in y.split(",")] for x, y in words.opposites.items()}
+    for sign, pairs in (compared | said).items():
+        for one, other in reversed(pairs):
             found.setdefault(sign, {})[one] = other
             found.setdefault(_OPPOSITE[sign], {})[other] = one
     return found

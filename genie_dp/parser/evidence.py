@@ -8,7 +8,7 @@ the program alone (docs/parser.md).
 
 import io
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -28,12 +28,15 @@ from genie_dp.languages.types import is_slot
 from genie_dp.locale import Words
 from genie_dp.models.calibration import Calibration
 from genie_dp.models.vocabulary import Pair
-from genie_dp.parser.negation import (
-    Negation,
-    may_deny,
+from genie_dp.parser.operators import (
+    Operator,
+    Operators,
+    has_operator,
     open_negations,
+    open_operators,
+    operators_in,
     opposites_of,
-    without_idioms,
+    without_signs,
 )
 from genie_dp.parser.rows import RowStore
 from genie_dp.skills.words import END_MARKS
@@ -53,7 +56,10 @@ _BEFORE, _BEHIND, _LACKING, _PART = "<before>", "<behind>", "<lacking>", "<part>
 _FIXED = "<fixed>"
 # Before a word that stands inside of values, and behind others.
 _INSIDE = "<inside>"
+# Before a comparison, with the part of a program that has its value and another sign.
+_COMPARED = "<compared>"
 _MOST_INPUTS = 10  # of one call: with more, all choices of them would be too many to look up
+_NEVER = 100.0  # nats against a program that does not do what an operator says
 # Stands for all of a sentence that says nothing by itself, such as "hi there".
 _BARE = "<bare>"
 
@@ -106,7 +112,7 @@ def content_words(sentence: Sequence[str], program: Sequence[str], words: Words)
     ['unread', 'emails']
     """
     values, empty = set(program), words.function_words
-    said = dict.fromkeys(without_idioms(sentence, words))
+    said = dict.fromkeys(without_signs(sentence, words))
     return [x for x in said if _is_telling(x, empty) and x not in values]
 
 
@@ -121,11 +127,13 @@ class Support(NamedTuple):
     Attributes:
         unseen: share of the neighbouring pairs that no row says with its functions; 1 of a sentence
             that says nothing, unless rows with them say nothing, too.
-        explained: content words that rows say with them.
+        explained: content words that rows say with them, and comparisons that the program has.
         unexplained: content words that they do not, in the order of the sentence.
         told: parts of the program, such as "is_on true", that the words tell.
         untold: parts of it that they do not.
         left_out: parts that they tell and the program lacks.
+        lost: comparisons that the signs of the program do not have, and other operators of the
+            sentence whose mark it does not have.
     """
 
     unseen: float
@@ -134,6 +142,7 @@ class Support(NamedTuple):
     told: int = 0
     untold: int = 0
     left_out: int = 0
+    lost: tuple[str, ...] = ()
 
     @property
     def weight(self) -> float:
@@ -144,6 +153,8 @@ class Support(NamedTuple):
         for the sentences of thingpedia/*/eval.tsv (docs/parser.md).
         """
         words = 1.2 * self.explained - 1.2 * len(self.unexplained) - 10.0 * self.unseen
+        if self.lost:
+            words -= _NEVER
         return words + 1.2 * self.told - self.untold - 0.6 * self.left_out
 
 
@@ -238,7 +249,8 @@ class Evidence:
         for store in rows:
             said.add(store, language, step=max(1, -(-total // _MOST_ROWS)))
         hashes, telling, told = array("q"), array("q"), array("q")
-        for name, terms in said.often(1 if total < _FEW_ROWS else 2):
+        least = 1 if total < _FEW_ROWS else 2
+        for name, terms in chain(said.often(least), said.lost(least)):
             hashes.append(_hash(name, *terms) >> 32)
         for name, terms, part in said.telling():
             telling.append(_hash(name, *terms) >> 32)
@@ -263,6 +275,7 @@ class Evidence:
         program: Sequence[str],
         functions: Iterable[str],
         parts: Iterable[str] = (),
+        operators: Operators | None = None,
     ) -> Support:
         """Return how well a program is supported by its sentence.
 
@@ -271,6 +284,7 @@ class Evidence:
             program: tokens of the token form, with these placeholders: its `Language.values_in`.
             functions: those of the program.
             parts: what it has beside them, as `Language.parts_in` names it.
+            operators: its own; None where those of the sentence are not looked at.
         """
         words = content_words(sentence, program, self.words)
         all_terms = list(_terms(sentence, program, self.words))
@@ -281,16 +295,41 @@ class Evidence:
         unseen = is_said[len(words) :].count(False) / max(1, len(pairs))
         if _is_bare(sentence, program, self.words) and not self.says((_BARE,), functions):
             unseen = 1.0
+        lost, kept = self._compare(sentence, program, functions, operators)
         own = {_hash(part) >> 32 for part in parts}
         told = self._tell(terms, set(functions))
         return Support(
             unseen,
-            len(words) - len(unexplained),
+            len(words) - len(unexplained) + kept,
             unexplained,
             told=len(own & told),
             untold=len(own - told),
             left_out=len(told - own),
+            lost=lost,
         )
+
+    def _compare(
+        self,
+        sentence: Sequence[str],
+        program: Sequence[str],
+        functions: Iterable[str],
+        operators: Operators | None,
+    ) -> tuple[tuple[str, ...], int]:
+        """Return the operators that a program lacks, and no row so, and how often it compares."""
+        if operators is None:
+            return (), 0
+        values = set(program) - self.words.function_words
+        lost = [
+            operator
+            for operator, part in open_operators(sentence, operators, self.words)
+            if not any(
+                all(self._are_said(_lost_terms(operator, part, values), [function]))
+                for function in functions
+            )
+        ]
+        own = operators.compared or {}
+        compared = {x for x in operators_in(sentence, self.words) if x.value in own}
+        return tuple(x.name for x in lost), len(compared.difference(lost))
 
     def free_texts(self, program: str, sentence: Sequence[str], language: Language) -> str:
         """Return a token form whose texts have no words that alone tell its other parts.
@@ -427,7 +466,7 @@ class Evidence:
 
     def denies(
         self,
-        negation: Negation,
+        negation: Operator,
         sentence: Sequence[str],
         program: Sequence[str],
         functions: Sequence[str],
@@ -548,6 +587,7 @@ class _Said:
         self._given: dict[str, set[frozenset[str]]] = defaultdict(set)
         self._words = words
         self._denied: dict[tuple[tuple[str, ...], str], _Denied] = defaultdict(_Denied)
+        self._lost: Counter[tuple[str, tuple[str, ...]]] = Counter()
         self._alone: dict[str, set[int]] = defaultdict(set)  # words of rows of one call
         self._fixed: dict[tuple[str, str], _FunctionRows] = defaultdict(_FunctionRows)
         self._inside: dict[str, set[int]] = defaultdict(set)  # words of values
@@ -564,7 +604,7 @@ class _Said:
         is_slot_ = list(map(is_slot, store.names))
         is_telling = [_is_telling(name, self._empty) for name in store.names]
         is_plain = [name in self._empty for name in store.names]
-        denies = [may_deny(name, self._words) for name in store.names]
+        operates = [has_operator(name, self._words) for name in store.names]
         places = {name: place for place, name in enumerate(store.names)}
         rows = zip(store.programs(), store.numbered(), strict=True)
         for text, (sentence, _) in islice(rows, 0, None, step):
@@ -596,16 +636,22 @@ class _Said:
                     self._fixed[function, constant].add(terms, ())
                 if len(functions) == 1:
                     self._alone[function].update(words)
-            if any([denies[word] for word in sentence]):
+            if any([operates[word] for word in sentence]):
                 said = [store.names[word] for word in sentence]
-                self._add_denied(said, form, functions, parts, language)
+                self._add_operators(said, form, functions, parts, language)
 
-    def _add_denied(
+    def _add_operators(
         self, sentence: Sequence[str], program: Sequence[str], functions: Sequence[str],
         parts: Iterable[str], language: Language,
     ) -> None:  # fmt: skip
-        """Note the negations of a row, save those in the texts of its program."""
+        """Note the negations of a row, those in its texts aside, and operators that it lacks."""
+        if not operators_in(sentence, self._words):
+            return
         values = set(language.values_in(program)) - self._empty
+        own = Operators.of(program, language)
+        for operator, part in open_operators(sentence, own, self._words):
+            for term in _lost_terms(operator, part, values):
+                self._lost.update((function, term) for function in set(functions))
         for negation in open_negations(
             sentence, program, language, self._words, is_listed=lambda *_: True
         ):
@@ -647,6 +693,10 @@ class _Said:
         for function, rows in self._functions.items():
             for term, part in rows.telling():
                 yield function, _words_of(term, names), parts[part]
+
+    def lost(self, least: int) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield function and term of operators that so many rows say and lack."""
+        return (lost for lost, times in self._lost.items() if times >= least)
 
     def denied(self) -> Iterator[tuple[str, tuple[str, str]]]:
         """Yield function, and a term of what its rows have, or lack, beside a negation.
@@ -694,10 +744,19 @@ def _name_of(word: str) -> str:
     return word.rpartition("_")[0] if is_slot(word) else word
 
 
-def _sides(negation: Negation, values: Container[str]) -> tuple[tuple[str, str], ...]:
+def _sides(negation: Operator, values: Container[str]) -> tuple[tuple[str, str], ...]:
     """Return a negation with the word before it, and with the one behind it, as terms."""
     before, behind = (_as_term(word, values) for word in (negation.before, negation.after))
     return (f"{_BEHIND} {negation.name}", before), (f"{_BEFORE} {negation.name}", behind)
+
+
+def _lost_terms(
+    operator: Operator, part: str, values: Container[str]
+) -> tuple[tuple[str, str], ...]:
+    """Return the terms of an operator that a program lacks: how rows say that it means nothing."""
+    if operator.value:
+        return ((f"{_COMPARED} {operator.name}", part),)
+    return _sides(operator, values)
 
 
 def _as_term(word: str, values: Container[str]) -> str:

@@ -43,7 +43,7 @@ from genie_dp.parser.answers import (
 from genie_dp.parser.decode import LONGEST, Decoded, Decoder, log_sum
 from genie_dp.parser.derivations import Derivations, Templates
 from genie_dp.parser.evidence import Evidence, Support, places_of_texts, signals_of
-from genie_dp.parser.negation import negations_in, open_negations
+from genie_dp.parser.operators import Operators, negations_in, open_negations
 from genie_dp.parser.reading.fill import EntityNames, Filled, Link, TypedText, fill
 from genie_dp.parser.reading.glued import NOT_GLUED, Glued, as_read
 from genie_dp.parser.reading.grammar_reader import load_reader
@@ -620,6 +620,7 @@ class Parser:
                     (
                         *self._denied_words(candidate, names),
                         *self._unused_values(candidate, names),
+                        *candidate.support.lost,
                         *candidate.words,
                     )
                 )
@@ -704,8 +705,9 @@ class Parser:
         if is_sure:
             if self._unused_values(best, names):
                 return UNUSED_VALUE
-            if best.words and threshold and not self.is_validated:
-                # Its own rows cannot tell how sure it may be of words that none of them says.
+            # Its own rows cannot tell how sure it may be of words that none of them says.
+            is_open = bool(best.words and threshold and not self.is_validated)
+            if best.support.lost or is_open:
                 return UNUSED_WORDS
             program = best.filled.program
             is_whole = not self.target.language.missing_inputs(program, self.target.library)
@@ -974,7 +976,9 @@ class Parser:
         except GenieError:  # without a grammar it may be no program
             candidate.functions = ()
         candidate.parts = parts
-        candidate.support = self._evidence.support(words, values, candidate.functions, parts)
+        candidate.support = self._evidence.support(
+            words, values, candidate.functions, parts, Operators.of(program, language)
+        )
 
     def _fill(
         self, program: str, reading: Reading, names: EntityNames | None, sentence: str | None
@@ -1127,7 +1131,7 @@ class _Candidate:
     @property
     def leaves_out(self) -> bool:
         """Return whether the sentence has words, or tells parts, that it has not."""
-        return bool(self.words) or self.support.left_out > 0
+        return bool(self.words or self.support.lost) or self.support.left_out > 0
 
     @property
     def is_refusal(self) -> bool:

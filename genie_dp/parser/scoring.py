@@ -9,6 +9,7 @@ from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.models.calibration import Calibration, calibration_error, fit
 from genie_dp.parser.decode import Decoded, Decoder
 from genie_dp.parser.evidence import BELIEVED, SCALES, Evidence, Signals, signals_of
+from genie_dp.parser.operators import Operators
 from genie_dp.parser.validation import Checked
 
 # Rows whose outcome is a toss-up that what is believed of the signals is worth: beside rows of
@@ -95,7 +96,9 @@ def _rank(
     for program in meant:
         tokens = program.program.split()
         functions, parts = language.functions_in(program.program), language.parts_in(tokens)
-        support = evidence.support(sentence, language.values_in(tokens), functions, parts)
+        support = evidence.support(
+            sentence, language.values_in(tokens), functions, parts, Operators.of(tokens, language)
+        )
         ranked.append((program.log_probability + support.weight, program, support))
     ranked.sort(key=lambda x: (-x[0], x[1].program))
     rank, best, support = ranked[0]

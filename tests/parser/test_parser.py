@@ -15,7 +15,7 @@ from genie_dp.languages import get_language
 from genie_dp.locale import words_of
 from genie_dp.models.seq2seq import SteppedTorch, build
 from genie_dp.models.vocabulary import Pair
-from genie_dp.parser.answers import NEGATED
+from genie_dp.parser.answers import NEGATED, UNUSED_WORDS
 from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.parser.decode import LONGEST, Decoder
 from genie_dp.parser.evidence import BELIEVED, Evidence, Signals
@@ -101,6 +101,24 @@ def test_what_no_row_denies_is_refused_whatever_the_threshold(trained, sentence)
     assert (reply.refused, reply.is_known) == (NEGATED, False)
     assert {*reply.unused} & {*sentence.split()}
     assert "negation" in reply.message
+
+
+@pytest.mark.parametrize(
+    ("sentence", "unused"),
+    [
+        ("when mail smaller than 5 mb about taxes comes tell me", "smaller than"),
+        ("when mail of at least 5 mb about taxes comes tell me", "at least"),
+        ("show mail about taxes every day", "every day"),
+        ("how many mail about taxes", "how many"),
+    ],
+)
+def test_what_no_program_compares_or_does_is_refused_whatever_the_threshold(
+    trained, sentence, unused
+):
+    reply = Parser.from_pretrained(trained, threshold=0.0)(sentence)
+    assert reply.refused == UNUSED_WORDS
+    assert reply.answers
+    assert unused in reply.unused
 
 
 def test_a_negation_in_quotes_is_text(parser):

@@ -9,7 +9,14 @@ from typing import Any, NoReturn
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import base
 from genie_dp.languages import types as ty
-from genie_dp.languages.base import DecodingGrammar, ProgramComparison, ProgramView, list_counted
+from genie_dp.languages.base import (
+    MARKS,
+    Compared,
+    DecodingGrammar,
+    ProgramComparison,
+    ProgramView,
+    list_counted,
+)
 from genie_dp.languages.calls import ast, structure, text, typecheck, values
 from genie_dp.languages.calls import tokens as forms
 from genie_dp.languages.calls.fragment import (
@@ -290,6 +297,10 @@ class Calls:
             forms.from_tokens(text_)
         return tuple(found)
 
+    def marks_in(self, program: Sequence[str]) -> Collection[str]:
+        """Return all: what its functions do is not known."""
+        return MARKS
+
     def values_in(self, program: Sequence[str]) -> Sequence[str]:
         """Return placeholders and the words of texts; listed values are told by other words."""
         found, is_text = [], False
@@ -323,6 +334,27 @@ class Calls:
         """Return the constants of a token form that are no texts."""
         found = values.literals(program)
         return frozenset(literal.constant for literal in found if not literal.is_text)
+
+    def compared_in(self, program: Sequence[str]) -> dict[str, list[Compared]]:
+        """Return the arguments that have each placeholder: a tool compares nothing.
+
+        >>> Calls().compared_in('f( a= NUMBER_0 b= " NUMBER_1 " )'.split())
+        {'NUMBER_0': [Compared(part='f a=', sign='=', is_shifted=False)]}
+        """
+        found: dict[str, list[Compared]] = {}
+        is_text, tool, argument = False, "", ""
+        for token in program:
+            if token == '"':
+                is_text = not is_text
+            elif is_text:
+                continue
+            elif token.endswith("(") and len(token) > 1:
+                tool = token[:-1]
+            elif token.endswith("=") and len(token) > 1:
+                argument = token
+            elif ty.is_slot(token):
+                found.setdefault(token, []).append(Compared(f"{tool} {argument}", "="))
+        return found
 
     def inputs_in(self, program: Sequence[str]) -> list[tuple[str, frozenset[str]]]:
         """Return the tools of a token form, each with the names of its arguments.

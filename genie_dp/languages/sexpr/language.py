@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import base
-from genie_dp.languages.base import DecodingGrammar, ProgramComparison
+from genie_dp.languages.base import MARKS, DecodingGrammar, ProgramComparison
 from genie_dp.languages.limits import Limits
 from genie_dp.languages.sexpr import canonical as forms
 from genie_dp.languages.sexpr import literals, structure
@@ -256,6 +256,13 @@ class SExpressions:
     def fixed_in(self, program: Sequence[str]) -> frozenset[str]:
         """Return nothing: a sentence is words alone."""
         return frozenset()
+
+    def compared_in(self, program: Sequence[str]) -> None:
+        """Return None: what a node says of a value its label tells, if anything does."""
+
+    def marks_in(self, program: Sequence[str]) -> Collection[str]:
+        """Return all: what its functions do is not known."""
+        return MARKS
 
     def values_in(self, program: Sequence[str]) -> Sequence[str]:
         """Return all of it."""

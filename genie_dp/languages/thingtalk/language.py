@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import base
-from genie_dp.languages.base import DecodingGrammar, Literal, ProgramComparison
+from genie_dp.languages.base import Compared, DecodingGrammar, Literal, ProgramComparison
 from genie_dp.languages.library import Parameter, Signature, Signatures
 from genie_dp.languages.limits import Limits
 from genie_dp.languages.thingtalk import ast as tt
@@ -316,6 +316,14 @@ class ThingTalk:
     def fixed_in(self, program: Sequence[str]) -> frozenset[str]:
         """Return the constants of a token form that are no texts, edges of dates among them."""
         return skim.fixed_in(program)
+
+    def compared_in(self, program: Sequence[str]) -> Mapping[str, Sequence[Compared]]:
+        """Return the parameters and signs beside each placeholder."""
+        return skim.compared_in(program)
+
+    def marks_in(self, program: Sequence[str]) -> frozenset[str]:
+        """Return what a token form does beside its functions."""
+        return skim.marks_in(program)
 
     def values_in(self, program: Sequence[str]) -> Sequence[str]:
         """Return all but the operator `not`, which says what the word says."""

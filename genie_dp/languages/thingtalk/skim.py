@@ -1,11 +1,13 @@
 """What a program in token form tells without being parsed."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
-from genie_dp.languages.base import Literal
+from genie_dp.languages.base import Compared, Literal
 from genie_dp.languages.text import without_text
 from genie_dp.languages.thingtalk.ast import COMPUTATIONS, OPERATORS, SOFT_OPERATORS
+from genie_dp.languages.types import is_slot
 
 _FUNCTION = re.compile(r"(?<!\S)@[\w.*-]+")
 _NAME = re.compile(r"@[\w.-]+\.\w+")
@@ -49,6 +51,7 @@ _OPERATORS = frozenset(
     ("monitor", "edge", "timer", "attimer", "join", "new", "not", "or", "source", "select", "desc",
      "asc")
 )  # fmt: skip
+_SIGNS = frozenset((">", "<", ">=", "<=", "==", "="))
 _COMPUTED = frozenset((*COMPUTATIONS, *OPERATORS, *SOFT_OPERATORS))
 
 
@@ -98,6 +101,53 @@ def fixed_in(program: Sequence[str]) -> frozenset[str]:
             fixed.add(" ".join(program[start:end]))
     constants = (literal.constant for literal in literals(program) if not literal.is_text)
     return frozenset(fixed.union(constants))
+
+
+def compared_in(program: Sequence[str]) -> Mapping[str, Sequence[Compared]]:
+    """Return the parameters and signs beside each placeholder that is in no text.
+
+    >>> found = compared_in("param:n:Number >= NUMBER_0 and param:d:Date < now - DATE_0".split())
+    >>> found["NUMBER_0"], found["DATE_0"][0].is_shifted
+    ([Compared(part='n >=', sign='>=', is_shifted=False)], True)
+    """
+    found: dict[str, list[Compared]] = {}
+    name, sign, is_text = "", "", False
+    for before, token in pairwise(("", *program)):
+        if token == '"':
+            is_text = not is_text
+        elif is_text:
+            continue
+        elif token.startswith("param:"):
+            name = token.split(":", 2)[1]
+        elif token in _SIGNS:
+            sign = token
+        elif token[:1].isupper() and is_slot(token):
+            is_shifted = before in ("+", "-")
+            own = sign if is_shifted else before
+            found.setdefault(token, []).append(Compared(f"{name} {own}", own, is_shifted))
+    return found
+
+
+def marks_in(program: Sequence[str]) -> frozenset[str]:
+    """Return which of `languages.base.MARKS` a program has.
+
+    >>> sorted(marks_in("monitor ( @a.b ) => @c.d param:x:T = param:y:T".split()))
+    ['refer', 'repeat']
+    """
+    parts = parts_in(program)
+    is_shown, is_monitor = "notify" in program, not parts.isdisjoint(("monitor", "edge"))
+    found = {
+        "show": is_shown,
+        "alert": is_shown and is_monitor,
+        "repeat": is_monitor or not parts.isdisjoint(("timer", "attimer")),
+        "count": not parts.isdisjoint(("aggregate count", "aggregate sum", "count of", "select")),
+        "rank": not parts.isdisjoint(("index", "aggregate max", "aggregate min")),
+        "refer": is_shown
+        or '"' in program
+        or any(" from " in part for part in parts)
+        or any(map(is_slot, program)),
+    }
+    return frozenset(mark for mark, has_it in found.items() if has_it)
 
 
 def is_function_name(name: str) -> bool:

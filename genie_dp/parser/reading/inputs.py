@@ -10,7 +10,7 @@ from genie_dp.languages.text import escape_word, span_ends
 from genie_dp.languages.units import Units
 from genie_dp.locale import Words
 from genie_dp.parser.evidence import content_words
-from genie_dp.parser.negation import negations_in
+from genie_dp.parser.operators import negations_in
 from genie_dp.parser.reading.fill import EntityNames, has_names
 from genie_dp.parser.reading.reading import Reading
 from genie_dp.skills.words import END_MARKS, tokenize

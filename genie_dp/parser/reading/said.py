@@ -15,7 +15,7 @@ from genie_dp.languages.thingtalk.tokens import quote_words
 from genie_dp.languages.types import Entity, slot_stem, slot_type
 from genie_dp.locale import LOCALE, Locale, Words
 from genie_dp.parser.evidence import content_words
-from genie_dp.parser.negation import negations_in, takes_negation
+from genie_dp.parser.operators import negations_in, takes_negation
 from genie_dp.parser.reading.fill import EntityNames, TypedText, fill
 from genie_dp.parser.reading.glued import Glued
 from genie_dp.parser.reading.grammar_reader import load_reader
