@@ -131,11 +131,11 @@ def _as_typed(read: ReadValues, text: str) -> Reading:
     values = {}
     for token, (start, end) in zip(read.tokens, spans, strict=True):
         if token in said:
-            words, constant, how = said[token]
+            words, constant, how, other = said[token]
             if how and start < end:  # a name or a text: `" kind of blue " ^^com.x:album`
                 words = text[start:end]
                 constant = quote_words(words) + constant.rpartition('"')[2]
-            values[token] = ReadValue(how, constant, words, (start, end))
+            values[token] = ReadValue(how, constant, words, (start, end), other)
     return Reading(read.tokens, values)
 
 

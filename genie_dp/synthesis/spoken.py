@@ -41,11 +41,13 @@ class SaidValue(NamedTuple):
         words: as they were typed.
         constant: what it means, in the notation that readers share; "" where nobody asked.
         how: what a name or a text was found to be, such as "listed"; "" for other values.
+        other: what it means in the other unit, where the words leave it unsaid; else "".
     """
 
     words: str
     constant: str = ""
     how: str = ""
+    other: str = ""
 
 
 class ReadValues(NamedTuple):
@@ -187,6 +189,7 @@ class SpokenSentences:
             for read in readings
         ]
         first = known[0]
+        known = [read._replace(left=_left_as_words(first, read)) for read in known]
         apart = self.reader.apart(first.tokens, self.grammar.vocabulary)
         if apart != first.tokens:
             known.append(first._replace(tokens=apart))
@@ -298,6 +301,8 @@ class SpokenSentences:
                 guessed += words
                 is_text = value.value.how == "text"
                 has_other |= self.reader.takes_negation(variant.tokens, start, start + len(words))
+                # Nobody writes "yesterday" alone, and no name has such words.
+                has_other |= tuple(words) in variant.left
                 has_other |= not is_text and _has_any(words, variant.left)
         rest = [token for place, token in enumerate(variant.tokens) if place not in used]
         if guessed and not has_listed and not self.reader.content_words(rest):
@@ -393,7 +398,7 @@ def renumber(read: ReadValues, placeholders: Placeholders) -> ReadValues:
 
     >>> read = ReadValues(("from", "A_7", "to", "A_2"), {"A_2": SaidValue("x")})
     >>> renumber(read, Placeholders(["A"])).values
-    {'A_1': SaidValue(words='x', constant='', how='')}
+    {'A_1': SaidValue(words='x', constant='', how='', other='')}
     """
     counts: dict[str, int] = {}
     tokens: list[str] = []
@@ -434,9 +439,15 @@ def _with_less_values(read: ReadValues) -> Iterator[ReadValues]:
     names = list(read.values)
     for left in (*([name] for name in names if len(names) > 1), names):
         doubt = read.doubt + _LEFT_AS_WORDS * len(left)
-        values = [read.values[name].words for name in left if not _is_number(name)]
-        words = tuple(tuple(tokenize(value.casefold())) for value in values)
-        yield _with_words(read, left)._replace(doubt=doubt, left=words)
+        less = _with_words(read, left)
+        yield less._replace(doubt=doubt, left=_left_as_words(read, less))
+
+
+def _left_as_words(first: ReadValues, read: ReadValues) -> tuple[Tokens, ...]:
+    """Return the words of values of a first reading, numbers aside, that are words in another."""
+    values = (value for name, value in first.values.items() if not _is_number(name))
+    words = (tuple(tokenize(value.words.casefold())) for value in values)
+    return tuple(each for each in words if find_words(read.tokens, each, ()) is not None)
 
 
 def _has_any(words: Tokens, left: Sequence[Tokens]) -> bool:

@@ -89,7 +89,9 @@ class SaidValues:
             ReadValues(
                 reading.tokens,
                 {
-                    name: SaidValue(v.text, v.value, "listed" if name in reading.links else "")
+                    name: SaidValue(
+                        v.text, v.value, "listed" if name in reading.links else "", v.other
+                    )
                     for name, v in reading.values.items()
                 },
                 reading.doubt + _LISTED * bool(reading.links),
@@ -155,7 +157,9 @@ class SaidValues:
         Raises:
             GenieError: I011, as `fill.fill`.
         """
-        read = {name: ReadValue("", v.constant, v.words, (0, 0)) for name, v in values.items()}
+        read = {
+            name: ReadValue("", v.constant, v.words, (0, 0), v.other) for name, v in values.items()
+        }
         return fill(
             program, read, language=self.language, library=self.library, names=self.names,
             is_whole=False,
