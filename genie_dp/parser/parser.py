@@ -843,6 +843,7 @@ class Parser:
             derived: the likeliest first.
             learned: best first.
         """
+        learned = self._whole_first(learned)
         best = _likeliest(derived)
         if not best:
             return self._with_values(derived, learned)
@@ -867,12 +868,39 @@ class Parser:
             candidate.confidence = min(candidate.confidence, 1.0 - chosen.confidence)
         return [chosen, *others]
 
+    def _whole_first(self, ranked: "list[_Candidate]") -> "list[_Candidate]":
+        """Return programs of the network; one that leaves out nothing goes before one refused.
+
+        It does so if it may be acted on once those that leave something out are put aside.
+        """
+        meant = [candidate for candidate in ranked if not candidate.is_refusal]
+        if self._learned is None or not meant or not self._is_lacking(meant[0]):
+            return ranked
+        whole = [x for x in meant if not x.leaves_out and not self._is_lacking(x)]
+        if not whole:
+            return ranked
+        first, *others = whole
+        refusal = max((x.score for x in ranked if x.is_refusal), default=-math.inf)
+        margin = first.rank - max((x.rank for x in others), default=-math.inf)
+        signals = signals_of(first.score, refusal, margin, first.support)
+        confidence = self._learned.calibration.confidence(signals)
+        if confidence < self.use.threshold:
+            return ranked
+        first.confidence = confidence
+        rest = [candidate for candidate in ranked if candidate is not first]
+        for candidate in rest:
+            candidate.confidence = min(candidate.confidence, 1.0 - confidence)
+        return [first, *rest]
+
+    def _is_lacking(self, candidate: "_Candidate") -> bool:
+        """Tell whether a program is refused for a value or a negation that it leaves out."""
+        names = self._names
+        return bool(self._unused_values(candidate, names) or self._denied_words(candidate, names))
+
     def _is_answer(self, candidate: "_Candidate") -> bool:
         """Tell whether a program of the network may be acted on by itself."""
         is_sure = candidate.confidence >= self.use.threshold and not candidate.leaves_out
-        return is_sure and not (
-            self._unused_values(candidate, None) or self._denied_words(candidate, None)
-        )
+        return is_sure and not self._is_lacking(candidate)
 
     def _with_values(
         self, derived: "Sequence[_Candidate]", learned: "list[_Candidate]"

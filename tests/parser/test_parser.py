@@ -313,3 +313,17 @@ def test_rows_that_are_all_right_or_all_wrong_leave_a_doubt_that_fewer_rows_make
 def test_rows_without_any_program_are_no_reason_to_fail():
     score = Score(2, 0, (None, None), (False, False))
     assert calibrate(score)[1] == 0
+
+
+@pytest.mark.parametrize(("threshold", "is_taken"), [(0.0, True), (1.0, False)])
+def test_a_sure_program_that_leaves_out_nothing_goes_before_one_that_is_refused(
+    trained, monkeypatch, threshold, is_taken
+):
+    parser = Parser.from_pretrained(trained, clock=lambda: NOW, threshold=threshold)
+    sentence = "show mail lunch to garden"
+    first, second = parser(sentence, n=2).answers
+    monkeypatch.setattr(Parser, "_is_lacking", lambda self, x: x.filled.tokens == first.program)
+    monkeypatch.setattr("genie_dp.parser.parser._Candidate.leaves_out", False)
+    answers = parser(sentence, n=2).answers
+    assert (answers[0].program == second.program) is is_taken
+    assert sum(answer.confidence for answer in answers) <= 1
