@@ -31,7 +31,7 @@ class AugmentConfig:
     )
     compound: int = setting(1, "Rows made of another synthesized sentence.", least=0, metavar="N")
     least: int = setting(
-        0,
+        30,
         "Rows made of the sentences of each root template, at least, as far as 30 of each give so "
         "many: of templates that say little, more.",
         least=0,

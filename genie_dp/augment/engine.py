@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from json.encoder import encode_basestring
 
 from genie_dp.augment.config import AugmentConfig
-from genie_dp.augment.expand import Copy, Expander, RowTemplate, ValueDraws, root_of
+from genie_dp.augment.expand import Copy, Expander, RowTemplate, ValueDraws
 from genie_dp.augment.values import ValueSource
 from genie_dp.errors import GenieError, Problem, Span, problem_at
 from genie_dp.languages.base import Language
@@ -106,7 +106,7 @@ class AugmentEngine:
         language, library: what programs are in.
         lexicon: words of the same meaning, or None.
         skip_broken: whether rows that cannot be worked on are left out and counted.
-        made: root template -> rows made of its sentences, where `config.least` asks for it.
+        roots: root template -> rows of all inputs that it made.
     """
 
     config: AugmentConfig
@@ -115,12 +115,12 @@ class AugmentEngine:
     library: Library | None = None
     lexicon: SynonymLexicon | None = None
     skip_broken: bool = False
-    made: Mapping[str, int] = field(default_factory=dict)
+    roots: Mapping[str, int] = field(default_factory=dict)
 
     def expander(self) -> Expander:
         """Return what makes copies, with tables of its own."""
         draws = ValueDraws(self.values, self.config)
-        return Expander(self.config, draws, self.language, self.library, self.lexicon, self.made)
+        return Expander(self.config, draws, self.language, self.library, self.lexicon, self.roots)
 
 
 def augment(
@@ -140,20 +140,6 @@ def augment(
     for row in rows:
         template = _template(engine, expander, row)
         yield from examples(template, expander.copies(template))
-
-
-def count_made(rows: Iterable[Example], engine: AugmentEngine) -> dict[str, int]:
-    """Return how many rows are made of the sentences of each root template, more of none."""
-    counts: Counter[str] = Counter()
-    expander = engine.expander()
-    for row in rows:
-        try:
-            template = _template(engine, expander, row)
-        except GenieError:
-            continue  # it is told, or left out, when rows are made of it
-        counts[root_of(row)] += expander.usual_factor(template)
-    del counts[""]
-    return dict(counts)
 
 
 def make_block(

@@ -327,11 +327,6 @@ class RowTemplate:
     names: dict[int, dict[str, str]] = field(default_factory=dict)
 
 
-def root_of(row: Example) -> str:
-    """Return the outermost template of a row, or "" where nothing tells it."""
-    return row.derivation[0] if row.derivation else ""
-
-
 @dataclass(slots=True)
 class Expander:
     """Makes copies of rows.
@@ -341,7 +336,7 @@ class Expander:
         draws: where the words of values come from.
         language, library: what programs are in; to bring them into canonical form.
         lexicon: words of the same meaning, or None to leave words as they are.
-        made: root template -> rows made of its sentences, if nothing is done for rare ones.
+        roots: root template -> rows of all inputs that it made.
     """
 
     config: AugmentConfig
@@ -349,7 +344,7 @@ class Expander:
     language: Language
     library: Library | None
     lexicon: SynonymLexicon | None = None
-    made: Mapping[str, int] = field(default_factory=dict)
+    roots: Mapping[str, int] = field(default_factory=dict)
     _rng: KeyedRandom = field(default_factory=KeyedRandom)
     _rates: NoiseRates = field(init=False)
     _speech: Speech = field(init=False)
@@ -364,13 +359,13 @@ class Expander:
 
     def factor(self, template: RowTemplate) -> int:
         """Return how many rows are to be made of a row: more where its root template has few."""
-        usual = self.usual_factor(template)
-        made = self.made.get(root_of(template.row), 0)
-        if not 0 < made < self.config.least:
+        usual = self._usual_factor(template)
+        rows = sum(self.roots.get(root, 0) for root in template.row.derivation[:1])
+        if not usual or not rows:
             return usual
-        return max(usual, min(MOST_OF_RARE, -(-usual * self.config.least // made)))
+        return max(usual, min(MOST_OF_RARE, -(-self.config.least // rows)))
 
-    def usual_factor(self, template: RowTemplate) -> int:
+    def _usual_factor(self, template: RowTemplate) -> int:
         """Return how many rows are to be made of a row (Genie, section 5.2)."""
         config, row = self.config, template.row
         if row.source in NATURAL:

@@ -19,7 +19,7 @@ import xxhash
 from genie_dp import __version__
 from genie_dp.augment.config import AugmentConfig
 from genie_dp.augment.datasets import OwnLists
-from genie_dp.augment.engine import AugmentBlock, AugmentEngine, augment, count_made, make_block
+from genie_dp.augment.engine import AugmentBlock, AugmentEngine, augment, make_block
 from genie_dp.augment.made_texts import made_texts
 from genie_dp.augment.values import NO_LIST, LibraryValues, of_library
 from genie_dp.errors import GenieError, Problem, render_problem
@@ -29,7 +29,16 @@ from genie_dp.paraphrase.lexical import SynonymLexicon
 from genie_dp.paraphrase.lexicons import lexicon_named
 from genie_dp.private_prior import PriorFile, priors_of, refuse_twice, weigh_row
 from genie_dp.records import DEFAULT_LANGUAGE, Example, PrivatePrior
-from genie_dp.rows import FreeIds, deliver, format_of, from_json, from_tsv, read_rows, rows_format
+from genie_dp.rows import (
+    FreeIds,
+    deliver,
+    format_of,
+    from_json,
+    from_tsv,
+    read_rows,
+    rows_format,
+    to_json,
+)
 from genie_dp.run.collector import collector_off
 from genie_dp.run.files import no_text, open_bytes, open_input, refuse_overlap
 from genie_dp.run.manifest import manifest_of, write_json
@@ -41,6 +50,8 @@ from genie_dp.skills.model import SkillLibrary
 BLOCK = 512  # input rows: up to 15,000 rows come of them, a few megabytes
 _MOST_SHOWN = 20
 _ID = re.compile(rb'\s*\{\s*"id"\s*:\s*("(?:[^"\\]|\\.)*")')
+# No text has it, for quotes in a text are escaped.
+_ROOT = re.compile(rb'"derivation"\s*:\s*\[\s*("(?:[^"\\]|\\.)*")')
 
 PlacedRows = list[tuple[Example, tuple[str, int]]]
 """Rows with their file and line."""
@@ -60,6 +71,7 @@ class AugmentFile:
         rows: how many it has.
         digest: hash of their text.
         ids: hashes of their ids.
+        roots: root template -> rows that it made.
         renamed: line -> another id for a row whose id an earlier one has.
     """
 
@@ -67,6 +79,7 @@ class AugmentFile:
     rows: int
     digest: str
     ids: "array[int]"
+    roots: Mapping[str, int]
     renamed: Mapping[int, str] = field(default_factory=dict)
 
     @property
@@ -115,26 +128,29 @@ def _id_notes(inputs: Sequence[AugmentFile]) -> Iterator[str]:
 
 
 def _scan_file(name: str) -> AugmentFile:
-    digest, ids = xxhash.xxh3_128(), array("Q")
+    digest, ids, roots = xxhash.xxh3_128(), array("Q"), Counter[bytes]()
     hash_of = xxhash.xxh3_64_intdigest
     for number, line in enumerate(_raw_lines(name), 1):
         digest.update(line)
         ids.append(hash_of(_id_of_line(line, name, number)))
-    return AugmentFile(name, len(ids), digest.hexdigest(), ids)
+        if root := _ROOT.search(line):
+            roots[root[1]] += 1
+    by_name = {json.loads(root): count for root, count in roots.items()}
+    return AugmentFile(name, len(ids), digest.hexdigest(), ids, by_name)
 
 
 def _raw_lines(name: str) -> Iterator[bytes]:
-    """Yield the lines of a file with their ends; for Parquet a line of TSV for each row."""
+    """Yield the lines of a file with their ends; for Parquet a line of JSON for each row."""
     if format_of(name) == "parquet":
         for row in read_rows(name):
-            yield f"{row.id}\t{row.utterance}\t{row.program}\n".encode()
+            yield f"{to_json(row)}\n".encode()
         return
     with open_input(name) as lines:
         yield from lines
 
 
 def _id_of_line(line: bytes, name: str, number: int) -> bytes:
-    if format_of(name) != "jsonl":
+    if format_of(name) == "tsv":
         return line.partition(b"\t")[0]
     match = _ID.match(line)
     if match is not None and b"\\" not in match[1]:
@@ -462,9 +478,9 @@ def run(
         "rows": _line_format(format),
         **({"prior": prior.manifest_fields()} if prior else {}),
     }
-    engine = _engine(config, library, language, own, lexicon, widen=widen, on_error=on_error)
-    if config.least:
-        engine = replace(engine, made=count_made(_rows_of(scanned), engine))
+    engine = _engine(
+        config, library, language, own, lexicon, scanned, widen=widen, on_error=on_error
+    )
     plain = json.loads(json.dumps(settings))
     job = _AugmentRun(scanned, engine, plain, prior, output, format, private or {}, jobs, progress)
     with collector_off():
@@ -498,9 +514,9 @@ def preview(
     """Yield the first rows, each with what is made of it; arguments are those of `run`."""
     scanned = scan_files(inputs)
     own = values or OwnLists()
-    engine = _engine(config, library, language, own, lexicon, widen=widen, on_error=on_error)
-    if config.least:
-        engine = replace(engine, made=count_made(_rows_of(scanned), engine))
+    engine = _engine(
+        config, library, language, own, lexicon, scanned, widen=widen, on_error=on_error
+    )
     expander = engine.expander()
     for row in islice(_rows_of(scanned), count):
         yield row, tuple(augment([row], engine, expander=expander))
@@ -512,6 +528,7 @@ def _engine(
     language: str,
     own: OwnLists,
     lexicon: str,
+    inputs: Sequence[AugmentFile],
     *,
     widen: bool,
     on_error: str,
@@ -534,6 +551,7 @@ def _engine(
         library,
         words,
         skip_broken=on_error == "skip",
+        roots=sum((Counter(file.roots) for file in inputs), Counter[str]()),
     )
 
 

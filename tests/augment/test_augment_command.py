@@ -187,17 +187,19 @@ def test_the_page_explains_every_code_and_names_every_option():
 
 
 @pytest.mark.slow
-def test_a_template_that_says_little_gets_more_rows_where_that_is_asked(tmp_path):
+def test_a_template_that_says_little_gets_more_rows_of_each_pair(tmp_path):
     rows = [replace(ROWS[0], id=f"S{n}", derivation=("often",)) for n in range(30)]
     rows += [replace(ROWS[1], id="rare", derivation=("rare", "often")),
              replace(ROWS[2], id="bare", derivation=())]  # fmt: skip
     path = tmp_path / "pairs.jsonl"
     path.write_text("".join(to_json(row) + "\n" for row in rows))
     made = {}
-    for least in (0, 20, 1000):
+    for least in (None, 0, 20, 1000):
         output = tmp_path / f"{least}.jsonl"
-        assert augment(path, "--primitive", 4, "--least", least, "--output", output) == 0
+        asked = () if least is None else ("--least", least)
+        assert augment(path, "--primitive", 4, *asked, "--output", output) == 0
         made[least] = Counter(row.parent for row in read_rows(str(output)))
+    assert (made[None]["rare"], made[None]["S0"], made[None]["bare"]) == (30, 4, 4)
     assert made[0]["rare"] == made[0]["bare"] == 4
     assert (made[20]["rare"], made[20]["S0"], made[20]["bare"]) == (20, 4, 4)
     assert (made[1000]["rare"], made[1000]["bare"]) == (30, 4)
