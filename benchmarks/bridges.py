@@ -13,8 +13,8 @@ names come with each of them; on sentences drawn from the templates of hassil; a
 we synthesize. A sentence is right where both find the same intents with the same slots, or none.
 Needs `pip install hassil`.
 
-`answers` asks a parser of imported templates (a folder of `genie-dp train`, beside its tools.json)
-the sentences of tests that have no free text, with the names and the place of each. A right answer
+`answers` asks a parser of imported templates (a folder of `genie-dp train`, beside its tools.json;
+or the imported folder, whose templates answer alone) the sentences of tests that have no free text, with the names and the place of each. A right answer
 has the intent and slots of the test as the project itself judges: of several allowed values one, a
 domain that is inferred is any of the inferred ones, the speaker's area is no slot. Beside it stands
 what hassil makes of the same sentences with the templates of some sources (of several meanings the
@@ -55,7 +55,10 @@ import bridges_tools
 
 import genie_dp as gd
 from genie_dp.languages import get_language
+from genie_dp.locale import DEFAULT, locale_from
 from genie_dp.parser.answers import Reply
+from genie_dp.parser.parser import Use
+from genie_dp.project_file import read_places
 from genie_dp.skills.imported import Imported, Source
 from genie_dp.skills.words import tokenize
 from genie_dp.synthesis.chart import Chart, ChartGrammar, Tokens
@@ -122,7 +125,7 @@ class TemplateMatcher:
         self.whole = [f" {words(text)} " for text in whole or texts for words in (join, plain)]
         names = {kind: {join(name) for name in names} for kind, names in home.names.items()}
         chart = Chart(
-            self.grammar, 8, is_value=lambda stem, words: self.is_value(stem, words, names)
+            self.grammar, 8, is_value=lambda stem, words, known: self.is_value(stem, words, names)
         )
         for text in dict.fromkeys(texts):
             tokens = tokenize(UNSPACED.sub(r" \1 ", text))
@@ -637,13 +640,23 @@ def is_right(row: Mapping[str, Any], meaning: Meaning | None) -> bool:
     return allowed.keys() - slots.keys() <= left_out
 
 
+def parser_of_templates(project: Path) -> gd.Parser:
+    """Return the parser of an imported project that was not trained."""
+    library = gd.load_library(project / "tools.json")
+    locale = read_places(project / "genie.yaml").locale
+    use = Use(locale=locale_from(locale or DEFAULT))
+    return gd.Parser.of(library, project / "main.genie", use=use)
+
+
 class ParserAnswers:
     """What a parser says to sentences, with the names of each."""
 
     def __init__(self, folder: Path):
-        """Load it, and the tools of which it writes calls."""
-        self.parser = gd.Parser.from_pretrained(folder)
-        text = (folder.parent / "tools.json").read_text(encoding="utf-8")
+        """Load it, and the tools of which it writes calls; of a project its templates alone."""
+        project = folder if (folder / "tools.json").exists() else folder.parent
+        self.parser = parser_of_templates(folder) if project == folder else None
+        self.parser = self.parser or gd.Parser.from_pretrained(folder)
+        text = (project / "tools.json").read_text(encoding="utf-8")
         self.kinds = {*re.findall(r'"x-entity": ?"(\w+)"', text)}
         self.multiplied = dict(_multiplied(json.loads(text)["tools"]))
 
