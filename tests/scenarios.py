@@ -6,8 +6,9 @@ The input of a case has files, commands, lines for the shell, and Python:
     S1 | list orders | now => @com.x.orders => notify | source=human
     $ genie-dp stats rows.jsonl         tells its exit code and what it wrote
     $ wc -l rows.jsonl                  runs in a shell; told if it prints anything, as Python is
-    >>> gd.Rows.read("rows.jsonl")      has `gd`, `json`, `load` of JSON, `rows` of JSONL, `Path`;
-                                        `families(60, "a.jsonl")` writes that many families
+
+A line that begins with `>>` and one `>` more is Python. It has `gd`, `json`, `load` of JSON, `rows`
+of JSONL and `Path`; `families(60, "a.jsonl")` writes that many families.
 
 A file's first case may be called "given": what it writes is there in each of the others. Lines of a
 .jsonl file that are no JSON are rows: id, utterance, program, then fields. Skills and
