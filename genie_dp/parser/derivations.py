@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from genie_dp.languages import get_language
@@ -16,6 +17,7 @@ from genie_dp.languages.library import Library
 from genie_dp.languages.thingtalk.tokens import quote_words
 from genie_dp.locale import Words
 from genie_dp.parser import folder as files
+from genie_dp.parser.reading.fill import Filled
 from genie_dp.parser.reading.reading import Reading, ReadValue
 from genie_dp.parser.reading.said import SaidValues
 from genie_dp.parser.reading.typed import token_spans
@@ -36,15 +38,19 @@ class Derivation(NamedTuple):
 
     Attributes:
         program: in token form, with placeholders.
-        reading: what these stand for; texts and names are as they were typed.
+        filled: the same with values.
+        reading: what placeholders stand for; texts and names are as they were typed.
         doubt: how much speaks against it; that of the likeliest is the least.
-        is_unlikely: its texts are full of the words of other functions.
     """
 
     program: str
+    filled: Filled
     reading: Reading
     doubt: float
-    is_unlikely: bool
+
+
+Fill = Callable[[str, Reading], Filled | None]
+"""Puts the values of a reading into a program."""
 
 
 @dataclass(slots=True)
@@ -100,27 +106,34 @@ class Derivations:
     words: Words
     _engine: SpokenSentences | None = None
 
-    def find(self, sentence: str, values: SaidValues) -> list[Derivation]:
-        """Return the derivations of a sentence, and of it without words of politeness.
+    def find(self, sentence: str, values: SaidValues, fill: Fill) -> list[Derivation]:
+        """Return the derivations of a sentence, or of it without words of politeness.
 
         Args:
             sentence: as it was typed.
             values: reads its values.
+            fill: puts values into a program; None where they do not fit.
         """
         if self._engine is None:
             self._engine = SpokenSentences(self.templates.indexed(self.library, values), values)
         engine = self._engine
         engine.reader = values
-        found: dict[tuple[object, ...], Derivation] = {}
+        found: dict[str, Derivation] = {}
         for text in without_politeness(sentence, self.words):
-            for read in engine.find(text).readings[:_MOST_READINGS]:
+
+            def derive(read: ReadValues, text: str = text) -> Iterator[Derivation]:
                 reading = _as_typed(read, text)
                 for program in read.programs:
-                    derivation = Derivation(program, reading, read.doubt, read.is_unlikely)
-                    key = program, *((x, v.value) for x, v in reading.values.items())
-                    known = found.get(key)
-                    if known is None or derivation.doubt < known.doubt:
-                        found[key] = derivation
+                    if (filled := fill(program, reading)) is not None:
+                        yield Derivation(program, filled, reading, read.doubt)
+
+            fits = engine.find(text, lambda read: any(derive(read)))
+            for derivation in chain(*map(derive, fits.readings[:_MOST_READINGS])):
+                known = found.get(derivation.filled.tokens)
+                if known is None or derivation.doubt < known.doubt:
+                    found[derivation.filled.tokens] = derivation
+            if any(derivation.doubt == 0 for derivation in found.values()):
+                break
         return sorted(found.values(), key=lambda x: (x.doubt, x.program, x.reading.tokens))
 
 

@@ -939,17 +939,19 @@ class Parser:
             language, library, now=self._clock(), reader=self._reader, locale=self.use.locale,
             lists=names or self._names,
         )  # fmt: skip
-        found: dict[str, _Candidate] = {}
-        for derivation in self._derivations.find(sentence, values):
-            program, reading = derivation.program, derivation.reading
-            filled = self._fill(program, reading, names, None)
-            if filled is not None and filled.tokens not in found:
-                functions = tuple(language.functions_in(program))
-                found[filled.tokens] = _Candidate(
-                    filled, program, reading, -derivation.doubt, functions=functions,
-                    is_derived=True,
-                )  # fmt: skip
-        return [*found.values()]
+        return [
+            _Candidate(
+                derivation.filled,
+                derivation.program,
+                derivation.reading,
+                -derivation.doubt,
+                functions=tuple(language.functions_in(derivation.program)),
+                is_derived=True,
+            )
+            for derivation in self._derivations.find(
+                sentence, values, lambda program, reading: self._fill(program, reading, names, None)
+            )
+        ]
 
     def _shape_of(self, filled: Filled) -> str:
         """Return what programs have in common that differ in their values alone."""

@@ -9,7 +9,7 @@ so is a sentence with placeholders again, which a closed chart derives exactly.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import NamedTuple, Protocol
@@ -148,10 +148,15 @@ class SpokenSentences:
     def __post_init__(self) -> None:
         self.compiled, self.grammar, self.function_words = self.indexed
 
-    def find(self, text: str) -> FoundReadings:
+    def find(
+        self, text: str, accepts: Callable[[ReadValues], bool] = lambda reading: True
+    ) -> FoundReadings:
         """Return the readings of a sentence that are derived.
 
         Readings of values are tried in the order of their doubt, until something is derived.
+
+        Args:
+            accepts: tells whether the values of a reading fit its programs; others do not count.
         """
         chart = Chart(
             self.grammar, self.max_depth, is_value=self.reader.may_be, most_work=self.most_work
@@ -166,7 +171,7 @@ class SpokenSentences:
             if len(variant.tokens) > MOST_TOKENS:
                 return FoundReadings((), is_cut=True)
             try:
-                for reading in self._readings(chart, variant):
+                for reading in filter(accepts, self._readings(chart, variant)):
                     key = reading.tokens, tuple(reading.values.items())
                     if (known := readings.get(key)) is not None:
                         programs = {*known.programs, *reading.programs}
@@ -194,8 +199,11 @@ class SpokenSentences:
         if apart != first.tokens:
             known.append(first._replace(tokens=apart))
         cut = (way for read in known for way in self._cut_apart(read, text))
+        less = [*_with_less_values(first)]
+        # "1 and a half hours" has a number by itself.
+        less += [self._with_numbers(read) for read in less]
         variants: dict[Tokens, ReadValues] = {}
-        for variant in (*known, *_with_less_values(first), *islice(cut, MOST_SENTENCES)):
+        for variant in (*known, *less, *islice(cut, MOST_SENTENCES)):
             best = variants.get(variant.tokens)
             if best is None or variant.doubt < best.doubt:
                 variants[variant.tokens] = variant
@@ -218,7 +226,9 @@ class SpokenSentences:
             yield self._with_numbers(ReadValues(tokens, read.values, doubt))
 
     def _with_numbers(self, read: ReadValues) -> ReadValues:
-        """Return a reading with placeholders for the numbers among its words."""
+        """Return a reading with placeholders for numbers among its words, if templates have any."""
+        if "NUMBER" not in self.compiled.placeholders.stems:
+            return read
         tokens, values = [*read.tokens], {**read.values}
         for place, token in enumerate(tokens):
             if NUMBER.fullmatch(token):
@@ -412,7 +422,7 @@ def renumber(read: ReadValues, placeholders: Placeholders) -> ReadValues:
         if token in read.values:
             values[name] = read.values[token]
         tokens.append(name)
-    return ReadValues(tuple(tokens), values, read.doubt)
+    return read._replace(tokens=tuple(tokens), values=values)
 
 
 def find_words(tokens: Sequence[str], words: Sequence[str], used: Collection[int]) -> int | None:

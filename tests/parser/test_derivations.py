@@ -12,6 +12,7 @@ from genie_dp.languages.thingtalk.tokens import quote_words
 from genie_dp.locale import words_of
 from genie_dp.parser import folder as files
 from genie_dp.parser.derivations import Derivations, Templates
+from genie_dp.parser.reading.fill import fill
 from genie_dp.parser.reading.said import SaidValues
 
 TEXT = {"type": "string"}
@@ -51,8 +52,11 @@ def derive(inputs):
     values = SaidValues(inputs.language, inputs.library, now=datetime(2026, 11, 25))
     derivations = Derivations(Templates.from_inputs(inputs), inputs.library, words_of("en"))
 
+    def fill_texts(program, reading):
+        return fill(program, reading.values, language=inputs.language, library=inputs.library)
+
     def best(sentence):
-        found = derivations.find(sentence, values)
+        found = derivations.find(sentence, values, fill_texts)
         best = [x for x in found if x.doubt == found[0].doubt]
         return [(x.program, [v.text for v in x.reading.values.values()]) for x in best]
 
