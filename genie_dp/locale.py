@@ -92,6 +92,7 @@ class Words:
         not_given: sentences with a command, `{}`, that do not give it.
         before_skills: between a command and the skill that is to do it.
         everyday: sentences that no skill is meant by; (a|b) is one of the two.
+        contractions: words -> what they are short for.
         comparisons: sign -> phrases before a value that say it, each with those of its opposite;
             before some is the value, `{}`.
         marks: what a program does, one of `languages.base.MARKS` -> phrases that ask for it.
@@ -166,6 +167,7 @@ class Words:
     not_given: tuple[str, ...] = _section("lines")
     before_skills: frozenset[str] = _section("words")
     everyday: tuple[str, ...] = _section("lines")
+    contractions: Mapping[str, str] = _section("entries")
     comparisons: Mapping[str, str] = _section("entries")
     marks: Mapping[str, str] = _section("entries")
     opposites: Mapping[str, str] = _section("entries")
@@ -226,6 +228,7 @@ _KINDS = {
 # Section -> what each of its values, or lines, has to be, and that in words.
 _SHAPES = {
     "keys": (r".+ = .+", "KEY = KEYS"),
+    "contractions": (r".+ = .+", "WORDS = WORDS IN FULL"),
     "commands": (r".*\{\}.*", "{} for the command"),
     "not given": (r".*\{\}.*", "{} for the command"),
     "opposites": (

@@ -119,6 +119,16 @@ class Derivations:
         engine = self._engine
         engine.reader = values
         found: dict[str, Derivation] = {}
+        self._find(sentence, engine, fill, found)
+        full = in_full(sentence, self.words)
+        if not found and full != sentence:
+            self._find(full, engine, fill, found)
+        return sorted(found.values(), key=lambda x: (x.doubt, x.program, x.reading.tokens))
+
+    def _find(
+        self, sentence: str, engine: SpokenSentences, fill: Fill, found: dict[str, Derivation]
+    ) -> None:
+        """Add the derivations of a sentence to those that were found, each once."""
         for text in without_politeness(sentence, self.words):
 
             def derive(read: ReadValues, text: str = text) -> Iterator[Derivation]:
@@ -133,8 +143,23 @@ class Derivations:
                 if known is None or derivation.doubt < known.doubt:
                     found[derivation.filled.tokens] = derivation
             if any(derivation.doubt == 0 for derivation in found.values()):
-                break
-        return sorted(found.values(), key=lambda x: (x.doubt, x.program, x.reading.tokens))
+                return
+
+
+def in_full(sentence: str, words: Words) -> str:
+    """Return a sentence with its contractions in full.
+
+    >>> from genie_dp.locale import words_of
+    >>> in_full("What's on? I'm home.", words_of("en"))
+    'what is on? i am home.'
+    """
+    short = _any_of(tuple(words.contractions))
+    return re.sub(
+        rf"(?<!\w)(?:{short})(?!\w)",
+        lambda found: words.contractions.get(found[0].casefold(), found[0]),
+        sentence.replace("’", "'"),
+        flags=re.IGNORECASE,
+    )
 
 
 def _as_typed(read: ReadValues, text: str) -> Reading:

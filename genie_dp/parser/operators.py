@@ -107,6 +107,12 @@ def _said_by(sign: str, pairs: str) -> Iterator[tuple[str, str]]:
         yield from ((x.strip(), y) for x, y in ((one, sign), (other, opposite)) if x.strip())
 
 
+@lru_cache(maxsize=64)
+def referring_phrases(words: Words) -> frozenset[str]:
+    """Return what stands for a thing that was said before: "it", "that one"."""
+    return frozenset(phrase.strip() for phrase in words.marks.get(_REFER, "").split(","))
+
+
 def compared_words(words: Words) -> Iterator[list[str]]:
     """Yield the words in which a comparison and its opposite differ, where it is one of each.
 

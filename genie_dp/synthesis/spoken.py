@@ -144,9 +144,13 @@ class SpokenSentences:
     compiled: CompiledGrammar = field(init=False)
     grammar: ChartGrammar = field(init=False)
     function_words: FunctionWords = field(init=False)
+    phrases: tuple[str, ...] = field(init=False)  # categories of what queries find
 
     def __post_init__(self) -> None:
         self.compiled, self.grammar, self.function_words = self.indexed
+        rules = ((name, rule) for name, of in self.compiled.rules.items() for rule in of)
+        phrases = (name for name, rule in rules if rule.is_phrase and rule.body.kind == "query")
+        self.phrases = tuple(dict.fromkeys(phrases))
 
     def find(
         self, text: str, accepts: Callable[[ReadValues], bool] = lambda reading: True
@@ -271,7 +275,7 @@ class SpokenSentences:
             for entry in chart.cell(root, tokens):
                 value = entry.piece.value
                 if not value.gap:
-                    reading = self._reading(variant, value.text, chart.opened, value.functions)
+                    reading = self._reading(variant, value.text, chart, value.functions)
                     if reading is not None:
                         yield reading
 
@@ -279,15 +283,15 @@ class SpokenSentences:
         self,
         variant: ReadValues,
         program: str,
-        opened: Mapping[str, tuple[str, Tokens]],
+        chart: Chart,
         functions: Sequence[str],
     ) -> ReadValues | None:
         """Return a variant with placeholders for what was taken for names and text.
 
         Args:
-            program: of an open chart.
-            opened: character in it -> (stem, words).
+            program: of the chart.
         """
+        opened = chart.opened
         spans: dict[int, tuple[int, str]] = {}
         characters: dict[int, str] = {}
         used: set[int] = set()
@@ -313,6 +317,7 @@ class SpokenSentences:
                 has_other |= self.reader.takes_negation(variant.tokens, start, start + len(words))
                 # Nobody writes "yesterday" alone, and no name has such words.
                 has_other |= tuple(words) in variant.left
+                has_other |= self._is_phrase(chart, words)
                 has_other |= not is_text and _has_any(words, variant.left)
         rest = [token for place, token in enumerate(variant.tokens) if place not in used]
         if guessed and not has_listed and not self.reader.content_words(rest):
@@ -354,6 +359,14 @@ class SpokenSentences:
             names[ord(character)] = f"{stem}_{counts[stem]}"
             counts[stem] += 1
         return program.translate(names)
+
+    def _is_phrase(self, chart: Chart, words: Tokens) -> bool:
+        """Tell whether templates say words for what a query finds: "a dog picture" is no text."""
+        return any(
+            chart.opened.keys().isdisjoint(entry.piece.value.text)
+            for category in self.phrases
+            for entry in chart.cell(category, words)
+        )
 
     def _is_likely(self, said: Sequence[str], guessed: Sequence[str]) -> bool:
         """Tell whether the words of templates tell more than those taken for text and names do."""

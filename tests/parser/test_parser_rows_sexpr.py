@@ -5,7 +5,6 @@ import pytest
 from genie_dp.cli import run
 from genie_dp.errors import GenieError
 from genie_dp.languages.sexpr.declarations import read_declarations
-from genie_dp.parser.answers import UNUSED_VALUE
 from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.parser.parser import Parser
 from genie_dp.parser.rows import Reading, Rows, Style, language_of, read_all, target_of
@@ -129,12 +128,11 @@ def test_dates_numbers_and_listed_names_stand_in_expressions(charts, said, code)
     assert (reply.is_known, reply.code) == (True, code)
 
 
-def test_a_value_that_an_expression_has_no_place_for_is_not_dropped(charts):
-    reply = charts("plot the top 3 sales since june 3 2026")
-    assert (reply.refused, reply.answers[0].unused) in (
-        (UNUSED_VALUE, ("june 3 2026",)),
-        (UNUSED_VALUE, ("3",)),
-    )
+def test_an_expression_with_all_values_goes_before_those_that_drop_one(charts):
+    reply = charts("plot the top 3 sales since june 3 2026", n=3)
+    assert (reply.refused, reply.unused) == (None, ())
+    assert reply.code == '(PLOT (OF SALES) (SINCE #(Date "2026-06-03")) (TOP 3))'
+    assert {answer.unused for answer in reply.alternatives} == {("3",), ("june 3 2026",)}
 
 
 def test_names_of_the_moment_are_linked_in_expressions(charts):

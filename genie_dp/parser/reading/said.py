@@ -15,7 +15,7 @@ from genie_dp.languages.thingtalk.tokens import quote_words
 from genie_dp.languages.types import Entity, slot_stem, slot_type
 from genie_dp.locale import LOCALE, Locale, Words
 from genie_dp.parser.evidence import content_words
-from genie_dp.parser.operators import negations_in, takes_negation
+from genie_dp.parser.operators import negations_in, referring_phrases, takes_negation
 from genie_dp.parser.reading.fill import EntityNames, TypedText, fill
 from genie_dp.parser.reading.glued import Glued
 from genie_dp.parser.reading.grammar_reader import load_reader
@@ -193,6 +193,8 @@ def _shape(words: Tokens, known: Words) -> int | None:
     """Return how many of its ends are words such as "to" or "not"; None of no value."""
     is_quoted = words[0] == words[-1] == '"' or words.count('"') % 2
     if is_quoted or GLUE in words or not any(map(_is_said, "".join(words))):
+        return None
+    if " ".join(words) in referring_phrases(known):  # "it" is what was said before
         return None
     first, last = words[0], words[-1]
     # "the dentist", "my wife", "all you need"
