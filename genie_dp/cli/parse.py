@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -111,6 +111,7 @@ def command(
     from genie_dp.cli.inputs import load_inputs
     from genie_dp.cli.output import show as show_result
     from genie_dp.errors import GenieError
+    from genie_dp.languages import get_language
     from genie_dp.parser.session import ParseSession, run
     from genie_dp.texts import lines_of, lines_of_stdin
 
@@ -119,8 +120,10 @@ def command(
     if as_json and form:
         raise click.UsageError("give --json, which has all of the forms, or --as, not both")
     _refuse_both("folder", "skills")
-    load = partial(load_inputs, grammar=grammar, skip_broken=skip_broken or folder is not None)
     config = ParseConfig(**settings, english=not (no_english or schema) and form is None)
+    if folder is None and not grammar and not get_language(language).has_skills:
+        raise click.UsageError(f"--language {language} needs --grammar: it has no templates")
+    load = partial(load_inputs, grammar=grammar, skip_broken=skip_broken or folder is not None)
     if folder is None:
         inputs = load(language, skills)
         session = ParseSession.from_templates(config, inputs, locale=locale or DEFAULT)
@@ -149,14 +152,22 @@ def command(
     else:
         if is_typed:
             click.echo("Type a sentence; Ctrl-D ends.", err=True)
-        reply: Reply | None = None
-        for line in _typed_lines() if is_typed else lines_of_stdin():
-            if line.strip():
-                try:
-                    reply = session.parse([line], context=reply)[0]
-                    show(reply)
-                except GenieError as error:
-                    click.echo(str(error), err=True)
+        _converse(session, _typed_lines() if is_typed else lines_of_stdin(), show)
+
+
+def _converse(
+    session: "ParseSession", lines: Iterable[str], show: "Callable[[Reply], None]"
+) -> None:
+    """Answer each line; one may answer the question of the reply before it."""
+    from genie_dp.errors import GenieError
+
+    reply: Reply | None = None
+    for line in filter(str.strip, lines):
+        try:
+            reply = session.parse([line], context=reply)[0]
+            show(reply)
+        except GenieError as error:
+            click.echo(str(error), err=True)
 
 
 def _show(session: "ParseSession", reply: "Reply", *, how: str | None, with_sentence: bool) -> None:

@@ -20,6 +20,7 @@ from functools import cache
 from importlib.metadata import version
 from itertools import accumulate, chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any
 
 import genie_dp
@@ -198,6 +199,10 @@ def _is_frozen(kind: Any) -> bool:
     return bool(params and params.frozen and is_plain)
 
 
+def _read_only(values: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+    return MappingProxyType(values)  # whose own class no pickle finds
+
+
 class _Unpickler(pickle.Unpickler):
     def __init__(self, file: IO[bytes], shared: Mapping[str, Any]):
         super().__init__(file)
@@ -216,8 +221,10 @@ class _Pickler(pickle.Pickler):
         return self.names.get(id(made))
 
     def reducer_override(self, made: Any) -> Any:
-        """Return how a frozen dataclass is made again; others are as ever."""
+        """Return how a frozen dataclass or mapping is made again; others are as ever."""
         kind: Any = type(made)
+        if kind is MappingProxyType:
+            return _read_only, (dict(made),)
         if not _is_frozen(kind):
             return NotImplemented
         names = (field.name for field in fields(made))

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -236,3 +237,11 @@ def test_what_is_kept_comes_back_equal(tmp_path):
     place = tmp_path / "kept.pickle"
     keep_pickled(place, content)
     assert load_pickled(place) == content
+
+
+def test_mappings_that_nobody_changes_and_shared_objects_are_read_again(tmp_path):
+    library = object()
+    kept = MappingProxyType({"a": (library, 1)})
+    keep_pickled(tmp_path / "x", kept, {"library": library})
+    again = load_pickled(tmp_path / "x", {"library": library})
+    assert (type(again), again["a"][0] is library, again["a"][1]) == (MappingProxyType, True, 1)
