@@ -1,21 +1,18 @@
 """Calibrating a finished parser anew, as a stage: how sure it may be, measured on real rows."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.parser import folder as files
 from genie_dp.parser.config import InputFile, ParserConfig
-from genie_dp.parser.parser import DERIVATION_CONFIDENCE, Parser
-from genie_dp.parser.rows import Rows
-from genie_dp.parser.scoring import calibrate
-from genie_dp.parser.validation import Checked, named_rows, validation_rows
+from genie_dp.parser.parser import Parser
+from genie_dp.parser.rows import NOW, Rows
+from genie_dp.parser.scoring import calibrate, derived_confidence
+from genie_dp.parser.validation import Checked, validation_rows
 from genie_dp.private.ledger.guard import refuse_private
-from genie_dp.records import Example
 from genie_dp.run.stage import Result
-
-_USUAL_ROWS = 10  # rows that the usual confidence is worth
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +47,6 @@ class CalibrateResult(Result):
         )
 
 
-def derived_confidence(parser: Parser, rows: Iterable[Example]) -> float:
-    """Return how sure a program is that templates derive, where they guess nothing of it.
-
-    As many rows as are looked at may lower what is usual (`DERIVATION_CONFIDENCE`).
-
-    Args:
-        rows: that stand for people.
-    """
-    derived, right = parser.count_derived(rows)
-    usual = DERIVATION_CONFIDENCE
-    return min(usual, (right + _USUAL_ROWS * usual) / (derived + _USUAL_ROWS))
-
-
 def run(folder: Path, rows: str, *, threshold: float | None = None) -> CalibrateResult:
     """Fit the confidence of a finished parser to rows that stand for people; change its folder.
 
@@ -76,7 +60,7 @@ def run(folder: Path, rows: str, *, threshold: float | None = None) -> Calibrate
         GenieError: N010, it is no parser; N005, there are no rows; N013, they are private.
     """
     refuse_private([rows], None, code="N013")
-    parser = Parser.from_pretrained(folder, threshold=threshold)
+    parser = Parser.from_pretrained(folder, threshold=threshold, clock=lambda: NOW)
     facts = files.facts_of(folder)
     config = ParserConfig(
         (InputFile(rows),), steps=1, validation=rows,
@@ -84,17 +68,17 @@ def run(folder: Path, rows: str, *, threshold: float | None = None) -> Calibrate
         canonical=facts["canonical"],
     )  # fmt: skip
     reading = replace(files.read_reader(folder), fixed=frozenset(facts["fixed"]))
-    checked = validation_rows(config, parser.target, reading, Rows())
+    checked = validation_rows(config, parser.target, reading, Rows(), parser.derives)
     held_out = (Checked(x, OUT_OF_SCOPE) for x in files.read_lines(folder, files.REFUSALS))
-    meant = parser.score([row for row in checked if row.program != OUT_OF_SCOPE])
+    of_people = [row for row in checked if row.program != OUT_OF_SCOPE]
+    meant = parser.score(of_people)
     refusals = parser.score([row for row in (*checked, *held_out) if row.program == OUT_OF_SCOPE])
-    calibration, error = calibrate(meant, refusals)
+    calibration, error = calibrate(meant.of_network(of_people), refusals)
     own = [row for row in checked if row.program == OUT_OF_SCOPE]
     right = meant.right + (parser.score(own).right if own else 0)
     limit = parser.use.threshold
     changes = {"calibration": asdict(calibration), "validated": True, "threshold": limit}
-    derived = derived_confidence(parser, named_rows(rows, parser.target))
-    files.set_facts(folder, **changes, derived=derived)
+    files.set_facts(folder, **changes, derived=derived_confidence(checked))
     return CalibrateResult(
         str(folder),
         len(checked),

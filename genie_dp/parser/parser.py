@@ -52,7 +52,7 @@ from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, Reading, Re
 from genie_dp.parser.reading.said import SaidValues
 from genie_dp.parser.reading.typed import TypedTexts, typed_texts
 from genie_dp.parser.rows import Style, Target, canonical_text, target_of
-from genie_dp.parser.scoring import Score, score
+from genie_dp.parser.scoring import DERIVATION_CONFIDENCE, Score, score
 from genie_dp.parser.validation import Checked
 from genie_dp.records import Example
 from genie_dp.resources import SHIPPED
@@ -72,9 +72,6 @@ _DOUBT = math.log(4.0)
 # Confidence under which a refusal of the network is believed. Of the sentences in eval.tsv that are
 # parsed rightly 2 % are under it, of those that mean no skill 91 % (one parser, November 2026).
 _HARDLY = 0.125
-# Of 308 sentences in eval.tsv that templates derive 281 have the right program alone
-# (docs/coverage.md, November 2026).
-DERIVATION_CONFIDENCE = 0.91
 # Doubt up to which nothing of a derivation is a guess but its readings of values: every name is
 # listed, and there is no text.
 _SETTLED = 1.0
@@ -508,20 +505,17 @@ class Parser:
             called = dict.fromkeys(first for first, *_ in phrases)
         return Offers(tuple(facts.get("examples", ())), tuple(called))
 
-    def count_derived(self, rows: Iterable[Example]) -> tuple[int, int]:
-        """Return how many rows templates derive with one program that is no guess, and rightly.
+    def derives(self, row: Example) -> bool | None:
+        """Tell whether templates answer a row rightly; None if they leave it to the network.
 
         Args:
-            rows: sentences as people type them, with programs in token form.
+            row: a sentence as people type it, with its program in token form.
         """
-        derived = right = 0
         with self._lock:
-            for row in rows:
-                found = self._derive(row.utterance, None)
-                if _settles(found):
-                    derived += 1
-                    right += found[0].filled.tokens == canonical_text(row.program, self.target)
-        return derived, right
+            found = self._derive(row.utterance, None)
+        if not _settles(found):
+            return None
+        return found[0].filled.tokens == canonical_text(row.program, self.target)
 
     def score(self, rows: Sequence[Checked]) -> Score:
         """Return how many rows are answered rightly, and the signals of the answers."""

@@ -18,16 +18,18 @@ from genie_dp.languages.library import Library
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.locale import DEFAULT
 from genie_dp.parser import folder as files
-from genie_dp.parser.calibrate import derived_confidence
 from genie_dp.parser.card import Card, File, check_spent, write_curves
 from genie_dp.parser.config import ParserConfig
 from genie_dp.parser.contrast import add_contrast
+from genie_dp.parser.derivations import Derivations, Templates
 from genie_dp.parser.evidence import Evidence
 from genie_dp.parser.incomplete import add_incomplete
-from genie_dp.parser.parser import Parser
+from genie_dp.parser.parser import Parser, Use
+from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.recipe import as_yaml
 from genie_dp.parser.refusal import add_refused
 from genie_dp.parser.rows import (
+    NOW,
     Reading,
     RowMaker,
     Rows,
@@ -40,19 +42,18 @@ from genie_dp.parser.rows import (
     learn_reading,
     locale,
     read_all,
-    some_of,
     target_of,
 )
+from genie_dp.parser.scoring import derived_confidence
 from genie_dp.parser.start import Start, guarantee_of_both, read_start
 from genie_dp.parser.validation import (
     Checked,
-    named_rows,
     validation_files,
     validation_rows,
 )
 from genie_dp.private.ledger.guard import doubt_of, private_of
 from genie_dp.private_prior import PriorFile, guarantee_of, load_prior, priors_of, refuse_twice
-from genie_dp.records import Spent
+from genie_dp.records import Example, Spent
 from genie_dp.run.cache import keep_pickled, load_pickled, place_in_cache
 from genie_dp.run.files import sha256_of
 from genie_dp.run.manifest import PRIVATE, write_json
@@ -390,7 +391,8 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
     """Return the rows in the form in which they are learned, and how they were read."""
     rows, reading, evidence = _prepare_rows(job, jobs)
     check_spent(rows.counts["private"], job.spent)
-    validation = validation_rows(job.config, job.target, reading, rows)
+    derives = _template_parser(job, reading).derives if job.config.validation else _leaves_all
+    validation = validation_rows(job.config, job.target, reading, rows, derives)
     texts, begins = grammar_texts(rows, job.target.language.name), first_tokens(rows)
     if job.start:
         texts, begins = job.start.texts_beside(texts), job.start.begins_beside(begins)
@@ -405,6 +407,20 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
     return material, reading
 
 
+def _leaves_all(row: Example) -> None:
+    """Say that templates answer nothing."""
+
+
+def _template_parser(job: _Run, reading: Reading) -> Parser:
+    """Return what answers by the templates of a run alone, as its parser will first."""
+    use, derivations = Use(locale=locale(job.config)), None
+    if job.templates is not None and job.target.reads_values:
+        library = job.templates.library
+        derivations = Derivations(Templates.from_inputs(job.templates), library, use.locale.words)
+    reader = load_reader(phrases=reading.phrases, units=job.target.units, locale=use.locale)
+    return Parser(job.target, reader=reader, use=use, derivations=derivations, clock=lambda: NOW)
+
+
 # What rows are prepared without.
 _OF_TRAINING = frozenset(
     ("steps", "epochs", "minutes", "batch", "accumulate", "rate", "weight_decay", "bf16",
@@ -412,7 +428,6 @@ _OF_TRAINING = frozenset(
      "network", "beam", "readings", "threshold", "language_model", "language_model_epochs",
      "weights")
 )  # fmt: skip
-_DERIVED_ROWS = 300  # rows that the confidence of derivations is measured on
 _LEAST_KEPT = 10_000  # rows: fewer are prepared in seconds
 
 
@@ -533,10 +548,6 @@ def deliver(job: _Run, material: "Material", reading: Reading, trained: "Trained
     card = _card(job, material, trained, curves)
     (folder / files.CARD).write_text(render_card("genie_dp.parser", card=card), encoding="utf-8")
     write_json(str(folder / files.MANIFEST), _manifest(job, material, trained))
-    if job.templates is not None and job.config.validation:
-        parser = Parser.from_pretrained(folder)
-        rows = some_of(named_rows(job.config.validation, job.target), _DERIVED_ROWS)
-        files.set_facts(folder, derived=derived_confidence(parser, rows))
     put_in_place(folder, job.folder, job.work)
 
 
@@ -554,6 +565,7 @@ def _facts(
         "locale": {**asdict(place), "language": files.WORDS if place.is_own else place.language},
         "skills": skills,
         "calibration": asdict(trained.calibration),
+        "derived": derived_confidence(material.validation),
         "validated": bool(config.validation),
         "threshold": config.threshold,
         "beam": config.beam,

@@ -171,7 +171,8 @@ def train(
     measurement = score(best, material.validation, material.evidence)
     refusals = score(best, material.refusals, material.evidence)
     is_real = bool(config.validation)
-    calibration, error = calibrate(measurement, refusals, is_real=is_real)
+    of_network = measurement.of_network(material.validation)
+    calibration, error = calibrate(of_network, refusals, is_real=is_real)
     figures = {
         "steps": run.progress.step,
         "bf16": run.settings.bf16,

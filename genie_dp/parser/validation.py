@@ -1,6 +1,6 @@
 """The rows that choose the best weights and calibrate a parser's confidence."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,18 +27,29 @@ class Checked:
 
     It is "" where the reader found no reading that agrees, or where it is none, and OUT_OF_SCOPE
     where the sentence is to be refused.
+
+    Attributes:
+        derived: whether templates answer the sentence rightly; None if they leave it to a network.
     """
 
     utterance: str
     program: str
+    derived: bool | None = None
 
 
 def validation_rows(
-    config: ParserConfig, target: Target, reading: Reading, rows: Rows
+    config: ParserConfig,
+    target: Target,
+    reading: Reading,
+    rows: Rows,
+    derives: Callable[[Example], bool | None] = lambda row: None,
 ) -> tuple[Checked, ...]:
     """Return rows of the configuration's validation file, else those held out.
 
     A row in which no reading agrees with the program stays, and counts as wrong.
+
+    Args:
+        derives: tells of a row of the file whether templates answer it rightly; None if not at all.
 
     Raises:
         GenieError: N005, the file has no rows.
@@ -54,12 +65,13 @@ def validation_rows(
     checked_rows = []
     for row in some_of(named_rows(config.validation, target), config.validation_rows):
         if row.program == OUT_OF_SCOPE:
-            checked_rows.append(Checked(" ".join(maker.read_tokens(row.utterance)), OUT_OF_SCOPE))
+            utterance = " ".join(maker.read_tokens(row.utterance))
+            checked_rows.append(Checked(utterance, OUT_OF_SCOPE, derives(row)))
             continue
         prepared = maker.preparer.prepare(row) if maker.preparer is not None else Prepared(row)
         is_left = isinstance(prepared, Left)
         program = "" if is_left else canonical_text(prepared.row.program, plain)
-        checked_rows.append(Checked(prepared.row.utterance, program))
+        checked_rows.append(Checked(prepared.row.utterance, program, derives(row)))
     if not checked_rows:
         hint = "name a file with rows, or leave validation out"
         message = f"expected rows to validate with, got none in {config.validation}"
