@@ -122,6 +122,7 @@ class ParsedAnswer(BaseModel):
     calls: list[dict[str, Any]] | None = Field(
         description="The calls that it is, {name, arguments}; null where it is more."
     )
+    by: str = Field(description="derived by templates, or learned by the network.")
     english: str | None = Field(None, description="What it does, if that was asked for.")
 
 
@@ -231,6 +232,7 @@ def shape_of(
                 ],
                 tree=answer.tree,
                 calls=answer.calls,
+                by=answer.by,
                 english=text,
             )
             for answer, text in zip(reply.answers, padded, strict=True)
