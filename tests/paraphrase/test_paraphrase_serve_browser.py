@@ -9,7 +9,7 @@ from selenium.webdriver.common.keys import Keys
 
 from genie_dp import cli
 from genie_dp.paraphrase.shown import show
-from tests.browser import PHONE, focused, needs_browser, one, text, until
+from tests.browser import PHONE, needs_browser, one, text, until
 from tests.paraphrase.paraphrase_rows import row, shown_range, shown_text
 from tests.paraphrase.serve_process import ServerProcess, write_chosen
 
@@ -47,6 +47,12 @@ def server(chosen, tmp_path):
 def press(browser, *keys):
     """Type into whatever has the focus, as a keyboard does."""
     browser.switch_to.active_element.send_keys(*keys)
+
+
+def focused(browser):
+    """Return what the element that has the focus is called."""
+    element = browser.switch_to.active_element
+    return element.get_attribute("id") or element.get_attribute("value") or element.text
 
 
 def enter(browser, server, name="Ada"):
