@@ -14,11 +14,12 @@ we synthesize. A sentence is right where both find the same intents with the sam
 Needs `pip install hassil`.
 
 `answers` asks a parser of imported templates (a folder of `genie-dp train`, beside its tools.json;
-or the imported folder, whose templates answer alone) the sentences of tests that have no free text, with the names and the place of each. A right answer
-has the intent and slots of the test as the project itself judges: of several allowed values one, a
-domain that is inferred is any of the inferred ones, the speaker's area is no slot. Beside it stands
-what hassil makes of the same sentences with the templates of some sources (of several meanings the
-right one), and what the parser answers to those that the first of them does not match.
+or the imported folder, whose templates answer alone) the sentences of tests that have no free text,
+with the names and the place of each. A right answer has the intent and slots of the test as the
+project itself judges: of several allowed values one, a domain that is inferred is any of the
+inferred ones, the speaker's area is no slot. Beside it stands what hassil makes of the same
+sentences with the templates of some sources (of several meanings the right one), and what the
+parser answers to those that the first of them does not match.
 
 `--beside gazetteer` is the matcher written for Home Assistant in English (`pip install
 gazetteer-matcher`), which is given all that the test says of its home.
