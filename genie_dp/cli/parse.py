@@ -58,7 +58,7 @@ def _not_of_project(given: Mapping[str, Any]) -> Iterator[str]:
 @click.option("--device", default="cpu", show_default=True, metavar="NAME",
               help="cpu, cuda, cuda:1 ..")  # fmt: skip
 @click.option("--no-english", is_flag=True,
-              help="Do not say in English what a program does: two seconds less.")  # fmt: skip
+              help="Do not say in English what a program does.")  # fmt: skip
 @click.option(
     "--tables", type=_FILE, metavar="FILE",
     help="Rows that queries answer, as JSON, or data that skills were made of (SQLite, CSV, "
@@ -113,6 +113,7 @@ def command(
     from genie_dp.errors import GenieError
     from genie_dp.languages import get_language
     from genie_dp.parser.session import ParseSession, run
+    from genie_dp.run.collector import collector_off
     from genie_dp.texts import lines_of, lines_of_stdin
 
     if sentence is not None and file is not None:
@@ -148,7 +149,8 @@ def command(
         if result.problems:
             raise GenieError(result.problems)
     elif sentence is not None:
-        show(session.parse([sentence])[0])
+        with collector_off():  # it would look through the grammar again and again
+            show(session.parse([sentence])[0])
     else:
         if is_typed:
             click.echo("Type a sentence; Ctrl-D ends.", err=True)

@@ -1,10 +1,8 @@
-"""What the templates say of a sentence that a parser is asked: whether, and where, texts end.
+"""Derivations of a sentence by templates, before a network is asked.
 
-A network guesses the ends of texts; templates tell them. The templates of the rows lie in the
-parser's folder, and are indexed when a sentence first needs them.
+The templates are indexed when a sentence first needs them; the index is kept in the user's cache.
 """
 
-import gc
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,9 +24,6 @@ from genie_dp.synthesis.compiler import compile_inputs
 from genie_dp.synthesis.spoken import IndexedGrammar, ReadValues, SpokenSentences
 from genie_dp.templates.inputs import Inputs, library_fingerprint
 
-_MOST_FUNCTIONS = 120
-"""Functions of a library whose templates are all indexed at once: a second of work for each 300."""
-_MOST_KEPT = 8  # parts of a larger library
 _MOST_READINGS = 24
 _WORD = re.compile(r"\w")
 
@@ -86,7 +81,6 @@ class Templates:
             indexed = IndexedGrammar.from_compiled(compile_inputs(self.load()), values)
             if place is not None:
                 keep_pickled(place, indexed, shared)
-        gc.freeze()  # it stays; looking through it again and again costs a fifth of a second
         self._indexed = indexed
         return indexed
 
@@ -118,17 +112,19 @@ class Derivations:
             self._engine = SpokenSentences(self.templates.indexed(self.library, values), values)
         engine = self._engine
         engine.reader = values
-        found: dict[str, Derivation] = {}
-        self._find(sentence, engine, fill, found)
-        full = in_full(sentence, self.words)
-        if not found and full != sentence:
-            self._find(full, engine, fill, found)
+        found = self._find(sentence, engine, fill)
+        if not found and (full := in_full(sentence, self.words)) != sentence:
+            # Names and texts stay as they were typed: none may hold what was written in full.
+            found = {
+                program: derivation
+                for program, derivation in self._find(full, engine, fill).items()
+                if all(value.text in sentence for value in derivation.reading.values.values())
+            }
         return sorted(found.values(), key=lambda x: (x.doubt, x.program, x.reading.tokens))
 
-    def _find(
-        self, sentence: str, engine: SpokenSentences, fill: Fill, found: dict[str, Derivation]
-    ) -> None:
-        """Add the derivations of a sentence to those that were found, each once."""
+    def _find(self, sentence: str, engine: SpokenSentences, fill: Fill) -> dict[str, Derivation]:
+        """Return the derivations of a sentence by their programs with values."""
+        found: dict[str, Derivation] = {}
         for text in without_politeness(sentence, self.words):
 
             def derive(read: ReadValues, text: str = text) -> Iterator[Derivation]:
@@ -143,21 +139,22 @@ class Derivations:
                 if known is None or derivation.doubt < known.doubt:
                     found[derivation.filled.tokens] = derivation
             if any(derivation.doubt == 0 for derivation in found.values()):
-                return
+                break
+        return found
 
 
 def in_full(sentence: str, words: Words) -> str:
     """Return a sentence with its contractions in full.
 
     >>> from genie_dp.locale import words_of
-    >>> in_full("What's on? I'm home.", words_of("en"))
+    >>> in_full("What’s on? I'm home.", words_of("en"))
     'what is on? i am home.'
     """
-    short = _any_of(tuple(words.contractions))
+    short = _any_of(tuple(words.contractions)).replace("'", "['’]")
     return re.sub(
         rf"(?<!\w)(?:{short})(?!\w)",
-        lambda found: words.contractions.get(found[0].casefold(), found[0]),
-        sentence.replace("’", "'"),
+        lambda found: words.contractions[found[0].casefold().replace("’", "'")],
+        sentence,
         flags=re.IGNORECASE,
     )
 

@@ -58,7 +58,7 @@ from genie_dp.records import Example
 from genie_dp.resources import SHIPPED
 from genie_dp.run.work import PARSER, put_in_place, refuse_output, work_folder_of
 from genie_dp.skills.words import GLUE, tokenize
-from genie_dp.synthesis.spoken import UNLIKELY
+from genie_dp.synthesis.spoken import UNLIKELY, find_words
 from genie_dp.templates.cache import inputs_of
 from genie_dp.templates.inputs import Inputs, library_from, load_library, shipped_or
 from genie_dp.texts import Paths
@@ -760,8 +760,8 @@ class Parser:
                 said.append((tuple(tokenize(value.text.casefold())), value))
         unused = []
         for tokens, value in said:
-            place, words = _place_of(tokens, reading.tokens), tokenize(value.text.casefold())
-            if place is None or _place_of(words, program) is not None:
+            place, words = find_words(reading.tokens, tokens, ()), tokenize(value.text.casefold())
+            if place is None or find_words(program, words, ()) is not None:
                 continue  # it is part of a name, or of a text
             if self._takes(value.type, candidate.functions):
                 sides = row[place], row[place + len(tokens) + 1]
@@ -1070,16 +1070,6 @@ def _values_of(readings: Sequence[Reading]) -> tuple[ReadValue, ...]:
         if not number or value.type in _MOMENTS
     }
     return tuple(found.values())
-
-
-def _place_of(words: Sequence[str], tokens: Sequence[str]) -> int | None:
-    """Return where words stand in a row, first; None where they do not.
-
-    >>> _place_of(("b", "c"), ("a", "b", "c")), _place_of(("c", "b"), ("a", "b", "c"))
-    (1, None)
-    """
-    places = range(len(tokens) - len(words) + 1)
-    return next((i for i in places if [*tokens[i : i + len(words)]] == [*words]), None)
 
 
 def _overlaps(links: Sequence[Link], own: Sequence[Sequence[Link]]) -> Iterator[list[bool]]:

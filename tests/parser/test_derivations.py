@@ -35,6 +35,7 @@ VP := ('add' | 'put') '$t' ('to' | 'on') (the)? 'shopping list' -> shop(item = $
 VP := ('remind me to' | 'i need to' | 'ich muss') '$t' -> remind(t = $t);
 VP := 'mark todo $i as done' -> done(id = $i);
 VP := 'list' the 'notes' -> notes();
+VP := 'i am out of $t' -> shop(item = $t);
 VP := 'tell bo $t' | 'tell $t bo' -> tell(text = $t, to = bo);
 """
 
@@ -78,6 +79,8 @@ def derive(inputs):
         ("I need to pay the Rent", "pay the Rent"),
         ("remind me to call Dr. Ito, thanks", "call Dr. Ito"),
         ("ich muss Müll rausbringen", "Müll rausbringen"),
+        ("I'm out of Müller's Milk", "Müller's Milk"),
+        ("I’m out of Müller’s Milk", "Müller’s Milk"),
         ("mark todo 3 as done and list my notes", "3"),
         (f"remind me to {'really ' * 30}go", f"{'really ' * 30}go"),
     ],
@@ -88,6 +91,10 @@ def test_templates_tell_where_a_text_ends(derive, sentence, text):
 
 def test_a_text_may_end_in_two_places_by_two_templates(derive):
     assert len(derive("tell bo hi bo")) == 2
+
+
+def test_a_text_with_a_contraction_is_never_written_in_full(derive):
+    assert derive("i'm out of what's good") == []
 
 
 def test_all_alternatives_before_a_text_are_explained(inputs):
