@@ -24,7 +24,12 @@ from genie_dp.languages.base import get_language
 from genie_dp.languages.library import Library
 from genie_dp.locale import DEFAULT, locale_from
 from genie_dp.parser.parser import Parser, Use
-from genie_dp.parser.skill_rows import evaluation_files, evaluation_rows, is_evaluation
+from genie_dp.parser.skill_rows import (
+    EVALUATION_FILE,
+    evaluation_files,
+    evaluation_rows,
+    is_evaluation,
+)
 from genie_dp.private_prior import load_spent
 from genie_dp.project_file import (
     JOBS,
@@ -259,12 +264,11 @@ class Project:
     def _answers_of_templates(self) -> Iterator[str]:
         """Yield what templates answer of real sentences before anything is trained."""
         places = read_places(self.file)
-        try:
-            files = evaluation_files([*places.gold] or [*self.library.paths])
-        except GenieError:  # nobody wrote any
-            return
         language = get_language(self.library.language)
-        if not (self.has_templates and language.reads_values(self.library)):
+        folders = [path for path in places.gold or self.library.paths if path.is_dir()]
+        files = [path for path in places.gold if is_evaluation(path)]
+        files += chain.from_iterable(folder.rglob(EVALUATION_FILE) for folder in folders)
+        if not (files and self.has_templates and language.reads_values(self.library)):
             return
         rows = islice(evaluation_rows(files, language, self.library), _MOST_ASKED)
         locale = locale_from(places.locale or DEFAULT)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import yaml
 
 import genie_dp as gd
 from genie_dp import cli
+from genie_dp.project import Project
 from genie_dp.project_file import JOBS, find_project, schema
 from genie_dp.resources import data_folder
 from genie_dp.run.stage import hold_output
@@ -297,3 +299,21 @@ def test_weights_for_which_there_is_no_room_are_an_error_of_their_file(tmp_path)
         check=True,
     )  # fmt: skip
     assert done.stdout == f"{file} File too large\n"
+
+
+def test_templates_answer_real_sentences_before_training_if_there_are_any(tmp_path):
+    folder = shutil.copytree(
+        data_folder("grammars").parent / "examples" / "german", tmp_path / "german"
+    )
+    assert list(Project(folder)._answers_of_templates()) == []  # nobody wrote any
+    with (folder / "genie.yaml").open("a") as file:
+        file.write("  result: {evaluate: {rows: eval.tsv}, of: parser}\n")
+    (folder / "eval.tsv").write_text(
+        "weck mich um halb acht\twecker.stellen(zeit = time:07:30:00)\n"
+        "wo ist mein schlüssel\tout_of_scope\n",
+        encoding="utf-8",
+    )
+    assert list(Project(folder)._answers_of_templates()) == [
+        "templates alone answer 1 of 2 sentences of eval.tsv:",
+        "  weck mich um halb acht: wecker.stellen(zeit = time:07:30:00)",
+    ]

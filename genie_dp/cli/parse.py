@@ -32,8 +32,14 @@ _PROMPT = "> "
 
 def _not_of_project(given: Mapping[str, Any]) -> Iterator[str]:
     """Yield the options that a project does not give: a parser has skills of its own."""
-    yield from ("skills", "locale") if given["folder"] else ()
-    yield from ("folder",) if given["skills"] else ()
+    from genie_dp.project_file import find_project, read_places
+
+    if given["skills"]:
+        yield "folder"
+        return
+    file = find_project(Path.cwd())
+    if given["folder"] or (file is not None and read_places(file).parser is not None):
+        yield from ("skills", "locale")
 
 
 @click.command("parse")
