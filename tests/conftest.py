@@ -49,14 +49,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark documentation, benchmarks and pages by what they use; shorten laws in profile "quick".
+    """Mark tests by what they use; shorten laws in profile "quick".
 
     A law that asks for a number of examples of its own gets its share of them, at least five.
     """
     few_examples = settings.default.max_examples
     for item in items:
-        if "chrome" in getattr(item, "fixturenames", ()):
+        fixtures = getattr(item, "fixturenames", ())
+        if "chrome" in fixtures:
             item.add_marker(pytest.mark.browser)
+        if any(name.startswith("trained") for name in fixtures):
+            item.add_marker(pytest.mark.trains)
         folder = item.path.relative_to(item.config.rootpath).parts
         if folder[0] == "docs" or item.path.suffix == ".md":
             item.add_marker(pytest.mark.docs)

@@ -21,7 +21,10 @@ CASES = [
         case,
         text,
         id=f"{case.path.stem}: {case}",
-        marks=[pytest.mark.slow][: case.name.startswith("slow")],
+        marks=[
+            *[pytest.mark.slow][: case.name.startswith("slow")],
+            *[pytest.mark.trains][: case.path.stem == "train" or "-parser" in text],
+        ],
     )
     for case, text in scenarios()
 ]

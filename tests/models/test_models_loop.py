@@ -43,6 +43,7 @@ def same(left, right):
     return left.keys() == right.keys() and all(torch.equal(left[n], right[n]) for n in left)
 
 
+@pytest.mark.trains
 @pytest.mark.parametrize(
     ("architecture", "expected"), [("rnn", 1.819), ("transformer", 0.886), ("mqan", 1.683)]
 )
@@ -69,6 +70,7 @@ def test_a_network_learns_to_copy_a_word_it_has_never_seen():
     ]
 
 
+@pytest.mark.trains
 def test_the_same_seed_gives_the_same_weights_and_another_seed_others():
     first, again = (weights(trained()[0]) for _ in range(2))
     other = weights(trained(replace(SETTINGS, seed=1))[0])
@@ -76,6 +78,7 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others():
     assert not same(first, other)
 
 
+@pytest.mark.trains
 def test_accumulated_batches_are_one_larger_batch():
     quiet = {"dropout": 0.0, "word_dropout": 0.0}
     whole, halves = network("rnn", **quiet), network("rnn", **quiet)
@@ -86,6 +89,7 @@ def test_accumulated_batches_are_one_larger_batch():
         torch.testing.assert_close(weights(halves)[name], value, atol=2e-4, rtol=1e-3)
 
 
+@pytest.mark.trains
 @pytest.mark.parametrize(
     "budget", [TrainingBudget(epochs=1.5), TrainingBudget(seconds=0.2), TrainingBudget(steps=7)]
 )
@@ -97,6 +101,7 @@ def test_training_ends_with_its_budget_and_the_rate_near_zero(budget):
         assert run.optimizer.param_groups[0]["lr"] < SETTINGS.rate / 3
 
 
+@pytest.mark.trains
 @pytest.mark.parametrize(
     ("scores", "patience", "margin", "best", "kept"),
     [
@@ -127,6 +132,7 @@ def test_the_last_weights_as_good_as_the_best_are_kept_and_training_stops_when_n
     assert same(weights(model), seen[kept - 1])
 
 
+@pytest.mark.trains
 @pytest.mark.parametrize("rate", [1e6, 1e30])
 def test_training_that_diverges_is_a_mistake(rate):
     settings = replace(SETTINGS, rate=rate, budget=TrainingBudget(steps=60))
@@ -134,6 +140,7 @@ def test_training_that_diverges_is_a_mistake(rate):
         trained(settings)
 
 
+@pytest.mark.trains
 def test_the_newest_checkpoint_is_kept_and_only_a_run_of_its_settings_resumes_it(tmp_path):
     trained(folder=tmp_path)
     assert [path.name for path in checkpoints(tmp_path)] == ["step-00000012"]
@@ -236,6 +243,7 @@ def test_the_last_line_of_metrics_may_be_cut_off(tmp_path):
     assert read_metrics(file.path) == [{"step": 1, "loss": 2.5}]
 
 
+@pytest.mark.trains
 def test_a_budget_has_an_end_and_a_run_ends_with_what_is_used_up_first():
     for limits in ({}, {"steps": 5, "epochs": 1.0}, {"steps": 0}, {"epochs": 1.0, "seconds": -1.0}):
         with pytest.raises(ValueError, match="expected steps or epochs, or seconds"):

@@ -91,6 +91,7 @@ def test_dropout_keeps_the_mean_and_drops_its_share():
     assert torch.equal(dropout.eval()(x), x)
 
 
+@pytest.mark.trains
 def test_a_language_model_learns_programs_and_its_losses_are_of_rows():
     torch.manual_seed(0)
     model = ProgramLSTM(VOCABULARY.generated, 16, dropout=0.0)
@@ -111,6 +112,7 @@ def test_programs_of_an_epoch_come_once():
     assert float(data.take(1, 1, 2)[1]) == float(data.take(1)[1])
 
 
+@pytest.mark.trains
 def test_a_decoder_begins_as_the_language_model_which_is_not_trained():
     model = ProgramLSTM(VOCABULARY.generated, 16)
     made = network("rnn", language_model=True)
@@ -126,6 +128,7 @@ def test_a_decoder_begins_as_the_language_model_which_is_not_trained():
     assert float(made.feed.layer.weight.abs().sum()) > 0
 
 
+@pytest.mark.trains
 @pytest.mark.parametrize("kind", ["bart", "t5"])
 def test_low_rank_training_changes_adapters_and_head_only(kind, tmp_path):
     pytest.importorskip("peft")

@@ -99,6 +99,7 @@ def test_a_run_that_is_killed_goes_on_to_the_same_weights(tmp_path):
     assert steps == sorted(steps)
 
 
+@pytest.mark.trains
 def test_work_of_other_settings_or_files_is_not_resumed(tmp_path, capsys, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
@@ -122,6 +123,7 @@ def test_work_of_other_settings_or_files_is_not_resumed(tmp_path, capsys, monkey
     train(tmp_path, *words, "--resume")
 
 
+@pytest.mark.trains
 @pytest.mark.parametrize(
     "options",
     [
@@ -148,6 +150,7 @@ def test_a_model_of_hugging_face_can_be_trained_and_read(tmp_path, options):
     assert Parser.from_pretrained(folder, beam=1).parse(["show mail about lunch"])[0].answers
 
 
+@pytest.mark.trains
 def test_bfloat16_is_used_or_refused_where_the_processor_has_none(tmp_path, capsys):
     if can_use_bf16():
         assert Parser.from_pretrained(train(tmp_path, "--bf16", steps=3), beam=1)
@@ -218,6 +221,7 @@ def test_evaluation_counts_what_the_parser_replies_with_its_threshold(trained, t
     assert parser.predict_replies(["x" * 20_000])[0].refused == TOO_LONG
 
 
+@pytest.mark.trains
 def test_without_a_terminal_a_line_now_and_then_says_how_far_it_is(tmp_path, capsys, monkeypatch):
     for pace in ("_FIRST_LINE", "_NEXT_LINE"):
         monkeypatch.setattr(f"genie_dp.run.stage.{pace}", 0.0)
@@ -230,6 +234,7 @@ def test_without_a_terminal_a_line_now_and_then_says_how_far_it_is(tmp_path, cap
     assert not any("\r" in line for line in lines)
 
 
+@pytest.mark.trains
 def test_prepared_rows_are_kept_by_all_that_they_depend_on(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("GENIE_DP_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("genie_dp.parser.run._LEAST_KEPT", 0)

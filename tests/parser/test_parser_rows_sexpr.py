@@ -113,6 +113,7 @@ def charts(tmp_path_factory):
     return Parser.from_pretrained(folder / "parser", clock=lambda: NOW, threshold=0.0)
 
 
+@pytest.mark.trains
 @pytest.mark.parametrize(
     ("said", "code"),
     [
@@ -128,6 +129,7 @@ def test_dates_numbers_and_listed_names_stand_in_expressions(charts, said, code)
     assert (reply.is_known, reply.code) == (True, code)
 
 
+@pytest.mark.trains
 def test_an_expression_with_all_values_goes_before_those_that_drop_one(charts):
     reply = charts("plot the top 3 sales since june 3 2026", n=3)
     assert (reply.refused, reply.unused) == (None, ())
@@ -135,6 +137,7 @@ def test_an_expression_with_all_values_goes_before_those_that_drop_one(charts):
     assert {answer.unused for answer in reply.alternatives} == {("3",), ("june 3 2026",)}
 
 
+@pytest.mark.trains
 def test_names_of_the_moment_are_linked_in_expressions(charts):
     reply = charts("plot sales in green hals", names={"City": ["Green Halls"]})
     assert reply.code == '(PLOT (OF SALES) (IN #(City "Green Halls")))'

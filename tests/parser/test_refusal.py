@@ -370,6 +370,7 @@ def test_codes_stay_as_they_are():
     ]  # fmt: skip
 
 
+@pytest.mark.trains
 def test_a_parser_without_refusals_is_trained_on_request(tmp_path):
     path = write_rows(tmp_path)
     parser = gd.train(path, library=target().library, steps=2, out_of_scope=0)

@@ -57,6 +57,7 @@ def test_it_learns_the_new_rows_sooner_than_a_new_parser_and_keeps_the_old(train
     assert right(fresh, NEW) < right(further, NEW)
 
 
+@pytest.mark.trains
 def test_with_nothing_learned_it_answers_as_its_start_does(trained, tmp_path):
     recipe = "batch: 8\nrate: 1.0e-9\nweight_decay: 0\nvalidations: 1\nout_of_scope: 0\n"
     same = go_on(tmp_path, trained, steps=1, recipe=recipe)
@@ -95,6 +96,7 @@ def test_every_word_keeps_what_the_network_knew_of_it(architecture, settings):
         assert tables >= 2
 
 
+@pytest.mark.trains
 def test_a_parser_can_be_replaced_by_one_that_names_its_start(trained, tmp_path):
     further = shutil.copytree(trained, tmp_path / "parser")
     with (further / "recipe.yaml").open("a") as recipe:
@@ -128,6 +130,7 @@ def test_a_run_that_was_interrupted_goes_on_to_the_same_weights(trained, tmp_pat
     assert first == second
 
 
+@pytest.mark.trains
 def test_from_python_it_takes_a_parser(trained, tmp_path):
     start = gd.Parser.from_pretrained(trained)
     rows_ = [*rows(), *NEW]
@@ -165,6 +168,7 @@ def test_the_guarantee_covers_the_start_as_well(tmp_path):
             guarantee_of_both(start, None, less)
 
 
+@pytest.mark.trains
 def test_what_the_start_learned_of_private_rows_stays_private(tmp_path, capsys):
     (tmp_path / "first").mkdir()
     path = write_rows(tmp_path / "first")

@@ -136,6 +136,7 @@ def test_what_cannot_be_planned_is_refused():
         gd.private.plan(**ASKED, minuets=1)
 
 
+@pytest.mark.trains
 def test_the_speed_is_that_of_this_machine():
     pytest.importorskip("opacus")
     speed = measure_speed(PlanConfig(**{**ASKED, "size": 8, "layers": 1, "heads": 2, "words": 50}))

@@ -94,6 +94,7 @@ def test_noisy_steps_have_the_rate_of_their_model_unless_told(settings, rate):
     assert CrtConfig(**settings).course(None).training.learning_rate == rate
 
 
+@pytest.mark.trains
 def test_a_model_its_cost_its_statement_and_no_private_text(
     budgeted, tmp_path, capsys, monkeypatch
 ):
@@ -151,6 +152,7 @@ def by_user(tmp_path, monkeypatch):
     return made
 
 
+@pytest.mark.trains
 def test_what_is_promised_of_users_is_of_rows_that_were_redacted_by_user(by_user, tmp_path, capsys):
     rows = by_user("--unit-field", "user")
     assert train(rows, *PAY, *SHARES) == 0
@@ -256,6 +258,7 @@ def test_two_stages_are_trained_confidentially(budgeted, tmp_path, monkeypatch):
             assert not all(torch.equal(one, two) for one, two in pairs)
 
 
+@pytest.mark.trains
 def test_the_decoder_learns_by_dp_on_all_rows(budgeted, tmp_path):
     options = ["--method", "dp", "--model", "decoder", "--layers", "1", "--heads", "2"]
     facts = {"id": "1", "program": "", "language": "thingtalk", "source": "synthetic"}
@@ -270,6 +273,7 @@ def test_the_decoder_learns_by_dp_on_all_rows(budgeted, tmp_path):
     assert record.redaction.gamma == UNMEASURED
 
 
+@pytest.mark.trains
 def test_a_run_that_was_interrupted_goes_on_and_is_paid_once(budgeted, tmp_path, monkeypatch):
     whole, calls = PrivateRun.step, []
 
@@ -292,6 +296,7 @@ def test_a_run_that_was_interrupted_goes_on_and_is_paid_once(budgeted, tmp_path,
     assert len(Ledger.open(tmp_path / "rows.ledger.json").entries) == 1
 
 
+@pytest.mark.trains
 def test_a_baseline_on_redacted_rows_promises_nothing(rows, tmp_path, capsys):
     assert train(rows, "--method", "masked", "--without-guarantee", "--epochs", "1") == 0
     assert "no guarantee" in capsys.readouterr().err
@@ -317,6 +322,7 @@ def test_mistakes_are_told_and_cost_nothing(budgeted, tmp_path, golden, capsys):
     assert not (tmp_path / ".model.work").exists()
 
 
+@pytest.mark.trains
 def test_rows_that_do_not_suit_a_baseline_are_refused(rows, tmp_path, capsys):
     plain = write(tmp_path / "plain.jsonl", [{"utterance": "a b"}] * 4)
     bare = ["--without-guarantee", "--epochs", "1", "--method"]

@@ -40,6 +40,8 @@ sys.path.append(str(ROOT / "benchmarks"))
 
 from crt_figures import perplexity, row_losses  # noqa: E402
 
+pytestmark = pytest.mark.trains
+
 # The LSTM.
 
 

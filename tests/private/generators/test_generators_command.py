@@ -51,7 +51,7 @@ from tests.private.generators.generators_setup import (
 )
 from tests.refusals import refusals
 
-pytestmark = pytest.mark.xdist_group("two-stage generator")
+pytestmark = [pytest.mark.xdist_group("two-stage generator"), pytest.mark.trains]
 WEIGHTS = ["model-program.safetensors", "model-utterance.safetensors"]
 
 

@@ -224,6 +224,7 @@ def parser_of(read):
     return SimpleNamespace(predict=lambda utterances: [read(said) for said in utterances])
 
 
+@pytest.mark.trains
 def test_a_parser_writes_the_programs_of_one_stage(tmp_path):
     generator, units = made(tmp_path, "one-stage")
     generator, _, _ = fitted(generator, units, steps={"utterance": 10})
@@ -301,6 +302,7 @@ def test_nothing_is_released_when_it_cannot_be_paid_and_paid_for_settings_that_n
 # -------------------------------------------------------------------------------- sequences
 
 
+@pytest.mark.trains
 def test_control_codes_are_drawn_once_and_by_one_process_at_a_time(tmp_path):
     generator, units = made(tmp_path, "control", steps=0)
     work = tmp_path / "work"

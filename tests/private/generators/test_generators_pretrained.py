@@ -36,6 +36,7 @@ def same(one, other):
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
 
+@pytest.mark.trains
 def test_the_same_run_is_made_once_and_gives_the_same_weights(tmp_path):
     alone, steps = learned(None)
     first, made = learned(tmp_path)
@@ -61,6 +62,7 @@ def test_a_token_counts_alike_among_short_rows_and_long_ones(size):
     assert counts[0] == pytest.approx(size * sum(row.scored_count for row in rows) / len(rows))
 
 
+@pytest.mark.trains
 @pytest.mark.parametrize(
     "changed",
     [

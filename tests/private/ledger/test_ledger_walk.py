@@ -119,6 +119,7 @@ def test_no_release_takes_a_seed_of_its_noise(name):
     assert not [one for one in parameters if "seed" in one or "rng" in one or "noise" in one]
 
 
+@pytest.mark.trains
 @pytest.mark.parametrize("name", RELEASES)
 def test_rows_elsewhere_are_not_released_under_another_ledger(name, private):
     elsewhere = shuffled_copy(private)

@@ -19,6 +19,8 @@ from genie_dp.private.redact.sentences import Frames, Labelled, make_sentences, 
 from genie_dp.private.redact.spans import Finding, Policy
 from tests.golden import cases
 
+pytestmark = pytest.mark.trains
+
 REDACTOR = Redactor(
     (Patterns(), Phones(), Gazetteer("person", ["ann lee", "kim"])),
     Policy("pi", 0.5),

@@ -123,6 +123,7 @@ def test_more_bands_than_steps_or_than_a_rate_has_room_for_are_refused(changes):
         small(**changes)
 
 
+@pytest.mark.trains
 def test_a_run_that_was_interrupted_goes_on_is_paid_alike_and_has_as_much_noise(tmp_path):
     options, paid = small(checkpoint_every=2, bands=3, rate=0.2), []
 

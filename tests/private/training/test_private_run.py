@@ -31,7 +31,7 @@ from tests.private.training.private_models import (
     weights,
 )
 
-pytestmark = pytest.mark.usefixtures("seeded_and_unchecked")
+pytestmark = [pytest.mark.usefixtures("seeded_and_unchecked"), pytest.mark.trains]
 
 
 class Interrupted(Exception):

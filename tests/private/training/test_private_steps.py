@@ -79,6 +79,7 @@ def test_an_empty_batch_is_a_step_of_noise_alone_and_is_counted():
     assert (weights(model) != before).float().mean() > 0.99
 
 
+@pytest.mark.trains
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_run_without_any_rows_takes_and_pays_all_steps(engine):
     model, paid = made(models.decoder), []
@@ -134,6 +135,7 @@ def test_what_many_units_say_is_learned_through_the_noise():
     assert float(model.loss(collate([common]))) < before / 4
 
 
+@pytest.mark.trains
 def test_adapters_are_trained_and_nothing_else(tmp_path):
     model = made(models.gpt2_with_adapters)
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
@@ -192,6 +194,7 @@ def test_steps_alternate_with_plain_steps_on_public_rows(engine):
     assert torch.equal(left, cleared)
 
 
+@pytest.mark.trains
 def test_a_step_that_is_not_paid_is_not_taken():
     model = made(models.decoder)
     before = weights(model)
