@@ -120,6 +120,7 @@ def command(
     from genie_dp.languages import get_language
     from genie_dp.parser.session import ParseSession, run
     from genie_dp.run.collector import collector_off
+    from genie_dp.templates.inputs import reading_files
     from genie_dp.texts import lines_of, lines_of_stdin
 
     if sentence is not None and file is not None:
@@ -130,7 +131,8 @@ def command(
     config = ParseConfig(**settings, english=not (no_english or schema) and form is None)
     if folder is None and not grammar and not get_language(language).has_skills:
         raise click.UsageError(f"--language {language} needs --grammar: it has no templates")
-    load = partial(load_inputs, grammar=grammar, skip_broken=skip_broken or folder is not None)
+    read = grammar or reading_files()
+    load = partial(load_inputs, grammar=read, skip_broken=skip_broken or folder is not None)
     if folder is None:
         inputs = load(language, skills)
         session = ParseSession.from_templates(config, inputs, locale=locale or DEFAULT)

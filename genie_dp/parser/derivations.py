@@ -78,7 +78,9 @@ class Templates:
             place = place_in_cache(settings, ".derivations")
         indexed: IndexedGrammar | None = load_pickled(place, shared)
         if indexed is None:
-            indexed = IndexedGrammar.from_compiled(compile_inputs(self.load()), values)
+            inputs = self.load()
+            compiled = compile_inputs(inputs, inputs.subsets)
+            indexed = IndexedGrammar.from_compiled(compiled, values)
             if place is not None:
                 keep_pickled(place, indexed, shared)
         self._indexed = indexed

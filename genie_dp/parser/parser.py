@@ -60,7 +60,7 @@ from genie_dp.run.work import PARSER, put_in_place, refuse_output, work_folder_o
 from genie_dp.skills.words import GLUE, tokenize
 from genie_dp.synthesis.spoken import UNLIKELY, find_words
 from genie_dp.templates.cache import inputs_of
-from genie_dp.templates.inputs import Inputs, library_from, load_library, shipped_or
+from genie_dp.templates.inputs import Inputs, library_from, load_library, reading_files, shipped_or
 from genie_dp.texts import Paths
 
 if TYPE_CHECKING:
@@ -215,8 +215,9 @@ class Parser:
         """
         inputs = grammar
         if not isinstance(inputs, Inputs):
-            files_of_grammar = shipped_or(inputs, "grammars", "en")
-            inputs = inputs_of(library_from(library), files_of_grammar)
+            is_shipped = inputs == SHIPPED
+            paths = reading_files() if is_shipped else shipped_or(inputs, "grammars", "en")
+            inputs = inputs_of(library_from(library), paths)
         use = use or Use()
         target = target_of(Style(), inputs.language.name, inputs.library)
         if not target.reads_values:

@@ -61,7 +61,7 @@ from genie_dp.run.page import FEW_ROWS, percent, render_card
 from genie_dp.run.stage import Output, Result, hold_output, tell, write_over
 from genie_dp.run.work import PARSER, enter_work, interruptible, put_in_place, refuse_output
 from genie_dp.templates.cache import inputs_of
-from genie_dp.templates.inputs import Inputs, library_fingerprint
+from genie_dp.templates.inputs import Inputs, library_fingerprint, reading_files
 
 if TYPE_CHECKING:
     from genie_dp.parser.training import Material, Trained
@@ -262,7 +262,7 @@ def _shipped_templates(
     if locale(config).language != DEFAULT:
         return None
     try:
-        return inputs_of(library)
+        return inputs_of(library, reading_files())
     except GenieError as error:
         screen.note(f"sentences are not derived by templates: {error.problems[0].message}")
         return None

@@ -22,12 +22,12 @@ ADVERBS = frozenset(("adverb", "adverb_true", "adverb_false"))
 _OF_STATEMENTS = ("self", "verb_false", "during", "verb_during")
 # Made for the grammars that ask for them: what skills say for questions alone and what follows from
 # comparisons and verbs ("largest", "with the most likes", "likes", "larger", "cost"); and without
-# words what a result is called, whose it is, and the date and place by which things are newest and
-# nearest.
+# words what a result is called, whose it is, the date by which things are newest or to come, and
+# the place by which they are nearest.
 QUESTION_PARTS = (
     "most", "least", "how", "reverse_verb", "question", "with_most", "with_least", "counted",
     "comparative", "comparative_less", "amount", "amount_verb", "when_does", "possession",
-    "named", "person", "dated", "placed",
+    "named", "person", "dated", "ahead", "placed",
 )  # fmt: skip
 DERIVED_PARTS = (*_OF_STATEMENTS, *(part for part in QUESTION_PARTS if part not in PARTS))
 # Parts of speech whose phrase has a place for the value, written "#".

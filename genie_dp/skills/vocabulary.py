@@ -88,10 +88,11 @@ def _phrases(
 
 
 def _unsaid(library: SkillLibrary, signature: Signature) -> Iterator[ParameterPhrase]:
-    """Yield what "the newest" and "the nearest" speak of: a date and the first place.
+    """Yield what "the newest", "tomorrow" and "the nearest" speak of: dates and the first place.
 
     And what a result is called by, and whose it is.
-    Of several dates it is the one called so, or else the first that has it in its name.
+    Of several dates it is the one called so, or else the first that has it in its name; a date to
+    come only where no other is.
     """
     for parameter in signature.outputs:
         if is_name(parameter):
@@ -101,12 +102,13 @@ def _unsaid(library: SkillLibrary, signature: Signature) -> Iterator[ParameterPh
         if "reverse" in library.phrases(signature.qualified, parameter.name):
             yield ParameterPhrase(signature, parameter, "person", "", "sg")
             break
+    ahead = [
+        p for p in signature.outputs if _is_ahead(library.phrases(signature.qualified, p.name))
+    ]
     for part, type_ in (("dated", DATE), ("placed", LOCATION)):
-        fitting = [
-            p
-            for p in signature.outputs
-            if p.type == type_ and not _is_ahead(library.phrases(signature.qualified, p.name))
-        ]
+        fitting = [p for p in signature.outputs if p.type == type_ and p not in ahead]
+        if not fitting and type_ == DATE:
+            part, fitting = "ahead", ahead
         if fitting:
             # The first of those that are alike.
             parameter = min(fitting, key=lambda p: (p.name != "date", "date" not in p.name))

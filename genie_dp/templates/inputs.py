@@ -7,7 +7,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import Language, get_language
@@ -20,11 +19,10 @@ from genie_dp.skills.model import SkillLibrary
 from genie_dp.templates.grammar import Grammar
 from genie_dp.texts import Paths, paths_of
 
-if TYPE_CHECKING:
-    pass
-
 MAIN = "main.genie"
 REAL = "real_phrases.genie"  # beside it: for skills with templates of a Thingpedia data set
+ANSWERS = "answers"
+"""Name of the grammar of questions, and of the subset of templates that it needs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -50,6 +48,14 @@ class Inputs:
     def __repr__(self) -> str:
         count = len(self.grammar.templates)
         return f"Inputs({self.language.name}: {count:,} templates, {self.library!r})"
+
+    @property
+    def subsets(self) -> tuple[str, ...]:
+        """Return the subsets whose templates read sentences; none for those of training.
+
+        A grammar of questions (`answers.genie`) reads them as what they ask for.
+        """
+        return (ANSWERS,) if any(Path(x).stem == ANSWERS for x in self.sources) else ()
 
     def fingerprint(self) -> str:
         """Return a hash of all texts that were read, wherever the files lie."""
@@ -138,6 +144,11 @@ def grammar_files(grammar: Sequence[Path]) -> list[Path]:
         GenieError: R021, a folder has none.
     """
     return [_main_of(path) for path in grammar] or [data_folder("grammars") / "en" / MAIN]
+
+
+def reading_files() -> list[Path]:
+    """Return the shipped template files that read sentences: those of questions, too."""
+    return [data_folder("grammars") / "en" / f"{ANSWERS}.genie"]
 
 
 def skills_or_shipped(skills: Sequence[Path]) -> Sequence[Path]:

@@ -228,8 +228,18 @@ class ThingTalk:
         return fills(library, program)
 
     def limits(self, program: str, library: Any) -> Mapping[str, Limits]:
-        """Return nothing: skills restrict no values beside their type."""
-        return {}
+        """Return the bounds of numbers that skills have bounds for (`#[min_number]`)."""
+        if library is None:
+            return {}
+        found: dict[str, Limits] = {}
+        for token, type_, place in self.fills(self.from_tokens(program), library):
+            function, _, name = place.rpartition(":")
+            signature = library.signature(function) if type_ == "Number" else None
+            parameter = signature.parameter(name) if signature else None
+            if parameter is not None and (parameter.least, parameter.most) != (None, None):
+                bounds = Limits(parameter.least, parameter.most)
+                found[token] = found.get(token, bounds) & bounds
+        return found
 
     # --------------------------------------------------------- what those who act on it take
 

@@ -1,10 +1,11 @@
 """Placeholders of a program: which parameter each fills, and constants in place of them."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 from genie_dp.languages.library import Signatures
@@ -184,7 +185,8 @@ def fill(program: P, values: Mapping[str, tuple[str, str]]) -> P:
             stands in for a placeholder inside of free text.
 
     A day is a span of time, too: what equals it lies between its two midnights. `> DATE` is after
-    a span, `< DATE` before it.
+    a span, `< DATE` before it. Several values that one output equals are alternatives: nothing is
+    both on saturday and on sunday.
 
     Raises:
         ValueError: a span where neither a comparison nor an input takes it.
@@ -203,6 +205,7 @@ def fill(program: P, values: Mapping[str, tuple[str, str]]) -> P:
     """
 
     spans = {token: span for token, (text, _) in values.items() if (span := _span_of(text))}
+    program = rewrite(program, partial(_with_alternatives, spans=spans))
     if spans:
         program = rewrite(program, partial(_with_ends, spans=spans))
 
@@ -230,16 +233,48 @@ def fill(program: P, values: Mapping[str, tuple[str, str]]) -> P:
     return filled
 
 
+def _with_alternatives(node: Any, spans: Mapping[str, "_Span"]) -> Any:
+    """Return a conjunction in which no output equals two values of a sentence at once.
+
+    Days that follow each other are one span.
+    """
+    if not isinstance(node, ast.And):
+        return node
+    equal: dict[str, list[Any]] = {}
+    for operand in node.operands:
+        match operand:
+            case ast.Atom(name, "==", ast.SlotValue()):
+                equal.setdefault(name, []).append(operand)
+    several = [each for each in equal.values() if len({x.value for x in each}) > 1]
+    if not several:
+        return node
+    rest = tuple(x for x in node.operands if not any(x in each for each in several))
+    operands = (*rest, *(one for each in several for one in _alternatives(each, spans)))
+    return ast.And(operands) if len(operands) > 1 else operands[0]
+
+
+def _alternatives(atoms: Sequence[Any], spans: Mapping[str, "_Span"]) -> tuple[Any, ...]:
+    """Return what holds if an output equals one of several values."""
+    found = [spans[x.value.token] for x in atoms if x.value.token in spans]
+    if len(found) == len(atoms):
+        found.sort(key=lambda span: span.start.iso)
+        if all(before.end == after.start for before, after in pairwise(found)):
+            start = replace(atoms[0], operator=">=", value=found[0].start)
+            return start, replace(atoms[0], operator="<", value=found[-1].end)
+    return (ast.Or(tuple(atoms)),)
+
+
 class _Span(NamedTuple):
-    start: ast.Value
-    end: ast.Value
+    start: ast.DateValue
+    end: ast.DateValue
     is_day: bool
 
 
 def _span_of(text: str) -> _Span | None:
     """Return a span of time, or a day; None of another constant."""
     if (ends := span_ends(text)) is not None:
-        return _Span(constant(ends[0]), constant(ends[1]), is_day=False)
+        start, end = (ast.DateValue(each.removeprefix("date:")) for each in ends)
+        return _Span(start, end, is_day=False)
     match constant(text) if text.startswith("date:") else None:
         case ast.DateValue(iso) as day if "T" not in iso and iso != str(date.max):
             end = date.fromisoformat(iso) + timedelta(days=1)

@@ -435,13 +435,16 @@ def _both(s: TextTokens, at: int, end: int, day: date, time: Time) -> Candidate:
 
 def _with_time(s: TextTokens, at: int, day: Day, numbers: Numbers) -> Iterator[Candidate]:
     """Yield "tomorrow" and "tomorrow at 8 pm"."""
-    text = day.day.isoformat()
+    text, other = day.day.isoformat(), ""
     if day.hour is not None:
+        hours = {hour_of(s, part): part for part in PARTS_OF_DAY}
+        other = span_of_part(day.day, hours.get(day.hour, "night"))
         text = f"{text}T{day.hour:02d}:00:00"
     if day.until is not None:
         yield s.candidate(at, day.end, "DATE", f"date:{text}/{day.until}", soft=day.soft)
         return
-    yield s.candidate(at, day.end, "DATE", f"date:{text}", soft=day.soft, weak=day.weak)
+    constant = f"date:{text}"
+    yield s.candidate(at, day.end, "DATE", constant, soft=day.soft, weak=day.weak, other=other)
     place = day.end + (s.word(day.end) == ",")
     place += s.word(place) in ("at", "around", "by")
     time = time_at(s, place, numbers) if place < len(s.words) else None
@@ -772,6 +775,22 @@ def span_from(today: date, number: int, unit: str) -> tuple[date, date]:
     starts = {"week": monday, "mon": today.replace(day=1), "year": today.replace(month=1, day=1)}
     first = shift_day(starts[unit], number, unit)
     return first, shift_day(first, 1, unit)
+
+
+# The hours between which things of a part of the day are.
+_SPANS = {"morning": (5, 12), "noon": (11, 14), "afternoon": (12, 18), "evening": (17, 24),
+          "night": (18, 24 + DAWN)}  # fmt: skip
+
+
+def span_of_part(day: date, part: str) -> str:
+    """Return the span of time of a part of a day.
+
+    >>> span_of_part(date(2027, 1, 13), "night")
+    'date:2027-01-13T18:00:00/2027-01-14T05:00:00'
+    """
+    midnight = datetime(day.year, day.month, day.day)
+    start, end = (midnight + timedelta(hours=hour) for hour in _SPANS[part])
+    return f"date:{start.isoformat()}/{end.isoformat()}"
 
 
 def _relative(s: TextTokens, at: int, today: date) -> Day | None:

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library, Parameter
+from genie_dp.languages.text import span_ends
 from genie_dp.languages.types import Entity, slot_stem, unit_of
 from genie_dp.languages.units import Units
 from genie_dp.locale import LOCALE, Words
@@ -369,12 +370,16 @@ def fill(
 
     Raises:
         GenieError: I010, a placeholder has no value; I011, a value that the language has no form
-            for; or what the language says of a program that it cannot read.
+            for; I015, a number that its parameter never is; or what the language says of a program
+            that it cannot read.
     """
     replacements = {stand_in: ("", text) for stand_in, text in typed.items()}
     tree = language.from_tokens(program)
     others = {token: read for token, read in values.items() if read.other}
     usual = _usual_units(tree, others, language, library) if library and others else {}
+    usual |= _compared_spans(program, others, language)
+    if library is not None:
+        _refuse_beyond(program, values, language, library)
     for token, read in values.items():
         # Inside of free text a value is its words, a percent sign left out.
         words = " ".join(read.text.split()).removesuffix("%").rstrip()
@@ -416,6 +421,29 @@ def _usual_units(
             if other and not first:
                 found[token] = values[token].other
     return found
+
+
+def _refuse_beyond(
+    program: str, values: Mapping[str, ReadValue], language: Language, library: Library
+) -> None:
+    """Refuse a number outside of its limits: no battery is at 200 percent.
+
+    Raises:
+        GenieError: I015.
+    """
+    numbers = {token: read for token, read in values.items() if token.startswith("NUMBER_")}
+    for token, limits in language.limits(program, library).items() if numbers else ():
+        if token in numbers and not limits.in_bounds(Decimal(numbers[token].value)):
+            raise GenieError(Problem("I015", f"{numbers[token].text} is no value of its parameter"))
+
+
+def _compared_spans(
+    program: str, values: Mapping[str, ReadValue], language: Language
+) -> dict[str, str]:
+    """Return the spans of time of moments with which a program compares: "in the evening"."""
+    spans = {token: read.other for token, read in values.items() if span_ends(read.other)}
+    compared = language.compared_in(program.split(" ")) if spans else None
+    return {token: span for token, span in spans.items() if compared and token in compared}
 
 
 def _is_usual(constant: str, parameter: Parameter, unit: str, units: Units) -> bool:

@@ -22,7 +22,8 @@ class ReadValue:
             "date:2027-03-14", `" paris " at:48.853:2.349`.
         text: the words it was read from, as typed.
         span: where they begin and end in the text, in characters.
-        other: what they mean in the other unit, where they leave it unsaid: "degrees"; else "".
+        other: what they mean elsewhere: "degrees" in the other unit, "this evening" as the span of
+            time that dates are compared with; else "".
     """
 
     type: str

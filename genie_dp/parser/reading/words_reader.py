@@ -18,7 +18,7 @@ from genie_dp.augment.written_numbers import plain_digits
 from genie_dp.languages.units import COMMON, Units
 from genie_dp.locale import Locale
 from genie_dp.parser.reading.choices import CandidateReader
-from genie_dp.parser.reading.dates import DAWN, shift_day, span_from
+from genie_dp.parser.reading.dates import DAWN, shift_day, span_from, span_of_part
 from genie_dp.parser.reading.marks import marks
 from genie_dp.parser.reading.measures import SMALLER, stem_of
 from genie_dp.parser.reading.numbers import FRACTION, FRACTIONS
@@ -783,9 +783,11 @@ class _Finder:
         if day.until is not None:
             yield s.candidate(at, day.end, "DATE", f"{value}/{day.until}", soft=day.is_soft)
             return
+        other = ""
         if day.part:
+            other = span_of_part(day.day, day.part)
             value += f"T{12 if day.part == 'noon' else getattr(s.locale, day.part):02d}:00:00"
-        yield s.candidate(at, day.end, "DATE", value, soft=day.is_soft)
+        yield s.candidate(at, day.end, "DATE", value, soft=day.is_soft, other=other)
         for place in self._skips(day.end):
             clock = self._clock(place)
             if clock is None:
