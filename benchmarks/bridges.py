@@ -126,7 +126,11 @@ class TemplateMatcher:
         self.whole = [f" {words(text)} " for text in whole or texts for words in (join, plain)]
         names = {kind: {join(name) for name in names} for kind, names in home.names.items()}
         chart = Chart(
-            self.grammar, 8, is_value=lambda stem, words, known: self.is_value(stem, words, names)
+            self.grammar,
+            8,
+            stems_of=lambda words, stems, known: {
+                x for x in stems if self.is_value(x, words, names)
+            },
         )
         for text in dict.fromkeys(texts):
             tokens = tokenize(UNSPACED.sub(r" \1 ", text))

@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
+from genie_dp.errors import Span
 from genie_dp.languages import get_language
 from genie_dp.languages.library import Library
 from genie_dp.languages.thingtalk.tokens import quote_words
@@ -82,7 +83,7 @@ class Templates:
             compiled = compile_inputs(inputs, inputs.subsets)
             indexed = IndexedGrammar.from_compiled(compiled, values)
             if place is not None:
-                keep_pickled(place, indexed, shared)
+                keep_pickled(place, indexed, shared, without=(Span,))
         self._indexed = indexed
         return indexed
 

@@ -106,9 +106,14 @@ class English:
 
     def confirm(self, program: str) -> str:
         """Return what an assistant says that it is about to do (`Describer.confirm`)."""
-        if self._describer is None:
-            self._describer = Describer(self.sentences.compiled, self.library)
-        return self._describer.confirm(program)
+        functions = frozenset(get_language(self.library.language).functions_in(program))
+        known = self._describer
+        if known is None:  # most sessions say one program
+            known = Describer(self.sentences.compiled, self.library, functions=functions)
+        elif known.functions and not functions <= known.functions:
+            known = Describer(self.sentences.compiled, self.library)
+        self._describer = known
+        return known.confirm(program)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import hashlib
 import os
 import pickle
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib.metadata import version
@@ -213,9 +213,10 @@ class _Unpickler(pickle.Unpickler):
 
 
 class _Pickler(pickle.Pickler):
-    def __init__(self, file: IO[bytes], shared: Mapping[str, Any]):
+    def __init__(self, file: IO[bytes], shared: Mapping[str, Any], without: Collection[type]):
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
         self.names = {id(value): name for name, value in shared.items()}
+        self.without = without
 
     def persistent_id(self, made: Any) -> str | None:
         return self.names.get(id(made))
@@ -223,6 +224,8 @@ class _Pickler(pickle.Pickler):
     def reducer_override(self, made: Any) -> Any:
         """Return how a frozen dataclass or mapping is made again; others are as ever."""
         kind: Any = type(made)
+        if kind in self.without:
+            return type(None), ()
         if kind is MappingProxyType:
             return _read_only, (dict(made),)
         if not _is_frozen(kind):
@@ -231,19 +234,25 @@ class _Pickler(pickle.Pickler):
         return _rebuild, (type(made), tuple(getattr(made, name) for name in names))
 
 
-def keep_pickled(path: Path, content: Any, shared: Mapping[str, Any] | None = None) -> None:
+def keep_pickled(
+    path: Path,
+    content: Any,
+    shared: Mapping[str, Any] | None = None,
+    without: Collection[type] = (),
+) -> None:
     """Write a file of the cache; of all its files those last used stay, up to _MOST_BYTES.
 
     A cache that cannot be written costs time on the next run, and nothing else.
 
     Args:
         shared: name -> object that stays outside: whoever loads the content has it, too.
+        without: classes whose objects nobody asks the content for: None stands in their place.
     """
     temporary = path.with_suffix(f".{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with open(temporary, "wb") as file:
-            _Pickler(file, shared or {}).dump(content)
+            _Pickler(file, shared or {}, without).dump(content)
         temporary.replace(path)
         _forget_oldest(path.parent)
     except OSError:

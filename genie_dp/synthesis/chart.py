@@ -414,10 +414,10 @@ class ChildSlot:
 
     def _candidates(self, tokens: Tokens, places: View, source: PieceSource) -> list[Candidate]:
         candidates: list[Candidate] = []
+        is_constant = placeholder_of(self.child.pool) is not None
         for words, view in self._with_what_is_left_out(tokens, places):
-            candidates += [
-                c for c in self._with_determiner(words, view, source) if self.asks_for(c[0])
-            ]
+            found = self._with_determiner(words, view, source)
+            candidates += found if is_constant else [c for c in found if self.asks_for(c[0])]
         return candidates
 
     def asks_for(self, piece: Piece) -> bool:
@@ -996,8 +996,8 @@ class TooMuchWorkError(Exception):
     """Words can be read in so many ways that the chart stopped."""
 
 
-IsValue = Callable[[str, Tokens, bool], bool]
-"""Whether words may be a value for which placeholders of that stem stand; a known one, if True."""
+StemsOf = Callable[[Tokens, frozenset[str], bool], Collection[str]]
+"""For placeholders of which stems words may stand; those of known values, if True."""
 
 
 class Chart:
@@ -1012,7 +1012,7 @@ class Chart:
         grammar: ChartGrammar,
         max_depth: int = 8,
         *,
-        is_value: IsValue | None = None,
+        stems_of: StemsOf | None = None,
         most_work: int | None = None,
     ):
         """Begin with no cell.
@@ -1020,14 +1020,16 @@ class Chart:
         Args:
             grammar: the rules.
             max_depth: construct templates inside each other, at most.
-            is_value: which words may be values, of an open grammar.
+            stems_of: which values words may be, of an open grammar.
             most_work: choices for a child, and ways to lay a rule over words, that are looked at;
                 after that TooMuchWorkError is raised, and the chart is of no use.
         """
         self.grammar = grammar
         self.max_depth = max_depth
         self.opened: dict[str, tuple[str, Tokens]] = {}
-        self._is_value = is_value
+        self._stems_of = stems_of
+        self._open_stems = frozenset(grammar.open_stems.values())
+        self._stems: dict[tuple[Tokens, bool], Collection[str]] = {}
         self._work_left = most_work
         self._open_pieces: dict[tuple[int, Tokens], Piece] = {}
         self._shut: dict[int, Piece] = {}  # a value in words -> its placeholder
@@ -1068,11 +1070,15 @@ class Chart:
         pieces = self.grammar.leaves[slot.pool].get(tokens, ())
         if not slot.open or not tokens or any(map(_is_character, tokens)):
             return pieces
-        is_value = self._is_value
-        assert is_value is not None
         # "The beatles songs" are those of a known band, "the new songs" of no band "the new".
-        is_known = slot.is_before_noun and tokens[0] in _DETERMINERS
-        values = [piece for stem, piece in slot.open if is_value(stem, tokens, is_known)]
+        key = tokens, slot.is_before_noun and tokens[0] in _DETERMINERS
+        stems = self._stems.get(key)
+        if stems is None:
+            assert self._stems_of is not None
+            stems = self._stems[key] = self._stems_of(tokens, self._open_stems, key[1])
+        if not stems:
+            return pieces
+        values = [piece for stem, piece in slot.open if stem in stems]
         return [*pieces, *values] if pieces else values
 
     def _as_said(self, candidate: Candidate, tokens: Tokens) -> Candidate:

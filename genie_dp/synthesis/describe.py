@@ -104,15 +104,20 @@ class DescriptionDraft:
 
 @dataclass(slots=True)
 class Describer:
-    """Describes programs by one grammar; indexing it takes half a second, so keep it."""
+    """Describes programs by one grammar; indexing it takes half a second, so keep it.
+
+    Attributes:
+        functions: those that programs may have, which takes less time; empty for all.
+    """
 
     compiled: CompiledGrammar
     library: Library
     max_depth: int = 8
+    functions: frozenset[str] = frozenset()
     grammar: TargetGrammar = field(init=False)
 
     def __post_init__(self) -> None:
-        self.grammar = TargetGrammar(self.compiled)
+        self.grammar = TargetGrammar(self.compiled, self.functions)
 
     @classmethod
     def from_inputs(

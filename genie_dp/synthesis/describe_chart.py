@@ -300,6 +300,7 @@ class TargetGrammar:
     """What all descriptions of a grammar share; indexing it takes about a second.
 
     Attributes:
+        functions: those that programs may have, which takes less time; empty for all.
         leaves: templates without children but constants, by the first function of their program.
         others: all other templates that are no root.
         roots: the templates of root categories.
@@ -310,6 +311,7 @@ class TargetGrammar:
     """
 
     compiled: CompiledGrammar
+    functions: frozenset[str] = frozenset()
     leaves: dict[str, list[SkillTemplates]] = field(default_factory=dict)
     others: list[Family] = field(default_factory=list)
     roots: list[Family] = field(default_factory=list)
@@ -326,6 +328,8 @@ class TargetGrammar:
 
     def __post_init__(self) -> None:
         for category, rules in self.compiled.rules.items():
+            if self.functions:
+                rules = [x for x in rules if self.functions.issuperset(x.body.functions)]
             for family in families(category, rules, is_root=category in self.compiled.roots):
                 self._number(family)
                 self._add(family)

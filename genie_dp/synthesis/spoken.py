@@ -89,8 +89,8 @@ class ValueReader(Protocol):
     def read(self, text: str) -> Sequence[ReadValues]:
         """Return the ways to read the values that have a form of their own, the likeliest first."""
 
-    def may_be(self, stem: str, words: Tokens, is_known: bool = False) -> bool:
-        """Tell whether words can be a value of an open stem; one that a list has, if `is_known`."""
+    def stems_of(self, words: Tokens, stems: frozenset[str], is_known: bool) -> Collection[str]:
+        """Return the open stems whose values words can be; those of lists alone if `is_known`."""
 
     def as_value(self, stem: str, words: Tokens) -> NameOrText | None:
         """Return words as a value of an open stem; None where they cannot be one."""
@@ -163,7 +163,7 @@ class SpokenSentences:
             accepts: tells whether the values of a reading fit its programs; others do not count.
         """
         chart = Chart(
-            self.grammar, self.max_depth, is_value=self.reader.may_be, most_work=self.most_work
+            self.grammar, self.max_depth, stems_of=self.reader.stems_of, most_work=self.most_work
         )
         readings: dict[object, ReadValues] = {}
         tried_doubt = 0.0

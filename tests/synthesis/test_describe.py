@@ -90,16 +90,16 @@ def test_descriptions_do_not_depend_on_what_was_described_before():
 def test_what_no_template_says_is_told():
     found = describer().describe(
         "attimer(time = makeTime(9, 0)) => (@com.dropbox.list_folder()) filter size > 5MB"
-        " && date >= start_of(mon) => notify"
+        " && date <= end_of(mon) => notify"
     )
     assert not found.complete
     assert found.missing == (
-        "but only where the modification date is on or after the start of this month",
+        "but only where the modification date is on or before the end of this month",
     )
     assert found.missing[0] in found.sentence
     assert (found.utterance, found.values, found.derivation) == ("", (), None)
     found = describer().describe(
-        "now => (@com.dropbox.list_folder()) filter date >= start_of(year) => notify"
+        "now => (@com.dropbox.list_folder()) filter date <= end_of(year) => notify"
     )
     (part,) = found.parts
     assert part == describer().describe("now => @com.dropbox.list_folder() => notify")

@@ -37,9 +37,9 @@ class MadeUpReader:
         tokens = tuple("NUMBER_0" if word == "7" else word for word in words)
         return [ReadValues(tokens, {"NUMBER_0": SaidValue("7", "7")})]
 
-    def may_be(self, stem, words, is_known=False):
-        value = self.as_value(stem, words)
-        return value.value.how == "listed" or not is_known
+    def stems_of(self, words, stems, is_known):
+        listed = {stem for stem in stems if self.as_value(stem, words).value.how == "listed"}
+        return listed if is_known else stems
 
     def as_value(self, stem, words):
         self.asked.append(words)
@@ -122,13 +122,13 @@ def test_a_closed_chart_derives_the_programs_that_an_open_one_finds(compiled, sp
 
 def test_a_grammar_that_is_not_open_asks_for_no_value(compiled):
     reader = MadeUpReader()
-    chart = Chart(ChartGrammar(compiled), is_value=reader.may_be)
+    chart = Chart(ChartGrammar(compiled), stems_of=reader.stems_of)
     assert not chart.cell("COMMAND", ("play", "blue", "moon"))
     assert not reader.asked
 
 
 def test_a_chart_stops_after_so_much_work(compiled, spoken):
-    chart = Chart(spoken.grammar, is_value=lambda stem, words, is_known: True, most_work=3)
+    chart = Chart(spoken.grammar, stems_of=lambda words, stems, is_known: stems, most_work=3)
     with pytest.raises(TooMuchWorkError):
         chart.cell("COMMAND", ("put", "a", "b", "into", "c"))
 

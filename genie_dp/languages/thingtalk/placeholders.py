@@ -273,8 +273,8 @@ class _Span(NamedTuple):
 def _span_of(text: str) -> _Span | None:
     """Return a span of time, or a day; None of another constant."""
     if (ends := span_ends(text)) is not None:
-        start, end = (ast.DateValue(each.removeprefix("date:")) for each in ends)
-        return _Span(start, end, is_day=False)
+        first, last = (ast.DateValue(each.removeprefix("date:")) for each in ends)
+        return _Span(first, last, is_day=False)
     match constant(text) if text.startswith("date:") else None:
         case ast.DateValue(iso) as day if "T" not in iso and iso != str(date.max):
             end = date.fromisoformat(iso) + timedelta(days=1)

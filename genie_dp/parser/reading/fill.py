@@ -20,11 +20,13 @@ from genie_dp.parser.reading.glued import Glued
 from genie_dp.parser.reading.name_keys import NameIndex, Part, parts_of
 from genie_dp.parser.reading.reading import Reader, Reading, ReadValue
 from genie_dp.parser.reading.sentence import clean
+from genie_dp.run.cache import keep_pickled, load_pickled, place_in_cache
 from genie_dp.skills.words import join_tokens, token_places
 
 How = Literal["exact", "normalised", "nearest", "unknown", "unlisted"]
 # Of 100, in rapidfuzz's ratio: "beetles" is 85.7 to "beatles", "beatls" 92.3.
 THRESHOLD = 85.0
+_FEW_NAMES = 500  # up to so many, making their index takes no time
 _MOST_TOGETHER = 2  # sets of names that stand in a sentence side by side
 
 
@@ -243,8 +245,16 @@ class EntityNames:
         """Return the index of all lists, which is made once for all callers."""
         if not self._of_all_lists:
             lists = self.library.value_lists.values()
-            names = ((value, listed.name) for listed in lists for value in listed.values)
-            self._of_all_lists.append(NameIndex(names, self.known))
+            names = [(value, listed.name) for listed in lists for value in listed.values]
+            shared = {"words": self.known}
+            is_shipped = len(self.known.language) == 2  # not the file of somebody's own
+            place = place_in_cache((names, self.known.language), ".names") if is_shipped else None
+            index = load_pickled(place, shared)
+            if index is None:
+                index = NameIndex(names, self.known)
+                if place is not None and len(names) > _FEW_NAMES:
+                    keep_pickled(place, index, shared)
+            self._of_all_lists.append(index)
         return self._of_all_lists[0]
 
     def find(self, kind: str, said: str) -> Name:
@@ -264,6 +274,28 @@ class EntityNames:
         """Tell whether a list has a name, without slips; None if the kind has no list."""
         listed = self._list(kind)
         return None if listed is None else listed.find(said) is not None
+
+    def kinds_of(self, said: str) -> frozenset[str]:
+        """Return the kinds whose lists have a name, without slips."""
+        listed = (kind for x in self._listed.kinds_of(said) for kind in self._kinds_with.get(x, ()))
+        return frozenset((*listed, *self._own_index.kinds_of(said)))
+
+    @cached_property
+    def _kinds_with(self) -> Mapping[str, Sequence[str]]:
+        """Return list -> the kinds that it belongs to, those that extend its own included."""
+        found: dict[str, list[str]] = {name: [name] for name in self.library.value_lists}
+        for kind in self.library.entity_types:
+            for name in self._kinds_of_lists(kind)[1:]:
+                found.setdefault(name, []).append(kind)
+        return found
+
+    def _kinds_of_lists(self, kind: str) -> list[str]:
+        """Return a kind and those that it extends."""
+        kinds = [kind]
+        for name in kinds:
+            declared = self.library.entity_types.get(name)
+            kinds.extend(p for p in (declared.parents if declared else ()) if p not in kinds)
+        return kinds
 
     def resolve(self, program: Any, language: Language) -> tuple[Any, tuple[Name, ...]]:
         """Return a program with the values of the lists, and every name that was looked up."""
@@ -298,12 +330,8 @@ class EntityNames:
 
     def _list(self, kind: str) -> NameIndex | None:
         if kind not in self._lists:
-            kinds = [kind]  # and those that it extends
-            for name in kinds:
-                declared = self.library.entity_types.get(name)
-                kinds.extend(p for p in (declared.parents if declared else ()) if p not in kinds)
             values = [*self.own.get(kind, ())]
-            values += [v for name in kinds for v in self.library.values(name)]
+            values += [v for name in self._kinds_of_lists(kind) for v in self.library.values(name)]
             names = ((value, kind) for value in values)
             self._lists[kind] = NameIndex(names, self.known) if values else None
         return self._lists[kind]

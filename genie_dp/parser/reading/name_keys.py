@@ -246,6 +246,13 @@ class NameIndex:
                 return next((name for name in names if tokenize(name) == tokens), names[0])
         return None
 
+    def kinds_of(self, said: str) -> Iterator[str]:
+        """Yield the kinds of what words name, without slips."""
+        for key in keys_of(said, self._known):
+            for _, kind, own in self._names.get(key.text, ()):
+                if own.is_named_by(key):
+                    yield kind
+
     def nearest(self, said: str, threshold: float) -> str | None:
         """Return the name that words with a slip stand for; None where two are about as near."""
         from rapidfuzz import fuzz, process

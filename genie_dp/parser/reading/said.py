@@ -106,21 +106,26 @@ class SaidValues:
             if any(not typed.values.isdisjoint(range(link.start, link.end)) for link in links):
                 yield typed.read(links, self._reader, now=self._now)
 
-    def may_be(self, stem: str, words: Tokens, is_known: bool = False) -> bool:
-        """Tell whether words can be a name or a text; `is_known` for names of a list alone."""
+    def stems_of(self, words: Tokens, stems: frozenset[str], is_known: bool) -> Collection[str]:
+        """Return the stems whose values words can be; only names of lists if `is_known`."""
         shape, number = _shape(words, self._locale.words), len(words)
         if shape is None:
-            return False
-        kind = self._kinds.get(stem)
-        if kind is None:
-            type_ = slot_type(f"{stem}_0")
-            kind = self._kinds[stem] = type_.kind if isinstance(type_, Entity) else ""
-        if not kind:
-            return number <= _MOST_TEXT and not is_known
+            return ()
+        kinds = {stem: kind for stem in stems if (kind := self._kind_of(stem))}
+        texts = stems - kinds.keys() if number <= _MOST_TEXT and not is_known else set[str]()
         if number > _MOST_NAME:
-            return False
-        is_free = not shape and not is_known
-        return is_free or bool(self.names.is_listed(kind, " ".join(words)))
+            return texts
+        if not shape and not is_known:
+            return texts | kinds.keys()
+        listed = self.names.kinds_of(" ".join(words))
+        return texts | {stem for stem, kind in kinds.items() if kind in listed} if listed else texts
+
+    def _kind_of(self, stem: str) -> str:
+        """Return the kind of entity of a stem, "" of a text."""
+        if stem not in self._kinds:
+            type_ = slot_type(f"{stem}_0")
+            self._kinds[stem] = type_.kind if isinstance(type_, Entity) else ""
+        return self._kinds[stem]
 
     def as_value(self, stem: str, words: Tokens) -> NameOrText | None:
         """Return words as a name or a text; None where they cannot be one."""
