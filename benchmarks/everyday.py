@@ -32,6 +32,7 @@ from bridges import ParserAnswers, home_of, is_right, read_rows
 from measure import ROOT, table
 
 import genie_dp as gd
+from genie_dp.augment.skill_rows import at_known_places, evaluation_files
 from genie_dp.evaluate.counts import ConfidenceCounts
 from genie_dp.evaluate.judge import judge
 from genie_dp.evaluate.rows import Gold, Prediction
@@ -40,7 +41,6 @@ from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.parser.answers import MISSING_INPUT, Reply
 from genie_dp.parser.reading.fill import EntityNames
 from genie_dp.parser.rows import Target
-from genie_dp.parser.skill_rows import at_known_places, evaluation_files
 from genie_dp.records import Example
 
 LABELS = Path(__file__).parent / "everyday" / "slurp.tsv"

@@ -22,8 +22,8 @@ from time import process_time
 import torch
 from measure import ROOT, machine, table
 
+from genie_dp.augment.skill_rows import skill_rows
 from genie_dp.parser.parser import Parser
-from genie_dp.parser.skill_rows import skill_rows
 
 BATCHES = (1, 32)
 BEAMS = (4, 1)

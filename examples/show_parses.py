@@ -11,8 +11,8 @@ from pathlib import Path
 
 import torch
 
+from genie_dp.augment.skill_rows import at_known_places
 from genie_dp.parser.parser import Parser
-from genie_dp.parser.skill_rows import at_known_places
 
 LIGHTS, WEATHER = "@org.thingpedia.light-bulb", "@org.thingpedia.weather"
 ROOM = "^^org.thingpedia.light-bulb:room"

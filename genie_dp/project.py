@@ -17,6 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp import __version__, api
+from genie_dp.augment.skill_rows import (
+    evaluation_files,
+    evaluation_rows,
+    is_evaluation,
+    paraphrase_files,
+)
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.evaluate.rows import open_gold, skills_of
 from genie_dp.evaluate.run import Evaluation
@@ -24,12 +30,6 @@ from genie_dp.languages.base import get_language
 from genie_dp.languages.library import Library
 from genie_dp.locale import DEFAULT, locale_from
 from genie_dp.parser.parser import Parser, Use
-from genie_dp.parser.skill_rows import (
-    EVALUATION_FILE,
-    evaluation_files,
-    evaluation_rows,
-    is_evaluation,
-)
 from genie_dp.private_prior import load_spent
 from genie_dp.project_file import (
     JOBS,
@@ -46,6 +46,7 @@ from genie_dp.run.manifest import write_json
 from genie_dp.run.stage import Result, hold_output, tell
 from genie_dp.run.work import work_folder_of
 from genie_dp.skills.check import check_sentences
+from genie_dp.skills.load import EVALUATION_FILE
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.report import count_templates, few_rows_line, skill_templates
@@ -330,7 +331,7 @@ class Project:
 
     def _check_gold(self, stage: Stage) -> None:
         """Refuse the right programs of a stage where they are none, or do not fit the skills."""
-        folders, rows = self._gold_folders(stage), stage.settings.get("rows", SHIPPED)
+        folders, rows = self._folders(stage), stage.settings.get("rows", SHIPPED)
         if folders and isinstance(self.library, SkillLibrary):
             problems, sources = check_sentences(self.library)
             # Shipped skills are measured with each other, those of a project by themselves.
@@ -435,7 +436,7 @@ class Project:
             "of": list(stage.of),
             **{name: state.digest(self._place(name)) for name in stage.references},
             **{_name_in(folder, self.file.parent): state.digest(folder)
-               for folder in self._gold_folders(stage)},
+               for folder in self._folders(stage)},
         }  # fmt: skip
         if stage.job == "synthesize" or (stage.job == "train" and self.has_templates):
             facts |= self._file_facts(self.grammar.sources, "shipped skills and templates")
@@ -458,12 +459,13 @@ class Project:
             facts[others] = hashlib.sha256("".join(sorted(rest)).encode()).hexdigest()[:32]
         return facts
 
-    def _gold_folders(self, stage: Stage) -> list[Path]:
-        """Return the folders of skills whose real sentences a stage takes without being told."""
-        takes_own = stage.job == "evaluate" and "rows" not in stage.settings
-        if not takes_own or isinstance(self.skills, str):
+    def _folders(self, stage: Stage) -> list[Path]:
+        """Return the folders of skills whose sentences of people a stage takes by itself."""
+        takes_gold = stage.job == "evaluate" and "rows" not in stage.settings
+        if isinstance(self.skills, str) or not (takes_gold or stage.job == "augment"):
             return []
-        return shipped_or(self.skills, "thingpedia")
+        folders = shipped_or(self.skills, "thingpedia")
+        return folders if takes_gold else list(filter(paraphrase_files, folders))
 
     def _place(self, name: str) -> Path:
         """Return the file of a reference: what a stage made, or a file beside genie.yaml."""
@@ -496,6 +498,7 @@ class Project:
                 made = said.save(output, jobs=jobs, overwrite=True)
                 rows = made.paraphrases
             case "augment":
+                inputs += map(str, self._folders(stage))
                 more = api.augment(*inputs, library=self.library, progress=progress, **settings)
                 made = more.save(output, resume=goes_on, overwrite=overwrite, jobs=jobs)
                 rows = made.rows

@@ -21,9 +21,10 @@ from genie_dp.augment.config import AugmentConfig
 from genie_dp.augment.datasets import OwnLists
 from genie_dp.augment.engine import AugmentBlock, AugmentEngine, augment, make_block
 from genie_dp.augment.made_texts import made_texts
+from genie_dp.augment.skill_rows import paraphrase_rows
 from genie_dp.augment.values import NO_LIST, LibraryValues, of_library
 from genie_dp.errors import GenieError, Problem, render_problem
-from genie_dp.languages import get_language
+from genie_dp.languages import Language, get_language
 from genie_dp.languages.library import Library
 from genie_dp.paraphrase.lexical import SynonymLexicon
 from genie_dp.paraphrase.lexicons import lexicon_named
@@ -67,12 +68,13 @@ class AugmentFile:
     """A file of rows.
 
     Attributes:
-        name: file or URL.
+        name: file or URL, or a folder of skills with sentences of people.
         rows: how many it has.
         digest: hash of their text.
         ids: hashes of their ids.
         roots: root template -> rows that it made.
         renamed: line -> another id for a row whose id an earlier one has.
+        written: the rows of a folder, as lines of JSON; None of a file.
     """
 
     name: str
@@ -81,6 +83,7 @@ class AugmentFile:
     ids: "array[int]"
     roots: Mapping[str, int]
     renamed: Mapping[int, str] = field(default_factory=dict)
+    written: tuple[bytes, ...] | None = None
 
     @property
     def blocks(self) -> int:
@@ -88,13 +91,16 @@ class AugmentFile:
         return -(-self.rows // BLOCK)
 
 
-def scan_files(names: Sequence[str]) -> tuple[AugmentFile, ...]:
+def scan_files(
+    names: Sequence[str], language: Language, library: Library | None
+) -> tuple[AugmentFile, ...]:
     """Return the inputs, counted and hashed; rows of several runs get ids of their own.
 
     Raises:
-        GenieError: no row in any of them (A101); a line that is no row (R010 to R012).
+        GenieError: no row in any of them (A101); a line that is no row (R010 to R012); sentences of
+            a folder that are none (`skill_rows.paraphrase_rows`).
     """
-    inputs = tuple(_scan_file(name) for name in names)
+    inputs = tuple(_scan_file(name, _written(name, language, library)) for name in names)
     if not sum(file.rows for file in inputs):
         hint = "give files that genie-dp synthesize or genie-dp paraphrase made"
         raise GenieError(Problem("A101", f"no rows in {', '.join(names)}", hint=hint))
@@ -104,12 +110,20 @@ def scan_files(names: Sequence[str]) -> tuple[AugmentFile, ...]:
     return inputs
 
 
+def _written(name: str, language: Language, library: Library | None) -> tuple[bytes, ...] | None:
+    """Return the rows of a folder of skills, as lines of JSON; None of a file."""
+    if not Path(name).is_dir():
+        return None
+    rows = paraphrase_rows(Path(name), language, library)
+    return tuple(f"{to_json(row)}\n".encode() for row in rows)
+
+
 def _with_free_ids(inputs: Sequence[AugmentFile]) -> Iterator[AugmentFile]:
     """Yield the inputs with other ids for rows whose id an earlier one has."""
     ids = FreeIds()
     for file in inputs:
         renamed: dict[int, str] = {}
-        for number, line in enumerate(_raw_lines(file.name), 1):
+        for number, line in enumerate(_raw_lines(file.name, file.written), 1):
             own = _id_of_line(line, file.name, number).decode()
             if (free := ids.free(own)) != own:
                 renamed[number] = free
@@ -127,20 +141,23 @@ def _id_notes(inputs: Sequence[AugmentFile]) -> Iterator[str]:
             )
 
 
-def _scan_file(name: str) -> AugmentFile:
+def _scan_file(name: str, written: tuple[bytes, ...] | None) -> AugmentFile:
     digest, ids, roots = xxhash.xxh3_128(), array("Q"), Counter[bytes]()
     hash_of = xxhash.xxh3_64_intdigest
-    for number, line in enumerate(_raw_lines(name), 1):
+    for number, line in enumerate(_raw_lines(name, written), 1):
         digest.update(line)
         ids.append(hash_of(_id_of_line(line, name, number)))
         if root := _ROOT.search(line):
             roots[root[1]] += 1
     by_name = {json.loads(root): count for root, count in roots.items()}
-    return AugmentFile(name, len(ids), digest.hexdigest(), ids, by_name)
+    return AugmentFile(name, len(ids), digest.hexdigest(), ids, by_name, written=written)
 
 
-def _raw_lines(name: str) -> Iterator[bytes]:
+def _raw_lines(name: str, written: Sequence[bytes] | None) -> Iterator[bytes]:
     """Yield the lines of a file with their ends; for Parquet a line of JSON for each row."""
+    if written is not None:
+        yield from written
+        return
     if format_of(name) == "parquet":
         for row in read_rows(name):
             yield f"{to_json(row)}\n".encode()
@@ -215,8 +232,10 @@ def weigh_blocks(
 
 def _blocks(file: AugmentFile, first: int) -> Iterator[tuple[int, Callable[[], PlacedRows]]]:
     """Yield (number, function that returns the rows) of all blocks of a file."""
-    is_parquet = format_of(file.name) == "parquet"
-    lines: Iterator[Any] = read_rows(file.name) if is_parquet else _raw_lines(file.name)
+    is_parquet = file.written is None and format_of(file.name) == "parquet"
+    lines: Iterator[Any] = (
+        read_rows(file.name) if is_parquet else _raw_lines(file.name, file.written)
+    )
     for index in range(file.blocks):
         block = list(islice(lines, BLOCK))
         yield first + index, partial(_read, file, block, index * BLOCK + 1)
@@ -464,7 +483,7 @@ def run(
     if prior and format == "tsv":
         hint = "give --format jsonl, or let train weigh them: genie-dp train --prior"
         raise GenieError(Problem("F004", "rows of TSV have no weights for --prior", hint=hint))
-    scanned = scan_files(inputs)
+    scanned = scan_files(inputs, get_language(language), library)
     own = values or OwnLists()
     settings = {
         "version": __version__,
@@ -512,7 +531,7 @@ def preview(
     on_error: str = "stop",
 ) -> Iterator[tuple[Example, tuple[Example, ...]]]:
     """Yield the first rows, each with what is made of it; arguments are those of `run`."""
-    scanned = scan_files(inputs)
+    scanned = scan_files(inputs, get_language(language), library)
     own = values or OwnLists()
     engine = _engine(
         config, library, language, own, lexicon, scanned, widen=widen, on_error=on_error

@@ -14,6 +14,11 @@ from statistics import median
 from typing import Any
 
 from genie_dp import __version__
+from genie_dp.augment.skill_rows import (
+    evaluation_files,
+    evaluation_rows,
+    is_evaluation,
+)
 from genie_dp.dataset.formats import READERS, LeftRow, ReadOptions, find_reader
 from genie_dp.dataset.traits import CLASSES, class_of, traits_of
 from genie_dp.errors import GenieError, Problem
@@ -31,17 +36,12 @@ from genie_dp.languages.base import ProgramView
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.locale import locale_from
 from genie_dp.parser.reading.said import SaidValues
-from genie_dp.parser.skill_rows import (
-    EVALUATION_FILE,
-    evaluation_files,
-    evaluation_rows,
-    is_evaluation,
-)
 from genie_dp.records import Example
 from genie_dp.run.files import open_text
 from genie_dp.run.page import page_environment, percent
 from genie_dp.run.stage import Result, show_progress
 from genie_dp.run.workers import in_processes
+from genie_dp.skills.load import EVALUATION_FILE
 from genie_dp.synthesis.chart import Chart
 from genie_dp.synthesis.explain import Explainer, Miss, nearest_miss, program_tokens
 from genie_dp.synthesis.spoken import ReadValues, SpokenSentences

@@ -19,12 +19,12 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from genie_dp.augment.skill_rows import skill_rows
 from genie_dp.dataset.scan import hash_of
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages import get_language
 from genie_dp.languages.library import Library
 from genie_dp.parser.answers import Guess, PredictedReply
-from genie_dp.parser.skill_rows import skill_rows
 from genie_dp.records import Example
 from genie_dp.resources import data_folder
 from genie_dp.rows import format_of, from_json, read_rows, to_json

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp import __version__
+from genie_dp.augment.skill_rows import is_evaluation
 from genie_dp.dataset.scan import DatasetFile, as_row, scan
 from genie_dp.errors import GenieError, Problem
 from genie_dp.evaluate import rows as gold_rows
@@ -31,7 +32,6 @@ from genie_dp.evaluate.result import (
 )
 from genie_dp.evaluate.views import viewer_of
 from genie_dp.languages.library import Library
-from genie_dp.parser.skill_rows import is_evaluation
 from genie_dp.rows import format_of, read_rows
 from genie_dp.run.files import check_output, open_text
 from genie_dp.run.page import FEW_ROWS, percent

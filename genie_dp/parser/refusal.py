@@ -25,9 +25,9 @@ from genie_dp.parser.derivations import Templates
 from genie_dp.parser.evidence import content_words
 from genie_dp.parser.reading.said import UNLISTED_NAME, SaidValues
 from genie_dp.parser.rows import NOW, RowMaker, Rows, RowStore
-from genie_dp.parser.skill_rows import EVALUATION_FILE
 from genie_dp.resources import data_folder
 from genie_dp.rng import child_seed, stream
+from genie_dp.skills.load import EVALUATION_FILE
 from genie_dp.skills.words import tokenize
 from genie_dp.synthesis.spoken import SaidValue, SpokenSentences
 from genie_dp.templates.inputs import Inputs

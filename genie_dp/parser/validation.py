@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from genie_dp.augment.skill_rows import evaluation_files, is_evaluation, skill_rows
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.parser.config import ParserConfig
@@ -17,7 +18,6 @@ from genie_dp.parser.rows import (
     rows_in,
     some_of,
 )
-from genie_dp.parser.skill_rows import evaluation_files, is_evaluation, skill_rows
 from genie_dp.records import Example
 
 

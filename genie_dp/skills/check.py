@@ -9,7 +9,7 @@
 | K115 braces in a phrase that are no inflection | K116 phrase that no sentence has |
 | K117 phrase of a comparison that begins with "that" |
 | K118 sentence with two programs | K119 programs of skills that are not loaded |
-| K121 eval.tsv without its header | K122 input that nothing says |
+| K121 sentences without a header | K122 input that nothing says |
 | K123 required input that no template gives | K124 value list that nothing names |
 | K125 phrase that begins with a preposition |
 """
@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages import types as ty
@@ -47,7 +48,7 @@ from genie_dp.skills.annotations import (
     texts,
 )
 from genie_dp.skills.link import entity_kind
-from genie_dp.skills.model import Skill, SkillLibrary
+from genie_dp.skills.model import SkillLibrary
 from genie_dp.skills.words import join_tokens, words_never_read
 from genie_dp.texts import ReadSource, read_source
 
@@ -447,13 +448,13 @@ def _lists_of(param: ParamDecl) -> Iterator[tuple[str, str, str]]:
         yield "K102", element.kind, f"no file gives values of the entity type {element.kind}"
 
 
-# ------------------------------------------------------------------------ sentences of eval.tsv
+# ---------------------------------------------------------------------- sentences of people
 
 _HEADER = ("utterance", "program")
 
 
 def check_sentences(library: SkillLibrary) -> tuple[list[Problem], dict[str, str]]:
-    """Return what is wrong with the sentences of skills, their eval.tsv, and the texts read.
+    """Return what is wrong with eval.tsv and paraphrases.tsv of skills, and the texts read.
 
     A program that cannot be read or is ill-typed has the code of its mistake. Programs that call
     skills which are not loaded are counted, for these may be right.
@@ -492,17 +493,16 @@ class SentenceChecker:
         problems: list[Problem] = []
         sources: dict[str, str] = {}
         programs: dict[str, tuple[str, Span]] = {}
-        for skill in library.skills:
-            if skill.evaluation is None:
-                continue
+        files = (path for skill in library.skills for path in (skill.evaluation, skill.paraphrases))
+        for path in filter(None, files):
             try:
-                text = self._read(skill.evaluation, code="K003")
+                text = self._read(path, code="K003")
             except GenieError as error:
                 problems += error.problems
                 sources |= error.sources
                 continue
-            sources[str(skill.evaluation)] = text
-            problems += self._sentence_problems(skill, text, library, programs)
+            sources[str(path)] = text
+            problems += self._sentence_problems(path, text, library, programs)
         return problems, sources
 
     def forget(self, is_changed: Callable[[str], bool]) -> None:
@@ -514,10 +514,10 @@ class SentenceChecker:
         }
 
     def _sentence_problems(
-        self, skill: Skill, text: str, library: SkillLibrary, programs: dict[str, tuple[str, Span]]
+        self, path: Path, text: str, library: SkillLibrary, programs: dict[str, tuple[str, Span]]
     ) -> Iterator[Problem]:
-        """Yield the mistakes of an eval.tsv; `programs` has those of all sentences so far."""
-        file = str(skill.evaluation)
+        """Yield the mistakes of sentences; `programs` has those of all so far."""
+        file = str(path)
         elsewhere: list[tuple[Span, str]] = []
         gone: dict[str, list[Problem]] = {}
         rows = text.split("\n")

@@ -152,7 +152,8 @@ def _row_problems(
 
 
 SKILL_FILE, MANIFEST_FILE, DATASET_FILE = "skill.tt", "manifest.tt", "dataset.tt"
-TEMPLATES_FILE, EVALUATION_FILE, VALUES_FOLDER = "templates.genie", "eval.tsv", "values"
+TEMPLATES_FILE, VALUES_FOLDER = "templates.genie", "values"
+EVALUATION_FILE, PARAPHRASES_FILE = "eval.tsv", "paraphrases.tsv"
 SHARED_NAMESPACE = "tt"
 
 
@@ -344,7 +345,8 @@ class _ReadFolder:
 def _files_of(folder: Path) -> list[Path]:
     """Return the files of a folder on which it depends what is read of it."""
     files = [*folder.glob("*.tt"), *(folder / VALUES_FOLDER).glob("*.tsv")]
-    beside = (folder / TEMPLATES_FILE, folder / EVALUATION_FILE)
+    names = (TEMPLATES_FILE, EVALUATION_FILE, PARAPHRASES_FILE)
+    beside = (folder / name for name in names)
     return sorted(files) + [path for path in beside if path.is_file()]
 
 
@@ -390,6 +392,7 @@ def _read_skill(folder: Path, read: _ReadFolder, read_file: ReadSource) -> Skill
         ),
         templates=_file_or_none(folder / TEMPLATES_FILE),
         evaluation=_file_or_none(folder / EVALUATION_FILE),
+        paraphrases=_file_or_none(folder / PARAPHRASES_FILE),
         is_real=is_real,
     )
 

@@ -54,7 +54,8 @@ class Skill:
         classes: the classes it declares, as written.
         examples: primitive templates of a real Thingpedia dataset.
         templates: its templates.genie, if there is one.
-        evaluation: its eval.tsv, if there is one.
+        evaluation: its eval.tsv, if there is one: real sentences that measure a parser.
+        paraphrases: its paraphrases.tsv, if there is one: sentences of people that train one.
         is_real: read from a real manifest.tt rather than a skill.tt.
     """
 
@@ -64,6 +65,7 @@ class Skill:
     examples: tuple[DatasetTemplate, ...] = ()
     templates: Path | None = None
     evaluation: Path | None = None
+    paraphrases: Path | None = None
     is_real: bool = False
 
 

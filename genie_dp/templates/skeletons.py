@@ -125,6 +125,21 @@ please erase birthday presents from the @WORDS@\tnow => @@NAME@.delete_note(note
 i do not need the shopping list in my @WORDS@ any more\tnow => @@NAME@.delete_note(note = "shopping list"^^@NAME@:note)
 """  # noqa: E501
 
+# What people say, in words that the templates have not; it is learned, and never measured with.
+_PARAPHRASES = """\
+utterance\tprogram
+read me my @WORDS@\tnow => @@NAME@.notes() => notify
+my @WORDS@ please, all of it\tnow => @@NAME@.notes() => notify
+anything about dinner in the @WORDS@\tnow => (@@NAME@.notes()) filter text =~ "dinner" => notify
+find the @WORDS@ notes that mention paris\tnow => (@@NAME@.notes()) filter text =~ "paris" => notify
+how much is there in my @WORDS@ by now\tnow => agg count of (@@NAME@.notes()) => notify
+tell me as soon as my @WORDS@ has something new\tmonitor (@@NAME@.notes()) => notify
+@WORDS@, feed the fish\tnow => @@NAME@.add_note(text = "feed the fish")
+jot down return the ladder in the @WORDS@\tnow => @@NAME@.add_note(text = "return the ladder")
+print my @WORDS@\tout_of_scope
+the ideas for the garden can go from my @WORDS@\tnow => @@NAME@.delete_note(note = "ideas for the garden"^^@NAME@:note)
+"""  # noqa: E501
+
 _GRAMMAR = """\
 // Construct templates: how the phrases of skills combine to sentences (docs/template-language.md).
 
@@ -381,13 +396,15 @@ def _checked_by(target: Path, options: str) -> Skeleton:
 def skill_files(name: str, words: str) -> Mapping[str, str]:
     """Return path -> text of a new skill.
 
-    >>> sorted(skill_files("com.example.diary", "diary"))
-    ['eval.tsv', 'skill.tt', 'templates.genie', 'values/note.tsv', 'values/text.tsv']
+    >>> sorted(skill_files("com.example.diary", "diary"))  # doctest: +NORMALIZE_WHITESPACE
+    ['eval.tsv', 'paraphrases.tsv', 'skill.tt', 'templates.genie', 'values/note.tsv',
+     'values/text.tsv']
     """
     return {
         "skill.tt": _fill(_CLASS, name, words),
         "templates.genie": _fill(_PRIMITIVES, name, words),
         "eval.tsv": _fill(_EVAL, name, words),
+        "paraphrases.tsv": _fill(_PARAPHRASES, name, words),
         "values/note.tsv": _NOTES,
         "values/text.tsv": _TEXTS,
     }

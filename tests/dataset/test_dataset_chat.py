@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from genie_dp.augment.skill_rows import skill_rows
 from genie_dp.cli import run
 from genie_dp.dataset.chat import function_name, tool_name
 from genie_dp.dataset.formats import CHATS
 from genie_dp.languages import get_language
 from genie_dp.languages.scope import OUT_OF_SCOPE
-from genie_dp.parser.skill_rows import skill_rows
 from genie_dp.records import Example
 from genie_dp.resources import data_folder
 from genie_dp.skills.load import load_library

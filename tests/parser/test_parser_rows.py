@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from genie_dp.augment.skill_rows import skill_rows
 from genie_dp.dataset.scan import hash_of
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
@@ -25,7 +26,6 @@ from genie_dp.parser.rows import (
     read_all,
     target_of,
 )
-from genie_dp.parser.skill_rows import skill_rows
 from genie_dp.skills.load import load_library
 from tests.dataset.dataset_rows import row, write
 from tests.parser.parser_setup import HOME, INBOX, MAIL, SEND, rows, write_rows

@@ -1,11 +1,11 @@
 """Places by list: the shipped cities with their positions, and home, work, here."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
-from genie_dp.augment.values import shipped_list, shipped_rows
+from genie_dp.augment.gazetteer import ListedPlace, gazetteer
+from genie_dp.augment.values import shipped_list
 from genie_dp.augment.written import HERE
 from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import TextTokens, words_of
@@ -26,39 +26,6 @@ _BEFORE = words_of(
 _AFTER_NAME = frozenset(("times", "post", "park", "square", "university", "college", "street"))
 # Before another word that is a city as well they make it no city: "to the airport", "my office".
 _OF_THINGS = words_of("the a an this that my your our his her their every each any")
-_NEVER = words_of("of than can most")  # cities, too, but nobody means these
-_MOST_WORDS = 5
-# What people call some cities of the list.
-_SHORT = {"new york": "new york city", "nyc": "new york city", "washington dc": "washington"}
-
-
-@dataclass(frozen=True, slots=True)
-class ListedPlace:
-    """A place of the list: its value in programs, and how many thousand people live there."""
-
-    value: str
-    size: float
-
-
-@cache
-def gazetteer() -> tuple[dict[str, ListedPlace], dict[str, int]]:
-    """Return the places by name, and for each first word the most words of a name."""
-    by_name: dict[str, ListedPlace] = {}
-    longest: dict[str, int] = {}
-    for row in shipped_rows("city"):
-        if row.place is None or row.value in _NEVER:
-            continue
-        latitude, longitude = row.place
-        by_name.setdefault(
-            row.value, ListedPlace(f'" {row.value} " at:{latitude}:{longitude}', row.weight)
-        )
-        words = row.value.split(" ")
-        longest[words[0]] = max(longest.get(words[0], 0), min(len(words), _MOST_WORDS))
-    short = {name.replace(" . ", " "): name for name in by_name if name.startswith("st . ")}
-    for name, full in (*_SHORT.items(), *short.items()):
-        by_name.setdefault(name, by_name[full])
-        longest[name.split()[0]] = max(longest.get(name.split()[0], 0), len(name.split()))
-    return by_name, longest
 
 
 @cache

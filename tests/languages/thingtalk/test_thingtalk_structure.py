@@ -7,6 +7,7 @@ from random import Random
 import jsonschema
 import pytest
 
+from genie_dp.augment.skill_rows import skill_rows
 from genie_dp.languages import get_language
 from genie_dp.languages.sexpr.declarations import read_declarations
 from genie_dp.languages.thingtalk import ast as tt
@@ -14,7 +15,6 @@ from genie_dp.languages.thingtalk.canonical import canonical
 from genie_dp.languages.thingtalk.parser import parse
 from genie_dp.languages.thingtalk.render import render
 from genie_dp.languages.thingtalk.structure import calls, give_input, missing_inputs, tree
-from genie_dp.parser.skill_rows import skill_rows
 from genie_dp.resources import data_folder
 from genie_dp.skills.load import load_library
 from tests.golden import DATA, cases

@@ -1,23 +1,26 @@
-"""The real sentences of skills as rows: what stands in their eval.tsv."""
+"""Sentences that people wrote for skills as rows: their eval.tsv and paraphrases.tsv."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from genie_dp.augment.gazetteer import gazetteer
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.thingtalk.ast import LocationValue
 from genie_dp.languages.thingtalk.traverse import rewrite
-from genie_dp.parser.reading.places import gazetteer
+from genie_dp.languages.types import STRING, Entity, slot_stem
 from genie_dp.records import Example
 from genie_dp.skills.check import problem_in_line
+from genie_dp.skills.load import EVALUATION_FILE, PARAPHRASES_FILE
+from genie_dp.skills.words import tokenize
 from genie_dp.texts import read_text
 
-EVALUATION_FILE = "eval.tsv"
 _HEADER = "utterance"
 
 
@@ -89,6 +92,7 @@ def evaluation_rows(
     library: Library | None,
     *,
     needs_program: bool = True,
+    needs_skills: bool = True,
 ) -> Iterator[Example]:
     """Yield the rows of such files, as `skill_rows` does.
 
@@ -97,26 +101,113 @@ def evaluation_rows(
         language: that of the programs.
         library: skills that the programs are checked with.
         needs_program: whether a line without a program is a mistake; its program is "" else.
+        needs_skills: whether a program of other skills is a mistake; it is left out else.
 
     Raises:
         GenieError: at the end, N021 and what is wrong with programs.
     """
     problems: list[Problem] = []
     sources: dict[str, str] = {}
+    known: frozenset[str] | None = None
+    if library is not None and not needs_skills:
+        known = frozenset(name.rpartition(".")[0] for name in library.names())
     for file in files:
         text = read_text(file)
         for number, line in _lines(text):
             if not _is_row(number, line):
                 continue
             try:
-                row = _row(file, number, line, language, library, needs_program=needs_program)
+                row = _row(
+                    file, number, line, language, library,
+                    needs_program=needs_program, known=known,
+                )  # fmt: skip
             except GenieError as error:
                 problems += error.problems
                 sources[str(file)] = text
             else:
-                yield row
+                if row is not None:
+                    yield row
     if problems:
         raise GenieError(problems, sources=sources)
+
+
+def paraphrase_files(folder: Path) -> list[Path]:
+    """Return the paraphrases.tsv of a skill, or of the skills in a folder, by name."""
+    own = folder / PARAPHRASES_FILE
+    return [own] if own.is_file() else sorted(folder.glob(f"*/{PARAPHRASES_FILE}"))
+
+
+def paraphrase_rows(folder: Path, language: Language, library: Library | None) -> Iterator[Example]:
+    """Yield what people wrote for a skill, or the skills in a folder, to be learned.
+
+    Each sentence comes as it was written; with names or texts in it, a second row has placeholders
+    for these, whose parent it is. Sentences that need skills beside those of the library are left
+    out.
+
+    Raises:
+        GenieError: N020, there is no sentence; at the end, as `evaluation_rows`.
+    """
+    files = paraphrase_files(folder)
+    count = 0
+    for row in evaluation_rows(files, language, library, needs_skills=False):
+        count += 1
+        row = replace(row, source="paraphrase", utterance=" ".join(tokenize(row.utterance)))
+        yield row
+        if row.program != OUT_OF_SCOPE and (open_row := _with_placeholders(row, language, library)):
+            yield open_row
+    if not count:
+        hint = f"write {PARAPHRASES_FILE} there: lines of utterance<TAB>program"
+        raise GenieError(Problem("N020", f"no skill in {folder} has {PARAPHRASES_FILE}", hint=hint))
+
+
+def _with_placeholders(row: Example, language: Language, library: Library | None) -> Example | None:
+    """Return a row with placeholders for its names and texts; None where it has none."""
+    words, program = row.utterance.split(" "), row.program.split(" ")
+    found: dict[int, tuple[int, str, list[tuple[int, int]]]] = {}  # by place in the sentence
+    places: dict[tuple[str, ...], int] = {}
+    for literal in language.literals(program):
+        tokens = tuple(program[literal.start : literal.end])
+        if not literal.is_text:
+            continue
+        if tokens in places:
+            found[places[tokens]][2].append((literal.start, literal.end))
+            continue
+        end = tokens.index('"', 1)
+        start = _only_place(words, tokens[1:end])
+        kind = tokens[-1].removeprefix("^^") if tokens[-1].startswith("^^") else ""
+        stem = slot_stem(Entity(kind) if kind else STRING)
+        if start is not None and stem:
+            places[tokens] = start
+            found[start] = end - 1, stem, [(literal.start, literal.end)]
+    if not found:
+        return None
+    counts, last, utterance = Counter[str](), 0, list[str]()
+    replacements: dict[int, tuple[int, str]] = {}
+    for start, (length, stem, spans) in sorted(found.items()):
+        if start < last:
+            return None  # one value inside of another
+        token = f"{stem}_{counts[stem]}"
+        counts[stem] += 1
+        utterance += [*words[last:start], token]
+        last = start + length
+        replacements.update({first: (end, token) for first, end in spans})
+    open_program, place = list[str](), 0
+    while place < len(program):
+        place, token = replacements.get(place, (place + 1, program[place]))
+        open_program.append(token)
+    tree = language.canonical(language.from_tokens(" ".join(open_program)), library)
+    text = language.tokens(tree, library)
+    utterance += words[last:]
+    return replace(
+        row, id=f"{row.id}:open", utterance=" ".join(utterance), program=text, parent=row.id
+    )
+
+
+def _only_place(words: Sequence[str], said: Sequence[str]) -> int | None:
+    """Return where some words stand; None if nowhere, or more than once."""
+    size = len(said)
+    places = [at for at in range(len(words) - size + 1) if tuple(words[at : at + size]) == said]
+    return places[0] if size and len(places) == 1 else None
 
 
 def _row(
@@ -127,7 +218,9 @@ def _row(
     library: Library | None,
     *,
     needs_program: bool,
-) -> Example:
+    known: frozenset[str] | None,
+) -> Example | None:
+    """Return the row of a line; None where its program is of classes that are not `known`."""
     sentence, program, *_ = [*line.split("\t"), ""]
     if not sentence.strip() or (needs_program and not program.strip()):
         place = Span(str(file), number, 1, number, len(line) + 1)
@@ -139,6 +232,9 @@ def _row(
         return Example(id, sentence, OUT_OF_SCOPE, language.name, "human")
     try:
         tree = language.parse(program, file=str(file))
+        classes = {name.rpartition(".")[0] for name in language.functions(tree)}
+        if known is not None and not known.issuperset(classes):
+            return None
         tree = language.canonical(at_known_places(tree), library)
         tokens = language.tokens(tree, library)
     except GenieError as error:
