@@ -186,7 +186,7 @@ def without_politeness(sentence: str, words: Words) -> Iterator[str]:
     """
     yield sentence
     before, after = _around(
-        (*words.greetings, *words.requests, *words.polite_starts),
+        (*words.greetings, *words.requests, *words.wishes, *words.polite_starts),
         (*words.endings, *words.command_endings),
     )
     start = match.end() if (match := before.match(sentence)) else 0
