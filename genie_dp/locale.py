@@ -75,7 +75,8 @@ class Words:
         elided: lose their end before a vowel, and stand before a name with an apostrophe alone.
         greetings: before any sentence.
         requests: before a command; none before one that begins with `polite_starts`.
-        wishes: before a command in another form: "i want to turn it on". They are read, never added.
+        joining: between two commands of one sentence.
+        wishes: before a command in another form, "i want to turn it on"; never added to one.
         polite_starts: say that the command is asked for politely.
         endings: after any sentence.
         pleases: those endings that say please; the first word of them is looked for.
@@ -150,6 +151,7 @@ class Words:
     elided: frozenset[str] = _section("words")
     greetings: tuple[str, ...] = _section("phrases")
     requests: tuple[str, ...] = _section("phrases")
+    joining: tuple[str, ...] = _section("phrases")
     wishes: tuple[str, ...] = _section("phrases")
     polite_starts: tuple[str, ...] = _section("phrases")
     endings: tuple[str, ...] = _section("phrases")

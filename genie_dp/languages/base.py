@@ -254,6 +254,7 @@ class Language(Protocol):
         learns_from_programs: whether `grammar_texts` are whole programs, else constants.
         can_simulate: whether programs of `simulate` can be run on tables of rows.
         says_parts: whether parts of a program can be said in words of our own.
+        sequence: what stands between the token forms of programs that make one; "" if none does.
         infers_types: whether a placeholder `$x` of a body has the type of what it fills.
         traits: what `traits_in` may find in a program.
     """
@@ -269,6 +270,7 @@ class Language(Protocol):
     learns_from_programs: bool
     can_simulate: bool
     says_parts: bool
+    sequence: str
     infers_types: bool
     traits: frozenset[str]
 

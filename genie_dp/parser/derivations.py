@@ -57,16 +57,18 @@ class Templates:
         text: all of them, which tells them from others; None of those with Python functions, whose
             index cannot be kept.
         load: reads them.
+        skills: a hash of the skills, whose own templates are not in the text.
     """
 
     text: str | None
     load: Callable[[], Inputs]
+    skills: str
     _indexed: IndexedGrammar | None = None
 
     @classmethod
     def from_inputs(cls, inputs: Inputs) -> "Templates":
         """Return templates that were read."""
-        return cls(files.templates_as_text(inputs), lambda: inputs)
+        return cls(files.templates_as_text(inputs), lambda: inputs, inputs.fingerprint())
 
     def indexed(self, library: Library, values: SaidValues) -> IndexedGrammar:
         """Return them as they were indexed before, from the user's cache, or anew."""
@@ -75,7 +77,7 @@ class Templates:
         shared = {"library": library, "language": get_language(library.language)}
         place = None
         if self.text is not None:
-            settings = "derivations", self.text, library_fingerprint(library)
+            settings = "derivations", self.text, self.skills, library_fingerprint(library)
             place = place_in_cache(settings, ".derivations")
         indexed: IndexedGrammar | None = load_pickled(place, shared)
         if indexed is None:

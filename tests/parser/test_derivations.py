@@ -130,6 +130,15 @@ def test_templates_are_kept_without_their_places(inputs, tmp_path):
         files.read_templates(tmp_path)
 
 
+def test_templates_of_skills_that_were_edited_are_read_anew(tmp_path):
+    skill = tmp_path / "com.example.bell"
+    skill.mkdir()
+    (skill / "skill.tt").write_text("class @com.example.bell { action ring(); }")
+    for phrase in ("ring the bell", "sound the bell"):
+        (skill / "templates.genie").write_text(f"VP := '{phrase}' -> @com.example.bell.ring();\n")
+        assert gd.Parser.of(tmp_path)(phrase).is_known
+
+
 @pytest.fixture(scope="module")
 def parser(inputs):
     return gd.Parser.of(inputs.library, inputs)

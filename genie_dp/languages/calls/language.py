@@ -56,6 +56,7 @@ class Calls:
     learns_from_programs = False
     can_simulate = False
     says_parts = False
+    sequence = " & "
     infers_types = True
     traits: frozenset[str] = frozenset()
 

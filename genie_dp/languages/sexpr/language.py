@@ -46,6 +46,7 @@ class SExpressions:
     learns_from_programs = True
     can_simulate = False
     says_parts = False
+    sequence = ""
     infers_types = False
     traits: frozenset[str] = frozenset()
 

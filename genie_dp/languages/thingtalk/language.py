@@ -60,6 +60,7 @@ class ThingTalk:
     learns_from_programs = False
     can_simulate = True
     says_parts = True
+    sequence = " ; "
     infers_types = True
     traits = skim.TRAITS
 

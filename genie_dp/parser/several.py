@@ -1,0 +1,90 @@
+"""Several commands in one sentence: "turn off the lights and lock the door".
+
+A sentence that is not understood as a whole is cut where words join its parts. What the parts share
+is said once: "turn off the lights and the tv", "the kitchen and bedroom lights".
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import combinations, islice, pairwise
+from typing import NamedTuple
+
+from genie_dp.locale import Words
+
+_MOST_CUTS, _MOST_SHARED, _MOST_BEGUN = 3, 3, 6
+_MOST_WAYS = 40  # they are looked for only where nothing else is understood
+
+
+class Commands(NamedTuple):
+    """Commands that a sentence may give together.
+
+    Attributes:
+        texts: one for each, in the order of the sentence.
+        is_whole: whether they are the sentence as it was typed; else words were said for several.
+        is_alike: whether only names are different: one function does all of them.
+    """
+
+    texts: tuple[str, ...]
+    is_whole: bool
+    is_alike: bool = False
+
+
+def commands_in(sentence: str, words: Words) -> Iterator[Commands]:
+    """Yield the ways to take a sentence for several commands, the most commands first.
+
+    >>> from genie_dp.locale import words_of
+    >>> ways = list(commands_in("turn off the fan and the tv", words_of("en")))
+    >>> ways[0].texts, ways[0].is_whole
+    (('turn off the fan', 'the tv'), True)
+    >>> Commands(("turn off the fan", "turn off the tv"), is_whole=False) in ways
+    True
+    """
+    yield from islice(_ways(sentence, words), _MOST_WAYS)
+
+
+def _ways(sentence: str, words: Words) -> Iterator[Commands]:
+    joints = [*islice(_spans(sentence, words), _MOST_CUTS)]
+    for count in range(len(joints), 0, -1):
+        for cuts in combinations(joints, count):
+            edges = [0, *(place for cut in cuts for place in cut), len(sentence)]
+            texts = tuple(sentence[a:b].strip() for a, b in pairwise(edges))[::2]
+            if all(texts):
+                yield Commands(texts, is_whole=True)
+    for start, end in joints:
+        yield from _with_shared(sentence[:start].split(), sentence[end:].split())
+
+
+def _with_shared(before: list[str], after: list[str]) -> Iterator[Commands]:
+    """Yield two commands of which each has the words that were said once for both."""
+    for first in range(1, min(_MOST_SHARED, len(before) - 1) + 1):
+        begin, one = before[:-first], before[-first:]
+        for last in range(1, min(_MOST_SHARED, len(after)) + 1):
+            other, rest = after[:last], after[last:]
+            texts = " ".join([*begin, *one, *rest]), " ".join([*begin, *other, *rest])
+            yield Commands(texts, is_whole=False, is_alike=True)
+    for count in range(1, min(_MOST_BEGUN, len(before) - 1) + 1):
+        yield Commands((" ".join(before), " ".join([*before[:count], *after])), is_whole=False)
+
+
+@lru_cache(maxsize=8)
+def _joints(words: Words) -> re.Pattern[str]:
+    """Return the pattern of what stands between two commands."""
+    ways = sorted(words.joining, key=len, reverse=True)
+    joining = "|".join(r"\s+".join(map(re.escape, way.split())) for way in ways) or r"(?!)"
+    said = rf"[\s,]*(?<!\w)(?:{joining})(?!\w)[\s,]*"
+    return re.compile(rf"{said}|\s*[;,.!]\s+(?=\S)", re.IGNORECASE)
+
+
+def is_joined(text: str, words: Words) -> bool:
+    """Tell whether what was taken for one command, or one name, may be two.
+
+    >>> from genie_dp.locale import words_of
+    >>> is_joined("kitchen and bedroom", words_of("en")), is_joined("and", words_of("en"))
+    (True, False)
+    """
+    return any(all(map(str.strip, (text[:a], text[b:]))) for a, b in _spans(text, words))
+
+
+def _spans(text: str, words: Words) -> Iterator[tuple[int, int]]:
+    return (found.span() for found in _joints(words).finditer(text))
