@@ -628,8 +628,11 @@ class Parser:
         if not language.sequence or not is_joined(whole.sentence, words):
             return None
         first = whole.answers[0] if whole.is_known else None
-        if first and first.by == DERIVED and not self._may_be_several(first, entities):
-            return None
+        in_text = in_name = False
+        if first and first.by == DERIVED:
+            in_text, in_name = self._joined_parts(first, entities)
+            if not (in_text or in_name):
+                return None
         known: dict[str, Answer | None] = {}
 
         def understand(text: str) -> Answer | None:
@@ -639,6 +642,8 @@ class Parser:
             return known[text]
 
         for commands in commands_in(whole.sentence, words):
+            if in_text and not (in_name or commands.is_whole):
+                continue  # "say hello and goodbye" is one text
             answers = [answer for text in commands.texts if (answer := understand(text))]
             if len(answers) < len(commands.texts):
                 continue
@@ -652,7 +657,7 @@ class Parser:
             is_alike = len(set(map(language.functions_in, programs))) == 1
             if confidence >= self.use.threshold and is_alike >= commands.is_alike:
                 joined = self._joined(answers, confidence)
-                if first and first.by == DERIVED and self._are_sure([first], entities):
+                if in_text and not in_name:
                     return replace(whole, answers=(joined, *whole.answers), refused=AMBIGUOUS)
                 return Reply(whole.sentence, whole.tokens, (joined,))
         return None
@@ -662,16 +667,13 @@ class Parser:
         marks = self.target.language.marks_in(program.split(" "))
         return not (_WAITING.isdisjoint(marks) or MARKS.keys() <= set(marks))
 
-    def _may_be_several(self, answer: Answer, entities: EntityNames | None) -> bool:
-        """Tell whether a text, or a name that no list has, may hold the next command."""
+    def _joined_parts(self, answer: Answer, entities: EntityNames | None) -> tuple[bool, bool]:
+        """Tell whether a text, and whether a name that no list has, may hold another command."""
+        tokens, words = answer.program.split(" "), self.use.locale.words
+        texts = (x for x in self.target.language.literals(tokens) if x.is_text)
+        said = (" ".join(tokens[x.start + 1 : x.end]) for x in texts)
         names = (is_one for _, is_one in self._names_in(answer, entities))
-        tokens = answer.program.split(" ")
-        texts = (
-            " ".join(tokens[x.start : x.end])
-            for x in self.target.language.literals(tokens)
-            if x.is_text
-        )
-        return not all(names) or any(is_joined(x, self.use.locale.words) for x in texts)
+        return any(is_joined(text, words) for text in said), not all(names)
 
     def _are_sure(self, answers: Sequence[Answer], entities: EntityNames | None) -> bool:
         """Tell whether templates say programs, and lists their names as far as there are any."""
