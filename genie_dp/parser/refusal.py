@@ -293,7 +293,7 @@ def add_refused(rows: Rows, maker: RowMaker, templates: Inputs | None = None) ->
     learned.update(dict.fromkeys(islice(damaged, min(_MOST_DAMAGED, len(lexicon.simple)))))
     own = rows.own_sentences()
     for sentence in learned:
-        if sentence not in own:
+        if sentence not in own and sentence not in held_out:
             rows.refused.add(sentence, OUT_OF_SCOPE)
     kept = [sentence for sentence in held_out if sentence not in own]
     rows.refused_held_out = tuple(rng.sample(kept, min(len(kept), maker.config.validation_rows)))

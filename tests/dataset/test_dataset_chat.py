@@ -40,9 +40,14 @@ def shipped():
 
 @cache
 def real_rows():
-    """Return the rows of the shipped skills that have no placeholders."""
+    """Return rows of the shipped skills without placeholders, and with all inputs."""
     rows = skill_rows([data_folder("thingpedia")], THINGTALK, shipped())
-    return [one for one in rows if not re.search("[A-Z]_[0-9]", one.utterance)][::9]
+    whole = (
+        row
+        for row in rows
+        if not THINGTALK.missing_inputs(THINGTALK.from_tokens(row.program), shipped())
+    )
+    return [one for one in whole if not re.search("[A-Z]_[0-9]", one.utterance)][::9]
 
 
 def converted(folder, rows, to="chat", *options):
