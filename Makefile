@@ -24,8 +24,8 @@ quickstart: $(VENV)/.quick
 	@$(BIN)/python examples/show_pairs.py $(QUICK)/pairs.jsonl --number 5
 	$(BIN)/genie-dp paraphrase auto $(QUICK)/pairs.jsonl --number 1 --jobs 2 --overwrite \
 		--output $(QUICK)/paraphrases.jsonl
-	$(BIN)/genie-dp augment $(QUICK)/pairs.jsonl $(QUICK)/paraphrases.jsonl --paraphrase-with-text 1 \
-		--paraphrase-other 1 --primitive 2 --jobs 2 --overwrite --output $(QUICK)/train.jsonl
+	$(BIN)/genie-dp augment $(QUICK)/pairs.jsonl $(QUICK)/paraphrases.jsonl thingpedia \
+		--paraphrase-with-text 1 --paraphrase-other 1 --primitive 2 --jobs 2 --overwrite --output $(QUICK)/train.jsonl
 	$(BIN)/genie-dp train $(QUICK)/train.jsonl --steps 2400 --validation thingpedia --jobs 2 --overwrite \
 		--output $(QUICK)/parser
 	@$(BIN)/python examples/show_parses.py $(QUICK)/parser --pairs $(QUICK)/pairs.jsonl

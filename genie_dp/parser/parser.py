@@ -54,7 +54,7 @@ from genie_dp.parser.reading.said import SaidValues
 from genie_dp.parser.reading.typed import TypedTexts, typed_texts
 from genie_dp.parser.rows import Style, Target, canonical_text, target_of
 from genie_dp.parser.scoring import DERIVATION_CONFIDENCE, Score, score
-from genie_dp.parser.several import commands_in, is_joined
+from genie_dp.parser.several import Commands, commands_in, is_joined, parts_of
 from genie_dp.parser.validation import Checked
 from genie_dp.records import Example
 from genie_dp.resources import SHIPPED
@@ -620,12 +620,12 @@ class Parser:
     def _several(self, whole: Reply, entities: EntityNames | None) -> Reply | None:
         """Return the commands that a sentence gives together, if it is not understood as one.
 
-        Commands wait all or none: of "when it rains close the window and call me" both do. Where
-        a text may end before the next command, "text bob dinner is ready and turn off the lights",
-        both ways are there, to be asked for.
+        Where a text may end before the next command, "text bob dinner is ready and turn off the
+        lights", both ways are there, to be asked for. A program of the network that leaves out what
+        one part alone means, or takes several listed names for one, is no answer.
         """
-        language, words = self.target.language, self.use.locale.words
-        if not language.sequence or not is_joined(whole.sentence, words):
+        words = self.use.locale.words
+        if not self.target.language.sequence or not is_joined(whole.sentence, words):
             return None
         first = whole.answers[0] if whole.is_known else None
         in_text = in_name = False
@@ -634,33 +634,37 @@ class Parser:
             if not (in_text or in_name):
                 return None
         known: dict[str, Answer | None] = {}
-
-        def understand(text: str) -> Answer | None:
-            if text not in known:
-                ((reply,), _) = self._replies([text], 1, entities)
-                known[text] = reply.answers[0] if reply.is_known else None
-            return known[text]
-
+        leaves_out = in_name and self._names_several(first, entities)
         for commands in commands_in(whole.sentence, words):
             if in_text and not (in_name or commands.is_whole):
                 continue  # "say hello and goodbye" is one text
-            answers = [answer for text in commands.texts if (answer := understand(text))]
-            if len(answers) < len(commands.texts):
-                continue
+            answers = [x for text in commands.texts if (x := self._alone(text, known, entities))]
+            leaves_out |= commands.is_whole and self._leaves_out(first, answers)
             is_cut = commands.is_whole and not any(is_joined(x, words) for x in commands.texts)
-            programs = [answer.program for answer in answers]
-            waiting = {self._waits(program) for program in programs}
-            may_be = is_cut and not first or self._are_sure(answers, entities)
-            if not may_be or len(waiting) > 1 or (commands.is_whole and waiting != {False}):
+            if not (is_cut and not first) and not self._are_sure(answers, entities):
                 continue
-            confidence = math.prod(answer.confidence for answer in answers)
-            is_alike = len(set(map(language.functions_in, programs))) == 1
-            if confidence >= self.use.threshold and is_alike >= commands.is_alike:
-                joined = self._joined(answers, confidence)
+            if len(answers) == len(commands.texts) and (joined := self._joined(answers, commands)):
                 if in_text and not in_name:
                     return replace(whole, answers=(joined, *whole.answers), refused=AMBIGUOUS)
                 return Reply(whole.sentence, whole.tokens, (joined,))
-        return None
+        return replace(whole, refused=AMBIGUOUS) if leaves_out and not in_text else None
+
+    def _alone(
+        self, text: str, known: dict[str, Answer | None], entities: EntityNames | None
+    ) -> Answer | None:
+        """Return the answer to a part of a sentence that is understood by itself."""
+        if text not in known:
+            ((reply,), _) = self._replies([text], 1, entities)
+            known[text] = reply.answers[0] if reply.is_known else None
+        return known[text]
+
+    def _leaves_out(self, whole: Answer | None, answers: Sequence[Answer]) -> bool:
+        """Tell whether a part of a sentence means a function that the program of all has not."""
+        if whole is None:
+            return False
+        functions = self.target.language.functions_in
+        own = set(functions(whole.program))
+        return any(not own.issuperset(functions(answer.program)) for answer in answers)
 
     def _waits(self, program: str) -> bool:
         """Tell whether a program is done later, or again and again."""
@@ -670,36 +674,59 @@ class Parser:
     def _joined_parts(self, answer: Answer, entities: EntityNames | None) -> tuple[bool, bool]:
         """Tell whether a text, and whether a name that no list has, may hold another command."""
         tokens, words = answer.program.split(" "), self.use.locale.words
-        texts = (x for x in self.target.language.literals(tokens) if x.is_text)
+        texts = (
+            x
+            for x in self.target.language.literals(tokens)
+            if x.is_text and not tokens[x.end - 1].startswith("^^")
+        )
         said = (" ".join(tokens[x.start + 1 : x.end]) for x in texts)
-        names = (is_one for _, is_one in self._names_in(answer, entities))
+        names = (is_one for _, _, is_one in self._names_in(answer, entities))
         return any(is_joined(text, words) for text in said), not all(names)
 
     def _are_sure(self, answers: Sequence[Answer], entities: EntityNames | None) -> bool:
         """Tell whether templates say programs, and lists their names as far as there are any."""
         return all(
-            answer.by == DERIVED and all(known for known, _ in self._names_in(answer, entities))
+            answer.by == DERIVED
+            and all(listed is not False for _, listed, _ in self._names_in(answer, entities))
             for answer in answers
+        )
+
+    def _names_several(self, answer: Answer | None, entities: EntityNames | None) -> bool:
+        """Tell whether a name that no list has begins with one that a list has."""
+        words = self.use.locale.words
+        return any(
+            not is_one and entities is not None and entities.is_listed(kind, next(parts, ""))
+            for (kind, name), _, is_one in (self._names_in(answer, entities) if answer else ())
+            for parts in [parts_of(name, words)]
         )
 
     def _names_in(
         self, answer: Answer, entities: EntityNames | None
-    ) -> Iterator[tuple[bool, bool]]:
-        """Yield, for each name in a program, whether a list may have it, and whether it is one."""
+    ) -> Iterator[tuple[tuple[str, str], bool | None, bool]]:
+        """Yield the names of a program: (kind, name), whether a list has it, whether it is one."""
         tokens, words = answer.program.split(" "), self.use.locale.words
         for literal in self.target.language.literals(tokens):
             last = tokens[literal.end - 1]
             if literal.is_text and last.startswith("^^"):
+                kind = last.removeprefix("^^")
                 name = " ".join(tokens[literal.start + 1 : literal.end - 2])
-                listed = entities.is_listed(last.removeprefix("^^"), name) if entities else None
-                yield listed is not False, bool(listed) or not is_joined(name, words)
+                listed = entities.is_listed(kind, name) if entities else None
+                yield (kind, name), listed, bool(listed) or not is_joined(name, words)
 
-    def _joined(self, answers: Sequence[Answer], confidence: float) -> Answer:
-        """Return one answer that does what several do, in their order."""
+    def _joined(self, answers: Sequence[Answer], commands: Commands) -> Answer | None:
+        """Return one answer that does what several do, in their order; None if it is too unsure.
+
+        Commands wait all or none: of "when it rains close the window and call me" both do.
+        """
         language, library = self.target.language, self.target.library
-        program = language.from_tokens(
-            language.sequence.join(dict.fromkeys(answer.program for answer in answers)), library
-        )
+        programs = list(dict.fromkeys(answer.program for answer in answers))
+        waiting = set(map(self._waits, programs))
+        is_alike = len(set(map(language.functions_in, programs))) == 1
+        confidence = math.prod(answer.confidence for answer in answers)
+        fits = len(waiting) == 1 and not (commands.is_whole and True in waiting)
+        if not fits or commands.is_alike > is_alike or confidence < self.use.threshold:
+            return None
+        program = language.from_tokens(language.sequence.join(programs), library)
         filled = Filled(program, language.tokens(program, library))
         decoded = language.sequence.join(answer.decoded for answer in answers)
         is_derived = all(answer.by == DERIVED for answer in answers)

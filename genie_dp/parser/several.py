@@ -86,5 +86,16 @@ def is_joined(text: str, words: Words) -> bool:
     return any(all(map(str.strip, (text[:a], text[b:]))) for a, b in _spans(text, words))
 
 
+def parts_of(text: str, words: Words) -> Iterator[str]:
+    """Yield the parts of a text that words join.
+
+    >>> from genie_dp.locale import words_of
+    >>> list(parts_of("kitchen, hall and bedroom", words_of("en")))
+    ['kitchen', 'hall', 'bedroom']
+    """
+    edges = [0, *(place for span in _spans(text, words) for place in span), len(text)]
+    yield from (text[a:b] for a, b in [*pairwise(edges)][::2])
+
+
 def _spans(text: str, words: Words) -> Iterator[tuple[int, int]]:
     return (found.span() for found in _joints(words).finditer(text))
