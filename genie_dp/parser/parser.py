@@ -79,6 +79,8 @@ _HARDLY = 0.125
 _SETTLED = 1.0
 # Of eval.tsv 200 of 212 such derivations are right, and 73 of 95 others (November 2026).
 _GUESSED = 0.85
+# What is left of it where the network's first program, sure or not, is of another shape: 13 of 27.
+_DISPUTED = 0.5
 # Confidence from which the network's program stands although templates derive another one with a
 # text that is hardly meant: of eval.tsv 12 of 15 such programs are right (November 2026).
 _CLEAR = 0.7
@@ -986,16 +988,18 @@ class Parser:
             return self._with_values(derived, learned)
         first = next((x for x in learned if not x.is_refusal), None)
         is_guess = best[0].score < -_SETTLED
+        share = _GUESSED if is_guess else 1.0
         if is_guess and first is not None:
             shape = self._shape_of(first.filled)
             alike = [x for x in derived if self._shape_of(x.filled) == shape]
             best = [x for x in alike if x.score == alike[0].score] or best
             if not alike and self._is_answer(first):
                 return learned
+            share = share if alike else _DISPUTED
         ranks = {candidate.filled.tokens: i for i, candidate in enumerate(learned)}
         chosen = min(best, key=lambda x: ranks.get(x.filled.tokens, len(ranks)))
         is_known = chosen.filled.tokens in ranks
-        sure = self.use.derived * (_GUESSED if is_guess else 1.0)
+        sure = self.use.derived * share
         chosen.confidence = sure if is_known else sure / len(best)
         chosen.is_ambiguous = not is_known and len(best) > 1
         if first is not None and first.filled.tokens == chosen.filled.tokens:
