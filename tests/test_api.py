@@ -65,21 +65,22 @@ def test_rows_of_each_function_are_those_of_its_command(grammar, tmp_path):
     pairs, source = gd.synthesize(grammar=grammar, **GMAIL), synthesize / "saved.jsonl"
     options = ["--size", 300, "--seed", 4, "--max-depth", 2, "--include", "@com.gmail.*"]
     result = saved_as_by_the_command(pairs, synthesize, "synthesize", *options)
-    assert result.rows == 300
-    assert str(result).startswith(f"300 pairs -> {source}")
+    assert 200 < result.rows <= 300
+    assert str(result).startswith(f"{result.rows} pairs -> {source}")
+    made = result.rows
 
     rows = gd.augment(gd.Rows.read(source), seed=2, typo=0.0)
     words = ["augment", source, "--seed", 2, "--typo", 0]
     result = saved_as_by_the_command(rows, augment, *words)
     assert list(rows) == list(gd.augment(list(pairs), seed=2, typo=0))
-    assert result.read == {"synthetic": 300}
+    assert result.read == {"synthetic": made}
     assert str(result).startswith(f"{result.rows:,} rows -> {augment / 'saved.jsonl'}")
 
     rows = gd.paraphrase(source, number=2, seed=3)
     words = ["paraphrase", "auto", source, "--number", 2, "--seed", 3]
     result = saved_as_by_the_command(rows, paraphrase, *words)
     assert list(rows) == list(gd.paraphrase(pairs, number=2, seed=3))
-    assert str(result).startswith(f"{result.paraphrases} paraphrases of 300 rows -> ")
+    assert str(result).startswith(f"{result.paraphrases} paraphrases of {made} rows -> ")
     both = gd.augment(pairs, rows, library=grammar.library)
     assert {row.source for row in both} == {"augmented"}
 

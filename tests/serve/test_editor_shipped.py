@@ -13,7 +13,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="reads the CPU time of a process in /proc"),
 ]
 GMAIL = ROOT / "thingpedia/com.gmail/templates.genie"
-LEAST = 200  # milliseconds
+LEAST = 300  # milliseconds
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_the_shipped_library_has_no_problems(editor, gmail):
     assert editor.all_codes() == []
 
 
-def test_an_edit_is_checked_within_200_ms_of_work(editor, gmail):
+def test_an_edit_is_checked_within_300_ms_of_work(editor, gmail):
     uri, text = gmail
 
     def edit(number):
@@ -63,7 +63,7 @@ def test_an_edit_is_checked_within_200_ms_of_work(editor, gmail):
 
 
 @pytest.mark.parametrize("asked", ["complete", "hover", "definition", "references", "rename"])
-def test_requests_are_answered_within_200_ms_of_work(editor, gmail, asked):
+def test_requests_are_answered_within_300_ms_of_work(editor, gmail, asked):
     uri, text = gmail
     more = ["NOUNS"] if asked == "rename" else []
     answers = []

@@ -93,7 +93,7 @@ def test_pairs_are_steered_as_well():
     before = pairs(text_of(plain()))
     # The most frequent ones make up most of what their functions do, whose shares stay.
     *_, (name, often) = before.most_common(7)
-    assert often > 5
+    assert often >= 5
     assert pairs(made(prior(pair_weights={name: 4.0})))[name] > 1.4 * often
 
 
