@@ -189,7 +189,8 @@ def fill(program: P, values: Mapping[str, tuple[str, str]]) -> P:
     both on saturday and on sunday.
 
     Raises:
-        ValueError: a span where neither a comparison nor an input takes it.
+        ValueError: a span where neither a comparison nor an input takes it; a day that is another
+            one each time that a timer fires: "every morning my meetings today".
 
     >>> from genie_dp.languages.thingtalk.from_tokens import from_tokens
     >>> from genie_dp.languages.thingtalk.render import render
@@ -206,6 +207,8 @@ def fill(program: P, values: Mapping[str, tuple[str, str]]) -> P:
 
     spans = {token: span for token, (text, _) in values.items() if (span := _span_of(text))}
     program = rewrite(program, partial(_with_alternatives, spans=spans))
+    if spans and any(isinstance(rule.stream, ast.AtTimer | ast.Timer) for rule in _rules(program)):
+        rewrite(program, partial(_refuse_days, said={x: values[x][1] for x in spans}))
     if spans:
         program = rewrite(program, partial(_with_ends, spans=spans))
 
@@ -231,6 +234,18 @@ def fill(program: P, values: Mapping[str, tuple[str, str]]) -> P:
 
     filled: P = rewrite(program, fill_node)
     return filled
+
+
+def _rules(program: Any) -> Sequence[ast.Rule]:
+    return program.rules if isinstance(program, ast.Program) else ()
+
+
+def _refuse_days(node: Any, said: Mapping[str, str]) -> Any:
+    """Refuse a comparison with a day that is told from today, which has no digit in its words."""
+    match node:
+        case ast.Atom(value=ast.SlotValue(token)) if not re.search(r"\d", said.get(token, "0")):
+            raise ValueError(f"{said[token]!r} is another day each time")
+    return node
 
 
 def _with_alternatives(node: Any, spans: Mapping[str, "_Span"]) -> Any:

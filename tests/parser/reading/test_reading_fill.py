@@ -72,6 +72,8 @@ def test_every_value_of_the_cases_is_a_constant_that_survives_the_token_form(top
         ("mail after next week", ">", range(25, 32)),
         ("mail since last week", ">", range(4, 32)),
         ("mail that came tomorrow at 3 pm", "==", range(14, 15)),
+        ("mail that came tomorrow afternoon", "==", range(14, 15)),
+        ("mail that came tomorrow morning", "==", range(0)),
     ],
 )
 def test_a_span_of_time_is_compared_by_both_of_its_ends(sentence, operator, days):
@@ -81,6 +83,37 @@ def test_a_span_of_time_is_compared_by_both_of_its_ends(sentence, operator, days
                                for day in range(1, 32))]))  # fmt: skip
     effects = simulate(found.program, {"@com.gmail.inbox": inbox}, steps=[NOW])
     assert [int(dict(e.arguments)["date"].iso[8:10]) for e in effects] == [*days]
+
+
+def test_several_values_of_one_output_are_alternatives():
+    condition = "param:date:Date == DATE_0 and param:date:Date == DATE_1"
+    program = f"now => ( @com.gmail.inbox ) filter {condition} => notify"
+    found = filled("mail from saturday and sunday", program)
+    assert THINGTALK.render(found.program) == (
+        'now => (@com.gmail.inbox()) filter date < new Date("2027-01-18")'
+        ' && date >= new Date("2027-01-16") => notify'
+    )
+    apart = filled("mail from saturday and monday", program)
+    assert "||" in THINGTALK.render(apart.program)
+
+
+def test_a_day_told_from_today_is_another_one_each_time_that_a_timer_fires():
+    program = "attimer time = time:8:00:00 => ( @com.gmail.inbox ) filter param:date:Date >= DATE_0"
+    with pytest.raises(GenieError, match="'yesterday' is another day each time"):
+        filled("mail since yesterday", f"{program} => notify")
+    assert "2027-03-03" in filled("mail since march 3 2027", f"{program} => notify").tokens
+
+
+@pytest.mark.parametrize(("volume", "is_one"), [("40", True), ("140", False)])
+def test_a_number_outside_of_the_bounds_of_its_parameter_is_no_value_of_it(volume, is_one):
+    library = load_library([data_folder("thingpedia") / "org.thingpedia.tv"])
+    values = READER.read(f"volume {volume}", now=NOW).values
+    program = "now => @org.thingpedia.tv.set_volume param:volume:Number = NUMBER_0"
+    if is_one:
+        assert volume in fill(program, values, language=THINGTALK, library=library).tokens
+        return
+    with pytest.raises(GenieError, match="I015"):
+        fill(program, values, language=THINGTALK, library=library)
 
 
 def test_a_span_of_time_where_no_date_is_compared_is_no_value():
