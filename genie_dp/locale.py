@@ -76,6 +76,7 @@ class Words:
         greetings: before any sentence.
         requests: before a command; none before one that begins with `polite_starts`.
         joining: between two commands of one sentence.
+        asking_now: ask for what is so now, "tell me if i have", where others would wait for it.
         wishes: before a command in another form, "i want to turn it on"; never added to one.
         polite_starts: say that the command is asked for politely.
         endings: after any sentence.
@@ -152,6 +153,7 @@ class Words:
     greetings: tuple[str, ...] = _section("phrases")
     requests: tuple[str, ...] = _section("phrases")
     joining: tuple[str, ...] = _section("phrases")
+    asking_now: tuple[str, ...] = _section("phrases")
     wishes: tuple[str, ...] = _section("phrases")
     polite_starts: tuple[str, ...] = _section("phrases")
     endings: tuple[str, ...] = _section("phrases")

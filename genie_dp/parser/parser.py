@@ -673,6 +673,13 @@ class Parser:
         marks = self.target.language.marks_in(program.split(" "))
         return not (_WAITING.isdisjoint(marks) or MARKS.keys() <= set(marks))
 
+    def _waits_for_now(self, candidate: "_Candidate", tokens: Sequence[str]) -> bool:
+        """Tell whether the network would wait for what a sentence asks for as it is now."""
+        said = " ".join(tokens)
+        starts = (f"{' '.join(tokenize(x))} " for x in self.use.locale.words.asking_now)
+        is_asked = not candidate.is_derived and said.startswith(tuple(starts))
+        return is_asked and self._waits(candidate.filled.tokens)
+
     def _joined_parts(self, answer: Answer, entities: EntityNames | None) -> tuple[bool, bool]:
         """Tell whether a text, and whether a name that no list has, may hold another command."""
         tokens, words = answer.program.split(" "), self.use.locale.words
@@ -839,7 +846,7 @@ class Parser:
         is_sure = best.confidence >= threshold
         if (is_sure or not ranked[0].is_refusal) and self._denied_words(best, names):
             return NEGATED
-        if best.is_ambiguous:
+        if best.is_ambiguous or (is_sure and self._waits_for_now(best, tokens)):
             return AMBIGUOUS
         if is_sure:
             if self._unused_values(best, names):

@@ -88,3 +88,16 @@ def test_sentences_are_cut_where_words_join_commands(language, joint):
     assert ("a b", "a c d") in ways
     assert not is_joined(f"a {joint}", words)
     assert len(list(commands_in(" , ".join("abcdefgh" * 9), words))) <= 40
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_now"),
+    [("tell me if i have mail", True), ("tell me if i get mail", False), ("mail", False)],
+)
+def test_what_is_asked_for_now_is_nothing_to_wait_for(sentence, is_now):
+    parser = gd.Parser.of("shipped/com.gmail")
+    for said, waits in (("notify me when i get an email", True), ("check my inbox", False)):
+        (candidate, *_) = parser._derive(said, None)
+        assert not parser._waits_for_now(candidate, sentence.split())  # the templates say so
+        candidate.is_derived = False
+        assert parser._waits_for_now(candidate, sentence.split()) == (is_now and waits)
