@@ -641,7 +641,10 @@ class Parser:
             if in_text and not (in_name or commands.is_whole):
                 continue  # "say hello and goodbye" is one text
             answers = [x for text in commands.texts if (x := self._alone(text, known, entities))]
-            leaves_out |= commands.is_whole and self._leaves_out(first, answers)
+            is_less = self._leaves_out(first, answers)
+            leaves_out |= commands.is_whole and is_less
+            if first and not (is_less or in_text or in_name):
+                continue  # its program does all that the parts mean
             is_cut = commands.is_whole and not any(is_joined(x, words) for x in commands.texts)
             if not (is_cut and not first) and not self._are_sure(answers, entities):
                 continue

@@ -52,8 +52,8 @@ def test_answers_are_well_typed_calls_of_the_tools(trained_calls, library):
         ("Write Ben & Jerry's (2x) to A@b.org, please",
          [{"name": "send_note", "arguments": {"text": "Ben & Jerry's (2x)", "to": "A@b.org"}}]),
         ("write 7UP to a@b.org and show my notes",
-         [{"name": "list_notes", "arguments": {}},
-          {"name": "send_note", "arguments": {"text": "7UP", "to": "a@b.org"}}]),
+         [{"name": "send_note", "arguments": {"text": "7UP", "to": "a@b.org"}},
+          {"name": "list_notes", "arguments": {}}]),
     ],
 )  # fmt: skip
 def test_a_text_ends_where_the_templates_say(trained_calls, library, tmp_path, sentence, calls):
@@ -70,7 +70,7 @@ def test_a_text_ends_where_the_templates_say(trained_calls, library, tmp_path, s
     assert reply.calls == calls
     # As rows have it, where it is measured.
     guess = parser_of(folder).predict([" ".join(tokenize(sentence))], count=1)[0][0]
-    text = " ".join(tokenize(calls[-1]["arguments"]["text"]))
+    text = " ".join(tokenize(calls[0]["arguments"]["text"]))
     assert f'text= " {text} "' in guess.program
 
 
