@@ -224,7 +224,8 @@ def augment(
     and seed give the same rows.
 
     Args:
-        rows: each as Rows, a file or URL, or Examples; all ids are different.
+        rows: each as Rows, a file or URL, a folder of skills with sentences, or Examples; all ids
+            are different.
         library: of the programs: what `load_library` returns, or its source.
         language: of the programs; None for the library's.
         prior: a private prior, or its file, by which rows are weighed.

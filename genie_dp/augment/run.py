@@ -21,7 +21,7 @@ from genie_dp.augment.config import AugmentConfig
 from genie_dp.augment.datasets import OwnLists
 from genie_dp.augment.engine import AugmentBlock, AugmentEngine, augment, make_block
 from genie_dp.augment.made_texts import made_texts
-from genie_dp.augment.skill_rows import paraphrase_rows
+from genie_dp.augment.skill_rows import skill_paraphrases
 from genie_dp.augment.values import NO_LIST, LibraryValues, of_library
 from genie_dp.errors import GenieError, Problem, render_problem
 from genie_dp.languages import Language, get_language
@@ -98,7 +98,7 @@ def scan_files(
 
     Raises:
         GenieError: no row in any of them (A101); a line that is no row (R010 to R012); sentences of
-            a folder that are none (`skill_rows.paraphrase_rows`).
+            a folder that are none (`skill_rows.skill_paraphrases`).
     """
     inputs = tuple(_scan_file(name, _written(name, language, library)) for name in names)
     if not sum(file.rows for file in inputs):
@@ -114,7 +114,7 @@ def _written(name: str, language: Language, library: Library | None) -> tuple[by
     """Return the rows of a folder of skills, as lines of JSON; None of a file."""
     if not Path(name).is_dir():
         return None
-    rows = paraphrase_rows(Path(name), language, library)
+    rows = skill_paraphrases(Path(name), language, library)
     return tuple(f"{to_json(row)}\n".encode() for row in rows)
 
 

@@ -18,7 +18,7 @@ from genie_dp.languages.types import STRING, Entity, slot_stem
 from genie_dp.records import Example
 from genie_dp.skills.check import problem_in_line
 from genie_dp.skills.load import EVALUATION_FILE, PARAPHRASES_FILE
-from genie_dp.skills.words import tokenize
+from genie_dp.skills.words import find_words, tokenize
 from genie_dp.texts import read_text
 
 _HEADER = "utterance"
@@ -137,7 +137,9 @@ def paraphrase_files(folder: Path) -> list[Path]:
     return [own] if own.is_file() else sorted(folder.glob(f"*/{PARAPHRASES_FILE}"))
 
 
-def paraphrase_rows(folder: Path, language: Language, library: Library | None) -> Iterator[Example]:
+def skill_paraphrases(
+    folder: Path, language: Language, library: Library | None
+) -> Iterator[Example]:
     """Yield what people wrote for a skill, or the skills in a folder, to be learned.
 
     Each sentence comes as it was written; with names or texts in it, a second row has placeholders
@@ -205,9 +207,8 @@ def _with_placeholders(row: Example, language: Language, library: Library | None
 
 def _only_place(words: Sequence[str], said: Sequence[str]) -> int | None:
     """Return where some words stand; None if nowhere, or more than once."""
-    size = len(said)
-    places = [at for at in range(len(words) - size + 1) if tuple(words[at : at + size]) == said]
-    return places[0] if size and len(places) == 1 else None
+    place = find_words(words, said) if said else None
+    return None if place is None or find_words(words, said, {place}) is not None else place
 
 
 def _row(

@@ -95,9 +95,10 @@ def command(
 ) -> None:
     """Make many rows of each row: values for placeholders, other words, noise.
 
-    INPUT is what `genie-dp synthesize` made, and paraphrases of it; JSONL, TSV or Parquet. Values
-    come from the skills' lists and from shipped ones. Sentence and program stay in step: the words
-    of a value stand together in the sentence, and between quotes in the program.
+    INPUT is what `genie-dp synthesize` made, and paraphrases of it (JSONL, TSV or Parquet), or a
+    folder of skills with people's sentences. Values come from the skills' lists and from shipped
+    ones. Sentence and program stay in step: the words of a value stand together in the sentence,
+    and between quotes in the program.
 
     \b
     genie-dp augment pairs.jsonl --output train.jsonl

@@ -17,6 +17,7 @@ from genie_dp.languages.library import Library
 from genie_dp.languages.types import Entity, slot_stem, slot_type
 from genie_dp.parser.reading.prepare import key_of
 from genie_dp.skills.model import SkillLibrary
+from genie_dp.skills.words import find_words
 from genie_dp.synthesis.chart import Chart, ChildPlace, Pattern
 from genie_dp.synthesis.compiler import compile_inputs
 from genie_dp.synthesis.explain import Explainer
@@ -25,7 +26,6 @@ from genie_dp.synthesis.spoken import (
     SaidValue,
     SpokenSentences,
     engine_tokens,
-    find_words,
     renumber,
     stem_of,
 )
@@ -87,7 +87,7 @@ def align(utterance: str, program: str, spoken: SpokenSentences, inputs: Inputs)
             continue
         stem = slot_stem(Entity(match[2])) if match[2] else "QUOTED_STRING"
         words = match[1].split(" ")
-        start = find_words(tokens, words, ())
+        start = find_words(tokens, words)
         if start is not None and stem in spoken.compiled.placeholders.stems:
             name = f"{stem}_{1000 + literal.start}"  # until all are numbered
             tokens[start : start + len(words)] = [name]

@@ -59,8 +59,8 @@ from genie_dp.parser.validation import Checked
 from genie_dp.records import Example
 from genie_dp.resources import SHIPPED
 from genie_dp.run.work import PARSER, put_in_place, refuse_output, work_folder_of
-from genie_dp.skills.words import GLUE, tokenize
-from genie_dp.synthesis.spoken import UNLIKELY, find_words
+from genie_dp.skills.words import GLUE, find_words, tokenize
+from genie_dp.synthesis.spoken import UNLIKELY
 from genie_dp.templates.cache import inputs_of
 from genie_dp.templates.inputs import Inputs, library_from, load_library, reading_files, shipped_or
 from genie_dp.texts import Paths
@@ -705,11 +705,12 @@ class Parser:
 
     def _names_several(self, answer: Answer | None, entities: EntityNames | None) -> bool:
         """Tell whether a name that no list has begins with one that a list has."""
+        if answer is None or entities is None:
+            return False
         words = self.use.locale.words
         return any(
-            not is_one and entities is not None and entities.is_listed(kind, next(parts, ""))
-            for (kind, name), _, is_one in (self._names_in(answer, entities) if answer else ())
-            for parts in [parts_of(name, words)]
+            not is_one and entities.is_listed(kind, next(parts_of(name, words)))
+            for (kind, name), _, is_one in self._names_in(answer, entities)
         )
 
     def _names_in(
@@ -915,8 +916,8 @@ class Parser:
                 said.append((tuple(tokenize(value.text.casefold())), value))
         unused = []
         for tokens, value in said:
-            place, words = find_words(reading.tokens, tokens, ()), tokenize(value.text.casefold())
-            if place is None or find_words(program, words, ()) is not None:
+            place, words = find_words(reading.tokens, tokens), tokenize(value.text.casefold())
+            if place is None or find_words(program, words) is not None:
                 continue  # it is part of a name, or of a text
             if self._takes(value.type, candidate.functions):
                 sides = row[place], row[place + len(tokens) + 1]

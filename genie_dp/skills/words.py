@@ -1,7 +1,7 @@
 """Splits what people write into the tokens of utterances."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 
 from genie_dp.languages.types import is_slot
@@ -129,3 +129,19 @@ def words_never_read(text: str) -> Iterator[tuple[str, str]]:
             yield word, "it keeps its capitals, and sentences have none"
     for match in _SPLIT_WORD.finditer(text):
         yield match.group(), f"people write {match[1]}'{match[2]}"
+
+
+def find_words(
+    tokens: Sequence[str], words: Sequence[str], used: Collection[int] = ()
+) -> int | None:
+    """Return where some words stand among tokens that are not used; None where they do not.
+
+    >>> find_words("play play it".split(), ["play"], {0})
+    1
+    """
+    for start in range(len(tokens) - len(words) + 1):
+        places = range(start, start + len(words))
+        is_free = not any(place in used for place in places)
+        if is_free and list(tokens[start : start + len(words)]) == list(words):
+            return start
+    return None

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import NamedTuple, Protocol
 
-from genie_dp.skills.words import END_MARKS, tokenize
+from genie_dp.skills.words import END_MARKS, find_words, tokenize
 from genie_dp.synthesis.chart import Chart, ChartGrammar, Tokens, TooMuchWorkError
 from genie_dp.synthesis.compiler import CompiledGrammar
 from genie_dp.synthesis.joints import MOST_SENTENCES, NUMBER, sentences_apart, ways_apart
@@ -438,20 +438,6 @@ def renumber(read: ReadValues, placeholders: Placeholders) -> ReadValues:
     return read._replace(tokens=tuple(tokens), values=values)
 
 
-def find_words(tokens: Sequence[str], words: Sequence[str], used: Collection[int]) -> int | None:
-    """Return where some words stand among tokens that are not used; None where they do not.
-
-    >>> find_words("play play it".split(), ["play"], {0})
-    1
-    """
-    for start in range(len(tokens) - len(words) + 1):
-        places = range(start, start + len(words))
-        is_free = not any(place in used for place in places)
-        if is_free and list(tokens[start : start + len(words)]) == list(words):
-            return start
-    return None
-
-
 def _unknown_values(read: ReadValues, stems: Collection[str]) -> list[str]:
     """Return the values for which a grammar has no placeholder."""
     return [name for name in read.values if name.rpartition("_")[0] not in stems]
@@ -470,11 +456,11 @@ def _left_as_words(first: ReadValues, read: ReadValues) -> tuple[Tokens, ...]:
     """Return the words of values of a first reading, numbers aside, that are words in another."""
     values = (value for name, value in first.values.items() if not _is_number(name))
     words = (tuple(tokenize(value.words.casefold())) for value in values)
-    return tuple(each for each in words if find_words(read.tokens, each, ()) is not None)
+    return tuple(each for each in words if find_words(read.tokens, each) is not None)
 
 
 def _has_any(words: Tokens, left: Sequence[Tokens]) -> bool:
-    return any(find_words(words, value, ()) is not None for value in left)
+    return any(find_words(words, value) is not None for value in left)
 
 
 def _is_number(name: str) -> bool:

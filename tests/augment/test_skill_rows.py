@@ -6,7 +6,7 @@ import pytest
 
 import genie_dp as gd
 from genie_dp import cli
-from genie_dp.augment.skill_rows import paraphrase_rows
+from genie_dp.augment.skill_rows import skill_paraphrases
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.languages.scope import OUT_OF_SCOPE
@@ -46,7 +46,7 @@ def skills(tmp_path):
 
 
 def test_a_sentence_comes_as_it_was_written_and_with_placeholders(skills):
-    found = list(paraphrase_rows(skills, THINGTALK, gd.load_library(skills)))
+    found = list(skill_paraphrases(skills, THINGTALK, gd.load_library(skills)))
     stem = "GENERIC_ENTITY_com.example.jukebox:song_0"
     assert [(row.id.rpartition("jukebox:")[2], row.utterance) for row in found] == [
         ("2", "put on blue moon , would you ?"),
@@ -69,7 +69,7 @@ def test_a_sentence_comes_as_it_was_written_and_with_placeholders(skills):
 def test_shipped_sentences_keep_their_meaning_with_placeholders():
     library, folder = gd.load_library(), data_folder("thingpedia") / "com.slack"
     written = {}
-    for row in paraphrase_rows(folder, THINGTALK, library):
+    for row in skill_paraphrases(folder, THINGTALK, library):
         written[row.id] = row
         if row.parent in ("", row.id):
             continue
@@ -106,5 +106,5 @@ def test_mistakes_are_told_with_their_lines(skills):
     file = skills / "com.example.jukebox" / "paraphrases.tsv"
     file.write_text(f"utterance\tprogram\nplay it\t{PLAY}(sing = true)\n")
     with pytest.raises(GenieError) as error:
-        list(paraphrase_rows(skills, THINGTALK, gd.load_library(skills)))
+        list(skill_paraphrases(skills, THINGTALK, gd.load_library(skills)))
     assert [(p.span.line, p.span.file) for p in error.value.problems] == [(2, str(file))]
