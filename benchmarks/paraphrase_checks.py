@@ -20,11 +20,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from genie_dp.english.forms import surface
 from genie_dp.paraphrase.checks import CheckConfig, LanguageCheck, ParaphraseFault, faults_of
 from genie_dp.paraphrase.example_values import ExampleValues
 from genie_dp.paraphrase.shown import PLACEHOLDER, ShownRow, show, utterance_of
 from genie_dp.records import Example
-from genie_dp.templates.english import surface
 
 FOREIGN = (
     "zeige mir die neuesten nachrichten", "schalte bitte das licht im wohnzimmer aus",

@@ -76,6 +76,9 @@ class Words:
         greetings: before any sentence.
         requests: before a command; none before one that begins with `polite_starts`.
         joining: between two commands of one sentence.
+        both: before a noun, of which two things of the caller are meant.
+        all_of: before one of which all things are meant, as far as `but` leaves none out.
+        but: between that noun and the name of what is left out.
         asking_now: ask for what is so now, "tell me if i have", where others would wait for it.
         wishes: before a command in another form, "i want to turn it on"; never added to one.
         polite_starts: say that the command is asked for politely.
@@ -153,6 +156,9 @@ class Words:
     greetings: tuple[str, ...] = _section("phrases")
     requests: tuple[str, ...] = _section("phrases")
     joining: tuple[str, ...] = _section("phrases")
+    both: tuple[str, ...] = _section("phrases")
+    all_of: tuple[str, ...] = _section("phrases")
+    but: tuple[str, ...] = _section("phrases")
     asking_now: tuple[str, ...] = _section("phrases")
     wishes: tuple[str, ...] = _section("phrases")
     polite_starts: tuple[str, ...] = _section("phrases")

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from genie_dp.augment.values import without_listed
+from genie_dp.english.forms import surface
 from genie_dp.errors import GenieError, render_problem
 from genie_dp.project import Project
 from genie_dp.run.stage import Result
 from genie_dp.synthesis.trials import KnownTrials, TemplateSample
 from genie_dp.templates.ast import Template
-from genie_dp.templates.english import surface
 from genie_dp.templates.inputs import Inputs
 
 _EACH = 0.2  # seconds from look to look

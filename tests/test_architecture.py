@@ -32,6 +32,8 @@ LAYERS = {
     # Search asks a language which tokens may follow.
     "models": 1.5,
     "skills": 2,
+    # Reads words as skills do.
+    "english": 2.2,
     # Templates read words as skills do; no skill knows of templates.
     "templates": 2.5,
     "synthesis": 3,

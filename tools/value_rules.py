@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from genie_dp.english.forms import article
 from genie_dp.skills.words import join_tokens
-from genie_dp.templates.english import article
 
 Sections = Mapping[str, list[str]]
 

@@ -33,6 +33,8 @@ from genie_dp.augment.values import (
 )
 from genie_dp.augment.words_written import draw_by_words
 from genie_dp.augment.written import ValueContext, context_of, draw_written, is_said
+from genie_dp.english import lists
+from genie_dp.english.forms import article
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
@@ -51,8 +53,6 @@ from genie_dp.paraphrase.lexical import (
 from genie_dp.records import Example
 from genie_dp.rng import KeyedRandom
 from genie_dp.skills.words import GLUE
-from genie_dp.templates import english_words as lists
-from genie_dp.templates.english import article
 
 Draw = Callable[[Random], str]
 """Returns the words of a value, one space between two."""

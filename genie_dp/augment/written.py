@@ -21,11 +21,11 @@ from genie_dp.augment.written_numbers import (
     ordinal,
     ordinal_digits,
 )
+from genie_dp.english import lists
 from genie_dp.languages import types as ty
 from genie_dp.languages.limits import NO_LIMITS, Limits
 from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.paraphrase.example_values import is_then, part_of_day
-from genie_dp.templates import english_words as lists
 
 MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",

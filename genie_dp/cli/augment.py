@@ -165,7 +165,7 @@ def _show_lists(library: Library, own: "OwnLists | None", *, widen: bool) -> Non
 
 def _show_copies(row: "Example", copies: Sequence["Example"]) -> None:
     """Print a row, and what is made of it."""
-    from genie_dp.templates.english import surface
+    from genie_dp.english.forms import surface
 
     click.secho(f"{row.id}  {surface(row.utterance.split())}", dim=True)
     for copy in copies:

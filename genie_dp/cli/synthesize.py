@@ -137,8 +137,8 @@ def command(
 
 def _show_preview(config: SynthesisConfig, inputs: Any, count: int) -> None:
     """Print some results of each template, with its place."""
+    from genie_dp.english.forms import surface
     from genie_dp.synthesis.run import preview
-    from genie_dp.templates.english import surface
 
     for sample in preview(config, inputs, count):
         click.secho(f"{sample.template.span}  {sample.template.id}", dim=True)

@@ -13,16 +13,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, Protocol
 
-from genie_dp.resources import data_folder
-from genie_dp.templates import english_words as lists
-from genie_dp.templates.english import (
+from genie_dp.english import lists
+from genie_dp.english.forms import (
     article,
     gerund,
+    past,
     past_participle,
     plural,
     starts_with_verb,
     third_person,
 )
+from genie_dp.resources import data_folder
 from genie_dp.texts import read_text
 
 
@@ -367,20 +368,3 @@ def noun_forms(noun: str, other: str) -> Iterator[InflectedPair]:
     yield noun, other, "n"
     if plural(noun) != noun:
         yield plural(noun), plural(other), "n"
-
-
-@lru_cache(maxsize=4096)
-def past(words: str) -> str:
-    """Return a verb phrase in the past tense: its first word changes.
-
-    >>> past("write down"), past("turn on"), past("email")
-    ('wrote down', 'turned on', 'emailed')
-    """
-    verb, space, rest = words.partition(" ")
-    participle = past_participle(verb)
-    if participle.endswith("ed") and verb != "read":
-        return f"{participle}{space}{rest}"
-    import lemminflect
-
-    inflected = lemminflect.getInflection(verb, "VBD")
-    return f"{inflected[0] if inflected else participle}{space}{rest}"

@@ -15,7 +15,11 @@ import numpy as np
 import xxhash
 
 from genie_dp import __version__
+from genie_dp.english.frames import frames_of
+from genie_dp.english.rules import rule_set
+from genie_dp.english.rules_syntax import RuleFile, parse_rules
 from genie_dp.errors import GenieError, Problem
+from genie_dp.locale import locale_from
 from genie_dp.paraphrase.auto import (
     AutoConfig,
     AutoTally,
@@ -28,8 +32,7 @@ from genie_dp.paraphrase.checks import CheckConfig, LanguageCheck
 from genie_dp.paraphrase.config import TYPED, ParaphraseConfig
 from genie_dp.paraphrase.journal import Journal, Usage, open_journal
 from genie_dp.paraphrase.lexicons import lexicon_named
-from genie_dp.paraphrase.rules import Results, RuleParaphraser, rule_set, shipped_files
-from genie_dp.paraphrase.rules_syntax import parse_rules
+from genie_dp.paraphrase.rules import Results, RuleParaphraser, shipped_files
 from genie_dp.paraphrase.shown import Parts, RowsFile
 from genie_dp.paraphrase.tables import guard_formula, write_table
 from genie_dp.records import DEFAULT_LANGUAGE, Example
@@ -78,7 +81,10 @@ def _by_rules(config: ParaphraseConfig, journal: Journal) -> Paraphraser:
     lexicon = lexicon_named(config.lexicon or ("shipped" if config.is_ours else "none"))
     results: Results = "all" if config.all_results else "program"
     own = [parse_rules(read_text(path), str(path)) for path in config.rule_files]
-    shipped = () if config.only_my_rules else shipped_files()
+    shipped: tuple[RuleFile, ...] = ()
+    if not config.only_my_rules:
+        frames = frames_of(locale_from(config.locale).words.language)
+        shipped = (*shipped_files(), frames.rules)
     return RuleParaphraser(
         rule_set(*shipped, *own), lexicon, config.number, share, config.seed, results,
         frozenset(config.names),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import islice
 
+from genie_dp.english.forms import surface
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages import Language, get_language
 from genie_dp.languages.library import Library
@@ -15,7 +16,6 @@ from genie_dp.records import Example, source_of_copy
 from genie_dp.rows import format_of, from_json, read_rows, to_json
 from genie_dp.run.files import no_text, open_input
 from genie_dp.skills.words import tokenize
-from genie_dp.templates.english import surface
 
 PLACEHOLDER = re.compile(r"(?:GENERIC_ENTITY_[\w.-]+:\w+|MEASURE_\w+|[A-Z]+(?:_[A-Z]+)*)_\d+")
 Canonical = Callable[[str], str]

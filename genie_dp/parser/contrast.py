@@ -5,10 +5,11 @@ garage door goes down" is learned from rows, of which most say that it opens. So
 its sign in a word, it is taught with the opposite word, too.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 
+from genie_dp.english.frames import Frames, frames_of
 from genie_dp.languages.programs import POLES
 from genie_dp.locale import Words
 from genie_dp.models.vocabulary import Pair
@@ -38,6 +39,7 @@ def _opposite_words(words: Words) -> dict[str, dict[str, str]]:
 def add_contrast(rows: Rows, words: Words) -> None:
     """Add to rows those that mean the opposite of others and differ in one word."""
     rng, opposite_words = stream(0, "contrast"), _opposite_words(words)
+    frames = frames_of(words.language)
     own = rows.own_sentences()
     known = {program for store in rows.parts for program in store.programs()}
     made: dict[str, str] = {}
@@ -45,8 +47,13 @@ def add_contrast(rows: Rows, words: Words) -> None:
         most = min(len(store), _MOST_TRIED // len(rows.parts))
         have_sign = _rows_of_one_sign(store)
         for place in rng.sample(range(len(store)), most):
-            opposites = _opposites(store[place], opposite_words) if have_sign[place] else iter(())
-            for sentence, program in islice(opposites, 1):
+            if not have_sign[place]:
+                continue
+            opposites = chain(
+                islice(_opposites(store[place], opposite_words), 1),
+                _by_frames(store[place], frames),
+            )
+            for sentence, program in opposites:
                 # A program that no row has may be one that nobody means: "the least likely name".
                 if program in known and sentence not in own:
                     made[sentence] = program
@@ -79,9 +86,28 @@ def _opposites(
         program[sign - 2], (sentence[place], words[sentence[place]])
     ):
         return
-    token = program[sign][: -len(pole)] + _OPPOSITE[pole]
     opposite = (*sentence[:place], words[sentence[place]], *sentence[place + 1 :])
-    yield " ".join(opposite), " ".join((*program[:sign], token, *program[sign + 1 :]))
+    yield " ".join(opposite), _with_other_sign(program, sign)
+
+
+def _by_frames(pair: Pair, frames: Frames) -> Iterator[tuple[str, str]]:
+    """Yield the opposite of a row in everyday English, where that has the words of both signs."""
+    program, sentence = pair.program, pair.sentence
+    (sign,) = (place for place, token in enumerate(program) if _pole(token) in _OPPOSITE)
+    pole = _pole(program[sign])
+    if {"not", "!"} & set(program):
+        return
+    others = list(frames.opposite(sentence))
+    said = {*sentence, *chain.from_iterable(frames.same(sentence))} if others else set()
+    if pole in said and _OPPOSITE[pole] in chain.from_iterable(others):
+        opposite = _with_other_sign(program, sign)
+        yield from ((" ".join(other), opposite) for other in others)
+
+
+def _with_other_sign(program: Sequence[str], sign: int) -> str:
+    pole = _pole(program[sign])
+    token = program[sign][: -len(pole)] + _OPPOSITE[pole]
+    return " ".join((*program[:sign], token, *program[sign + 1 :]))
 
 
 def _is_of(parameter: str, words: tuple[str, str]) -> bool:

@@ -7,9 +7,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice
+from operator import attrgetter
 from typing import NamedTuple
 
+from genie_dp.english.frames import frames_of
 from genie_dp.errors import Span
 from genie_dp.languages import get_language
 from genie_dp.languages.library import Library
@@ -21,12 +23,16 @@ from genie_dp.parser.reading.reading import Reading, ReadValue
 from genie_dp.parser.reading.said import SaidValues
 from genie_dp.parser.reading.typed import token_spans
 from genie_dp.run.cache import keep_pickled, load_pickled, place_in_cache
+from genie_dp.skills.words import token_places
 from genie_dp.synthesis.compiler import compile_inputs
 from genie_dp.synthesis.spoken import IndexedGrammar, ReadValues, SpokenSentences
 from genie_dp.templates.inputs import Inputs, library_fingerprint
 
 _MOST_READINGS = 24
 _WORD = re.compile(r"\w")
+_END_SIGNS = " .?!"
+# What is said in other words, of which a few are tried, is a guess.
+_OTHERWISE, _MOST_OTHERWISE = 1.5, 6
 
 
 class Derivation(NamedTuple):
@@ -45,6 +51,7 @@ class Derivation(NamedTuple):
     doubt: float
 
 
+_doubt_of = attrgetter("doubt")
 Fill = Callable[[str, Reading], Filled | None]
 """Puts the values of a reading into a program."""
 
@@ -119,13 +126,35 @@ class Derivations:
         engine.reader = values
         found = self._find(sentence, engine, fill)
         if not found and (full := in_full(sentence, self.words)) != sentence:
-            # Names and texts stay as they were typed: none may hold what was written in full.
-            found = {
-                program: derivation
-                for program, derivation in self._find(full, engine, fill).items()
-                if all(value.text in sentence for value in derivation.reading.values.values())
-            }
+            found = self._find_as_typed(full, sentence, engine, fill)
+        if not found:
+            for said in islice(self._said_otherwise(sentence, engine), _MOST_OTHERWISE):
+                for program, one in self._find_as_typed(said, sentence, engine, fill).items():
+                    other = one._replace(doubt=one.doubt + _OTHERWISE)
+                    found[program] = min(found.get(program, other), other, key=_doubt_of)
         return sorted(found.values(), key=lambda x: (x.doubt, x.program, x.reading.tokens))
+
+    def _find_as_typed(
+        self, said: str, sentence: str, engine: SpokenSentences, fill: Fill
+    ) -> dict[str, Derivation]:
+        """Return the derivations of other words whose names and texts are those of a sentence."""
+        return {
+            program: derivation
+            for program, derivation in self._find(said, engine, fill).items()
+            if all(value.text in sentence for value in derivation.reading.values.values())
+        }
+
+    def _said_otherwise(self, sentence: str, engine: SpokenSentences) -> Iterator[str]:
+        """Yield what everyday English says instead of a sentence, in words that templates have."""
+        known = engine.grammar.vocabulary
+        for text in without_politeness(sentence.rstrip(_END_SIGNS), self.words):
+            places = list(token_places(text))
+            tokens = [token for token, _, _ in places]
+            typed = [text[start:end] for _, start, end in places]
+            said = {*tokens, *typed}
+            for other in frames_of(self.words.language).same(tokens, typed):
+                if known.issuperset(word for word in other if word not in said):
+                    yield " ".join(other)
 
     def _find(self, sentence: str, engine: SpokenSentences, fill: Fill) -> dict[str, Derivation]:
         """Return the derivations of a sentence by their programs with values."""

@@ -13,6 +13,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain, combinations, islice, pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 from zipfile import BadZipFile
@@ -21,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
+from genie_dp.english.frames import frames_of
 from genie_dp.errors import GenieError
 from genie_dp.languages.base import Language
 from genie_dp.languages.scope import OUT_OF_SCOPE
@@ -59,6 +61,7 @@ _INSIDE = "<inside>"
 # Before a comparison, with the part of a program that has its value and another sign.
 _COMPARED = "<compared>"
 _MOST_INPUTS = 10  # of one call: with more, all choices of them would be too many to look up
+_MOST_OTHERWISE = 8  # ways to say a sentence that are looked at
 _NEVER = 100.0  # nats against a program that does not do what an operator says
 # Stands for all of a sentence that says nothing by itself, such as "hi there".
 _BARE = "<bare>"
@@ -158,6 +161,7 @@ class Support(NamedTuple):
         return words + 1.2 * self.told - self.untold - 0.6 * self.left_out
 
 
+_weight_of = attrgetter("weight")
 Hashes = npt.NDArray[np.uint32]
 _Integers = npt.NDArray[np.int64]
 
@@ -279,6 +283,8 @@ class Evidence:
     ) -> Support:
         """Return how well a program is supported by its sentence.
 
+        Where rows do not say a word of it, they may say what everyday English says instead.
+
         Args:
             sentence: as it was read, with placeholders.
             program: tokens of the token form, with these placeholders: its `Language.values_in`.
@@ -286,6 +292,23 @@ class Evidence:
             parts: what it has beside them, as `Language.parts_in` names it.
             operators: its own; None where those of the sentence are not looked at.
         """
+        functions, parts = list(functions), list(parts)
+        given = program, functions, parts, operators
+        support = self._support(sentence, *given)
+        if not support.unexplained:
+            return support
+        others = islice(frames_of(self.words.language).same(sentence), _MOST_OTHERWISE)
+        return max((support, *(self._support(x, *given) for x in others)), key=_weight_of)
+
+    def _support(
+        self,
+        sentence: Sequence[str],
+        program: Sequence[str],
+        functions: Iterable[str],
+        parts: Iterable[str],
+        operators: Operators | None,
+    ) -> Support:
+        """Return how well a program is supported by its sentence in just these words."""
         words = content_words(sentence, program, self.words)
         all_terms = list(_terms(sentence, program, self.words))
         terms = list(dict.fromkeys(all_terms))

@@ -10,11 +10,11 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import NamedTuple
 
+from genie_dp.english.forms import starts_with_verb
 from genie_dp.languages.base import MARKS, Compared, Language
 from genie_dp.languages.types import is_slot
 from genie_dp.locale import Words
 from genie_dp.skills.words import tokenize
-from genie_dp.templates.english import starts_with_verb
 
 IsListed = Callable[[str, str], bool | None]
 

@@ -54,7 +54,7 @@ from genie_dp.parser.reading.said import SaidValues
 from genie_dp.parser.reading.typed import TypedTexts, typed_texts
 from genie_dp.parser.rows import Style, Target, canonical_text, target_of
 from genie_dp.parser.scoring import DERIVATION_CONFIDENCE, Score, score
-from genie_dp.parser.several import Commands, commands_in, is_joined, parts_of
+from genie_dp.parser.several import Commands, commands_in, is_joined, of_all_named, parts_of
 from genie_dp.parser.validation import Checked
 from genie_dp.records import Example
 from genie_dp.resources import SHIPPED
@@ -79,6 +79,8 @@ _HARDLY = 0.125
 _SETTLED = 1.0
 # Of eval.tsv 200 of 212 such derivations are right, and 73 of 95 others (November 2026).
 _GUESSED = 0.85
+# Doubt of a derivation for each of the caller's names that it takes for something else.
+_LEFT_OUT = 0.5
 # What is left of it where the network's first program, sure or not, is of another shape: 13 of 27.
 _DISPUTED = 0.5
 # Confidence from which the network's program stands although templates derive another one with a
@@ -627,7 +629,11 @@ class Parser:
         one part alone means, or takes several listed names for one, is no answer.
         """
         words = self.use.locale.words
-        if not self.target.language.sequence or not is_joined(whole.sentence, words):
+        if not self.target.language.sequence:
+            return None
+        if (reply := self._for_all_named(whole, entities)) is not None:
+            return reply
+        if not is_joined(whole.sentence, words):
             return None
         first = whole.answers[0] if whole.is_known else None
         in_text = in_name = False
@@ -653,6 +659,19 @@ class Parser:
                     return replace(whole, answers=(joined, *whole.answers), refused=AMBIGUOUS)
                 return Reply(whole.sentence, whole.tokens, (joined,))
         return replace(whole, refused=AMBIGUOUS) if leaves_out and not in_text else None
+
+    def _for_all_named(self, whole: Reply, entities: EntityNames | None) -> Reply | None:
+        """Return what is to be done with several things of the caller: "lock both doors"."""
+        if whole.is_known or entities is None:
+            return None
+        known: dict[str, Answer | None] = {}
+        for commands in of_all_named(whole.sentence, entities.own, self.use.locale.words):
+            found = [self._alone(text, known, entities) for text in commands.texts]
+            answers = [answer for answer in found if answer is not None]
+            is_sure = len(answers) == len(found) and self._are_sure(answers, entities)
+            if is_sure and (joined := self._joined(answers, commands)) is not None:
+                return Reply(whole.sentence, whole.tokens, (joined,))
+        return None
 
     def _alone(
         self, text: str, known: dict[str, Answer | None], entities: EntityNames | None
@@ -1092,19 +1111,22 @@ class Parser:
             language, library, now=self._clock(), reader=self._reader, locale=self.use.locale,
             lists=names or self._names,
         )  # fmt: skip
-        return [
+        found = self._derivations.find(
+            sentence, values, lambda program, reading: self._fill(program, reading, names, None)
+        )
+        owned = names.owned_in(sentence) if names is not None else []
+        candidates = [
             _Candidate(
                 derivation.filled,
                 derivation.program,
                 derivation.reading,
-                -derivation.doubt,
+                -derivation.doubt - _left_out(owned, derivation.reading),
                 functions=tuple(language.functions_in(derivation.program)),
                 is_derived=True,
             )
-            for derivation in self._derivations.find(
-                sentence, values, lambda program, reading: self._fill(program, reading, names, None)
-            )
+            for derivation in found
         ]
+        return sorted(candidates, key=lambda x: -x.score)
 
     def _shape_of(self, filled: Filled) -> str:
         """Return what programs have in common that differ in their values alone."""
@@ -1183,8 +1205,29 @@ class Parser:
                 )  # fmt: skip
         except GenieError:
             return None
+        if names is not None and any(map(names.is_closed, (x.kind for x in filled.unknown_names))):
+            return None  # nothing of the caller is called so
         problems = language.check(filled.program, library)
         return None if any(p.severity == "error" for p in problems) else filled
+
+
+def _left_out(owned: Sequence[str], reading: Reading) -> float:
+    """Return the doubt of a reading in which names of the caller are no names.
+
+    A text that is such a name and nothing else is hardly meant as a text.
+    """
+    values = reading.values.values()
+    named = [_letters(value.text) for value in values if "^^" in value.value]
+    texts = {_letters(value.text) for value in values if "^^" not in value.value}
+    left = [name for name in map(_letters, owned) if not any(name in text for text in named)]
+    is_text = any(
+        text.endswith(name) and len(text) <= len(name) + 3 for name in left for text in texts
+    )
+    return _LEFT_OUT * len(left) + UNLIKELY * is_text
+
+
+def _letters(text: str) -> str:
+    return "".join(text.casefold().split())
 
 
 def _likeliest(derived: "Sequence[_Candidate]") -> "list[_Candidate]":

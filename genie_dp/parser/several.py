@@ -5,7 +5,7 @@ is said once: "turn off the lights and the tv", "the kitchen and bedroom lights"
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations, islice, pairwise
 from typing import NamedTuple
@@ -43,6 +43,71 @@ def commands_in(sentence: str, words: Words) -> Iterator[Commands]:
     yield from islice(_ways(sentence, words), _MOST_WAYS)
 
 
+def of_all_named(
+    sentence: str, names: Mapping[str, Sequence[str]], words: Words
+) -> Iterator[Commands]:
+    """Yield the commands for several things of the caller, of which not each is named.
+
+    Args:
+        names: kind -> the names of all there are.
+
+    >>> from genie_dp.locale import words_of
+    >>> names = {"lock": ["front door lock", "back door lock"], "light": ["hall light", "tree"]}
+    >>> [x.texts for x in of_all_named("lock both doors", names, words_of("en"))]
+    [('lock front door lock', 'lock back door lock')]
+    >>> [x.texts for x in of_all_named("all lights but the tree off", names, words_of("en"))]
+    [('hall light off',)]
+    """
+    both, all_but = _named_together(words)
+    for kind, own in names.items():
+        known = [*dict.fromkeys(own)]
+        for match in both.finditer(sentence):
+            found = _things(match["noun"], kind, known)
+            if len(found) == 2:
+                yield _for_each(found, sentence, match.start(), match.end())
+        for match in all_but.finditer(sentence):
+            rest = sentence[match.end() :].casefold()
+            left_out = [x for x in known if re.match(rf"{re.escape(x.casefold())}(?!\w)", rest)]
+            found = _things(match["noun"], kind, known)
+            if left_out and (one := max(left_out, key=len)) in found and len(found) > 1:
+                others = [name for name in found if name != one]
+                yield _for_each(others, sentence, match.start(), match.end() + len(one))
+
+
+def _for_each(names: Sequence[str], sentence: str, start: int, end: int) -> Commands:
+    texts = tuple(f"{sentence[:start]}{name}{sentence[end:]}" for name in names)
+    return Commands(texts, is_whole=False, is_alike=True)
+
+
+def _things(noun: str, kind: str, names: Sequence[str]) -> list[str]:
+    """Return the names of things that a noun in the plural means: by its kind, or a word of it."""
+    if _is_plural_of(noun, kind.rpartition(":")[2].replace("_", " ").rpartition(" ")[2]):
+        return [*names]
+    return [name for name in names if any(_is_plural_of(noun, x) for x in name.split())]
+
+
+def _is_plural_of(noun: str, word: str) -> bool:
+    """Tell whether a noun is a word with an ending of at most two letters: "lights", "lampen"."""
+    noun, word = noun.casefold(), word.casefold()
+    return noun.startswith(word) and len(word) > 2 and len(noun) - len(word) <= 2
+
+
+@lru_cache(maxsize=8)
+def _named_together(words: Words) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of "both doors", and of "every light but the"."""
+
+    def one_of(phrases: Iterable[str]) -> str:
+        ways = sorted(phrases, key=len, reverse=True)
+        return "|".join(r"\s+".join(map(re.escape, way.split())) for way in ways) or r"(?!)"
+
+    article = rf"(?:(?:{one_of(words.articles)})\s+)?"
+    noun = rf"\s+{article}(?P<noun>\w+)"
+    both = re.compile(rf"(?<!\w)(?:{one_of(words.both)}){noun}", re.IGNORECASE)
+    but = rf"\s+(?:{one_of(words.but)})\s+{article}"
+    all_but = re.compile(rf"(?<!\w)(?:{one_of(words.all_of)}){noun}{but}", re.IGNORECASE)
+    return both, all_but
+
+
 def _ways(sentence: str, words: Words) -> Iterator[Commands]:
     joints = [*islice(_spans(sentence, words), _MOST_CUTS)]
     for count in range(len(joints), 0, -1):
@@ -57,7 +122,7 @@ def _ways(sentence: str, words: Words) -> Iterator[Commands]:
 
 def _with_shared(before: list[str], after: list[str]) -> Iterator[Commands]:
     """Yield two commands of which each has the words that were said once for both."""
-    for first in range(1, min(_MOST_SHARED, len(before) - 1) + 1):
+    for first in range(1, min(_MOST_SHARED, len(before)) + 1):
         begin, one = before[:-first], before[-first:]
         for last in range(1, min(_MOST_SHARED, len(after)) + 1):
             other, rest = after[:last], after[last:]

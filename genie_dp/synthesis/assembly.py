@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from genie_dp.english import forms as english
 from genie_dp.languages.base import Value
 from genie_dp.synthesis.pieces import GAP, Piece, in_sentence_order, slot_text
 from genie_dp.synthesis.rules import (
@@ -23,7 +24,6 @@ from genie_dp.synthesis.rules import (
     OwnDeterminer,
     Wording,
 )
-from genie_dp.templates import english
 from genie_dp.templates.guard import Attribute, Compare, GuardTest, compare
 
 OWN, WORDS = "text", "words"  # how a child is mostly said: attributes of Piece

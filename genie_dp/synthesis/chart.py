@@ -22,6 +22,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from genie_dp.english import forms as english
+from genie_dp.english.lists import ARTICLES
 from genie_dp.synthesis.assembly import PARTICLE, wording
 from genie_dp.synthesis.compiler import CompiledGrammar
 from genie_dp.synthesis.pieces import FIRST, GAP, PER_STEM, Piece, features, mask_of
@@ -34,8 +36,6 @@ from genie_dp.synthesis.rules import (
     piece_of,
     placeholder_of,
 )
-from genie_dp.templates import english
-from genie_dp.templates.english_words import ARTICLES
 
 Tokens = tuple[str, ...]
 DETERMINERS: Sequence[Tokens] = ((), *((word,) for word in ARTICLES))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
+from genie_dp.english import forms as english
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.base import Fragment, Language
 from genie_dp.languages.library import Library
@@ -25,7 +26,6 @@ from genie_dp.synthesis.rules import (
     placeholder_of,
     words_pool,
 )
-from genie_dp.templates import english
 from genie_dp.templates.ast import (
     Placeholder,
     SaidWords,

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from genie_dp.english import forms as english
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.library import Library
 from genie_dp.languages.thingtalk import ast
@@ -44,7 +45,6 @@ from genie_dp.synthesis.explain import (
     read_program,
 )
 from genie_dp.synthesis.pieces import BLANK, GAP
-from genie_dp.templates import english
 from genie_dp.templates.inputs import Inputs
 from genie_dp.texts import lines_of
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 from typing import Any
 
+from genie_dp.english import forms as english
+from genie_dp.english import lists
 from genie_dp.languages.base import Value
 from genie_dp.synthesis.assembly import wording
 from genie_dp.synthesis.chart import Checks
@@ -29,8 +31,6 @@ from genie_dp.synthesis.rules import (
     piece_of,
     placeholder_of,
 )
-from genie_dp.templates import english
-from genie_dp.templates import english_words as lists
 from genie_dp.templates.guard import GuardTest, compared_with
 
 _PLACEHOLDER = re.compile(r"([A-Z][A-Z_]*(?:_[\w.:-]+)?)_(\d+)")

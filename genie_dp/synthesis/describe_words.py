@@ -14,6 +14,7 @@ from decimal import Decimal
 from itertools import combinations, islice, product
 from typing import Any, Protocol, assert_never
 
+from genie_dp.english import forms as english
 from genie_dp.errors import GenieError
 from genie_dp.languages import types as ty
 from genie_dp.languages.base import Language
@@ -25,7 +26,6 @@ from genie_dp.languages.thingtalk.tokens import number_token, value_tokens
 from genie_dp.languages.thingtalk.traverse import children, functions_used, source_calls
 from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.skills.model import SkillLibrary, last_name
-from genie_dp.templates import english
 
 MOST_CHOICES = 5  # values that a template may say itself: each doubles the readings
 _CONFIRMED = re.compile(r"\$(?:\{(\w+)\}|(\w+))")  # the place of an input in a confirmation

@@ -14,6 +14,7 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Any, assert_never
 
+from genie_dp.english import forms as english
 from genie_dp.errors import GenieError, Problem, Span, nearest
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
@@ -46,7 +47,6 @@ from genie_dp.synthesis.spoken import (
     ValueReader,
     engine_tokens,
 )
-from genie_dp.templates import english
 from genie_dp.templates.ast import Template
 from genie_dp.templates.guard import (
     Attribute,

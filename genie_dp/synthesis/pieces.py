@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from genie_dp.english import forms as english
+from genie_dp.english.lists import PREPOSITIONS
 from genie_dp.errors import GenieError, Problem, did_you_mean, with_article
 from genie_dp.languages.base import Value
-from genie_dp.templates import english
-from genie_dp.templates.english_words import PREPOSITIONS
 
 FIRST = 0xE000
 PER_STEM = 10

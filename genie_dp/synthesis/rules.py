@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from genie_dp.english import forms as english
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.base import Fragment, Value
 from genie_dp.synthesis.pieces import GAP, Piece, Placeholders, features
-from genie_dp.templates import ast, english
+from genie_dp.templates import ast
 from genie_dp.templates.ast import Template, count_utterances, plain_utterances
 from genie_dp.templates.grammar import absent_names
 from genie_dp.templates.guard import Constant, Guard, GuardTest, rename_children

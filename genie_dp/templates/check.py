@@ -46,6 +46,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from genie_dp.english.forms import starts_with_verb
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean, with_article
 from genie_dp.languages.base import Fragment, Language, Value
 from genie_dp.languages.library import Library
@@ -70,7 +71,6 @@ from genie_dp.templates.ast import (
     plain_utterances,
     words_said,
 )
-from genie_dp.templates.english import starts_with_verb
 from genie_dp.templates.grammar import (
     BUILT_IN,
     WORDS,

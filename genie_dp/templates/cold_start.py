@@ -13,6 +13,7 @@ from itertools import count, product
 from types import MappingProxyType
 from typing import Any
 
+from genie_dp.english import forms as english
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.languages import types as ty
@@ -29,7 +30,6 @@ from genie_dp.languages.calls.text import render, value_text
 from genie_dp.located import Place
 from genie_dp.skills.imported import Note, path_text
 from genie_dp.templates import cold_words as words
-from genie_dp.templates import english
 
 _MOST_OPTIONAL = 3  # optional parts of a template
 _MOST_WORDS = 9  # of what a description says

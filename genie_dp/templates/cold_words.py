@@ -2,7 +2,7 @@
 
 import re
 
-from genie_dp.templates import english_words as english
+from genie_dp.english import lists as english
 
 
 def _words(text: str) -> frozenset[str]:

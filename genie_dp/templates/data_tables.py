@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from genie_dp.english import forms as english
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.library import Library
 from genie_dp.languages.thingtalk.sql import enum_name
@@ -24,7 +25,6 @@ from genie_dp.languages.units import SHIPPED
 from genie_dp.skills.annotations import text_of
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.skills.words import tokenize
-from genie_dp.templates import english
 from genie_dp.templates.delimited import read_delimited, repeated
 from genie_dp.texts import read_text, without_accents
 

@@ -9,12 +9,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from genie_dp.english import forms as english
+from genie_dp.english.lists import ARTICLES, FIXED_DETERMINERS, UNIQUE
 from genie_dp.languages.library import Library, Parameter, Signature
 from genie_dp.languages.types import Entity
 from genie_dp.skills.annotations import text_of
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.skills.vocabulary import is_name
-from genie_dp.templates import english
 from genie_dp.templates.ast import (
     Category,
     Choice,
@@ -28,7 +29,6 @@ from genie_dp.templates.ast import (
     names_of,
     plain_utterances,
 )
-from genie_dp.templates.english_words import ARTICLES, FIXED_DETERMINERS, UNIQUE
 
 # One of these is no result: "the content of a folder".
 _WHOLES = frozenset(("contents", "results", "details", "lyrics", "names", "titles", "stats"))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from genie_dp.english import forms as english
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages import get_language
 from genie_dp.languages.calls.library import ToolLibrary
@@ -15,7 +16,6 @@ from genie_dp.languages.types import STRING
 from genie_dp.located import Place
 from genie_dp.skills.imported import FoundTools, Imported, Note, Source, path_text
 from genie_dp.skills.openapi import read_openapi
-from genie_dp.templates import english
 from genie_dp.templates.cold_start import cold_start, says_no_thing
 
 Json = Mapping[str, Any]

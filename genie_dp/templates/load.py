@@ -11,11 +11,11 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, Protocol
 
+from genie_dp.english import forms as english
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
 from genie_dp.skills.words import join_tokens
-from genie_dp.templates import english
 from genie_dp.templates.ast import (
     Category,
     Child,

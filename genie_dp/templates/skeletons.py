@@ -427,7 +427,8 @@ def named_skill_files(
     ('check my fines', ["VP := 'pay $x' -> pay_fine(fine = $x);", \
 "VP := 'pay' ('the' | 'my') 'fine ${x:const}' -> pay_fine(fine = $x);"])
     """
-    from genie_dp.templates import cold_words, english
+    from genie_dp.english import forms as english
+    from genie_dp.templates import cold_words
     from genie_dp.templates.cold_start import wording_of_name
 
     entities: dict[str, None] = {}

@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from genie_dp.english import forms as english
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.thingtalk.sql import enum_name
 from genie_dp.skills.model import last_name
 from genie_dp.skills.words import tokenize
-from genie_dp.templates import english
 from genie_dp.templates.data_tables import Column, DataTable, identifier_of, word_set
 
 MOST_VALUES = 2_000  # of a list

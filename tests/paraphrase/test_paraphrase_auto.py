@@ -13,6 +13,8 @@ from xxhash import xxh3_128_hexdigest
 
 import genie_dp
 from genie_dp.cli import run
+from genie_dp.english.rules import rule_set
+from genie_dp.english.rules_syntax import CONDITIONS, FUNCTIONS, parse_rules
 from genie_dp.paraphrase import run as stage
 from genie_dp.paraphrase.auto import (
     AutoConfig,
@@ -27,12 +29,10 @@ from genie_dp.paraphrase.lexicons import lexicon_of, shipped_lexicon
 from genie_dp.paraphrase.rules import (
     RuleParaphraser,
     mask_values,
-    rule_set,
     shipped_rules,
     shows_result,
     unmask_values,
 )
-from genie_dp.paraphrase.rules_syntax import CONDITIONS, FUNCTIONS, parse_rules
 from genie_dp.paraphrase.shown import ShownRow
 from genie_dp.records import Example, Slot
 from genie_dp.rng import KeyedRandom
@@ -312,7 +312,9 @@ PAGE = (PACKAGE.parent / "docs" / "paraphrase-rules.md").read_text(encoding="utf
 
 
 def test_the_page_explains_every_mistake_condition_and_function_and_no_other():
-    sources = "".join(path.read_text("utf-8") for path in (PACKAGE / "paraphrase").glob("*.py"))
+    folders = PACKAGE / "paraphrase", PACKAGE / "english"
+    files = [path for folder in folders for path in sorted(folder.glob("*.py"))]
+    sources = "".join(path.read_text("utf-8") for path in files)
     raised = set(re.findall(r'"(P1\d\d)"', sources))
     rows = re.findall(r"^\| (P\d.*?) \|", PAGE, re.MULTILINE)
     assert len(raised) > 15

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genie_dp.cli import run
+from genie_dp.english.rules import rule_set
+from genie_dp.english.rules_match import edits, replace_match
+from genie_dp.english.rules_syntax import Agree, Ref, Variable, WordCondition, parse_rules
 from genie_dp.errors import GenieError
-from genie_dp.paraphrase.rules import rule_set, shipped_rules
-from genie_dp.paraphrase.rules_match import edits, replace_match
-from genie_dp.paraphrase.rules_syntax import Agree, Ref, Variable, WordCondition, parse_rules
+from genie_dp.paraphrase.rules import shipped_rules
 from genie_dp.resources import data_folder
 from genie_dp.rng import KeyedRandom
 from tests.golden import cases

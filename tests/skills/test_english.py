@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from genie_dp.english import forms as english
 from genie_dp.skills.words import tokenize
-from genie_dp.templates import english
 from tests.golden import cases
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from genie_dp.cli.inputs import load_inputs
+from genie_dp.english.forms import article
 from genie_dp.languages.types import is_slot
 from genie_dp.resources import data_folder
 from genie_dp.synthesis.compiler import compile_inputs
@@ -17,7 +18,6 @@ from genie_dp.synthesis.explain import DerivationNode, Explainer
 from genie_dp.synthesis.trials import samples
 from genie_dp.templates.ast import Template
 from genie_dp.templates.check import check_grammar
-from genie_dp.templates.english import article
 from genie_dp.templates.inputs import Inputs
 from tests.conftest import Golden
 from tests.golden import DATA, Case, cases

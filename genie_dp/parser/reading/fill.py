@@ -21,9 +21,9 @@ from genie_dp.parser.reading.name_keys import NameIndex, Part, parts_of
 from genie_dp.parser.reading.reading import Reader, Reading, ReadValue
 from genie_dp.parser.reading.sentence import clean
 from genie_dp.run.cache import keep_pickled, load_pickled, place_in_cache
-from genie_dp.skills.words import join_tokens, token_places
+from genie_dp.skills.words import join_tokens, token_places, tokenize
 
-How = Literal["exact", "normalised", "nearest", "unknown", "unlisted"]
+How = Literal["exact", "normalised", "nearest", "part", "unknown", "unlisted"]
 # Of 100, in rapidfuzz's ratio: "beetles" is 85.7 to "beatles", "beatls" 92.3.
 THRESHOLD = 85.0
 _FEW_NAMES = 500  # up to so many, making their index takes no time
@@ -39,8 +39,8 @@ class Name:
         said: the words.
         value: the value of the list, or the words where none was found.
         how: "exact", "normalised" (of the same key, see `name_keys`), "nearest" (but for a slip),
-            "unknown" (the list has none that is near, or two), "unlisted" (the type has no list,
-            as anything may be one).
+            "part" (of one name of the caller alone), "unknown" (the list has none that is near, or
+            two), "unlisted" (the type has no list, as anything may be one).
     """
 
     kind: str
@@ -120,7 +120,8 @@ class EntityNames:
     Attributes:
         library: the skills, or declarations.
         threshold: how alike a name must be to one of a list, of 100.
-        own: kind of entity -> names that belong to the caller; they are looked up first.
+        own: kind of entity -> names that belong to the caller; they are looked up first. A kind
+            of which no list but the caller's has names is closed: there are no others.
         known: the words of the language of sentences and names.
     """
 
@@ -205,6 +206,11 @@ class EntityNames:
                 apart.append([Link(start, end, kind) for kind in owned[start, end]])
         return apart
 
+    def owned_in(self, sentence: str) -> list[str]:
+        """Return the words of the caller's names in a sentence, the longest that overlap."""
+        tokens = tuple(tokenize(sentence))
+        return [" ".join(tokens[x.start : x.end]) for x, *_ in self.owned_apart(tokens)]
+
     def apart(
         self, tokens: Sequence[str], glued: Glued, *, sign: bool = False
     ) -> tuple[tuple[str, ...], frozenset[int]]:
@@ -261,19 +267,52 @@ class EntityNames:
         """Return what an entity's name stands for."""
         listed = self._list(kind)
         if listed is None:
-            return Name(kind, said, said, "unlisted")
+            return Name(kind, said, said, "unknown" if self.is_closed(kind) else "unlisted")
         if found := next((x for x in (said, join_tokens(said)) if x in listed), None):
             return Name(kind, said, found, "exact")
         if (value := listed.find(said)) is not None:
             return Name(kind, said, value, "normalised")
         if (value := listed.nearest(said, self.threshold)) is not None:
             return Name(kind, said, value, "nearest")
+        if (value := self._only_one(kind, said)) is not None:
+            return Name(kind, said, value, "part")
         return Name(kind, said, said, "unknown")
+
+    def is_closed(self, kind: str) -> bool:
+        """Tell whether a kind has no names but those of the caller."""
+        return kind in self.own and not any(map(self.library.values, self._kinds_of_lists(kind)))
+
+    def may_be(self, kind: str, said: str) -> bool:
+        """Tell whether words may be a name of a kind."""
+        return not self.is_closed(kind) or self.find(kind, said).how != "unknown"
+
+    def _only_one(self, kind: str, said: str) -> str | None:
+        """Return the one name of the caller that has some words, or is the only one of its kind.
+
+        "The front door" is "Front Door Lock" if no other lock has these words; "the vacuum" is
+        Dusty, the only one.
+        """
+        own = dict.fromkeys(self.own.get(kind, ()))
+        words = {part.text for part in parts_of(tuple(tokenize(said)), self.known)}
+        words -= self.known.articles
+        if not words:
+            return None
+        found = [
+            name
+            for name in own
+            if words <= {part.text for part in parts_of(tuple(tokenize(name)), self.known)}
+        ]
+        kind_words = kind.rpartition(":")[2].replace("_", " ").split()
+        if not found and len(own) == 1 and words == {*kind_words}:
+            found = [*own]
+        return found[0] if len(found) == 1 else None
 
     def is_listed(self, kind: str, said: str) -> bool | None:
         """Tell whether a list has a name, without slips; None if the kind has no list."""
         listed = self._list(kind)
-        return None if listed is None else listed.find(said) is not None
+        if listed is None:
+            return False if self.is_closed(kind) else None
+        return listed.find(said) is not None
 
     def kinds_of(self, said: str) -> frozenset[str]:
         """Return the kinds whose lists have a name, without slips."""

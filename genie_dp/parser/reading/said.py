@@ -32,7 +32,7 @@ _MOST_NAME = 8
 # What speaks against a value, so that the likeliest of several readings comes first. A listed name
 # goes before any other, a name of a kind without a list before a text of as many words, and what
 # takes fewer words before what takes more. Only the order counts.
-_LISTED = 0.1
+_LISTED, _PART_OF_NAME = 0.1, 0.4
 _NAME, _WORD, _FURTHER_WORD = 0.8, 0.5, 0.05
 _UNLISTED, _UNLISTED_WORD = 1.2, 0.6
 _EDGE = 0.3  # of a text that begins or ends with a word such as "to"
@@ -113,6 +113,9 @@ class SaidValues:
             return ()
         kinds = {stem: kind for stem in stems if (kind := self._kind_of(stem))}
         texts = stems - kinds.keys() if number <= _MOST_TEXT and not is_known else set[str]()
+        if self.names.own and number <= _MOST_NAME:
+            text = " ".join(words)
+            kinds = {stem: kind for stem, kind in kinds.items() if self.names.may_be(kind, text)}
         if number > _MOST_NAME:
             return texts
         if not shape and not is_known:
@@ -186,7 +189,9 @@ class SaidValues:
         is_listed = self.names.is_listed(type_.kind, text)
         if is_listed:
             return _value(constant, text, "listed", _LISTED)
-        if shape:
+        if self.names.own and self.names.find(type_.kind, text).how == "part":
+            return _value(constant, text, "listed", _PART_OF_NAME)
+        if shape or self.names.is_closed(type_.kind):
             return None
         if is_listed is None:
             return _value(constant, text, "name", _NAME + _WORD * number)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from genie_dp.english.forms import surface
 from genie_dp.errors import GenieError
 from genie_dp.languages.base import Fragment
 from genie_dp.languages.library import Parameter, Signature
@@ -13,7 +14,6 @@ from genie_dp.serve.editor.cursor import Cursor, Word, word_at
 from genie_dp.serve.editor.places import Range
 from genie_dp.serve.editor.skill_cursor import skill_cursor_at
 from genie_dp.skills.model import SkillLibrary
-from genie_dp.templates.english import surface
 from genie_dp.templates.grammar import BUILT_IN, compile_body, functions_of
 from genie_dp.templates.syntax import parse_file
 

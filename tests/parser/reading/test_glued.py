@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from genie_dp.english.forms import surface
 from genie_dp.languages import get_language
 from genie_dp.languages.calls.library import ToolLibrary
 from genie_dp.languages.calls.tools import read_tools
@@ -13,7 +14,6 @@ from genie_dp.parser.reading.grammar_reader import GrammarReader
 from genie_dp.parser.reading.prepare import Prepared, Preparer
 from genie_dp.records import Example
 from genie_dp.skills.words import tokenize
-from genie_dp.templates.english import surface
 from tests.golden import Case, cases
 from tests.parser.reading.reading_cases import NOW
 

@@ -9,11 +9,12 @@ is replaced, after all other changes.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TypeGuard, assert_never
 
-from genie_dp.paraphrase.lexical import past
-from genie_dp.paraphrase.rules_syntax import (
+from genie_dp.english import forms as english
+from genie_dp.english import lists
+from genie_dp.english.rules_syntax import (
     Agree,
     OutputPart,
     PatternChoice,
@@ -24,8 +25,6 @@ from genie_dp.paraphrase.rules_syntax import (
     Variable,
     WordCondition,
 )
-from genie_dp.templates import english
-from genie_dp.templates import english_words as lists
 
 # ------------------------------------------------------------------- parts of an expression
 
@@ -46,6 +45,30 @@ def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+_AMOUNT = re.compile(
+    rf"{VALUE}|(?:an? |about |around |another )?(?:half|couple|few|one|two|three|four|five|six"
+    r"|seven|eight|nine|ten|eleven|twelve|\w+teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty"
+    r"(?:-\w+)?|hundred|thousand) "
+)
+_MOMENT = re.compile(
+    rf"{_AMOUNT.pattern}|{VALUE}|(?:this|next|last|every|early|late) .|an (?:hour|minute) "
+    r"|the (?:morning|afternoon|evening|weekend|first|second|third|\\w+th|\\d) ?"
+    r"|(?:today|tonight|tomorrow|yesterday|now|noon|midnight|midday|sunrise|sunset|dawn|dusk"
+    r"|morning|evening|(?:sun|mon|tues|wednes|thurs|fri|satur)days?|january|february|march|april"
+    r"|may|june|july|august|september|october|november|december|christmas|easter) "
+)
+# Phrases that have none of these end where their noun does.
+_LONG = (
+    frozenset(lists.PREPOSITIONS)
+    | lists.RELATIVES
+    | lists.AFTERWARDS
+    | _word_set(
+        """to and or but then please saying is are was were be been being has have had not get gets
+        got when"""
+    )
+)
+
+
 # What begins another clause, or says when: never inside of a noun phrase.
 _CLAUSE = _word_set(
     """when whenever if once every then until while please daily weekly hourly monthly soon unless
@@ -58,6 +81,8 @@ _NO_FIRST = (
     | _word_set("i you he she it we they me us him them to and or not how what why up down")
     | _word_set("something anything everything someone anyone everyone")
 )
+# Of a verb: "call bob back".
+_NO_LAST = _word_set("back up off out on down away")
 # They end in -s like plurals: "mark the house songs as liked", "if my way gets longer than ..".
 _NO_NOUN = _NO_FIRST | _word_set(
     """as is was has does us this his ours yours always perhaps afterwards gets takes goes comes
@@ -163,6 +188,7 @@ def _is_noun_phrase(words: str) -> bool:
     tokens = words.split(" ")
     return (
         tokens[0] not in _NO_FIRST
+        and tokens[-1] not in _NO_LAST
         and _CLAUSE.isdisjoint(tokens)
         and "each time" not in words
         and not _is_command(words)
@@ -187,6 +213,9 @@ _TESTS: Mapping[str, Callable[[str, tuple[str, ...]], bool]] = {
     "has": lambda words, sought: any(f" {word} " in f" {words} " for word in sought),
     "starts": lambda words, sought: f"{words} ".startswith(tuple(f"{word} " for word in sought)),
     "ends": lambda words, sought: f" {words}".endswith(tuple(f" {word}" for word in sought)),
+    "amount": lambda words, _: _AMOUNT.match(f"{words} ") is not None,
+    "moment": lambda words, _: _MOMENT.match(f"{words} ") is not None,
+    "short": lambda words, _: _LONG.isdisjoint(words.split(" ")),
 }
 # These are part of the expression, and hold where it matches.
 IN_EXPRESSION = frozenset(("any", "one", "value", "number", "date", "text"))
@@ -210,7 +239,7 @@ def apply_functions(
 _FUNCTIONS: Mapping[str, Callable[[str], str]] = {
     "gerund": english.gerund,
     "third": english.third_person,
-    "past": past,
+    "past": english.past,
     "participle": english.past_participle,
     "plural": english.plural,
     "singular": english.singular,
@@ -270,13 +299,17 @@ class CompiledRule:
 
     number: int
     rule: RewriteRule
-    expression: re.Pattern[str]
     anchors: tuple[str, ...]
     required: frozenset[str]
     variables: tuple[str, ...]
     conditions: tuple[tuple[str, WordCondition], ...]
     outputs: tuple["CompiledOutput", ...]
     maps: Maps
+
+    @property
+    def expression(self) -> re.Pattern[str]:
+        """Return the expression of its pattern, which is made when it is first needed."""
+        return _compiled_expression(self.rule.pattern)
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +381,6 @@ def compile_rule(rule: RewriteRule, number: int, maps: Maps) -> CompiledRule:
     return CompiledRule(
         number=number,
         rule=rule,
-        expression=re.compile(_expression(rule.pattern)),
         anchors=anchors,
         required=required,
         variables=variables,
@@ -388,7 +420,7 @@ def _anchors(pattern: Sequence[PatternPart]) -> tuple[str, ...]:
     offers = [_keys_inside(part) for part in pattern]
     offers += [_keys_between(a, b) for a, b in zip(pattern, pattern[1:], strict=False)]
     useful = [offer for offer in offers if offer]
-    return min(useful, key=lambda offer: sum(map(_commonness, offer)), default=("",))
+    return min(useful, key=lambda offer: sum(map(commonness, offer)), default=("",))
 
 
 def _keys_inside(part: PatternPart) -> tuple[str, ...]:
@@ -432,7 +464,8 @@ _RARE = 20
 _PAIR = 8  # how much rarer a pair is, at least
 
 
-def _commonness(key: str) -> float:
+def commonness(key: str) -> float:
+    """Return how often sentences have a word, or a pair of words."""
     counts = [_COMMON.get(word, _RARE) for word in key.split(" ")]
     return min(counts) / (_PAIR if len(counts) > 1 else 1)
 
@@ -442,6 +475,11 @@ def _is_required(part: PatternPart) -> TypeGuard[PatternChoice]:
 
 
 # ------------------------------------------------------------------------------ expression
+
+
+@cache
+def _compiled_expression(pattern: tuple[PatternPart, ...]) -> re.Pattern[str]:
+    return re.compile(_expression(pattern))
 
 
 def _expression(pattern: Sequence[PatternPart]) -> str:
@@ -482,11 +520,14 @@ def _variable_expression(part: Variable, *, is_last: bool) -> str:
     token = ANYTHING if is_free else WORD
     if "one" in names:
         return token
+    if "np" in names:  # "my wife" is in one place, not in two
+        return f"{_BEGUN}(?:{token})+?" if not is_last else rf"{_BEGUN}(?:[^,]++|,(?! ))++"
     if is_last:  # there is one way only, and it is taken in one go
         return ".+" if is_free else r"(?:[^,]++|,(?! ))++"
     return f"(?:{token})+?"
 
 
+_BEGUN = "(?:(?:the|an?|my|your|our|their|its) )*+"
 _SORTS = {"value": VALUE, "number": NUMBER, "date": DATE, "text": TEXT}
 
 
@@ -495,12 +536,13 @@ _SORTS = {"value": VALUE, "number": NUMBER, "date": DATE, "text": TEXT}
 
 def matches(compiled: CompiledRule, text: str) -> Iterator[RuleMatch]:
     """Yield the places of a sentence, with a space behind every token, where a rule fits."""
-    for match in compiled.expression.finditer(text):
-        for name, condition in compiled.conditions:
-            if not holds(condition, match[f"v_{name}"].rstrip()):
-                break
-        else:
+    start = 0
+    while (match := compiled.expression.search(text, start)) is not None:
+        if all(holds(x, match[f"v_{name}"].rstrip()) for name, x in compiled.conditions):
             yield RuleMatch(compiled, match)
+            start = max(match.end(), start + 1)
+        else:  # it may fit from a later word on
+            start = text.index(" ", match.start()) + 1
 
 
 def edits(match: RuleMatch, output: CompiledOutput) -> tuple[Edit, ...]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from typing import Any, Literal, cast
 
-from genie_dp.templates import english_words as lists
+from genie_dp.english import lists
 
 Number = Literal["sg", "pl", "mass"]
 Sort = Literal["a", "the", "my", "none", "fixed"]
@@ -361,6 +361,23 @@ def past_participle(words: str) -> str:
     ('written a note', 'tagged')
     """
     return _with_verb(words, _past_participle)
+
+
+@lru_cache(maxsize=4096)
+def past(words: str) -> str:
+    """Return a verb phrase in the past tense: its first word changes.
+
+    >>> past("write down"), past("turn on"), past("email")
+    ('wrote down', 'turned on', 'emailed')
+    """
+    verb, space, rest = words.partition(" ")
+    participle = past_participle(verb)
+    if participle.endswith("ed") and verb != "read":
+        return f"{participle}{space}{rest}"
+    import lemminflect
+
+    inflected = lemminflect.getInflection(verb, "VBD")
+    return f"{inflected[0] if inflected else participle}{space}{rest}"
 
 
 def _with_verb(words: str, change: Callable[[str], str]) -> str:

@@ -26,7 +26,8 @@ KINDS: tuple[Kind, ...] = ("any", "query")
 CONDITIONS: Mapping[str, bool] = {
     "any": False, "np": False, "vp": False, "one": False, "value": False, "number": False,
     "date": False, "text": False, "det": False, "bare": False, "sg": False, "pl": False,
-    "mass": False, "single": False, "plain": False, "has": True, "starts": True, "ends": True,
+    "mass": False, "single": False, "plain": False, "amount": False, "moment": False,
+    "short": False, "has": True, "starts": True, "ends": True,
 }  # fmt: skip
 FUNCTIONS = (
     "gerund", "third", "past", "participle", "plural", "singular", "possessive", "bare",

@@ -1,0 +1,1 @@
+"""English for every library: forms of words, rules that rewrite sentences, everyday frames."""
