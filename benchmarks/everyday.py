@@ -45,6 +45,8 @@ from genie_dp.records import Example
 
 LABELS = Path(__file__).parent / "everyday" / "slurp.tsv"
 WORKSHOP = Path(__file__).parent / "refusal" / "workshop"
+# What people called the assistant of SLURP.
+WAKE_WORDS = ("olly", "alexa")
 NOW = datetime(2026, 11, 23, 9)  # "tomorrow" of the labels, and of eval.tsv the years
 SCENARIOS = (
     "audio", "calendar", "email", "iot", "lists", "music", "news", "play", "qa", "recommendation",
@@ -253,7 +255,8 @@ def main() -> None:
         parser = open_parser(given.parser)
         sets["eval.tsv"] = ask(parser, [*skill_gold(ROOT / "thingpedia", parser.target)])
         if given.slurp:
-            sets["SLURP"] = ask(parser, [*slurp_gold(given.slurp, parser.target)])
+            slurp = open_parser(given.parser, wake_words=WAKE_WORDS)
+            sets["SLURP"] = ask(slurp, [*slurp_gold(given.slurp, parser.target)])
     if given.home_parser:
         home = ParserAnswers(given.home_parser)
         sets["Home Assistant"] = ask_home(home, read_rows(given.home_tests))
@@ -263,9 +266,9 @@ def main() -> None:
     print(table(HEAD, (cells(name, verdicts) for name, verdicts in sets.items())))
 
 
-def open_parser(folder: Path) -> gd.Parser:
+def open_parser(folder: Path, wake_words: Sequence[str] = ()) -> gd.Parser:
     """Return the parser of a folder, which tells dates from NOW."""
-    return gd.Parser.from_pretrained(folder, clock=lambda: NOW)
+    return gd.Parser.from_pretrained(folder, wake_words=wake_words, clock=lambda: NOW)
 
 
 if __name__ == "__main__":

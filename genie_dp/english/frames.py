@@ -307,7 +307,9 @@ _Pairing = Callable[[Meaning], Iterator[_Pair]]
 def _rules(meanings: Iterable[Meaning], pairs_of: _Pairing) -> Iterator[RewriteRule]:
     """Yield the rules of each frame: one for all others that ask the same of its places."""
     for number, meaning in enumerate(meanings):
+        of_meaning = (*meaning.same, *meaning.opposite)
         for index, (frame, others) in enumerate(pairs_of(meaning)):
+            given = _of_longer_frames(frame, of_meaning)
             asked: dict[tuple[bool, frozenset[str]], list[Frame]] = {}
             for other in others:
                 key = not _keeps_end(frame, other), _singular_places(other)
@@ -316,7 +318,9 @@ def _rules(meanings: Iterable[Meaning], pairs_of: _Pairing) -> Iterator[RewriteR
                 yield RewriteRule(
                     id=f"{_GROUP}/{_slug(frame)}-{number}-{index}-{kind}",
                     pattern=tuple(
-                        _pattern(frame, meaning.section, is_short=is_short, singular=singular)
+                        _pattern(
+                            frame, meaning.section, given, is_short=is_short, singular=singular
+                        )
                     ),
                     outputs=tuple(tuple(_output(x)) for x in outputs),
                     kind="any",
@@ -350,8 +354,68 @@ def _singular_places(frame: Frame) -> frozenset[str]:
     )
 
 
+def _of_longer_frames(
+    frame: Frame, others: Iterable[Frame]
+) -> dict[str, tuple[WordCondition, ...]]:
+    """Return for each place what its filler is not, as it would be words of a longer frame.
+
+    "Text X S" does not mean "text bob saying hello", which is "text X saying S".
+    """
+    fixed = {word for word in frame.words if word not in PLACES}
+    found: dict[str, dict[WordCondition, None]] = {}
+    for other in others:
+        if len(other.words) > len(frame.words) and fixed.issubset(other.words):
+            for place, before, after in _taken_in(frame.words, other.words):
+                for name, words in (("starts", before), ("ends", after)):
+                    if words:
+                        condition = WordCondition(name, (" ".join(words),), negated=True)
+                        found.setdefault(place, {})[condition] = None
+    return {place: tuple(conditions) for place, conditions in found.items()}
+
+
+_Taken = tuple[str, tuple[str, ...], tuple[str, ...]]
+
+
+def _taken_in(frame: Sequence[str], longer: Sequence[str]) -> list[_Taken]:
+    """Return the words that places of a frame take in where it is matched with a longer one.
+
+    Each place stands for itself, with words before and behind it.
+
+    >>> _taken_in("text X S".split(), "text X saying S".split())
+    [('S', ('saying',), ())]
+    """
+    if not frame:
+        return []
+    if frame[0] not in PLACES:
+        return _taken_in(frame[1:], longer[1:]) if longer[:1] == frame[:1] else []
+    if frame[0] not in longer:
+        return []
+    at = longer.index(frame[0])
+    before, rest = tuple(longer[:at]), longer[at + 1 :]
+    if any(word in PLACES for word in before):
+        return []
+    following = next((word for word in frame[1:2]), None)
+    end = (
+        len(rest)
+        if following is None
+        else next(
+            (i for i, word in enumerate(rest) if word == following or following in PLACES), -1
+        )
+    )
+    if end < 0 or any(word in PLACES for word in rest[:end]):
+        return []
+    own = [(frame[0], before, tuple(rest[:end]))] if before or end else []
+    remaining = _taken_in(frame[1:], rest[end:])
+    return [*own, *remaining] if remaining or len(frame) == 1 or frame[1:] == rest[end:] else []
+
+
 def _pattern(
-    frame: Frame, section: str, *, is_short: bool, singular: frozenset[str]
+    frame: Frame,
+    section: str,
+    given: Mapping[str, tuple[WordCondition, ...]],
+    *,
+    is_short: bool,
+    singular: frozenset[str],
 ) -> Iterator[PatternPart]:
     if section != "phrases":
         yield PatternEdge("^^" if section == "commands" else "^")
@@ -359,7 +423,7 @@ def _pattern(
         if word not in PLACES:
             yield PatternChoice((word,))
             continue
-        conditions: tuple[WordCondition, ...] = (WordCondition(PLACES[word]),)
+        conditions = WordCondition(PLACES[word]), *given.get(word, ())
         if PLACES[word] == "np" and (section == "phrases" or is_short):
             conditions = (*conditions, _SHORT)
         if PLACES[word] == "np" and word in singular:

@@ -81,8 +81,8 @@ _NO_FIRST = (
     | _word_set("i you he she it we they me us him them to and or not how what why up down")
     | _word_set("something anything everything someone anyone everyone")
 )
-# Of a verb: "call bob back".
-_NO_LAST = _word_set("back up off out on down away")
+# Of a verb, "call bob back", or of a noun behind it.
+_NO_LAST = _word_set("back up off out on down away 's")
 # They end in -s like plurals: "mark the house songs as liked", "if my way gets longer than ..".
 _NO_NOUN = _NO_FIRST | _word_set(
     """as is was has does us this his ours yours always perhaps afterwards gets takes goes comes

@@ -214,6 +214,9 @@ class ParseConfig:
     beam: int | None = setting(
         None, "Programs that search keeps [what the parser has].", least=1, most=64
     )
+    wake_words: tuple[str, ...] = setting(
+        (), "A name of the assistant, which is no part of a command: olly.", metavar="NAME"
+    )
     english: bool = True
 
     def __post_init__(self) -> None:

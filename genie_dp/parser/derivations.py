@@ -208,6 +208,33 @@ def _as_typed(read: ReadValues, text: str) -> Reading:
     return Reading(read.tokens, values)
 
 
+def without_wake_words(sentence: str, names: Sequence[str], words: Words) -> str:
+    """Return a sentence without a name of the assistant before or behind it.
+
+    >>> from genie_dp.locale import words_of
+    >>> without_wake_words("Hey Olly, stop the music", ["olly"], words_of("en"))
+    'stop the music'
+    >>> without_wake_words("what time is it olly?", ["olly"], words_of("en"))
+    'what time is it'
+    """
+    if not names:
+        return sentence
+    before, after = _around_name(tuple(names), words.greetings)
+    text = sentence[match.end() :] if (match := before.match(sentence)) else sentence
+    text = text[: match.start()] if (match := after.search(text)) else text
+    return text if _WORD.search(text) else sentence
+
+
+@lru_cache(maxsize=8)
+def _around_name(
+    names: tuple[str, ...], greetings: tuple[str, ...]
+) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    name, greeting = _any_of(names), _any_of(greetings)
+    before = re.compile(rf"\s*(?:(?:{greeting})[\s,]+)?(?:{name})(?!\w)[\s,.:!?]*", re.IGNORECASE)
+    after = re.compile(rf"[\s,]+(?:{name})[\s.!?]*$", re.IGNORECASE)
+    return before, after
+
+
 def without_politeness(sentence: str, words: Words) -> Iterator[str]:
     """Yield a sentence, then without the greetings, requests and thanks around it.
 

@@ -295,7 +295,7 @@ class Evidence:
         functions, parts = list(functions), list(parts)
         given = program, functions, parts, operators
         support = self._support(sentence, *given)
-        if not support.unexplained:
+        if support.lost or not support.unexplained:
             return support
         others = islice(frames_of(self.words.language).same(sentence), _MOST_OTHERWISE)
         return max((support, *(self._support(x, *given) for x in others)), key=_weight_of)

@@ -42,7 +42,7 @@ from genie_dp.parser.answers import (
     Reply,
 )
 from genie_dp.parser.decode import LONGEST, Decoded, Decoder, log_sum
-from genie_dp.parser.derivations import Derivations, Templates
+from genie_dp.parser.derivations import Derivations, Templates, without_wake_words
 from genie_dp.parser.evidence import Evidence, Support, places_of_texts, signals_of
 from genie_dp.parser.operators import Operators, negations_in, open_negations
 from genie_dp.parser.reading.fill import EntityNames, Filled, Link, TypedText, fill
@@ -108,6 +108,7 @@ class Use:
         locale: what sentences leave unsaid.
         is_constrained: whether only well-typed programs are written.
         longest: tokens after which a program is brought to an end.
+        wake_words: names of the assistant, which say nothing before a sentence, or behind it.
     """
 
     beam: int = 4
@@ -117,6 +118,7 @@ class Use:
     locale: Locale = LOCALE
     is_constrained: bool = True
     longest: int = 150
+    wake_words: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse settings that no parser has.
@@ -254,12 +256,14 @@ class Parser:
         threshold: float | None = None,
         locale: Locale | None = None,
         is_constrained: bool | None = None,
+        wake_words: Sequence[str] = (),
         clock: Callable[[], datetime] = datetime.now,
     ) -> "Parser":
         """Return the parser of a folder that `genie-dp train` wrote; None leaves what it says.
 
         Args:
             threads: of torch, where the network needs it; None leaves them as they are.
+            wake_words: names of the assistant, which are no part of a command: "olly, ..".
 
         Raises:
             GenieError: N008, no such device; N010, it is no such folder, or N011, its skills were
@@ -270,7 +274,7 @@ class Parser:
         facts = files.facts_of(path)
         changes: dict[str, Any] = {
             "beam": beam, "readings": readings, "threshold": threshold, "locale": locale,
-            "is_constrained": is_constrained,
+            "is_constrained": is_constrained, "wake_words": tuple(wake_words),
         }  # fmt: skip
         try:
             use, style = Use.from_facts(facts, path), Style.from_facts(facts)
@@ -394,18 +398,21 @@ class Parser:
             ValueError: a count below 1.
         """
         _check_arguments(sentences, count)
+        wake_words, words = self.use.wake_words, self.use.locale.words
+        said = [without_wake_words(sentence, wake_words, words) for sentence in sentences]
         with self._lock:
             entities = self._entities(names)
-            replies, readings = self._replies(
-                sentences, count, entities, ask_all=context is not None
-            )
+            replies, readings = self._replies(said, count, entities, ask_all=context is not None)
             replies = [self._several(reply, entities) or reply for reply in replies]
-            if context is None or entities is None:
-                return replies
-            return [
-                self._complete(reply, read, context, entities) or reply
-                for reply, read in zip(replies, readings, strict=True)
-            ]
+            if context is not None and entities is not None:
+                replies = [
+                    self._complete(reply, read, context, entities) or reply
+                    for reply, read in zip(replies, readings, strict=True)
+                ]
+        return [
+            reply if reply.sentence == sentence else replace(reply, sentence=sentence)
+            for reply, sentence in zip(replies, sentences, strict=True)
+        ]
 
     def __call__(
         self,

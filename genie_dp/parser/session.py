@@ -156,7 +156,12 @@ class ParseSession:
             # Wide enough for the programs that are to be shown.
             beam = max(config.count, int(files.facts_of(folder)["beam"]))
         parser = Parser.from_pretrained(
-            folder, device=device, threads=1, beam=beam, threshold=config.threshold
+            folder,
+            device=device,
+            threads=1,
+            beam=beam,
+            threshold=config.threshold,
+            wake_words=config.wake_words,
         )
         if not parser.is_validated:
             sys.stderr.write(f"{_NOT_VALIDATED.format(folder=folder)}\n")
@@ -177,7 +182,7 @@ class ParseSession:
         Raises:
             GenieError: R060, no such language of sentences.
         """
-        use = Use(locale=locale_from(locale))
+        use = Use(locale=locale_from(locale), wake_words=config.wake_words)
         if config.threshold is not None:
             use = replace(use, threshold=config.threshold)
         parser = Parser.of(grammar=inputs, use=use)

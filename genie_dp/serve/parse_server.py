@@ -84,6 +84,9 @@ class ParseServerConfig:
         least=1,
         most=64,
     )
+    wake_words: tuple[str, ...] = setting(
+        (), "A name of the assistant, which is no part of a command: olly.", metavar="NAME"
+    )
     examples: tuple[str, ...] = setting(
         (),
         "A sentence that the page offers [some that the parser knows].",
@@ -219,6 +222,7 @@ def run(
                 threads=threads,
                 beam=config.beam,
                 threshold=config.threshold,
+                wake_words=config.wake_words,
             )
         except GenieError as error:
             if error.problems[0].code != "N008":

@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import count, product
+from itertools import count, islice, product
 from types import MappingProxyType
 from typing import Any
 
 from genie_dp.english import forms as english
+from genie_dp.english.frames import frames_of
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.languages import types as ty
@@ -27,12 +28,15 @@ from genie_dp.languages.calls.library import (
     words_of,
 )
 from genie_dp.languages.calls.text import render, value_text
+from genie_dp.locale import DEFAULT
 from genie_dp.located import Place
 from genie_dp.skills.imported import Note, path_text
 from genie_dp.templates import cold_words as words
 
 _MOST_OPTIONAL = 3  # optional parts of a template
 _MOST_WORDS = 9  # of what a description says
+_MOST_BY_FRAMES = 3  # templates of a tool in other words
+_FIRST_MARK = 0xE000  # private characters stand for parameters in a sentence
 _MOST_CHOICES = 6  # listed values that need no category
 _MOST_FIELDS = 6  # of an object that are said one by one
 _DEEPEST, _MOST_INSIDE = 3, 3  # of an object in an object: levels, and fields that it must have
@@ -910,6 +914,32 @@ class _Writer:
                 if line:
                     yield line
         yield from self._in_other_words(tool, wording, parts, bundles, is_first=with_optional)
+        if with_optional:
+            yield from self._by_frames(tool, wording, spoken, waiting)
+
+    def _by_frames(
+        self, tool: Tool, wording: _Wording, spoken: Sequence[_Part], waiting: Sequence[_Part]
+    ) -> Iterator[str]:
+        """Yield the templates of what everyday English says instead, without what is optional."""
+        used: set[str] = set()
+        after = _in_a_row([self._said(part, wording, used) for part in waiting])
+        tokens = " ".join([wording.verb, *wording.rest, *after]).split()
+        said = [*spoken, *waiting]
+        if any(part.is_switch for part in said) or not self._fits(tool, said, []):
+            return
+        marks = {chr(_FIRST_MARK + place): part.mark for place, part in enumerate(said)}
+        masks = {mark: mask for mask, mark in marks.items()}
+        masked = [masks.get(token, token) for token in tokens]
+        known = {(verb, *masked[1:]) for verb in words.SYNONYMS.get(wording.verb, ())}
+        commands = (
+            other
+            for other in frames_of(DEFAULT).same(masked)
+            if other not in known and english.starts_with_verb(" ".join(other[:3]))
+        )
+        for verb, *rest in islice(commands, _MOST_BY_FRAMES):
+            text = " ".join(marks.get(token, token) for token in rest)
+            if line := self._line(tool, "VP", (verb,), (text,), said, is_other=False):
+                yield line
 
     def _in_other_words(
         self, tool: Tool, wording: _Wording, parts: Sequence[_Part],
