@@ -25,14 +25,14 @@ from genie_dp.parser.reading.typed import token_spans
 from genie_dp.run.cache import keep_pickled, load_pickled, place_in_cache
 from genie_dp.skills.words import token_places
 from genie_dp.synthesis.compiler import compile_inputs
-from genie_dp.synthesis.spoken import IndexedGrammar, ReadValues, SpokenSentences
+from genie_dp.synthesis.spoken import UNLIKELY, IndexedGrammar, ReadValues, SpokenSentences
 from genie_dp.templates.inputs import Inputs, library_fingerprint
 
 _MOST_READINGS = 24
 _WORD = re.compile(r"\w")
 _END_SIGNS = " .?!"
 # What is said in other words, of which a few are tried, is a guess.
-_OTHERWISE, _MOST_OTHERWISE = 1.5, 6
+_OTHERWISE, _MOST_OTHERWISE = 1.5, 2
 
 
 class Derivation(NamedTuple):
@@ -130,8 +130,9 @@ class Derivations:
         if not found:
             for said in islice(self._said_otherwise(sentence, engine), _MOST_OTHERWISE):
                 for program, one in self._find_as_typed(said, sentence, engine, fill).items():
-                    other = one._replace(doubt=one.doubt + _OTHERWISE)
-                    found[program] = min(found.get(program, other), other, key=_doubt_of)
+                    if one.doubt < UNLIKELY:
+                        other = one._replace(doubt=one.doubt + _OTHERWISE)
+                        found[program] = min(found.get(program, other), other, key=_doubt_of)
         return sorted(found.values(), key=lambda x: (x.doubt, x.program, x.reading.tokens))
 
     def _find_as_typed(

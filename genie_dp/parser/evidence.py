@@ -298,7 +298,9 @@ class Evidence:
         if support.lost or not support.unexplained:
             return support
         others = islice(frames_of(self.words.language).same(sentence), _MOST_OTHERWISE)
-        return max((support, *(self._support(x, *given) for x in others)), key=_weight_of)
+        supports = [self._support(other, *given) for other in others]
+        fewer = [x for x in supports if len(x.unexplained) < len(support.unexplained)]
+        return max((support, *fewer), key=_weight_of)
 
     def _support(
         self,

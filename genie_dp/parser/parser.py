@@ -534,7 +534,7 @@ class Parser:
         if self._names is None:
             hint = f"leave them out: {self.target.language.name} has no kinds of entities"
             raise GenieError(Problem("I012", "names: this parser knows no entities", hint=hint))
-        return self._names.with_own(names)
+        return self._names.with_own(names, is_all=True)
 
     def _readings(self, sentence: str, names: EntityNames | None) -> list[Reading]:
         """Return the readings of a sentence: the reader's, then those in which a name is linked."""

@@ -120,23 +120,27 @@ class EntityNames:
     Attributes:
         library: the skills, or declarations.
         threshold: how alike a name must be to one of a list, of 100.
-        own: kind of entity -> names that belong to the caller; they are looked up first. A kind
-            of which no list but the caller's has names is closed: there are no others.
+        own: kind of entity -> names that belong to the caller; they are looked up first.
+        is_all: whether these are all there are of kinds of which no list but the caller's has any.
         known: the words of the language of sentences and names.
     """
 
     library: Library
     threshold: float = THRESHOLD
     own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    is_all: bool = False
     known: Words = field(default_factory=lambda: LOCALE.words)
     _lists: dict[str, NameIndex | None] = field(default_factory=dict)
     _of_all_lists: list[NameIndex] = field(default_factory=list)
 
-    def with_own(self, names: Mapping[str, Sequence[str]]) -> "EntityNames":
+    def with_own(
+        self, names: Mapping[str, Sequence[str]], *, is_all: bool = False
+    ) -> "EntityNames":
         """Return the same with names of one caller.
 
         Args:
             names: kind -> names. A kind is "tt:room", or "room" for every kind that ends so.
+            is_all: see `EntityNames`.
 
         Raises:
             GenieError: I012, the skills have no such kind.
@@ -155,7 +159,7 @@ class EntityNames:
             for kind in meant:
                 own[kind] = (*own.get(kind, ()), *values)
         lists = {kind: listed for kind, listed in self._lists.items() if kind not in own}
-        return replace(self, own=own, _lists=lists)
+        return replace(self, own=own, is_all=is_all, _lists=lists)
 
     def links(self, tokens: Sequence[str], values: Collection[int] = ()) -> list[Link]:
         """Return what in a sentence may be a name, the longest first; a caller's own before others.
@@ -280,7 +284,9 @@ class EntityNames:
 
     def is_closed(self, kind: str) -> bool:
         """Tell whether a kind has no names but those of the caller."""
-        return kind in self.own and not any(map(self.library.values, self._kinds_of_lists(kind)))
+        if not self.is_all or kind not in self.own:
+            return False
+        return not any(map(self.library.values, self._kinds_of_lists(kind)))
 
     def may_be(self, kind: str, said: str) -> bool:
         """Tell whether words may be a name of a kind."""

@@ -207,10 +207,10 @@ def test_phrases_of_the_skills_are_learned_and_kept_as_words():
     reader = preparer().reader
     assert isinstance(reader, GrammarReader)
     assert from_dict(reader.phrases.as_dict()) == reader.phrases
-    assert ("bbc", "two") in reader.phrases.before
-    sentence = "what is on bbc two"
+    assert ("radio", "one") in reader.phrases.before
+    sentence = "what is on radio one"
     assert reader.read(sentence, now=NOW).utterance == sentence
-    assert GrammarReader().read(sentence, now=NOW).utterance == "what is on bbc NUMBER_0"
+    assert GrammarReader().read(sentence, now=NOW).utterance == "what is on radio NUMBER_0"
     assert reader.read("play two songs", now=NOW).utterance == "play NUMBER_0 songs"
 
 
