@@ -761,7 +761,9 @@ class Parser:
         programs = list(dict.fromkeys(answer.program for answer in answers))
         waiting = set(map(self._waits, programs))
         is_alike = len(set(map(language.functions_in, programs))) == 1
-        confidence = math.prod(answer.confidence for answer in answers)
+        # What is meant of each of several things is meant of all, or of none.
+        together = min if commands.is_of_all else math.prod
+        confidence = together(answer.confidence for answer in answers)
         fits = len(waiting) == 1 and not (commands.is_whole and True in waiting)
         if not fits or commands.is_alike > is_alike or confidence < self.use.threshold:
             return None

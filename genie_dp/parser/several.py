@@ -23,11 +23,13 @@ class Commands(NamedTuple):
         texts: one for each, in the order of the sentence.
         is_whole: whether they are the sentence as it was typed; else words were said for several.
         is_alike: whether only names are different: one function does all of them.
+        is_of_all: whether these names stand for one word of the sentence: "both doors".
     """
 
     texts: tuple[str, ...]
     is_whole: bool
     is_alike: bool = False
+    is_of_all: bool = False
 
 
 def commands_in(sentence: str, words: Words) -> Iterator[Commands]:
@@ -76,7 +78,7 @@ def of_all_named(
 
 def _for_each(names: Sequence[str], sentence: str, start: int, end: int) -> Commands:
     texts = tuple(f"{sentence[:start]}{name}{sentence[end:]}" for name in names)
-    return Commands(texts, is_whole=False, is_alike=True)
+    return Commands(texts, is_whole=False, is_alike=True, is_of_all=True)
 
 
 def _things(noun: str, kind: str, names: Sequence[str]) -> list[str]:
