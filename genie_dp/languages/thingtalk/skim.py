@@ -197,6 +197,8 @@ def literals(program: Sequence[str]) -> Iterator[Literal]:
     >>> program = '@c.f param:a:T > 5 unit:km and param:b:S == " x y "'
     >>> [constant[:2] for constant in literals(program.split(" "))]
     [(3, 5), (8, 12)]
+    >>> list(literals('source == null " bob " ^^tt:contact'.split(" ")))
+    []
     """
     i = 0
     while i < len(program):
@@ -205,7 +207,8 @@ def literals(program: Sequence[str]) -> Iterator[Literal]:
             i += 1
             continue
         end, is_text = _end(program, i)
-        if end > i:
+        # `null " bob " ^^tt:contact` is still to be looked up: no placeholder stands for that.
+        if end > i and program[i - 1 : i] != ["null"]:
             yield Literal(i, end, " ".join(program[i:end]), is_text)
         i = max(end, i + 1)
 

@@ -32,7 +32,7 @@ _MOST_NAME = 8
 # What speaks against a value, so that the likeliest of several readings comes first. A listed name
 # goes before any other, a name of a kind without a list before a text of as many words, and what
 # takes fewer words before what takes more. Only the order counts.
-_LISTED, _PART_OF_NAME = 0.1, 0.4
+_LISTED, _LIKE_A_NAME = 0.1, 0.4
 _NAME, _WORD, _FURTHER_WORD = 0.8, 0.5, 0.05
 _UNLISTED, _UNLISTED_WORD = 1.2, 0.6
 _EDGE = 0.3  # of a text that begins or ends with a word such as "to"
@@ -189,8 +189,8 @@ class SaidValues:
         is_listed = self.names.is_listed(type_.kind, text)
         if is_listed:
             return _value(constant, text, "listed", _LISTED)
-        if self.names.own and self.names.find(type_.kind, text).how == "part":
-            return _value(constant, text, "listed", _PART_OF_NAME)
+        if self.names.own and self.names.find(type_.kind, text).how in ("nearest", "part"):
+            return _value(constant, text, "listed", _LIKE_A_NAME)
         if shape or self.names.is_closed(type_.kind):
             return None
         if is_listed is None:
