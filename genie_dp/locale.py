@@ -76,6 +76,7 @@ class Words:
         greetings: before any sentence.
         requests: before a command; none before one that begins with `polite_starts`.
         joining: between two commands of one sentence.
+        here: at the end of a command, where the speaker is: what is meant without any place, too.
         both: before a noun, of which two things of the caller are meant.
         all_of: before one of which all things are meant, as far as `but` leaves none out.
         but: between that noun and the name of what is left out.
@@ -156,6 +157,7 @@ class Words:
     greetings: tuple[str, ...] = _section("phrases")
     requests: tuple[str, ...] = _section("phrases")
     joining: tuple[str, ...] = _section("phrases")
+    here: tuple[str, ...] = _section("phrases")
     both: tuple[str, ...] = _section("phrases")
     all_of: tuple[str, ...] = _section("phrases")
     but: tuple[str, ...] = _section("phrases")

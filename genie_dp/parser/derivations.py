@@ -148,7 +148,12 @@ class Derivations:
     def _said_otherwise(self, sentence: str, engine: SpokenSentences) -> Iterator[str]:
         """Yield what everyday English says instead of a sentence, in words that templates have."""
         known = engine.grammar.vocabulary
-        for text in without_politeness(sentence.rstrip(_END_SIGNS), self.words):
+        sentence = sentence.rstrip(_END_SIGNS)
+        _, after = _around((), self.words.here)
+        if (match := after.search(sentence)) and _WORD.search(sentence[: match.start()]):
+            sentence = sentence[: match.start()]
+            yield sentence
+        for text in without_politeness(sentence, self.words):
             places = list(token_places(text))
             tokens = [token for token, _, _ in places]
             typed = [text[start:end] for _, start, end in places]

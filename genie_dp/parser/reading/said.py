@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 
+from genie_dp.english.lists import VERBS
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library, units_in_sentences
 from genie_dp.languages.thingtalk.tokens import quote_words
@@ -208,7 +209,14 @@ def _shape(words: Tokens, known: Words) -> int | None:
         return None
     first, last = words[0], words[-1]
     # "the dentist", "my wife", "all you need"
-    return (first not in known.name_starts and _is_edge(first, known)) + _is_edge(last, known)
+    is_edge = first not in known.name_starts and _is_edge(first, known)
+    return (is_edge or _begins_command(words, known)) + _is_edge(last, known)
+
+
+def _begins_command(words: Tokens, known: Words) -> bool:
+    """Tell whether the first of several words is a verb: "turn the plug" is no name."""
+    is_verb = words[0] in (VERBS if known.has_grammar else known.verbs)
+    return is_verb and len(words) > 1
 
 
 def _is_edge(word: str, known: Words) -> bool:
