@@ -172,10 +172,13 @@ PRED := p:OUTPUT[pos=more, gap=v:VALUE] -> p > v if p.type == v.type;
 PRED := p:OUTPUT[pos=less, gap=v:VALUE] -> p < v if p.type == v.type;
 """
 
-# A new project has no such template; the skills that come with genie-dp do.
+# A new project has no such templates; the skills that come with genie-dp do.
 _FACTS = """
 category FACT : source "an output in a skill's own words: the temperature in paris";
 SOURCE := o:FACT -> o;
+
+category REACHED : source "who is reached by a name alone, as 'paul' in: email paul";
+COMMAND := a:VP[gap=o:REACHED] -> now => o => a(o) if a.gap == o.key;
 """
 
 _PROJECT = """\

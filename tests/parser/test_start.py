@@ -48,12 +48,12 @@ def right(folder, made):
 
 @pytest.mark.slow
 def test_it_learns_the_new_rows_sooner_than_a_new_parser_and_keeps_the_old(trained, tmp_path):
-    further = go_on(tmp_path, trained, steps=80)
+    further = go_on(tmp_path, trained, steps=40)
     old = [one for one in rows() if "_0" not in one.utterance]
     assert right(further, NEW) >= 0.75
     assert right(further, old) >= 0.75
     (tmp_path / "fresh").mkdir()
-    fresh = train(tmp_path / "fresh", inputs=[tmp_path / "more.jsonl"], steps=80)
+    fresh = train(tmp_path / "fresh", inputs=[tmp_path / "more.jsonl"], steps=40)
     assert right(fresh, NEW) < right(further, NEW)
 
 
