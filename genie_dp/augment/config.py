@@ -37,6 +37,9 @@ class AugmentConfig:
         least=0,
         metavar="N",
     )
+    joined: float = _share(
+        0.0, "Share of plain commands that get a row with another: 'lock the door and call mom'."
+    )
     quoted: float = _share(
         0.1, "Share of texts and names that stay placeholders, as if typed in quotes."
     )

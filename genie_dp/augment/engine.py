@@ -2,12 +2,14 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from json.encoder import encode_basestring
 
 from genie_dp.augment.config import AugmentConfig
 from genie_dp.augment.expand import Copy, Expander, RowTemplate, ValueDraws
+from genie_dp.augment.joined import join_commands
 from genie_dp.augment.values import ValueSource
 from genie_dp.errors import GenieError, Problem, Span, problem_at
 from genie_dp.languages.base import Language
@@ -16,6 +18,9 @@ from genie_dp.languages.types import is_slot
 from genie_dp.paraphrase.lexical import SynonymLexicon
 from genie_dp.records import Example, Slot, source_of_copy
 
+BLOCK = 512  # input rows: up to 15,000 rows come of them, a few megabytes
+PlacedRow = tuple[Example, tuple[str, int]]
+"""A row with its file and line."""
 _json_text = encode_basestring
 
 
@@ -117,6 +122,22 @@ class AugmentEngine:
     skip_broken: bool = False
     roots: Mapping[str, int] = field(default_factory=dict)
 
+    def with_joined(self, rows: Sequence[PlacedRow]) -> Iterator[PlacedRow]:
+        """Yield the rows of a block, and behind some what joins them to another command.
+
+        Raises:
+            GenieError: A114, programs of the language cannot be joined.
+        """
+        if not self.config.joined:
+            yield from rows
+            return
+        alone = [row for row, _ in rows]
+        joined = join_commands(alone, self.config, self.language, self.library)
+        for (row, place), added in zip(rows, joined, strict=True):
+            yield row, place
+            if added is not None:
+                yield added, place
+
     def expander(self) -> Expander:
         """Return what makes copies, with tables of its own."""
         draws = ValueDraws(self.values, self.config)
@@ -137,16 +158,18 @@ def augment(
         GenieError: a row cannot be worked on (A110 to A113).
     """
     expander = expander or engine.expander()
-    for row in rows:
-        template = _template(engine, expander, row)
-        yield from examples(template, expander.copies(template))
+    placed = ((row, ("", 0)) for row in rows)
+    while block := list(islice(placed, BLOCK)):
+        for row, _ in engine.with_joined(block):
+            template = _template(engine, expander, row)
+            yield from examples(template, expander.copies(template))
 
 
 def make_block(
     engine: AugmentEngine,
     expander: Expander,
     number: int,
-    rows: Iterable[tuple[Example, tuple[str, int]]],
+    rows: Sequence[PlacedRow],
     *,
     format: str = "jsonl",
 ) -> AugmentBlock:
@@ -160,11 +183,10 @@ def make_block(
     lines: list[str] = []
     counts: Counter[str] = Counter()
     problems: list[Problem] = []
-    rows_read: dict[str, int] = {}
+    rows_read = Counter(row.source for row, _ in rows)
     copies: dict[str, int] = {}
-    for row, (file, line) in rows:
+    for row, (file, line) in engine.with_joined(rows):
         before = len(lines)
-        rows_read[row.source] = rows_read.get(row.source, 0) + 1
         try:
             template = _template(engine, expander, row)
             lines.extend(encode(template, expander.copies(template)))

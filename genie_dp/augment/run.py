@@ -19,7 +19,14 @@ import xxhash
 from genie_dp import __version__
 from genie_dp.augment.config import AugmentConfig
 from genie_dp.augment.datasets import OwnLists
-from genie_dp.augment.engine import AugmentBlock, AugmentEngine, augment, make_block
+from genie_dp.augment.engine import (
+    BLOCK,
+    AugmentBlock,
+    AugmentEngine,
+    PlacedRow,
+    augment,
+    make_block,
+)
 from genie_dp.augment.made_texts import made_texts
 from genie_dp.augment.skill_rows import skill_paraphrases
 from genie_dp.augment.values import NO_LIST, LibraryValues, of_library
@@ -48,14 +55,12 @@ from genie_dp.run.work import WorkFolder, interruptible, open_work, refuse_or_cl
 from genie_dp.run.workers import in_processes
 from genie_dp.skills.model import SkillLibrary
 
-BLOCK = 512  # input rows: up to 15,000 rows come of them, a few megabytes
 _MOST_SHOWN = 20
 _ID = re.compile(rb'\s*\{\s*"id"\s*:\s*("(?:[^"\\]|\\.)*")')
 # No text has it, for quotes in a text are escaped.
 _ROOT = re.compile(rb'"derivation"\s*:\s*\[\s*("(?:[^"\\]|\\.)*")')
 
-PlacedRows = list[tuple[Example, tuple[str, int]]]
-"""Rows with their file and line."""
+PlacedRows = list[PlacedRow]
 BlockReader = Callable[[Sequence[int]], Iterator[tuple[int, PlacedRows]]]
 """Yields the blocks of these numbers, in order, as (number, rows)."""
 
@@ -73,6 +78,7 @@ class AugmentFile:
         digest: hash of their text.
         ids: hashes of their ids.
         roots: root template -> rows that it made.
+        language: of its programs, in a format that does not say it.
         renamed: line -> another id for a row whose id an earlier one has.
         written: the rows of a folder, as lines of JSON; None of a file.
     """
@@ -82,6 +88,7 @@ class AugmentFile:
     digest: str
     ids: "array[int]"
     roots: Mapping[str, int]
+    language: str = DEFAULT_LANGUAGE
     renamed: Mapping[int, str] = field(default_factory=dict)
     written: tuple[bytes, ...] | None = None
 
@@ -100,7 +107,9 @@ def scan_files(
         GenieError: no row in any of them (A101); a line that is no row (R010 to R012); sentences of
             a folder that are none (`skill_rows.skill_paraphrases`).
     """
-    inputs = tuple(_scan_file(name, _written(name, language, library)) for name in names)
+    inputs = tuple(
+        _scan_file(name, _written(name, language, library), language.name) for name in names
+    )
     if not sum(file.rows for file in inputs):
         hint = "give files that genie-dp synthesize or genie-dp paraphrase made"
         raise GenieError(Problem("A101", f"no rows in {', '.join(names)}", hint=hint))
@@ -141,7 +150,7 @@ def _id_notes(inputs: Sequence[AugmentFile]) -> Iterator[str]:
             )
 
 
-def _scan_file(name: str, written: tuple[bytes, ...] | None) -> AugmentFile:
+def _scan_file(name: str, written: tuple[bytes, ...] | None, language: str) -> AugmentFile:
     digest, ids, roots = xxhash.xxh3_128(), array("Q"), Counter[bytes]()
     hash_of = xxhash.xxh3_64_intdigest
     for number, line in enumerate(_raw_lines(name, written), 1):
@@ -150,7 +159,7 @@ def _scan_file(name: str, written: tuple[bytes, ...] | None) -> AugmentFile:
         if root := _ROOT.search(line):
             roots[root[1]] += 1
     by_name = {json.loads(root): count for root, count in roots.items()}
-    return AugmentFile(name, len(ids), digest.hexdigest(), ids, by_name, written=written)
+    return AugmentFile(name, len(ids), digest.hexdigest(), ids, by_name, language, written=written)
 
 
 def _raw_lines(name: str, written: Sequence[bytes] | None) -> Iterator[bytes]:
@@ -245,6 +254,8 @@ def _read(file: AugmentFile, block: Sequence[Any], start: int) -> PlacedRows:
     rows: PlacedRows = []
     for number, read in enumerate(block, start):
         row = read if isinstance(read, Example) else _row_of_line(read, file.name, number)
+        if format_of(file.name) == "tsv":
+            row = replace(row, language=file.language)
         if number in file.renamed:
             row = replace(row, id=file.renamed[number])
         rows.append((row, (file.name, number)))

@@ -426,3 +426,31 @@ def test_no_second_article_follows_every_and_no_preposition_stands_before_one_of
         copies = lock(f"lock it {word} DATE_0", "now => {} param:day:Date = DATE_0", slots=slots)
         assert len(copies) > 100
         assert not [c.utterance for c in copies if any(part in c.utterance for part in wrong)]
+
+
+def test_plain_commands_are_joined_with_their_own_values():
+    joined = [
+        row
+        for row in augment(ROWS, engine(joined=1.0, compound=1, primitive=1, **SILENT))
+        if len(set(row.functions)) == 2 and " ; " in row.program
+    ]
+    assert len(joined) >= 3
+    for row in joined:
+        assert checked(row.program) == row.program
+        assert placeholders(row.utterance) == placeholders(row.program)
+        first, second = row.program.split(" ; ")
+        assert first.startswith("now => @")
+        assert second.startswith("now => @")
+
+
+def test_a_row_is_joined_alike_beside_the_same_rows_and_not_at_all_by_default():
+    ways = [[*augment(ROWS, engine(joined=share, **SILENT))] for share in (0.0, 0.5, 0.5)]
+    assert ways[1] == ways[2] != ways[0]
+    ids = [{row.id for row in rows} for rows in ways]
+    assert ids[0] < ids[1]
+
+
+def test_programs_that_have_no_sequence_are_not_joined():
+    with pytest.raises(GenieError) as error:
+        made(replace(ROWS[0], language="sexpr"), language=SEXPR, joined=0.5)
+    assert error.value.problems[0].code == "A114"
