@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.models.cards import FEATURES, CardRows, links
 from genie_dp.models.sentences import Rows, Sentences
 from genie_dp.models.sizes import RecurrentSettings, settings_of
 from genie_dp.models.vocabulary import PAD, UNK, Vocabulary
@@ -79,7 +80,13 @@ class ArrayNetwork:
         expected = (len(vocabulary.words), settings.size), (vocabulary.buckets, settings.size)
         if (self._words.shape, self._grams.shape) != expected:
             raise ValueError("weights of another network")
-        self._table = np.ascontiguousarray(self._words[: self._generated].T)
+        self._vectors = _Linear(weights, "embedding.vectors") if vocabulary.vectors else None
+        self._cards = CardRows.of(vocabulary) if vocabulary.vectors else None
+        self._tokens, self._bias = self._words[: self._generated], weights["pointer.bias"]
+        if self._cards is not None:
+            self._link = _Linear(weights, "link")
+            self._add_cards(weights, self._cards, own_rows=settings.own_rows)
+        self._table = np.ascontiguousarray(self._tokens.T)
         self._encoder = [
             [_LSTM(weights, f"encoder.{layer}.{way}") for way in ("forwards", "backwards")]
             for layer in range(settings.layers)
@@ -89,15 +96,39 @@ class ArrayNetwork:
         self._place = _Linear(weights, "pointer.query")
         self._output = _Linear(weights, "pointer.output")
         self._switch = _Linear(weights, "pointer.switch")
-        self._bias = weights["pointer.bias"]
         self._feed = _Feed(weights) if settings.language_model else None
 
-    def encode(self, sentences: Sentences) -> Arrays:
-        """Return places, padding, embedded words (B, S, d), states (B, S, d), their mean (B, d)."""
+    def _add_cards(self, weights: Weights, cards: CardRows, *, own_rows: bool) -> None:
+        """Add what cards say to the vectors of tokens."""
+        rows = cards.rows
+        self._tokens, self._bias = self._tokens.copy(), self._bias.copy()
+        if not own_rows:
+            self._tokens[rows] = self._bias[rows] = 0
+        words = self._embedded(cards.words)[0]
+        scores = _Linear(weights, "cards.score")(words)[:, 0][cards.index]
+        scores[:, 0] += weights["cards.name"]
+        flat, mask = scores.reshape(len(rows), -1), cards.mask.reshape(len(rows), -1)
+        shares = _softmax(np.where(mask == 0, np.float32(-np.inf), flat))
+        pooled = (shares[:, None] @ words[cards.index.reshape(len(rows), -1)])[:, 0]
+        kinds = weights["cards.kinds.weight"][cards.kinds]
+        self._tokens[rows] += _Linear(weights, "cards.output")(pooled) + kinds
+
+    def _embedded(self, sentences: Sentences) -> F32:
+        """Return (B, S, d): the words of sentences."""
         sizes = np.diff(np.append(sentences.offsets, len(sentences.grams)))
         grams = np.add.reduceat(self._grams[sentences.grams], sentences.offsets, axis=0)
         grams /= sizes[:, None].astype(np.float32)
-        embedded = self._words[sentences.words] + grams[sentences.surfaces]
+        if self._vectors is not None:
+            grams += self._vectors(sentences.vectors)
+        embedded: F32 = self._words[sentences.words] + grams[sentences.surfaces]
+        return embedded
+
+    def encode(self, sentences: Sentences) -> Arrays:
+        """Return places, padding, embedded words (B, S, d), states (B, S, d), their mean (B, d).
+
+        With cards, also (B, P, 3): how near each token's card is to a sentence.
+        """
+        embedded = self._embedded(sentences)
         places = np.arange(sentences.words.shape[1])
         lengths = sentences.lengths[:, None]
         # The backward direction reads each row turned around within its length.
@@ -110,7 +141,12 @@ class ArrayNetwork:
         padding = places >= lengths
         real = np.where(padding, np.float32(0), np.float32(1))
         mean = (states * real[:, :, None]).sum(1) / real.sum(1)[:, None]
-        return sentences.copies, padding, embedded, states, mean
+        memory = (sentences.copies, padding, embedded, states, mean)
+        if self._cards is None:
+            return memory
+        near = np.zeros((len(lengths), self._generated, FEATURES), np.float32)
+        near[:, self._cards.rows] = links(sentences, self._cards)
+        return (*memory, near)
 
     def begin(self, memory: Arrays) -> Arrays:
         """Return (B, d) four times, hidden and cell of both LSTMs; two more of what feeds them."""
@@ -121,9 +157,9 @@ class ArrayNetwork:
 
     def step(self, memory: Arrays, state: Arrays, tokens: Rows) -> tuple[F32, Arrays]:
         """Return (B, P + S) log-probabilities of the next extended ids, and the state after."""
-        copies, padding, embedded, states, _ = memory
+        copies, padding, embedded, states, _, *near = memory
         rows, is_copy = np.arange(len(tokens)), tokens >= self._generated
-        x = self._words[np.where(is_copy, PAD, tokens)]
+        x = self._tokens[np.where(is_copy, PAD, tokens)]
         if is_copy.any():
             spoken = embedded[rows, np.maximum(tokens - self._generated, 0)]
             x = np.where(is_copy[:, None], spoken, x)
@@ -138,7 +174,10 @@ class ArrayNetwork:
         )
         hidden = np.concatenate([upper, context], 1)
         copied, seen = _attend(self._place(hidden), states, padding)
-        generated = _softmax(self._output(hidden) @ self._table + self._bias)
+        scores = self._output(hidden) @ self._table + self._bias
+        if near:
+            scores += (near[0] @ self._link(hidden)[:, :, None])[:, :, 0]
+        generated = _softmax(scores)
         share = _sigmoid(self._switch(np.concatenate([hidden, seen], 1)))
         full = np.zeros((len(tokens), self._generated + copies.shape[1]), np.float32)
         np.multiply(generated, share, out=full[:, : self._generated])
@@ -156,7 +195,7 @@ class _Linear:
 
     def __init__(self, weights: Weights, name: str):
         self.weight = np.ascontiguousarray(weights[f"{name}.weight"].T)
-        self.bias = weights[f"{name}.bias"]
+        self.bias = weights.get(f"{name}.bias", np.float32(0))
 
     def __call__(self, x: F32) -> F32:
         out: F32 = x @ self.weight + self.bias

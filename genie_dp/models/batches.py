@@ -64,6 +64,7 @@ class Source:
     offsets: torch.Tensor
     copies: torch.Tensor
     lengths: torch.Tensor
+    vectors: torch.Tensor
 
     @classmethod
     def from_arrays(cls, arrays: Sentences) -> "Source":
@@ -91,12 +92,14 @@ class Batch:
         inputs: (B, T) extended ids that a decoder reads: BEGIN, then the targets moved by one.
         targets: (B, T) extended ids that it should write; PAD behind the end.
         weights: (B,) factors of the rows' losses.
+        tokens: ids of the tokens with cards that programs may have; None for all.
     """
 
     source: Source
     inputs: torch.Tensor
     targets: torch.Tensor
     weights: torch.Tensor
+    tokens: torch.Tensor | None = None
 
     def to(self, device: torch.device | str) -> "Batch":
         """Return the same on a device."""

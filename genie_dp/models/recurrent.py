@@ -1,14 +1,21 @@
 """The embedded default: a recurrent pointer-generator that trains on a CPU in minutes."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import nn
 
 from genie_dp.models import layers
-from genie_dp.models.batches import Source
+from genie_dp.models.batches import Batch, Source
+from genie_dp.models.cards import CardRows
 from genie_dp.models.language_model import ProgramFeed, ProgramLSTM
 from genie_dp.models.seq2seq import PointerNetwork, Tensors
+from genie_dp.models.sentences import Rows
 from genie_dp.models.sizes import RecurrentSettings
-from genie_dp.models.vocabulary import Vocabulary
+from genie_dp.models.vocabulary import PAD, UNK, Vocabulary
 
 
 class BiLSTM(layers.Module):
@@ -59,6 +66,11 @@ class RecurrentNetwork(PointerNetwork):
             # What is attended to is compared with tokens from the start; see WordEmbedding.
             self.pointer.output.weight[:, size:] += torch.eye(size)
         self.feed = ProgramFeed(vocabulary, size, size) if settings.language_model else None
+        self.all_cards = CardRows.of(vocabulary) if vocabulary.vectors else None
+        if self.all_cards is not None:
+            self.cards, self.link = layers.CardEncoder(size), layers.link_layer(2 * size)
+            self.distractors, self.own_rows = settings.distractors, settings.own_rows
+        self._tokens = _Tokens(None, self.all_cards, vocabulary.generated)
 
     def encode(self, source: Source) -> Tensors:
         """Return places, padding, embedded words (B, S, d), states (B, S, d), keys (B, d)."""
@@ -69,7 +81,33 @@ class RecurrentNetwork(PointerNetwork):
         padding = source.padding
         real = (~padding)[:, :, None].to(states.dtype)
         mean = (states * real).sum(1) / real.sum(1)
-        return source.copies, padding, embedded, states, mean
+        memory = (source.copies, padding, embedded, states, mean)
+        return memory if self.all_cards is None else (*memory, *self._link(source))
+
+    def _link(self, source: Source) -> Tensors:
+        """Return (B, P, 3): how near each token's card is to a sentence; tokens are made anew."""
+        tokens = self._tokens
+        assert tokens.cards is not None
+        chosen = slice(None) if tokens.rows is None else tokens.rows
+        own, bias = self.embedding.table()[chosen], self.pointer.bias[chosen]
+        places = torch.from_numpy(tokens.places).to(own.device)
+        if not self.own_rows:
+            free = torch.ones(len(own), device=own.device).index_fill(0, places, 0)
+            own, bias = own * free[:, None], bias * free
+        tokens.table = own.index_add(0, places, self.cards(tokens.cards, self.embedding))
+        tokens.bias = bias
+        near = layers.card_links(source, tokens.cards)
+        return (near.new_zeros(len(near), len(own), near.shape[2]).index_copy(1, places, near),)
+
+    def loss(self, batch: Batch) -> torch.Tensor:
+        """Return (B,); in training over the tokens that the batch needs, and some others."""
+        if self.all_cards is None or not self.training or self.feed is not None:
+            return super().loss(batch)
+        tokens = self._tokens = _needed(batch, self.all_cards, self.distractors, self._tokens.size)
+        try:
+            return super().loss(tokens.restricted(batch))
+        finally:
+            self._tokens = _Tokens(None, self.all_cards, tokens.size)
 
     def begin(self, memory: Tensors) -> Tensors:
         """Return (B, d) four times, hidden and cell of both LSTMs; two more of what feeds them."""
@@ -81,8 +119,8 @@ class RecurrentNetwork(PointerNetwork):
         self, memory: Tensors, state: Tensors, tokens: torch.Tensor
     ) -> tuple[layers.Mixture, Tensors]:
         """Return what the decoder says after each of (B, T) tokens, and the state after all."""
-        _, padding, embedded, states, _ = memory
-        x = self.dropout(self.embedding.write(tokens, embedded))
+        _, padding, embedded, states, _, *near = memory
+        x = self.dropout(self.embedding.write(tokens, embedded, self._tokens.table))
         fed: Tensors = ()
         if self.feed:
             more, fed = self.feed(tokens, *state[4:])
@@ -94,8 +132,80 @@ class RecurrentNetwork(PointerNetwork):
         x = torch.cat([lower, context], 2)
         upper, (h2, c2) = self.second(x, (state[2][None], state[3][None]))
         hidden = torch.cat([self.dropout(upper), context], 2)
-        mixture = self.pointer(hidden, states, padding, self.embedding.table())
+        mixture = self._write(hidden, states, padding, near)
         return mixture, (h1[0], c1[0], h2[0], c2[0], *fed)
+
+    def _write(
+        self,
+        hidden: torch.Tensor,
+        states: torch.Tensor,
+        padding: torch.Tensor,
+        near: Sequence[torch.Tensor],
+    ) -> layers.Mixture:
+        if not near:
+            return self.pointer(hidden, states, padding, self.embedding.table())
+        bias = torch.einsum("btf,bpf->btp", self.link(hidden), near[0]) + self._tokens.bias
+        return self.pointer(hidden, states, padding, self._tokens.table, bias=bias)
+
+
+@dataclass(slots=True)
+class _Tokens:
+    """The tokens that a network writes at the moment: all, or those of a batch.
+
+    Attributes:
+        rows: their ids, rising; None for all.
+        cards: of those that have one.
+        size: how many there are in all.
+        table, bias: their vectors and biases, once they were made.
+    """
+
+    rows: torch.Tensor | None
+    cards: CardRows | None
+    size: int
+    table: torch.Tensor | None = None
+    bias: torch.Tensor | None = None
+
+    @property
+    def places(self) -> Rows:
+        """Return where the tokens with cards stand among all of them."""
+        assert self.cards is not None
+        if self.rows is None:
+            return self.cards.rows
+        return np.searchsorted(self.rows.cpu().numpy(), self.cards.rows)
+
+    def restricted(self, batch: Batch) -> Batch:
+        """Return a batch with extended ids that count these tokens alone."""
+        assert self.rows is not None
+        place = torch.full((self.size,), UNK, device=self.rows.device)
+        place[self.rows] = torch.arange(len(self.rows), device=self.rows.device)
+
+        def rename(ids: torch.Tensor) -> torch.Tensor:
+            is_copy = ids >= self.size
+            known = place[ids.masked_fill(is_copy, PAD)]
+            return torch.where(is_copy, ids - self.size + len(self.rows), known)
+
+        source = replace(batch.source, copies=rename(batch.source.copies))
+        inputs, targets = rename(batch.inputs), rename(batch.targets)
+        return replace(batch, source=source, inputs=inputs, targets=targets)
+
+
+def _may_be(batch: Batch, cards: CardRows) -> npt.NDArray[np.bool_]:
+    """Return (C,): which tokens with cards the library of a batch has."""
+    if batch.tokens is None:
+        return np.ones(len(cards.rows), bool)
+    return np.isin(cards.rows, batch.tokens.cpu().numpy())
+
+
+def _needed(batch: Batch, cards: CardRows, distractors: int, size: int) -> _Tokens:
+    """Return the tokens that a batch needs, those without cards, and so many others."""
+    ids = torch.cat([batch.targets.flatten(), batch.source.copies.flatten()]).unique()
+    is_needed = np.isin(cards.rows, ids.cpu().numpy())
+    others = np.flatnonzero(~is_needed & _may_be(batch, cards))
+    is_needed[others[torch.randperm(len(others))[:distractors].numpy()]] = True
+    is_used = np.ones(size, bool)
+    is_used[cards.rows[~is_needed]] = False
+    rows = torch.from_numpy(np.flatnonzero(is_used)).to(batch.targets.device)
+    return _Tokens(rows, cards.some(np.flatnonzero(is_needed)), size)
 
 
 def start_decoder(network: RecurrentNetwork, model: ProgramLSTM) -> None:

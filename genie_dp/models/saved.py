@@ -226,27 +226,32 @@ def put_all(model: Any, tensors: Mapping[str, torch.Tensor], folder: Path) -> No
             own[name].copy_(x)
 
 
+_TABLES = ("words.weight", "pointer.bias")
+
+
 def continue_from(start: SavedModel, vocabulary: Vocabulary) -> SavedModel:
-    """Return a new network of a larger vocabulary, with the weights of a trained one.
+    """Return a new network of another vocabulary, with the weights of a trained one.
 
     Words that the trained one does not know begin as in any new network, program tokens near the
     words inside them; the random numbers are torch's.
 
     Args:
         start: the trained one.
-        vocabulary: what `start.vocabulary.extend` gave.
+        vocabulary: of the new one, mostly what `start.vocabulary.extend` gave.
     """
     model, settings = build(start.architecture, vocabulary, start.settings)
     # A table of words has a row for each of the first words; what else there is keeps its shape.
-    rows = torch.tensor([vocabulary.index[word] for word in start.vocabulary.words])
+    places = [vocabulary.index.get(word, -1) for word in start.vocabulary.words]
+    before, after = torch.tensor([(i, x) for i, x in enumerate(places) if x >= 0]).T
     own = dict(model.named_parameters())
     with torch.no_grad():
         for name, trained in start.model.named_parameters():
-            if own[name].shape == trained.shape and not name.endswith("words.weight"):
+            if own[name].shape == trained.shape and not name.endswith(_TABLES):
                 own[name].copy_(trained)
             else:
-                own[name][rows[: len(trained)]] = trained
-    tokens = range(start.vocabulary.generated, vocabulary.generated)
+                kept = (before < len(trained)) & (after < len(own[name]))
+                own[name][after[kept]] = trained[before[kept]]
+    tokens = range(vocabulary.generated)
     new = [row for row in tokens if vocabulary.words[row] not in start.vocabulary.index]
     for part in model.modules():
         if isinstance(part, WordEmbedding):

@@ -8,10 +8,12 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
+from genie_dp.models.base.vectors import word_vectors
 from genie_dp.models.vocabulary import END, PAD, Pair, Vocabulary, ngrams
 
 Ids = npt.NDArray[np.int32]
 Rows = npt.NDArray[np.int64]
+F32 = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class Sentences:
         offsets: (U,) where each distinct word's n-grams begin.
         copies: (B, S) extended ids, PAD behind the end.
         lengths: (B,) words of each row, at least 1.
+        vectors: (U, 128) of the distinct words (`base.vectors`); (U, 0) for networks without.
     """
 
     sentences: tuple[tuple[str, ...], ...]
@@ -59,6 +62,7 @@ class Sentences:
     offsets: Rows
     copies: Rows
     lengths: Rows
+    vectors: F32
 
 
 def encode(pair: Pair, vocabulary: Vocabulary) -> Encoded:
@@ -100,7 +104,12 @@ def join_sentences(rows: Sequence[Encoded], vocabulary: Vocabulary) -> Sentences
         ends[:-1].astype(np.int64),
         pad_rows([row.copies for row in rows]),
         lengths.clip(min=1),
+        word_vectors().rows(tuple(distinct)) if vocabulary.vectors else _no_vectors(len(distinct)),
     )
+
+
+def _no_vectors(words: int) -> F32:
+    return np.zeros((words, 0), np.float32)
 
 
 @lru_cache(maxsize=200_000)

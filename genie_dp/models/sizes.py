@@ -19,6 +19,8 @@ class RecurrentSettings:
         word_dropout: share of the sentence's words read as unknown.
         smoothing: label smoothing.
         language_model: whether a language model of programs feeds the decoder.
+        distractors: tokens with cards that a batch has beside those that it needs.
+        own_rows: whether tokens with cards have learned vectors beside those of their cards.
     """
 
     size: int = 128
@@ -27,6 +29,8 @@ class RecurrentSettings:
     word_dropout: float = 0.1
     smoothing: float = 0.1
     language_model: bool = False
+    distractors: int = 256
+    own_rows: bool = True
 
     def __post_init__(self) -> None:
         if self.size < 2 or self.size % 2 or self.layers < 1:
@@ -124,7 +128,7 @@ SETTINGS: Mapping[str, Any] = {
 _SHARES = ("dropout", "word_dropout", "smoothing")
 # Of these a network may have none.
 _FROM_ZERO = (
-    "lora_rank", "language_model", "encoder_layers", "decoder_layers", "layers",
+    "distractors", "lora_rank", "language_model", "encoder_layers", "decoder_layers", "layers",
 )  # fmt: skip
 
 

@@ -4,8 +4,8 @@ import json
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -96,6 +96,8 @@ class Vocabulary:
         words: the table; a word's id is its place.
         generated: how many of them, from the first, can be generated.
         buckets: buckets of hashed character n-grams.
+        vectors: whether words are read with their shipped vectors, too (`base.vectors`).
+        cards: of tokens whose vectors are computed: the phrases of each, the first its name.
 
     >>> v = Vocabulary((*SPECIAL, "now", "tweet"), generated=5)
     >>> v.copies(("tweet", "now", "tweet"))
@@ -105,6 +107,8 @@ class Vocabulary:
     words: tuple[str, ...]
     generated: int
     buckets: int = 8192
+    vectors: bool = False
+    cards: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict, hash=False)
     index: dict[str, int] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -126,7 +130,8 @@ class Vocabulary:
         """
         generated = dict.fromkeys((*self.words[: self.generated], *other.words[: other.generated]))
         words = dict.fromkeys((*generated, *self.words, *other.words))
-        return Vocabulary(tuple(words), len(generated), self.buckets)
+        cards = {**self.cards, **other.cards}
+        return replace(self, words=tuple(words), generated=len(generated), cards=cards)
 
     def read(self, sentence: Iterable[str]) -> tuple[int, ...]:
         """Return the ids of a sentence's words; UNK for those never seen."""
@@ -166,6 +171,8 @@ class Vocabulary:
             "type": KIND,
             "generated": self.generated,
             "buckets": self.buckets,
+            "vectors": self.vectors,
+            "cards": {token: [" ".join(x) for x in of] for token, of in self.cards.items()},
             "words": list(self.words),
         }
         text = json.dumps(data, ensure_ascii=False, indent=0)
@@ -182,7 +189,12 @@ class Vocabulary:
             data = json.loads(path.read_text(encoding="utf-8"))
             if data["type"] != KIND:
                 raise ValueError(f"type is {data['type']!r}")
-            return cls(tuple(data["words"]), int(data["generated"]), int(data["buckets"]))
+            cards = {
+                token: tuple(tuple(phrase.split(" ")) for phrase in phrases)
+                for token, phrases in data.get("cards", {}).items()
+            }
+            words, generated, buckets = data["words"], int(data["generated"]), int(data["buckets"])
+            return cls(tuple(words), generated, buckets, bool(data.get("vectors", False)), cards)
         except (OSError, ValueError, KeyError, TypeError) as problem:
             message = f"expected the vocabulary of a model in {path}, got: {problem}"
             hint = "name a folder that training wrote"

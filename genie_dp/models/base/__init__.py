@@ -1,0 +1,1 @@
+"""What parsers start with: word vectors, and a network that has read many libraries."""

@@ -1,0 +1,126 @@
+"""Cards: what a library says of its functions, parameters and values, as arrays.
+
+The vector of a token such as `@com.example.lamp.turn_on` is computed from the words of its card, so
+that a network knows something of a library that it never saw.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from genie_dp.models.sentences import Rows, Sentences, encode_sentences
+from genie_dp.models.vocabulary import Vocabulary
+
+F32 = npt.NDArray[np.float32]
+Cards = Mapping[str, tuple[tuple[str, ...], ...]]
+"""Token -> phrases of its card, each a tuple of words; the first is its name."""
+
+MOST_PHRASES, MOST_WORDS = 6, 6
+FEATURES = 3
+KINDS = ("@", "param:", "enum:", "^^")
+_TINY = np.float32(1e-6)
+
+
+def kind_of(token: str) -> int:
+    """Return what a token names, as a place in KINDS; behind them all others.
+
+    >>> kind_of("enum:on"), kind_of("get_weather(")
+    (2, 4)
+    """
+    return next((i for i, start in enumerate(KINDS) if token.startswith(start)), len(KINDS))
+
+
+@dataclass(frozen=True, slots=True)
+class CardRows:
+    """Cards of C tokens; W distinct words, at most P phrases of L words each.
+
+    Attributes:
+        rows: (C,) ids of the tokens.
+        kinds: (C,) see `kind_of`.
+        words: the distinct words, as one sentence.
+        index: (C, P, L) place of each word among the distinct ones; 0 behind the end.
+        mask: (C, P, L) 1 where there is a word.
+    """
+
+    rows: Rows
+    kinds: Rows
+    words: Sentences
+    index: Rows
+    mask: F32
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary) -> "CardRows":
+        """Return the cards of a vocabulary's tokens."""
+        tokens = [t for t in vocabulary.words[: vocabulary.generated] if t in vocabulary.cards]
+        places: dict[str, int] = {"": 0}
+        index = np.zeros((len(tokens), MOST_PHRASES, MOST_WORDS), np.int64)
+        mask = np.zeros(index.shape, np.float32)
+        for row, token in enumerate(tokens):
+            for number, phrase in enumerate(vocabulary.cards[token][:MOST_PHRASES]):
+                for place, word in enumerate(phrase[:MOST_WORDS]):
+                    index[row, number, place] = places.setdefault(word, len(places))
+                    mask[row, number, place] = 1
+        return cls(
+            np.array([vocabulary.index[token] for token in tokens], np.int64),
+            np.array([kind_of(token) for token in tokens], np.int64),
+            encode_sentences([tuple(places)], vocabulary),
+            index,
+            mask,
+        )
+
+    def some(self, chosen: Rows) -> "CardRows":
+        """Return the cards of some tokens, by their places here, with the words that they have."""
+        used, places = np.unique(np.append(self.index[chosen], 0), return_inverse=True)
+        words = self.words
+        surfaces = words.surfaces[:, used]
+        ends = np.append(words.offsets, len(words.grams))
+        grams = [words.grams[ends[x] : ends[x + 1]] for x in surfaces[0]]
+        ranks = np.arange(len(used))[None]
+        part = Sentences(
+            (tuple(words.sentences[0][x] for x in used),),
+            words.words[:, used],
+            ranks,
+            np.concatenate(grams),
+            np.cumsum([0, *map(len, grams[:-1])]).astype(np.int64),
+            words.copies[:, used],
+            np.array([len(used)], np.int64),
+            words.vectors[surfaces[0]],
+        )
+        index = places[:-1].reshape(self.index[chosen].shape)
+        return CardRows(self.rows[chosen], self.kinds[chosen], part, index, self.mask[chosen])
+
+    @property
+    def word_vectors(self) -> F32:
+        """Return (W, 128) vectors of the distinct words."""
+        vectors: F32 = self.words.vectors[self.words.surfaces[0]]
+        return vectors
+
+
+def links(sentences: Sentences, cards: CardRows) -> F32:
+    """Return (B, C, 3): how near the words of each sentence are to each card.
+
+    A word of a card counts as much as its nearest word of the sentence is near, by the cosine of
+    their vectors. The three are the mean over the name's words, that of the best phrase, and the
+    best word.
+    """
+    said = sentences.vectors[sentences.surfaces]
+    nearest = (said @ cards.word_vectors.T).max(1).clip(min=0)
+    near = nearest[:, cards.index] * cards.mask
+    phrases = near.sum(3) / (cards.mask.sum(2) + _TINY)
+    return np.stack([phrases[:, :, 0], phrases.max(2), near.max((2, 3))], 2)
+
+
+def phrases_of(texts: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the phrases of a card, without those that say the same words.
+
+    >>> phrases_of(["turn on", "on turn", "switch on the lamp"])
+    (('turn', 'on'), ('switch', 'on', 'the', 'lamp'))
+    """
+    found: dict[frozenset[str], tuple[str, ...]] = {}
+    for text in texts:
+        words = tuple(text.split())
+        if words:
+            found.setdefault(frozenset(words), words)
+    return tuple(found.values())

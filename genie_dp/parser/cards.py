@@ -1,0 +1,82 @@
+"""The cards of a library: what it says of each function, parameter, value and kind of name."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from genie_dp.languages.library import Library
+from genie_dp.languages.types import Enum
+from genie_dp.models.cards import MOST_PHRASES, MOST_WORDS, Cards, phrases_of
+from genie_dp.models.vocabulary import words_of_name
+from genie_dp.skills.words import GLUE, tokenize
+
+_FUNCTION, _INPUT = "(", "="  # end the tokens of calls
+_SIGNS = re.compile(r"#|\$\w+|[^\w\s'-]")
+_MOST_DESCRIBED = 3  # phrases that a description gives
+
+
+def cards_of(library: Library, tokens: Iterable[str]) -> Cards:
+    """Return the cards of those tokens of a library's programs that name something of it.
+
+    Args:
+        library: skills or tools.
+        tokens: all that programs may have (`DecodingGrammar.vocabulary`).
+    """
+    functions = {x.qualified: tuple(_of_function(library, x.qualified)) for x in library.functions()}
+    inputs: dict[str, dict[str, None]] = {}
+    values: dict[str, dict[str, None]] = {}
+    for signature in library.functions():
+        for parameter in signature.parameters:
+            said = library.phrases(signature.qualified, parameter.name)
+            phrases = inputs.setdefault(parameter.name, {})
+            phrases.update(dict.fromkeys(x for part in said.values() for x in part))
+            element = getattr(parameter.type, "element", parameter.type)
+            for value in element.values if isinstance(element, Enum) else ():
+                said_so = library.enum_phrases(signature.qualified, parameter.name, value)
+                values.setdefault(value, {}).update(dict.fromkeys(said_so))
+    cards, tokens = {}, tuple(tokens)
+    is_marked = any(token.startswith("enum:") for token in tokens)  # else values are bare words
+    for token in tokens:
+        name = " ".join(words_of_name(token))
+        if (described := functions.get(token.removesuffix(_FUNCTION))) is not None:
+            said = described
+        elif token.startswith("param:") or (token.endswith(_INPUT) and len(token) > 2):
+            said = tuple(inputs.get(_name_in(token), ()))
+        elif is_marked == token.startswith("enum:") and token.removeprefix("enum:") in values:
+            said = tuple(values[token.removeprefix("enum:")])
+        elif not token.startswith(("@", "^^", "enum:")):
+            continue
+        else:
+            said = ()
+        if phrases := phrases_of([name, *map(_cleaned, said)]):
+            cards[token] = tuple(x[:MOST_WORDS] for x in phrases[:MOST_PHRASES])
+    return cards
+
+
+def _name_in(token: str) -> str:
+    """Return the parameter that a token names.
+
+    >>> _name_in("param:to:Entity(tt:contact)"), _name_in("to=")
+    ('to', 'to')
+    """
+    return token.split(":")[1] if token.startswith("param:") else token.removesuffix(_INPUT)
+
+
+def _of_function(library: Library, qualified: str) -> Iterator[str]:
+    """Yield the phrases of a function: what it is called, and what its inputs are."""
+    for phrase in library.called(qualified):
+        words = [word for word in _cleaned(phrase).split() if word not in GLUE]
+        for start in range(0, min(len(words), _MOST_DESCRIBED * MOST_WORDS), MOST_WORDS):
+            yield " ".join(words[start : start + MOST_WORDS])
+    signature = library.signature(qualified)
+    names = signature.inputs if signature else ()
+    yield " ".join(word for x in names for word in words_of_name(x.name))
+
+
+def _cleaned(phrase: str) -> str:
+    """Return the words of a phrase without its places and signs.
+
+    >>> _cleaned("{mentions/mention} #")
+    'mentions'
+    """
+    plain = re.sub(r"\{([^/}]*)[^}]*\}", r"\1", phrase)
+    return " ".join(tokenize(_SIGNS.sub(" ", plain).casefold()))
