@@ -25,6 +25,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ from genie_dp.skills.words import token_places
 Json = dict[str, Any]
 ROOT = Path(__file__).parents[1]
 SCHEMAS = Path(__file__).parent / "base_schemas"
+SERVER_LIBRARIES = 9  # what the servers make
 LISTED, ROWS, TOOLS = "libraries.json", "rows.jsonl", "tools.json"
 
 
@@ -365,7 +367,7 @@ class Maker:
             domain = path.name.split(".")[0]
             yield Library(f"topv2-{domain}", f"topv2/{path.name}", "CC BY-SA 4.0")
         yield Library("home", "home_assistant/templates", "CC BY 4.0, Home Assistant authors")
-        for number in range(len(self.servers)):
+        for number in range(SERVER_LIBRARIES):
             yield Library(f"servers-{number + 1}", "tools/livemcp.servers.jsonl", "Apache-2.0")
         yield Library("droidcall", "tools/droidcall.tools.json", "MIT")
         yield Library("clinc", "intents/clinc150.train.tsv", "CC BY 3.0")
@@ -478,13 +480,14 @@ class Maker:
                 yield row
         shutil.rmtree(project)
 
-    @property
+    @cached_property
     def servers(self) -> list[list[Json]]:
-        """Return the servers in libraries of 5 to 10, without two tools of one name."""
+        """Return the servers in libraries of up to 10, without two tools of one name."""
         kept: list[list[Json]] = []
         for server in objects_of(self.shared / "tools" / "livemcp.servers.jsonl"):
             names = {tool["name"] for tool in server["tools"]}
-            if not server["tools"] or is_chinese(server["tools"]):
+            if is_chinese(server["tools"]):
+                print(f"{server['server']}: left out, its {len(names)} tools are in Chinese")
                 continue
             for others in kept:
                 taken = {tool["name"] for other in others for tool in other["tools"]}
