@@ -25,6 +25,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.languages.calls.tools import read_tools
 from genie_dp.languages.scope import OUT_OF_SCOPE
+from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.records import Example
 from genie_dp.rows import read_rows, to_json
 from genie_dp.skills.words import token_places
@@ -56,6 +58,7 @@ _SHARED_BENCHMARKS = (
     "slurp/*", "home_assistant/tests*", "tools/bfcl.*", "tools/toolalpaca.simulated.jsonl",
     "tools/nestful.*.jsonl", "schema2qa/*", "overnight/*",
 )  # fmt: skip
+_NOW = datetime(2026, 11, 23, 9)
 
 
 def normal_hash(sentence: str) -> int:
@@ -69,20 +72,24 @@ def normal_hash(sentence: str) -> int:
 
 
 def benchmark_hashes(shared: Path) -> set[int]:
-    """Return the hashes of all sentences of benchmarks: those here, and those of a data folder."""
+    """Return the hashes of all sentences of benchmarks: those here, and those of a data folder.
+
+    Each has a second one, of what a parser reads in it: "timer for NUMBER_0 minutes".
+    """
     files = [path for pattern in _OWN_BENCHMARKS for path in ROOT.glob(pattern)]
     files += [path for pattern in _SHARED_BENCHMARKS for path in shared.glob(pattern)]
-    files = [path for path in files if path.suffix != ".md"]
-    hashes: set[int] = set()
+    sentences: set[str] = set()
     for path in files:
-        for line in lines_of(path):
+        for line in lines_of(path) if path.suffix != ".md" else ():
             if path.suffix == ".tsv":
-                hashes.update(map(normal_hash, line.split("\t")))
+                sentences.update(line.split("\t"))
             elif line.startswith("{"):
                 row = json.loads(line)
                 texts = (row.get(name) for name in ("utterance", "canonical"))
-                hashes.update(normal_hash(text) for text in texts if isinstance(text, str))
-    return hashes - {normal_hash("")}
+                sentences.update(text for text in texts if isinstance(text, str))
+    reader = load_reader()
+    read = (reader.read(sentence, now=_NOW).utterance for sentence in sentences)
+    return {normal_hash(text) for text in (*sentences, *read)} - {normal_hash("")}
 
 
 def lines_of(path: Path) -> Iterator[str]:

@@ -167,6 +167,15 @@ def test_sentences_of_benchmarks_are_left_out(shared, tmp_path):
     assert (entry["count"], entry["left"]) == (1, {"sentence of a benchmark": 1})
 
 
+def test_rows_with_placeholders_are_compared_with_what_is_read(shared, tmp_path):
+    line = json.dumps({"utterance": "Ring for 12 minutes!"})
+    (shared / "slurp" / "devel.jsonl").write_text(line, encoding="utf-8")
+    maker = Maker(tmp_path, shared)
+    said = ["ring for DURATION_0", "ring in DURATION_0"]
+    rows = [base_rows.Example(str(n), sentence, "p") for n, sentence in enumerate(said)]
+    assert [row.utterance for row in maker.clean(rows)] == ["ring in DURATION_0"]
+
+
 def test_of_a_sentence_with_two_programs_the_first_is_kept(shared, tmp_path):
     maker = Maker(tmp_path, shared)
     rows = [base_rows.Example(str(n), "go", program) for n, program in enumerate("aba")]
