@@ -31,13 +31,13 @@ def options_of(command):
 
 
 OPTIONS = {option for place, _ in COMMANDS.values() for option in options_of(load_command(place))}
-# Of other programs: benchmarks, pip, torchrun, pytest.
+# Of other programs: benchmarks, pip, torchrun, pytest, needle.
 OF_OTHERS = """
 --beside --examples --tests --index-url --only-binary --private --programs --render --runs
 --sizes --sections --chatette --real --help --version --update-golden --number --nworkers
 --nthreads --nproc-per-node --no-python --only --people --read-back --seeds --together --smoke
 --work --data --donated --epsilons --gammas --rates --texts --slurp --clinc --held
---home-parser --home-tests --workshop-parser
+--home-parser --home-tests --workshop-parser --out --max-len
 """
 
 

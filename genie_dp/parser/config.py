@@ -108,7 +108,11 @@ class ParserConfig:
     validation_rows: int = setting(1000, "Rows to validate with, at most.", least=1)
     architecture: str = setting("rnn", "Network.", choices=ARCHITECTURES)
     network: Mapping[str, Any] = field(default_factory=dict)
-    model: str = setting("", "A Hugging Face encoder-decoder instead.", metavar="NAME|DIR")
+    model: str = setting(
+        "",
+        "A Hugging Face model instead: an encoder-decoder, or a causal language model.",
+        metavar="NAME|DIR",
+    )
     lora_rank: int = setting(
         0, "Train adapters of that rank only; 0 trains all.", least=0, metavar="RANK"
     )

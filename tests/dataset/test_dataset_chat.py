@@ -13,6 +13,7 @@ from genie_dp.augment.skill_rows import skill_rows
 from genie_dp.cli import run
 from genie_dp.dataset.chat import function_name, tool_name
 from genie_dp.dataset.formats import CHATS
+from genie_dp.dataset.functiongemma import word_of
 from genie_dp.languages import get_language
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.records import Example
@@ -169,7 +170,7 @@ def test_system_and_refusal_are_settings_of_chats_alone(tmp_path, capsys):
 
 
 def test_the_shapes_say_the_same(tmp_path):
-    shapes = {to: converted(tmp_path, ROWS, to) for to in CHATS}
+    shapes = {to: converted(tmp_path, ROWS, to) for to in CHATS if to.startswith("chat")}
     assert [chat["id"] for chat in shapes["chat-hf"]] == [one.id for one in ROWS]
     for plain, hub, share in zip(*shapes.values(), strict=True):
         assert plain["tools"] == hub["tools"]
@@ -184,6 +185,59 @@ def test_the_shapes_say_the_same(tmp_path):
             assert json.loads(told["value"]) == (calls[0] if len(calls) == 1 else calls)
         else:
             assert told == {"from": "gpt", "value": answer["content"]}
+
+
+def test_needle_has_the_calls_of_chats_and_no_other_programs(tmp_path, capsys):
+    rows = [*ROWS, *real_rows()]
+    chats = {chat["id"]: chat for chat in converted(tmp_path, rows, "chat-hf")}
+    lines = converted(tmp_path, rows, "needle", "--system", "Be brief.")
+    calling = [chat for chat in chats.values() if "tool_calls" in chat["messages"][-1]]
+    refused = chats[SONG.id]
+    assert len(lines) == len(calling) + 1
+    assert f"{len(rows) - len(lines)}  programs that are no calls" in capsys.readouterr().err
+    by_query = {line["query"]: line for line in lines}
+    for chat in (*calling, refused):
+        line = by_query[chat["messages"][0]["content"]]
+        assert line["system"] == "Be brief."
+        assert line["tools"] == [tool["function"] for tool in chat["tools"]]
+        calls = chat["messages"][-1].get("tool_calls", ())
+        assert line["answers"] == [call["function"] for call in calls]
+    assert by_query[SONG.utterance]["answers"] == []
+
+
+# As Google reads calls back in "Full function calling sequence with FunctionGemma".
+CALL = re.compile(r"<start_function_call>call:(\w+)\{(.*?)\}<end_function_call>")
+ARGUMENT = re.compile(r"(\w+):(?:<escape>(.*?)<escape>|([^,}]*))")
+
+
+def arguments(text):
+    return {name: said or json.loads(bare) for name, said, bare in ARGUMENT.findall(text)}
+
+
+def test_functiongemma_calls_what_chats_call_and_else_says_the_same(tmp_path):
+    rows = [*ROWS, *real_rows()]
+    flat = 0
+    for chat, line in zip(
+        converted(tmp_path, rows, "chat-hf"),
+        converted(tmp_path, rows, "functiongemma"),
+        strict=True,
+    ):
+        question, answer = chat["messages"]
+        prompt, completion = line["prompt"], line["completion"]
+        assert f"\n<start_of_turn>user\n{question['content']}<end_of_turn>\n" in prompt
+        declared = re.findall("<start_function_declaration>declaration:([^{]+)", prompt)
+        assert declared == [word_of(name) for name in names(chat["tools"])]
+        assert prompt.count("<escape>") % 2 == 0
+        calls = [call["function"] for call in answer.get("tool_calls", ())]
+        found = CALL.findall(completion)
+        assert [name for name, _ in found] == [word_of(call["name"]) for call in calls]
+        end = "<start_function_response>" if calls else f"{answer['content']}<end_of_turn>\n"
+        assert CALL.sub("", completion) == end
+        for (_, text), call in zip(found, calls, strict=True):
+            if "{" not in text:  # the reader is of flat arguments
+                assert arguments(text) == call["arguments"]
+                flat += bool(call["arguments"])
+    assert flat > 10
 
 
 def test_expressions_call_tools_of_which_nothing_is_declared(tmp_path):

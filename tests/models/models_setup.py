@@ -112,8 +112,33 @@ def accepted(grammar, sentence, tokens):
 BRACKETS = vocabulary_of(PAIRS, extra=Brackets.vocabulary)
 
 
-def save_tiny_base(folder, kind):
-    """Write a tiny random BART or T5 with a tokenizer, as the hub has them."""
+_LLAMA = {
+    "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
+    "num_key_value_heads": 1, "max_position_embeddings": 64, "head_dim": 8, "pad_token_id": None,
+}  # fmt: skip
+SIZES = {
+    "bart": {
+        "d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2,
+        "decoder_attention_heads": 2, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32,
+        "max_position_embeddings": 64, "pad_token_id": 0, "bos_token_id": 95,
+        "decoder_start_token_id": 95, "forced_eos_token_id": None,
+    },
+    "t5": {
+        "d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 1, "num_heads": 2,
+        "pad_token_id": 0, "decoder_start_token_id": 0,
+    },
+    "gpt2": {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 64, "bos_token_id": 95},
+    "llama": _LLAMA,
+    # A window that is shorter than sentences, in one of two layers.
+    "gemma3_text": {
+        **_LLAMA, "sliding_window": 6, "layer_types": ["sliding_attention", "full_attention"],
+    },
+}  # fmt: skip
+DECODERS = ("gpt2", "llama", "gemma3_text")
+
+
+def save_tiny_base(folder, kind, sizes=None):
+    """Write a tiny random model with a tokenizer, as the hub has them."""
     transformers = pytest.importorskip("transformers")
     tokenizers = pytest.importorskip("tokenizers")
     letters = {chr(i): i - 32 for i in range(33, 127)}
@@ -121,29 +146,19 @@ def save_tiny_base(folder, kind):
     model = tokenizers.models.BPE(table, [], unk_token="<unk>")
     inner = tokenizers.Tokenizer(model)
     inner.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    # Decoders alone often have no piece for padding.
+    padding = {"pad_token": "<pad>"} if kind in ("bart", "t5") else {"bos_token": "</s>"}
     tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=inner, pad_token="<pad>", eos_token="</s>", unk_token="<unk>"
+        tokenizer_object=inner, eos_token="</s>", unk_token="<unk>", **padding
     )
     torch.manual_seed(0)
-    common = {"vocab_size": 97, "d_model": 16, "pad_token_id": 0, "eos_token_id": 95}
-    if kind == "bart":
-        config = transformers.BartConfig(
-            **common,
-            encoder_layers=1,
-            decoder_layers=1,
-            encoder_attention_heads=2,
-            decoder_attention_heads=2,
-            encoder_ffn_dim=32,
-            decoder_ffn_dim=32,
-            max_position_embeddings=64,
-            bos_token_id=95,
-            decoder_start_token_id=95,
-            forced_eos_token_id=None,
-        )
-    else:
-        config = transformers.T5Config(
-            **common, d_kv=8, d_ff=32, num_layers=1, num_heads=2, decoder_start_token_id=0
-        )
-    transformers.AutoModel.from_config(config).save_pretrained(folder)
+    sizes = sizes or SIZES[kind]
+    config = transformers.AutoConfig.for_model(kind, vocab_size=97, eos_token_id=95, **sizes)
+    body = transformers.AutoModel.from_config(config)
+    if kind in DECODERS:  # with weights so large that all that was read is noticed
+        for weight in body.parameters():
+            if weight.dim() == 2:
+                weight.data.normal_(std=0.3)
+    body.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return str(folder)

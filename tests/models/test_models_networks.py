@@ -6,19 +6,32 @@ import pytest
 import torch
 
 from genie_dp.errors import GenieError
+from genie_dp.models.loop import Run, TrainingBudget, TrainSettings
 from genie_dp.models.saved import SavedModel, load_model, save_model, write_weights
-from genie_dp.models.seq2seq import ARCHITECTURES, Seq2Seq, build, take
+from genie_dp.models.search import SearchSettings, search
+from genie_dp.models.seq2seq import ARCHITECTURES, Seq2Seq, SteppedTorch, build, take
 from genie_dp.models.sizes import SETTINGS
 from genie_dp.models.vocabulary import UNK
-from tests.models.models_setup import PAIRS, SMALL, VOCABULARY, batch, network, save_tiny_base
+from tests.models.models_setup import (
+    DECODERS,
+    PAIRS,
+    SIZES,
+    SMALL,
+    VOCABULARY,
+    batch,
+    batches,
+    network,
+    save_tiny_base,
+)
 
-KINDS = ("rnn", "rnn fed", "transformer", "mqan", "mqan fed", "bart", "t5", "bart lora")
+OWN = ("rnn", "rnn fed", "transformer", "mqan", "mqan fed")
+KINDS = (*OWN, *SIZES, "bart lora", "gpt2 lora", "llama lora")
 
 
 @pytest.fixture(scope="module")
 def bases(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bases")
-    return {kind: save_tiny_base(folder / kind, kind) for kind in ("bart", "t5")}
+    return {kind: save_tiny_base(folder / kind, kind) for kind in SIZES}
 
 
 @pytest.fixture(params=KINDS)
@@ -72,6 +85,33 @@ def test_reordered_rows_go_on_as_if_they_had_been_so_from_the_start(model):
         expected, _ = model.step(memory, state, rows.inputs[:, 1])
         found, _ = model.step(take(memory, turned), take(state, turned), rows.inputs[turned, 1])
     torch.testing.assert_close(found, expected[turned], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", DECODERS)
+def test_a_decoder_reads_sentence_and_program_as_one_text(bases, kind):
+    model = network("pretrained", base=bases[kind])
+    rows = batch(PAIRS[1:4])
+    with torch.no_grad():
+        memory = model.encode(rows.source)
+        found = model.decode(memory, (), rows.inputs)[0].vocabulary
+        for place, sentence in enumerate(rows.source.sentences):
+            letters = [ord(letter) - 32 for letter in "".join(sentence)]
+            ids = torch.tensor([[95, *letters, 95]])
+            inputs = model._embedded_tokens(rows.inputs[place, None], memory[2][place, None])
+            text = torch.cat([model.body.get_input_embeddings()(ids), inputs], 1)
+            states = model.body(inputs_embeds=text, use_cache=False).last_hidden_state
+            ends = (torch.tensor([list(map(len, sentence))]).cumsum(1)).long()
+            expected = model.pointer(
+                states[:, ids.shape[1] :], states[:, ends[0]], ends < 0, model.tokens.weight
+            )
+            real = rows.targets[place] != 0
+            torch.testing.assert_close(
+                found[place, real], expected.vocabulary[0, real], atol=1e-4, rtol=1e-4
+            )
+            copied = model.decode(memory, (), rows.inputs)[0].copied[place, real]
+            torch.testing.assert_close(
+                copied[:, : len(sentence)], expected.copied[0, real], atol=1e-4, rtol=1e-4
+            )
 
 
 def test_losses_are_of_rows_and_have_gradients_and_leave_out_what_cannot_be_written(model):
@@ -131,8 +171,41 @@ def test_a_value_that_no_network_can_have_is_a_mistake_of_the_settings(architect
     assert next(iter(settings)) in found.message
 
 
+@pytest.mark.trains
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+def test_a_decoder_learns_rows_and_says_them_again(bases, kind):
+    model = network("pretrained", base=bases[kind], smoothing=0.0)
+    data = batches(size=len(PAIRS))
+    Run(model, data, TrainSettings(TrainingBudget(steps=250), rate=2e-2)).train()
+    model.eval()
+    with torch.no_grad():
+        assert float(model.loss(batch(PAIRS)).max()) < 0.1
+    found = search(
+        SteppedTorch(model), [pair.sentence for pair in PAIRS], VOCABULARY,
+        settings=SearchSettings(beam=3),
+    )  # fmt: skip
+    assert [best.tokens for best, *_ in found] == [pair.program for pair in PAIRS]
+    scores = model.score(batch(PAIRS)).sum(1).tolist()
+    assert [best.log_probability for best, *_ in found] == pytest.approx(scores, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "problem"),
+    [("bert", "a bert is neither"), ("mamba", "a mamba keeps no keys and values")],
+)
+def test_a_model_of_another_kind_is_refused(tmp_path, kind, problem):
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "state_size": 4}
+    base = save_tiny_base(tmp_path, kind, sizes)
+    with pytest.raises(GenieError) as error:
+        build("pretrained", VOCABULARY, {"base": base})
+    (found,) = error.value.problems
+    assert found.code == "M007"
+    assert found.message.startswith("expected an encoder-decoder or a causal language model")
+    assert found.message.endswith(f"got: {problem}")
+
+
 @pytest.mark.parametrize("rank", [0, 2])
-@pytest.mark.parametrize("kind", ["bart", "t5"])
+@pytest.mark.parametrize("kind", SIZES)
 def test_a_base_in_half_precision_is_learned_from_in_single_precision(tmp_path, kind, rank):
     transformers = pytest.importorskip("transformers")
     base = save_tiny_base(tmp_path / "base", kind)

@@ -18,7 +18,15 @@ from genie_dp.models.layers import (
 from genie_dp.models.loop import Run, TrainingBudget, TrainSettings
 from genie_dp.models.recurrent import start_decoder
 from genie_dp.models.vocabulary import Pair
-from tests.models.models_setup import PAIRS, VOCABULARY, batch, batches, network, save_tiny_base
+from tests.models.models_setup import (
+    PAIRS,
+    SIZES,
+    VOCABULARY,
+    batch,
+    batches,
+    network,
+    save_tiny_base,
+)
 
 ROWS, TOKENS, PLACES, KNOWN = 2, 3, 4, 5
 
@@ -129,7 +137,7 @@ def test_a_decoder_begins_as_the_language_model_which_is_not_trained():
 
 
 @pytest.mark.trains
-@pytest.mark.parametrize("kind", ["bart", "t5"])
+@pytest.mark.parametrize("kind", SIZES)
 def test_low_rank_training_changes_adapters_and_head_only(kind, tmp_path):
     pytest.importorskip("peft")
     base = save_tiny_base(tmp_path, kind)
@@ -141,11 +149,11 @@ def test_low_rank_training_changes_adapters_and_head_only(kind, tmp_path):
     assert {"lora" in n for n in changed if n.startswith("body.")} == {True}
 
 
-@pytest.mark.parametrize("kind", ["bart", "t5"])
+@pytest.mark.parametrize("kind", SIZES)
 def test_tokens_begin_as_the_mean_of_their_pieces_and_too_long_words_change_no_other_sentence(
     kind, tmp_path
 ):
-    """The tiny BART has 64 places."""
+    """The tiny BART and GPT-2 have 64 places."""
     made = network("pretrained", base=save_tiny_base(tmp_path, kind))
     table = made.body.get_input_embeddings().weight
     row = made.tokens.weight[VOCABULARY.index["now"]]

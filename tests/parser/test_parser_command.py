@@ -141,10 +141,11 @@ def test_every_sort_of_parser_can_be_trained_and_read(tmp_path, options):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", ["t5", "gpt2"])
 @pytest.mark.parametrize("options", [(), ("--lora", 2)])
-def test_a_model_of_hugging_face_can_be_trained_and_read(tmp_path, options):
+def test_a_model_of_hugging_face_can_be_trained_and_read(tmp_path, kind, options):
     pytest.importorskip("peft")
-    base = save_tiny_base(tmp_path / "base", "t5")
+    base = save_tiny_base(tmp_path / "base", kind)
     recipe = "batch: 4\nvalidations: 1\n"
     folder = train(tmp_path, "--model", base, *options, steps=2, recipe=recipe)
     assert Parser.from_pretrained(folder, beam=1).parse(["show mail about lunch"])[0].answers
