@@ -5,7 +5,7 @@ single sentence takes half as long: numpy's calls cost less than torch's (Novemb
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -279,10 +279,15 @@ def whole(tensors: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def open_arrays(folder: Path) -> tuple[SteppedNetwork, Vocabulary] | None:
+def open_arrays(
+    folder: Path, adapt: Callable[[Vocabulary], Vocabulary] | None = None
+) -> tuple[SteppedNetwork, Vocabulary] | None:
     """Return the network of a folder that `saved.save_model` wrote, and its vocabulary.
 
     None is for networks that need torch: all but recurrent ones.
+
+    Args:
+        adapt: gives another vocabulary, for a library that the network was not trained for.
 
     Raises:
         GenieError: M001 or M002, a file is missing or is not what it should be.
@@ -300,9 +305,26 @@ def open_arrays(folder: Path) -> tuple[SteppedNetwork, Vocabulary] | None:
     vocabulary = Vocabulary.load(folder / TOKENIZER)
     try:
         weights = whole(load_file(str(folder / WEIGHTS)))
+        if adapt is not None:
+            weights, vocabulary = _adapted(weights, vocabulary, adapt(vocabulary))
         return ArrayNetwork(weights, vocabulary, settings), vocabulary
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise no_model(folder, str(error)) from error
+
+
+def _adapted(
+    weights: Weights, own: Vocabulary, other: Vocabulary
+) -> tuple[dict[str, F32], Vocabulary]:
+    """Return the weights of a network for another vocabulary; new words have none."""
+    tables = {"embedding.words.weight": len(other.words), "pointer.bias": other.generated}
+    places = [(i, other.index[x]) for i, x in enumerate(own.words) if x in other.index]
+    adapted = dict(weights)
+    for name, size in tables.items():
+        table = weights[name]
+        adapted[name] = np.zeros((size, *table.shape[1:]), np.float32)
+        before, after = np.array([(i, x) for i, x in places if i < len(table) and x < size]).T
+        adapted[name][after] = table[before]
+    return adapted, other
 
 
 def _read_config(folder: Path) -> Mapping[str, Any]:

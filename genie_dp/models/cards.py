@@ -4,14 +4,17 @@ The vector of a token such as `@com.example.lamp.turn_on` is computed from the w
 that a network knows something of a library that it never saw.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+from genie_dp.languages.scope import OUT_OF_SCOPE
+from genie_dp.models.base.vectors import word_vectors
 from genie_dp.models.sentences import Rows, Sentences, encode_sentences
-from genie_dp.models.vocabulary import Vocabulary
+from genie_dp.models.vocabulary import SPECIAL, Vocabulary
 
 F32 = npt.NDArray[np.float32]
 Cards = Mapping[str, tuple[tuple[str, ...], ...]]
@@ -20,6 +23,8 @@ Cards = Mapping[str, tuple[tuple[str, ...], ...]]
 MOST_PHRASES, MOST_WORDS = 6, 6
 FEATURES = 3
 KINDS = ("@", "param:", "enum:", "^^")
+# Cosine from which a word is near to another: lamp and bulb have 0.70, lamp and music 0.2.
+NEAR = 0.5
 _TINY = np.float32(1e-6)
 
 
@@ -110,6 +115,44 @@ def links(sentences: Sentences, cards: CardRows) -> F32:
     near = nearest[:, cards.index] * cards.mask
     phrases = near.sum(3) / (cards.mask.sum(2) + _TINY)
     return np.stack([phrases[:, :, 0], phrases.max(2), near.max((2, 3))], 2)
+
+
+def vocabulary_for(base: Vocabulary, tokens: Iterable[str], cards: Cards) -> Vocabulary:
+    """Return the vocabulary of a base for a library that it need not have seen.
+
+    Args:
+        base: without tokens of libraries.
+        tokens: all that programs of the library may have.
+        cards: of those that name something of it.
+    """
+    own = (*SPECIAL, *sorted({*tokens, OUT_OF_SCOPE}.difference(SPECIAL)))
+    return base.extend(Vocabulary(own, len(own), base.buckets, vectors=True, cards=cards))
+
+
+class NearWords:
+    """Which words of a sentence are near to what a library says of the tokens of a program.
+
+    >>> near = NearWords({"@lamp.off": (("lamp", "off"),)})
+    >>> near.to(["now", "=>", "@lamp.off"], ["bulb", "music"])
+    frozenset({'bulb'})
+    """
+
+    def __init__(self, cards: Cards):
+        """Keep the cards; vectors are looked up when they are asked for."""
+        self._cards = cards
+        self._words = lru_cache(maxsize=1000)(self._words_of)
+
+    def to(self, program: Iterable[str], words: Sequence[str]) -> frozenset[str]:
+        """Return those of the words that are near to a word of the program's cards."""
+        known = self._words(tuple(sorted({x for x in program if x in self._cards})))
+        if not words or not len(known):
+            return frozenset()
+        nearest = (word_vectors().rows(words) @ known.T).max(1)
+        return frozenset(x for x, near in zip(words, nearest, strict=True) if near >= NEAR)
+
+    def _words_of(self, tokens: tuple[str, ...]) -> F32:
+        said = dict.fromkeys(w for token in tokens for x in self._cards[token] for w in x)
+        return word_vectors().rows(tuple(said))
 
 
 def phrases_of(texts: Sequence[str]) -> tuple[tuple[str, ...], ...]:

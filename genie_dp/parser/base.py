@@ -19,6 +19,7 @@ import torch
 from genie_dp.languages.library import Library
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.models.batches import Batch, collate
+from genie_dp.models.cards import vocabulary_for
 from genie_dp.models.loop import Listener, Run, TrainSettings, Validation
 from genie_dp.models.mixture import Chunks, Part
 from genie_dp.models.saved import SavedModel, continue_from
@@ -248,9 +249,7 @@ def for_library(
         tokens: all that programs may have.
         cards: of the library.
     """
-    own = (*SPECIAL, *sorted((tokens | {OUT_OF_SCOPE}) - set(SPECIAL)))
-    asked = Vocabulary(own, len(own), base.vocabulary.buckets, vectors=True, cards=cards)
-    return continue_from(base, base.vocabulary.extend(asked))
+    return continue_from(base, vocabulary_for(base.vocabulary, tokens, cards))
 
 
 def accuracy_of(base: SavedModel, one: LibraryRows, rows: Sequence[Checked]) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from genie_dp.languages.scope import OUT_OF_SCOPE, ScopedGrammar
 from genie_dp.models.arrays import SteppedNetwork
+from genie_dp.models.cards import NearWords
 from genie_dp.models.constraint import Constraint
 from genie_dp.models.search import Hypothesis, SearchSettings, search
 from genie_dp.models.vocabulary import UNK, Vocabulary
@@ -71,6 +72,7 @@ class Decoder:
         """
         self.network, self.vocabulary, self.target = network, vocabulary, target
         self.settings = search_settings(beam=beam, longest=longest)
+        self._near = NearWords(vocabulary.cards) if vocabulary.vectors else None
         self.constraint = None
         if is_constrained:
             grammar = target.styled.decoding_grammar(target.library, texts=texts)
@@ -79,6 +81,11 @@ class Decoder:
                 beginnings.add(OUT_OF_SCOPE)
             grammar = ScopedGrammar(grammar, frozenset(beginnings))
             self.constraint = Constraint(grammar, vocabulary)
+
+    @property
+    def near(self) -> NearWords | None:
+        """Return which words are near to the library's; None where its network has no vectors."""
+        return self._near
 
     def searching(self, *, beam: int, longest: int) -> "Decoder":
         """Return a decoder of the network that searches otherwise.

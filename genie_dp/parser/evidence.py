@@ -9,7 +9,7 @@ the program alone (docs/parser.md).
 import io
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain, combinations, islice, pairwise
@@ -160,6 +160,12 @@ class Support(NamedTuple):
             words -= _NEVER
         return words + 1.2 * self.told - self.untold - 0.6 * self.left_out
 
+    def with_near(self, near: frozenset[str]) -> "Support":
+        """Return the support where some of its words are near to what the library says."""
+        rest = tuple(word for word in self.unexplained if word not in near)
+        explained = self.explained + len(self.unexplained) - len(rest)
+        return self._replace(unexplained=rest, explained=explained)
+
 
 _weight_of = attrgetter("weight")
 Hashes = npt.NDArray[np.uint32]
@@ -280,10 +286,12 @@ class Evidence:
         functions: Iterable[str],
         parts: Iterable[str] = (),
         operators: Operators | None = None,
+        near: Callable[[Sequence[str]], frozenset[str]] | None = None,
     ) -> Support:
         """Return how well a program is supported by its sentence.
 
-        Where rows do not say a word of it, they may say what everyday English says instead.
+        Where rows do not say a word of it, they may say what everyday English says instead, or the
+        library may have a word that is near to it.
 
         Args:
             sentence: as it was read, with placeholders.
@@ -291,10 +299,13 @@ class Evidence:
             functions: those of the program.
             parts: what it has beside them, as `Language.parts_in` names it.
             operators: its own; None where those of the sentence are not looked at.
+            near: returns those of some words that are near to words of the program's functions.
         """
         functions, parts = list(functions), list(parts)
         given = program, functions, parts, operators
         support = self._support(sentence, *given)
+        if near is not None and support.unexplained:
+            support = support.with_near(near(support.unexplained))
         if support.lost or not support.unexplained:
             return support
         others = islice(frames_of(self.words.language).same(sentence), _MOST_OTHERWISE)

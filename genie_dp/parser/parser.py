@@ -1190,9 +1190,11 @@ class Parser:
         except GenieError:  # without a grammar it may be no program
             candidate.functions = ()
         candidate.parts = parts
+        near = self._learned.decoder.near if self._learned else None
         candidate.support = self._evidence.support(
-            words, values, candidate.functions, parts, Operators.of(program, language)
-        )
+            words, values, candidate.functions, parts, Operators.of(program, language),
+            near=partial(near.to, program) if near else None,
+        )  # fmt: skip
 
     def _fill(
         self, program: str, reading: Reading, names: EntityNames | None, sentence: str | None
