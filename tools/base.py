@@ -32,7 +32,9 @@ def prepared(rows: Path, work: Path, most: int, names: list[str]) -> list[Librar
         kept = work / f"{entry['name']}.rows"
         if not kept.exists():
             start = time.monotonic()
-            config = ParserConfig(inputs=(InputFile(str(rows / entry["rows"])),), steps=1, validation_rows=most)
+            config = ParserConfig(
+                inputs=(InputFile(str(rows / entry["rows"])),), steps=1, validation_rows=most
+            )
             skills = entry["skills"]
             library = gd.load_library(skills if skills == "shipped" else rows / skills)
             one = prepare_library(entry["name"], config, entry["language"], library)
@@ -55,8 +57,12 @@ def main() -> None:
     parse.add_argument("--rate", type=float, default=5e-3)
     parse.add_argument("--batch", type=int, default=64)
     parse.add_argument("--only", default="", help="libraries, with commas between them")
-    parse.add_argument("--shipped", type=float, default=700.0, help="share of the shipped skills; "
-                       "others count as the root of their rows")
+    parse.add_argument(
+        "--shipped",
+        type=float,
+        default=700.0,
+        help="share of the shipped skills; others count as the root of their rows",
+    )
     parse.add_argument("--unseen", default="", help="libraries that are only validated with")
     parse.add_argument("--threads", type=int, default=1)
     parse.add_argument("--prepare", action="store_true", help="prepare the rows, and end")
@@ -73,10 +79,13 @@ def main() -> None:
         log.write(json.dumps(event) + "\n")
         log.flush()
 
-    libraries = [
-        replace(x, share=given.shipped) if x.name == "shipped" else x for x in libraries
-    ]
-    config = ParserConfig(inputs=(InputFile("-"),), steps=given.steps, batch=given.batch, network={"size": given.size, "word_dropout": 0.25})
+    libraries = [replace(x, share=given.shipped) if x.name == "shipped" else x for x in libraries]
+    config = ParserConfig(
+        inputs=(InputFile("-"),),
+        steps=given.steps,
+        batch=given.batch,
+        network={"size": given.size, "word_dropout": 0.25},
+    )
     saved = train_base(
         [x for x in libraries if x.name not in unseen],
         [x for x in libraries if x.name in unseen],

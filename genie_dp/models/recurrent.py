@@ -12,8 +12,8 @@ from genie_dp.models import layers
 from genie_dp.models.batches import Batch, Source
 from genie_dp.models.cards import CardRows
 from genie_dp.models.language_model import ProgramFeed, ProgramLSTM
-from genie_dp.models.seq2seq import PointerNetwork, Tensors
 from genie_dp.models.sentences import Rows
+from genie_dp.models.seq2seq import PointerNetwork, Tensors
 from genie_dp.models.sizes import RecurrentSettings
 from genie_dp.models.vocabulary import PAD, UNK, Vocabulary
 
@@ -142,10 +142,13 @@ class RecurrentNetwork(PointerNetwork):
         padding: torch.Tensor,
         near: Sequence[torch.Tensor],
     ) -> layers.Mixture:
+        mixture: layers.Mixture
         if not near:
-            return self.pointer(hidden, states, padding, self.embedding.table())
+            mixture = self.pointer(hidden, states, padding, self.embedding.table())
+            return mixture
         bias = torch.einsum("btf,bpf->btp", self.link(hidden), near[0]) + self._tokens.bias
-        return self.pointer(hidden, states, padding, self._tokens.table, bias=bias)
+        mixture = self.pointer(hidden, states, padding, self._tokens.table, bias=bias)
+        return mixture
 
 
 @dataclass(slots=True)
@@ -176,13 +179,14 @@ class _Tokens:
     def restricted(self, batch: Batch) -> Batch:
         """Return a batch with extended ids that count these tokens alone."""
         assert self.rows is not None
+        count = len(self.rows)
         place = torch.full((self.size,), UNK, device=self.rows.device)
-        place[self.rows] = torch.arange(len(self.rows), device=self.rows.device)
+        place[self.rows] = torch.arange(count, device=self.rows.device)
 
         def rename(ids: torch.Tensor) -> torch.Tensor:
             is_copy = ids >= self.size
             known = place[ids.masked_fill(is_copy, PAD)]
-            return torch.where(is_copy, ids - self.size + len(self.rows), known)
+            return torch.where(is_copy, ids - self.size + count, known)
 
         source = replace(batch.source, copies=rename(batch.source.copies))
         inputs, targets = rename(batch.inputs), rename(batch.targets)

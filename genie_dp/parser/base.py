@@ -130,9 +130,7 @@ def vocabulary_of_all(libraries: Sequence[LibraryRows]) -> Vocabulary:
     generated = sorted(syntax - set(SPECIAL)) + sorted(cards)
     read = {word for word, count in counts.items() if count >= _READ} - set(generated)
     words = (*SPECIAL, *generated, *sorted(read - set(SPECIAL)))
-    return Vocabulary(
-        words, len(SPECIAL) + len(generated), vectors=True, cards=cards
-    )
+    return Vocabulary(words, len(SPECIAL) + len(generated), vectors=True, cards=cards)
 
 
 class LibraryBatches:
@@ -159,7 +157,7 @@ class LibraryBatches:
 
     def take(self, number: int, rank: int = 0, world: int = 1) -> tuple[Batch, float]:
         """Return a batch, or a process's rows of it, and its weighted tokens."""
-        one = self.libraries[self.chosen[number]]
+        one = self.libraries[int(self.chosen[number])]
         return one.take(int(self.ranks[number]), rank, world)
 
 

@@ -21,32 +21,31 @@ def cards_of(library: Library, tokens: Iterable[str]) -> Cards:
         library: skills or tools.
         tokens: all that programs may have (`DecodingGrammar.vocabulary`).
     """
-    functions = {x.qualified: tuple(_of_function(library, x.qualified)) for x in library.functions()}
+    functions = {x.qualified: (*_of_function(library, x.qualified),) for x in library.functions()}
     inputs: dict[str, dict[str, None]] = {}
     values: dict[str, dict[str, None]] = {}
     for signature in library.functions():
         for parameter in signature.parameters:
-            said = library.phrases(signature.qualified, parameter.name)
-            phrases = inputs.setdefault(parameter.name, {})
-            phrases.update(dict.fromkeys(x for part in said.values() for x in part))
+            by_part = library.phrases(signature.qualified, parameter.name)
+            known = inputs.setdefault(parameter.name, {})
+            known.update(dict.fromkeys(x for part in by_part.values() for x in part))
             element = getattr(parameter.type, "element", parameter.type)
             for value in element.values if isinstance(element, Enum) else ():
-                said_so = library.enum_phrases(signature.qualified, parameter.name, value)
-                values.setdefault(value, {}).update(dict.fromkeys(said_so))
+                ways = library.enum_phrases(signature.qualified, parameter.name, value)
+                values.setdefault(value, {}).update(dict.fromkeys(ways))
     cards, tokens = {}, tuple(tokens)
     is_marked = any(token.startswith("enum:") for token in tokens)  # else values are bare words
     for token in tokens:
-        name = " ".join(words_of_name(token))
+        said: Iterable[str] = ()
         if (described := functions.get(token.removesuffix(_FUNCTION))) is not None:
             said = described
         elif token.startswith("param:") or (token.endswith(_INPUT) and len(token) > 2):
-            said = tuple(inputs.get(_name_in(token), ()))
+            said = inputs.get(_name_in(token), ())
         elif is_marked == token.startswith("enum:") and token.removeprefix("enum:") in values:
-            said = tuple(values[token.removeprefix("enum:")])
+            said = values[token.removeprefix("enum:")]
         elif not token.startswith(("@", "^^", "enum:")):
             continue
-        else:
-            said = ()
+        name = " ".join(words_of_name(token))
         if phrases := phrases_of([name, *map(_cleaned, said)]):
             cards[token] = tuple(x[:MOST_WORDS] for x in phrases[:MOST_PHRASES])
     return cards

@@ -1,4 +1,4 @@
-"""Vectors of English words, which say what is near to what: "couch" to "sofa", not "on" to "on time".
+"""Vectors of English words: "couch" is near to "sofa", "song" to "lyrics".
 
 Distilled from a sentence encoder by tools/word_vectors.py. Opposites are near to each other in it,
 as in every such table: what is on or off, more or less is told from words and rows alone.
