@@ -4,9 +4,9 @@
     python tools/word_vectors.py build/minilm/*.whl genie_dp/models/base
 
 The wheel holds all-MiniLM-L6-v2 (Apache-2.0). A word's vector is the mean of its pieces' last
-hidden states, the word alone in the sentence; the table is centred and reduced by PCA. Words are those of
-the encoder's vocabulary in letters and digits, and those that the shipped skills, templates and
-frames have beside them; pieces begin with "##" and stand for words that are in no table.
+hidden states, the word alone in the sentence; the table is centred and reduced by PCA. Words are
+those of the encoder's vocabulary in letters and digits, and those that the shipped skills,
+templates and frames have beside them; pieces begin with "##" and stand for words that are in no table.
 """
 
 import argparse

@@ -11,7 +11,6 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.models.base.vectors import word_vectors
 from genie_dp.models.sentences import Rows, Sentences, encode_sentences
 from genie_dp.models.vocabulary import SPECIAL, Vocabulary
@@ -122,10 +121,10 @@ def vocabulary_for(base: Vocabulary, tokens: Iterable[str], cards: Cards) -> Voc
 
     Args:
         base: without tokens of libraries.
-        tokens: all that programs of the library may have.
+        tokens: all that may be written for the library.
         cards: of those that name something of it.
     """
-    own = (*SPECIAL, *sorted({*tokens, OUT_OF_SCOPE}.difference(SPECIAL)))
+    own = (*SPECIAL, *sorted({*tokens}.difference(SPECIAL)))
     return base.extend(Vocabulary(own, len(own), base.buckets, vectors=True, cards=cards))
 
 

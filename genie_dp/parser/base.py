@@ -247,7 +247,7 @@ def for_library(
         tokens: all that programs may have.
         cards: of the library.
     """
-    return continue_from(base, vocabulary_for(base.vocabulary, tokens, cards))
+    return continue_from(base, vocabulary_for(base.vocabulary, tokens | {OUT_OF_SCOPE}, cards))
 
 
 def accuracy_of(base: SavedModel, one: LibraryRows, rows: Sequence[Checked]) -> float:

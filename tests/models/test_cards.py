@@ -31,7 +31,7 @@ VOCABULARY = Vocabulary(
 ROWS = [
     Pair.from_text("please ring the bell", "now => @shop.bell.ring"),
     Pair.from_text("open the door", "now => @shop.door.open"),
-    Pair.from_text("ring the bell NUMBER_0 times", "now => @shop.bell.ring param:times:Number NUMBER_0"),
+    Pair.from_text("ring it NUMBER_0 times", "now => @shop.bell.ring param:times:Number NUMBER_0"),
 ]  # fmt: skip
 SETTINGS = {"size": 16, "distractors": 1}
 
@@ -98,7 +98,6 @@ def test_a_network_of_another_library_is_the_same_in_arrays_and_in_torch(saved, 
     continued = continue_from(load_model(tmp_path), vocabulary).model.eval()
     with torch.no_grad():  # a word that no card has is drawn there, and nothing here
         continued.embedding.words.weight[vocabulary.index["later"]] = 0
-        continued.embedding.words.weight[vocabulary.index["out_of_scope"]] = 0
     torch_says = steps(SteppedTorch(continued), vocabulary)
     np.testing.assert_allclose(steps(network, vocabulary), torch_says, atol=1e-4)
     assert vocabulary.generable("@farm.gate.close") == vocabulary.index["@farm.gate.close"]
