@@ -5,8 +5,8 @@
 
 The wheel holds all-MiniLM-L6-v2 (Apache-2.0). A word's vector is the mean of its pieces' last
 hidden states, the word alone in the sentence; the table is centred and reduced by PCA. Words are
-those of the encoder's vocabulary in letters and digits, and those that the shipped skills,
-templates and frames have beside them; pieces begin with "##" and stand for words that are in no table.
+those of the encoder's vocabulary in letters and digits, and those of the shipped skills, templates
+and frames beside them; pieces begin with "##" and stand for words that are in no table.
 """
 
 import argparse
