@@ -3,8 +3,8 @@
     python tools/base_rows.py build/base/rows
     python tools/base.py build/base/rows build/base/model --steps 40000 --unseen garden,bikes
 
-An interrupted run goes on from its checkpoint. What it validates with is told in log.jsonl: rows
-held out of each library, and rows of libraries that it never saw, written by their cards alone.
+An interrupted run goes on from its checkpoint. log.jsonl has the accuracy on rows held out of each
+library, and on libraries that are not trained on.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from pathlib import Path
 import torch
 
 import genie_dp as gd
+from genie_dp.models.device import bf16_helps
 from genie_dp.models.loop import TrainingBudget, TrainSettings
 from genie_dp.models.saved import save_model
 from genie_dp.parser.base import LibraryRows, prepare_library, train_base
@@ -91,19 +92,12 @@ def main() -> None:
         [x for x in libraries if x.name in unseen],
         config,
         TrainSettings(TrainingBudget(steps=given.steps), rate=given.rate, validations=12,
-                      bf16=gd_bf16(), checkpoint_every=1000),
+                      bf16=bf16_helps("cpu"), checkpoint_every=1000),
         listen=listen,
         folder=given.output / "checkpoints",
     )  # fmt: skip
     save_model(saved, given.output, int8=True)
     print(f"-> {given.output}")
-
-
-def gd_bf16() -> bool:
-    """Tell whether this machine multiplies faster in bfloat16."""
-    from genie_dp.models.device import bf16_helps
-
-    return bf16_helps("cpu")
 
 
 if __name__ == "__main__":

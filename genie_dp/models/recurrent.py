@@ -73,7 +73,10 @@ class RecurrentNetwork(PointerNetwork):
         self._tokens = _Tokens(None, self.all_cards, vocabulary.generated)
 
     def encode(self, source: Source) -> Tensors:
-        """Return places, padding, embedded words (B, S, d), states (B, S, d), keys (B, d)."""
+        """Return places, padding, embedded words (B, S, d), states (B, S, d), keys (B, d).
+
+        With cards, also (B, P, 3): how near each token's card is to a sentence.
+        """
         embedded = self.dropout(self.embedding.read(source))
         states = embedded
         for layer in self.encoder:
@@ -85,7 +88,7 @@ class RecurrentNetwork(PointerNetwork):
         return memory if self.all_cards is None else (*memory, *self._link(source))
 
     def _link(self, source: Source) -> Tensors:
-        """Return (B, P, 3): how near each token's card is to a sentence; tokens are made anew."""
+        """Compute the token table, and return (B, P, 3): links of sentences to tokens."""
         tokens = self._tokens
         assert tokens.cards is not None
         chosen = slice(None) if tokens.rows is None else tokens.rows
@@ -103,11 +106,12 @@ class RecurrentNetwork(PointerNetwork):
         """Return (B,); in training over the tokens that the batch needs, and some others."""
         if self.all_cards is None or not self.training or self.feed is not None:
             return super().loss(batch)
-        tokens = self._tokens = _needed(batch, self.all_cards, self.distractors, self._tokens.size)
+        size = self._tokens.size
+        tokens = self._tokens = _sample_tokens(batch, self.all_cards, self.distractors, size)
         try:
             return super().loss(tokens.restricted(batch))
         finally:
-            self._tokens = _Tokens(None, self.all_cards, tokens.size)
+            self._tokens = _Tokens(None, self.all_cards, size)
 
     def begin(self, memory: Tensors) -> Tensors:
         """Return (B, d) four times, hidden and cell of both LSTMs; two more of what feeds them."""
@@ -153,7 +157,7 @@ class RecurrentNetwork(PointerNetwork):
 
 @dataclass(slots=True)
 class _Tokens:
-    """The tokens that a network writes at the moment: all, or those of a batch.
+    """The output vocabulary of a forward pass: all tokens, or a sample for one batch.
 
     Attributes:
         rows: their ids, rising; None for all.
@@ -193,18 +197,18 @@ class _Tokens:
         return replace(batch, source=source, inputs=inputs, targets=targets)
 
 
-def _may_be(batch: Batch, cards: CardRows) -> npt.NDArray[np.bool_]:
-    """Return (C,): which tokens with cards the library of a batch has."""
+def _in_library(batch: Batch, cards: CardRows) -> npt.NDArray[np.bool_]:
+    """Return (C,): whether each card belongs to the library of the batch."""
     if batch.tokens is None:
         return np.ones(len(cards.rows), bool)
     return np.isin(cards.rows, batch.tokens.cpu().numpy())
 
 
-def _needed(batch: Batch, cards: CardRows, distractors: int, size: int) -> _Tokens:
-    """Return the tokens that a batch needs, those without cards, and so many others."""
+def _sample_tokens(batch: Batch, cards: CardRows, distractors: int, size: int) -> _Tokens:
+    """Return the tokens of a batch, all tokens without a card, and a sample of distractors."""
     ids = torch.cat([batch.targets.flatten(), batch.source.copies.flatten()]).unique()
     is_needed = np.isin(cards.rows, ids.cpu().numpy())
-    others = np.flatnonzero(~is_needed & _may_be(batch, cards))
+    others = np.flatnonzero(~is_needed & _in_library(batch, cards))
     is_needed[others[torch.randperm(len(others))[:distractors].numpy()]] = True
     is_used = np.ones(size, bool)
     is_used[cards.rows[~is_needed]] = False
