@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.models.cards import FEATURES, CardRows, links
+from genie_dp.models.base.vectors import SIZE as VECTOR_SIZE
+from genie_dp.models.cards import FEATURES, CardRows, links, near_places
 from genie_dp.models.sentences import Rows, Sentences
 from genie_dp.models.sizes import RecurrentSettings, settings_of
 from genie_dp.models.vocabulary import PAD, UNK, Vocabulary
@@ -23,6 +24,7 @@ CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json
 BASE = "base"
 # Below the smallest probability that matters, and above float32's smallest number.
 TINY = 1e-20
+_NOTHING = np.float32(0)
 
 F32 = npt.NDArray[np.float32]
 Arrays = tuple[npt.NDArray[Any], ...]
@@ -84,7 +86,7 @@ class ArrayNetwork:
         self._cards = CardRows.of(vocabulary) if vocabulary.vectors else None
         self._tokens, self._bias = self._words[: self._generated], weights["pointer.bias"]
         if self._cards is not None:
-            self._link = _Linear(weights, "link")
+            self._link, self._place_link = (_Linear(weights, x) for x in ("link", "place_link"))
             self._add_cards(weights, self._cards, own_rows=settings.own_rows)
         self._table = np.ascontiguousarray(self._tokens.T)
         self._encoder = [
@@ -101,6 +103,9 @@ class ArrayNetwork:
     def _add_cards(self, weights: Weights, cards: CardRows, *, own_rows: bool) -> None:
         """Add what cards say to the vectors of tokens."""
         rows = cards.rows
+        # One row more for whatever is copied: it has no name.
+        self._names = np.zeros((self._generated + 1, VECTOR_SIZE), np.float32)
+        self._names[rows] = cards.names
         self._tokens, self._bias = self._tokens.copy(), self._bias.copy()
         if not own_rows:
             self._tokens[rows] = self._bias[rows] = 0
@@ -126,7 +131,8 @@ class ArrayNetwork:
     def encode(self, sentences: Sentences) -> Arrays:
         """Return places, padding, embedded words (B, S, d), states (B, S, d), their mean (B, d).
 
-        With cards, also (B, P, 3): how near each token's card is to a sentence.
+        With cards, also (B, P, 3): how near each token's card is to a sentence, and (B, S, 128):
+        the vectors of its words.
         """
         embedded = self._embedded(sentences)
         places = np.arange(sentences.words.shape[1])
@@ -146,14 +152,18 @@ class ArrayNetwork:
             return memory
         near = np.zeros((len(lengths), self._generated, FEATURES), np.float32)
         near[:, self._cards.rows] = links(sentences, self._cards)
-        return (*memory, near)
+        return (*memory, near, sentences.vectors[sentences.surfaces])
 
     def begin(self, memory: Arrays) -> Arrays:
-        """Return (B, d) four times, hidden and cell of both LSTMs; two more of what feeds them."""
+        """Return (B, d) four times, hidden and cell of both LSTMs; two more of what feeds them.
+
+        With cards, at last (B, 128): the name that was written last.
+        """
         first, second = np.split(np.tanh(self._start(memory[4])), 2, 1)
         empty = np.zeros_like(first)
         fed = (empty, empty) if self._feed else ()
-        return first, empty, second, empty, *fed
+        named = () if self._cards is None else (np.zeros((len(first), VECTOR_SIZE), np.float32),)
+        return first, empty, second, empty, *fed, *named
 
     def step(self, memory: Arrays, state: Arrays, tokens: Rows) -> tuple[F32, Arrays]:
         """Return (B, P + S) log-probabilities of the next extended ids, and the state after."""
@@ -165,7 +175,7 @@ class ArrayNetwork:
             x = np.where(is_copy[:, None], spoken, x)
         fed: Arrays = ()
         if self._feed:
-            more, fed = self._feed.step(np.where(is_copy, UNK, tokens), state[4:])
+            more, fed = self._feed.step(np.where(is_copy, UNK, tokens), state[4:6])
             x = x + more
         lower, cell = self._first.step(x, state[0], state[1])
         _, context = _attend(self._query(lower), states, padding)
@@ -173,7 +183,14 @@ class ArrayNetwork:
             np.concatenate([lower, context], 1), state[2], state[3]
         )
         hidden = np.concatenate([upper, context], 1)
-        copied, seen = _attend(self._place(hidden), states, padding)
+        named: Arrays = ()
+        by_name: F32 | np.float32 = _NOTHING
+        if near:
+            names = self._names[np.minimum(tokens, self._generated)]
+            names = np.where(names.any(1, keepdims=True), names, state[-1])
+            near_by = near_places(near[1], names) @ self._place_link(hidden)[:, :, None]
+            named, by_name = (names,), near_by[:, :, 0]
+        copied, seen = _attend(self._place(hidden), states, padding, by_name)
         scores = self._output(hidden) @ self._table + self._bias
         if near:
             scores += (near[0] @ self._link(hidden)[:, :, None])[:, :, 0]
@@ -183,7 +200,7 @@ class ArrayNetwork:
         np.multiply(generated, share, out=full[:, : self._generated])
         np.add.at(full, (rows[:, None], copies), (1 - share) * copied)
         full += TINY
-        return np.log(full, out=full), (lower, cell, upper, other_cell, *fed)
+        return np.log(full, out=full), (lower, cell, upper, other_cell, *fed, *named)
 
     def take(self, values: Arrays, rows: Rows) -> Arrays:
         """Return some rows of a memory or a state, in an order."""
@@ -246,9 +263,15 @@ class _Feed:
         return self._layer(hidden), (hidden, cell)
 
 
-def _attend(query: F32, states: F32, padding: npt.NDArray[np.bool_]) -> tuple[F32, F32]:
-    """Return (B, S) shares of the places, 0 at padding, and (B, d) what is seen with them."""
-    scores = (states @ query[:, :, None])[:, :, 0] * np.float32(states.shape[2] ** -0.5)
+def _attend(
+    query: F32, states: F32, padding: npt.NDArray[np.bool_], more: F32 | np.float32 = _NOTHING
+) -> tuple[F32, F32]:
+    """Return (B, S) shares of the places, 0 at padding, and (B, d) what is seen with them.
+
+    Args:
+        more: (B, S) added to the scores of the places.
+    """
+    scores = (states @ query[:, :, None])[:, :, 0] * np.float32(states.shape[2] ** -0.5) + more
     shares = _softmax(np.where(padding, np.float32(-np.inf), scores))
     return shares, (shares[:, None] @ states)[:, 0]
 

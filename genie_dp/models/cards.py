@@ -21,6 +21,8 @@ Cards = Mapping[str, tuple[tuple[str, ...], ...]]
 
 MOST_PHRASES, MOST_WORDS = 6, 6
 FEATURES = 3
+# How many words on each side of a value may name what it is for.
+WINDOW = 3
 KINDS = ("@", "param:", "enum:", "^^")
 # Cosine from which a word is near to another: lamp and bulb have 0.70, lamp and music 0.2.
 NEAR = 0.5
@@ -101,6 +103,14 @@ class CardRows:
         vectors: F32 = self.words.vectors[self.words.surfaces[0]]
         return vectors
 
+    @property
+    def names(self) -> F32:
+        """Return (C, 128): the direction of each card's name, the mean of its words."""
+        known = self.word_vectors[self.index[:, 0]] * self.mask[:, 0, :, None]
+        total = known.sum(1)
+        out: F32 = total / (np.linalg.norm(total, axis=1, keepdims=True) + _TINY)
+        return out
+
 
 def links(sentences: Sentences, cards: CardRows) -> F32:
     """Return (B, C, 3): how near the words of each sentence are to each card.
@@ -126,6 +136,24 @@ def vocabulary_for(base: Vocabulary, tokens: Iterable[str], cards: Cards) -> Voc
     """
     own = (*SPECIAL, *sorted({*tokens}.difference(SPECIAL)))
     return base.extend(Vocabulary(own, len(own), base.buckets, vectors=True, cards=cards))
+
+
+def near_places(sentences: F32, names: F32) -> F32:
+    """Return (B, S, 3): how near each place of a sentence is to a name.
+
+    A value often stands beside the words of what it is for: "for 3 nights". The three are the
+    cosine of the place's own word, of the nearest of the WINDOW words before, and of those after.
+
+    Args:
+        sentences: (B, S, 128) vectors of the places.
+        names: (B, 128) one for each row.
+    """
+    near = (sentences @ names[:, :, None])[:, :, 0].clip(min=0)
+    before, after = np.zeros_like(near), np.zeros_like(near)
+    for shift in range(1, min(WINDOW, near.shape[1] - 1) + 1):
+        np.maximum(before[:, shift:], near[:, :-shift], out=before[:, shift:])
+        np.maximum(after[:, :-shift], near[:, shift:], out=after[:, :-shift])
+    return np.stack([near, before, after], 2)
 
 
 class NearWords:

@@ -10,7 +10,7 @@ from torch import nn
 from genie_dp.models.arrays import TINY
 from genie_dp.models.base.vectors import SIZE as VECTOR_SIZE
 from genie_dp.models.batches import Source
-from genie_dp.models.cards import FEATURES, KINDS, CardRows
+from genie_dp.models.cards import KINDS, WINDOW, CardRows
 from genie_dp.models.vocabulary import PAD, SPECIAL, UNK, Vocabulary, ngrams, words_of_name
 
 
@@ -238,6 +238,7 @@ class Pointer(Module):
         table: torch.Tensor,
         *,
         bias: torch.Tensor | None = None,
+        near: torch.Tensor | None = None,
     ) -> Mixture:
         """Return the mixture at each place.
 
@@ -247,8 +248,11 @@ class Pointer(Module):
             padding: (B, S) True behind the end of a sentence.
             table: (P, e) rows of the tokens that can be generated.
             bias: (P,) or (B, T, P), added to their scores; None for the layer's own.
+            near: (B, T, S), added to the scores of the sentence's places.
         """
         scores = self.query(hidden) @ memory.transpose(1, 2) * memory.shape[2] ** -0.5
+        if near is not None:
+            scores = scores + near
         copied = masked_softmax(scores, padding[:, None])
         context = copied.to(memory.dtype) @ memory
         logits = self.output(hidden) @ table.T + (self.bias if bias is None else bias)
@@ -392,10 +396,20 @@ def card_links(source: Source, cards: CardRows) -> torch.Tensor:
         return torch.stack([phrases[:, :, 0], phrases.amax(2), best], 2)
 
 
-def link_layer(size: int) -> nn.Linear:
-    """Return the layer that says how much each of the links counts, beginning with the phrases."""
-    layer = nn.Linear(size, FEATURES)
+def near_places(sentences: torch.Tensor, names: torch.Tensor) -> torch.Tensor:
+    """Return (B, T, S, 3) as `cards.near_places` does, for (B, T, 128) names."""
+    near = (names @ sentences.transpose(1, 2)).clamp(min=0)
+    size = near.shape[2]
+    padded = nn.functional.pad(near, (WINDOW, WINDOW))
+    before = padded.unfold(2, WINDOW, 1)[:, :, :size].amax(3)
+    after = padded.unfold(2, WINDOW, 1)[:, :, WINDOW + 1 :].amax(3)
+    return torch.stack([near, before, after], 3)
+
+
+def link_layer(size: int, *start: float) -> nn.Linear:
+    """Return the layer of how much each of the links counts, and how much it does at first."""
+    layer = nn.Linear(size, len(start))
     with torch.no_grad():
         layer.weight *= 0.1
-        layer.bias.copy_(torch.tensor([1.0, 2.0, 0.0]))
+        layer.bias.copy_(torch.tensor(start))
     return layer

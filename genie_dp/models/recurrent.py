@@ -1,6 +1,5 @@
 """The embedded default: a recurrent pointer-generator that trains on a CPU in minutes."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,6 +8,7 @@ import torch
 from torch import nn
 
 from genie_dp.models import layers
+from genie_dp.models.base.vectors import SIZE as VECTOR_SIZE
 from genie_dp.models.batches import Batch, Source
 from genie_dp.models.cards import CardRows
 from genie_dp.models.language_model import ProgramFeed, ProgramLSTM
@@ -68,14 +68,17 @@ class RecurrentNetwork(PointerNetwork):
         self.feed = ProgramFeed(vocabulary, size, size) if settings.language_model else None
         self.all_cards = CardRows.of(vocabulary) if vocabulary.vectors else None
         if self.all_cards is not None:
-            self.cards, self.link = layers.CardEncoder(size), layers.link_layer(2 * size)
+            self.cards = layers.CardEncoder(size)
+            self.link = layers.link_layer(2 * size, 1.0, 2.0, 0.0)
+            self.place_link = layers.link_layer(2 * size, 0.0, 1.0, 0.0)
             self.distractors, self.own_rows = settings.distractors, settings.own_rows
         self._tokens = _Tokens(None, self.all_cards, vocabulary.generated)
 
     def encode(self, source: Source) -> Tensors:
         """Return places, padding, embedded words (B, S, d), states (B, S, d), keys (B, d).
 
-        With cards, also (B, P, 3): how near each token's card is to a sentence.
+        With cards, also (B, P, 3): how near each token's card is to a sentence, and (B, S, 128):
+        the vectors of its words.
         """
         embedded = self.dropout(self.embedding.read(source))
         states = embedded
@@ -88,7 +91,7 @@ class RecurrentNetwork(PointerNetwork):
         return memory if self.all_cards is None else (*memory, *self._link(source))
 
     def _link(self, source: Source) -> Tensors:
-        """Compute the token table, and return (B, P, 3): links of sentences to tokens."""
+        """Compute the token table, and return links of sentences to tokens, and their vectors."""
         tokens = self._tokens
         assert tokens.cards is not None
         chosen = slice(None) if tokens.rows is None else tokens.rows
@@ -100,7 +103,10 @@ class RecurrentNetwork(PointerNetwork):
         tokens.table = own.index_add(0, places, self.cards(tokens.cards, self.embedding))
         tokens.bias = bias
         near = layers.card_links(source, tokens.cards)
-        return (near.new_zeros(len(near), len(own), near.shape[2]).index_copy(1, places, near),)
+        names = torch.from_numpy(tokens.cards.names).to(own.device)
+        tokens.names = names.new_zeros(len(own), names.shape[1]).index_copy(0, places, names)
+        links = near.new_zeros(len(near), len(own), near.shape[2]).index_copy(1, places, near)
+        return links, source.vectors[source.surfaces]
 
     def loss(self, batch: Batch) -> torch.Tensor:
         """Return (B,); in training over the tokens that the batch needs, and some others."""
@@ -114,10 +120,19 @@ class RecurrentNetwork(PointerNetwork):
             self._tokens = _Tokens(None, self.all_cards, size)
 
     def begin(self, memory: Tensors) -> Tensors:
-        """Return (B, d) four times, hidden and cell of both LSTMs; two more of what feeds them."""
+        """Return (B, d) four times, hidden and cell of both LSTMs; two more of what feeds them.
+
+        With cards, at last (B, 128): the name that was written last.
+        """
         first, second = self.start(memory[4]).tanh().chunk(2, 1)
-        fed = self.feed.begin(first) if self.feed else ()
-        return first, torch.zeros_like(first), second, torch.zeros_like(second), *fed
+        state: Tensors = (first, torch.zeros_like(first), second, torch.zeros_like(second))
+        if self.feed:
+            state = (*state, *self.feed.begin(first))
+        return (
+            state
+            if self.all_cards is None
+            else (*state, memory[6].new_zeros(len(first), VECTOR_SIZE))
+        )
 
     def decode(
         self, memory: Tensors, state: Tensors, tokens: torch.Tensor
@@ -127,7 +142,7 @@ class RecurrentNetwork(PointerNetwork):
         x = self.dropout(self.embedding.write(tokens, embedded, self._tokens.table))
         fed: Tensors = ()
         if self.feed:
-            more, fed = self.feed(tokens, *state[4:])
+            more, fed = self.feed(tokens, *state[4:6])
             x = x + more
         lower, (h1, c1) = self.first(x, (state[0][None], state[1][None]))
         lower = self.dropout(lower)
@@ -136,23 +151,18 @@ class RecurrentNetwork(PointerNetwork):
         x = torch.cat([lower, context], 2)
         upper, (h2, c2) = self.second(x, (state[2][None], state[3][None]))
         hidden = torch.cat([self.dropout(upper), context], 2)
-        mixture = self._write(hidden, states, padding, near)
-        return mixture, (h1[0], c1[0], h2[0], c2[0], *fed)
-
-    def _write(
-        self,
-        hidden: torch.Tensor,
-        states: torch.Tensor,
-        padding: torch.Tensor,
-        near: Sequence[torch.Tensor],
-    ) -> layers.Mixture:
-        mixture: layers.Mixture
+        after = (h1[0], c1[0], h2[0], c2[0], *fed)
         if not near:
-            mixture = self.pointer(hidden, states, padding, self.embedding.table())
-            return mixture
-        bias = torch.einsum("btf,bpf->btp", self.link(hidden), near[0]) + self._tokens.bias
-        mixture = self.pointer(hidden, states, padding, self._tokens.table, bias=bias)
-        return mixture
+            return self.pointer(hidden, states, padding, self.embedding.table()), after
+        links, vectors = near
+        names = self._tokens.last_names(tokens, state[-1])
+        places = layers.near_places(vectors, names)
+        mixture = self.pointer(
+            hidden, states, padding, self._tokens.table,
+            bias=torch.einsum("btf,bpf->btp", self.link(hidden), links) + self._tokens.bias,
+            near=torch.einsum("btf,btsf->bts", self.place_link(hidden), places),
+        )  # fmt: skip
+        return mixture, (*after, names[:, -1])
 
 
 @dataclass(slots=True)
@@ -164,6 +174,7 @@ class _Tokens:
         cards: of those that have one.
         size: how many there are in all.
         table, bias: their vectors and biases, once they were made.
+        names: (P, 128) directions of their names, 0 for those without a card.
     """
 
     rows: torch.Tensor | None
@@ -171,6 +182,23 @@ class _Tokens:
     size: int
     table: torch.Tensor | None = None
     bias: torch.Tensor | None = None
+    names: torch.Tensor | None = None
+
+    def last_names(self, written: torch.Tensor, before: torch.Tensor) -> torch.Tensor:
+        """Return (B, T, 128): at each of (B, T) written ids, the name that was written last.
+
+        Args:
+            written: extended ids.
+            before: (B, 128) the last name of what was written before.
+        """
+        assert self.names is not None
+        known = nn.functional.pad(self.names, (0, 0, 0, 1))
+        names = known[written.clamp(max=len(self.names))]
+        is_named = names.any(2)
+        counts = torch.arange(1, written.shape[1] + 1, device=written.device)
+        last = (counts * is_named).cummax(1).values
+        full = torch.cat([before[:, None], names], 1)
+        return full.gather(1, last[:, :, None].expand(-1, -1, full.shape[2]))
 
     @property
     def places(self) -> Rows:

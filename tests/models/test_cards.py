@@ -6,16 +6,18 @@ import numpy as np
 import pytest
 import torch
 
+from genie_dp.models import layers
 from genie_dp.models.arrays import open_arrays
 from genie_dp.models.base.vectors import word_vectors
 from genie_dp.models.batches import collate
-from genie_dp.models.cards import CardRows, NearWords, links, vocabulary_for
+from genie_dp.models.cards import CardRows, NearWords, links, near_places, vocabulary_for
 from genie_dp.models.layers import card_links
+from genie_dp.models.recurrent import _Tokens
 from genie_dp.models.saved import SavedModel, continue_from, load_model, save_model
 from genie_dp.models.sentences import encode, encode_sentences
 from genie_dp.models.seq2seq import SteppedTorch, build
 from genie_dp.models.sizes import RecurrentSettings
-from genie_dp.models.vocabulary import BEGIN, SPECIAL, Pair, Vocabulary
+from genie_dp.models.vocabulary import BEGIN, PAD, SPECIAL, Pair, Vocabulary
 
 CARDS = {
     "@shop.bell.ring": (("bell", "ring"), ("ring", "the", "bell")),
@@ -113,6 +115,47 @@ def test_links_are_the_same_in_both_and_highest_where_all_words_are_said():
     ring, unlock = (near[:, tokens.index(f"@shop.{x}"), 1] for x in ("bell.ring", "door.open"))
     assert ring[0] == pytest.approx(1.0, abs=1e-4)
     assert unlock[1] > ring[1]
+
+
+def test_a_program_at_once_scores_as_token_by_token(saved):
+    batch = collate([encode(row, VOCABULARY) for row in ROWS], VOCABULARY)
+    scores = saved.model.score(batch).detach().numpy()
+    network = SteppedTorch(saved.model)
+    memory = network.encode(encode_sentences([row.sentence for row in ROWS], VOCABULARY))
+    state = network.begin(memory)
+    for place in range(batch.targets.shape[1]):
+        says, state = network.step(memory, state, batch.inputs[:, place].numpy())
+        targets = batch.targets[:, place]
+        real = (targets != PAD).numpy()
+        chosen = says[np.arange(len(ROWS)), targets.numpy()]
+        np.testing.assert_allclose(chosen[real], scores[real, place], atol=1e-4)
+
+
+def test_places_beside_the_words_of_a_name_are_near_to_it():
+    words = ("ring", "times", "3", "please", "the", "bell", "loud")
+    said = word_vectors().rows(words)[None]
+    name = word_vectors().rows(("times",))
+    near = near_places(said, name)
+    np.testing.assert_allclose(
+        layers.near_places(torch.from_numpy(said), torch.from_numpy(name)[:, None])[:, 0].numpy(),
+        near,
+        atol=1e-6,
+    )
+    own, before, after = near[0].T
+    assert own[1] == pytest.approx(1.0, abs=1e-4)
+    np.testing.assert_allclose(before[2:5], 1.0, atol=1e-4)
+    assert after[0] == pytest.approx(1.0, abs=1e-4)
+    assert (before[5:] < 0.9).all()
+    assert before[0] == after[-1] == 0
+
+
+def test_a_last_name_is_that_of_the_last_token_with_a_card():
+    names = torch.eye(4)[[3, 3, 1, 2]] * torch.tensor([0.0, 0, 1, 1])[:, None]
+    tokens = _Tokens(None, None, 4, names=names)
+    before = torch.tensor([[7.0, 0, 0, 0], [0, 0, 0, 0]])
+    last = tokens.last_names(torch.tensor([[1, 2, 9, 3], [0, 9, 1, 2]]), before)
+    expected = [[before[0], names[2], names[2], names[3]], [*[before[1]] * 3, names[2]]]
+    torch.testing.assert_close(last, torch.stack([torch.stack(x) for x in expected]))
 
 
 def test_some_cards_are_those_of_all():
