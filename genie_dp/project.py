@@ -33,8 +33,8 @@ from genie_dp.parser.parser import Parser, Use
 from genie_dp.private_prior import load_spent
 from genie_dp.project_file import (
     JOBS,
-    NAMES_FILE,
     Stage,
+    files_in,
     read_places,
     read_project,
     texts_of,
@@ -273,7 +273,7 @@ class Project:
             return
         rows = islice(evaluation_rows(files, language, self.library), _MOST_ASKED)
         locale = locale_from(places.locale or DEFAULT)
-        parser = Parser.of(self.library, self.grammar, use=Use(locale=locale))
+        parser = Parser.of(self.library, self.grammar, use=Use(locale=locale), has_base=False)
         replies = parser.parse([row.utterance for row in rows])
         known = [reply for reply in replies if reply.is_known]
         yield f"templates alone answer {len(known)} of {len(replies)} sentences of eval.tsv:"
@@ -481,7 +481,7 @@ class Project:
             what it says of it, in a line; how many rows there are.
         """
         settings = dict(stage.settings)
-        for name in (name for name in NAMES_FILE if name in settings):
+        for name in files_in(settings):
             places = [str(self._place(one)) for one in texts_of(settings[name])]
             settings[name] = places if isinstance(settings[name], list) else places[0]
         inputs = [str(self._place(name)) for name in stage.of]

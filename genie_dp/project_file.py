@@ -28,6 +28,7 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.locale import ENDING, locale_from
 from genie_dp.located import Located, read_located
+from genie_dp.parser.config import BASE, NOTHING
 from genie_dp.recipe import (
     check_names,
     config_of,
@@ -67,9 +68,10 @@ _KEYS: Mapping[str, Mapping[str, Any]] = {
 }
 _NAME = r"[\w-]+"
 # Settings that name a file, or what an earlier stage made.
-NAMES_FILE = (
+_NAMES_FILE = (
     "validation", "start", "prior", "values", "rows", "training", "recipe", "spent",
 )  # fmt: skip
+_NO_FILES = {"start": (BASE, NOTHING)}
 # Parameters of the functions that a project gives itself.
 _OWN = (
     "library", "grammar", "language", "output", "resume", "overwrite", "progress", "predictor",
@@ -128,8 +130,17 @@ class Stage:
     @property
     def references(self) -> tuple[str, ...]:
         """Return the stages and files that it works on."""
-        named = [one for name in NAMES_FILE for one in texts_of(self.settings.get(name, []))]
+        named = [one for name in files_in(self.settings) for one in texts_of(self.settings[name])]
         return (*self.of, *(one for one in named if one != SHIPPED))
+
+
+def files_in(settings: Mapping[str, Any]) -> list[str]:
+    """Return the settings that name files, or what earlier stages made.
+
+    >>> files_in({"start": "base", "validation": "rows.tsv", "steps": 5})
+    ['validation']
+    """
+    return [x for x in _NAMES_FILE if x in settings and settings[x] not in _NO_FILES.get(x, ())]
 
 
 @dataclass(frozen=True, slots=True)

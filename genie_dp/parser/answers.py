@@ -9,7 +9,7 @@ from genie_dp.languages.library import Signature
 from genie_dp.languages.scope import OUT_OF_SCOPE
 
 EMPTY, TOO_LONG, UNSURE, AMBIGUOUS = "empty", "too_long", "unsure", "ambiguous"
-NEGATED = "negated"
+NEGATED, CONFIRM = "negated", "confirm"
 DERIVED, LEARNED = "derived", "learned"
 """Who answered: the templates, or the network."""
 UNUSED_VALUE, UNUSED_WORDS, MISSING_INPUT = "unused_value", "unused_words", "missing_input"
@@ -22,10 +22,11 @@ REFUSALS = {
     UNUSED_WORDS: "the nearest that the skills can do leaves out some of the words",
     MISSING_INPUT: "something is still to be said",
     AMBIGUOUS: "it may mean different things",
+    CONFIRM: "it is likely, and less sure than the threshold",
     UNSURE: "the nearest that the skills can do is less sure than the threshold",
 }
 """Why a sentence is not understood: the codes, which stay as they are, and what they say."""
-QUESTIONS = frozenset({MISSING_INPUT, AMBIGUOUS})
+QUESTIONS = frozenset({MISSING_INPUT, AMBIGUOUS, CONFIRM})
 """The codes of replies that ask for something; all others refuse."""
 
 
@@ -116,7 +117,17 @@ class Reply:
 
     @property
     def question(self) -> str:
-        """Return what is to be asked: the question of the first missing input, or ""."""
+        """Return what is to be asked: for the first missing input, or whether it is meant so."""
+        return self.ask(self.code)
+
+    def ask(self, program: str) -> str:
+        """Return the question; "" where there is none.
+
+        Args:
+            program: the first one, in words to show to whoever is asked.
+        """
+        if self.refused == CONFIRM:
+            return f"Did you mean this: {program.rstrip('.')}?"
         is_asked = self.refused == MISSING_INPUT and self.missing
         return self.missing[0].question if is_asked else ""
 

@@ -8,7 +8,7 @@ right one is not there, so that the sentence is to be refused.
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from random import Random
 from typing import Any
@@ -18,7 +18,9 @@ import torch
 
 from genie_dp.languages.library import Library
 from genie_dp.languages.scope import OUT_OF_SCOPE
+from genie_dp.locale import DEFAULT, words_of
 from genie_dp.models.batches import Batch, collate
+from genie_dp.models.calibration import Calibration
 from genie_dp.models.cards import vocabulary_for
 from genie_dp.models.loop import Listener, Run, TrainSettings, Validation
 from genie_dp.models.mixture import Chunks, Part
@@ -30,7 +32,9 @@ from genie_dp.parser.cards import cards_of
 from genie_dp.parser.config import ParserConfig
 from genie_dp.parser.contrast import add_contrast
 from genie_dp.parser.decode import Decoder
+from genie_dp.parser.evidence import Signals
 from genie_dp.parser.incomplete import add_incomplete
+from genie_dp.parser.learned import LONGEST, evidence_of
 from genie_dp.parser.refusal import add_refused
 from genie_dp.parser.rows import (
     RowMaker,
@@ -44,7 +48,7 @@ from genie_dp.parser.rows import (
     read_all,
     target_of,
 )
-from genie_dp.parser.scoring import score
+from genie_dp.parser.scoring import Score, calibrate, score
 from genie_dp.parser.validation import Checked
 from genie_dp.rng import child_seed, stream
 
@@ -85,6 +89,14 @@ class LibraryRows:
         """Return rows that were held out, at most so many."""
         rows = list(self.rows.held_out)[:most]
         return [Checked(said, canonical_text(program, self.target)) for said, program in rows]
+
+    def sample(self, most: int, rng: Random) -> list[Checked]:
+        """Return some of all its rows."""
+        rows = [pair for store in self.rows.parts for pair in store]
+        return [
+            Checked(" ".join(x.sentence), canonical_text(" ".join(x.program), self.target))
+            for x in rng.sample(rows, min(most, len(rows)))
+        ]
 
 
 def prepare_library(
@@ -261,6 +273,44 @@ def accuracy_of(base: SavedModel, one: LibraryRows, rows: Sequence[Checked]) -> 
     return score(decoder, rows).accuracy
 
 
+def calibration_of(
+    base: SavedModel, unseen: Sequence[LibraryRows], others: Sequence[LibraryRows], *, most: int
+) -> Calibration:
+    """Return how sure a base may be of libraries that it was not trained on.
+
+    Args:
+        base: what `without_cards` gave.
+        unseen: libraries without any training; the evidence is what they say themselves.
+        others: those whose sentences an unseen one is to refuse.
+        most: rows of each, for every unseen one half as many to refuse as to answer.
+    """
+    rng = stream(0, "calibration")
+    signals: list[Signals | None] = []
+    hits: list[bool] = []
+    refused: list[Signals | None] = []
+    for one in unseen:
+        library, words = one.target.library, words_of(DEFAULT)
+        assert library is not None
+        network = for_library(base, one.tokens, one.cards)
+        network.model.eval()
+        decoder = Decoder(
+            SteppedTorch(network.model), network.vocabulary, one.target, beam=4, longest=LONGEST
+        )
+        evidence = evidence_of(library, one.tokens, one.target, words)
+        meant = score(decoder, one.sample(most, rng), evidence)
+        signals += meant.signals
+        hits += meant.hits
+        each = max(1, most // (2 * len(others)))
+        foreign = [
+            replace(x, program=OUT_OF_SCOPE) for other in others for x in other.sample(each, rng)
+        ]
+        refused += score(decoder, foreign, evidence).signals
+    meant = Score(len(hits), sum(hits), tuple(signals), tuple(hits))
+    to_refuse = Score(len(refused), 0, tuple(refused), (False,) * len(refused))
+    calibration, _ = calibrate(meant, to_refuse)
+    return calibration
+
+
 def train_base(
     libraries: Sequence[LibraryRows],
     unseen: Sequence[LibraryRows],
@@ -306,4 +356,8 @@ def train_base(
         validate=validate,
     )  # fmt: skip
     run.train(folder)
-    return without_cards(saved)
+    base = without_cards(saved)
+    if not unseen:
+        return base
+    calibration = calibration_of(base, unseen, libraries, most=400)
+    return replace(base, facts={"calibration": asdict(calibration)})

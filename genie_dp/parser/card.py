@@ -38,6 +38,7 @@ class Card:
         curves: name of the picture, "" for none.
         has_skills: whether skills or declarations lie beside it; S-expressions may do without.
         start: name of the parser that was gone on from; its card is start.md.
+        is_from_base: whether it began with the shipped base.
         spoken: language of the sentences.
     """
 
@@ -59,6 +60,7 @@ class Card:
     spent: Spent | None = None
     curves: str = ""
     start: str = ""
+    is_from_base: bool = False
     spoken: str = DEFAULT
     version: str = __version__
 

@@ -46,7 +46,7 @@ def cards_of(library: Library, tokens: Iterable[str]) -> Cards:
         elif not token.startswith(("@", "^^", "enum:")):
             continue
         name = " ".join(words_of_name(token))
-        if phrases := phrases_of([name, *map(_cleaned, said)]):
+        if phrases := phrases_of([name, *map(" ".join, map(card_words, said))]):
             cards[token] = tuple(x[:MOST_WORDS] for x in phrases[:MOST_PHRASES])
     return cards
 
@@ -63,7 +63,7 @@ def _name_in(token: str) -> str:
 def _of_function(library: Library, qualified: str) -> Iterator[str]:
     """Yield the phrases of a function: what it is called, and what its inputs are."""
     for phrase in library.called(qualified):
-        words = [word for word in _cleaned(phrase).split() if word not in GLUE]
+        words = [word for word in card_words(phrase) if word not in GLUE]
         for start in range(0, min(len(words), _MOST_DESCRIBED * MOST_WORDS), MOST_WORDS):
             yield " ".join(words[start : start + MOST_WORDS])
     signature = library.signature(qualified)
@@ -71,11 +71,11 @@ def _of_function(library: Library, qualified: str) -> Iterator[str]:
     yield " ".join(word for x in names for word in words_of_name(x.name))
 
 
-def _cleaned(phrase: str) -> str:
+def card_words(phrase: str) -> tuple[str, ...]:
     """Return the words of a phrase without its places and signs.
 
-    >>> _cleaned("{mentions/mention} #")
-    'mentions'
+    >>> card_words("{mentions/mention} #")
+    ('mentions',)
     """
     plain = re.sub(r"\{([^/}]*)[^}]*\}", r"\1", phrase)
-    return " ".join(tokenize(_SIGNS.sub(" ", plain).casefold()))
+    return tuple(tokenize(_SIGNS.sub(" ", plain).casefold()))

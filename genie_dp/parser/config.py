@@ -3,12 +3,15 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.models.sizes import setting_problems as network_problems
 from genie_dp.recipe import check_settings, setting, setting_problems
 
+# Starts that are no parser of the user's: the shipped base, and a network of random weights.
+BASE, NOTHING = "base", "none"
 SOURCES = ("synthetic", "paraphrase", "augmented", "private", "human")
 ARCHITECTURES = ("rnn", "mqan", "transformer")
 LANGUAGE_MODELS = ("none", "start", "feed")
@@ -18,7 +21,9 @@ NETWORK_SETTINGS = (
     "canonical", "prepare", "locale",
 )  # fmt: skip
 # Highest learning rates: measured for rnn and transformer (docs/learning.md), usual for the others.
-RATES = {"rnn": 1e-2, "mqan": 1e-3, "transformer": 1.5e-3, "pretrained": 5e-5, "lora": 5e-4}
+RATES = {
+    "rnn": 1e-2, BASE: 4e-3, "mqan": 1e-3, "transformer": 1.5e-3, "pretrained": 5e-5, "lora": 5e-4,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +82,9 @@ class ParserConfig:
     )
     start: str = setting(
         "",
-        "Go on from this parser: its network, its words, and new ones. Name its rows as well, "
-        "or it forgets them.",
-        metavar="PARSER",
+        "Go on from a parser of yours (name its rows as well, or it forgets them), from the "
+        "shipped base, or from none [base for English and the default network, else none].",
+        metavar="PARSER|base|none",
     )
     out_of_scope: float = setting(
         0.05,
@@ -117,7 +122,9 @@ class ParserConfig:
         0, "Train adapters of that rank only; 0 trains all.", least=0, metavar="RANK"
     )
     steps: int | None = setting(
-        None, "Train so many steps [3000, unless epochs or minutes are given].", least=1
+        None,
+        "Train so many steps [600 from the base, else 3000, unless epochs or minutes are given].",
+        least=1,
     )
     epochs: float | None = setting(None, "The same in epochs.", above=0)
     minutes: float | None = setting(
@@ -190,8 +197,20 @@ class ParserConfig:
         """Return the highest learning rate."""
         if self.rate is not None:
             return self.rate
-        pretrained = "lora" if self.lora_rank else "pretrained"
-        return RATES[pretrained if self.model else self.architecture]
+        if self.model:
+            return RATES["lora" if self.lora_rank else "pretrained"]
+        return RATES[BASE if self.start == BASE else self.architecture]
+
+    @property
+    def start_folder(self) -> Path | None:
+        """Return the folder of the parser that is gone on from; None for the base, or nothing."""
+        return Path(self.start) if self.start not in ("", BASE, NOTHING) else None
+
+    @property
+    def fits_base(self) -> bool:
+        """Return whether the network is the one that the shipped base is."""
+        is_plain = not (self.network or self.model) and self.language_model == NOTHING
+        return is_plain and self.architecture == "rnn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +263,9 @@ def _together(config: ParserConfig) -> list[Problem]:
         problems.append(problem("lora_rank", "0 without a model", config.lora_rank))
     if config.model and config.weights != "float32":
         problems.append(problem("weights", "float32 with a model", config.weights))
+    if config.start == BASE and not config.fits_base:
+        hint = "leave out what changes the network, or begin with none"
+        problems.append(problem("start", "none, with a network of its own", BASE, hint))
     is_recurrent = config.architecture == "rnn" and not config.model
     if config.language_model != "none" and not is_recurrent:
         expected = "none, save for the architecture rnn"

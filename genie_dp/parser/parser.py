@@ -19,13 +19,13 @@ from genie_dp.languages.calls.library import words_of
 from genie_dp.languages.library import Library, Signature
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.types import is_slot
-from genie_dp.locale import LOCALE, Locale
+from genie_dp.locale import DEFAULT, LOCALE, Locale
 from genie_dp.models.arrays import SteppedNetwork, open_arrays
-from genie_dp.models.calibration import Calibration
 from genie_dp.models.vocabulary import Vocabulary
 from genie_dp.parser import folder as files
 from genie_dp.parser.answers import (
     AMBIGUOUS,
+    CONFIRM,
     DERIVED,
     EMPTY,
     LEARNED,
@@ -44,6 +44,7 @@ from genie_dp.parser.answers import (
 from genie_dp.parser.decode import LONGEST, Decoded, Decoder, log_sum
 from genie_dp.parser.derivations import Derivations, Templates, without_wake_words
 from genie_dp.parser.evidence import Evidence, Support, places_of_texts, signals_of
+from genie_dp.parser.learned import Learned
 from genie_dp.parser.operators import Operators, negations_in, open_negations
 from genie_dp.parser.reading.fill import EntityNames, Filled, Link, TypedText, fill
 from genie_dp.parser.reading.glued import NOT_GLUED, Glued, as_read
@@ -59,7 +60,7 @@ from genie_dp.parser.validation import Checked
 from genie_dp.records import Example
 from genie_dp.resources import SHIPPED
 from genie_dp.run.work import PARSER, put_in_place, refuse_output, work_folder_of
-from genie_dp.skills.words import GLUE, find_words, tokenize
+from genie_dp.skills.words import END_MARKS, GLUE, find_words, tokenize
 from genie_dp.synthesis.spoken import UNLIKELY
 from genie_dp.templates.cache import inputs_of
 from genie_dp.templates.inputs import Inputs, library_from, load_library, reading_files, shipped_or
@@ -86,6 +87,8 @@ _DISPUTED = 0.5
 # Confidence from which the network's program stands although templates derive another one with a
 # text that is hardly meant: of eval.tsv 12 of 15 such programs are right (November 2026).
 _CLEAR = 0.7
+# Share of the threshold from which a program is asked about that is well ahead of the next.
+_LIKELY = 0.5
 # Readings with a name of a list in them, beside the others; each costs as much as they do.
 _MOST_LINKS = 4
 _MOMENTS = ("Date", "Time")
@@ -144,23 +147,6 @@ class Use:
         return cls(**settings, locale=locale, is_constrained=facts["is_constrained"])
 
 
-@dataclass(frozen=True, slots=True)
-class Learned:
-    """What a parser learned from rows.
-
-    Attributes:
-        decoder: its network, under the grammar of programs.
-        calibration: how sure it may be.
-        evidence: with which functions the rows say their words.
-        is_validated: whether the calibration was fitted to rows that stand for people.
-    """
-
-    decoder: Decoder
-    calibration: Calibration
-    evidence: Evidence
-    is_validated: bool = True
-
-
 class Parser:
     """Parses sentences. Safe for several threads: they take turns.
 
@@ -213,13 +199,18 @@ class Parser:
         grammar: Inputs | Paths = SHIPPED,
         *,
         use: Use | None = None,
+        has_base: bool = True,
         clock: Callable[[], datetime] = datetime.now,
     ) -> "Parser":
-        """Return a parser that was not trained: it answers what the templates say.
+        """Return a parser that was not trained: it answers what the templates say, and the base.
+
+        The shipped base answers what no template derives, for English sentences. It is less sure
+        than a network that was trained for the library, and asks where that one would act.
 
         Args:
             library: what `load_library` returns, or its source.
             grammar: what `load_grammar` returns, or its source.
+            has_base: False for templates alone.
 
         Raises:
             GenieError: mistakes in any of the files; N014, a language whose sentences hold no
@@ -239,9 +230,12 @@ class Parser:
         reader = load_reader(units=target.units, locale=use.locale)
         templates = Templates.from_inputs(inputs)
         derivations = Derivations(templates, inputs.library, use.locale.words)
+        learned = None
+        if has_base and use.locale.language == DEFAULT:
+            learned = Learned.of_base(target, use.locale.words, beam=use.beam)
         return cls(
-            target, reader=reader, use=use, derivations=derivations, skills=inputs.skills,
-            clock=clock,
+            target, reader=reader, use=use, learned=learned, derivations=derivations,
+            skills=inputs.skills, clock=clock,
         )  # fmt: skip
 
     @classmethod
@@ -833,10 +827,23 @@ class Parser:
     ) -> Reply | None:
         """Return the program of a context with the input that a sentence gives it, if it does.
 
+        One that was to be confirmed is returned to a "yes".
+
         Args:
             alone: what the sentence is by itself.
         """
         language, library = self.target.language, self.target.library
+        if context.refused == CONFIRM and context.answers:
+            words = (x for x in tokenize(alone.sentence.casefold()) if x not in END_MARKS)
+            if " ".join(words) not in self.use.locale.words.yes:
+                return None
+            answer = context.answers[0]
+            program = language.from_tokens(answer.program, library)
+            confirmed = self._shape(
+                Filled(program, answer.program), answer.decoded, answer.confidence, by=answer.by
+            )
+            is_whole = not confirmed.missing and not _has_error(language.check(program, library))
+            return Reply(alone.sentence, alone.tokens, (confirmed,)) if is_whole else None
         if library is None or context.refused != MISSING_INPUT or not context.answers:
             return None
         answer = context.answers[0]
@@ -848,13 +855,13 @@ class Parser:
             alone.sentence, missing[0], library=library, readings=readings, names=names,
             known=self.use.locale.words,
         )  # fmt: skip
-        if read is None or (read.is_open and (alone.is_known or alone.question)):
+        if read is None or (read.is_open and alone.refused in (None, MISSING_INPUT)):
             return None
         program, said = names.resolve(
             language.give_input(program, missing[0], read.constant, library), language
         )
         program = language.canonical(program, library)
-        if any(problem.severity == "error" for problem in language.check(program, library)):
+        if _has_error(language.check(program, library)):
             return None
         filled = Filled(program, language.tokens(program, library), said)
         completed = self._shape(filled, answer.decoded, answer.confidence, by=answer.by)
@@ -894,9 +901,19 @@ class Parser:
             return OUT_OF_SCOPE
         if self._unused_values(best, names):
             return UNUSED_VALUE
+        return self._doubt(meant)
+
+    def _doubt(self, meant: "Sequence[_Candidate]") -> str:
+        """Return the code for programs of which the first is less sure than the threshold."""
+        best, threshold = meant[0], self.use.threshold
         second = meant[1].confidence if len(meant) > 1 else 0.0
-        if best.confidence + second >= threshold and second >= best.confidence / 2:
-            return AMBIGUOUS
+        if second >= best.confidence / 2:
+            if best.confidence + second >= threshold:
+                return AMBIGUOUS
+        elif best.confidence >= _LIKELY * threshold and not best.support.lost:
+            program = best.filled.program
+            if not self.target.language.missing_inputs(program, self.target.library):
+                return CONFIRM
         return UNUSED_WORDS if best.words else UNSURE
 
     def _denied_words(self, candidate: "_Candidate", names: EntityNames | None) -> tuple[str, ...]:
@@ -1218,8 +1235,11 @@ class Parser:
             return None
         if names is not None and any(map(names.is_closed, (x.kind for x in filled.unknown_names))):
             return None  # nothing of the caller is called so
-        problems = language.check(filled.program, library)
-        return None if any(p.severity == "error" for p in problems) else filled
+        return None if _has_error(language.check(filled.program, library)) else filled
+
+
+def _has_error(problems: Iterable[Problem]) -> bool:
+    return any(problem.severity == "error" for problem in problems)
 
 
 def _left_out(owned: Sequence[str], reading: Reading) -> float:

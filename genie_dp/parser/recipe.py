@@ -7,13 +7,22 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.locale import DEFAULT
 from genie_dp.located import Located, read_located
 from genie_dp.parser import folder as files
-from genie_dp.parser.config import NETWORK_SETTINGS, InputFile, ParserConfig
+from genie_dp.parser.config import (
+    BASE,
+    NETWORK_SETTINGS,
+    NOTHING,
+    InputFile,
+    ParserConfig,
+    wrong,
+)
 from genie_dp.parser.rows import UNKNOWN, locale, wrong_settings
 from genie_dp.recipe import settings_as_yaml
 
-DEFAULT_STEPS = 3_000
+# Steps of a network that begins with nothing, and of one that begins with the base.
+DEFAULT_STEPS, BASE_STEPS = 3_000, 600
 _BUDGETS = ("minutes", "steps", "epochs")
 # Settings that recipes of version 0.1 have, by their defaults.
 _GONE: tuple[tuple[str, Any], ...] = (("reader", "grammar"), ("curriculum", 0.0), ("groups", {}))
@@ -39,7 +48,9 @@ def read_recipe(path: Path) -> dict[str, Any]:
 def config_of(recipe: Path | None, inputs: Sequence[str], given: Mapping[str, Any]) -> ParserConfig:
     """Return the settings of a recipe, with those that are given before them.
 
-    Without a budget it is 3,000 steps. With a start, what makes its network is that of the start.
+    Without a start it is the shipped base, where the network is the default one and the sentences
+    are English; without a budget it is 600 steps from there, and 3,000 from elsewhere. With a
+    parser as its start, what makes the network is that of the start.
 
     Args:
         recipe: a file in YAML; None for none.
@@ -55,13 +66,23 @@ def config_of(recipe: Path | None, inputs: Sequence[str], given: Mapping[str, An
     if inputs:
         merged["inputs"] = tuple(map(InputFile, inputs))
     merged |= given
-    if merged.get("start"):
-        merged = carried_settings(Path(merged["start"])) | merged
-    if not any(merged.get(name) is not None for name in _BUDGETS):
+    start = merged.get("start") or ""
+    if start not in ("", BASE, NOTHING):
+        merged = carried_settings(Path(start)) | merged
+    has_budget = any(merged.get(name) is not None for name in _BUDGETS)
+    if not has_budget:
         merged["steps"] = DEFAULT_STEPS
     try:
         config = ParserConfig(**merged)
-        locale(config)
+        reads_english = locale(config).language == DEFAULT
+        if not start:
+            is_base = reads_english and config.fits_base
+            config = replace(config, start=BASE if is_base else NOTHING)
+        elif start == BASE and not reads_english:
+            hint = "begin with none, or with a parser of the language"
+            raise wrong("start", f"none for sentences in {locale(config).language}", BASE, hint)
+        if config.start == BASE and not has_budget:
+            config = replace(config, steps=BASE_STEPS)
     except GenieError as error:
         if recipe is None:
             raise

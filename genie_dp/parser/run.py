@@ -17,9 +17,10 @@ from genie_dp.languages import get_language
 from genie_dp.languages.library import Library
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.locale import DEFAULT
+from genie_dp.models.base import FOLDER as BASE_FOLDER
 from genie_dp.parser import folder as files
 from genie_dp.parser.card import Card, File, check_spent, write_curves
-from genie_dp.parser.config import ParserConfig
+from genie_dp.parser.config import BASE, ParserConfig
 from genie_dp.parser.contrast import add_contrast
 from genie_dp.parser.derivations import Derivations, Templates
 from genie_dp.parser.evidence import Evidence
@@ -45,7 +46,7 @@ from genie_dp.parser.rows import (
     target_of,
 )
 from genie_dp.parser.scoring import derived_confidence
-from genie_dp.parser.start import Start, guarantee_of_both, read_start
+from genie_dp.parser.start import Start, digest_of, guarantee_of_both, read_start
 from genie_dp.parser.validation import (
     Checked,
     validation_files,
@@ -140,6 +141,13 @@ class _Run:
         """Return where the run lies until it is complete."""
         return self.output.work
 
+    @property
+    def start_digest(self) -> str:
+        """Return the SHA-256 of the network that is gone on from; "" for none."""
+        if self.start:
+            return self.start.digest
+        return digest_of(BASE_FOLDER) if self.config.start == BASE else ""
+
     def settings(self) -> dict[str, Any]:
         """Return all that the weights depend on; resuming with other settings is refused."""
         settings = {
@@ -151,7 +159,7 @@ class _Run:
             "validation": self.validated,
             "config": asdict(self.config),
             **({"prior": self.prior.manifest_fields()} if self.prior else {}),
-            **({"start": self.start.digest} if self.start else {}),
+            **({"start": self.start_digest} if self.start_digest else {}),
             **({"processes": _world()} if _world() > 1 else {}),
         }
         plain: dict[str, Any] = json.loads(json.dumps(settings))
@@ -232,7 +240,8 @@ def _read(
     """Return the run, its files read for the first time."""
     name = language_of(config.inputs, language)
     prior = load_prior(Path(config.prior)) if config.prior else None
-    start = read_start(config, name) if config.start else None
+    folder = config.start_folder
+    start = read_start(config, folder, name) if folder else None
     paths = [input_file.path for input_file in config.inputs]
     validated = validation_files(config.validation)
     refuse_twice(prior, paths)
@@ -596,8 +605,8 @@ def _manifest(job: _Run, material: "Material", trained: "Trained") -> dict[str, 
         "examples": list(examples),
         **({"prior": job.prior.manifest_fields()} if job.prior else {}),
         **({"priors": earlier} if earlier else {}),
-        **({"start": {"parser": job.start.folder.name, "sha256": job.start.digest}}
-           if job.start else {}),
+        **({"start": {"parser": job.start.folder.name if job.start else BASE,
+                      "sha256": job.start_digest}} if job.start_digest else {}),
         "spent": asdict(job.spent) if job.spent else None,
     }  # fmt: skip
 
@@ -626,6 +635,7 @@ def _card(job: _Run, material: "Material", trained: "Trained", curves: Path | No
         spent=job.spent,
         curves=curves.name if curves else "",
         start=job.start.folder.name if job.start else "",
+        is_from_base=config.start == BASE,
         spoken=locale(config).words.spelled,
     )
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import compress
 from math import sqrt
 
@@ -108,8 +109,9 @@ def _rank(
         tokens = program.program.split()
         functions, parts = language.functions_in(program.program), language.parts_in(tokens)
         support = evidence.support(
-            sentence, language.values_in(tokens), functions, parts, Operators.of(tokens, language)
-        )
+            sentence, language.values_in(tokens), functions, parts, Operators.of(tokens, language),
+            near=partial(decoder.near.to, tokens) if decoder.near else None,
+        )  # fmt: skip
         ranked.append((program.log_probability + support.weight, program, support))
     ranked.sort(key=lambda x: (-x[0], x[1].program))
     rank, best, support = ranked[0]

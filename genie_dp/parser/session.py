@@ -257,9 +257,10 @@ class ParseSession:
         template = self._nearest_template(reply)
         if template and reply.refused == OUT_OF_SCOPE:
             lines.append(f"I do not know. The nearest template says {template}")
+        elif reply.question:
+            lines.append(reply.ask(self._english(answers[0]) or reply.code))
         elif reply.message:
-            nearest = " The nearest that I can do:" if answers and not reply.question else ""
-            lines.append(f"{reply.message}{nearest}")
+            lines.append(f"{reply.message}{' The nearest that I can do:' if answers else ''}")
         for answer in answers:
             lines.append(answer.code)
             if english := self._english(answer):

@@ -104,23 +104,30 @@ class Start:
         return load_model(self.folder)
 
 
-def read_start(config: ParserConfig, language: str) -> Start:
+def digest_of(folder: Path) -> str:
+    """Return the SHA-256 of the network and words of a folder."""
+    digest = hashlib.sha256()
+    for name in _WEIGHTS:
+        digest.update((folder / name).read_bytes())
+    return digest.hexdigest()
+
+
+def read_start(config: ParserConfig, folder: Path, language: str) -> Start:
     """Return the parser that a configuration names as its start, for rows of a language.
+
+    Args:
+        folder: where it lies.
 
     Raises:
         GenieError: N010, it is no parser; N011, its skills were changed; N012, its network or
             its language is another one.
     """
-    folder = Path(config.start)
     carried = carried_settings(folder)
     facts = files.facts_of(folder)
     try:
         files.check_skills(folder, str(facts["skills"]))
         manifest = json.loads((folder / files.MANIFEST).read_text(encoding="utf-8"))
-        digest = hashlib.sha256()
-        for name in _WEIGHTS:
-            digest.update((folder / name).read_bytes())
-        start = Start(folder, facts, manifest, digest.hexdigest())
+        start = Start(folder, facts, manifest, digest_of(folder))
         _ = start.spent, start.priors, start.longest, start.inputs_beside({})
         _ = facts["fixed"], facts["language"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -11,6 +11,7 @@ from safetensors.torch import load_file
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.scope import OUT_OF_SCOPE
+from genie_dp.models.base import FOLDER
 from genie_dp.models.batches import Batch, collate
 from genie_dp.models.calibration import Calibration
 from genie_dp.models.device import bf16_helps, can_use_bf16
@@ -26,11 +27,19 @@ from genie_dp.models.loop import (
 from genie_dp.models.mixture import Chunks, Part
 from genie_dp.models.processes import Group
 from genie_dp.models.recurrent import start_decoder
-from genie_dp.models.saved import SavedModel, continue_from, round_weights, save_tensors
+from genie_dp.models.saved import (
+    SavedModel,
+    continue_from,
+    load_model,
+    round_weights,
+    save_tensors,
+)
 from genie_dp.models.sentences import encode
 from genie_dp.models.seq2seq import SteppedTorch, build
+from genie_dp.models.sizes import RecurrentSettings
 from genie_dp.models.vocabulary import UNK, Pair, TokenCounts, Vocabulary
-from genie_dp.parser.config import ParserConfig
+from genie_dp.parser.cards import cards_of
+from genie_dp.parser.config import BASE, ParserConfig
 from genie_dp.parser.decode import Decoder
 from genie_dp.parser.evidence import Evidence
 from genie_dp.parser.rows import Rows, RowStore, Target
@@ -91,6 +100,8 @@ class StoreBatches:
         return self.stores[store][place - int(self.firsts[store])]
 
 
+# Of a base that goes on with one library, which it need not be ready to exchange any more.
+_FROM_BASE = {"own_rows": True, "word_dropout": RecurrentSettings().word_dropout}
 CHECKPOINTS, LANGUAGE_MODEL = "checkpoints", "language_model.safetensors"
 # Rows of a validation on the way; all of them are used at the end.
 _ON_THE_WAY = 300
@@ -306,6 +317,13 @@ def network_of(config: ParserConfig, material: Material) -> SavedModel:
     """Return the network that training begins with: a new one, or the start's with new words."""
     vocabulary = vocabulary_of(config, material)
     start = material.start.load() if material.start else None
+    if config.start == BASE:
+        start = load_model(FOLDER)
+        start = replace(start, settings={**start.settings, **_FROM_BASE})
+    library = material.target.library
+    if start is not None and start.vocabulary.vectors and library is not None:
+        cards = cards_of(library, vocabulary.words[: vocabulary.generated])
+        vocabulary = replace(vocabulary, vectors=True, cards=cards)
     with torch.random.fork_rng():
         torch.manual_seed(child_seed(config.seed, "network") % 2**63)
         if start is not None:

@@ -108,8 +108,10 @@ async def _read_form(request: Request) -> Typed:
     try:
         fields = dict(parse_qsl(body, keep_blank_values=True, max_num_fields=10))
         context = None
-        if program := fields.get("program"):
-            context = Context(program=program, confidence=float(fields.get("confidence", "")))
+        if fields.get("program"):
+            sent = {name: fields[name] for name in ("program", "refused") if name in fields}
+            confidence = float(fields.get("confidence", ""))
+            context = Context.model_validate({**sent, "confidence": confidence})
     except ValueError:
         raise AnyHTTPException(400, "this is no form") from None
     sentence = " ".join(fields.get("sentence", "").split())

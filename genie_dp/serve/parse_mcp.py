@@ -36,7 +36,8 @@ _FIELDS = "see the input schema of the tool"
 _ABOUT = (
     "What a sentence asks for, as a program of the functions in the resource genie-dp://library. "
     "Act on `answers[0]` only if `is_known`; else say `message`, which is a question where an "
-    "input is missing. The reply to a question comes with `context`: `program` and `confidence` "
+    "input is missing, or something is to be confirmed. The reply to a question comes with "
+    "`context`: `refused`, and `program` and `confidence` "
     "of the first answer."
 )
 

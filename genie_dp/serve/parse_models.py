@@ -1,10 +1,10 @@
 """What the parse service takes and gives, as JSON; the page of the interface shows these."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from genie_dp.parser.answers import MISSING_INPUT, Answer, Reply
+from genie_dp.parser.answers import Answer, Reply
 from genie_dp.parser.forms import FORMS, Outcome, in_form
 
 MOST_SENTENCES = 32  # of a request
@@ -44,10 +44,13 @@ class Context(BaseModel):
 
     program: str = Field(max_length=MOST_CHARACTERS, description="Token form of its program.")
     confidence: float = Field(ge=0, le=1, description="That of its program.")
+    refused: Literal["missing_input", "confirm"] = Field(
+        "missing_input", description="Its code: an input is asked for, or whether it is meant so."
+    )
 
     def as_reply(self) -> Reply:
         """Return the reply, as far as a parser needs it."""
-        return Reply("", (), (Answer(self.program, "", "", self.confidence),), MISSING_INPUT)
+        return Reply("", (), (Answer(self.program, "", "", self.confidence),), self.refused)
 
 
 class Asked(BaseModel):
@@ -135,7 +138,7 @@ class ParsedReply(BaseModel):
     tokens: list[str] = Field(description="As it was read: words and placeholders.")
     is_known: bool = Field(description='False is "I do not know".')
     refused: str | None = Field(None, description="Why not: a code such as out_of_scope, unsure.")
-    question: str = Field("", description="What is to be asked, where an input is missing.")
+    question: str = Field("", description="What is to be asked: for an input, or to be sure.")
     message: str = Field("", description="What to say to whoever asked, where it is refused.")
     answer: Any = Field(
         None, description="The first program in the form that `as` names; null where refused."
@@ -216,7 +219,7 @@ def shape_of(
         tokens=list(reply.tokens),
         is_known=outcome.refused is None,
         refused=outcome.refused,
-        question=reply.question,
+        question=reply.ask((english and english[0]) or reply.code),
         message=outcome.message,
         answer=outcome.value,
         answers=[

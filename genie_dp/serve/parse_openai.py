@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field, field_validator
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.calls.structure import with_results
-from genie_dp.parser.answers import MISSING_INPUT, Reply
+from genie_dp.parser.answers import CONFIRM, MISSING_INPUT, Reply
 from genie_dp.parser.forms import as_calls
 from genie_dp.serve.gate import Gate
 from genie_dp.serve.hosts import HostRule
@@ -193,11 +193,14 @@ def read_conversation(messages: Sequence[Message]) -> Conversation:
 
 def _asks(message: Message) -> bool:
     is_text = message.role == "assistant" and not message.tool_calls
-    return is_text and message.content.rstrip().endswith(_coded("", MISSING_INPUT))
+    return is_text and message.content.rstrip().endswith(_ASKING)
 
 
 def _coded(text: str, code: str) -> str:
     return f"{text} [{code}]"
+
+
+_ASKING = (_coded("", MISSING_INPUT), _coded("", CONFIRM))
 
 
 def _wrong(message: str, hint: str) -> Exception:

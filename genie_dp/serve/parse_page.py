@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.parser.answers import (
     AMBIGUOUS,
+    CONFIRM,
     EMPTY,
     MISSING_INPUT,
     NEGATED,
@@ -79,6 +80,7 @@ _UNKNOWN: Mapping[str, tuple[str, str]] = {
     UNUSED_WORDS: ("I did not understand all of that", "Did you mean this?"),
     MISSING_INPUT: ("Something is missing", "So far I have:"),
     AMBIGUOUS: ("That may mean different things", "Did you mean this?"),
+    CONFIRM: ("Shall I do this?", "Answer yes, or say it otherwise:"),
     UNSURE: ("I am not sure enough", "Did you mean this?"),
 }
 

@@ -174,7 +174,9 @@ class WyomingServer:
             return _intents(outcome.value, given or None)
         given["refused"] = outcome.refused
         if reply.question:
-            given["question"] = {"program": reply.program, "confidence": reply.confidence}
+            given["question"] = {
+                "program": reply.program, "confidence": reply.confidence, "refused": reply.refused,
+            }  # fmt: skip
         return [NotRecognized(outcome.message, given).event()]
 
 

@@ -157,7 +157,7 @@ def parser(tmp_path_factory):
     (path / "tools.json").write_text(json.dumps(TOOLS))
     (path / "main.genie").write_text(GRAMMAR)
     library = gd.load_library(path / "tools.json")
-    return gd.Parser.of(library, gd.load_grammar(path / "main.genie", library))
+    return gd.Parser.of(library, gd.load_grammar(path / "main.genie", library), has_base=False)
 
 
 @pytest.mark.parametrize(

@@ -136,12 +136,12 @@ def test_templates_of_skills_that_were_edited_are_read_anew(tmp_path):
     (skill / "skill.tt").write_text("class @com.example.bell { action ring(); }")
     for phrase in ("ring the bell", "sound the bell"):
         (skill / "templates.genie").write_text(f"VP := '{phrase}' -> @com.example.bell.ring();\n")
-        assert gd.Parser.of(tmp_path)(phrase).is_known
+        assert gd.Parser.of(tmp_path, has_base=False)(phrase).is_known
 
 
 @pytest.fixture(scope="module")
 def parser(inputs):
-    return gd.Parser.of(inputs.library, inputs)
+    return gd.Parser.of(inputs.library, inputs, has_base=False)
 
 
 def test_a_parser_that_was_not_trained_answers_what_templates_say(parser):
@@ -160,11 +160,11 @@ def test_what_was_indexed_is_read_again_with_the_same_answers(
 ):
     monkeypatch.setenv("GENIE_DP_CACHE", str(tmp_path))
     sentences = ["add 3.5% Milk to the shopping list", "list my notes and mark todo 3 as done"]
-    first = gd.Parser.of(inputs.library, inputs)
+    first = gd.Parser.of(inputs.library, inputs, has_base=False)
     expected = [reply.program for reply in first.parse(sentences)]
     assert all(expected)
     assert list(tmp_path.glob("*.derivations"))
-    again = gd.Parser.of(inputs.library, inputs)
+    again = gd.Parser.of(inputs.library, inputs, has_base=False)
     monkeypatch.setattr("genie_dp.parser.derivations.compile_inputs", None)
     assert [reply.program for reply in again.parse(sentences)] == expected
 

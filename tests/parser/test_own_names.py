@@ -47,7 +47,9 @@ def parser(tmp_path_factory):
     (path / "main.genie").write_text(GRAMMAR)
     library = gd.load_library(path / "tools.json")
     use = Use(wake_words=("olly",))
-    return gd.Parser.of(library, gd.load_grammar(path / "main.genie", library), use=use)
+    return gd.Parser.of(
+        library, gd.load_grammar(path / "main.genie", library), has_base=False, use=use
+    )
 
 
 def things(reply):

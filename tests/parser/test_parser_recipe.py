@@ -3,6 +3,9 @@
 import dataclasses
 from pathlib import Path
 
+import pytest
+
+from genie_dp.errors import GenieError
 from genie_dp.languages.thingtalk.tables import read_tables
 from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.parser.parser import Use
@@ -54,7 +57,21 @@ def test_recipe_and_tables_of_the_examples_are_valid():
 
 def test_without_a_budget_training_takes_as_many_steps_anywhere():
     config = config_of(None, ["rows.jsonl"], {})
-    assert (config.steps, config.epochs, config.minutes) == (3_000, None, None)
+    assert (config.start, config.steps, config.epochs, config.minutes) == ("base", 600, None, None)
+    assert config_of(None, ["rows.jsonl"], {"start": "none"}).steps == 3_000
     assert config.threshold == Use().threshold == 0.5
     capped = config_of(None, ["rows.jsonl"], {"steps": 5, "minutes": 1})
     assert (capped.steps, capped.minutes) == (5, 1)
+
+
+def test_the_base_is_the_start_of_what_is_like_it():
+    def start(**given):
+        return config_of(None, ["rows.jsonl"], {"steps": 5, **given}).start
+
+    assert start() == start(locale="en", batch=8) == start(start="base") == "base"
+    assert start(locale="de") == start(network={"size": 32}) == start(start="none") == "none"
+    assert start(architecture="transformer") == start(language_model="feed") == "none"
+    for given in ({"locale": "de"}, {"architecture": "mqan"}, {"network": {"layers": 1}}):
+        with pytest.raises(GenieError, match="start: expected none") as caught:
+            start(start="base", **given)
+        assert [problem.code for problem in caught.value.problems] == ["N002"]

@@ -1,5 +1,6 @@
 """What a sentence leaves out: values that are named, inputs that are asked for, and the replies."""
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 import genie_dp as gd
 from genie_dp.languages import get_language
 from genie_dp.languages.base import MissingInput
-from genie_dp.parser.answers import MISSING_INPUT, UNUSED_VALUE, Answer, Reply
+from genie_dp.parser.answers import CONFIRM, MISSING_INPUT, UNUSED_VALUE, Answer, Reply
 from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.parser.incomplete import add_incomplete
 from genie_dp.parser.parser import Parser
@@ -94,6 +95,34 @@ def test_the_reply_to_a_question_completes_its_program(parser):
     assert reply.calls == [
         {"name": SEND, "arguments": {"to": "bob@example.com", "subject": "lunch"}}
     ]
+
+
+def likely(trained, sentence):
+    """Return a parser that finds its program likely, and asks."""
+    sure = Parser.from_pretrained(trained, threshold=0.0)(sentence).confidence
+    return Parser.from_pretrained(trained, threshold=min(1.0, 1.2 * sure + 0.01))
+
+
+def test_a_likely_program_is_confirmed_by_a_yes_and_by_nothing_else(trained):
+    asking = likely(trained, "show mail about lunch")
+    asked = asking("show mail about lunch")
+    assert (asked.refused, asked.is_known) == (CONFIRM, False)
+    assert asked.code in asked.question
+    assert asked.ask("I show mail.") == "Did you mean this: I show mail?"
+    for said in ("yes", "Yeah!", "ok"):
+        reply = asking(said, context=asked)
+        assert (reply.is_known, reply.code, reply.calls) == (True, asked.code, asked.calls)
+    for said in ("no", "yes or no", "never mind"):
+        assert not asking(said, context=asked).is_known
+    assert not asking("yes").is_known
+
+
+def test_a_program_that_a_caller_sends_to_be_confirmed_is_checked(trained):
+    parser = likely(trained, "show mail about lunch")
+    sent = Reply("", (), (Answer(f"now => {SEND}", "", "", 0.4),), CONFIRM)
+    assert not parser("yes", context=sent).is_known  # it lacks an input
+    wrong = replace(sent, answers=(Answer("now => @com.example.mail.nothing", "", "", 0.4),))
+    assert not parser("yes", context=wrong).is_known
 
 
 def test_another_question_follows_where_more_is_missing(parser):

@@ -35,7 +35,7 @@ def parser(tmp_path_factory):
     (path / "tools.json").write_text(json.dumps(TOOLS))
     (path / "main.genie").write_text(GRAMMAR)
     library = gd.load_library(path / "tools.json")
-    return gd.Parser.of(library, gd.load_grammar(path / "main.genie", library))
+    return gd.Parser.of(library, gd.load_grammar(path / "main.genie", library), has_base=False)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_sentences_are_cut_where_words_join_commands(language, joint):
     [("tell me if i have mail", True), ("tell me if i get mail", False), ("mail", False)],
 )
 def test_what_is_asked_for_now_is_nothing_to_wait_for(sentence, is_now):
-    parser = gd.Parser.of("shipped/com.gmail")
+    parser = gd.Parser.of("shipped/com.gmail", has_base=False)
     for said, waits in (("notify me when i get an email", True), ("check my inbox", False)):
         (candidate, *_) = parser._derive(said, None)
         assert not parser._waits_for_now(candidate, sentence.split())  # the templates say so

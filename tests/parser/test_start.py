@@ -11,6 +11,7 @@ from safetensors.torch import load_file
 import genie_dp as gd
 from genie_dp.cli import run
 from genie_dp.errors import GenieError
+from genie_dp.models.base import FOLDER as BASE_FOLDER
 from genie_dp.models.saved import SavedModel, continue_from, load_model
 from genie_dp.models.seq2seq import build
 from genie_dp.models.vocabulary import SPECIAL, Vocabulary
@@ -70,6 +71,19 @@ def test_with_nothing_learned_it_answers_as_its_start_does(trained, tmp_path):
     torch.testing.assert_close(
         first["embedding.words.weight"][before], second["embedding.words.weight"][word]
     )
+
+
+@pytest.mark.trains
+def test_training_begins_with_the_shipped_base(tmp_path):
+    made = train(tmp_path, recipe="batch: 8\nout_of_scope: 0\n", steps=1)
+    base, parser = load_model(BASE_FOLDER), load_model(made)
+    assert parser.settings == {**base.settings, "own_rows": True, "word_dropout": 0.1}
+    known = parser.vocabulary.index
+    assert all(word in known for word in base.vocabulary.words)
+    assert any(token.startswith("@com.example.mail") for token in parser.vocabulary.cards)
+    manifest = json.loads((made / "manifest.json").read_text())
+    assert manifest["start"]["parser"] == manifest["config"]["start"] == "base"
+    assert "began with the base" in (made / "README.md").read_text()
 
 
 @pytest.mark.parametrize(
