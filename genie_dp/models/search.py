@@ -25,11 +25,13 @@ class Hypothesis:
             what a grammar allows, so that a program that the model did not want looks like one.
         ended: whether it has its end by itself, within the longest length; otherwise it was cut, or
             ended by its grammar.
+        steps: what each token, and the end, adds to the log-probability.
     """
 
     tokens: tuple[str, ...]
     log_probability: float
     ended: bool = True
+    steps: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,7 @@ def _best(scores: F32, number: int) -> tuple[F32, Rows]:
 
 def hypothesis(
     ids: Sequence[int],
+    steps: Sequence[float],
     score: float,
     ended: bool,
     vocabulary: Vocabulary,
@@ -120,11 +123,11 @@ def hypothesis(
 ) -> Hypothesis:
     """Return ids as a program."""
     tokens = tuple(vocabulary.token(extended, sentence) for extended in ids)
-    return Hypothesis(tokens, score, ended)
+    return Hypothesis(tokens, score, ended, tuple(steps))
 
 
-# Score, ids, and whether the end came by itself.
-Ended = tuple[float, tuple[int, ...], bool]
+# Score, ids, whether the end came by itself, and what each step adds to the score.
+Ended = tuple[float, tuple[int, ...], bool, tuple[float, ...]]
 
 
 @dataclass(slots=True)
@@ -135,6 +138,7 @@ class Live:
     score: float
     path: Path | None
     row: int
+    steps: tuple[float, ...] = ()
 
 
 @dataclass(slots=True)
@@ -170,13 +174,15 @@ class Beam:
             if len(following) == width or cost == math.inf:
                 break
             parent, score = self.live[place], -cost
+            taken = (*parent.steps, score - parent.score)
             if extended != END:
                 written = (*parent.ids, extended)
                 path = parent.path and parent.path.then(extended)
                 path = path and onward(path, len(written), score, settings)
-                following.append(Live(written, score, path, parent.row))
+                following.append(Live(written, score, path, parent.row, taken))
             elif len(following) + len(ended) < width:
-                ended.append((score, parent.ids, not (parent.path and parent.path.is_closing)))
+                is_own = not (parent.path and parent.path.is_closing)
+                ended.append((score, parent.ids, is_own, taken))
         self.live = following
         self.ended += ended
 
@@ -184,7 +190,7 @@ class Beam:
         """Drop live hypotheses that come to nothing beside the ended ones."""
         if not self.live or not self.ended:
             return
-        ended = [penalized_score(score, len(ids) + 1, settings) for score, ids, _ in self.ended]
+        ended = [penalized_score(score, len(ids) + 1, settings) for score, ids, *_ in self.ended]
         ended.sort(reverse=True)
         least = ended[0] - settings.margin
         if len(ended) >= settings.beam:
@@ -199,11 +205,12 @@ class Beam:
         """Return the hypotheses, best first; those that were cut only if none ended."""
         order = sorted(self.ended, key=lambda e: -penalized_score(e[0], len(e[1]) + 1, settings))
         hypotheses = [
-            hypothesis(ids, score, is_own, vocabulary, self.sentence)
-            for score, ids, is_own in order[: settings.beam]
+            hypothesis(ids, steps, score, is_own, vocabulary, self.sentence)
+            for score, ids, is_own, steps in order[: settings.beam]
         ]
         return tuple(hypotheses) or tuple(
-            hypothesis(live.ids, live.score, False, vocabulary, self.sentence) for live in self.live
+            hypothesis(live.ids, live.steps, live.score, False, vocabulary, self.sentence)
+            for live in self.live
         )
 
 
@@ -307,12 +314,14 @@ class Written:
 
     path: Path | None
     ids: list[int] = field(default_factory=list)
+    steps: list[float] = field(default_factory=list)
     score: float = 0.0
     ended: bool = False
 
     def takes(self, extended: int, score: float, settings: SearchSettings) -> bool:
         """Add a token, and tell whether the program goes on."""
         self.score += score
+        self.steps.append(score)
         if extended == END:
             self.ended = self.path is None or not self.path.is_closing
             return False
@@ -350,6 +359,6 @@ def greedy(
             memory, state = network.take(memory, where), network.take(state, where)
             tokens = tokens[where]
     return [
-        hypothesis(program.ids, program.score, program.ended, vocabulary, sentence)
+        hypothesis(program.ids, program.steps, program.score, program.ended, vocabulary, sentence)
         for program, sentence in zip(written_programs, source.sentences, strict=True)
     ]

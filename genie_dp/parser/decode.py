@@ -11,6 +11,7 @@ from genie_dp.models.cards import NearWords
 from genie_dp.models.constraint import Constraint
 from genie_dp.models.search import Hypothesis, SearchSettings, search
 from genie_dp.models.vocabulary import UNK, Vocabulary
+from genie_dp.parser.evidence import places_of_texts
 from genie_dp.parser.rows import Target, canonical_text
 
 # Sentences that go through the network together.
@@ -36,10 +37,15 @@ class Decoded:
     """A program in canonical token form, with placeholders, and its natural log-probability.
 
     It may be OUT_OF_SCOPE, if the network has learned to refuse.
+
+    Attributes:
+        outline: the log-probability without the words inside of texts, which are judged by where
+            they begin and end: a longer text is not the less probable.
     """
 
     program: str
     log_probability: float
+    outline: float
 
 
 class Decoder:
@@ -122,17 +128,28 @@ class Decoder:
 
         Without a grammar, what is no program stays as it was written.
         """
-        scores: dict[str, float] = {}
+        scores: dict[str, tuple[float, float]] = {}
         for hypothesis in hypotheses:
             written = " ".join(hypothesis.tokens)
             program = canonical_text(written, self.target)
             if not program and self.constraint is None:
                 program = written
             if program:
-                before = scores.get(program, -math.inf)
-                scores[program] = log_sum(before, hypothesis.log_probability)
-        ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
-        return tuple(Decoded(program, score) for program, score in ranked)
+                before, outline = scores.get(program, (-math.inf, -math.inf))
+                own = hypothesis.log_probability
+                outside = own - inside_of_texts(hypothesis.tokens, hypothesis.steps)
+                scores[program] = log_sum(before, own), log_sum(outline, outside)
+        ranked = sorted(scores.items(), key=lambda item: (-item[1][0], item[0]))
+        return tuple(Decoded(program, *score) for program, score in ranked)
+
+
+def inside_of_texts(program: Sequence[str], steps: Sequence[float]) -> float:
+    """Return what the words of texts behind their first add to a log-probability.
+
+    >>> inside_of_texts('say( " hi there bob " )'.split(), [-1, 0, -2, -3, -4, 0, 0])
+    -7
+    """
+    return sum(sum(steps[x.start + 1 : x.stop]) for x in places_of_texts(program, names=True))
 
 
 def log_sum(a: float, b: float) -> float:

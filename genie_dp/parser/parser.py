@@ -1018,12 +1018,16 @@ class Parser:
                     filled = Filled(None, written)
                 if filled is None:
                     continue
-                score = program.log_probability - _DOUBT * reading.doubt
+                doubt = _DOUBT * reading.doubt
+                score, outline = program.log_probability - doubt, program.outline - doubt
                 earlier = candidates.get(filled.tokens)
                 if earlier is None:
-                    candidates[filled.tokens] = _Candidate(filled, written, reading, score, read)
+                    candidates[filled.tokens] = _Candidate(
+                        filled, written, reading, score, outline, read
+                    )
                 else:
                     earlier.score = log_sum(earlier.score, score)
+                    earlier.outline = log_sum(earlier.outline, outline)
         return self._rank(tuple(candidates.values()))
 
     def _choose(
@@ -1079,7 +1083,7 @@ class Parser:
         first, *others = whole
         refusal = max((x.score for x in ranked if x.is_refusal), default=-math.inf)
         margin = first.rank - max((x.rank for x in others), default=-math.inf)
-        signals = signals_of(first.score, refusal, margin, first.support)
+        signals = signals_of(first.outline, refusal, margin, first.support)
         confidence = self._learned.calibration.confidence(signals)
         if confidence < self.use.threshold:
             return ranked
@@ -1187,7 +1191,7 @@ class Parser:
             # The calibration is that of first programs: by it the others may be too sure.
             others = max((x.rank for x in meant if x is not candidate), default=-math.inf)
             signals = signals_of(
-                candidate.score, refusal, candidate.rank - others, candidate.support
+                candidate.outline, refusal, candidate.rank - others, candidate.support
             )
             candidate.confidence = min(rest, calibration.confidence(signals))
             rest -= candidate.confidence
@@ -1343,13 +1347,15 @@ def open_network(
 class _Candidate:
     """A filled program, what it was decoded as and from which reading, and its score in nats.
 
-    `other_values` are those of the likeliest reading, and moments of any.
+    `outline` is the score without the words inside of texts (`Decoded`); `other_values` are those
+    of the likeliest reading, and moments of any.
     """
 
     filled: Filled
     decoded: str
     reading: Reading
     score: float
+    outline: float = 0.0
     other_values: tuple[ReadValue, ...] = ()
     confidence: float = 0.0
     functions: tuple[str, ...] = ()

@@ -116,7 +116,7 @@ def _rank(
     ranked.sort(key=lambda x: (-x[0], x[1].program))
     rank, best, support = ranked[0]
     second = ranked[1][0] if len(ranked) > 1 else -math.inf
-    return best, signals_of(best.log_probability, refusal, rank - second, support)
+    return best, signals_of(best.outline, refusal, rank - second, support)
 
 
 def derived_confidence(rows: Iterable[Checked]) -> float:

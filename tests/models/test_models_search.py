@@ -106,6 +106,7 @@ def test_hypotheses_are_different_sorted_and_have_the_models_probabilities(kind)
         assert len({each.tokens for each in hypotheses}) == len(hypotheses)
         values = [each.log_probability for each in hypotheses]
         assert values == sorted(values, reverse=True)
+        assert [sum(each.steps) for each in hypotheses] == pytest.approx(values)
         rows = [encode(Pair(sentence, each.tokens), BRACKETS) for each in hypotheses if each.ended]
         if rows:
             with torch.no_grad():
