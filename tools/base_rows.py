@@ -30,6 +30,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import xxhash
 
 import genie_dp
@@ -59,6 +60,7 @@ _SHARED_BENCHMARKS = (
     "tools/nestful.*.jsonl", "schema2qa/*", "overnight/*",
 )  # fmt: skip
 _NOW = datetime(2026, 11, 23, 9)
+HASHES, BITS = "sentences.npz", 0xFFFFFFFF
 
 
 def normal_hash(sentence: str) -> int:
@@ -90,6 +92,21 @@ def benchmark_hashes(shared: Path) -> set[int]:
     reader = load_reader()
     read = (reader.read(sentence, now=_NOW).utterance for sentence in sentences)
     return {normal_hash(text) for text in (*sentences, *read)} - {normal_hash("")}
+
+
+def write_hashes(output: Path) -> None:
+    """Write 32 bits of the hash of each sentence of all libraries, as differences, in order."""
+    entries = json.loads((output / LISTED).read_text(encoding="utf-8"))
+    files = [output / entry["rows"] for entry in entries]
+    said = (json.loads(line)["utterance"] for path in files for line in lines_of(path))
+    hashes = np.array(sorted({normal_hash(sentence) & BITS for sentence in said}), np.int64)
+    np.savez_compressed(output / HASHES, steps=np.diff(hashes, prepend=0).astype(np.uint32))
+
+
+def read_hashes(path: Path) -> set[int]:
+    """Return what `write_hashes` wrote."""
+    with np.load(path) as file:
+        return set(file["steps"].astype(np.int64).cumsum().tolist())
 
 
 def lines_of(path: Path) -> Iterator[str]:
@@ -670,6 +687,7 @@ def main() -> None:
             f"{entry['functions']} functions, {entry['seconds']} s; left out: {entry['left']}",
             flush=True,
         )
+    write_hashes(arguments.output)
 
 
 if __name__ == "__main__":

@@ -365,8 +365,8 @@ def test_what_means_no_skill_or_cannot_be_read_is_refused_with_a_code(tmp_path):
 
 def test_codes_stay_as_they_are():
     assert sorted(REFUSALS) == [
-        "ambiguous", "confirm", "empty", "missing_input", "negated", "out_of_scope", "too_long", "unsure",
-        "unused_value", "unused_words",
+        "ambiguous", "confirm", "empty", "missing_input", "negated", "out_of_scope", "too_long",
+        "unsure", "unused_value", "unused_words",
     ]  # fmt: skip
 
 

@@ -9,6 +9,8 @@ sys.path.append(str(Path(__file__).parents[2] / "tools"))
 import base_rows
 from base_rows import Converter, Labelled, Library, Maker, from_sgd, from_snips, from_topv2
 
+from tests.golden import DATA
+
 SCHEMA = base_rows.read_schema("""\
 PlayMusic = play: Play music
   artist = artist (name artist): who sings
@@ -185,6 +187,28 @@ def test_of_a_sentence_with_two_programs_the_first_is_kept(shared, tmp_path):
 
 def test_sentences_of_the_shipped_skills_are_benchmarks(tmp_path):
     assert len(base_rows.benchmark_hashes(tmp_path)) > 100
+
+
+def test_no_sentence_of_a_benchmark_trained_the_shipped_base(tmp_path):
+    trained = base_rows.read_hashes(DATA / "base" / base_rows.HASHES)
+    asked = base_rows.benchmark_hashes(tmp_path)
+    assert not {x & base_rows.BITS for x in asked} & trained
+    written = base_rows.ROOT.glob("thingpedia/*/paraphrases.tsv")
+    lines = [x.split("\t")[0] for path in written for x in list(base_rows.lines_of(path))[1:]]
+    plain = [line for line in lines if line.replace(" ", "").isalpha() and line.islower()]
+    are_known = [base_rows.normal_hash(x) & base_rows.BITS in trained for x in plain]
+    assert sum(are_known) > 0.5 * len(plain) > 500
+
+
+def test_hashes_are_those_of_the_rows(tmp_path):
+    said = ["Ring the bell", "ring it twice", "RING the bell!"]
+    rows = "".join(f"{json.dumps({'utterance': x})}\n" for x in said)
+    (tmp_path / "rows.jsonl").write_text(rows, encoding="utf-8")
+    listed = json.dumps([{"rows": "rows.jsonl"}])
+    (tmp_path / base_rows.LISTED).write_text(listed, encoding="utf-8")
+    base_rows.write_hashes(tmp_path)
+    expected = {base_rows.normal_hash(x) & base_rows.BITS for x in said[:2]}
+    assert base_rows.read_hashes(tmp_path / base_rows.HASHES) == expected
 
 
 def test_rare_functions_keep_all_rows():
