@@ -177,7 +177,7 @@ class ParseSession:
 
     @classmethod
     def from_templates(cls, config: ParseConfig, inputs: Inputs, *, locale: str = DEFAULT) -> Self:
-        """Return what answers by templates alone (`Parser.of`).
+        """Return what answers without training: by templates, and by the base (`Parser.of`).
 
         Raises:
             GenieError: R060, no such language of sentences.
