@@ -34,7 +34,7 @@ from genie_dp.evaluate.rows import Gold
 from genie_dp.evaluate.views import Viewer, viewer_of
 from genie_dp.languages.base import ProgramView
 from genie_dp.languages.scope import OUT_OF_SCOPE
-from genie_dp.locale import locale_from
+from genie_dp.locale import DEFAULT, locale_from
 from genie_dp.parser.reading.said import SaidValues
 from genie_dp.records import Example
 from genie_dp.run.files import open_text
@@ -347,7 +347,8 @@ class CoverageReader:
     ) -> CoveredSentence:
         """Return a sentence that has not its program, and what it lacks."""
         words = self.values.content_words(read.tokens)
-        nearest = tuple(self.spoken.function_words.nearest(words))
+        is_english = self.values.locale.language == DEFAULT
+        nearest = tuple(self.spoken.function_words.nearest(words, are_english=is_english))
         if is_cut and not likely:
             missed = MissedWording("unknown", (), nearest, Miss((), (), (), ()))
             return self._covered(row, expected, "too long", (), read, missed)

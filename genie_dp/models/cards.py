@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from genie_dp.models.base.vectors import word_vectors
+from genie_dp.models.base.vectors import NEAR, word_vectors
 from genie_dp.models.sentences import Rows, Sentences, encode_sentences
 from genie_dp.models.vocabulary import SPECIAL, Vocabulary
 
@@ -24,8 +24,6 @@ FEATURES = 3
 # How many words on each side of a value may name what it is for.
 WINDOW = 3
 KINDS = ("@", "param:", "enum:", "^^")
-# Cosine from which a word is near to another: lamp and bulb have 0.70, lamp and music 0.2.
-NEAR = 0.5
 _TINY = np.float32(1e-6)
 
 

@@ -4,6 +4,9 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from genie_dp.models.base.vectors import NEAR, word_vectors
 from genie_dp.synthesis.assembly import wording
 from genie_dp.synthesis.chart import Fixed, Forms, pattern_of
 from genie_dp.synthesis.compiler import CompiledGrammar
@@ -104,14 +107,42 @@ class FunctionWords:
         most = max(_FEW_FUNCTIONS, len(self.choices) * _FEW_OF_ALL)
         return bool(shared) and sum(map(shared.issubset, self.choices.values())) <= most
 
-    def nearest(self, words: Sequence[str], most: int = 3) -> list[tuple[str, tuple[str, ...]]]:
-        """Return the functions that some words tell most of, each with those that it has."""
+    def nearest(
+        self, words: Sequence[str], most: int = 3, *, are_english: bool = False
+    ) -> list[tuple[str, tuple[str, ...]]]:
+        """Return the functions that some words tell most of, each with those that it has.
+
+        Args:
+            are_english: for a word that no function has, an English one that is near to it counts,
+                and is returned beside it: "lyrics ~ song".
+        """
+        near = self._near_words(words) if are_english else {}
         ranked = []
-        for name in self.words:
-            if shared := self.shared(name, words):
+        for name, own in self.words.items():
+            shared = self.shared(name, words)
+            likes = [
+                (word, like, share) for word in near for like, share in near[word] if like in own
+            ]
+            best = {word: (like, share) for word, like, share in reversed(likes)}
+            gain = self.weigh(shared) + sum(x * self.weight(like) for like, x in best.values())
+            if gain:
+                said = (*shared, *(f"{word} ~ {like}" for word, (like, _) in best.items()))
                 # Of equals the function that says less besides.
-                ranked.append((-self.weigh(shared), len(self.words[name]), name, shared))
-        return [(name, shared) for _, _, name, shared in sorted(ranked)[:most]]
+                ranked.append((-gain, len(own), name, said))
+        return [(name, said) for _, _, name, said in sorted(ranked)[:most]]
+
+    def _near_words(self, words: Iterable[str]) -> dict[str, list[tuple[str, float]]]:
+        """Return, for words that no function has, those near to them, the nearest first."""
+        unknown = [word for word in dict.fromkeys(words) if word not in self.uses]
+        if not unknown:
+            return {}
+        known = sorted(self.uses)
+        cosines = word_vectors().rows(unknown) @ word_vectors().rows(known).T
+        near = {}
+        for word, row in zip(unknown, cosines, strict=True):
+            places = [x for x in np.argsort(-row, kind="stable") if row[x] >= NEAR]
+            near[word] = [(known[x], float(row[x])) for x in places]
+        return near
 
     def nearest_template(
         self, tokens: Sequence[str], telling: Sequence[str], names: Collection[str]

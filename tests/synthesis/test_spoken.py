@@ -139,4 +139,9 @@ def test_words_weigh_by_how_few_functions_have_them(compiled):
     assert words.weight("wall") > 0
     assert words.weight("play") > words.weight("into") - 1
     assert words.nearest(["songs", "my"])[0] == (f"{JUKEBOX}.songs", ("songs", "my"))
+    assert not words.nearest(["melody"])
+    name, said = words.nearest(["melody", "it"], are_english=True)[0]
+    assert name.startswith(JUKEBOX)
+    assert said[-1].startswith("melody ~ ")
+    assert words.nearest(["songs", "my"], are_english=True) == words.nearest(["songs", "my"])
     assert words.shared(f"{JUKEBOX}.play", ["play", "it"]) == ("play",)

@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 F32 = npt.NDArray[np.float32]
 SIZE = 128
+# Cosine from which a word is near to another: lamp and bulb have 0.70, lamp and music 0.2.
+NEAR = 0.5
 _WORDS, _VECTORS = "words.txt", "vectors.npy"
 _LONGEST_PIECE = 20
 

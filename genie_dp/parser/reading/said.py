@@ -74,7 +74,7 @@ class SaidValues:
         self.names = lists or EntityNames(library, known=locale.words).with_own(names or {})
         self._now = now
         self._reader = reader or load_reader(units=units_in_sentences(library), locale=locale)
-        self._locale = locale
+        self.locale = locale
         self._known: dict[tuple[str, Tokens], NameOrText | None] = {}
         self._kinds: dict[str, str] = {}  # stem -> kind of entity, "" of a text
 
@@ -109,7 +109,7 @@ class SaidValues:
 
     def stems_of(self, words: Tokens, stems: frozenset[str], is_known: bool) -> Collection[str]:
         """Return the stems whose values words can be; only names of lists if `is_known`."""
-        shape, number = _shape(words, self._locale.words), len(words)
+        shape, number = _shape(words, self.locale.words), len(words)
         if shape is None:
             return ()
         kinds = {stem: kind for stem in stems if (kind := self._kind_of(stem))}
@@ -145,18 +145,18 @@ class SaidValues:
 
     def apart(self, tokens: Tokens, words: Collection[str]) -> Tokens:
         """Return a sentence with names that are glued to some words apart, `~` between them."""
-        elided = frozenset(f"{word}'" for word in self._locale.words.elided)
+        elided = frozenset(f"{word}'" for word in self.locale.words.elided)
         parts = frozenset(filter(str.isalpha, words)) if GLUE in words else frozenset[str]()
-        glued = Glued(parts | elided, parts, self._locale.words.linking)
+        glued = Glued(parts | elided, parts, self.locale.words.linking)
         return self.names.apart(tokens, glued, sign=True)[0]
 
     def content_words(self, words: Sequence[str]) -> Sequence[str]:
         """Return the words that say what is wanted, without values and function words."""
-        return content_words(words, (), self._locale.words)
+        return content_words(words, (), self.locale.words)
 
     def takes_negation(self, tokens: Tokens, start: int, end: int) -> bool:
         """Tell whether words that are taken for a text may deny the command: "yesterday not"."""
-        return takes_negation(tokens, range(start, end), self._locale.words)
+        return takes_negation(tokens, range(start, end), self.locale.words)
 
     def fill(self, program: str, values: Mapping[str, SaidValue]) -> str:
         """Return a program in token form with values in the place of its placeholders.
@@ -175,7 +175,7 @@ class SaidValues:
         ).tokens  # fmt: skip
 
     def _as_value(self, stem: str, words: Tokens) -> NameOrText | None:
-        shape = _shape(words, self._locale.words)
+        shape = _shape(words, self.locale.words)
         if shape is None:
             return None
         type_ = slot_type(f"{stem}_0")
