@@ -1216,7 +1216,8 @@ class Parser:
                 )  # fmt: skip
         except GenieError:
             return None
-        if names is not None and any(map(names.is_closed, (x.kind for x in filled.unknown_names))):
+        unfound = filled.unfound_names
+        if names is not None and not all(names.may_be(x.kind, x.said) for x in unfound):
             return None  # nothing of the caller is called so
         problems = language.check(filled.program, library)
         return None if any(p.severity == "error" for p in problems) else filled
