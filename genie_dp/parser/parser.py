@@ -1237,7 +1237,8 @@ class Parser:
                 )  # fmt: skip
         except GenieError:
             return None
-        if names is not None and any(map(names.is_closed, (x.kind for x in filled.unknown_names))):
+        unfound = filled.unfound_names
+        if names is not None and not all(names.may_be(x.kind, x.said) for x in unfound):
             return None  # nothing of the caller is called so
         return None if _has_error(language.check(filled.program, library)) else filled
 

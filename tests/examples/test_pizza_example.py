@@ -1,11 +1,13 @@
-"""Synthesis for a language that is not ThingTalk, with the templates of examples/pizza-order."""
+"""Projects of a language that is not ThingTalk: examples/pizza-order and examples/pizza."""
 
 import json
+import shutil
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+import genie_dp as gd
 from genie_dp import cli
 from genie_dp.languages import get_language
 from genie_dp.languages.sexpr.declarations import load_declarations
@@ -87,3 +89,67 @@ def test_all_orders_are_equally_deep_so_that_weights_hold(tmp_path):
     assert len({row["depth"] for row in rows}) == 1
     found = {name for row in rows for name in row["functions"]}
     assert found >= {"SIZE", "STYLE", "TOPPING", "COMPLEX_TOPPING", "NOT", "DRINKTYPE"}
+
+
+# ------------------------------------------------------------ sentences of people beside templates
+
+
+@pytest.fixture(params=[FOLDER, SPOKEN], ids=lambda folder: folder.name)
+def example(request):
+    return request.param
+
+
+def sentences_of(folder):
+    lines = (folder / "sentences.tsv").read_text(encoding="utf-8").splitlines()
+    return [tuple(line.split("\t")) for line in lines]
+
+
+def test_the_ten_sentences_have_canonical_orders(example):
+    declared = load_declarations(example / "pizza.sexpr")
+    rows = sentences_of(example)
+    assert len({said for _, said, _ in rows}) == 10
+    lists = (path.read_text(encoding="utf-8").splitlines()[1:] for path in example.glob("*.tsv"))
+    symbols = {line.split("\t")[-1] for lines in lists for line in lines}
+    for _, said, program in rows:
+        order = SEXPR.from_tokens(program)
+        assert SEXPR.check(order, declared) == [], said
+        assert SEXPR.tokens(SEXPR.canonical(order, declared)) == program
+        assert {word for word in program.split() if word.isupper()} <= {
+            *symbols, *declared.signatures, "EXTRA", "LIGHT",
+        }, said  # fmt: skip
+
+
+def test_no_template_says_the_ten_sentences(example, tmp_path, capsys):
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("".join(f"{said}\t{meant}\n" for _, said, meant in sentences_of(example)))
+    options = ["--language", "sexpr", "--skills", example / "pizza.sexpr", "--grammar", example]
+    arguments = [*map(str, options), "--max-depth", "10", "--file", str(pairs)]
+    assert cli.run(["explain", *arguments]) == 1
+    told = capsys.readouterr()
+    assert "10 pairs: 0 derived, 10 not, 0 ambiguous" in told.out + told.err
+
+
+def test_the_project_makes_rows_of_the_ten_sentences(example, tmp_path):
+    folder = shutil.copytree(example, tmp_path / example.name)
+    assert cli.run(["run", "people", "--file", str(folder)]) == 0
+    rows = [*gd.Rows.read(folder / "build" / "people.jsonl")]
+    assert {row.parent for row in rows} == {number for number, _, _ in sentences_of(example)}
+    assert len(rows) > 200
+
+
+@pytest.mark.slow
+def test_the_parser_of_the_project_answers_in_the_ways_of_the_ten_sentences(tmp_path):
+    folder = shutil.copytree(FOLDER, tmp_path / "orders")
+    assert cli.run(["run", "--file", str(folder)]) == 0
+    parser = gd.Parser.from_pretrained(folder / "build" / "parser")
+    expected = {
+        "could you do three salami pizzas for us": "(PIZZAORDER (NUMBER 3) (TOPPING SALAMI))",
+        "just a ginger ale for me": "(DRINKORDER (DRINK GINGER_ALE) (NUMBER 1))",
+        "hold the onions on that medium beef pizza": "(PIZZAORDER (NOT (TOPPING ONIONS)) "
+        "(NUMBER 1) (SIZE MEDIUM) (TOPPING BEEF))",
+    }
+    replies = parser.parse([*expected])
+    assert [reply.answers[0].code for reply in replies] == [
+        f"(ORDER {order})" for order in expected.values()
+    ]
+    assert all(reply.is_known for reply in replies)

@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import genie_dp as gd
 from genie_dp.locale import words_of
@@ -19,6 +21,8 @@ TOOLS = {
             "thing": {"type": "string", "x-entity": "vacuum"}}}},
         {"name": "bolt", "parameters": {"properties": {
             "thing": {"type": "string", "x-entity": "lock"}}}},
+        {"name": "park", "parameters": {"properties": {
+            "thing": {"type": "string", "x-entity": "lawn_mower"}}}},
         {"name": "all_off", "parameters": {"properties": {
             "room": {"type": "string", "x-entity": "area"}}}},
         {"name": "play", "parameters": {"properties": {"title": {"type": "string"}}}},
@@ -30,6 +34,8 @@ COMMAND := 'turn off' ('the')? '$x' -> switch(state = off, thing = $x);
 COMMAND := 'turn off' ('the')? '$r' 'lamps' -> all_off(room = $r);
 COMMAND := 'start' ('the')? '$v' -> sweep(thing = $v);
 COMMAND := 'lock' ('the')? '$l' -> bolt(thing = $l);
+COMMAND := ('stop' | 'dock') ('the')? '$m' -> park(thing = $m);
+COMMAND := 'dock' ('the')? '$v' -> sweep(thing = $v);
 COMMAND := 'put' '$t' 'on' -> play(title = $t);
 """
 NAMES = {
@@ -81,6 +87,63 @@ def test_a_kind_of_which_the_caller_names_nothing_stays_open(parser):
     assert things(parser("turn on the toaster", names={"lock": ["Gate"]})) == ["toaster"]
     assert things(parser("turn on the toaster")) == ["toaster"]
     assert things(parser("turn on the toaster", names={"light": []})) is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("stop the grass eater", ["grass eater"]),  # of mowers the caller names none
+        ("stop the lawn mower", ["lawn mower"]),
+        ("stop the vacuumer", ["vacuumer"]),
+        ("stop the vacuum lawn mower", ["vacuum lawn mower"]),  # it says what it is
+        ("stop the vacuum", None),
+        ("stop the vacuum upstairs", None),
+        ("stop the vacuum in the hall", None),
+        ("stop my old vacuum", None),
+        ("stop the vacuums", None),
+        ("stop the desk light", None),
+        ("dock the vacuum", ["Dusty"]),  # the only one
+        ("dock the vacuum upstairs", None),
+        ("dock the lawn mower", ["lawn mower"]),
+    ],
+)
+def test_a_name_of_an_open_kind_has_no_word_of_another(parser, sentence, expected):
+    assert things(parser(sentence, names=NAMES)) == expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("dock the lawn mower", ["Molly"]),
+        ("dock molly", ["Molly"]),
+        ("dock the vacuum", ["Dusty"]),
+        ("stop the vacuum", None),
+    ],
+)
+def test_the_word_of_a_kind_means_the_only_one_of_it(parser, sentence, expected):
+    assert things(parser(sentence, names={**NAMES, "lawn_mower": ["Molly"]})) == expected
+
+
+def test_the_word_of_a_kind_is_no_name_of_another_kind_of_its_skill(parser):
+    names = {"lock": ["Gate"]}
+    assert things(parser("stop the vacuum", names=names)) is None
+    assert things(parser("stop the area rug", names=names)) == ["area rug"]
+    assert things(parser("stop the vacuum")) == ["vacuum"]  # whose things they are is not known
+    assert things(parser("dock the vacuum", names={"lawn_mower": ["Molly"]})) == ["vacuum"]
+
+
+@given(
+    kind=st.sampled_from(sorted(NAMES)),
+    before=st.sampled_from(("", "old ", "green ", "big round ")),
+    after=st.sampled_from(("", " upstairs", " by the pond", " thing")),
+)
+def test_no_name_begins_or_ends_with_the_word_of_what_the_caller_has(parser, kind, before, after):
+    names = parser._entities({kind: NAMES[kind]})
+    is_none = not (before and after)
+    assert names.may_be("lawn_mower", f"{before}{kind}{after}") != is_none
+    assert names.may_be("lawn_mower", f"{before}{kind}{after} lawn mower")
+    assert names.may_be("lawn_mower", f"{before}m{kind}x{after}")
+    assert names.may_be(kind, NAMES[kind][0])
 
 
 @pytest.mark.parametrize(

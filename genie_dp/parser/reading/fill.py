@@ -9,6 +9,7 @@ from itertools import islice, product
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from genie_dp.english import forms
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library, Parameter
@@ -290,7 +291,50 @@ class EntityNames:
 
     def may_be(self, kind: str, said: str) -> bool:
         """Tell whether words may be a name of a kind."""
-        return not self.is_closed(kind) or self.find(kind, said).how != "unknown"
+        if self.is_closed(kind):
+            return self.find(kind, said).how != "unknown"
+        return not self._is_of_another_kind(kind, said)
+
+    def _is_of_another_kind(self, kind: str, said: str) -> bool:
+        """Tell whether words that no list has begin or end with the word of another kind.
+
+        Where the caller has a vacuum, no lawn mower is called "vacuum" or "vacuum upstairs". Words
+        of other kinds of the same skill count at the end alone: a "floor lamp" may be a light.
+        """
+        if not self.is_all or self._list(kind) is not None:
+            return False
+        words = tokenize(said.casefold())
+        start = 0
+        while start < len(words) - 1 and words[start] in self.known.function_words:
+            start += 1
+        lengths = range(1, min(len(words) - start, self._most_kind_words) + 1)
+        first = {x for n in lengths for x in self._called.get(tuple(words[start : start + n]), ())}
+        last = {x for n in lengths for x in self._called.get(tuple(words[-n:]), ())}
+        if not (first or last) or any(self._is_related(kind, x) for x in first | last):
+            return False
+        skill = kind.rpartition(":")[0]
+        return any(x in self.own for x in first | last) or any(
+            x.rpartition(":")[0] == skill for x in last
+        )
+
+    def _is_related(self, kind: str, other: str) -> bool:
+        """Tell whether names of one kind may be names of another."""
+        return other in self._kinds_of_lists(kind) or kind in self._kinds_of_lists(other)
+
+    @cached_property
+    def _called(self) -> Mapping[tuple[str, ...], Sequence[str]]:
+        """Return what kinds are called, in the plural, too, where its rules are known -> these."""
+        found: dict[tuple[str, ...], list[str]] = {}
+        for kind in filter(has_names, self.library.entity_types):
+            called = _words_of(kind)
+            plural = [forms.plural(called)] if self.known.has_grammar else []
+            for words in dict.fromkeys((called, *plural)):
+                found.setdefault(tuple(words.split()), []).append(kind)
+        return found
+
+    @cached_property
+    def _most_kind_words(self) -> int:
+        return max(map(len, self._called), default=0)
 
     def _only_one(self, kind: str, said: str) -> str | None:
         """Return the one name of the caller that has some words, or is the only one of its kind.
@@ -308,8 +352,7 @@ class EntityNames:
             for name in own
             if words <= {part.text for part in parts_of(tuple(tokenize(name)), self.known)}
         ]
-        kind_words = kind.rpartition(":")[2].replace("_", " ").split()
-        if not found and len(own) == 1 and words == {*kind_words}:
+        if not found and len(own) == 1 and words == {*_words_of(kind).split()}:
             found = [*own]
         return found[0] if len(found) == 1 else None
 
@@ -382,6 +425,11 @@ class EntityNames:
         return self._lists[kind]
 
 
+def _words_of(kind: str) -> str:
+    """Return what a kind is called: "lawn mower" of "lawn_mower"."""
+    return kind.rpartition(":")[2].replace("_", " ").casefold()
+
+
 def has_names(kind: str) -> bool:
     """Tell whether entities of a kind are recalled by name, and not by an address or a number."""
     return str(slot_stem(Entity(kind))).startswith("GENERIC_ENTITY")
@@ -418,6 +466,11 @@ class Filled:
     def unknown_names(self) -> tuple[Name, ...]:
         """Return the names that no list has; they stand in the program as they were said."""
         return tuple(name for name in self.names if name.how == "unknown")
+
+    @property
+    def unfound_names(self) -> tuple[Name, ...]:
+        """Return the names that stand in the program as they were said, those of no list too."""
+        return tuple(name for name in self.names if name.how in ("unknown", "unlisted"))
 
 
 def fill(
