@@ -1018,7 +1018,7 @@ def main() -> None:
     calling.add_argument("--examples", action="store_true", help="without and with examples")
     calling.add_argument("--parts", type=int, default=2, help="libraries of each suite of BFCL")
     calling.add_argument("--size", type=int, default=4000, help="rows that are synthesized")
-    calling.add_argument("--steps", type=int, default=600, help="of training")
+    calling.add_argument("--steps", type=int, default=600, help="of training; 0 for the base alone")
     calling.add_argument("--seed", type=int, default=1)
     calling.add_argument("--show", type=int, default=0, help="requests not answered that are shown")
     calling.set_defaults(run=bridges_tools.tools)

@@ -240,7 +240,7 @@ def _number(word: str) -> float | None:
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is made of each set."""
+    """How much is made of each set; without steps nothing is trained."""
 
     work: Path
     size: int
@@ -250,7 +250,8 @@ class Settings:
 
 def trained(settings: Settings, one: FunctionSet, examples: Sequence[Json]) -> tuple[Path, float]:
     """Return the folder of a set's parser, and the CPU seconds from import to parser."""
-    folder = settings.work / f"{one.name}{'-examples' if examples else ''}-{settings.seed}"
+    kind = f"{'-examples' if examples else ''}{'' if settings.steps else '-untrained'}"
+    folder = settings.work / f"{one.name}{kind}-{settings.seed}"
     parser, spent = folder / "parser", folder / "cpu.json"
     if spent.exists():
         return parser, json.loads(spent.read_text())
@@ -264,6 +265,9 @@ def trained(settings: Settings, one: FunctionSet, examples: Sequence[Json]) -> t
         text = ExampleTemplates(library, several=one.several).text(examples)
         (folder / "examples.genie").write_text(text, encoding="utf-8")
         grammar += ["--grammar", str(folder / "examples.genie")]
+    if not settings.steps:
+        spent.write_text(json.dumps(seconds))
+        return parser, seconds
     seed = ["--seed", str(settings.seed)]
     pairs, rows = folder / "pairs.jsonl", folder / "rows.jsonl"
     skills = ["--language", "calls", "--skills", str(folder / "tools.json")]
@@ -279,6 +283,15 @@ def trained(settings: Settings, one: FunctionSet, examples: Sequence[Json]) -> t
             mark_examples(pairs)
     spent.write_text(json.dumps(seconds))
     return parser, seconds
+
+
+def opened(folder: Path, library: ToolLibrary) -> gd.Parser:
+    """Return the parser of a folder, or the shipped base where none was trained."""
+    if folder.exists():
+        return gd.Parser.from_pretrained(folder)
+    files = (folder.parent / f"{name}.genie" for name in ("main", "examples"))
+    grammar = [path for path in files if path.exists()]
+    return gd.Parser.of(library, grammar)
 
 
 def mark_examples(pairs: Path) -> None:
@@ -475,7 +488,7 @@ def tools(arguments: argparse.Namespace) -> None:
         ways = ways_of(settings, one, foreign[one.several], examples=arguments.examples)
         for said, parser_folder, rows, seconds in ways:
             library = gd.load_library(parser_folder.parent / "tools.json")
-            parser = gd.Parser.from_pretrained(parser_folder)
+            parser = opened(parser_folder, library)
             found = asked(parser, one, rows, library, arguments.show)
             print(f"{found.line(one.name + said)} {seconds:.0f} |", flush=True)
             totals.setdefault(one.suite + said, Tally(Counter())).add(found)

@@ -910,7 +910,7 @@ class Parser:
         if second >= best.confidence / 2:
             if best.confidence + second >= threshold:
                 return AMBIGUOUS
-        elif best.confidence >= _LIKELY * threshold and not best.support.lost:
+        elif best.confidence >= _LIKELY * threshold and best.is_said:
             program = best.filled.program
             if not self.target.language.missing_inputs(program, self.target.library):
                 return CONFIRM
@@ -1386,6 +1386,11 @@ class _Candidate:
     def leaves_out(self) -> bool:
         """Return whether the sentence has words, or tells parts, that it has not."""
         return bool(self.words or self.support.lost) or self.support.left_out > 0
+
+    @property
+    def is_said(self) -> bool:
+        """Return whether some of its words are said with its functions, and none is lost."""
+        return self.is_derived or (self.support.explained > 0 and not self.support.lost)
 
     @property
     def is_refusal(self) -> bool:

@@ -125,7 +125,7 @@ class FunctionWords:
             ]
             best = {word: (like, share) for word, like, share in reversed(likes)}
             gain = self.weigh(shared) + sum(x * self.weight(like) for like, x in best.values())
-            if gain:
+            if shared or best:
                 said = (*shared, *(f"{word} ~ {like}" for word, (like, _) in best.items()))
                 # Of equals the function that says less besides.
                 ranked.append((-gain, len(own), name, said))

@@ -246,7 +246,7 @@ output: build
 stages:
   pairs: {{synthesize: {{size: 5000, max_depth: 3, seed: 1}}}}
   rows: {{augment: {{general: 0.7, quoted: 0.02, seed: 1}}, of: pairs}}
-  parser: {{train: {{steps: 1000, seed: 1}}, of: rows}}
+  parser: {{train: {{steps: {steps}, seed: 1}}, of: rows}}
 """
 _RESULT = "  result: {{evaluate: {{rows: {eval}}}, of: parser}}\n"
 
@@ -256,6 +256,8 @@ def project_text(imported: Imported) -> str:
     text = _PROJECT + (_RESULT if imported.eval else "")
     language = _language_of(imported)
     return text.format(
+        # The base that training begins with reads English.
+        steps=1000 if language != DEFAULT else 300,
         skills=imported.skills,
         grammar=imported.grammar,
         eval=imported.eval,

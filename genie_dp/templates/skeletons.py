@@ -194,7 +194,7 @@ stages:
     # Texts and names of all kinds, for a parser that copies what is said.
     augment: {general: 0.7, quoted: 0.02, paraphrase_with_text: 3, paraphrase_other: 1, seed: 1}
     of: [pairs, paraphrases]
-  parser: {train: {steps: 400, seed: 1}, of: rows}
+  parser: {train: {steps: 100, seed: 1}, of: rows}
   result: {evaluate: , of: parser}
 """
 
