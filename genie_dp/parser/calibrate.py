@@ -1,6 +1,6 @@
 """Calibrating a finished parser anew, as a stage: how sure it may be, measured on real rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from genie_dp.parser.rows import NOW, Rows
 from genie_dp.parser.scoring import calibrate, derived_confidence
 from genie_dp.parser.validation import Checked, validation_rows
 from genie_dp.private.ledger.guard import refuse_private
+from genie_dp.records import Example
 from genie_dp.run.stage import Result
 
 
@@ -68,7 +69,11 @@ def run(folder: Path, rows: str, *, threshold: float | None = None) -> Calibrate
         canonical=facts["canonical"],
     )  # fmt: skip
     reading = replace(files.read_reader(folder), fixed=frozenset(facts["fixed"]))
-    checked = validation_rows(config, parser.target, reading, Rows(), parser.derives)
+
+    def derive(rows: Sequence[Example]) -> list[bool | None]:
+        return [parser.derives(row) for row in rows]
+
+    checked = validation_rows(config, parser.target, reading, Rows(), derive)
     held_out = (Checked(x, OUT_OF_SCOPE) for x in files.read_lines(folder, files.REFUSALS))
     of_people = [row for row in checked if row.program != OUT_OF_SCOPE]
     meant = parser.score(of_people)

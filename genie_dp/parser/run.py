@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +62,7 @@ from genie_dp.run.manifest import PRIVATE, write_json
 from genie_dp.run.page import FEW_ROWS, percent, render_card
 from genie_dp.run.stage import Output, Result, hold_output, tell, write_over
 from genie_dp.run.work import PARSER, enter_work, interruptible, put_in_place, refuse_output
+from genie_dp.run.workers import in_processes
 from genie_dp.templates.cache import inputs_of
 from genie_dp.templates.inputs import Inputs, library_fingerprint, reading_files
 
@@ -400,8 +402,8 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
     """Return the rows in the form in which they are learned, and how they were read."""
     rows, reading, evidence = _prepare_rows(job, jobs)
     check_spent(rows.counts["private"], job.spent)
-    derives = _template_parser(job, reading).derives if job.config.validation else _leaves_all
-    validation = validation_rows(job.config, job.target, reading, rows, derives)
+    derive = partial(_derive, job, reading, jobs)
+    validation = validation_rows(job.config, job.target, reading, rows, derive)
     texts, begins = grammar_texts(rows, job.target.language.name), first_tokens(rows)
     if job.start:
         texts, begins = job.start.texts_beside(texts), job.start.begins_beside(begins)
@@ -416,8 +418,21 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
     return material, reading
 
 
-def _leaves_all(row: Example) -> None:
-    """Say that templates answer nothing."""
+def _derive(job: _Run, reading: Reading, jobs: int, rows: Sequence[Example]) -> list[bool | None]:
+    """Return whether templates answer each row rightly; None for those that they leave."""
+    parser = _template_parser(job, reading)
+    blocks = range(-(-len(rows) // _DERIVED_TOGETHER))
+    found = [parser.derives(row) for row in rows[:1]]  # which reads the templates, once for all
+
+    def work(numbers: Sequence[int]) -> Iterator[list[bool | None]]:
+        for number in numbers:
+            some = rows[number * _DERIVED_TOGETHER : (number + 1) * _DERIVED_TOGETHER]
+            yield [parser.derives(row) for row in some]
+
+    if not found:
+        return []
+    made = work(blocks) if jobs == 1 else in_processes(work, blocks, min(jobs, len(blocks)))
+    return [derived for block in made for derived in block]
 
 
 def _template_parser(job: _Run, reading: Reading) -> Parser:
@@ -430,6 +445,7 @@ def _template_parser(job: _Run, reading: Reading) -> Parser:
     return Parser(job.target, reader=reader, use=use, derivations=derivations, clock=lambda: NOW)
 
 
+_DERIVED_TOGETHER = 20
 # What rows are prepared without.
 _OF_TRAINING = frozenset(
     ("steps", "epochs", "minutes", "batch", "accumulate", "rate", "weight_decay", "bf16",

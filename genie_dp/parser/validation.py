@@ -1,6 +1,6 @@
 """The rows that choose the best weights and calibrate a parser's confidence."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -42,14 +42,14 @@ def validation_rows(
     target: Target,
     reading: Reading,
     rows: Rows,
-    derives: Callable[[Example], bool | None] = lambda row: None,
+    derive: Callable[[Sequence[Example]], Sequence[bool | None]] = lambda rows: [None] * len(rows),
 ) -> tuple[Checked, ...]:
     """Return rows of the configuration's validation file, else those held out.
 
     A row in which no reading agrees with the program stays, and counts as wrong.
 
     Args:
-        derives: tells of a row of the file whether templates answer it rightly; None if not at all.
+        derive: tells of rows of the file whether templates answer each rightly; None if not at all.
 
     Raises:
         GenieError: N005, the file has no rows.
@@ -63,15 +63,16 @@ def validation_rows(
     # As what is decoded is compared; files are in the language's own style, whatever is learned.
     plain = replace(target, styled=target.language)
     checked_rows = []
-    for row in some_of(named_rows(config.validation, target), config.validation_rows):
+    asked = list(some_of(named_rows(config.validation, target), config.validation_rows))
+    for row, derived in zip(asked, derive(asked), strict=True):
         if row.program == OUT_OF_SCOPE:
             utterance = " ".join(maker.read_tokens(row.utterance))
-            checked_rows.append(Checked(utterance, OUT_OF_SCOPE, derives(row)))
+            checked_rows.append(Checked(utterance, OUT_OF_SCOPE, derived))
             continue
         prepared = maker.preparer.prepare(row) if maker.preparer is not None else Prepared(row)
         is_left = isinstance(prepared, Left)
         program = "" if is_left else canonical_text(prepared.row.program, plain)
-        checked_rows.append(Checked(prepared.row.utterance, program, derives(row)))
+        checked_rows.append(Checked(prepared.row.utterance, program, derived))
     if not checked_rows:
         hint = "name a file with rows, or leave validation out"
         message = f"expected rows to validate with, got none in {config.validation}"
