@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.models.base.vectors import SIZE as VECTOR_SIZE
-from genie_dp.models.cards import FEATURES, CardRows, links, near_places
+from genie_dp.models.cards import FEATURES, MOST_PHRASES, MOST_WORDS, CardRows, links, near_places
 from genie_dp.models.sentences import Rows, Sentences
 from genie_dp.models.sizes import RecurrentSettings, settings_of
 from genie_dp.models.vocabulary import PAD, UNK, Vocabulary
@@ -112,9 +112,12 @@ class ArrayNetwork:
         words = self._embedded(cards.words)[0]
         scores = _Linear(weights, "cards.score")(words)[:, 0][cards.index]
         scores[:, 0] += weights["cards.name"]
-        flat, mask = scores.reshape(len(rows), -1), cards.mask.reshape(len(rows), -1)
+        flat, mask, index = (  # of no cards nothing could be inferred from -1
+            x.reshape(len(rows), MOST_PHRASES * MOST_WORDS)
+            for x in (scores, cards.mask, cards.index)
+        )
         shares = _softmax(np.where(mask == 0, np.float32(-np.inf), flat))
-        pooled = (shares[:, None] @ words[cards.index.reshape(len(rows), -1)])[:, 0]
+        pooled = (shares[:, None] @ words[index])[:, 0]
         kinds = weights["cards.kinds.weight"][cards.kinds]
         self._tokens[rows] += _Linear(weights, "cards.output")(pooled) + kinds
 

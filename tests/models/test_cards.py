@@ -66,6 +66,17 @@ def test_a_network_with_cards_says_the_same_without_torch(saved, tmp_path):
     np.testing.assert_allclose(steps(network, vocabulary), torch_says, atol=1e-4)
 
 
+def test_a_network_with_vectors_needs_no_cards(tmp_path):
+    torch.manual_seed(1)
+    plain = Vocabulary((*SPECIAL, "(", ")", "pizza", "please"), len(SPECIAL) + 3, vectors=True)
+    model, settings = build("rnn", plain, SETTINGS)
+    assert torch.isfinite(model.train().loss(collate([encode(ROWS[0], plain)], plain))).all()
+    save_model(SavedModel(model.eval(), plain, "rnn", settings, {}), tmp_path)
+    network, vocabulary = open_arrays(tmp_path)
+    torch_says = steps(SteppedTorch(load_model(tmp_path).model), vocabulary)
+    np.testing.assert_allclose(steps(network, vocabulary), torch_says, atol=1e-4)
+
+
 def test_the_loss_over_some_tokens_is_that_of_a_library_with_no_others(saved):
     model = saved.model
     batch = collate([encode(row, VOCABULARY) for row in ROWS], VOCABULARY)
