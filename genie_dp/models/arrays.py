@@ -134,7 +134,7 @@ class ArrayNetwork:
     def encode(self, sentences: Sentences) -> Arrays:
         """Return places, padding, embedded words (B, S, d), states (B, S, d), their mean (B, d).
 
-        With cards, also (B, P, 3): how near each token's card is to a sentence, and (B, S, 128):
+        With cards, also (B, P, 5): how near each token's card is to a sentence, and (B, S, 128):
         the vectors of its words.
         """
         embedded = self._embedded(sentences)

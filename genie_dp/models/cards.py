@@ -6,7 +6,7 @@ that a network knows something of a library that it never saw.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -20,23 +20,31 @@ Cards = Mapping[str, tuple[tuple[str, ...], ...]]
 """Token -> phrases of its card, each a tuple of words; the first is its name."""
 
 MOST_PHRASES, MOST_WORDS = 6, 6
-FEATURES = 3
+FEATURES = 5
 # How many words on each side of a value may name what it is for.
 WINDOW = 3
-KINDS = ("@", "param:", "enum:", "^^")
+OWNER = "\0"
+KINDS = ("function", "parameter", "value", "kind of names")
 _TINY = np.float32(1e-6)
 
 
 def kind_of(token: str) -> int:
-    """Return what a token names, as a place in KINDS; behind them all others.
+    """Return what a token with a card names, as a place in KINDS.
 
-    >>> kind_of("enum:on"), kind_of("get_weather(")
-    (2, 4)
+    What stands behind OWNER is the name of its library, where there are several.
+
+    >>> [KINDS[kind_of(x)] for x in ("@shop.bell.ring", "get_weather(", "to=", "enum:on", "on")]
+    ['function', 'function', 'parameter', 'value', 'value']
     """
-    return next((i for i, start in enumerate(KINDS) if token.startswith(start)), len(KINDS))
+    token = token.partition(OWNER)[0]
+    if token.startswith("@") or token.endswith("("):
+        return 0
+    if token.startswith("param:") or (token.endswith("=") and token[0].isalpha()):
+        return 1
+    return 3 if token.startswith("^^") else 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CardRows:
     """Cards of C tokens; W distinct words, at most P phrases of L words each.
 
@@ -95,13 +103,33 @@ class CardRows:
         index = places[:-1].reshape(self.index[chosen].shape)
         return CardRows(self.rows[chosen], self.kinds[chosen], part, index, self.mask[chosen])
 
-    @property
+    @cached_property
     def word_vectors(self) -> F32:
         """Return (W, 128) vectors of the distinct words."""
         vectors: F32 = self.words.vectors[self.words.surfaces[0]]
         return vectors
 
-    @property
+    @cached_property
+    def weights(self) -> F32:
+        """Return (C, P, L): how much each word tells, of a phrase's 1 in all.
+
+        A word that few cards of its kind have tells more, by its inverse document frequency
+        (Sparck Jones, 1972); of a phrase whose words all of them have each tells the same.
+        """
+        words = len(self.words.sentences[0])
+        there = self.mask > 0
+        cards, phrases, places = np.nonzero(there)
+        said = np.unique(cards * words + self.index[cards, phrases, places])
+        uses = np.bincount(self.kinds[said // words] * words + said % words,
+                           minlength=len(KINDS) * words)  # fmt: skip
+        of_kind = np.bincount(self.kinds, minlength=len(KINDS))
+        place = self.kinds[:, None, None] * words + self.index
+        told = np.log((1 + of_kind[self.kinds])[:, None, None] / uses[place].clip(min=1))
+        told = (told * there + _TINY * there).astype(np.float32)
+        out: F32 = told / (told.sum(2, keepdims=True) + _TINY * ~there.any(2, keepdims=True))
+        return out
+
+    @cached_property
     def names(self) -> F32:
         """Return (C, 128): the direction of each card's name, the mean of its words."""
         known = self.word_vectors[self.index[:, 0]] * self.mask[:, 0, :, None]
@@ -111,17 +139,20 @@ class CardRows:
 
 
 def links(sentences: Sentences, cards: CardRows) -> F32:
-    """Return (B, C, 3): how near the words of each sentence are to each card.
+    """Return (B, C, 5): how near the words of each sentence are to each card.
 
     A word of a card counts as much as its nearest word of the sentence is near, by the cosine of
-    their vectors. The three are the mean over the name's words, that of the best phrase, and the
-    best word.
+    their vectors. The five are the mean over the name's words, that of the best phrase, the best
+    word, and the first two once more by how much each word tells.
     """
     said = sentences.vectors[sentences.surfaces]
     nearest = (said @ cards.word_vectors.T).max(1).clip(min=0)
     near = nearest[:, cards.index] * cards.mask
     phrases = near.sum(3) / (cards.mask.sum(2) + _TINY)
-    return np.stack([phrases[:, :, 0], phrases.max(2), near.max((2, 3))], 2)
+    rare = (near * cards.weights).sum(3)
+    return np.stack(
+        [phrases[:, :, 0], phrases.max(2), near.max((2, 3)), rare[:, :, 0], rare.max(2)], 2
+    )
 
 
 def vocabulary_for(base: Vocabulary, tokens: Iterable[str], cards: Cards) -> Vocabulary:

@@ -348,18 +348,20 @@ class CardEncoder(Module):
     into the token's vector.
     """
 
-    def __init__(self, size: int, *, phrase_dropout: float = 0.2):
+    def __init__(self, size: int, *, phrase_dropout: float = 0.2, card_dropout: float = 0.1):
         """Make the layers.
 
         Args:
             phrase_dropout: share of phrases left out in training, of those behind the name.
+            card_dropout: share of cards of which the kind alone is left in training, so that a
+                network also knows what a sentence asks for by how near its words are to a card.
         """
         super().__init__()
-        self.phrase_dropout = phrase_dropout
+        self.phrase_dropout, self.card_dropout = phrase_dropout, card_dropout
         self.score = nn.Linear(size, 1)
         self.name = nn.Parameter(torch.ones(()))
         self.output = nn.Linear(size, size)
-        self.kinds = nn.Embedding(len(KINDS) + 1, size)
+        self.kinds = nn.Embedding(len(KINDS), size)
         with torch.no_grad():
             self.output.weight += torch.eye(size)
             self.kinds.weight *= size**-0.5
@@ -379,11 +381,15 @@ class CardEncoder(Module):
         index = torch.from_numpy(cards.index).to(device).flatten(1)
         pooled = torch.einsum("cl,cld->cd", shares, nn.functional.embedding(index, words))
         kinds = self.kinds(torch.from_numpy(cards.kinds).to(device))
-        return self.output(pooled) + kinds
+        vectors = self.output(pooled)
+        if self.training and self.card_dropout:
+            kept = torch.rand(len(vectors), device=device) >= self.card_dropout
+            vectors = vectors * kept[:, None]
+        return vectors + kinds
 
 
 def card_links(source: Source, cards: CardRows) -> torch.Tensor:
-    """Return (B, C, 3) as `cards.links` does, without a gradient."""
+    """Return (B, C, 5) as `cards.links` does, without a gradient."""
     with torch.no_grad():
         device = source.vectors.device
         said = source.vectors[source.surfaces]
@@ -393,7 +399,10 @@ def card_links(source: Source, cards: CardRows) -> torch.Tensor:
         near = nearest[:, torch.from_numpy(cards.index).to(device)] * mask
         phrases = near.sum(3) / (mask.sum(2) + 1e-6)
         best = near.amax((2, 3))
-        return torch.stack([phrases[:, :, 0], phrases.amax(2), best], 2)
+        rare = (near * torch.from_numpy(cards.weights).to(device)).sum(3)
+        return torch.stack(
+            [phrases[:, :, 0], phrases.amax(2), best, rare[:, :, 0], rare.amax(2)], 2
+        )
 
 
 def near_places(sentences: torch.Tensor, names: torch.Tensor) -> torch.Tensor:

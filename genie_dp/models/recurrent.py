@@ -69,7 +69,7 @@ class RecurrentNetwork(PointerNetwork):
         self.all_cards = CardRows.of(vocabulary) if vocabulary.vectors else None
         if self.all_cards is not None:
             self.cards = layers.CardEncoder(size)
-            self.link = layers.link_layer(2 * size, 1.0, 2.0, 0.0)
+            self.link = layers.link_layer(2 * size, 0.0, 1.0, 0.0, 2.0, 1.0)
             self.place_link = layers.link_layer(2 * size, 0.0, 1.0, 0.0)
             self.distractors, self.own_rows = settings.distractors, settings.own_rows
         self._tokens = _Tokens(None, self.all_cards, vocabulary.generated)
@@ -77,7 +77,7 @@ class RecurrentNetwork(PointerNetwork):
     def encode(self, source: Source) -> Tensors:
         """Return places, padding, embedded words (B, S, d), states (B, S, d), keys (B, d).
 
-        With cards, also (B, P, 3): how near each token's card is to a sentence, and (B, S, 128):
+        With cards, also (B, P, 5): how near each token's card is to a sentence, and (B, S, 128):
         the vectors of its words.
         """
         embedded = self.dropout(self.embedding.read(source))

@@ -21,7 +21,7 @@ from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.locale import DEFAULT, words_of
 from genie_dp.models.batches import Batch, collate
 from genie_dp.models.calibration import Calibration
-from genie_dp.models.cards import vocabulary_for
+from genie_dp.models.cards import OWNER, vocabulary_for
 from genie_dp.models.loop import Listener, Run, TrainSettings, Validation
 from genie_dp.models.mixture import Chunks, Part
 from genie_dp.models.saved import SavedModel, continue_from
@@ -83,7 +83,7 @@ class LibraryRows:
 
     def own(self, token: str) -> str:
         """Return a token as one of this library: two of them may call other things the same."""
-        return f"{token}\0{self.name}" if token in self.cards else token
+        return f"{token}{OWNER}{self.name}" if token in self.cards else token
 
     def checked(self, most: int) -> list[Checked]:
         """Return rows that were held out, at most so many."""

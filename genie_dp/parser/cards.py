@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterable, Iterator
 
 from genie_dp.languages.library import Library
-from genie_dp.languages.types import Enum
+from genie_dp.languages.types import Enum, is_slot
 from genie_dp.models.cards import MOST_PHRASES, MOST_WORDS, Cards, phrases_of
 from genie_dp.models.vocabulary import words_of_name
 from genie_dp.skills.words import GLUE, tokenize
 
 _FUNCTION, _INPUT = "(", "="  # end the tokens of calls
+_KEYWORDS = frozenset(("true", "false", "null"))  # of calls
 _SIGNS = re.compile(r"#|\$\w+|[^\w\s'-]")
 _MOST_DESCRIBED = 3  # phrases that a description gives
 
@@ -23,12 +24,14 @@ def cards_of(library: Library, tokens: Iterable[str]) -> Cards:
     """
     functions = {x.qualified: (*_of_function(library, x.qualified),) for x in library.functions()}
     inputs: dict[str, dict[str, None]] = {}
+    types: dict[str, dict[str, None]] = {}
     values: dict[str, dict[str, None]] = {}
     for signature in library.functions():
         for parameter in signature.parameters:
             by_part = library.phrases(signature.qualified, parameter.name)
             known = inputs.setdefault(parameter.name, {})
             known.update(dict.fromkeys(x for part in by_part.values() for x in part))
+            types.setdefault(parameter.name, {}).update(dict.fromkeys(_sorts(str(parameter.type))))
             element = getattr(parameter.type, "element", parameter.type)
             for value in element.values if isinstance(element, Enum) else ():
                 ways = library.enum_phrases(signature.qualified, parameter.name, value)
@@ -37,18 +40,36 @@ def cards_of(library: Library, tokens: Iterable[str]) -> Cards:
     is_marked = any(token.startswith("enum:") for token in tokens)  # else values are bare words
     for token in tokens:
         said: Iterable[str] = ()
+        name, sorts = " ".join(words_of_name(token)), ""
         if (described := functions.get(token.removesuffix(_FUNCTION))) is not None:
             said = described
-        elif token.startswith("param:") or (token.endswith(_INPUT) and len(token) > 2):
+        elif token.startswith("param:") or (token.endswith(_INPUT) and token[0].isalpha()):
             said = inputs.get(_name_in(token), ())
+            declared = token.split(":", 2)[2:]
+            sorts = " ".join(_sorts(*declared) if declared else types.get(_name_in(token), ()))
         elif is_marked == token.startswith("enum:") and token.removeprefix("enum:") in values:
             said = values[token.removeprefix("enum:")]
+        elif not is_marked and (token.isalpha() or token[1:2].isalpha()) and not is_slot(token):
+            name = " ".join(words_of_name(token.replace("\\u0020", " ")))
+            if name in _KEYWORDS:
+                continue
         elif not token.startswith(("@", "^^", "enum:")):
             continue
-        name = " ".join(words_of_name(token))
-        if phrases := phrases_of([name, *map(" ".join, map(card_words, said))]):
+        if phrases := phrases_of([name, sorts, *map(" ".join, map(card_words, said))]):
             cards[token] = tuple(x[:MOST_WORDS] for x in phrases[:MOST_PHRASES])
     return cards
+
+
+def _sorts(type_: str) -> Iterator[str]:
+    """Yield what sorts of values a type has: capital letters, which no sentence has.
+
+    >>> list(_sorts("Array(Entity(tt:contact))"))
+    ['ARRAY', 'ENTITY']
+    """
+    outer, _, inner = type_.rstrip(")").partition("(")
+    yield outer.upper()
+    if outer == "Array":
+        yield from _sorts(inner)
 
 
 def _name_in(token: str) -> str:
