@@ -47,10 +47,16 @@ class RuleSet:
     by_key: Mapping[str, tuple[CompiledRule, ...]]
     excluded: Mapping[str, frozenset[str]]
 
-    def fitting(self, utterance: str, keys: Mapping[str, None]) -> tuple[RuleMatch, ...]:
-        """Return all matches in a sentence with these keys, by rule, then from left to right."""
+    def fitting(
+        self, utterance: str, keys: Mapping[str, None] | None = None
+    ) -> tuple[RuleMatch, ...]:
+        """Return all matches in a sentence, by rule, then from left to right.
+
+        Args:
+            keys: those of the sentence, where they are known.
+        """
         text = utterance + " "
-        rules = self._candidates(keys, is_query=True)
+        rules = self._candidates(keys_of(utterance) if keys is None else keys, is_query=True)
         return tuple(match for rule in rules for match in matches(rule, text))
 
     def _candidates(self, keys: Mapping[str, None], *, is_query: bool) -> list[CompiledRule]:
