@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from genie_dp.english import lists
 from genie_dp.english.rules import RuleSet, rule_set
-from genie_dp.english.rules_match import RuleMatch, commonness, with_articles
+from genie_dp.english.rules_match import RuleMatch, commonness, keys_of, with_articles
 from genie_dp.english.rules_syntax import (
     OutputPart,
     PatternChoice,
@@ -214,6 +214,12 @@ class Frames:
         return RuleFile(tuple(_rules(self.meanings, _written_by_written)))
 
     @cached_property
+    def words(self) -> frozenset[str]:
+        """Return all words of the frames."""
+        frames = (frame for x in self.meanings for frame in (*x.same, *x.opposite))
+        return frozenset(word for frame in frames for word in frame.words)
+
+    @cached_property
     def _by_word(self) -> Mapping[str, tuple[int, ...]]:
         """Return the meanings that have frames with a word, by the rarest word of each."""
         found: dict[str, dict[int, None]] = {}
@@ -260,8 +266,9 @@ class Frames:
         text = " ".join(sentence)
         met = {tuple(sentence)}
         numbers = {number for word in sentence for number in self._by_word.get(word, ())}
+        keys = keys_of(text) if numbers else {}
         for number in sorted(numbers):
-            for match in self._rules_of(number, pairing).fitting(text):
+            for match in self._rules_of(number, pairing).fitting(text, keys):
                 for output in match.compiled.outputs:
                     said = _replaced(match, output.parts, sentence)
                     said = tuple(with_articles(" ".join(said), text).split(" "))

@@ -47,18 +47,23 @@ class RuleSet:
     by_key: Mapping[str, tuple[CompiledRule, ...]]
     excluded: Mapping[str, frozenset[str]]
 
-    def fitting(self, utterance: str) -> tuple[RuleMatch, ...]:
-        """Return all matches in a sentence, by rule, then from left to right."""
+    def fitting(
+        self, utterance: str, keys: Mapping[str, None] | None = None
+    ) -> tuple[RuleMatch, ...]:
+        """Return all matches in a sentence, by rule, then from left to right.
+
+        Args:
+            keys: those of the sentence, where they are known.
+        """
         text = utterance + " "
-        rules = self._candidates(utterance, is_query=True)
+        rules = self._candidates(keys_of(utterance) if keys is None else keys, is_query=True)
         return tuple(match for rule in rules for match in matches(rule, text))
 
-    def _candidates(self, utterance: str, *, is_query: bool) -> list[CompiledRule]:
+    def _candidates(self, keys: Mapping[str, None], *, is_query: bool) -> list[CompiledRule]:
         """Return the rules whose words a sentence has, in their order."""
-        keys = keys_of(utterance)
         rules: dict[int, CompiledRule] = {}
-        for key in keys:
-            for rule in self.by_key.get(key, ()):
+        for key in self.by_key.keys() & keys.keys():
+            for rule in self.by_key[key]:
                 if is_query or rule.rule.kind == "any":
                     rules[rule.number] = rule
         named = keys.keys()
@@ -74,9 +79,8 @@ class RuleSet:
             is_query: whether the program shows a result; rules with `if: query` need that.
         """
         text = utterance + " "
-        places = [
-            _RuleMatches(rule, text) for rule in self._candidates(utterance, is_query=is_query)
-        ]
+        rules = self._candidates(keys_of(utterance), is_query=is_query)
+        places = [_RuleMatches(rule, text) for rule in rules]
         met = {utterance}
         for _ in range(number * _TRIES if places else 0):
             rewrite = self._one(utterance, places, rng)

@@ -1,7 +1,7 @@
 """From sentences to programs with a trained network: greedy search and beam search."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
 from itertools import compress, repeat
@@ -47,6 +47,9 @@ class SearchSettings:
         margin: of a beam, hypotheses are given up that are so much worse, in nats, than one that
             has ended: threshold pruning (Freitag and Al-Onaizan, 2017), beside ended ones alone.
         floor: log-probability below which a program under a grammar is brought to its end, too.
+        aside: ids that are programs of one token. A beam keeps them beside its hypotheses, with
+            which they do not compete: the one that nothing is meant is likelier than any single
+            program wherever there are many, and says nothing of which of these is the best.
     """
 
     beam: int = 1
@@ -54,6 +57,7 @@ class SearchSettings:
     length_penalty: float = 0.0
     margin: float = math.inf
     floor: float = -math.inf
+    aside: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         if self.beam < 1 or self.longest < 1:
@@ -148,6 +152,7 @@ class Beam:
     sentence: tuple[str, ...]
     live: list[Live]
     ended: list[Ended] = field(default_factory=list)
+    aside: tuple[Ended, ...] = ()
 
     def advance(
         self, scores: list[list[float]], ids: list[list[int]], settings: SearchSettings
@@ -203,14 +208,15 @@ class Beam:
 
     def best(self, vocabulary: Vocabulary, settings: SearchSettings) -> tuple[Hypothesis, ...]:
         """Return the hypotheses, best first; those that were cut only if none ended."""
-        order = sorted(self.ended, key=lambda e: -penalized_score(e[0], len(e[1]) + 1, settings))
-        hypotheses = [
+
+        def penalized(ended: Ended) -> float:
+            return -penalized_score(ended[0], len(ended[1]) + 1, settings)
+
+        cut = [(live.score, live.ids, False, live.steps) for live in self.live]
+        found = sorted(self.ended, key=penalized)[: settings.beam] or cut
+        return tuple(
             hypothesis(ids, steps, score, is_own, vocabulary, self.sentence)
-            for score, ids, is_own, steps in order[: settings.beam]
-        ]
-        return tuple(hypotheses) or tuple(
-            hypothesis(live.ids, live.steps, live.score, False, vocabulary, self.sentence)
-            for live in self.live
+            for score, ids, is_own, steps in sorted([*found, *self.aside], key=penalized)
         )
 
 
@@ -239,8 +245,11 @@ def beam(
     ]
     owners = list(range(len(beams)))
     tokens = np.full(len(beams), BEGIN)
-    for _ in steps(settings, paths):
+    for step in steps(settings, paths):
         scored, state = network.step(memory, state, tokens)
+        if step == 0:
+            for sentence_beam, likely in zip(beams, scored, strict=True):
+                sentence_beam.aside = _put_aside(likely, settings.aside)
         _advance(beams, scored, settings)
         flat = [
             (place, live)
@@ -256,6 +265,16 @@ def beam(
         for row, (_, live) in enumerate(flat):
             live.row = row
     return [sentence_beam.best(vocabulary, settings) for sentence_beam in beams]
+
+
+def _put_aside(scores: F32, aside: Iterable[int]) -> tuple[Ended, ...]:
+    """Return the programs of one token; they are taken from the scores of what may begin."""
+    ended = []
+    for extended in sorted(aside):
+        score = float(scores[extended])
+        ended.append((score, (extended,), True, (score,)))
+        scores[extended] = -np.inf
+    return tuple(ended)
 
 
 def _advance(beams: Sequence[Beam], scored: F32, settings: SearchSettings) -> None:

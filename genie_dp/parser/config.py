@@ -110,7 +110,7 @@ class ParserConfig:
     held_out: float = setting(
         0.02, "Share of the rows to validate with where no file is named.", least=0, most=1
     )
-    validation_rows: int = setting(1000, "Rows to validate with, at most.", least=1)
+    validation_rows: int = setting(500, "Rows to validate with, at most.", least=1)
     architecture: str = setting("rnn", "Network.", choices=ARCHITECTURES)
     network: Mapping[str, Any] = field(default_factory=dict)
     model: str = setting(
@@ -136,7 +136,9 @@ class ParserConfig:
     weight_decay: float = setting(0.01, "Of AdamW; more is for few rows.", least=0)
     bf16: bool | None = setting(None, "Multiply matrices in bfloat16 [where that is faster].")
     seed: int = setting(0, "Of everything random.")
-    validations: int = setting(10, "How often validation rows are parsed.", least=1)
+    validations: int | None = setting(
+        None, "How often validation rows are parsed [10, of few steps every 100].", least=1
+    )
     patience: int | None = setting(
         None, "End after N validations without a better score.", least=1, metavar="N"
     )

@@ -97,6 +97,8 @@ def _by_frames(pair: Pair, frames: Frames) -> Iterator[tuple[str, str]]:
     pole = _pole(program[sign])
     if {"not", "!"} & set(program):
         return
+    if any(x not in frames.words and x not in sentence for x in (pole, _OPPOSITE[pole])):
+        return
     others = list(frames.opposite(sentence))
     said = {*sentence, *chain.from_iterable(frames.same(sentence))} if others else set()
     if pole in said and _OPPOSITE[pole] in chain.from_iterable(others):

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Collection, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from genie_dp.languages.scope import OUT_OF_SCOPE, ScopedGrammar
 from genie_dp.models.arrays import SteppedNetwork
@@ -77,13 +77,15 @@ class Decoder:
             GenieError: M006, the model cannot write tokens of the library.
         """
         self.network, self.vocabulary, self.target = network, vocabulary, target
-        self.settings = search_settings(beam=beam, longest=longest)
+        refusal = vocabulary.generable(OUT_OF_SCOPE)
+        self._aside = frozenset({refusal} - {UNK})
+        self.settings = self._settings(beam, longest)
         self._near = NearWords(vocabulary.cards) if vocabulary.vectors else None
         self.constraint = None
         if is_constrained:
             grammar = target.styled.decoding_grammar(target.library, texts=texts)
             beginnings = set(begins) or set(grammar.begin(()).allowed.fixed)
-            if vocabulary.generable(OUT_OF_SCOPE) != UNK:
+            if self._aside:
                 beginnings.add(OUT_OF_SCOPE)
             grammar = ScopedGrammar(grammar, frozenset(beginnings))
             self.constraint = Constraint(grammar, vocabulary)
@@ -99,8 +101,11 @@ class Decoder:
         It goes on with what this one has found out about the grammar.
         """
         other = copy(self)
-        other.settings = search_settings(beam=beam, longest=longest)
+        other.settings = self._settings(beam, longest)
         return other
+
+    def _settings(self, beam: int, longest: int) -> SearchSettings:
+        return replace(search_settings(beam=beam, longest=longest), aside=self._aside)
 
     def decode(self, sentences: Sequence[tuple[str, ...]]) -> list[tuple[Decoded, ...]]:
         """Return the programs of each sentence, best first, none twice.

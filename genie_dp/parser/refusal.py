@@ -27,6 +27,7 @@ from genie_dp.parser.reading.said import UNLISTED_NAME, SaidValues
 from genie_dp.parser.rows import NOW, RowMaker, Rows, RowStore
 from genie_dp.resources import data_folder
 from genie_dp.rng import child_seed, stream
+from genie_dp.run.workers import in_processes
 from genie_dp.skills.load import EVALUATION_FILE
 from genie_dp.skills.words import tokenize
 from genie_dp.synthesis.spoken import SaidValue, SpokenSentences
@@ -264,13 +265,16 @@ def _is_alike(one: str, other: str) -> bool:
     return one == other or is_one
 
 
-def add_refused(rows: Rows, maker: RowMaker, templates: Inputs | None = None) -> None:
+def add_refused(
+    rows: Rows, maker: RowMaker, templates: Inputs | None = None, *, jobs: int = 1
+) -> None:
     """Add to rows the sentences that mean nothing that their functions do, none of them a row's.
 
     A part of the everyday sentences and of the neighbours' is held out, by pattern.
 
     Args:
         templates: those that the rows were made of; what they derive is not refused.
+        jobs: processes that derive.
     """
     language = maker.target.language
     words = maker.locale.words
@@ -279,14 +283,24 @@ def add_refused(rows: Rows, maker: RowMaker, templates: Inputs | None = None) ->
     learned: dict[str, None] = {}
     held_out: dict[str, None] = {}
     neighbours = ((sentence,) for sentence in _neighbours(language, maker.known, words))
-    for pattern in (*everyday_sentences(words), *neighbours):
+    patterns = [*everyday_sentences(words), *neighbours]
+
+    def refused(numbers: Iterable[int]) -> Iterator[list[str]]:
+        """Yield what is to be refused of the sentences of each pattern."""
+        for number in numbers:
+            read = [(x, maker.read_tokens(x)) for x in patterns[number]]
+            yield [
+                " ".join(tokens)
+                for sentence, tokens in read
+                if tokens and lexicon.fits(content_words(tokens, (), words)) <= _FITS
+                if skills is None or not skills.say(sentence, tokens)
+            ]
+
+    numbers = range(len(patterns))
+    found = refused(numbers) if jobs == 1 else in_processes(refused, numbers, jobs)
+    for pattern, sentences in zip(patterns, found, strict=True):
         is_held_out = child_seed(0, "refused", pattern[0]) % 1000 < 1000 * _HELD_OUT
-        for sentence in pattern:
-            tokens = maker.read_tokens(sentence)
-            if not tokens or lexicon.fits(content_words(tokens, (), words)) > _FITS:
-                continue
-            if skills is None or not skills.say(sentence, tokens):
-                (held_out if is_held_out else learned)[" ".join(tokens)] = None
+        (held_out if is_held_out else learned).update(dict.fromkeys(sentences))
     # The same of every seed: parsers of other words could not answer together.
     rng = stream(0, "refused")
     damaged = _damaged(lexicon, rng)

@@ -488,7 +488,7 @@ def _prepare_rows(job: _Run, jobs: int) -> tuple[Rows, Reading, Evidence]:
     if job.config.contrast:
         add_contrast(rows, maker.locale.words)
     if job.config.out_of_scope:
-        add_refused(rows, maker, job.templates)
+        add_refused(rows, maker, job.templates, jobs=jobs)
     words = maker.locale.words
     evidence = Evidence.from_rows((*rows.parts, rows.incomplete), job.target.language, words)
     is_worth_it = sum(map(len, rows.parts)) >= _LEAST_KEPT

@@ -100,6 +100,8 @@ class StoreBatches:
         return self.stores[store][place - int(self.firsts[store])]
 
 
+# Steps from one validation to the next, at least; ten of 250 rows took as long as 100 steps.
+_STEPS_BETWEEN = 100
 # Of a base that goes on with one library, which it need not be ready to exchange any more.
 _FROM_BASE = {"own_rows": True, "word_dropout": RecurrentSettings().word_dropout}
 CHECKPOINTS, LANGUAGE_MODEL = "checkpoints", "language_model.safetensors"
@@ -285,6 +287,7 @@ def train_settings(config: ParserConfig, device: str = "cpu") -> TrainSettings:
         message = f"{device} does not run these networks in bfloat16"
         raise GenieError(Problem("N008", message, hint="leave --bf16 (bf16 in a recipe) out"))
     seconds = None if config.minutes is None else 60.0 * config.minutes
+    often = 10 if config.steps is None else min(10, max(1, config.steps // _STEPS_BETWEEN))
     return TrainSettings(
         TrainingBudget(steps=config.steps, epochs=config.epochs, seconds=seconds),
         rate=config.learning_rate,
@@ -292,7 +295,7 @@ def train_settings(config: ParserConfig, device: str = "cpu") -> TrainSettings:
         accumulate=config.accumulate,
         bf16=bf16_helps(device) if config.bf16 is None else config.bf16,
         seed=config.seed,
-        validations=config.validations,
+        validations=config.validations or often,
         patience=config.patience,
         checkpoint_every=config.checkpoint_every,
     )

@@ -426,7 +426,10 @@ class ChildSlot:
             return True
         if bool(piece.value.gap) != (self.child.gap is not None):
             return False
-        return all(piece.attribute(name) in allowed for name, allowed in self.child.asked)
+        for name, allowed in self.child.asked:  # in a loop: this is asked thousands of times
+            if piece.attribute(name) not in allowed:
+                return False
+        return True
 
     def _with_what_is_left_out(self, tokens: Tokens, places: View) -> Iterator[tuple[Tokens, View]]:
         after = tuple(self.child.after.split())
@@ -1225,8 +1228,10 @@ class Chart:
         slots = self.grammar.slots_of[id(pattern)]
         for lists, forms in matches(self, pattern, tokens, slots):
             self._work()
-            lists = [_agreeing_candidates(i, of_child, forms) for i, of_child in enumerate(lists)]
-            for chosen in _bind_children(lists, checks):
+            starts = [start for _, start in lists]
+            agreed = [_agreeing_candidates(i, x, forms) for i, (x, _) in enumerate(lists)]
+            for bound in _bind_children(agreed, checks):
+                chosen = tuple(map(_shift_candidate, bound, starts))
                 if self.grammar.open_stems:
                     chosen = tuple([self._as_said(candidate, tokens) for candidate in chosen])
                 pieces = [piece for piece, _ in chosen]
@@ -1339,7 +1344,8 @@ def signature(piece: Piece) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-Lists = list[Sequence[Candidate]]
+Lists = list[tuple[Sequence[Candidate], int]]
+"""The candidates for each child, and where in the sentence their places begin."""
 Said = list[tuple[Forms, Tokens]]
 
 
@@ -1348,7 +1354,8 @@ def matches(
 ) -> Iterator[tuple[Lists, Said]]:
     """Yield the ways to lay a pattern over tokens.
 
-    Each is (candidates for every child, what was said of the words that hang on a child).
+    Each is (candidates for every child and their start, what was said of the words that hang on a
+    child).
     """
     yield from _Matcher(chart, pattern, tokens, slots).walk(0, 0, [], [])
 
@@ -1414,9 +1421,6 @@ class _Matcher:
             if not isinstance(step, Fixed) or self._stand_at(step.tokens, end):
                 yield end
 
-    def _options(self, index: int, start: int, end: int) -> Iterator[list[Sequence[Candidate]]]:
+    def _options(self, index: int, start: int, end: int) -> Iterator[Lists]:
         for option in self.chart.options(self.slots[index], self.tokens[start:end]):
-            yield [
-                [_shift_candidate(candidate, start) for candidate in of_child]
-                for of_child in option
-            ]
+            yield [(of_child, start) for of_child in option]

@@ -747,7 +747,7 @@ class _Loose:
             slots = [self._loose(slot) for slot in self.chart.grammar.slots_of[id(pattern)]]
             best: list[str] | None = None
             for lists, _ in matches(self.chart, pattern, tokens, slots):
-                for chosen in islice(product(*lists), _MOST_CHOICES):
+                for chosen in islice(product(*(found for found, _ in lists)), _MOST_CHOICES):
                     reasons = self._reasons(pattern, tokens, chosen)
                     if reasons and (best is None or _weight(reasons) < _weight(best)):
                         best = reasons

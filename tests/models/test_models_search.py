@@ -1,6 +1,7 @@
 """Greedy and beam search, with a grammar and without."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -203,3 +204,38 @@ def test_long_hypotheses_win_with_a_penalty_and_bad_settings_are_refused():
     for wrong in ({"beam": 0}, {"margin": -1.0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             SearchSettings(**wrong)
+
+
+class FirstWithout:
+    """A network that never begins with a token."""
+
+    def __init__(self, network, extended):
+        self._network, self._extended, self._is_first = network, extended, True
+
+    def __getattr__(self, name):
+        return getattr(self._network, name)
+
+    def step(self, memory, state, tokens):
+        scores, after = self._network.step(memory, state, tokens)
+        if self._is_first:
+            scores[:, self._extended] = -math.inf
+        self._is_first = False
+        return scores, after
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_put_aside_competes_with_nothing(kind):
+    token = BRACKETS.words.index("(")
+    network = SteppedTorch(NETWORKS[kind])
+    chosen = SearchSettings(beam=3, longest=6, margin=2.0)
+    aside = replace(chosen, aside=frozenset({token}))
+    for sentence in SENTENCES:
+        [beside] = search(network, [sentence], BRACKETS, settings=aside)
+        [others] = search(FirstWithout(network, token), [sentence], BRACKETS, settings=chosen)
+        [alone] = [x for x in beside if x.tokens == ("(",)]
+        assert len(beside) == len(others) + 1
+        assert [x.tokens for x in beside if x is not alone] == [x.tokens for x in others]
+        assert alone.log_probability == pytest.approx(sum(alone.steps))
+        assert [x.log_probability for x in beside] == sorted(
+            (x.log_probability for x in beside), reverse=True
+        )
