@@ -50,6 +50,8 @@ class SearchSettings:
         aside: ids that are programs of one token. A beam keeps them beside its hypotheses, with
             which they do not compete: the one that nothing is meant is likelier than any single
             program wherever there are many, and says nothing of which of these is the best.
+        renormalized: whether log-probabilities are those among what a grammar allows next. A
+            network that never saw a library also likes what its functions do not have.
     """
 
     beam: int = 1
@@ -58,6 +60,7 @@ class SearchSettings:
     margin: float = math.inf
     floor: float = -math.inf
     aside: frozenset[int] = frozenset()
+    renormalized: bool = False
 
     def __post_init__(self) -> None:
         if self.beam < 1 or self.longest < 1:
@@ -83,7 +86,9 @@ def onward(path: Path, length: int, score: float, settings: SearchSettings) -> P
     return path.closing() if is_lost else path
 
 
-def best_allowed(scores: F32, paths: Sequence[Path], number: int) -> tuple[F32, Rows]:
+def best_allowed(
+    scores: F32, paths: Sequence[Path], number: int, *, renormalized: bool = False
+) -> tuple[F32, Rows]:
     """Return the best of what may be written next: log-probabilities, best first, and extended ids.
 
     Under a grammar only what it allows is looked at, which is a small part of all ids.
@@ -92,12 +97,16 @@ def best_allowed(scores: F32, paths: Sequence[Path], number: int) -> tuple[F32, 
         scores: (rows, P + S) log-probabilities of all extended ids, which are changed.
         paths: one for each row; none where there is no grammar.
         number: how many are wanted; where fewer may be written, the rest have minus infinity.
+        renormalized: see SearchSettings.
     """
     scores[:, :_SPECIAL] = -np.inf
     if not paths:
         return _best(scores, number)
     ids = allowed_ids(paths)
-    values, places = _best(np.take_along_axis(scores, ids, 1), number)
+    allowed = np.take_along_axis(scores, ids, 1)
+    if renormalized:
+        allowed -= np.log(np.exp(allowed).sum(1, keepdims=True))
+    values, places = _best(allowed, number)
     return values, np.take_along_axis(ids, places, 1)
 
 
@@ -284,7 +293,7 @@ def _advance(beams: Sequence[Beam], scored: F32, settings: SearchSettings) -> No
     ]
     own = [live.score for sentence_beam in beams for live in sentence_beam.live]
     # One more than the beam, for an end is no hypothesis that goes on.
-    values, ids = best_allowed(scored, paths, settings.beam + 1)
+    values, ids = best_allowed(scored, paths, settings.beam + 1, renormalized=settings.renormalized)
     totals = values.astype(np.float64) + np.array(own)[:, None]
     scores, names, first = totals.tolist(), ids.tolist(), 0
     for sentence_beam in beams:
@@ -366,7 +375,8 @@ def greedy(
     tokens = np.full(len(live), BEGIN)
     for _ in steps(settings, paths):
         scored, state = network.step(memory, state, tokens)
-        best, ids = best_allowed(scored, [program.path for program in live if program.path], 1)
+        allowed = [program.path for program in live if program.path]
+        best, ids = best_allowed(scored, allowed, 1, renormalized=settings.renormalized)
         tokens = ids[:, 0]
         taken = zip(live, tokens.tolist(), best[:, 0].tolist(), strict=True)
         goes_on = [program.takes(extended, score, settings) for program, extended, score in taken]

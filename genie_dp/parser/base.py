@@ -268,7 +268,7 @@ def accuracy_of(base: SavedModel, one: LibraryRows, rows: Sequence[Checked]) -> 
     network.model.eval()
     decoder = Decoder(
         SteppedTorch(network.model), network.vocabulary, one.target, texts=one.texts,
-        begins=one.begins, longest=60,
+        begins=one.begins, longest=60, renormalized=True,
     )  # fmt: skip
     return score(decoder, rows).accuracy
 
@@ -294,8 +294,9 @@ def calibration_of(
         network = for_library(base, one.tokens, one.cards)
         network.model.eval()
         decoder = Decoder(
-            SteppedTorch(network.model), network.vocabulary, one.target, beam=4, longest=LONGEST
-        )
+            SteppedTorch(network.model), network.vocabulary, one.target, beam=4, longest=LONGEST,
+            renormalized=True,
+        )  # fmt: skip
         evidence = evidence_of(library, one.tokens, one.target, words)
         meant = score(decoder, one.sample(most, rng), evidence)
         signals += meant.signals

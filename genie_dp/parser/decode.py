@@ -62,6 +62,7 @@ class Decoder:
         is_constrained: bool = True,
         beam: int = 1,
         longest: int = 150,
+        renormalized: bool = False,
     ):
         """Make the grammar.
 
@@ -72,13 +73,15 @@ class Decoder:
             is_constrained: whether only what the grammar allows is written.
             beam: programs that search keeps.
             longest: tokens after which a program is brought to an end.
+            renormalized: whether programs are as likely as they are among those of the grammar: for
+                a network that never saw the library.
 
         Raises:
             GenieError: M006, the model cannot write tokens of the library.
         """
         self.network, self.vocabulary, self.target = network, vocabulary, target
         refusal = vocabulary.generable(OUT_OF_SCOPE)
-        self._aside = frozenset({refusal} - {UNK})
+        self._aside, self._renormalized = frozenset({refusal} - {UNK}), renormalized
         self.settings = self._settings(beam, longest)
         self._near = NearWords(vocabulary.cards) if vocabulary.vectors else None
         self.constraint = None
@@ -105,7 +108,11 @@ class Decoder:
         return other
 
     def _settings(self, beam: int, longest: int) -> SearchSettings:
-        return replace(search_settings(beam=beam, longest=longest), aside=self._aside)
+        return replace(
+            search_settings(beam=beam, longest=longest),
+            aside=self._aside,
+            renormalized=self._renormalized,
+        )
 
     def decode(self, sentences: Sequence[tuple[str, ...]]) -> list[tuple[Decoded, ...]]:
         """Return the programs of each sentence, best first, none twice.

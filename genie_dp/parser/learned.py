@@ -71,7 +71,7 @@ class Learned:
                 raise ValueError("expected a recurrent network")
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise no_model(folder, str(error)) from None
-        decoder = Decoder(*opened, target, beam=beam, longest=LONGEST)
+        decoder = Decoder(*opened, target, beam=beam, longest=LONGEST, renormalized=True)
         evidence = evidence_of(target.library, tokens, target, words)
         return cls(decoder, calibration, evidence, is_validated=False)
 

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -12,10 +13,18 @@ from genie_dp.errors import GenieError
 from genie_dp.models import constraint as constraint_module
 from genie_dp.models.batches import collate
 from genie_dp.models.constraint import Constraint, allowed_ids
-from genie_dp.models.search import Beam, Live, SearchSettings, beam, penalized_score, search
+from genie_dp.models.search import (
+    Beam,
+    Live,
+    SearchSettings,
+    beam,
+    best_allowed,
+    penalized_score,
+    search,
+)
 from genie_dp.models.sentences import encode, encode_sentences
 from genie_dp.models.seq2seq import SteppedTorch
-from genie_dp.models.vocabulary import PAD, Pair
+from genie_dp.models.vocabulary import BEGIN, PAD, Pair
 from tests.models.models_setup import BRACKETS, SMALL, VOCABULARY, Brackets, accepted, network
 
 KINDS = tuple(SMALL)
@@ -239,3 +248,21 @@ def test_what_is_put_aside_competes_with_nothing(kind):
         assert [x.log_probability for x in beside] == sorted(
             (x.log_probability for x in beside), reverse=True
         )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_grammar_allows_is_certain_in_all_where_it_is_renormalized(kind):
+    network = SteppedTorch(NETWORKS[kind])
+    source = encode_sentences(SENTENCES, BRACKETS)
+    paths = Constraint(Brackets(), BRACKETS).begin(SENTENCES)
+    memory = network.encode(source)
+    scores, _ = network.step(memory, network.begin(memory), np.full(len(SENTENCES), BEGIN))
+    width = allowed_ids(paths).shape[1]
+    plain, ids = best_allowed(scores.copy(), paths, width)
+    among, same_ids = best_allowed(scores.copy(), paths, width, renormalized=True)
+    np.testing.assert_array_equal(ids, same_ids)
+    np.testing.assert_allclose(np.exp(among).sum(1), 1.0, atol=1e-5)
+    shift = (among - plain)[np.isfinite(plain)]
+    assert (shift > 0).all()
+    for hypotheses in found(NETWORKS[kind], beam=3, renormalized=True):
+        assert sum(math.exp(x.log_probability) for x in hypotheses) <= 1 + 1e-6
