@@ -40,7 +40,7 @@ def prepared(folder, name):
     folder.mkdir()
     (folder / "tools.json").write_text(json.dumps({"tools": tools}))
     made = [
-        row(f"{name}{i}", *said[i % 2], language="calls", functions=(f"{said[i % 2][1].split('(')[0]}",))
+        row(f"{name}{i}", *said[i % 2], language="calls", functions=(list(functions)[i % 2],))
         for i in range(24)
     ]  # fmt: skip
     config = ParserConfig((InputFile(str(write(folder / "rows.jsonl", made))),), steps=1, batch=8)
@@ -70,7 +70,8 @@ def test_a_batch_is_of_one_library_and_the_same_whenever_it_is_made(both):
     for number in reversed(range(40)):
         batch, tokens = batches.take(number)
         again, same = other.take(number)
-        assert torch.equal(batch.targets, again.targets) and tokens == same
+        assert torch.equal(batch.targets, again.targets)
+        assert tokens == same
         mine, others = own if batches.chosen[number] == 0 else own[::-1]
         said = set(batch.targets.flatten().tolist())
         assert said.isdisjoint(others)
