@@ -426,10 +426,7 @@ class ChildSlot:
             return True
         if bool(piece.value.gap) != (self.child.gap is not None):
             return False
-        for name, allowed in self.child.asked:  # in a loop: this is asked thousands of times
-            if piece.attribute(name) not in allowed:
-                return False
-        return True
+        return all(piece.attribute(name) in allowed for name, allowed in self.child.asked)
 
     def _with_what_is_left_out(self, tokens: Tokens, places: View) -> Iterator[tuple[Tokens, View]]:
         after = tuple(self.child.after.split())
