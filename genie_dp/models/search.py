@@ -105,7 +105,8 @@ def best_allowed(
     ids = allowed_ids(paths)
     allowed = np.take_along_axis(scores, ids, 1)
     if renormalized:
-        allowed -= np.log(np.exp(allowed).sum(1, keepdims=True))
+        total = np.exp(allowed).sum(1, keepdims=True)
+        allowed -= np.log(np.where(total > 0, total, np.float32(1)))
     values, places = _best(allowed, number)
     return values, np.take_along_axis(ids, places, 1)
 

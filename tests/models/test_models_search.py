@@ -266,3 +266,9 @@ def test_what_a_grammar_allows_is_certain_in_all_where_it_is_renormalized(kind):
     assert (shift > 0).all()
     for hypotheses in found(NETWORKS[kind], beam=3, renormalized=True):
         assert sum(math.exp(x.log_probability) for x in hypotheses) <= 1 + 1e-6
+
+
+def test_where_a_grammar_allows_only_what_is_put_aside_nothing_else_is_found():
+    aside = frozenset({BRACKETS.words.index("(")})  # with which all brackets begin
+    for hypotheses in found(NETWORKS["rnn"], beam=3, renormalized=True, aside=aside):
+        assert [x.tokens for x in hypotheses] == [("(",)]
