@@ -23,7 +23,7 @@ MOST_PHRASES, MOST_WORDS = 6, 6
 FEATURES = 5
 # How many words on each side of a value may name what it is for.
 WINDOW = 3
-OWNER = "\0"
+OWNER = "\0"  # between a token and its library, in the vocabulary of several
 KINDS = ("function", "parameter", "value", "kind of names")
 _TINY = np.float32(1e-6)
 
@@ -31,7 +31,7 @@ _TINY = np.float32(1e-6)
 def kind_of(token: str) -> int:
     """Return what a token with a card names, as a place in KINDS.
 
-    What stands behind OWNER is the name of its library, where there are several.
+    The name of its library, behind OWNER, does not matter.
 
     >>> [KINDS[kind_of(x)] for x in ("@shop.bell.ring", "get_weather(", "to=", "enum:on", "on")]
     ['function', 'function', 'parameter', 'value', 'value']
@@ -111,23 +111,23 @@ class CardRows:
 
     @cached_property
     def weights(self) -> F32:
-        """Return (C, P, L): how much each word tells, of a phrase's 1 in all.
+        """Return (C, P, L): the share of each word in its phrase, by inverse document frequency.
 
-        A word that few cards of its kind have tells more, by its inverse document frequency
-        (Sparck Jones, 1972); of a phrase whose words all of them have each tells the same.
+        Documents are the cards of one kind (Sparck Jones, 1972): the fewer of them have a word, the
+        larger its share. Words of a phrase that all cards have share it equally.
         """
         words = len(self.words.sentences[0])
-        there = self.mask > 0
-        cards, phrases, places = np.nonzero(there)
-        said = np.unique(cards * words + self.index[cards, phrases, places])
-        uses = np.bincount(self.kinds[said // words] * words + said % words,
+        is_word = self.mask > 0
+        cards, phrases, places = np.nonzero(is_word)
+        pairs = np.unique(cards * words + self.index[cards, phrases, places])
+        uses = np.bincount(self.kinds[pairs // words] * words + pairs % words,
                            minlength=len(KINDS) * words)  # fmt: skip
-        of_kind = np.bincount(self.kinds, minlength=len(KINDS))
-        place = self.kinds[:, None, None] * words + self.index
-        told = np.log((1 + of_kind[self.kinds])[:, None, None] / uses[place].clip(min=1))
-        told = (told * there + _TINY * there).astype(np.float32)
-        out: F32 = told / (told.sum(2, keepdims=True) + _TINY * ~there.any(2, keepdims=True))
-        return out
+        of_kind = np.bincount(self.kinds, minlength=len(KINDS))[self.kinds, None, None]
+        frequencies = uses[self.kinds[:, None, None] * words + self.index].clip(min=1)
+        idf = np.where(is_word, np.log((1 + of_kind) / frequencies) + _TINY, 0)
+        total = idf.sum(2, keepdims=True)
+        shares: F32 = (idf / np.where(total > 0, total, 1)).astype(np.float32)
+        return shares
 
     @cached_property
     def names(self) -> F32:
@@ -143,7 +143,7 @@ def links(sentences: Sentences, cards: CardRows) -> F32:
 
     A word of a card counts as much as its nearest word of the sentence is near, by the cosine of
     their vectors. The five are the mean over the name's words, that of the best phrase, the best
-    word, and the first two once more by how much each word tells.
+    word, and the first two again with their words weighed (`CardRows.weights`).
     """
     said = sentences.vectors[sentences.surfaces]
     nearest = (said @ cards.word_vectors.T).max(1).clip(min=0)

@@ -214,3 +214,18 @@ def test_cards_need_settings_that_a_network_has():
         model.embedding.words.weight[VOCABULARY.index["@shop.bell.ring"]] = 5.0
     after = model.loss(collate([encode(ROWS[0], VOCABULARY)], VOCABULARY))
     torch.testing.assert_close(before, after)
+
+
+def test_a_word_that_few_cards_have_has_the_larger_share_of_its_phrase():
+    cards = {f"{verb}_{noun}(": ((verb, noun),) for verb in ("get", "set")
+             for noun in ("lamp", "alarm", "radio")}  # fmt: skip
+    cards["get_tide("] = (("get", "tide"),)
+    tokens = (*SPECIAL, *cards)
+    rows = CardRows.of(Vocabulary(tokens, len(tokens), vectors=True, cards=cards, buckets=64))
+    shares = rows.weights[:, 0, :2]
+    np.testing.assert_allclose(rows.weights.sum(2), rows.mask.any(2), atol=1e-6)
+    assert (shares[:, 1] > shares[:, 0]).all()
+    nouns = [tokens[row].rstrip("(").split("_")[1] for row in rows.rows]
+    own = {noun: share for noun, share, row in zip(nouns, shares[:, 1], rows.rows, strict=True)
+           if tokens[row].startswith("get")}  # fmt: skip
+    assert own["tide"] > own["lamp"]
