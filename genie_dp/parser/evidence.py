@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import chain, combinations, islice, pairwise
+from itertools import chain, combinations, combinations_with_replacement, islice, pairwise
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -51,7 +51,7 @@ _FEW_ROWS = 5_000
 _OFTEN, _SURE = 4, 0.8
 _START, _VALUE, _END = "<s>", "<value>", "</s>"
 # Before a function and inputs, which are no words.
-_GIVEN = "<given>"
+_GIVEN, _TOGETHER = "<given>", "<together>"
 # Before a negation: with a word beside it, or with what rows never have beside it; before a part.
 _BEFORE, _BEHIND, _LACKING, _PART = "<before>", "<behind>", "<lacking>", "<part>"
 # Before words that rows say whose programs have a constant of their own: that one, or any.
@@ -533,6 +533,13 @@ class Evidence:
         fewer = (chosen for count in range(len(names) + 1) for chosen in combinations(names, count))
         return any(self._has_given(function, *chosen) for chosen in fewer)
 
+    def gives_together(self, function: str, inputs: frozenset[str]) -> bool:
+        """Tell whether rows give a function these inputs, each two in some row; True if unknown."""
+        if not self._has_given(function, _TOGETHER):
+            return True
+        pairs = combinations_with_replacement(sorted(inputs), 2)
+        return all(self._has_given(_TOGETHER, function, *pair) for pair in pairs)
+
     def _has_given(self, *names: str) -> bool:
         key = np.uint32(_hash(_GIVEN, *names) >> 32)
         place = int(self.given.searchsorted(key))
@@ -762,9 +769,15 @@ class _Said:
             yield f"{_LACKING} {name}", word
 
     def given(self) -> Iterator[tuple[str, ...]]:
-        """Yield each function with _START, and with inputs beside which no row gives fewer."""
+        """Yield each function with inputs beside which no row gives fewer, and with pairs of them.
+
+        A function alone with _START, and with _TOGETHER, is one that rows have.
+        """
         for function, sets in self._given.items():
             yield function, _START
+            yield function, _TOGETHER
+            pairs = {pair for x in sets for pair in combinations_with_replacement(sorted(x), 2)}
+            yield from ((_TOGETHER, function, *pair) for pair in pairs)
             for inputs in sets:
                 if not any(other < inputs for other in sets):
                     yield function, *sorted(inputs)

@@ -895,8 +895,9 @@ class Parser:
             if best.support.lost or is_open:
                 return UNUSED_WORDS
             program = best.filled.program
-            is_whole = not self.target.language.missing_inputs(program, self.target.library)
-            return None if is_whole else MISSING_INPUT
+            if self.target.language.missing_inputs(program, self.target.library):
+                return MISSING_INPUT
+            return None if self._gives_together(best) else CONFIRM
         if ranked[0].is_refusal:
             return OUT_OF_SCOPE
         if self._unused_values(best, names):
@@ -1169,6 +1170,16 @@ class Parser:
         return program == OUT_OF_SCOPE or all(
             self._evidence.gives(function, inputs)
             for function, inputs in self.target.language.inputs_in(program.split(" "))
+        )
+
+    def _gives_together(self, candidate: "_Candidate") -> bool:
+        """Tell whether rows give the inputs of each function of a learned program together.
+
+        "Add an hour to the 5 minutes timer" adds no hour and five minutes, where rows say either.
+        """
+        return candidate.is_derived or all(
+            self._evidence.gives_together(function, inputs)
+            for function, inputs in self.target.language.inputs_in(candidate.decoded.split(" "))
         )
 
     def _rank(self, candidates: "Sequence[_Candidate]") -> "list[_Candidate]":
