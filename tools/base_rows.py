@@ -48,6 +48,7 @@ Json = dict[str, Any]
 ROOT = Path(__file__).parents[1]
 SCHEMAS = Path(__file__).parent / "base_schemas"
 SERVER_LIBRARIES = 9  # what the servers make
+ROWS_OF_A_SENTENCE = 16  # of an invented function, with other values each
 LISTED, ROWS, TOOLS = "libraries.json", "rows.jsonl", "tools.json"
 
 
@@ -265,13 +266,13 @@ class Converter:
         left: why sentences are left out, and how many.
     """
 
-    def __init__(self, schema: Schema):
-        """Keep the schema; names are in no list until `with_names` is asked for."""
+    def __init__(self, schema: Schema, tools: str = ""):
+        """Keep the schema; `tools` is the library where the schema does not say it."""
         self.schema = schema
         self.left: Counter[str] = Counter()
         self.names: dict[str, Counter[str]] = defaultdict(Counter)
         self.language = get_language("calls")
-        self.library = read_tools({TOOLS: self.tools()})
+        self.library = read_tools({TOOLS: tools or self.tools()})
 
     def tools(self, *, most_names: int = 0) -> str:
         """Return the library; a kind with few names has these beside it."""
@@ -313,7 +314,7 @@ class Converter:
                 raise UnfitError("two values for a parameter")
             if value is not None:
                 arguments[parameter.name] = value
-        return self._checked(given.id, words, {"name": function.name, "arguments": arguments})
+        return self.checked(given.id, words, {"name": function.name, "arguments": arguments})
 
     def _value(self, tokens: list[str], parameter: Parameter) -> str | int | None:
         """Return a value as it stands in a call; None where it goes without saying."""
@@ -332,7 +333,7 @@ class Converter:
             return str(english.singular(text))
         return text
 
-    def _checked(self, id: str, words: str, call: Json) -> Example:
+    def checked(self, id: str, words: str, call: Json) -> Example:
         """Return the row of a call that is well-typed."""
         try:
             program = self.language.canonical(self.language.parse(json.dumps(call)), self.library)
@@ -360,6 +361,142 @@ def evenly(rows: Iterable[Example], most: int) -> list[Example]:
         kept += group if len(group) <= share else rng.sample(group, share)
     rng.shuffle(kept)
     return kept
+
+
+# ------------------------------------------------------------------------ invented functions
+
+
+@dataclass(frozen=True)
+class Input:
+    """A parameter of an invented function: its type, and what people say for it."""
+
+    name: str
+    sort: str
+    is_optional: bool
+    description: str
+    values: tuple[str, ...]
+
+    @property
+    def choices(self) -> list[str]:
+        """Return the values of an enum."""
+        return self.sort.split(" | ") if " | " in self.sort else []
+
+    @property
+    def schema(self) -> Json:
+        """Return it as JSON Schema."""
+        said = {"description": self.description}
+        items = {"list": "string", "numbers": "number"}
+        if self.choices:
+            return {"type": "string", "enum": self.choices} | said
+        if self.sort in items:
+            return {"type": "array", "items": {"type": items[self.sort]}} | said
+        is_plain = self.sort in ("number", "integer", "boolean")
+        return {"type": self.sort if is_plain else "string"} | said
+
+    def drawn(self, rng: random.Random) -> tuple[str, Any]:
+        """Return what somebody says for it, and the value that it stands for."""
+        if self.choices:
+            chosen = rng.choice(self.choices)
+            return chosen.replace("_", " "), chosen
+        values = self.values or _SOME_NUMBERS
+        if self.sort in ("list", "numbers"):
+            some = rng.sample(values, min(len(values), rng.randint(1, 3)))
+            *first, last = some
+            said = f"{', '.join(first)} and {last}" if first else last
+            return said, [self.value_of(one) for one in some]
+        chosen = rng.choice(values)
+        return chosen, self.value_of(chosen)
+
+    def value_of(self, said: str) -> Any:
+        """Return the value of words; ValueError if they are none of the type."""
+        if self.sort == "boolean":
+            return {"true": True, "false": False}[said]
+        if self.sort == "integer":
+            return int(said.replace(",", ""))
+        if self.sort in ("number", "numbers"):
+            number = float(said.replace(",", ""))
+            return int(number) if number.is_integer() else number
+        return said if self.choices else " ".join(token for token, _, _ in token_places(said))
+
+
+_SOME_NUMBERS = ("2", "3", "4", "5", "7", "10", "12", "15", "20", "25", "40", "60", "100", "250")
+
+
+@dataclass
+class Invented:
+    """A function with sentences, each with what it means beside its placeholders."""
+
+    name: str
+    description: str
+    inputs: dict[str, Input] = field(default_factory=dict)
+    sentences: list[tuple[str, Json]] = field(default_factory=list)
+
+    @property
+    def tool(self) -> Json:
+        """Return it as a tool."""
+        schema: Json = {
+            "type": "object",
+            "properties": {name: given.schema for name, given in self.inputs.items()},
+            "required": [name for name, given in self.inputs.items() if not given.is_optional],
+        }
+        return {"name": self.name, "description": self.description, "inputSchema": schema}
+
+    def drawn(self, sentence: str, fixed: Json, rng: random.Random) -> tuple[str, Json]:
+        """Return a sentence with values in it, and the call that it means."""
+        arguments = dict(fixed)
+
+        def put(match: re.Match[str]) -> str:
+            said, arguments[match[1]] = self.inputs[match[1]].drawn(rng)
+            return said
+
+        return re.sub(r"\{(\w+)\}", put, sentence), {"name": self.name, "arguments": arguments}
+
+
+_INPUT = re.compile(r"  (\w+) \((.+?)(, optional)?\)(?:: ?(.*?)(?: ?:: ?(.*))?)?")
+
+
+def read_invented(text: str) -> list[Invented]:
+    """Return the functions of a file, as base_schemas/README.md says.
+
+    >>> [one] = read_invented("wait = Wait.\n  n (integer): minutes :: 5; 7\n  > {n} minutes")
+    >>> one.drawn(*one.sentences[0], random.Random(1))
+    ('5 minutes', {'name': 'wait', 'arguments': {'n': 5}})
+    """
+    found: list[Invented] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        match = _INPUT.fullmatch(line.rstrip())
+        if line.startswith("  > "):
+            sentence, _, said = line[4:].partition(" => ")
+            fixed = {}
+            for one in re.findall(r'(\w+) = (".*?"|[^,]+)', said):
+                fixed[one[0]] = found[-1].inputs[one[0]].value_of(one[1].strip(' "'))
+            found[-1].sentences.append((sentence.strip(), fixed))
+        elif match is not None:
+            name, sort, optional, description, values = match.groups()
+            listed = tuple(filter(None, map(str.strip, (values or "").split(";"))))
+            found[-1].inputs[name] = Input(name, sort, bool(optional), description or name, listed)
+        elif line and not line.startswith((" ", "#")):
+            name, _, description = line.partition(" = ")
+            found.append(Invented(name.strip(), description.strip()))
+        elif line.strip() and not line.startswith("#"):
+            raise ValueError(f"line {number}: {line}")
+    return found
+
+
+def invented_rows(
+    functions: Sequence[Invented], converter: Converter, number: int
+) -> Iterator[Example | None]:
+    """Yield so many rows of each sentence; None, and a count, for one that is not well-typed."""
+    rng = random.Random(1)
+    places = ((f, *one) for f in functions for one in f.sentences)
+    for place, (function, sentence, fixed) in enumerate(places):
+        for turn in range(number if "{" in sentence else 1):
+            try:
+                said, call = function.drawn(sentence, fixed, rng)
+                words = " ".join(token for token, _, _ in token_places(said))
+                yield converter.checked(f"{function.name}-{place}-{turn}", words, call)
+            except (UnfitError, KeyError, ValueError) as error:
+                converter.left[f"{function.name}: {error}"] += 1
 
 
 # --------------------------------------------------------------------------------- libraries
@@ -397,6 +534,8 @@ class Maker:
         yield Library("clinc", "intents/clinc150.train.tsv", "CC BY 3.0")
         yield Library("banking", "intents/banking77.train.tsv", "CC BY 4.0")
         yield Library("shipped", "shipped skills", "Apache-2.0", "thingtalk")
+        for path in sorted((SCHEMAS / "invented").glob("*.txt")):
+            yield Library(f"invented-{path.stem}", str(path), "Apache-2.0")
         yield Library("sgd", "sgd/user_turns.train.jsonl.gz", "CC BY-SA 4.0")
 
     def make(self, library: Library) -> Json:
@@ -406,7 +545,7 @@ class Maker:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         makers = {"home": self.home, "servers": self.of_tools, "droidcall": self.of_tools,
-                  "shipped": self.shipped}  # fmt: skip
+                  "shipped": self.shipped, "invented": self.invented}  # fmt: skip
         made = makers.get(library.name.split("-")[0], self.of_people)(library, folder)
         rows = list(self.clean(made))
         if library.name.startswith("topv2"):
@@ -466,6 +605,15 @@ class Maker:
             labelled = read(row)
             if labelled is not None:
                 yield labelled
+
+    def invented(self, library: Library, folder: Path) -> Iterator[Example]:
+        """Yield the rows of invented functions."""
+        functions = read_invented(Path(library.source).read_text(encoding="utf-8"))
+        text = json.dumps({"tools": [one.tool for one in functions]}, indent=1) + "\n"
+        (folder / TOOLS).write_text(text, encoding="utf-8")
+        converter = Converter({}, text)
+        yield from filter(None, invented_rows(functions, converter, ROWS_OF_A_SENTENCE))
+        self.left += converter.left
 
     # --------------------------------------------------------------------- synthesized rows
 

@@ -114,12 +114,13 @@ def command(
     genie-dp parse --parser parser --tables examples/tables.json
     genie-dp parse --parser parser --as calls "set the kitchen lights to 40 percent"
     """
-    from genie_dp.cli.inputs import load_inputs
+    from genie_dp.cli.inputs import load_inputs, load_library_of
     from genie_dp.cli.output import show as show_result
     from genie_dp.errors import GenieError
     from genie_dp.languages import get_language
     from genie_dp.parser.session import ParseSession, run
     from genie_dp.run.collector import collector_off
+    from genie_dp.templates.cache import first_inputs
     from genie_dp.templates.inputs import reading_files
     from genie_dp.texts import lines_of, lines_of_stdin
 
@@ -129,11 +130,14 @@ def command(
         raise click.UsageError("give --json, which has all of the forms, or --as, not both")
     _refuse_both("folder", "skills")
     config = ParseConfig(**settings, english=not (no_english or schema) and form is None)
-    if folder is None and not grammar and not get_language(language).has_skills:
-        raise click.UsageError(f"--language {language} needs --grammar: it has no templates")
     read = grammar or reading_files()
     load = partial(load_inputs, grammar=read, skip_broken=skip_broken or folder is not None)
-    if folder is None:
+    if folder is None and not grammar and not get_language(language).has_skills:
+        inputs = first_inputs(load_library_of(language, skills, skip_broken=skip_broken))
+        if inputs is None:
+            raise click.UsageError(f"--language {language} needs --grammar: it has no templates")
+        session = ParseSession.from_templates(config, inputs, locale=locale or DEFAULT)
+    elif folder is None:
         inputs = load(language, skills)
         session = ParseSession.from_templates(config, inputs, locale=locale or DEFAULT)
     else:

@@ -1,5 +1,6 @@
 """What no program stands for: a token that says so, and a grammar of what may be written."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -66,6 +67,60 @@ class _Beginning:
         return _Beginning(closing, replace(self.allowed, fixed=fixed) if fixed else self.allowed)
 
 
+@dataclass(frozen=True, slots=True)
+class CopyOnce:
+    """The programs of a grammar that copy each word and placeholder as often as it was said.
+
+    Where nothing else may come, it may be copied again.
+    """
+
+    grammar: DecodingGrammar
+
+    @property
+    def vocabulary(self) -> frozenset[str]:
+        """Return the tokens of the grammar."""
+        return self.grammar.vocabulary
+
+    def begin(self, sentence: Sequence[str]) -> Prefix:
+        """Return the empty prefix for a sentence."""
+        return _CopiedOnce(self.grammar.begin(sentence), Counter(sentence), {})
+
+
+class _CopiedOnce:
+    """A prefix, how often each word may be copied still, and what was found to be allowed."""
+
+    __slots__ = ("_kept", "_left", "allowed", "prefix")
+
+    def __init__(self, prefix: Prefix, left: Counter[str], kept: "_Kept"):
+        self.prefix, self._left, self._kept = prefix, left, kept
+        self.allowed = self._allowed(prefix.allowed)
+
+    @property
+    def is_closing(self) -> bool:
+        return self.prefix.is_closing
+
+    def _allowed(self, plain: Allowed) -> Allowed:
+        copied = frozenset(word for word in plain.copied if self._left[word] > 0)
+        if copied == plain.copied or not (copied or plain.fixed or plain.end):
+            return plain
+        # One object for what is the same, as masks are kept by it; the plain one is kept with it.
+        entry = self._kept.get((id(plain), copied))
+        if entry is None:
+            entry = plain, replace(plain, copied=copied)
+            self._kept[id(plain), copied] = entry
+        return entry[1]
+
+    def then(self, token: str) -> Prefix:
+        after = self.prefix.then(token)
+        is_copied = token in self.allowed.copied and token not in self.allowed.fixed
+        left = self._left - Counter([token]) if is_copied else self._left
+        return _CopiedOnce(after, left, self._kept)
+
+    def closing(self) -> Prefix:
+        return _CopiedOnce(self.prefix.closing(), self._left, self._kept)
+
+
+_Kept = dict[tuple[int, frozenset[str]], tuple[Allowed, Allowed]]
 _END = Allowed(frozenset(), end=True)
 
 

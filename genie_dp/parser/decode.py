@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 
-from genie_dp.languages.scope import OUT_OF_SCOPE, ScopedGrammar
+from genie_dp.languages.scope import OUT_OF_SCOPE, CopyOnce, ScopedGrammar
 from genie_dp.models.arrays import SteppedNetwork
 from genie_dp.models.cards import NearWords
 from genie_dp.models.constraint import Constraint
@@ -91,6 +91,8 @@ class Decoder:
             if self._aside:
                 beginnings.add(OUT_OF_SCOPE)
             grammar = ScopedGrammar(grammar, frozenset(beginnings))
+            if renormalized:
+                grammar = CopyOnce(grammar)
             self.constraint = Constraint(grammar, vocabulary)
 
     @property

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
+from genie_dp.languages.calls.library import ToolLibrary
 from genie_dp.languages.library import Library
 from genie_dp.run.cache import Parsed
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.templates.inputs import (
+    MAIN,
     REAL,
     Inputs,
     files_of_library,
@@ -76,6 +78,15 @@ def inputs_of(library: Library, grammar: Sequence[Path] = ()) -> Inputs:
         skip_broken = bool(library.skipped)
         return load_inputs(library.language, library.paths, grammar, skip_broken=skip_broken)
     return _put_together(library, tuple(grammar_files(grammar)))
+
+
+def first_inputs(library: Library) -> Inputs | None:
+    """Return tools with the templates that an import writes for them; None of other libraries."""
+    if not isinstance(library, ToolLibrary):
+        return None
+    from genie_dp.templates.cold_start import cold_start
+
+    return inputs_of_texts(library, [MAIN], {MAIN: cold_start(library).text})
 
 
 def template_texts(inputs: Inputs) -> tuple[list[str], dict[str, str]] | None:

@@ -10,7 +10,7 @@ from genie_dp.parser.reading.beginnings import are_shipped, begins_in, tokens_wi
 from genie_dp.parser.reading.choices import CandidateReader
 from genie_dp.parser.reading.dates import days, moments, times
 from genie_dp.parser.reading.marks import marks
-from genie_dp.parser.reading.measures import measures, money
+from genie_dp.parser.reading.measures import measures, money, plain_amounts
 from genie_dp.parser.reading.numbers import number_at, numbers, wholes
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
 from genie_dp.parser.reading.places import places
@@ -49,11 +49,14 @@ def _measured(s: TextTokens, now: datetime, phrases: Phrases) -> Iterator[Candid
     """Yield numbers, and what has one or stands for one: measures, money, times and dates."""
     begun = {place: number_at(s, place) for place in s.begins}
     token_numbers = with_scales(s, tuple(map(begun.get, range(len(s.words)))))
+    if not s.units.by_name:
+        yield from plain_amounts(s, token_numbers)
     yield from numbers(s, token_numbers)
     if phrases.says_halves:
         yield from wholes(s, token_numbers)
     yield from measures(s, token_numbers)
-    yield from money(s, token_numbers)
+    if s.units.by_name:
+        yield from money(s, token_numbers)
     yield from ranges(s, token_numbers, now.date())  # first, for of equal ones the first counts
     yield from times(s, token_numbers)
     yield from moments(s, token_numbers, now)

@@ -482,6 +482,27 @@ def money(s: TextTokens, numbers: Numbers) -> Iterator[Candidate]:
             yield from _one_currency(s, i, numbers)
 
 
+_GLUED = re.compile(r"([-+]?\d[\d.,]*)([a-z°]+)")
+
+
+def plain_amounts(s: TextTokens, numbers: Numbers) -> Iterator[Candidate]:
+    """Yield the numbers of "$5000" and "70kg", for libraries that have no measures, nor money."""
+    for i in s.beginnings(numbers, BEGINS_MONEY):
+        if numbers[i] is not None:
+            continue
+        for candidate in _with_sign(s, i, numbers):
+            _, amount, code = candidate.value.split(":")
+            yield candidate._replace(stem="NUMBER", value=amount, after=_CODE_NAMES.get(code, code))
+        match = _GLUED.fullmatch(s.word(i))
+        unit = match and next(iter(unit_phrases(SHIPPED).get(match[2], ())), None)
+        number = match and digits(match[1])
+        if match and unit and number is not None and match[2] != "k":  # 300K are 300,000
+            yield s.candidate(i, i + 1, "NUMBER", plain_digits(number), after=match[2])
+
+
+_CODE_NAMES = {"usd": "dollars", "eur": "euros", "gbp": "pounds", "jpy": "yen"}
+
+
 def money_at(s: TextTokens, at: int, numbers: Numbers) -> Candidate | None:
     """Return the amount of money that begins at a token, or None."""
     number = numbers[at] if at < len(numbers) else None
