@@ -1,7 +1,7 @@
 """Train the shipped base model from the rows of many libraries (tools/base_rows.py).
 
     python tools/base_rows.py build/base/rows
-    python tools/base.py build/base/rows build/base/model --steps 40000 --unseen garden,bikes
+    python tools/base.py build/base/rows build/base/model --unseen invented-mixed,sgd
 
 An interrupted run goes on from its checkpoint. log.jsonl has the accuracy on rows held out of each
 library, and on libraries that are not trained on.
@@ -59,10 +59,10 @@ def main() -> None:
     parse.add_argument("--batch", type=int, default=64)
     parse.add_argument("--only", default="", help="libraries, with commas between them")
     parse.add_argument(
-        "--shipped",
-        type=float,
-        default=700.0,
-        help="share of the shipped skills; others count as the root of their rows",
+        "--shares",
+        default="shipped=700,invented=200",
+        help="how much libraries count, by the beginning of their names; others count as the root "
+        "of their rows",
     )
     parse.add_argument("--unseen", default="", help="libraries that are only validated with")
     parse.add_argument("--threads", type=int, default=1)
@@ -80,7 +80,11 @@ def main() -> None:
         log.write(json.dumps(event) + "\n")
         log.flush()
 
-    libraries = [replace(x, share=given.shipped) if x.name == "shipped" else x for x in libraries]
+    shares = dict(x.split("=") for x in given.shares.split(","))
+    libraries = [
+        replace(x, share=float(shares[start])) if (start := x.name.split("-")[0]) in shares else x
+        for x in libraries
+    ]
     config = ParserConfig(
         inputs=(InputFile("-"),),
         steps=given.steps,

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import genie_dp as gd
+from genie_dp.cli import run
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.models.batches import collate
 from genie_dp.models.saved import SavedModel
@@ -129,3 +130,15 @@ def test_a_base_says_of_a_library_what_it_was_taught_of_it(both, name):
     # Both choose among the tokens of the library and those of syntax, of which it may lack some.
     assert (alone.model.loss(again) <= learned + 1e-4).all()
     torch.testing.assert_close(alone.model.loss(again), learned, atol=1e-4, rtol=0)
+
+
+def test_tools_without_templates_answer_by_those_of_an_import(tmp_path, capsys):
+    tools = [{"name": "book_table", "description": "Book a table.", "inputSchema": {
+        "type": "object", "properties": {"guests": {"type": "integer"}}}}]  # fmt: skip
+    (tmp_path / "tools.json").write_text(json.dumps({"tools": tools}))
+    library = gd.load_library(tmp_path / "tools.json")
+    answer = gd.Parser.of(library, has_base=False)("book a table with 4 guests").answers[0]
+    assert answer.program == "book_table( guests= 4 )"
+    skills = ["--language", "calls", "--skills", str(tmp_path / "tools.json")]
+    assert run(["parse", *skills, "book a table with 4 guests", "--as", "tokens"]) == 0
+    assert capsys.readouterr().out.strip() == "book_table( guests= 4 )"

@@ -188,6 +188,23 @@ def test_a_program_gives_no_fewer_inputs_than_every_row():
     assert not evidence.join(evidence).gives("wait", frozenset())
 
 
+def test_inputs_are_given_together_as_some_rows_give_each_two():
+    rows = [
+        pair("wait NUMBER_0 minutes", "wait( minutes= NUMBER_0 )"),
+        pair("wait NUMBER_0 hours", "wait( hours= NUMBER_0 )"),
+        pair("wait an hour for rain", "wait( hours= 1 until= rain )"),
+        pair("wait a minute for rain", "wait( minutes= 1 until= rain )"),
+    ]
+    evidence = Evidence.from_rows([rows], LANGUAGE, LOCALE.words)
+    together = {
+        inputs: evidence.gives_together("wait", frozenset(inputs.split()))
+        for inputs in ("", "hours", "hours until", "hours minutes", "hours minutes until", "days")
+    }
+    assert [x for x, given in together.items() if given] == ["", "hours", "hours until"]
+    assert evidence.gives_together("unknown", frozenset({"hours", "minutes"}))
+    assert not evidence.join(evidence).gives_together("wait", frozenset({"hours", "minutes"}))
+
+
 def test_words_of_a_value_are_words_only_side_by_side():
     rows = [pair("half an hour or 1 of them", "wait( hours= 0.5 )")]
     evidence = Evidence.from_rows([rows], LANGUAGE, LOCALE.words)

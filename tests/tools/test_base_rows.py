@@ -217,3 +217,35 @@ def test_rare_functions_keep_all_rows():
     kept = base_rows.evenly(rows, 10)
     assert len(kept) == 10
     assert sum(row.functions == ("g",) for row in kept) == 3
+
+
+class TestInvented:
+    TEXT = """\
+tea.brew = Brews tea.
+  kind (text): what to brew :: green tea; Earl Grey
+  cups (integer): :: 2; 1,200
+  strength (weak | very_strong, optional): how strong it gets
+  extras (list, optional): what is added :: milk; sugar; a slice of lemon
+  to_go (boolean, optional)
+  > {cups} cups of {kind}
+  > brew {kind} for {cups}, {strength}
+  > Take {extras} into {cups} of {kind}! => to_go = true, strength = weak
+"""
+
+    def test_every_sentence_becomes_well_typed_rows(self):
+        functions = base_rows.read_invented(self.TEXT)
+        tools = json.dumps({"tools": [one.tool for one in functions]})
+        converter = Converter({}, tools)
+        made = [row for row in base_rows.invented_rows(functions, converter, 8) if row]
+        assert len(made) == 24
+        assert not converter.left
+        assert all(row.functions == ("tea.brew",) for row in made)
+        programs = " ".join(row.program for row in made)
+        for part in ('kind= " earl grey "', "cups= 1200", "strength= very_strong", "to_go= true"):
+            assert part in programs
+        said = next(x for x in made if x.utterance.startswith("take a slice of lemon"))
+        assert '" a slice of lemon "' in said.program
+
+    def test_a_line_that_is_none_of_them_is_told(self):
+        with pytest.raises(ValueError, match="line 2"):
+            base_rows.read_invented("f = F.\n  x integer: a number")

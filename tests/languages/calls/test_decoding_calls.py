@@ -1,5 +1,6 @@
 """Laws of the automaton for calls."""
 
+from collections import Counter
 from random import Random
 
 import pytest
@@ -10,6 +11,7 @@ from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.languages.calls.decoding import CallsGrammar, CallsLimits, constants_of
 from genie_dp.languages.calls.library import NONE
+from genie_dp.languages.scope import CopyOnce
 from tests.golden import DATA
 from tests.languages.calls.tool_programs import home, library_of, program_of, tools
 from tests.languages.thingtalk.decoding.decoding_walks import along, is_accepted, random_program
@@ -71,6 +73,28 @@ def test_every_walk_ends_in_a_well_typed_program(given_tools, rng, begun, senten
     closed = random_program(found, sentence, rng, most=most, deep=False, closing=begun)
     for tools_of, tokens in (*walks, (library, closed)):
         assert not LANGUAGE.check(LANGUAGE.from_tokens(" ".join(tokens)), tools_of), tokens
+
+
+@given(tools, st.randoms(use_true_random=False))
+@settings(max_examples=40)
+def test_a_word_is_copied_as_often_as_it_is_said_and_programs_stay_well_typed(given_tools, rng):
+    library, sentence = library_of(given_tools), [*SENTENCE, "bath"]
+    once, left = CopyOnce(grammar(library, [])), Counter(sentence)
+    state = once.begin(sentence)
+    tokens = []
+    while not (state.allowed.end and rng.random() < 0.5):
+        state = state.closing() if len(tokens) == 40 else state
+        allowed = state.allowed
+        is_forced = not (allowed.fixed or allowed.end)
+        assert is_forced or all(left[word] for word in allowed.copied)
+        choices = sorted(allowed.fixed | allowed.copied)
+        if not choices:
+            break
+        tokens.append(rng.choice(choices))
+        if tokens[-1] in allowed.copied and tokens[-1] not in allowed.fixed and not is_forced:
+            left[tokens[-1]] -= 1
+        state = state.then(tokens[-1])
+    assert not LANGUAGE.check(LANGUAGE.from_tokens(" ".join(tokens)), library), tokens
 
 
 def test_ill_typed_programs_are_refused_and_well_typed_accepted():

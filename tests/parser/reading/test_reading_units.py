@@ -10,6 +10,7 @@ import genie_dp as gd
 from genie_dp.augment.written_numbers import UNITS_BY_BASE, measure_forms, plain_digits, units_of
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
+from genie_dp.languages.calls.tools import read_tools
 from genie_dp.languages.library import units_in_sentences
 from genie_dp.languages.units import COMMON, SHIPPED
 from genie_dp.paraphrase.example_values import ExampleValues
@@ -221,3 +222,20 @@ def test_a_library_of_a_skill_leaves_the_units_of_others_alone(pills, tmp_path):
     text = ">> org.x/skill.tt\nclass @org.x { action a(in req n : Measure(puff)); }"
     with pytest.raises(GenieError, match="T022"):
         load_library(write_library(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("lend $5,000 at 3%", "lend NUMBER_0 dollars at NUMBER_1 percent"),
+        ("a box of 70kg", "a box of NUMBER_0 kg"),
+        ("it is 5m wide", "it is NUMBER_0 m wide"),
+        ("earn 300k a year", "earn NUMBER_0 a year"),
+        ("3,000 euros for 5 years", "NUMBER_0 euros for NUMBER_1 years"),
+    ],
+)
+def test_tools_without_measures_are_given_numbers_beside_their_units(said, read):
+    tools = read_tools({"t.json": '{"tools": [{"name": "f", "inputSchema": {}}]}'})
+    reader = load_reader(units=units_in_sentences(tools))
+    found = reader.read(said, now=NOW)
+    assert " ".join(found.tokens) == read
