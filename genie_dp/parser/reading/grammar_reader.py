@@ -49,13 +49,14 @@ def _measured(s: TextTokens, now: datetime, phrases: Phrases) -> Iterator[Candid
     """Yield numbers, and what has one or stands for one: measures, money, times and dates."""
     begun = {place: number_at(s, place) for place in s.begins}
     token_numbers = with_scales(s, tuple(map(begun.get, range(len(s.words)))))
-    if not s.units.by_name:
+    is_measured = "m" in s.units  # of tools durations alone are
+    if not is_measured:
         yield from plain_amounts(s, token_numbers)
     yield from numbers(s, token_numbers)
     if phrases.says_halves:
         yield from wholes(s, token_numbers)
     yield from measures(s, token_numbers)
-    if s.units.by_name:
+    if is_measured:
         yield from money(s, token_numbers)
     yield from ranges(s, token_numbers, now.date())  # first, for of equal ones the first counts
     yield from times(s, token_numbers)

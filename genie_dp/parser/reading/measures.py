@@ -494,10 +494,14 @@ def plain_amounts(s: TextTokens, numbers: Numbers) -> Iterator[Candidate]:
             _, amount, code = candidate.value.split(":")
             yield candidate._replace(stem="NUMBER", value=amount, after=_CODE_NAMES.get(code, code))
         match = _GLUED.fullmatch(s.word(i))
-        unit = match and next(iter(unit_phrases(SHIPPED).get(match[2], ())), None)
-        number = match and digits(match[1])
-        if match and unit and number is not None and match[2] != "k":  # 300K are 300,000
+        number = digits(match[1]) if match and match[2] != "k" else None  # 300K are 300,000
+        if match and number is not None and _is_other_unit(match[2], s.units):
             yield s.candidate(i, i + 1, "NUMBER", plain_digits(number), after=match[2])
+
+
+def _is_other_unit(sign: str, units: Units) -> bool:
+    """Tell whether a word is a unit, though none of a library's."""
+    return sign in unit_phrases(SHIPPED) and sign not in unit_phrases(units)
 
 
 _CODE_NAMES = {"usd": "dollars", "eur": "euros", "gbp": "pounds", "jpy": "yen"}

@@ -1,5 +1,6 @@
 """Units in sentences: those of every library, and those that skills declare."""
 
+import json
 import pickle
 from datetime import datetime
 from decimal import Decimal
@@ -235,7 +236,17 @@ def test_a_library_of_a_skill_leaves_the_units_of_others_alone(pills, tmp_path):
     ],
 )
 def test_tools_without_measures_are_given_numbers_beside_their_units(said, read):
-    tools = read_tools({"t.json": '{"tools": [{"name": "f", "inputSchema": {}}]}'})
-    reader = load_reader(units=units_in_sentences(tools))
-    found = reader.read(said, now=NOW)
-    assert " ".join(found.tokens) == read
+    reader = load_reader(units=units_of_tools())
+    assert " ".join(reader.read(said, now=NOW).tokens) == read
+
+
+def test_tools_with_durations_are_given_these_and_numbers_for_the_rest():
+    reader = load_reader(units=units_of_tools({"d": {"type": "string", "format": "duration"}}))
+    found = reader.read("run 20min at 70kg for $5", now=NOW)
+    assert " ".join(found.tokens) == "run DURATION_0 at NUMBER_0 kg for NUMBER_1 dollars"
+
+
+def units_of_tools(properties=None):
+    schema = {"type": "object", "properties": properties or {}}
+    tools = json.dumps({"tools": [{"name": "f", "inputSchema": schema}]})
+    return units_in_sentences(read_tools({"t.json": tools}))
