@@ -3,8 +3,9 @@
     python tools/base_rows.py build/base/rows
     python tools/base.py build/base/rows build/base/model --unseen invented-mixed,sgd
 
-An interrupted run goes on from its checkpoint. log.jsonl has the accuracy on rows held out of each
-library, and on libraries that are not trained on.
+With --start it goes on from an earlier base. An interrupted run goes on from its checkpoint.
+log.jsonl has the accuracy on rows held out of each library, and on libraries that are not trained
+on.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import torch
 import genie_dp as gd
 from genie_dp.models.device import bf16_helps
 from genie_dp.models.loop import TrainingBudget, TrainSettings
-from genie_dp.models.saved import save_model
+from genie_dp.models.saved import load_model, save_model
 from genie_dp.parser.base import LibraryRows, prepare_library, train_base
 from genie_dp.parser.config import InputFile, ParserConfig
 
@@ -53,6 +54,7 @@ def main() -> None:
     parse = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parse.add_argument("rows", type=Path, help="what tools/base_rows.py made")
     parse.add_argument("output", type=Path, help="folder of the model, its log and checkpoints")
+    parse.add_argument("--start", type=Path, help="folder of an earlier base to go on from")
     parse.add_argument("--steps", type=int, default=40_000)
     parse.add_argument("--size", type=int, default=128)
     parse.add_argument("--rate", type=float, default=5e-3)
@@ -97,6 +99,7 @@ def main() -> None:
         config,
         TrainSettings(TrainingBudget(steps=given.steps), rate=given.rate, validations=12,
                       bf16=bf16_helps("cpu"), checkpoint_every=1000),
+        start=load_model(given.start) if given.start else None,
         listen=listen,
         folder=given.output / "checkpoints",
     )  # fmt: skip
