@@ -485,8 +485,8 @@ def read_invented(text: str) -> list[Invented]:
 
 def invented_rows(
     functions: Sequence[Invented], converter: Converter, number: int
-) -> Iterator[Example | None]:
-    """Yield so many rows of each sentence; None, and a count, for one that is not well-typed."""
+) -> Iterator[Example]:
+    """Yield so many rows of each sentence; `converter.left` counts ill-typed ones."""
     rng = random.Random(1)
     places = ((f, *one) for f in functions for one in f.sentences)
     for place, (function, sentence, fixed) in enumerate(places):
@@ -612,7 +612,7 @@ class Maker:
         text = json.dumps({"tools": [one.tool for one in functions]}, indent=1) + "\n"
         (folder / TOOLS).write_text(text, encoding="utf-8")
         converter = Converter({}, text)
-        yield from filter(None, invented_rows(functions, converter, ROWS_OF_A_SENTENCE))
+        yield from invented_rows(functions, converter, ROWS_OF_A_SENTENCE)
         self.left += converter.left
 
     # --------------------------------------------------------------------- synthesized rows

@@ -99,8 +99,8 @@ def command(
 ) -> None:
     """Show the programs of sentences, with their meaning in English.
 
-    With a parser that was trained, or with --skills alone: then what their templates say is
-    understood, and nothing else.
+    With a trained parser, or with --skills alone: then their templates answer, and the shipped base
+    model where no template does.
 
     Without SENTENCE and --input it asks for sentences, until Ctrl-D. A program is shown with its
     values, what it means, and how sure the parser is. If it is not sure enough it says that it does
@@ -120,7 +120,7 @@ def command(
     from genie_dp.languages import get_language
     from genie_dp.parser.session import ParseSession, run
     from genie_dp.run.collector import collector_off
-    from genie_dp.templates.cache import first_inputs
+    from genie_dp.templates.cache import with_first_templates
     from genie_dp.templates.inputs import reading_files
     from genie_dp.texts import lines_of, lines_of_stdin
 
@@ -132,13 +132,15 @@ def command(
     config = ParseConfig(**settings, english=not (no_english or schema) and form is None)
     read = grammar or reading_files()
     load = partial(load_inputs, grammar=read, skip_broken=skip_broken or folder is not None)
-    if folder is None and not grammar and not get_language(language).has_skills:
-        inputs = first_inputs(load_library_of(language, skills, skip_broken=skip_broken))
+    if folder is None:
+        has_templates = bool(grammar) or get_language(language).has_skills
+        inputs = (
+            load(language, skills)
+            if has_templates
+            else with_first_templates(load_library_of(language, skills, skip_broken=skip_broken))
+        )
         if inputs is None:
             raise click.UsageError(f"--language {language} needs --grammar: it has no templates")
-        session = ParseSession.from_templates(config, inputs, locale=locale or DEFAULT)
-    elif folder is None:
-        inputs = load(language, skills)
         session = ParseSession.from_templates(config, inputs, locale=locale or DEFAULT)
     else:
         own = load if grammar else None

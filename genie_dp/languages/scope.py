@@ -69,9 +69,9 @@ class _Beginning:
 
 @dataclass(frozen=True, slots=True)
 class CopyOnce:
-    """The programs of a grammar that copy each word and placeholder as often as it was said.
+    """The programs of a grammar that copy no word or placeholder more often than it occurs.
 
-    Where nothing else may come, it may be copied again.
+    A word may be copied again where the grammar allows nothing else.
     """
 
     grammar: DecodingGrammar
@@ -87,7 +87,7 @@ class CopyOnce:
 
 
 class _CopiedOnce:
-    """A prefix, how often each word may be copied still, and what was found to be allowed."""
+    """A prefix, and how often each word of the sentence may still be copied."""
 
     __slots__ = ("_kept", "_left", "allowed", "prefix")
 

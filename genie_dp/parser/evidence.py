@@ -237,8 +237,8 @@ class Evidence:
         hashes: (N,) sorted: of a function with a word or with two; four bytes each.
         telling: (M,) sorted: the same of words that tell a part of the function's programs.
         told: (M,) hashes of these parts.
-        given: (K,) sorted: of a function with inputs that rows give it; of those that have fewer,
-            the others are left out.
+        given: (K,) sorted: of a function with the smallest sets of inputs that rows give it, and
+            with each pair of inputs that a row gives it together.
         words: those of the language of the sentences.
     """
 
@@ -534,7 +534,10 @@ class Evidence:
         return any(self._has_given(function, *chosen) for chosen in fewer)
 
     def gives_together(self, function: str, inputs: frozenset[str]) -> bool:
-        """Tell whether rows give a function these inputs, each two in some row; True if unknown."""
+        """Return whether each pair of these inputs occurs in some row of a function.
+
+        True for a function without rows.
+        """
         if not self._has_given(function, _TOGETHER):
             return True
         pairs = combinations_with_replacement(sorted(inputs), 2)
@@ -769,9 +772,10 @@ class _Said:
             yield f"{_LACKING} {name}", word
 
     def given(self) -> Iterator[tuple[str, ...]]:
-        """Yield each function with inputs beside which no row gives fewer, and with pairs of them.
+        """Yield each function with the smallest sets of inputs of its rows, and pairs of inputs.
 
-        A function alone with _START, and with _TOGETHER, is one that rows have.
+        A pair of one input with itself stands for that input. (function, _START) and
+        (function, _TOGETHER) mark the functions that rows have.
         """
         for function, sets in self._given.items():
             yield function, _START

@@ -62,7 +62,7 @@ from genie_dp.resources import SHIPPED
 from genie_dp.run.work import PARSER, put_in_place, refuse_output, work_folder_of
 from genie_dp.skills.words import END_MARKS, GLUE, find_words, tokenize
 from genie_dp.synthesis.spoken import UNLIKELY
-from genie_dp.templates.cache import first_inputs, inputs_of
+from genie_dp.templates.cache import inputs_of, with_first_templates
 from genie_dp.templates.inputs import Inputs, library_from, load_library, reading_files, shipped_or
 from genie_dp.texts import Paths
 
@@ -209,8 +209,8 @@ class Parser:
 
         Args:
             library: what `load_library` returns, or its source.
-            grammar: what `load_grammar` returns, or its source; of tools without any, the first
-                templates of an import.
+            grammar: what `load_grammar` returns, or its source. Tools have no shipped templates:
+                those of an import are generated for them.
             has_base: False for templates alone.
 
         Raises:
@@ -222,8 +222,8 @@ class Parser:
             is_shipped = inputs == SHIPPED
             paths = reading_files() if is_shipped else shipped_or(inputs, "grammars", "en")
             library = library_from(library)
-            bare = first_inputs(library) if is_shipped else None
-            inputs = bare or inputs_of(library, paths)
+            generated = with_first_templates(library) if is_shipped else None
+            inputs = generated or inputs_of(library, paths)
         use = use or Use()
         target = target_of(Style(), inputs.language.name, inputs.library)
         if not target.reads_values:

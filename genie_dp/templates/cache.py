@@ -80,8 +80,12 @@ def inputs_of(library: Library, grammar: Sequence[Path] = ()) -> Inputs:
     return _put_together(library, tuple(grammar_files(grammar)))
 
 
-def first_inputs(library: Library) -> Inputs | None:
-    """Return tools with the templates that an import writes for them; None of other libraries."""
+def with_first_templates(library: Library) -> Inputs | None:
+    """Return a tool library with the templates that an import generates; None of other libraries.
+
+    Raises:
+        GenieError: mistakes in the templates.
+    """
     if not isinstance(library, ToolLibrary):
         return None
     from genie_dp.templates.cold_start import cold_start

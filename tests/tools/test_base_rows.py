@@ -236,7 +236,7 @@ tea.brew = Brews tea.
         functions = base_rows.read_invented(self.TEXT)
         tools = json.dumps({"tools": [one.tool for one in functions]})
         converter = Converter({}, tools)
-        made = [row for row in base_rows.invented_rows(functions, converter, 8) if row]
+        made = list(base_rows.invented_rows(functions, converter, 8))
         assert len(made) == 24
         assert not converter.left
         assert all(row.functions == ("tea.brew",) for row in made)

@@ -492,7 +492,9 @@ def plain_amounts(s: TextTokens, numbers: Numbers) -> Iterator[Candidate]:
             continue
         for candidate in _with_sign(s, i, numbers):
             _, amount, code = candidate.value.split(":")
-            yield candidate._replace(stem="NUMBER", value=amount, after=_CODE_NAMES.get(code, code))
+            yield candidate._replace(
+                stem="NUMBER", value=amount, after=_CURRENCY_NAMES.get(code, code)
+            )
         match = _GLUED.fullmatch(s.word(i))
         number = digits(match[1]) if match and match[2] != "k" else None  # 300K are 300,000
         if match and number is not None and _is_other_unit(match[2], s.units):
@@ -504,7 +506,7 @@ def _is_other_unit(sign: str, units: Units) -> bool:
     return sign in unit_phrases(SHIPPED) and sign not in unit_phrases(units)
 
 
-_CODE_NAMES = {"usd": "dollars", "eur": "euros", "gbp": "pounds", "jpy": "yen"}
+_CURRENCY_NAMES = {"usd": "dollars", "eur": "euros", "gbp": "pounds", "jpy": "yen"}
 
 
 def money_at(s: TextTokens, at: int, numbers: Numbers) -> Candidate | None:
