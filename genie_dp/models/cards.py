@@ -188,27 +188,37 @@ def near_places(sentences: F32, names: F32) -> F32:
 class NearWords:
     """Which words of a sentence are near to what a library says of the tokens of a program.
 
+    A word for a listed value is near to no other word: "large" is not near to the size of a bicycle
+    where the program leaves out which size.
+
     >>> near = NearWords({"@lamp.off": (("lamp", "off"),)})
     >>> near.to(["now", "=>", "@lamp.off"], ["bulb", "music"])
     frozenset({'bulb'})
     """
 
-    def __init__(self, cards: Cards):
-        """Keep the cards; vectors are looked up when they are asked for."""
+    def __init__(self, cards: Cards, values: Iterable[str] = ()):
+        """Keep the cards; vectors are looked up when they are asked for.
+
+        Args:
+            cards: those of the library.
+            values: which of the tokens are listed values.
+        """
         self._cards = cards
+        self._listed = frozenset(w for token in values for x in cards[token] for w in x)
         self._words = lru_cache(maxsize=1000)(self._words_of)
 
     def to(self, program: Iterable[str], words: Sequence[str]) -> frozenset[str]:
         """Return those of the words that are near to a word of the program's cards."""
-        known = self._words(tuple(sorted({x for x in program if x in self._cards})))
-        if not words or not len(known):
+        own, known = self._words(tuple(sorted({x for x in program if x in self._cards})))
+        words = [word for word in words if word in own or word not in self._listed]
+        if not words or not own:
             return frozenset()
         nearest = (word_vectors().rows(words) @ known.T).max(1)
         return frozenset(x for x, near in zip(words, nearest, strict=True) if near >= NEAR)
 
-    def _words_of(self, tokens: tuple[str, ...]) -> F32:
+    def _words_of(self, tokens: tuple[str, ...]) -> tuple[frozenset[str], F32]:
         said = dict.fromkeys(w for token in tokens for x in self._cards[token] for w in x)
-        return word_vectors().rows(tuple(said))
+        return frozenset(said), word_vectors().rows(tuple(said))
 
 
 def phrases_of(texts: Sequence[str]) -> tuple[tuple[str, ...], ...]:

@@ -60,6 +60,17 @@ def cards_of(library: Library, tokens: Iterable[str]) -> Cards:
     return cards
 
 
+def is_listed_value(token: str) -> bool:
+    """Tell whether a token that has a card is a value of a list.
+
+    >>> [x for x in ("enum:on", "large", "size=", "book(", "param:size:T", "@com.x") if
+    ...  is_listed_value(x)]
+    ['enum:on', 'large']
+    """
+    is_name = token.startswith(("@", "^^", "param:")) or token.endswith((_FUNCTION, _INPUT))
+    return not is_name
+
+
 def _sorts(type_: str) -> Iterator[str]:
     """Yield what sorts of values a type has: capital letters, which no sentence has.
 

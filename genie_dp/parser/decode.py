@@ -11,6 +11,7 @@ from genie_dp.models.cards import NearWords
 from genie_dp.models.constraint import Constraint
 from genie_dp.models.search import Hypothesis, SearchSettings, search
 from genie_dp.models.vocabulary import UNK, Vocabulary
+from genie_dp.parser.cards import is_listed_value
 from genie_dp.parser.evidence import places_of_texts
 from genie_dp.parser.rows import Target, canonical_text
 
@@ -83,7 +84,10 @@ class Decoder:
         refusal = vocabulary.generable(OUT_OF_SCOPE)
         self._aside, self._renormalized = frozenset({refusal} - {UNK}), renormalized
         self.settings = self._settings(beam, longest)
-        self._near = NearWords(vocabulary.cards) if vocabulary.vectors else None
+        self._near = None
+        if vocabulary.vectors:
+            values = filter(is_listed_value, vocabulary.cards)
+            self._near = NearWords(vocabulary.cards, values)
         self.constraint = None
         if is_constrained:
             grammar = target.styled.decoding_grammar(target.library, texts=texts)

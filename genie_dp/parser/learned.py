@@ -10,7 +10,6 @@ import numpy as np
 
 from genie_dp.languages.library import Library
 from genie_dp.languages.scope import OUT_OF_SCOPE
-from genie_dp.languages.types import Enum
 from genie_dp.locale import Words
 from genie_dp.models.arrays import CONFIG, no_model, open_arrays
 from genie_dp.models.base import FOLDER
@@ -96,7 +95,11 @@ def evidence_of(library: Library, tokens: frozenset[str], target: Target, words:
 
 
 def _phrases(library: Library, name: str) -> Iterator[tuple[str, ...]]:
-    """Yield what a function, its parameters and their values are called, as words."""
+    """Yield what a function and its parameters are called, as words.
+
+    Words of a listed value stand for the value: they are near to the cards of programs that have it
+    (`NearWords`), and no evidence of those that do not.
+    """
     yield words_of_name(name)
     yield from map(card_words, library.called(name))
     signature = library.signature(name)
@@ -104,7 +107,3 @@ def _phrases(library: Library, name: str) -> Iterator[tuple[str, ...]]:
         yield words_of_name(parameter.name)
         phrases = library.phrases(name, parameter.name).values()
         yield from map(card_words, chain.from_iterable(phrases))
-        element = getattr(parameter.type, "element", parameter.type)
-        for value in element.values if isinstance(element, Enum) else ():
-            yield words_of_name(value)
-            yield from map(card_words, library.enum_phrases(name, parameter.name, value))

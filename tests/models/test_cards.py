@@ -206,6 +206,14 @@ def test_near_words_are_those_of_the_programs_own_cards():
     assert near.to([], []) == frozenset()
 
 
+def test_word_for_a_listed_value_is_near_only_where_a_program_has_the_value() -> None:
+    cards = {"book(": (("book", "bicycles"), ("count", "size")), "large": (("large",),)}
+    near = NearWords(cards, values=["large"])
+    assert near.to(["book("], ["large", "bike"]) == {"bike"}
+    assert near.to(["book(", "large"], ["large", "bike"]) == {"large", "bike"}
+    assert NearWords(cards).to(["book("], ["large"]) == {"large"}
+
+
 def test_cards_need_settings_that_a_network_has():
     assert asdict(RecurrentSettings())["distractors"] > 0
     model, _ = build("rnn", VOCABULARY, {**SETTINGS, "own_rows": False})
