@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
 
+from command_reference import command_reference  # noqa: E402
 from sphinx.application import Sphinx  # noqa: E402
 
 import genie_dp  # noqa: E402  (of this checkout)
@@ -66,9 +67,11 @@ def turn_links(text: str, folder: Path) -> str:
 
 
 def turn_links_of_page(app: Sphinx, name: str, source: list[str]) -> None:
-    """Turn the links of a page; those of a notebook stay."""
+    """Turn the links of a page, except of a notebook, and append the reference of the commands."""
     if not source[0].startswith("{"):
         source[0] = turn_links(source[0], ROOT / "docs")
+    if name == "commands":
+        source[0] += f"\n{command_reference()}\n"
 
 
 def turn_links_of_include(app: Sphinx, path: Path, parent: str, source: list[str]) -> None:

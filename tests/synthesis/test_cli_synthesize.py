@@ -278,14 +278,3 @@ def test_the_commands_of_the_page_print_what_it_shows(tmp_path, monkeypatch, cap
         if command.startswith("new "):
             continue
         assert shape(captured.out + captured.err) == shape(textwrap.dedent(shown)), command
-
-
-def test_the_page_lists_every_code(project):
-    root = Path(__file__).parents[2]
-    package = root / "genie_dp"
-    folders = [package / name for name in ("synthesis", "run", "cli")]
-    files = [package / "rows.py", *(path for one in folders for path in one.glob("*.py"))]
-    codes = {code for file in files for code in re.findall(r'"(Y\d{3})"', file.read_text())}
-    page = (root / "docs/synthesis.md").read_text()
-    assert len(codes) >= 20
-    assert codes == set(re.findall(r"Y\d{3}", page[page.index("## Mistakes") :]))
