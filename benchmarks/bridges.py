@@ -55,21 +55,21 @@ import bridges_speed
 import bridges_tools
 
 import genie_dp as gd
+from genie_dp.importers.hassil import UNSPACED
+from genie_dp.importers.home_assistant import import_home_assistant, read_sources
+from genie_dp.importers.intents import IntentSources
+from genie_dp.importers.source import Imported, Source
 from genie_dp.languages import get_language
 from genie_dp.locale import DEFAULT, locale_from
 from genie_dp.parser.answers import Reply
 from genie_dp.parser.parser import Use
 from genie_dp.project_file import read_places
-from genie_dp.skills.imported import Imported, Source
 from genie_dp.skills.words import tokenize
 from genie_dp.synthesis.chart import Chart, ChartGrammar, Tokens
 from genie_dp.synthesis.compiler import compile_inputs
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.engine import build_engine
 from genie_dp.templates.cache import load_inputs
-from genie_dp.templates.hassil import UNSPACED
-from genie_dp.templates.home_assistant import import_home_assistant, read_sources
-from genie_dp.templates.intents import IntentSources
 
 Meaning = tuple[str, frozenset[tuple[str, Any]]]
 """An intent with its slots."""

@@ -32,6 +32,8 @@ from bridges import home_of, read_rows
 
 from genie_dp.evaluate.config import CoverageConfig
 from genie_dp.evaluate.gaps import GapListener
+from genie_dp.importers.home_assistant import import_home_assistant
+from genie_dp.importers.source import Source
 from genie_dp.private.gaps.select import (
     LEVELS,
     GapLimits,
@@ -45,9 +47,7 @@ from genie_dp.private.gaps.select import (
 from genie_dp.private.ledger.accounting import noise_multiplier_for
 from genie_dp.resources import data_folder
 from genie_dp.rng import stream
-from genie_dp.skills.imported import Source
 from genie_dp.templates.cache import load_inputs
-from genie_dp.templates.home_assistant import import_home_assistant
 
 EPSILONS = (0.5, 1.0, 3.0, 8.0)
 DELTA, PART = 1e-6, 1e-7  # of the budget, and of thresholds

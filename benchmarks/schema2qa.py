@@ -30,13 +30,14 @@ from parser_runs import Results, Trial, Work, options_of, told
 from genie_dp.augment.values import shipped_list
 from genie_dp.dataset.scan import hash_of
 from genie_dp.english import forms as english
+from genie_dp.importers.data_types import identifier_of
 from genie_dp.languages import get_language
 from genie_dp.records import Example
 from genie_dp.rows import read_rows
+from genie_dp.skills.data_tables import word_set
 from genie_dp.skills.load import load_library
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.skills.words import tokenize
-from genie_dp.templates.data_tables import identifier_of, word_set
 
 GRAMMAR = ROOT / "benchmarks" / "schema2qa_grammar"
 # What people ask for; the other classes of a schema are those that these extend or point to.

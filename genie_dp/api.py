@@ -61,8 +61,8 @@ def load_library(
     Raises:
         GenieError: mistakes in any of the files, with their places.
     """
-    from genie_dp.skills.imported import Source
-    from genie_dp.templates.imports import is_foreign, library_of
+    from genie_dp.importers.registry import is_foreign, library_of
+    from genie_dp.importers.source import Source
 
     if isinstance(source, str | Path) and is_foreign(source):
         return library_of(Source(str(source), skip_broken=skip_broken))

@@ -36,6 +36,8 @@ LAYERS = {
     "english": 2.2,
     # Templates read words as skills do; no skill knows of templates.
     "templates": 2.5,
+    # A leaf (LEAVES): it writes what others read.
+    "importers": 2.8,
     "synthesis": 3,
     "paraphrase": 4,
     "augment": 5,
@@ -216,6 +218,21 @@ def test_augment_and_private_do_not_know_each_other():
         for path in modules()
         for line, name in imports(path)
         if name.startswith("genie_dp.") and (part(path), imported_part(name)) in pairs
+    ]
+    assert not found
+
+
+# Only the command line and the Python API may import these.
+LEAVES = {"importers"}
+
+
+def test_nothing_but_the_doors_imports_a_leaf():
+    found = [
+        f"{path}:{line}: {name}"
+        for path in modules()
+        if part(path) not in LEAVES | {"api", "cli", "__init__"}
+        for line, name in imports(path)
+        if name.startswith("genie_dp.") and imported_part(name) in LEAVES
     ]
     assert not found
 

@@ -7,6 +7,8 @@ import pytest
 from genie_dp.augment.written_numbers import plain_digits
 from genie_dp.cli import run
 from genie_dp.errors import GenieError
+from genie_dp.importers.registry import project_text
+from genie_dp.importers.source import Imported
 from genie_dp.languages.base import MARKS
 from genie_dp.languages.programs import POLES
 from genie_dp.languages.units import SHIPPED
@@ -23,8 +25,6 @@ from genie_dp.locale import (
 from genie_dp.number_words import spelled_numbers
 from genie_dp.project_file import read_places, read_project
 from genie_dp.resources import data_folder
-from genie_dp.skills.imported import Imported
-from genie_dp.templates.imports import project_text
 
 OTHERS = tuple(name for name in languages() if not words_of(name).has_grammar)
 # Sections that a stage cannot do without.

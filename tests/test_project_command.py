@@ -15,11 +15,11 @@ import yaml
 
 import genie_dp as gd
 from genie_dp import cli
+from genie_dp.importers.skeletons import new_project
 from genie_dp.project import Project
 from genie_dp.project_file import JOBS, find_project, schema
 from genie_dp.resources import data_folder
 from genie_dp.run.stage import hold_output
-from genie_dp.templates.skeletons import new_project
 from genie_dp.watch import ProjectWatch
 
 ROOT = Path(__file__).parent.parent

@@ -62,9 +62,9 @@ def command(
     genie-dp import skill-alarm --locale de --output alarm
     """
     from genie_dp.cli.output import show
+    from genie_dp.importers.registry import run
+    from genie_dp.importers.source import Source
     from genie_dp.project_file import schema
-    from genie_dp.skills.imported import Source
-    from genie_dp.templates.imports import run
 
     files = {"genie.schema.json": json.dumps(schema(), indent=1) + "\n"}
     asked = Source(source, locale, skip_broken, only, without)

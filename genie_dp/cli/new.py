@@ -40,8 +40,8 @@ def project(name: str, folder: Path, functions: str | None) -> None:
     genie-dp new project library --functions loans,fines,events,renew_loan
     """
     # Imported late: reading classes needs the parser, `genie-dp new --help` does not.
+    from genie_dp.importers.skeletons import new_project
     from genie_dp.project_file import schema
-    from genie_dp.templates.skeletons import new_project
 
     files = {"genie.schema.json": json.dumps(schema(), indent=1) + "\n"}
     named = [one.strip() for one in functions.split(",")] if functions is not None else []
@@ -77,7 +77,7 @@ def skill(
     genie-dp new skill com.example.lamp
     genie-dp new skill com.example.clinic --from clinic.sqlite --table patients
     """
-    from genie_dp.templates.skeletons import new_skill, new_table_skill
+    from genie_dp.importers.skeletons import new_skill, new_table_skill
 
     if source is not None:
         click.echo(new_table_skill(name, source, folder, tables=tables, values=values))
@@ -92,6 +92,6 @@ def skill(
 @_folder_option("grammars", "Folder of grammars")
 def grammar(name: str, folder: Path) -> None:
     """Write a grammar: a root category and a few construct templates."""
-    from genie_dp.templates.skeletons import new_grammar
+    from genie_dp.importers.skeletons import new_grammar
 
     click.echo(new_grammar(name, folder))

@@ -29,11 +29,11 @@ from genie_dp.parser.parser import Parser, Use
 from genie_dp.parser.reading.said import SaidValues
 from genie_dp.run.collector import leave_to_the_end
 from genie_dp.run.stage import Result
+from genie_dp.skills.data_tables import connect, data_places
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.synthesis.describe import Describer
 from genie_dp.synthesis.spoken import SpokenSentences, engine_tokens
 from genie_dp.templates.cache import load_inputs as shipped_inputs
-from genie_dp.templates.data_tables import connect, data_places
 from genie_dp.templates.inputs import Inputs
 from genie_dp.texts import read_text
 

@@ -30,8 +30,8 @@ from genie_dp.languages.calls.library import (
 from genie_dp.languages.calls.text import render, value_text
 from genie_dp.locale import DEFAULT
 from genie_dp.located import Place
-from genie_dp.skills.imported import Note, path_text
 from genie_dp.templates import cold_words as words
+from genie_dp.templates.review import Note, path_text
 
 _MOST_OPTIONAL = 3  # optional parts of a template
 _MOST_WORDS = 9  # of what a description says

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp import cli
-from genie_dp.templates.skeletons import grammar_text, skill_files
+from genie_dp.importers.skeletons import grammar_text, skill_files
 
 LAUNCHER = Path(__file__).parents[2] / "cli.py"
 

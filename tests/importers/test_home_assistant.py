@@ -9,13 +9,13 @@ import pytest
 
 import genie_dp as gd
 from genie_dp.errors import GenieError, render_problem
-from genie_dp.skills.imported import Source
+from genie_dp.importers.hassil import UtteranceWriter, read_template
+from genie_dp.importers.home_assistant import import_home_assistant, read_sources
+from genie_dp.importers.registry import kind_of, run
+from genie_dp.importers.source import Source
 from genie_dp.synthesis.compiler import compile_inputs
 from genie_dp.templates.ast import Child, SaidWords, write_items
 from genie_dp.templates.cache import load_inputs
-from genie_dp.templates.hassil import UtteranceWriter, read_template
-from genie_dp.templates.home_assistant import import_home_assistant, read_sources
-from genie_dp.templates.imports import kind_of, run
 from tests.golden import DATA, cases
 from tests.templates.template_files import written
 

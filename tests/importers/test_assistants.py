@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 import genie_dp as gd
 from genie_dp import cli
 from genie_dp.errors import GenieError, render_problem
-from genie_dp.skills.imported import Source
+from genie_dp.importers.hassil import literal
+from genie_dp.importers.registry import import_source, kind_of
+from genie_dp.importers.source import Source
 from genie_dp.skills.words import join_tokens
 from genie_dp.templates.ast import (
     Child,
@@ -28,8 +30,6 @@ from genie_dp.templates.ast import (
 )
 from genie_dp.templates.cache import load_inputs
 from genie_dp.templates.grammar import Grammar
-from genie_dp.templates.hassil import literal
-from genie_dp.templates.imports import import_source, kind_of
 from tests.golden import cases
 from tests.templates.template_files import written
 

@@ -8,11 +8,11 @@ import pytest
 import genie_dp as gd
 from genie_dp import cli
 from genie_dp.errors import GenieError
+from genie_dp.importers.openapi import read_openapi
+from genie_dp.importers.registry import import_source, kind_of, run
+from genie_dp.importers.source import Source
 from genie_dp.languages.calls.tools import read_tools
-from genie_dp.skills.imported import Source
-from genie_dp.skills.openapi import read_openapi
 from genie_dp.templates.cold_start import cold_start
-from genie_dp.templates.imports import import_source, kind_of, run
 from tests.golden import cases
 
 TOOLS = [

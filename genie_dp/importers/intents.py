@@ -18,11 +18,24 @@ from functools import partial
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.importers.hassil import (
+    CannotSayError,
+    Group,
+    ListReference,
+    Permutation,
+    RuleReference,
+    Sequence_,
+    UtteranceWriter,
+    is_template,
+    joined,
+    literal,
+    read_template,
+)
+from genie_dp.importers.source import Imported, Source
 from genie_dp.languages import get_language
 from genie_dp.languages.calls.tools import read_tools
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.located import find_place
-from genie_dp.skills.imported import Imported, Note, Source
 from genie_dp.templates.ast import (
     Child,
     Choice,
@@ -44,19 +57,7 @@ from genie_dp.templates.ast import (
 )
 from genie_dp.templates.check import MOST_ALTERNATIVES
 from genie_dp.templates.grammar import BUILT_IN, MOST_WORDS
-from genie_dp.templates.hassil import (
-    CannotSayError,
-    Group,
-    ListReference,
-    Permutation,
-    RuleReference,
-    Sequence_,
-    UtteranceWriter,
-    is_template,
-    joined,
-    literal,
-    read_template,
-)
+from genie_dp.templates.review import Note
 from genie_dp.texts import without_accents
 
 Json = Any

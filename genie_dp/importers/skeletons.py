@@ -365,8 +365,8 @@ def new_table_skill(
         GenieError: the name will not do (R031), the folder exists (R032), or of the source (R090
             to R093).
     """
-    from genie_dp.templates.data_tables import read_tables
-    from genie_dp.templates.table_skill import skill_of_tables
+    from genie_dp.importers.data_types import read_tables
+    from genie_dp.importers.table_skill import skill_of_tables
 
     target = parent / _checked_name(name, "skill", dots=True)
     made = skill_of_tables(name, read_tables(source, tables), source, values)

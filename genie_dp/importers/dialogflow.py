@@ -14,10 +14,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.located import read_json
-from genie_dp.skills.imported import Imported, Note, Source
-from genie_dp.templates.hassil import plain
-from genie_dp.templates.intents import (
+from genie_dp.importers.hassil import plain
+from genie_dp.importers.intents import (
     IntentSources,
     SaidExample,
     SentenceBlock,
@@ -26,6 +24,9 @@ from genie_dp.templates.intents import (
     import_intents,
     open_list,
 )
+from genie_dp.importers.source import Imported, Source
+from genie_dp.located import read_json
+from genie_dp.templates.review import Note
 from genie_dp.texts import read_text
 
 Json = Mapping[str, Any]

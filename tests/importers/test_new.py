@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from genie_dp.cli import run
+from genie_dp.importers.skeletons import write_files
 from genie_dp.skills.load import load_library
 from genie_dp.synthesis.explain import Explainer
 from genie_dp.templates.cache import load_inputs
-from genie_dp.templates.skeletons import write_files
 
 
 @pytest.fixture(autouse=True)

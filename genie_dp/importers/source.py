@@ -4,12 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.library import Skipped
 from genie_dp.locale import DEFAULT
 from genie_dp.located import Place, find_place, read_json, read_yaml
+from genie_dp.templates.review import Note
 from genie_dp.texts import read_text
 
 YAML = (".yaml", ".yml")
@@ -101,22 +102,6 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
-    """What a person should look at.
-
-    Attributes:
-        path: where it stands in the source, such as "tools.3.parameters.level" or "intents.yaml:7".
-        text: a sentence.
-        sort: "guess", what was made up; "left out", what is not there; "changed", what is said in
-            another way; "not checked", what calls need not obey.
-    """
-
-    path: str
-    text: str
-    sort: Literal["guess", "left out", "changed", "not checked"] = "guess"
-
-
-@dataclass(frozen=True, slots=True)
 class FoundTools:
     """The tools of a document.
 
@@ -167,12 +152,3 @@ class Imported:
     locale: str = DEFAULT
     skipped: tuple[Skipped, ...] = ()
     warnings: tuple[Problem, ...] = ()
-
-
-def path_text(place: Place) -> str:
-    """Return a place in words.
-
-    >>> path_text(("paths", "/pets", "get", "parameters", 0))
-    'paths./pets.get.parameters.0'
-    """
-    return ".".join(map(str, place))

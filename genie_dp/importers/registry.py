@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.importers.skeletons import write_files
+from genie_dp.importers.source import YAML, Imported, Source
 from genie_dp.languages.calls.tools import SCHEMAS, read_tools
 from genie_dp.languages.library import Library
 from genie_dp.locale import DEFAULT, ENDING, begin_words, has_negations, is_language
 from genie_dp.run.stage import Result
-from genie_dp.skills.imported import YAML, Imported, Source
-from genie_dp.templates.skeletons import write_files
 
 REVIEW, PROJECT = "REVIEW.md", "genie.yaml"
 _RUNNERS = {".py": "python", ".js": "node", ".mjs": "node", ".ts": "npx tsx"}
@@ -68,7 +68,7 @@ def _is_server(source: Source) -> bool:
 def _late(place: str) -> Callable[[Source], Any]:
     """Return the function of "module:function" of this folder, imported when it is called."""
     module, _, name = place.partition(":")
-    return lambda source: getattr(import_module(f"genie_dp.templates.{module}"), name)(source)
+    return lambda source: getattr(import_module(f"genie_dp.importers.{module}"), name)(source)
 
 
 KINDS: tuple[SourceKind, ...] = (
@@ -95,15 +95,15 @@ KINDS: tuple[SourceKind, ...] = (
     ),
     SourceKind(
         "openapi", "an OpenAPI document, in JSON or YAML",
-        _is_openapi, _late("import_tools:import_openapi"),
+        _is_openapi, _late("tools:import_openapi"),
     ),
     SourceKind(
         "tools", "a list of tools in JSON: OpenAI, Anthropic, MCP",
-        _is_tools, _late("import_tools:import_tools"),
+        _is_tools, _late("tools:import_tools"),
     ),
     SourceKind(
         "mcp", "an MCP server: its URL, or the command that starts it",
-        _is_server, _late("import_tools:import_server"),
+        _is_server, _late("tools:import_server"),
     ),
 )  # fmt: skip
 

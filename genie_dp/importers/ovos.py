@@ -14,17 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, did_you_mean
-from genie_dp.locale import DEFAULT
-from genie_dp.located import read_json
-from genie_dp.skills.imported import Imported, Note, Source
-from genie_dp.templates.hassil import literal, read_template
-from genie_dp.templates.intents import (
+from genie_dp.importers.hassil import literal, read_template
+from genie_dp.importers.intents import (
     IntentSources,
     SaidExample,
     SentenceBlock,
     chosen_locale,
     import_intents,
 )
+from genie_dp.importers.source import Imported, Source
+from genie_dp.locale import DEFAULT
+from genie_dp.located import read_json
+from genie_dp.templates.review import Note
 from genie_dp.texts import read_text
 
 _HOMES = ("locale", "vocab", "dialog", "regex")  # of a folder for each language

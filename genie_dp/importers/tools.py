@@ -9,14 +9,15 @@ from typing import Any
 
 from genie_dp.english import forms as english
 from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.importers.openapi import read_openapi
+from genie_dp.importers.source import FoundTools, Imported, Source
 from genie_dp.languages import get_language
 from genie_dp.languages.calls.library import ToolLibrary
 from genie_dp.languages.calls.tools import read_document
 from genie_dp.languages.types import STRING
 from genie_dp.located import Place
-from genie_dp.skills.imported import FoundTools, Imported, Note, Source, path_text
-from genie_dp.skills.openapi import read_openapi
 from genie_dp.templates.cold_start import cold_start, says_no_thing
+from genie_dp.templates.review import Note, path_text
 
 Json = Mapping[str, Any]
 _TOOLS, _GRAMMAR, _EVAL = "tools.json", "main.genie", "eval.tsv"
@@ -54,7 +55,7 @@ def import_server(source: Source) -> Imported:
         GenieError: R082, the library to ask it is missing; R083, it gives no tools; mistakes in
             the tools.
     """
-    from genie_dp.skills.mcp_server import read_server
+    from genie_dp.importers.mcp_server import read_server
 
     document = read_server(source.given)
     return _import(FoundTools(document), source)

@@ -11,13 +11,14 @@ import pytest
 
 from genie_dp.augment.values import without_listed
 from genie_dp.errors import GenieError
+from genie_dp.importers.data_types import Column, read_tables
+from genie_dp.importers.skeletons import new_table_skill
+from genie_dp.importers.table_skill import phrases_of
 from genie_dp.languages import get_language
 from genie_dp.parser.session import open_tables
-from genie_dp.templates.data_tables import Column, connect, read_tables
+from genie_dp.skills.data_tables import connect
 from genie_dp.templates.inputs import load_library
 from genie_dp.templates.run import run as check
-from genie_dp.templates.skeletons import new_table_skill
-from genie_dp.templates.table_skill import phrases_of
 from tests.golden import cases
 
 BOATS = ("otter", "heron", "puffin", "marlin", "orca", "gannet", "tern", "skua", "auk", "eider")

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
-from genie_dp.skills.imported import Imported, Note, Source
-from genie_dp.templates.intents import (
+from genie_dp.importers.intents import (
     IntentSources,
     SentenceBlock,
     chosen_locale,
     import_intents,
 )
+from genie_dp.importers.source import Imported, Source
+from genie_dp.templates.review import Note
 from genie_dp.texts import read_text
 
 Json = Any

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import did_you_mean
-from genie_dp.locale import DEFAULT
-from genie_dp.skills.imported import Imported, Note, Source
-from genie_dp.templates.hassil import plain
-from genie_dp.templates.intents import (
+from genie_dp.importers.hassil import plain
+from genie_dp.importers.intents import (
     IntentSources,
     SaidExample,
     SentenceBlock,
@@ -22,6 +20,9 @@ from genie_dp.templates.intents import (
     import_intents,
     open_list,
 )
+from genie_dp.importers.source import Imported, Source
+from genie_dp.locale import DEFAULT
+from genie_dp.templates.review import Note
 
 Json = Mapping[str, Any]
 

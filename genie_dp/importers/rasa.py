@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.skills.imported import Imported, Note, Source
-from genie_dp.templates.hassil import literal, plain
-from genie_dp.templates.intents import (
+from genie_dp.importers.hassil import literal, plain
+from genie_dp.importers.intents import (
     IntentSources,
     SaidExample,
     SentenceBlock,
@@ -26,6 +25,8 @@ from genie_dp.templates.intents import (
     import_intents,
     open_list,
 )
+from genie_dp.importers.source import Imported, Source
+from genie_dp.templates.review import Note
 
 Json = Any
 

@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from genie_dp.importers.source import FoundTools
 from genie_dp.languages.calls.schema import look_up
 from genie_dp.located import Place
-from genie_dp.skills.imported import FoundTools, Note, path_text
+from genie_dp.templates.review import Note, path_text
 
 Json = Mapping[str, Any]
 _METHODS = ("get", "put", "post", "delete", "patch", "head", "options", "trace")

@@ -1,0 +1,1 @@
+"""Projects and skills made of what is described elsewhere: `genie-dp import` and `genie-dp new`."""
