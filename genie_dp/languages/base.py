@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.library import Library, Signature
 from genie_dp.languages.limits import Limits
-from genie_dp.languages.types import Type
+from genie_dp.languages.types import Type, is_slot, slot_type
 
 # What a program does, beside its functions and values, that words of a sentence ask for.
 MARKS = {
@@ -239,7 +239,9 @@ class Language(Protocol):
     """A target language. Programs are opaque to the caller.
 
     A language is a folder: it says here all that other parts of the package have to know of it, and
-    none of them asks for its name.
+    none of them asks for its name. A class that inherits from this one writes what its language
+    has; methods with a body are right for a language without skills, styles and free order of
+    words, whose library declares no inputs.
 
     Attributes:
         name: the name given to `--language`.
@@ -262,17 +264,17 @@ class Language(Protocol):
     name: str
     kinds: frozenset[str]
     attributes: Mapping[str, frozenset[str]]
-    has_skills: bool
-    library_suffix: str
-    has_bare_words: bool
-    can_ignore_order: bool
-    sorts_any_part: bool
-    learns_from_programs: bool
-    can_simulate: bool
-    says_parts: bool
-    sequence: str
-    infers_types: bool
-    traits: frozenset[str]
+    has_skills: bool = False
+    library_suffix: str = ""
+    has_bare_words: bool = False
+    can_ignore_order: bool = False
+    sorts_any_part: bool = False
+    learns_from_programs: bool = False
+    can_simulate: bool = False
+    says_parts: bool = False
+    sequence: str = ""
+    infers_types: bool = False
+    traits: frozenset[str] = frozenset()
 
     def load_declarations(self, paths: Sequence[Path], *, skip_broken: bool = False) -> Library:
         """Return the library of files of declarations; that of none where there are no paths.
@@ -283,6 +285,7 @@ class Language(Protocol):
 
     def in_style(self, *, types: bool, keywords: bool, canonical: bool) -> "Language | None":
         """Return the language with another token form; None where it has one only."""
+        return None
 
     def parse(self, text: str, *, file: str = "<program>") -> Any:
         """Return the program of a text in the surface form, or raise GenieError (stage syntax)."""
@@ -346,6 +349,7 @@ class Language(Protocol):
 
         None where reading the text again costs nothing.
         """
+        return None
 
     def short_body(
         self, text: str, holes: Mapping[str, str], library: Library, *, class_name: str = ""
@@ -354,6 +358,7 @@ class Language(Protocol):
 
         It has no lambda where `infers_types`, and its functions no class that is `class_name`.
         """
+        return text
 
     def parse_type(self, text: str) -> Any:
         """Return the type of that name, or raise GenieError."""
@@ -365,9 +370,11 @@ class Language(Protocol):
         self, fragment: Fragment, name: str, library: Library | None = None
     ) -> Iterable[Value]:
         """Yield open placeholders for a parameter of a body, one for each key that may fill it."""
+        return ()
 
     def parameter(self, signature: Any, parameter: Any, library: Library) -> Value:
         """Return the value that stands for a parameter of the library in template bodies."""
+        raise TypeError(f"{self.name} has no OUTPUT and no INPUT: use categories or tables")
 
     def program(self, value: Value) -> Any:
         """Return the syntax tree of a value, for Python semantic functions."""
@@ -383,9 +390,11 @@ class Language(Protocol):
 
         With `unordered` the order of parts does not count; only where `can_ignore_order`.
         """
+        return None
 
     def fills(self, program: Any, library: Library | None) -> Iterable[tuple[str, str, str]]:
         """Yield (placeholder, type, function:parameter) for what placeholders fill, as known."""
+        return ()
 
     def limits(self, program: str, library: Library | None) -> Mapping[str, Limits]:
         """Return placeholder -> what its values may be, of those that a library restricts.
@@ -393,6 +402,7 @@ class Language(Protocol):
         Args:
             program: in token form.
         """
+        return {}
 
     # --------------------------------------------------------- what those who act on it take
 
@@ -407,6 +417,7 @@ class Language(Protocol):
 
     def missing_inputs(self, program: Any, library: Any) -> tuple[MissingInput, ...]:
         """Return the required inputs that a program does not give, and those that are `$?`."""
+        return ()
 
     def give_input(
         self, program: Any, missing: MissingInput, constant: str, library: Any = None
@@ -418,6 +429,7 @@ class Language(Protocol):
         Args:
             constant: as in `Literal`, or "enum:NAME" of a listed value, "true", "false".
         """
+        raise TypeError(f"a program of {self.name} lacks no input")
 
     def call(self, function: Signature, constants: Mapping[str, str]) -> Any:
         """Return the program that calls one function; None in a language without calls.
@@ -426,6 +438,7 @@ class Language(Protocol):
             function: of the library.
             constants: input -> its value: a placeholder, or "enum:NAME" of a listed value.
         """
+        return None
 
     def cut_input(self, program: Any, words: str) -> Any:
         """Return a program without the input that has a value; None where there is not one such.
@@ -434,6 +447,7 @@ class Language(Protocol):
             program: one call, or there is nothing to cut.
             words: the value: a placeholder, the words of a text or name, or a listed value.
         """
+        return None
 
     def schema(self, library: Any) -> dict[str, Any]:
         """Return the JSON Schema of trees and calls over a library."""
@@ -462,6 +476,8 @@ class Language(Protocol):
 
     def placeholders(self, program: Any) -> tuple[str, ...]:
         """Return the placeholders that a program has, in program order."""
+        tokens = self.tokens(program).split(" ")
+        return tuple(dict.fromkeys(filter(is_slot, tokens)))
 
     def map_names(self, program: Any, find: Callable[[str, str], str]) -> Any:
         """Return a program with what `find(kind, words)` gives for each name of an entity."""
@@ -476,6 +492,7 @@ class Language(Protocol):
 
     def functions_in(self, text: str) -> tuple[str, ...]:
         """Return the functions of a token form, as often as used; GenieError if none."""
+        return tuple(self.functions(self.from_tokens(text)).elements())
 
     def parts_in(self, program: Sequence[str]) -> frozenset[str]:
         """Return what a token form has beside its functions, without copied values."""
@@ -485,45 +502,56 @@ class Language(Protocol):
 
         Dates that are told from the moment of execution are among them.
         """
+        return frozenset()
 
     def compared_in(self, program: Sequence[str]) -> Mapping[str, Sequence[Compared]] | None:
         """Return where a token form has each placeholder, texts aside; None if it cannot tell."""
+        return None
 
     def marks_in(self, program: Sequence[str]) -> Collection[str]:
         """Return which of `MARKS` a token form has; all where it cannot tell."""
+        return MARKS
 
     def values_in(self, program: Sequence[str]) -> Sequence[str]:
         """Return the tokens of a token form that may be words of a sentence as they are.
 
         Words of its own that say what is meant, such as the values of a list, are none.
         """
+        return program
 
     def inputs_in(self, program: Sequence[str]) -> Sequence[tuple[str, frozenset[str]]]:
         """Return the functions of a token form, each with the inputs that it is given.
 
         Nothing where the library says which inputs a function cannot do without.
         """
+        return ()
 
     def is_function_name(self, text: str) -> bool:
         """Tell whether a function of the language may have that name."""
+        return " " not in text
 
     def traits_in(self, text: str) -> frozenset[str]:
         """Return which of `traits` a program in token form has."""
+        return frozenset()
 
     def copied_part(self, text: str) -> str:
         """Return a token form without words that a sentence never gives; "" if it gives none."""
+        return text
 
     def outline(self, text: str) -> tuple[str, tuple[str, ...]]:
         """Return a token form with names for its texts, and these texts.
 
         Token forms of one outline are well-typed together, and so are their canonical forms of one.
         """
+        return text, ()
 
     def fill_outline(self, text: str, texts: Sequence[str]) -> str:
         """Return a token form with the texts that the names of an outline stand for."""
+        return text
 
     def placeholder_type(self, token: str) -> Type | None:
         """Return the type that a placeholder of a row stands for, or None for another token."""
+        return slot_type(token)
 
     def quotes(self, type_: Type, before: str) -> tuple[str, str]:
         """Return what stands before and after the words of a value; `before` is the program there.

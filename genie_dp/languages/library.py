@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol
 
 from genie_dp.errors import Problem
 from genie_dp.languages.types import Type, unit_of
-from genie_dp.languages.units import Units
+from genie_dp.languages.units import SHIPPED, Units
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +160,7 @@ class Library(Protocol):
     """What every stage may ask of a library, whatever its language.
 
     Languages whose libraries are folders of skills share skills.SkillLibrary, which answers more.
+    Methods with a body are right for declarations that say nothing of their kind.
 
     Attributes:
         language: the language whose programs it is for.
@@ -178,17 +179,21 @@ class Library(Protocol):
     @property
     def skipped(self) -> tuple[Skipped, ...]:
         """Return what was left out because it is broken."""
+        return ()
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
         """Return what was found on the way and does not stop anything."""
+        return ()
 
     def functions(self) -> tuple[Signature, ...]:
         """Return every function that a program may call; none where it tells no parameters."""
+        return ()
 
     @property
     def units(self) -> Units:
         """Return the units of measure, those that it declares included."""
+        return SHIPPED
 
     @property
     def entity_types(self) -> Mapping[str, KindOfNames]:
@@ -200,24 +205,31 @@ class Library(Protocol):
 
     def values(self, name: str) -> tuple[str, ...]:
         """Return the values of a list, none if there is no such list."""
+        found = self.value_lists.get(name)
+        return found.values if found is not None else ()
 
     def signature(self, qualified: str) -> Signature | None:
         """Return the function of that name, as programs name it, or None."""
+        return None
 
     def names(self) -> tuple[str, ...]:
         """Return the functions that it declares, as programs name them."""
 
     def is_inherited(self, qualified: str) -> bool:
         """Tell whether a function is one of another class, called by the name of this one."""
+        return False
 
     def phrases(self, qualified: str, parameter: str) -> Mapping[str, tuple[str, ...]]:
         """Return how people speak of a parameter, by part of speech; empty if nothing says."""
+        return {}
 
     def enum_phrases(self, qualified: str, parameter: str, value: str) -> tuple[str, ...]:
         """Return the ways to say a listed value of a parameter, the usual one first."""
+        return (value,)
 
     def called(self, qualified: str) -> tuple[str, ...]:
         """Return what its author says of a function in words; nothing where that is its name."""
+        return ()
 
 
 def declared_units(signatures: Iterable[Signature]) -> frozenset[str]:

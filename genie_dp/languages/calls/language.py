@@ -4,13 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import base
 from genie_dp.languages import types as ty
 from genie_dp.languages.base import (
-    MARKS,
     Compared,
     DecodingGrammar,
     ProgramComparison,
@@ -39,7 +38,7 @@ from genie_dp.languages.types import is_slot
 Piece = ProgramValue | SingleValue
 
 
-class Calls:
+class Calls(base.Language):
     """The language "calls"; its library is the ToolLibrary of files `*.json`."""
 
     name = "calls"
@@ -48,24 +47,15 @@ class Calls:
         kinds, frozenset(field.name for field in fields(FragmentState))
     )
 
-    has_skills = False
     library_suffix = ".json"
-    has_bare_words = False
     can_ignore_order = True
     sorts_any_part = True
-    learns_from_programs = False
-    can_simulate = False
-    says_parts = False
     sequence = " & "
     infers_types = True
-    traits: frozenset[str] = frozenset()
 
     def load_declarations(self, paths: Sequence[Path], *, skip_broken: bool = False) -> ToolLibrary:
         """Return the tools of files, or raise GenieError (Z020 to Z028)."""
         return load_tools(paths, skip_broken=skip_broken) if paths else NONE
-
-    def in_style(self, *, types: bool, keywords: bool, canonical: bool) -> None:
-        """Return None: there is one token form."""
 
     def parse(self, text_: str, *, file: str = "<program>") -> ast.Program:
         """Return the program of a text or of JSON, or raise GenieError."""
@@ -135,15 +125,6 @@ class Calls:
             raise GenieError(tuple(fragment.refused))
         return value
 
-    def body(self, text_: str, holes: Mapping[str, str], *, class_name: str = "") -> None:
-        """Return None: bodies are read faster than trees are kept."""
-
-    def short_body(
-        self, text_: str, holes: Mapping[str, str], library: Any, *, class_name: str = ""
-    ) -> str:
-        """Return it."""
-        return text_
-
     def parse_type(self, text_: str) -> ty.Type:
         """Return the type of that name, or raise GenieError."""
         return parse_type(text_)
@@ -159,16 +140,6 @@ class Calls:
         if stem is not None:
             token = f"{stem}_0"
             yield base.Constant(token, SingleValue(ast.Slot(token)), stem)
-
-    def gaps(
-        self, fragment: base.Fragment, name: str, library: Any = None
-    ) -> Iterable[SingleValue]:
-        """Yield nothing: results are passed by `$1`, and not by leaving a placeholder open."""
-        return ()
-
-    def parameter(self, signature: Any, parameter: Any, library: Any) -> NoReturn:
-        """Raise TypeError: tools have no phrases of parameters."""
-        raise TypeError("calls have no OUTPUT and no INPUT: use categories or tables")
 
     def program(self, value: base.Value) -> ast.Program:
         """Return the syntax tree of calls, or raise GenieError (Z051) for a value."""
@@ -253,19 +224,6 @@ class Calls:
         """Return a program with values in the place of its placeholders."""
         return values.fill(program, values_)
 
-    def placeholders(self, program: ast.Program) -> tuple[str, ...]:
-        """Return the placeholders that a program has, in program order; those in texts too."""
-        found: dict[str, None] = {}
-        for value in ast.values_of(program):
-            match value:
-                case ast.Slot(token):
-                    found[token] = None
-                case ast.Text(words) | ast.Name(words):
-                    found |= dict.fromkeys(filter(ty.is_slot, words.split(" ")))
-                case _:
-                    pass
-        return tuple(found)
-
     def map_names(self, program: ast.Program, find: Callable[[str, str], str]) -> ast.Program:
         """Return a program with what `find(kind, words)` gives for each name."""
 
@@ -288,47 +246,24 @@ class Calls:
 
     def functions_in(self, text_: str) -> tuple[str, ...]:
         """Return the tools of a token form, or raise GenieError."""
-        found, is_text = [], False
-        for token in text_.split(" "):
-            if token == '"':
-                is_text = not is_text
-            elif not is_text and token.endswith("(") and len(token) > 1:
-                found.append(unescape_word(token[:-1]))
-        if not found:
-            forms.from_tokens(text_)
-        return tuple(found)
-
-    def marks_in(self, program: Sequence[str]) -> Collection[str]:
-        """Return all: what its functions do is not known."""
-        return MARKS
+        found = tuple(tool for tool, _ in self.inputs_in(text_.split(" ")))
+        return found or super().functions_in(text_)
 
     def values_in(self, program: Sequence[str]) -> Sequence[str]:
         """Return placeholders and the words of texts; listed values are told by other words."""
-        found, is_text = [], False
-        for token in program:
-            if token == '"':
-                is_text = not is_text
-            elif is_text or ty.is_slot(token):
-                found.append(token)
-        return found
+        words = forms.scan(program)
+        return [word.token for word in words if word.is_text or ty.is_slot(word.token)]
 
     def parts_in(self, program: Sequence[str]) -> frozenset[str]:
         """Return each argument with its tool, and with what is listed or a sign beside it."""
-        found, is_text, tool, argument = set(), False, "", ""
-        for token in program:
-            if token == '"':
-                is_text = not is_text
-            elif is_text or ty.is_slot(token):
+        found = set()
+        for token, tool, argument, is_text, _ in forms.scan(program):
+            if is_text or ty.is_slot(token) or (token.endswith("(") and len(token) > 1):
                 continue
-            elif token.endswith("(") and len(token) > 1:
-                tool, argument = token[:-1], ""
-            elif token.endswith("=") and len(token) > 1:
-                argument = token
+            if argument and token == argument:
                 found.add(f"{tool} {argument}")
-            elif token not in (")", "]", "}") and not token.startswith("^^"):
+            elif token not in (")", "]", "}", '"') and not token.startswith("^^"):
                 found.add(f"{tool} {argument}{token}" if argument else token)
-            if token == ")":
-                tool, argument = "", ""
         return frozenset(found)
 
     def fixed_in(self, program: Sequence[str]) -> frozenset[str]:
@@ -343,17 +278,8 @@ class Calls:
         {'NUMBER_0': [Compared(part='f a=', sign='=', is_shifted=False)]}
         """
         found: dict[str, list[Compared]] = {}
-        is_text, tool, argument = False, "", ""
-        for token in program:
-            if token == '"':
-                is_text = not is_text
-            elif is_text:
-                continue
-            elif token.endswith("(") and len(token) > 1:
-                tool = token[:-1]
-            elif token.endswith("=") and len(token) > 1:
-                argument = token
-            elif ty.is_slot(token):
+        for token, tool, argument, is_text, _ in forms.scan(program):
+            if not is_text and ty.is_slot(token):
                 found.setdefault(token, []).append(Compared(f"{tool} {argument}", "="))
         return found
 
@@ -365,41 +291,16 @@ class Calls:
         ('f', ['a', 'c'])
         """
         found: list[tuple[str, set[str]]] = []
-        is_text, depth = False, 0
-        for token in program:
-            if token == '"':
-                is_text = not is_text
-            elif is_text or len(token) == 1:
-                depth += {"{": 1, "}": -1}.get(token, 0) if not is_text else 0
-            elif token.endswith("("):
+        for token, _, argument, is_text, depth in forms.scan(program):
+            if not is_text and token.endswith("(") and len(token) > 1:
                 found.append((unescape_word(token[:-1]), set()))
-            elif token.endswith("=") and not depth and found:
+            elif found and argument and token == argument and not is_text and not depth:
                 found[-1][1].add(unescape_word(token[:-1]))
         return [(tool, frozenset(names)) for tool, names in found]
 
     def is_function_name(self, text_: str) -> bool:
         """Tell whether a tool may be called so: any text that is not blank."""
         return bool(text_.strip())
-
-    def traits_in(self, text_: str) -> frozenset[str]:
-        """Return nothing: what tools do is not known."""
-        return frozenset()
-
-    def copied_part(self, text_: str) -> str:
-        """Return all of it."""
-        return text_
-
-    def outline(self, text_: str) -> tuple[str, tuple[str, ...]]:
-        """Return all of it: parallel calls may be sorted by their words."""
-        return text_, ()
-
-    def fill_outline(self, text_: str, texts: Sequence[str]) -> str:
-        """Return it."""
-        return text_
-
-    def placeholder_type(self, token: str) -> ty.Type | None:
-        """Return the type that a placeholder stands for, or None for another token."""
-        return ty.slot_type(token)
 
     def quotes(self, type_: ty.Type, before: str) -> tuple[str, str]:
         """Return quotes, of names with their kind; nothing inside of a text."""

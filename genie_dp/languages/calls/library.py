@@ -11,7 +11,7 @@ from genie_dp.errors import Problem
 from genie_dp.languages import types as ty
 from genie_dp.languages.calls import ast
 from genie_dp.languages.calls.text import value_text
-from genie_dp.languages.library import NameList, Parameter, Signature, Skipped
+from genie_dp.languages.library import Library, NameList, Parameter, Signature, Skipped
 from genie_dp.languages.limits import NO_LIMITS, Limits
 from genie_dp.languages.units import SHIPPED, Units
 
@@ -138,7 +138,7 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class ToolLibrary:
+class ToolLibrary(Library):
     """The tools that programs may call (languages/library.py, Library).
 
     Attributes:
@@ -198,17 +198,9 @@ class ToolLibrary:
         name = f"{tool.name}:{parameter.name}"
         return name if name in self.value_lists else None
 
-    def values(self, name: str) -> tuple[str, ...]:
-        """Return the values of a list, none if there is no such list."""
-        return self.value_lists[name].values if name in self.value_lists else ()
-
     def names(self) -> tuple[str, ...]:
         """Return the names of the tools."""
         return tuple(self.tools)
-
-    def is_inherited(self, qualified: str) -> bool:
-        """Return False: no tool is inherited."""
-        return False
 
     def phrases(self, qualified: str, parameter: str) -> Mapping[str, tuple[str, ...]]:
         """Return the name of a parameter, in words."""

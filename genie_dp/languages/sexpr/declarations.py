@@ -8,9 +8,8 @@ from types import MappingProxyType
 from typing import ClassVar, Literal
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
-from genie_dp.languages.library import NameList, Signature, Skipped
+from genie_dp.languages.library import Library, NameList
 from genie_dp.languages.sexpr import ast as sx
-from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.texts import read_text
 
 Order = Literal["ordered", "unordered", "set"]
@@ -38,7 +37,7 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Declarations:
+class Declarations(Library):
     """The declarations of a language; without any, every node is ordered and holds anything.
 
     Attributes:
@@ -50,7 +49,6 @@ class Declarations:
             written with all that is declared; else, with what programs that are learned from have.
         value_lists: type -> its names: what `entity` declares.
         paths, sources: the file that was read, and its text.
-        skipped, warnings: nothing: a file with mistakes is not read.
     """
 
     orders: MappingProxyType[str, Order] = field(default_factory=lambda: MappingProxyType({}))
@@ -64,19 +62,12 @@ class Declarations:
     )
     paths: tuple[Path, ...] = field(default=(), compare=False)
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)
-    skipped: ClassVar[tuple[Skipped, ...]] = ()
-    warnings: ClassVar[tuple[Problem, ...]] = ()
     language: ClassVar[str] = "sexpr"
-    units: ClassVar[Units] = SHIPPED
 
     @property
     def entity_types(self) -> Mapping[str, NameList]:
         """Return the types with names: each has a list."""
         return self.value_lists
-
-    def values(self, name: str) -> tuple[str, ...]:
-        """Return the names of a type."""
-        return self.value_lists[name].values if name in self.value_lists else ()
 
     @property
     def reads_values(self) -> bool:
@@ -87,32 +78,9 @@ class Declarations:
         sorts = {s for elements in self.signatures.values() for e in elements for s in e.sorts}
         return any(sort.startswith("#") for sort in sorts)
 
-    def functions(self) -> tuple[Signature, ...]:
-        """Return nothing: what a node may hold is no parameter with a name."""
-        return ()
-
-    def signature(self, qualified: str) -> None:
-        """Return nothing, as `functions`."""
-
     def names(self) -> tuple[str, ...]:
         """Return the labels with a signature."""
         return tuple(self.signatures)
-
-    def is_inherited(self, qualified: str) -> bool:
-        """Return False: no label is inherited."""
-        return False
-
-    def phrases(self, qualified: str, parameter: str) -> Mapping[str, tuple[str, ...]]:
-        """Return nothing: there are no parameters to speak of."""
-        return {}
-
-    def enum_phrases(self, qualified: str, parameter: str, value: str) -> tuple[str, ...]:
-        """Return the value: there are no parameters to speak of."""
-        return (value,)
-
-    def called(self, qualified: str) -> tuple[()]:
-        """Return nothing: a label says all."""
-        return ()
 
     def __repr__(self) -> str:
         return f"Declarations({', '.join(sorted({*self.orders, *self.signatures})) or 'none'})"

@@ -14,7 +14,6 @@ from genie_dp.errors import Problem
 from genie_dp.languages.base import Literal
 from genie_dp.languages.sexpr import ast as sx
 from genie_dp.languages.sexpr.text import from_tokens, tokens
-from genie_dp.languages.types import is_slot
 from genie_dp.languages.units import SHIPPED
 
 _PLAIN_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -278,15 +277,6 @@ def fill(program: sx.Expression, values: Mapping[str, tuple[str, str]]) -> sx.Ex
                 return [leaf]
 
     return rewrite(program, change)
-
-
-def placeholders(program: sx.Expression) -> tuple[str, ...]:
-    """Return the placeholders of a program, in its order.
-
-    >>> placeholders(from_tokens("( PIE ( SINCE DATE_0 ) ( TOP NUMBER_0 ) )"))
-    ('DATE_0', 'NUMBER_0')
-    """
-    return tuple(dict.fromkeys(filter(is_slot, tokens(program).split(" "))))
 
 
 def map_names(program: sx.Expression, find: Callable[[str, str], str]) -> sx.Expression:
