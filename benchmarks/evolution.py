@@ -36,11 +36,11 @@ from genie_dp.rows import read_rows
 EPSILONS = (0.5, 1.0, 3.0, 8.0)
 COLUMNS = {**PARSED, "distance": "distance ↓", "cpu_minutes": "CPU min"}
 # Winners of a vote by epsilon, for 2,000 private rows: the noise is the same for each candidate,
-# so that there may be the fewer the less epsilon there is (docs/evolution.md).
+# so that there may be the fewer the less epsilon there is (docs/research/evolution.md).
 POPULATIONS = {0.5: 40, 1.0: 60, 3.0: 150, 8.0: 300}
 VOTES = 4
 # Each function by itself: what the templates make seldom is to be seen, and its pairs with lengths
-# would take the budget that this needs (docs/evolution.md).
+# would take the budget that this needs (docs/research/evolution.md).
 METADATA = "metadata: {columns: [function, length], method: independent, most: 300, share: 0.3}\n"
 
 

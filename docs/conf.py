@@ -55,13 +55,15 @@ _INCLUDED = {
 }
 
 
-def turn_links(text: str, folder: Path) -> str:
-    """Return Markdown whose links are relative to docs/ instead of the folder it was read from."""
+def turn_links(text: str, folder: Path, page: str = "index") -> str:
+    """Return Markdown that was read from a folder, with links relative to a page of docs/."""
+    start = posixpath.dirname(f"docs/{page}")
 
     def turn(match: re.Match[str]) -> str:
         target = posixpath.normpath((folder / match[1]).as_posix())
         target = posixpath.relpath(target, ROOT.as_posix())
-        return _INCLUDED.get(target) or posixpath.relpath(target, "docs")
+        included = _INCLUDED.get(target)
+        return posixpath.relpath(f"docs/{included}" if included else target, start)
 
     return _LINK.sub(turn, text)
 
@@ -69,7 +71,7 @@ def turn_links(text: str, folder: Path) -> str:
 def turn_links_of_page(app: Sphinx, name: str, source: list[str]) -> None:
     """Turn the links of a page, except of a notebook, and append the reference of the commands."""
     if not source[0].startswith("{"):
-        source[0] = turn_links(source[0], ROOT / "docs")
+        source[0] = turn_links(source[0], (ROOT / "docs" / name).parent, name)
     if name == "commands":
         source[0] += f"\n{command_reference()}\n"
 

@@ -375,7 +375,7 @@ def measure_speed(config: PlanConfig) -> Speed:
     """Return how fast this machine trains the config's decoder; some seconds, made-up rows."""
     if config.rows_a_second is not None:
         row = 1 / config.rows_a_second
-        # Of the own decoder of 256 and 4 layers (docs/private-training.md, "Costs").
+        # Of the own decoder of 256 and 4 layers (docs/research/private-training.md, "Costs").
         return Speed(row, 4 * row, row / 1.26)
     return _measured_speed(config.size, config.layers, config.heads, config.words, config.tokens,
                            config.chunk)  # fmt: skip

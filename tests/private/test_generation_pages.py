@@ -23,9 +23,9 @@ from genie_dp.private.evolution.prompting import (
 )
 
 ROOT = Path(__file__).parents[2]
-EVOLUTION, MODELS, REDACTION = (
+EVOLUTION, MODELS = (
     (ROOT / "docs" / name).read_text(encoding="utf-8")
-    for name in ("evolution.md", "evolution-models.md", "redaction.md")
+    for name in ("private-data.md", "private-models.md")
 )
 
 
@@ -33,7 +33,7 @@ def test_every_kind_of_the_patterns_of_redaction_is_named():
     source = (ROOT / "genie_dp/private/redact/patterns.py").read_text(encoding="utf-8")
     kinds = set(re.findall(r'"(\w+)",\n? *0\.\d', source)) | {"card", "iban", "ssn", "ip"}
     assert len(kinds) > 8
-    assert not [kind for kind in sorted(kinds) if f"`{kind}`" not in REDACTION]
+    assert not [kind for kind in sorted(kinds) if f"`{kind}`" not in MODELS]
 
 
 def test_every_setting_and_file_of_evolution_is_named():
@@ -47,8 +47,10 @@ def test_every_setting_and_file_of_evolution_is_named():
 def test_every_section_of_the_shipped_prompts_is_in_the_table():
     sections = {name for style in get_args(Style) for name in shipped_templates(style).sections}
     assert len(sections) == 7
-    assert sorted(re.findall(r"^\| `\[([a-z ]+)\]` \|", MODELS, re.MULTILINE)) == sorted(sections)
-    variations = re.findall(r"^\| `(continue|fill|rephrase)` \|", MODELS, re.MULTILINE)
+    assert sorted(re.findall(r"^\| `\[([a-z ]+)\]` \|", EVOLUTION, re.MULTILINE)) == sorted(
+        sections
+    )
+    variations = re.findall(r"^\| `(continue|fill|rephrase)` \|", EVOLUTION, re.MULTILINE)
     assert sorted(variations) == sorted(get_args(Variation))
 
 
@@ -69,6 +71,8 @@ def test_recipes_and_prompts_that_are_shown_can_be_used(tmp_path):
     (tmp_path / "recipe.yaml").write_text(text)
     assert read_recipe(tmp_path / "recipe.yaml", {}).generator.kind == "seeds"
     for kind in ("seeds", "language-model", "endpoint"):
-        shown = yaml.safe_load(indented(MODELS, f"generator:\n      kind: {kind}\n"))["generator"]
+        shown = yaml.safe_load(indented(EVOLUTION, f"generator:\n      kind: {kind}\n"))[
+            "generator"
+        ]
         assert GENERATORS[kind](**shown).kind == kind
-    assert set(parse_templates(indented(MODELS, "[random]")).sections) == {"random", "example"}
+    assert set(parse_templates(indented(EVOLUTION, "[random]")).sections) == {"random", "example"}

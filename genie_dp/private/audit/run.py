@@ -141,7 +141,7 @@ def run(
 
     Raises:
         GenieError: inputs lack what goes with them (N061), an output is there or is read (Y022), or
-            what is read is no good; docs/audit.md has all.
+            what is read is no good; docs/errors.md has all.
     """
     if gaps := inputs.gaps(samples=config.samples):
         raise GenieError([Problem("N061", text) for text in gaps])

@@ -35,7 +35,7 @@ METHODS: tuple[Method, ...] = get_args(Method)
 PAID = ("crt", "dp")
 OptimizerName = Literal["adamw", "sgd"]
 _EPOCHS = {"one-stage": "10", "two-stage": "2/8"}
-# Learning rates of noisy steps, and Adam's first average; docs/crt.md says what was measured.
+# Learning rates of noisy steps, and Adam's first beta, as measured in docs/research/crt.md.
 _RATES = {"lstm": 5e-2, "decoder": 2e-2}
 _OTHER_RATE = 1e-3
 _MOMENTA = {"decoder": MOMENTUM}

@@ -117,7 +117,8 @@ def check_units_apart(
 ) -> Apart:
     """Return how it is known that no unit of a redacted file follows from another's rows.
 
-    Else a unit more or less would be as many units replaced as it has changed (docs/crt.md).
+    Otherwise adding one unit would replace all units whose rows it changed
+    (docs/research/crt.md).
 
     Args:
         path: the redacted rows.

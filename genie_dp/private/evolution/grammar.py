@@ -466,7 +466,7 @@ class GrammarGenerator:
     def vary(
         self, candidates: Sequence[VoteCandidate], strength: float, *, seed: int
     ) -> list[VoteCandidate]:
-        """Return a variation of each candidate; see docs/evolution-grammar.md for strengths.
+        """Return a variation of each candidate; see docs/research/evolution.md for strengths.
 
         Raises:
             GenieError: Y061, the state of a candidate is no derivation of this grammar.

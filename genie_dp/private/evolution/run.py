@@ -161,7 +161,7 @@ def run(
     Raises:
         GenieError: past the budget (B023), nobody said what it may cost (U008), what is said to be
             public is not (U007), the output is there (Y022) or something else (U025);
-            docs/evolution.md has more.
+            docs/errors.md has more.
     """
     started = time.monotonic()
     files = [*public, *config.public_files]

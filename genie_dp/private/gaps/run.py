@@ -99,7 +99,7 @@ def run(
 
     Raises:
         GenieError: past the budget (B023), the ledger is another's (B030, B031), what is said to be
-            public is not (F021), the output is there (Y022); docs/gaps.md has more.
+            public is not (F021), the output is there (Y022); docs/errors.md has more.
     """
     folder = Path(output.target)
     refuse_private(listener.sources, private, code="F021")

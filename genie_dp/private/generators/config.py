@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from genie_dp.private.generators.models import Settings
 
 _EPOCHS = {"one-stage": "10", "control": "10", "two-stage": "2/8"}
-# Of noisy steps, for the own decoder (docs/private-training.md says what was measured) and others.
+# Of noisy steps, for the own decoder (docs/research/private-training.md) and others.
 RATE, RATE_OF_OTHERS = 2e-2, 2e-3
 BANDED_RATE = 5e-2  # with bands, where little of the noise is left
 # Of Adam; for the own decoder what was best of a few (docs/benchmarks.md, "Settings").

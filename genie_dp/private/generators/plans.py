@@ -177,7 +177,7 @@ class NoisySteps:
 
     Attributes:
         clip: 0.1, the paper's.
-        learning_rate: highest one; that of the own decoder (docs/private-training.md).
+        learning_rate: highest one; that of the own decoder (docs/research/private-training.md).
         engine: how gradients of single rows are made.
         chunk: rows whose gradients are in memory at a time.
         checkpoint_every: steps between checkpoints.

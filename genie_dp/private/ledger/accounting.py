@@ -4,7 +4,7 @@ Both give upper bounds on the same guarantee, for adding or removing one unit. `
 accountant of "Privacy-Preserving Domain Adaptation of Semantic Parsers" (2023); `pld` is tighter
 and slower, and never says more. Composition is adaptive: a mechanism may depend on what earlier
 ones released. Whether its noise or its number of steps may depend on that, too, is another question
-(docs/private.md, "When amounts depend on releases").
+(docs/research/accounting.md, "When amounts depend on releases").
 """
 
 import logging

@@ -112,7 +112,7 @@ class Budget:
         """Return what is not proved where amounts were chosen by what was released before.
 
         Sums of pure epsilons hold then, too (Rogers et al., 2016), and so does the Rényi divergence
-        of one order (Feldman and Zrnic, 2021; Lécuyer, 2021); docs/private.md has what follows.
+        of one order (Feldman and Zrnic, 2021; Lécuyer, 2021). See docs/research/accounting.md.
         """
         if self.delta == 0:
             return ()

@@ -109,7 +109,7 @@ class Comparison:
 
 
 def compare_corpora(real: Corpus, synthetic: Sequence[Corpus], how: Comparison) -> dict[str, Any]:
-    """Return the figures of each synthetic corpus; docs/private-evaluation.md lists the fields.
+    """Return the figures of each synthetic corpus; docs/private-models.md lists the fields.
 
     Raises:
         GenieError: a corpus without rows (J004), or without programs where these are measured

@@ -108,7 +108,7 @@ def run(
         GenieError: inputs exclude each other (R040), figures of private rows would go elsewhere
             (J008), rows with a ledger are not public (J009), an output is an input (J010), what is
             released is past the ledger's budget (B023), or what is read is no good;
-            docs/private-evaluation.md has all.
+            docs/errors.md has all.
     """
     conflicts = inputs.conflicts(config)
     if is_public and config.spend:

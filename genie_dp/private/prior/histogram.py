@@ -163,7 +163,7 @@ class Noise:
     It lies on a grid of powers of two, and counts lie on it, too. The grid is so fine that the
     discrete noise and the continuous one, rounded to the grid, have chances that differ by parts of
     2^-31 wherever either is likelier than e^-600. So what accountants say of continuous noise holds
-    (docs/private.md, "Noise on counts").
+    (docs/research/accounting.md, "Noise on counts").
 
     Attributes:
         kind: gaussian, for sensitivities in L2; laplace, for those in L1.

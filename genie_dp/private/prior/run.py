@@ -86,7 +86,8 @@ def run(
 
     Raises:
         GenieError: past the budget (B023), the ledger is another's (B030, B031), what is said to be
-            public is not (F008), the output is there (Y022) or read (D027); docs/prior.md has more.
+            public is not (F008), the output is there (Y022) or read (D027). See
+            docs/errors.md.
     """
     target = cast("Path", output.path)
     public_rows = [rows_of(file) for file in public]

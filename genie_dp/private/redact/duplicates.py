@@ -5,8 +5,8 @@ letters packed and 16 keys: 300 MB for a million (benchmarks/redaction.py). `lat
 points have one before them that is equal or alike.
 
 Equal is what is equal in all that redaction reads, kept fields as well: then it does not matter
-which of several stays, and one row more changes no other (docs/redaction.md). Alike ones are looked
-for within a unit, where there is one: what is said of a unit follows from its own rows.
+which of several stays, and one row more changes no other (docs/research/redaction.md). Alike ones
+are looked for within a unit, where there is one: what is said of a unit follows from its own rows.
 """
 
 import hashlib

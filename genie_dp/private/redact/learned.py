@@ -52,7 +52,7 @@ _MINIMUM = 3
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """How a detector is trained; measured in docs/redaction.md.
+    """How a detector is trained; measured in docs/research/redaction.md.
 
     Attributes:
         epochs: how often each sentence is seen.

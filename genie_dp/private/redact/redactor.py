@@ -152,7 +152,7 @@ class Redacted:
         """Return what becomes of the point if it was there before: the one mask.
 
         A point with masks stays as it is. If it became one mask as a whole, it would tell that
-        somebody else has the same secret, though redaction found it (docs/redaction.md).
+        somebody else has the same secret, though redaction found it (docs/research/redaction.md).
         """
         if self.is_masked:
             return self

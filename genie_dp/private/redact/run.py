@@ -84,7 +84,7 @@ def run(
 
     Raises:
         GenieError: an output is no local file (E015), or is there already (E016); what is read is
-            no good; docs/redaction.md has all.
+            no good; docs/errors.md has all.
     """
     files = _Files(source, output, report, review)
     targets = files.check()

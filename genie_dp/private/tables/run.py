@@ -101,7 +101,7 @@ def run(
 
     Raises:
         GenieError: past the budget (B023), what is said to be public is not (T509), there is no
-            such noise (T505), the output is there (Y022); docs/tables.md has more.
+            such noise (T505), the output is there (Y022); docs/errors.md has more.
     """
     check_output(output.target)
     refuse_private([*public, *([schema] if schema else [])], private, code="T509")

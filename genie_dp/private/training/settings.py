@@ -31,7 +31,7 @@ class DPSettings:
         schedule: "linear" to zero, or "constant", both after the warm-up.
         warmup: share of the steps until the highest rate is reached.
         weight_decay, betas: of AdamW; without decay it is Adam.
-        engine: how per-row gradients are made (docs/private-training.md).
+        engine: how per-row gradients are made (docs/research/private-training.md).
         chunk: rows whose gradients are in memory at a time; a step's batch may have any number.
         checkpoint_every: steps between checkpoints.
         bands: steps whose noise hangs together (`training.banded`), and groups that units are in: a

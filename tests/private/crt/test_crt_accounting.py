@@ -495,5 +495,5 @@ def test_curves_of_the_picture_rise_from_zero_to_the_epsilon_of_training():
     assert heights[1][-1] == 56.0
     assert heights[0][-1] == 344 - 288 / 4
     assert "http" not in picture.replace("http://www.w3.org/2000/svg", "")
-    page = (ROOT / "docs" / "crt-amplification.svg").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "research" / "crt-amplification.svg").read_text(encoding="utf-8")
     assert page == amplification_svg()
