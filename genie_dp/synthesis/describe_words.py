@@ -77,7 +77,7 @@ def literal(node: Any) -> str:
     """
     if isinstance(node, ast.EntityValue) and (node.value is None or node.display is None):
         node = ast.StringValue(node.display or node.value or "")
-    return value_tokens(node, lambda name: name)
+    return value_tokens(node)
 
 
 def literals(node: Any) -> Iterator[str]:

@@ -7,8 +7,10 @@ Slice, Comparison, Computed, ListFilter, operators that end in `~`, and outputs 
 equality.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import get_args
 
 from genie_dp.errors import Span
 from genie_dp.languages.types import Type
@@ -584,3 +586,26 @@ def computed_name(value: Value) -> str:
             return ".".join([operator, *list(names)[:1]])
         case _:
             raise TypeError(f"no output: {value!r}")
+
+
+# Kind of piece -> its nodes; a call is a query here, though it may act as well.
+_NODES: Mapping[str, tuple[type, ...]] = {
+    "program": (Program, Rule),
+    "policy": (Policy,),
+    "query": tuple(set(get_args(Query)) - {Hole}),
+    "stream": tuple(set(get_args(Stream)) - {Hole}),
+    "predicate": get_args(Predicate),
+    "value": get_args(Value),
+    "action": (Notify,),
+    "source": (OutputOf,),
+}
+_KINDS = {node: kind for kind, nodes in _NODES.items() for node in nodes}
+
+
+def kind_of(node: object) -> str:
+    """Return what a piece of a program is; of a hole what may stand there.
+
+    >>> kind_of(TrueP()), kind_of(Call(Selector("com.gmail"), "inbox")), kind_of(VarRef("a"))
+    ('predicate', 'query', 'value')
+    """
+    return node.kind if isinstance(node, Hole) else _KINDS[type(node)]

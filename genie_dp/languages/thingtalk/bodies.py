@@ -76,7 +76,9 @@ def compile_body(tree: ast.Lambda, holes: Mapping[str, str], lifter: Lifter) -> 
     fills: dict[str, str] = {}
     for token, _, parameter in found_fills(lifter.library, _placeholders_as_slots(tree)):
         fills.setdefault(token, parameter)
-    kind = _kind(tree.body, lifter)
+    kind = ast.kind_of(tree.body)
+    if isinstance(tree.body, ast.Call):
+        kind = lifter.signature(qualify(tree.body), tree.body).kind
     functions = tuple(dict.fromkeys(qualify(used) for used in functions_used(tree.body)))
     return Body(kind, tree.parameters, fills, functions, tree.body, compiler, build)
 
@@ -115,34 +117,6 @@ def _placeholders_as_slots(tree: ast.Lambda) -> Any:
         return node
 
     return rewrite(tree.body, change)
-
-
-def _kind(node: Any, lifter: Lifter) -> str:
-    match node:
-        case ast.Hole(_, kind):
-            return kind
-        case ast.Call():
-            return lifter.signature(qualify(node), node).kind
-        case ast.Filter() | ast.Join() | ast.Aggregate():
-            return "query"
-        case ast.Projection() | ast.Sort() | ast.Slice():
-            return "query"
-        case ast.OutputOf():
-            return "source"
-        case ast.Program() | ast.Rule():
-            return "program"
-        case ast.Policy():
-            return "policy"
-        case ast.TrueP() | ast.FalseP() | ast.Not() | ast.And() | ast.Or() | ast.Atom():
-            return "predicate"
-        case ast.GetPredicate() | ast.Comparison():
-            return "predicate"
-        case ast.AtTimer() | ast.Timer() | ast.Monitor() | ast.Edge():
-            return "stream"
-        case ast.StreamFilter() | ast.StreamJoin():
-            return "stream"
-        case _:
-            return "value"
 
 
 class _BodyCompiler:

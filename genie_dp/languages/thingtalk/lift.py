@@ -19,7 +19,7 @@ from genie_dp.languages.thingtalk.predicates import (
     value_names,
 )
 from genie_dp.languages.thingtalk.scope import EMPTY, Scope, scope_of
-from genie_dp.languages.thingtalk.tokens import STYLE, TokenWriter, tokens
+from genie_dp.languages.thingtalk.tokens import TokenPrinter, tokens
 from genie_dp.languages.thingtalk.traverse import functions_used, source_calls
 from genie_dp.languages.units import SHIPPED, Units
 
@@ -87,6 +87,7 @@ class Lifter:
 
     def __init__(self, library: Signatures):
         self.library = library
+        self.printer = TokenPrinter(library)
         self._outputs: dict[tuple[str, ...], frozenset[str]] = {}
         self._types: dict[str, Mapping[str, ty.Type]] = {}
         self._text_lists: tuple[str, ...] | None = None
@@ -210,40 +211,17 @@ class Lifter:
             case ast.Call() if self.signature(qualify(node), node).kind == "action":
                 action = _only_rule(canonical(_as_program(action=node), self.library)).action
                 return self._action(action if isinstance(action, ast.Call) else node, opened)
-            case (
-                ast.Call()
-                | ast.Filter()
-                | ast.Join()
-                | ast.Aggregate()
-                | ast.Projection()
-                | ast.Sort()
-                | ast.Slice()
-            ):
-                rule = _only_rule(canonical(_as_program(query=node), self.library))
-                return None if rule.query is None else self.query(rule.query, opened)
-            case (
-                ast.AtTimer()
-                | ast.Timer()
-                | ast.Monitor()
-                | ast.Edge()
-                | ast.StreamFilter()
-                | ast.StreamJoin()
-            ):
-                rule = _only_rule(canonical(_as_program(stream=node), self.library))
-                return None if rule.stream is None else self.stream(rule.stream)
             case ast.OutputOf(query, output):
                 value = self.lift(query, opened)
                 return None if value is None else self.source(value, output, node)
-            case (
-                ast.TrueP()
-                | ast.FalseP()
-                | ast.Not()
-                | ast.And()
-                | ast.Or()
-                | ast.Atom()
-                | ast.Comparison()
-                | ast.GetPredicate()
-            ):
+        match ast.kind_of(node):
+            case "query":
+                rule = _only_rule(canonical(_as_program(query=node), self.library))
+                return None if rule.query is None else self.query(rule.query, opened)
+            case "stream":
+                rule = _only_rule(canonical(_as_program(stream=node), self.library))
+                return None if rule.stream is None else self.stream(rule.stream)
+            case "predicate":
                 return self.predicate(node, function)
             case _:
                 return self._constant(node)
@@ -282,8 +260,7 @@ class Lifter:
         state = values.ConstantState(
             str(type_), passing_key(Parameter("", "out", type_), self.library.units)
         )
-        writer = TokenWriter(self.library, STYLE)
-        return values.ConstantValue(writer.value(node, EMPTY), state, node)
+        return values.ConstantValue(self.write(node, EMPTY), state, node)
 
     def _program(self, node: ast.Program | ast.Policy) -> values.ProgramValue:
         form = canonical(node, self.library)
@@ -356,7 +333,7 @@ class Lifter:
 
     def write(self, node: ast.Value, scope: Scope) -> str:
         """Return a value in token form."""
-        return TokenWriter(self.library, STYLE).value(node, scope)
+        return self.printer.value(node, scope)
 
     def _join(
         self, left: ast.Query, right: ast.Query, passing: tuple[ast.Arg, ...], opened: Open
@@ -402,39 +379,34 @@ class Lifter:
         self, call: ast.Call, signature: Signature, opened: Open
     ) -> tuple[str, str, str]:
         gap = gap_text = ""
-        kept_words = []
+        kept_args = []
         for arg in call.args:
             if isinstance(arg.value, ast.VarRef) and arg.value.name in opened:
                 gap = opened[arg.value.name]
                 gap_text = self.type_parameter(signature.qualified, arg.name, arg)
             else:
-                kept_words.append(arg)
-        writer = TokenWriter(self.library, STYLE)
-        writer.call(
-            ast.Call(call.selector, call.function, tuple(kept_words), span=call.span), EMPTY
-        )
-        return " ".join(writer.out), gap, gap_text
+                kept_args.append(arg)
+        kept = ast.Call(call.selector, call.function, tuple(kept_args), span=call.span)
+        return self.printer.call(kept, EMPTY)[0], gap, gap_text
 
     def inputs(self, call: ast.Call) -> tuple[tuple[str, str], ...]:
         """Return what a call sets as (name, tokens), in the order of the names."""
         inputs = scope_of(self.signature(qualify(call), call).inputs)
-        written = []
-        for arg in sorted(call.args, key=lambda arg: arg.name):
-            writer = TokenWriter(self.library, STYLE)
-            writer.arguments((arg,), inputs, EMPTY)
-            written.append((arg.name, " ".join(writer.out)))
-        return tuple(written)
+        args = sorted(call.args, key=lambda arg: arg.name)
+        return tuple(
+            (arg.name, text)
+            for arg in args
+            for text in self.printer.arguments((arg,), inputs, EMPTY)
+        )
 
     def stream(self, node: ast.Stream) -> values.StreamValue | None:
         """Return the piece of a canonical stream."""
         match node:
             case ast.AtTimer() | ast.Timer():
-                writer = TokenWriter(self.library, STYLE)
-                writer.stream(node)
+                text, _ = self.printer.stream(node)
                 slots = tuple(fills(self.library, node))
-                return values.StreamValue(
-                    " ".join(writer.out), (), values.stream_state("", is_timer=True), slots=slots
-                )
+                state = values.stream_state("", is_timer=True)
+                return values.StreamValue(text, (), state, slots=slots)
             case ast.Monitor(query, on_new):
                 value = self.query(query, {})
                 if value is None:
@@ -467,9 +439,7 @@ class Lifter:
         policy = canonical(ast.Policy(node, None, None), self.library)
         if not isinstance(policy, ast.Policy):
             raise TypeError("a policy stays a policy")
-        writer = TokenWriter(self.library, STYLE)
-        writer.predicate(policy.source, Scope({"source": CONTACT}), EMPTY)
-        return " ".join(writer.out)
+        return self.printer.predicate(policy.source, Scope({"source": CONTACT}), EMPTY)
 
     def _clauses(self, node: ast.Predicate, function: str) -> tuple[values.Clause, ...]:
         fields = EMPTY
@@ -485,16 +455,14 @@ class Lifter:
         )
 
     def _operand(self, node: ast.Predicate, fields: Scope) -> values.Operand:
-        writer = TokenWriter(self.library, STYLE)
-        writer.atom(node, fields, fields)
-        text = " ".join(writer.out)
+        text = self.printer.condition(node, fields, fields)
         inner = node.operand if isinstance(node, ast.Not) else node
         rank = 1 if isinstance(node, ast.Not) else 2
         match inner:
             case ast.Atom(name, operator, value):
-                return (rank, name, operator, writer.value(value, fields), text)
+                return (rank, name, operator, self.write(value, fields), text)
             case ast.Comparison(_, operator, value):
-                return (rank, left_text(inner), operator, writer.value(value, fields), text)
+                return (rank, left_text(inner), operator, self.write(value, fields), text)
             case ast.GetPredicate(call):
                 return (0 if rank == 2 else 1, qualify(call), "", text, text)
             case _:

@@ -438,7 +438,7 @@ def value_text(value: tt.Value) -> str:
     if isinstance(value, tt.SlotValue):
         unit = f" unit:{value.unit}" if value.unit else ""
         return _slot_text(value.token) + unit
-    text = value_tokens(value, "param:{}".format)
+    text = value_tokens(value)
     if isinstance(value, tt.ArrayValue | tt.DateOffset | tt.Computed | tt.ListFilter):
         return " ".join(_slot_text(token) if is_slot(token) else token for token in text.split(" "))
     return text

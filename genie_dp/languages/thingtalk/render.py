@@ -1,12 +1,15 @@
 """Syntax tree to text, in the one spelling that we print; reading it back gives the same tree."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
-from typing import Any, assert_never, get_args
+from typing import Any, get_args
 
+from genie_dp.errors import Span
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk import declarations as decl
+from genie_dp.languages.thingtalk.printer import SURFACE, Printed, Printer
+from genie_dp.languages.thingtalk.scope import EMPTY, Scope
 from genie_dp.languages.thingtalk.tokens import number_token
 from genie_dp.languages.thingtalk.traverse import rewrite
 from genie_dp.languages.types import Array, Basic, Entity, Enum, Measure, Type
@@ -41,67 +44,24 @@ def render(node: Node) -> str:
     'now => (@x.q()) filter a == 1 && !(b > 2 || c =~ "d") => notify'
     """
     match node:
-        case ast.Program():
-            return _program(node)
-        case ast.Policy():
-            return _policy(node)
-        case ast.PolicyFunction():
-            return _policy_function(node)
-        case ast.Rule():
-            return _rule(node)
-        case ast.Arg():
-            return _arg(node)
-        case ast.Selector():
-            return _selector(node)
-        case ast.OutputOf():
-            return _output_of(node)
+        case ast.Program((rule,)):
+            return _SURFACE.rule(rule)
+        case ast.Program(rules):
+            return "{ " + " ".join(f"{_SURFACE.rule(rule)};" for rule in rules) + " }"
+        case ast.OutputOf(ast.Hole(name, "query", None), output):
+            return f"{name}.{output}"
+        case ast.OutputOf(query, output):
+            return f"({render(query)}).{output}"
         case ast.Lambda():
             return _lambda(node)
-        case decl.ClassDef() | decl.Dataset() | decl.DatasetExample():
-            return _definition(node)
-        case ast.Notify():
-            return _action(node)
+        case decl.ClassDef():
+            return render_class(node)
+        case decl.Dataset():
+            return _dataset(node)
+        case decl.DatasetExample():
+            return _example(node)
         case _:
-            return _part(node)
-
-
-def _part(node: ast.Query | ast.Stream | ast.Predicate | ast.Value) -> str:
-    match node:
-        case ast.Call() | ast.Filter() | ast.Join() | ast.Aggregate() | ast.Hole():
-            return _query(node)
-        case ast.Projection() | ast.Sort() | ast.Slice():
-            return _query(node)
-        case (
-            ast.AtTimer()
-            | ast.Timer()
-            | ast.Monitor()
-            | ast.Edge()
-            | ast.StreamFilter()
-            | ast.StreamJoin()
-        ):
-            return _stream(node)
-        case (
-            ast.TrueP()
-            | ast.FalseP()
-            | ast.Not()
-            | ast.And()
-            | ast.Or()
-            | ast.Atom()
-            | ast.Comparison()
-            | ast.GetPredicate()
-        ):
-            return _predicate(node)
-        case _:
-            return _value(node)
-
-
-def render_type(type_: Type) -> str:
-    """Return a type as it is declared.
-
-    >>> render_type(Array(Entity("tt:hashtag"))), render_type(Enum(("on", "off")))
-    ('Array(Entity(tt:hashtag))', 'Enum(on,off)')
-    """
-    return str(type_)
+            return _SURFACE.part(node)
 
 
 def quote(text: str) -> str:
@@ -111,14 +71,6 @@ def quote(text: str) -> str:
     "say \"hi\"\n"
     """
     return json.dumps(text, ensure_ascii=False)
-
-
-def _output_of(output_of: ast.OutputOf) -> str:
-    match output_of:
-        case ast.OutputOf(ast.Hole(name, "query", None), output):
-            return f"{name}.{output}"
-        case ast.OutputOf(query, output):
-            return f"({_query(query)}).{output}"
 
 
 def _lambda(fragment: ast.Lambda) -> str:
@@ -135,231 +87,9 @@ def _lambda(fragment: ast.Lambda) -> str:
 # ---------------------------------------------------------------------------------- programs
 
 
-def _program(program: ast.Program) -> str:
-    if len(program.rules) == 1:
-        return _rule(program.rules[0])
-    return "{ " + " ".join(f"{_rule(rule)};" for rule in program.rules) + " }"
-
-
-def _rule(rule: ast.Rule) -> str:
-    parts = ["now" if rule.stream is None else _stream(rule.stream)]
-    if rule.query is not None:
-        parts.append(_query(rule.query))
-    parts.append(_action(rule.action))
-    return " => ".join(parts)
-
-
-def _action(action: ast.Action) -> str:
-    match action:
-        case ast.Notify():
-            return "notify"
-        case ast.Call():
-            return _call(action)
-        case ast.Hole():
-            return _hole(action)
-        case _:
-            assert_never(action)
-
-
-def _policy(policy: ast.Policy) -> str:
-    source = _predicate(policy.source)
-    action = "notify" if policy.action is None else _policy_function(policy.action)
-    if policy.query is None:
-        return f"{source} : now => {action}"
-    query = _policy_function(policy.query)
-    now = "now => " if policy.action is None else ""
-    return f"{source} : {now}{query} => {action}"
-
-
-def _policy_function(function: ast.PolicyFunction | ast.Hole) -> str:
-    if isinstance(function, ast.Hole):
-        return _hole(function)
-    if function.class_name is None:
-        return "*"
-    if function.function is None:
-        return f"@{function.class_name}.*"
-    name = f"@{function.class_name}.{function.function}"
-    if isinstance(function.predicate, ast.TrueP):
-        return name
-    return f"{name} filter {_predicate(function.predicate)}"
-
-
-def _stream(stream: ast.Stream) -> str:
-    match stream:
-        case ast.AtTimer(time):
-            return f"attimer(time = {_value(time)})"
-        case ast.Timer(base, interval):
-            return f"timer(base = {_value(base)}, interval = {_value(interval)})"
-        case ast.Monitor(query, ()):
-            return f"monitor ({_query(query)})"
-        case ast.Monitor(query, (field,)):
-            return f"monitor ({_query(query)}) on new {field}"
-        case ast.Monitor(query, fields):
-            return f"monitor ({_query(query)}) on new [{', '.join(fields)}]"
-        case ast.Edge(inner, predicate):
-            return f"edge ({_stream(inner)}) on {_predicate(predicate)}"
-        case ast.StreamFilter(inner, predicate):
-            return f"({_stream(inner)}) filter {_predicate(predicate)}"
-        case ast.StreamJoin(inner, query, ()):
-            return f"({_stream(inner)} => {_query(query)})"
-        case ast.StreamJoin(inner, query, passing):
-            return f"({_stream(inner)} => ({_query(query)}) on ({_args(passing)}))"
-        case ast.Hole():
-            return _hole(stream)
-        case _:
-            assert_never(stream)
-
-
-def _query(query: ast.Query) -> str:
-    match query:
-        case ast.Call():
-            return _call(query)
-        case ast.Filter(inner, predicate):
-            return f"({_query(inner)}) filter {_predicate(predicate)}"
-        case ast.Join(left, right, passing):
-            on = f" on ({_args(passing)})" if passing else ""
-            return f"({_query(left)}) join ({_query(right)}){on}"
-        case ast.Aggregate(operator, None, inner):
-            return f"agg {operator} of ({_query(inner)})"
-        case ast.Aggregate(operator, field, inner):
-            return f"agg {operator} {field} of ({_query(inner)})"
-        case ast.Projection(inner, values, keeps_all):
-            names = ["*"] * keeps_all + [_value(value) for value in values]
-            return f"[{', '.join(names)}] of ({_query(inner)})"
-        case ast.Sort(inner, key, direction):
-            return f"sort({_value(key)} {direction} of ({_query(inner)}))"
-        case ast.Slice(inner, start, end):
-            last = "" if end is None else f" : {_value(end)}"
-            taken = _query(inner) if isinstance(inner, ast.Sort) else f"({_query(inner)})"
-            return f"{taken}[{_value(start)}{last}]"
-        case ast.Hole():
-            return _hole(query)
-        case _:
-            assert_never(query)
-
-
-def _hole(hole: ast.Hole) -> str:
-    if hole.inputs:
-        return f"{hole.name}({_args(hole.inputs)})"
-    return hole.name if hole.argument is None else f"{hole.name}({hole.argument})"
-
-
-def _call(call: ast.Call) -> str:
-    return f"{_selector(call.selector)}.{call.function}({_args(call.args)})"
-
-
-def _selector(selector: ast.Selector) -> str:
-    attributes = f"({_args(selector.attributes)})" if selector.attributes else ""
-    return f"@{selector.class_name}{attributes}"
-
-
-def _args(args: Iterable[ast.Arg]) -> str:
-    return ", ".join(_arg(arg) for arg in args)
-
-
-def _arg(arg: ast.Arg) -> str:
-    return f"{arg.name} = {_value(arg.value)}"
-
-
-# -------------------------------------------------------------------------------- predicates
-
-
-def _predicate(predicate: ast.Predicate | ast.Hole) -> str:
-    match predicate:
-        case ast.TrueP():
-            return "true"
-        case ast.FalseP():
-            return "false"
-        case ast.Not(ast.Atom() | ast.Comparison() | ast.And() | ast.Or() as operand):
-            return f"!({_predicate(operand)})"
-        case ast.Not(operand):
-            return f"!{_predicate(operand)}"
-        case ast.And(operands):
-            return " && ".join(_operand(o, (ast.And, ast.Or)) for o in operands)
-        case ast.Or(operands):
-            return " || ".join(_operand(o, (ast.Or,)) for o in operands)
-        case ast.Atom(name, operator, value):
-            return f"{name} {operator} {_value(value)}"
-        case ast.Comparison(left, operator, value):
-            return f"{_value(left)} {operator} {_value(value)}"
-        case ast.GetPredicate(call, inner):
-            return f"{_call(call)} {{ {_predicate(inner)} }}"
-        case ast.Hole():
-            return _hole(predicate)
-        case _:
-            assert_never(predicate)
-
-
-def _operand(operand: ast.Predicate, looser: tuple[type, ...]) -> str:
-    text = _predicate(operand)
-    return f"({text})" if isinstance(operand, looser) else text
-
-
-# ------------------------------------------------------------------------------------ values
-
-
-def _value(value: ast.Value) -> str:
-    match value:
-        case ast.StringValue(text):
-            return quote(text)
-        case ast.NumberValue(number):
-            return number_token(number)
-        case ast.BooleanValue(truth):
-            return "true" if truth else "false"
-        case ast.EnumValue(name):
-            return f"enum({name})"
-        case ast.MeasureValue(parts):
-            return " + ".join(f"{number_token(amount)}{unit}" for amount, unit in parts)
-        case ast.CurrencyValue(amount, code):
-            return f"makeCurrency({number_token(amount)}, {code})"
-        case ast.EntityValue(text, kind, display):
-            display_text = "" if display is None else f"({quote(display)})"
-            return f"{'null' if text is None else quote(text)}^^{kind}{display_text}"
-        case ast.ArrayValue(items):
-            return f"[{', '.join(map(_value, items))}]"
-        case ast.SlotValue(token, unit):
-            return token + unit
-        case ast.VarRef(name):
-            return name
-        case ast.Computed() | ast.ListFilter():
-            return _computed(value)
-        case _:
-            return _situation(value)
-
-
-def _computed(value: ast.Computed | ast.ListFilter) -> str:
-    match value:
-        case ast.Computed(operator, arguments):
-            return f"{operator}({', '.join(map(_value, arguments))})"
-        case ast.ListFilter(name, predicate):
-            return f"{name} filter {_predicate(predicate)}"
-        case _:
-            assert_never(value)
-
-
-def _situation(
-    value: ast.Undefined
-    | ast.EventValue
-    | ast.ContextValue
-    | ast.LocationValue
-    | ast.DateValue
-    | ast.DateNow
-    | ast.DateEdge
-    | ast.DateOffset
-    | ast.TimeValue,
-) -> str:
-    """Return a value that the moment or place of execution gives, a time or a place."""
-    match value:
-        case ast.Undefined():
-            return "$?"
-        case ast.EventValue():
-            return "$event"
-        case ast.ContextValue(path):
-            return ".".join(("$context", *path))
-        case ast.LocationValue():
-            return _place(value)
-        case _:
-            return _date(value)
+def _entity_value(value: ast.EntityValue) -> str:
+    display = "" if value.display is None else f"({quote(value.display)})"
+    return f"{'null' if value.value is None else quote(value.value)}^^{value.kind}{display}"
 
 
 def _place(value: ast.LocationValue) -> str:
@@ -368,26 +98,98 @@ def _place(value: ast.LocationValue) -> str:
     return f"makeLocation({', '.join(parts)})"
 
 
-def _date(
-    value: ast.DateValue | ast.DateNow | ast.DateEdge | ast.DateOffset | ast.TimeValue,
-) -> str:
-    match value:
-        case ast.DateValue(iso):
-            return f"new Date({quote(iso)})"
-        case ast.DateNow():
-            return "now"
-        case ast.DateEdge(edge, unit):
-            return f"{edge}({unit})"
-        case ast.DateOffset(base, sign, ast.MeasureValue((_, _, *_)) as duration):
-            return f"{_value(base)} {sign} ({_value(duration)})"
-        case ast.DateOffset(base, sign, duration):
-            return f"{_value(base)} {sign} {_value(duration)}"
-        case ast.TimeValue(hour, minute, 0):
-            return f"makeTime({hour}, {minute})"
-        case ast.TimeValue(hour, minute, second):
-            return f"makeTime({hour}, {minute}, {second})"
-        case _:
-            assert_never(value)
+def _time(value: ast.TimeValue) -> str:
+    second = f", {value.second}" if value.second else ""
+    return f"makeTime({value.hour}, {value.minute}{second})"
+
+
+def _measure(value: ast.MeasureValue) -> str:
+    return " + ".join(f"{number_token(amount)}{unit}" for amount, unit in value.parts)
+
+
+_LITERALS: Mapping[type, Callable[[Any], str]] = {
+    ast.StringValue: lambda value: quote(value.text),
+    ast.NumberValue: lambda value: number_token(value.value),
+    ast.BooleanValue: lambda value: "true" if value.value else "false",
+    ast.EnumValue: lambda value: f"enum({value.name})",
+    ast.MeasureValue: _measure,
+    ast.CurrencyValue: lambda v: f"makeCurrency({number_token(v.value)}, {v.code})",
+    ast.EntityValue: _entity_value,
+    ast.SlotValue: lambda value: value.token + value.unit,
+    ast.Undefined: lambda value: "$?",
+    ast.EventValue: lambda value: "$event",
+    ast.ContextValue: lambda value: ".".join(("$context", *value.path)),
+    ast.LocationValue: _place,
+    ast.DateValue: lambda value: f"new Date({quote(value.iso)})",
+    ast.DateNow: lambda value: "now",
+    ast.DateEdge: lambda value: f"{value.edge}({value.unit})",
+    ast.TimeValue: _time,
+}
+
+
+class _SurfacePrinter(Printer):
+    """Prints pieces of programs as people write them; it needs no scopes."""
+
+    __slots__ = ()
+
+    form = SURFACE
+
+    def part(self, node: Any) -> str:
+        """Return a node inside of a rule or policy."""
+        match node:
+            case ast.Rule():
+                return self.rule(node)
+            case ast.Policy():
+                return self.policy(node)
+            case ast.PolicyFunction():
+                return self.policy_function(node)
+            case ast.Arg(name, value):
+                return f"{name} = {self.value(value, EMPTY)}"
+            case ast.Selector(class_name, attributes):
+                return f"@{class_name}{f'({self.args(attributes)})' if attributes else ''}"
+        match ast.kind_of(node):
+            case "query":
+                return self.query(node, EMPTY)[0]
+            case "stream":
+                return self.stream(node)[0]
+            case "predicate":
+                return self.predicate(node, EMPTY, EMPTY)
+            case "value":
+                return self.value(node, EMPTY)
+            case _:
+                return self.action(node, EMPTY)
+
+    def name(self, name: str, scope: Scope, span: Span | None = None) -> str:
+        return name
+
+    def args(self, args: Iterable[ast.Arg]) -> str:
+        return self.listed(map(self.part, args))
+
+    def call(self, call: ast.Call, scope: Scope) -> Printed:
+        return f"{self.part(call.selector)}.{call.function}({self.args(call.args)})", EMPTY
+
+    def passing(self, passing: tuple[ast.Arg, ...], right: ast.Query, left: Scope) -> str:
+        return f" on ({self.args(passing)})" if passing else ""
+
+    def watched(self, names: tuple[str, ...], scope: Scope) -> str:
+        return names[0] if len(names) == 1 else self.form.listing.format(self.listed(names))
+
+    def negation(self, predicate: ast.Not, fields: Scope, scope: Scope) -> str:
+        operand = predicate.operand
+        if isinstance(operand, ast.Atom | ast.Comparison | ast.And | ast.Or):
+            return f"!{self.in_parentheses(operand, fields, scope)}"
+        return f"!{self.condition(operand, fields, scope)}"
+
+    def in_parentheses(self, predicate: ast.Predicate, fields: Scope, scope: Scope) -> str:
+        return f"({self.condition(predicate, fields, scope)})"
+
+    def hole(self, hole: ast.Hole) -> str:
+        if hole.inputs:
+            return f"{hole.name}({self.args(hole.inputs)})"
+        return hole.name if hole.argument is None else f"{hole.name}({hole.argument})"
+
+
+_SURFACE = _SurfacePrinter(_LITERALS)
 
 
 # -------------------------------------------------------------------- classes and datasets
@@ -412,18 +214,6 @@ def render_class(definition: decl.ClassDef) -> str:
     members += [_unit(item) for item in definition.units]
     members += [_function(item) for item in definition.functions]
     return "\n".join([head, *(f"  {member}" for member in members), "}"])
-
-
-def _definition(definition: decl.ClassDef | decl.Dataset | decl.DatasetExample) -> str:
-    match definition:
-        case decl.ClassDef():
-            return render_class(definition)
-        case decl.Dataset():
-            return _dataset(definition)
-        case decl.DatasetExample():
-            return _example(definition)
-        case _:
-            assert_never(definition)
 
 
 def _extends(parents: Iterable[str]) -> str:
@@ -451,8 +241,7 @@ def _function(item: decl.FunctionDecl) -> str:
     head = f"{modifiers}{item.kind} {item.name}{_extends(item.extends)}("
     margin = ",\n" + " " * (len(head) + 2)
     params = margin.join(
-        f"{p.direction} {p.name} : {render_type(p.type)}{_inline(p.annotations)}"
-        for p in item.params
+        f"{p.direction} {p.name} : {p.type}{_inline(p.annotations)}" for p in item.params
     )
     return f"{head}{params}){_below(item.annotations)};"
 
@@ -487,13 +276,13 @@ def _data(value: object) -> str:
         case dict():
             return "{" + ", ".join(f"{key}={_data(item)}" for key, item in value.items()) + "}"
         case _ if isinstance(value, _VALUES):
-            return _value(value)
+            return render(value)
         case _:
             raise TypeError(f"an annotation cannot hold a {type(value).__name__}: {value!r}")
 
 
 def _parameters(parameters: Iterable[tuple[str, Type]]) -> str:
-    return "(" + ", ".join(f"{name} : {render_type(type_)}" for name, type_ in parameters) + ")"
+    return "(" + ", ".join(f"{name} : {type_}" for name, type_ in parameters) + ")"
 
 
 def _dataset(dataset: decl.Dataset) -> str:

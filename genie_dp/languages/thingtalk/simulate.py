@@ -337,7 +337,7 @@ def _events(stream: tt.Stream | None, world: World) -> list[Rows]:
 
 def _event(row: Row) -> dict[str, tt.Value]:
     """Return a row as an event: `$event` is its text."""
-    text = ", ".join(f"{name}: {value_tokens(value, str)}" for name, value in _sort_row(row))
+    text = ", ".join(f"{name}: {value_tokens(value)}" for name, value in _sort_row(row))
     return {**row, "$event": tt.StringValue(text)}
 
 

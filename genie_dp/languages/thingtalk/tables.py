@@ -158,5 +158,5 @@ def _from_tokens(text: str) -> tt.Value | None:
 
 
 def _effect_text(effect: Effect) -> str:
-    values = ", ".join(f"{name} = {value_tokens(value, str)}" for name, value in effect.arguments)
+    values = ", ".join(f"{name} = {value_tokens(value)}" for name, value in effect.arguments)
     return f"{effect.function}({values})"

@@ -37,33 +37,25 @@ stay apart. A join's `on` names its parameters in both styles: its right side ma
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from operator import attrgetter
-from typing import assert_never
+from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.library import Signature, Signatures
 from genie_dp.languages.thingtalk import ast as tt
-from genie_dp.languages.thingtalk.operators import CONTACT, ITEM
-from genie_dp.languages.thingtalk.scope import (
-    EMPTY,
-    OPEN,
-    Scope,
-    aggregate_scope,
-    projected_scope,
-    scope_of,
-)
+from genie_dp.languages.thingtalk.printer import TOKENS, Printed, Printer
+from genie_dp.languages.thingtalk.scope import EMPTY, OPEN, Scope, scope_of
 from genie_dp.languages.thingtalk.traverse import source_calls
-from genie_dp.languages.types import ANY, BOOLEAN, STRING, Array, Entity, Type, slot_type
+from genie_dp.languages.types import ANY, BOOLEAN, STRING, Entity, Type, slot_type
 
 MOST_DIGITS = 100  # of a number: more take a page to write
 EARTH = "latitudes are from -90 to 90, longitudes from -180 to 180"
 PLACES = frozenset({"home", "work", "current_location"})
 
-_WORDS: dict[type, str] = {tt.DateNow: "now", tt.Undefined: "undefined", tt.EventValue: "event"}
 _ESCAPES = {"\\": "\\\\", " ": "\\s", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _UNESCAPES = {"\\": "\\", "s": " ", "t": "\t", "n": "\n", "r": "\r", '"': '"', "e": ""}
 # Half of a character (\ud83d) is no escape: no text holds one.
@@ -143,101 +135,6 @@ def is_on_earth(latitude: Decimal, longitude: Decimal) -> bool:
     return abs(latitude) <= 90 and abs(longitude) <= 180
 
 
-def value_tokens(value: tt.Value, variable: Callable[[str], str], *, glue: str = " ") -> str:
-    """Return a value in token form.
-
-    Args:
-        value: the value.
-        variable: gives the token of a name in scope; those in a condition on the values of a list
-            are written without types.
-        glue: what stands between the parts of a measure.
-    """
-    match value:
-        case tt.VarRef(name):
-            return variable(name)
-        case tt.ArrayValue(items):
-            inner = " , ".join(value_tokens(item, variable) for item in items)
-            return f"[ {inner} ]" if items else "[ ]"
-        case tt.DateOffset(base, sign, duration):
-            start = value_tokens(base, variable)
-            return f"{start} {sign} {value_tokens(duration, variable, glue=glue)}"
-        case tt.MeasureValue(parts):
-            return glue.join(f"{number_token(number)} unit:{unit}" for number, unit in parts)
-        case tt.Computed(operator, arguments):
-            inner = " , ".join(value_tokens(argument, variable) for argument in arguments)
-            return f"{operator} ( {inner} )"
-        case tt.ListFilter(name, predicate):
-            writer = TokenWriter(None, TokenStyle(types=False))
-            writer.predicate(predicate, EMPTY, EMPTY)
-            return f"{variable(name)} filter {' '.join(writer.out)}"
-        case _:
-            return literal_tokens(value)
-
-
-Literal = (
-    tt.StringValue
-    | tt.NumberValue
-    | tt.BooleanValue
-    | tt.EnumValue
-    | tt.CurrencyValue
-    | tt.DateValue
-    | tt.DateNow
-    | tt.DateEdge
-    | tt.TimeValue
-    | tt.LocationValue
-    | tt.ContextValue
-    | tt.EntityValue
-    | tt.Undefined
-    | tt.EventValue
-    | tt.SlotValue
-)
-
-
-def literal_tokens(value: Literal) -> str:
-    """Return a value that has no value inside it in token form.
-
-    >>> literal_tokens(tt.EntityValue("alice", "tt:contact", "alice smith"))
-    '" alice smith " ^^tt:contact id:alice'
-    """
-    match value:
-        case tt.StringValue(text):
-            return quote_words(text)
-        case tt.SlotValue(token, unit):
-            return f"{token} unit:{unit}" if unit else token
-        case tt.NumberValue(number):
-            return number_token(number)
-        case tt.EnumValue(name):
-            return f"enum:{name}"
-        case tt.EntityValue():
-            return _entity(value)
-        case tt.DateEdge(edge, unit):
-            return f"{edge} unit:{unit}"
-        case tt.BooleanValue(truth):
-            return "true" if truth else "false"
-        case tt.DateNow() | tt.Undefined() | tt.EventValue():
-            return _WORDS[type(value)]
-        case tt.ContextValue():
-            return _context(value)
-        case tt.CurrencyValue() | tt.DateValue() | tt.TimeValue() | tt.LocationValue():
-            return _compact(value)
-        case _:
-            assert_never(value)
-
-
-def _compact(value: tt.CurrencyValue | tt.DateValue | tt.TimeValue | tt.LocationValue) -> str:
-    match value:
-        case tt.CurrencyValue(amount, code):
-            return f"currency:{number_token(amount)}:{code}"
-        case tt.DateValue(iso):
-            return f"date:{escape_word(iso)}"
-        case tt.TimeValue(hour, minute, second):
-            return f"time:{hour}:{minute:02d}:{second:02d}"
-        case tt.LocationValue():
-            return _place(value)
-        case _:
-            assert_never(value)
-
-
 def _place(value: tt.LocationValue) -> str:
     if value.latitude is None or value.longitude is None:
         return f"location: {quote_words(value.display or '')}"
@@ -254,6 +151,10 @@ def _entity(value: tt.EntityValue) -> str:
     if value.value is None:
         return f"null {quote_words(value.display)} ^^{value.kind}"
     return f"{quote_words(value.display)} ^^{value.kind} id:{escape_word(value.value)}"
+
+
+def _parts(value: tt.MeasureValue) -> Iterator[str]:
+    return (f"{number_token(number)} unit:{unit}" for number, unit in value.parts)
 
 
 def _context(value: tt.ContextValue) -> str:
@@ -304,12 +205,10 @@ def tokens(
         message = f"expected a skill library to print the {needed} of parameters, got none"
         hint = f"give the library, or the style TokenStyle({option})"
         raise GenieError(Problem("T040", message, hint=hint))
-    writer = TokenWriter(signatures, style)
+    printer = TokenPrinter(signatures, style)
     if isinstance(program, tt.Policy):
-        writer.policy(program)
-    else:
-        writer.program(program)
-    return " ".join(writer.out)
+        return printer.policy(program)
+    return " ; ".join(map(printer.rule, program.rules))
 
 
 @lru_cache(maxsize=65536)
@@ -317,251 +216,107 @@ def _typed_token(prefix: str, name: str, type_: Type) -> str:
     return f"{prefix}:{name}:{type_}"
 
 
-class TokenWriter:
-    """Writes pieces of programs as tokens, one after the other, to `out`."""
+_LITERALS: Mapping[type, Callable[[Any], str]] = {
+    tt.StringValue: lambda value: quote_words(value.text),
+    tt.SlotValue: lambda value: f"{value.token} unit:{value.unit}" if value.unit else value.token,
+    tt.NumberValue: lambda value: number_token(value.value),
+    tt.EnumValue: lambda value: f"enum:{value.name}",
+    tt.EntityValue: _entity,
+    tt.MeasureValue: lambda value: " ".join(_parts(value)),
+    tt.DateEdge: lambda value: f"{value.edge} unit:{value.unit}",
+    tt.BooleanValue: lambda value: "true" if value.value else "false",
+    tt.DateNow: lambda value: "now",
+    tt.Undefined: lambda value: "undefined",
+    tt.EventValue: lambda value: "event",
+    tt.ContextValue: _context,
+    tt.CurrencyValue: lambda value: f"currency:{number_token(value.value)}:{value.code}",
+    tt.DateValue: lambda value: f"date:{escape_word(value.iso)}",
+    tt.TimeValue: lambda value: f"time:{value.hour}:{value.minute:02d}:{value.second:02d}",
+    tt.LocationValue: _place,
+}
+_POSITIONAL_LITERALS: Mapping[type, Callable[[Any], str]] = {
+    **_LITERALS,
+    tt.MeasureValue: lambda value: " plus ".join(_parts(value)),
+}
 
-    __slots__ = ("out", "signatures", "style")
 
-    def __init__(self, signatures: Signatures | None, style: TokenStyle):
-        self.out: list[str] = []
+class TokenPrinter(Printer):
+    """Writes pieces of programs as tokens, with the types of the names that are in scope."""
+
+    __slots__ = ("signatures", "style")
+
+    form = TOKENS
+
+    def __init__(self, signatures: Signatures | None, style: TokenStyle = STYLE):
+        super().__init__(_LITERALS if style.keywords else _POSITIONAL_LITERALS)
         self.signatures = signatures
         self.style = style
 
-    # ------------------------------------------------------------------ programs, policies
+    def inner_stream(self, stream: tt.Stream) -> Printed:
+        """Return a stream in parentheses; a stream join has its own."""
+        is_join = isinstance(stream, tt.StreamJoin)
+        return self.stream(stream) if is_join else super().inner_stream(stream)
 
-    def program(self, program: tt.Program) -> None:
-        """Write the rules of a program."""
-        for index, rule in enumerate(program.rules):
-            if index:
-                self.out.append(";")
-            self.rule(rule)
+    def watched(self, names: tuple[str, ...], scope: Scope) -> str:
+        """Return `[ param:a:T , param:b:T ]`."""
+        ordered = sorted(names) if self.style.canonical else names
+        return self.form.listing.format(self.listed(self.name(name, scope) for name in ordered))
 
-    def rule(self, rule: tt.Rule) -> None:
-        """Write `s => q => a`."""
-        scope = EMPTY
-        if rule.stream is None:
-            self.out.append("now =>")
-        else:
-            scope = self.stream(rule.stream)
-            self.out.append("=>")
-        if rule.query is not None:
-            scope = scope.under(self.query(rule.query, scope))
-            self.out.append("=>")
-        match rule.action:
-            case tt.Notify():
-                self.out.append("notify")
-            case tt.Call():
-                self.call(rule.action, scope)
-            case tt.Hole():
-                raise _no_hole(rule.action)
-            case _:
-                assert_never(rule.action)
-
-    def policy(self, policy: tt.Policy) -> None:
-        """Write `policy P : q => a`."""
-        self.out.append("policy")
-        self.predicate(policy.source, Scope({"source": CONTACT}), EMPTY)
-        self.out.append(":")
-        if policy.query is None or policy.action is None:
-            self.out.append("now =>")
-        if policy.query is not None:
-            self.policy_function(policy.query)
-            self.out.append("=>")
-        if policy.action is not None:
-            self.policy_function(policy.action)
-        else:
-            self.out.append("notify")
-
-    def policy_function(self, function: tt.PolicyFunction | tt.Hole) -> None:
-        """Write what a policy speaks of."""
-        if isinstance(function, tt.Hole):
-            raise _no_hole(function)
-        scope = EMPTY
-        if function.class_name is None:
-            self.out.append("*")
-        elif function.function is None:
-            self.out.append(f"@{function.class_name}.*")
-        else:
-            signature = self.signature(function.class_name, function.function, function.span)
-            scope = scope_of(signature.parameters) if signature else EMPTY
-            self.out.append(f"@{function.class_name}.{function.function}")
-        if not isinstance(function.predicate, tt.TrueP):
-            self.out.append("filter")
-            self.predicate(function.predicate, scope, EMPTY)
-
-    # -------------------------------------------------------------------- streams, queries
-
-    def stream(self, stream: tt.Stream) -> Scope:
-        """Write a stream; return its outputs."""
-        match stream:
-            case tt.AtTimer(time):
-                self.out.append(f"attimer time = {self.value(time, EMPTY)}")
-                return EMPTY
-            case tt.Timer(base, interval):
-                start, period = self.value(base, EMPTY), self.value(interval, EMPTY)
-                self.out.append(f"timer base = {start} , interval = {period}")
-                return EMPTY
-            case tt.Monitor():
-                return self.monitor(stream)
-            case tt.Edge(inner, predicate):
-                self.out.append("edge")
-                scope = self.in_parentheses(inner)
-                self.out.append("on")
-                self.predicate(predicate, scope, EMPTY)
-                return scope
-            case tt.StreamFilter(inner, predicate):
-                scope = self.in_parentheses(inner)
-                self.out.append("filter")
-                self.predicate(predicate, scope, EMPTY)
-                return scope
-            case tt.StreamJoin():
-                return self.in_parentheses(stream)
-            case tt.Hole():
-                raise _no_hole(stream)
-            case _:
-                assert_never(stream)
-
-    def monitor(self, stream: tt.Monitor) -> Scope:
-        """Write `monitor ( q ) on new [ .. ]`; return its outputs."""
-        self.out.append("monitor")
-        scope = self.group(stream.query, EMPTY)
-        if stream.on_new:
-            names = sorted(stream.on_new) if self.style.canonical else stream.on_new
-            self.out.append(f"on new [ {' , '.join(self.name(n, scope) for n in names)} ]")
-        return scope
-
-    def in_parentheses(self, stream: tt.Stream) -> Scope:
-        """Write `( s )`, or `( s => q )` for a stream join; return its outputs."""
-        self.out.append("(")
-        if isinstance(stream, tt.StreamJoin):
-            left = self.stream(stream.stream)
-            self.out.append("=>")
-            write = self.group if stream.passing else self.query
-            right = write(stream.query, left)
-            self.passing(stream.passing, stream.query, left)
-            scope = left.under(right)
-        else:
-            scope = self.stream(stream)
-        self.out.append(")")
-        return scope
-
-    def query(self, query: tt.Query, outer: Scope) -> Scope:
-        """Write a query that may use names of `outer`; return its outputs."""
-        match query:
-            case tt.Call():
-                return self.call(query, outer)
-            case tt.Filter(inner, predicate):
-                scope = self.group(inner, outer)
-                self.out.append("filter")
-                self.predicate(predicate, scope, outer)
-                return scope
-            case tt.Join(left, right, passing):
-                left_scope = self.group(left, outer)
-                self.out.append("join")
-                right_scope = self.group(right, outer.under(left_scope))
-                self.passing(passing, right, left_scope)
-                return left_scope.under(right_scope)
-            case tt.Aggregate():
-                return self.aggregate(query, outer)
-            case tt.Projection():
-                return self.projection(query, outer)
-            case tt.Sort(inner, key, direction):
-                scope = self.group(inner, outer)
-                self.out.append(f"sort {self.value(key, outer.under(scope))} {direction}")
-                return scope
-            case tt.Slice(inner, start, end):
-                scope = self.group(inner, outer)
-                last = "" if end is None else f" : {self.value(end, outer)}"
-                self.out.append(f"[ {self.value(start, outer)}{last} ]")
-                return scope
-            case tt.Hole():
-                raise _no_hole(query)
-            case _:
-                assert_never(query)
-
-    def projection(self, query: tt.Projection, outer: Scope) -> Scope:
-        """Write `( q ) select [ .. ]`; return its outputs."""
-        scope = self.group(query.query, outer)
-        seen = outer.under(scope)
-        words = ["*"] * query.keeps_all + [self.value(value, seen) for value in query.values]
-        self.out.append(f"select [ {' , '.join(words)} ]")
-        projected = projected_scope(query.values, scope)
-        return scope.under(projected) if query.keeps_all else projected
-
-    def group(self, query: tt.Query, outer: Scope) -> Scope:
-        """Write `( q )`; return its outputs."""
-        self.out.append("(")
-        scope = self.query(query, outer)
-        self.out.append(")")
-        return scope
-
-    def aggregate(self, query: tt.Aggregate, outer: Scope) -> Scope:
-        """Write `aggregate sum param:f:T of ( q )`; return its one output."""
-        place = len(self.out)
-        scope = self.group(query.query, outer)
-        words = f"aggregate {query.operator} of"
-        field = None
-        if query.field is not None:
-            words = f"aggregate {query.operator} {self.name(query.field, scope)} of"
-            field = scope.get(query.field)
-        self.out.insert(place, words)
-        return aggregate_scope(query.operator, field)
+    def parameters(self, function: tt.PolicyFunction) -> Scope:
+        """Return the parameters of the function that a policy speaks of."""
+        name = function.class_name or "", function.function or ""
+        signature = self.signature(*name, function.span)
+        return scope_of(signature.parameters) if signature else EMPTY
 
     # ------------------------------------------------------------------------------- calls
 
-    def call(self, call: tt.Call, scope: Scope) -> Scope:
-        """Write a function with its arguments; return its outputs."""
+    def call(self, call: tt.Call, scope: Scope) -> Printed:
+        """Return a function with its arguments, and its outputs."""
         selector = call.selector
-        self.out.append(f"@{selector.class_name}.{call.function}")
+        words = [f"@{selector.class_name}.{call.function}"]
         signature = self.signature(selector.class_name, call.function, call.span)
-        if selector.attributes:
-            self.attributes(selector.attributes, scope)
-        if signature is None:
-            self.arguments(call.args, OPEN, scope)
-            return EMPTY
-        if not self.style.keywords:
-            self.positions(call.args, signature, scope)
-        elif call.args:
-            self.arguments(call.args, scope_of(signature.inputs), scope)
-        return scope_of(signature.outputs)
-
-    def attributes(self, attributes: tuple[tt.Arg, ...], scope: Scope) -> None:
-        """Write the attributes of a device."""
-        for arg in self.sort_args(attributes):
+        for arg in self.sort_args(selector.attributes):
             name = f"attribute:{arg.name}"
             if self.style.types:
                 name = _typed_token("attribute", arg.name, _attribute_type(arg, scope))
-            self.out.append(f"{name} = {self.value(arg.value, scope)}")
+            words.append(f"{name} = {self.value(arg.value, scope)}")
+        if signature is not None and not self.style.keywords:
+            words += self.positions(call.args, signature, scope)
+        elif call.args:
+            inputs = scope_of(signature.inputs) if signature else OPEN
+            words += self.arguments(call.args, inputs, scope)
+        return " ".join(words), scope_of(signature.outputs) if signature else EMPTY
 
-    def arguments(self, args: tuple[tt.Arg, ...], inputs: Scope, scope: Scope) -> None:
-        """Write arguments by name."""
+    def arguments(self, args: tuple[tt.Arg, ...], inputs: Scope, scope: Scope) -> Iterator[str]:
+        """Yield arguments by name."""
         ordered: Iterable[tt.Arg] = args
         if self.style.canonical:
             ordered = sorted(args, key=_constants_first) if len(args) > 1 else args
         for arg in ordered:
             on = "on " if isinstance(arg.value, tt.VarRef) else ""
             name = self.name(arg.name, inputs, arg.span)
-            self.out.append(f"{on}{name} = {self.value(arg.value, scope)}")
+            yield f"{on}{name} = {self.value(arg.value, scope)}"
 
-    def positions(self, args: tuple[tt.Arg, ...], signature: Signature, scope: Scope) -> None:
-        """Write arguments by their place in the signature."""
+    def positions(
+        self, args: tuple[tt.Arg, ...], signature: Signature, scope: Scope
+    ) -> Iterator[str]:
+        """Yield arguments by their place in the signature."""
         values = {arg.name: arg.value for arg in args}
         for parameter in signature.inputs:
             value = values.pop(parameter.name, None)
-            self.out.append("_" if value is None else self.value(value, scope))
+            yield "_" if value is None else self.value(value, scope)
         if values:
             raise _unknown_name(next(iter(values)), signature.qualified, args[0].span)
 
-    def passing(self, passing: tuple[tt.Arg, ...], right: tt.Query, left: Scope) -> None:
-        """Write the `on` of a join."""
-        if not passing:
-            return
-        inputs = self.inputs_of(right)
-        for arg in self.sort_args(passing):
-            name = self.name(arg.name, inputs, arg.span)
-            self.out.append(f"on {name} = {self.value(arg.value, left)}")
+    def passing(self, passing: tuple[tt.Arg, ...], right: tt.Query, left: Scope) -> str:
+        """Return the `on` of a join, one for each name."""
+        inputs = self._inputs_of(right) if passing else EMPTY
+        return "".join(
+            f" on {self.name(arg.name, inputs, arg.span)} = {self.value(arg.value, left)}"
+            for arg in self.sort_args(passing)
+        )
 
-    def inputs_of(self, query: tt.Query) -> Scope:
+    def _inputs_of(self, query: tt.Query) -> Scope:
         """Return the inputs of a query's calls: of one name, the left-most without a value."""
         named = free = EMPTY
         for call in source_calls(query):
@@ -580,63 +335,17 @@ class TokenWriter:
             sorted(args, key=attrgetter("name")) if self.style.canonical and len(args) > 1 else args
         )
 
-    # ---------------------------------------------------------------------------- predicates
+    # ----------------------------------------------------------------- predicates and names
 
-    def predicate(self, predicate: tt.Predicate, fields: Scope, outer: Scope) -> None:
-        """Write a predicate on `fields`; values may also use names of `outer`."""
-        scope = outer.under(fields)
-        clauses = predicate.operands if isinstance(predicate, tt.And) else (predicate,)
-        for index, clause in enumerate(clauses):
-            if index:
-                self.out.append("and")
-            atoms = clause.operands if isinstance(clause, tt.Or) else (clause,)
-            for number, atom in enumerate(atoms):
-                if number:
-                    self.out.append("or")
-                self.atom(atom, fields, scope)
+    def negation(self, predicate: tt.Not, fields: Scope, scope: Scope) -> str:
+        """Return `not` and a comparison or a get predicate."""
+        if not isinstance(predicate.operand, tt.Atom | tt.Comparison | tt.GetPredicate):
+            raise _not_normal(predicate)
+        return f"not {self.condition(predicate.operand, fields, scope)}"
 
-    def atom(self, atom: tt.Predicate, fields: Scope, scope: Scope) -> None:
-        """Write a comparison or what it may stand for."""
-        match atom:
-            case tt.Atom(name, operator, value):
-                left_name = self.name(name, fields, atom.span)
-                self.out.append(f"{left_name} {operator} {self.value(value, scope)}")
-            case tt.Comparison(left, operator, value):
-                left_value = self.value(left, scope)
-                self.out.append(f"{left_value} {operator} {self.value(value, scope)}")
-            case tt.TrueP():
-                self.out.append("true")
-            case tt.FalseP():
-                self.out.append("false")
-            case tt.Not(tt.Atom() | tt.Comparison() | tt.GetPredicate() as operand):
-                self.out.append("not")
-                self.atom(operand, fields, scope)
-            case tt.GetPredicate(call, predicate):
-                outputs = self.call(call, scope)
-                self.out.append("{")
-                self.predicate(predicate, outputs, scope)
-                self.out.append("}")
-            case tt.And() | tt.Or() | tt.Not():
-                raise _not_normal(atom)
-            case _:
-                assert_never(atom)
-
-    # --------------------------------------------------------------------- names and values
-
-    def value(self, value: tt.Value, scope: Scope) -> str:
-        """Return a value in token form."""
-        glue = " " if self.style.keywords else " plus "
-        match value:
-            case tt.Computed(operator, arguments):
-                inner = " , ".join(self.value(argument, scope) for argument in arguments)
-                return f"{operator} ( {inner} )"
-            case tt.ListFilter(name, predicate):
-                type_ = scope.get(name)
-                item = type_.element if isinstance(type_, Array) else ANY
-                writer = TokenWriter(self.signatures, self.style)
-                writer.predicate(predicate, Scope({ITEM: item}), scope)
-                return f"{self.name(name, scope, value.span)} filter {' '.join(writer.out)}"
-        return value_tokens(value, lambda name: self.name(name, scope, value.span), glue=glue)
+    def in_parentheses(self, predicate: tt.Predicate, fields: Scope, scope: Scope) -> str:
+        """Raise GenieError: conditions have no parentheses."""
+        raise _not_normal(predicate)
 
     def name(self, name: str, scope: Scope, span: Span | None = None) -> str:
         """Return the token of a name; with its type unless the style leaves types out."""
@@ -647,6 +356,11 @@ class TokenWriter:
             raise _unknown_name(name, "this place", span)
         return _typed_token("param", name, type_)
 
+    def hole(self, hole: tt.Hole) -> str:
+        """Raise GenieError: only whole programs have tokens."""
+        message = f"expected a whole program, got the hole {hole.name!r} of a template"
+        raise GenieError(Problem("T041", message, hole.span, "fill the hole first"))
+
     def signature(self, class_name: str, function: str, span: Span | None) -> Signature | None:
         """Return the signature, or None where the style does without."""
         if self.signatures is None:
@@ -656,6 +370,18 @@ class TokenWriter:
             message = f"expected a function of the library, got '@{class_name}.{function}'"
             raise GenieError(Problem("T003", message, span, _CHECK_FIRST))
         return signature
+
+
+_PLAIN = TokenPrinter(None, TokenStyle(types=False))
+
+
+def value_tokens(value: tt.Value) -> str:
+    """Return a value in token form, names without their types.
+
+    >>> value_tokens(tt.EntityValue("alice", "tt:contact", "alice smith"))
+    '" alice smith " ^^tt:contact id:alice'
+    """
+    return _PLAIN.value(value, EMPTY)
 
 
 _CHECK_FIRST = "check the program first: genie-dp program check"
@@ -677,11 +403,6 @@ def _attribute_type(arg: tt.Arg, scope: Scope) -> Type:
             return scope.get(name) or ANY
         case _:
             return STRING
-
-
-def _no_hole(hole: tt.Hole) -> GenieError:
-    message = f"expected a whole program, got the hole {hole.name!r} of a template"
-    return GenieError(Problem("T041", message, hole.span, "fill the hole first"))
 
 
 def _not_normal(predicate: tt.Predicate) -> GenieError:

@@ -853,18 +853,6 @@ def _policy_function(action: Any) -> Any:
 # ruff: noqa: D102 - one method per rule of grammar.lark, which says what it reads
 
 
-_BODIES: dict[str, tuple[type, ...]] = {
-    "query": (
-        ast.Call, ast.Filter, ast.Join, ast.Aggregate, ast.Projection, ast.Sort, ast.Slice,
-    ),
-    "stream": (
-        ast.AtTimer, ast.Timer, ast.Monitor, ast.Edge, ast.StreamFilter, ast.StreamJoin,
-    ),
-    "action": (ast.Call, ast.Notify),
-    "program": (ast.Program,),
-}  # fmt: skip
-
-
 class LibraryReader(ProgramReader):
     """Turns the trees of classes and datasets into nodes."""
 
@@ -1027,8 +1015,8 @@ class LibraryReader(ProgramReader):
         annotations = _annotations(children)
         parts = children[1 : len(children) - len(annotations)]
         body: Any = as_action(parts[-1]) if isinstance(parts[-1], Passed) else parts[-1]
-        if not isinstance(body, _BODIES[kind]):
-            got = next(k for k, nodes in _BODIES.items() if isinstance(body, nodes))
+        got = ast.kind_of(body)
+        if kind != got and not (kind == "action" and isinstance(body, ast.Call)):
             expected_kind, actual_kind = with_article(kind), with_article(got)
             message = f"expected {expected_kind} after '{kind} :=', got {actual_kind}"
             self.problem("S006", message, body.span, f"write {got} := ..")

@@ -1010,23 +1010,9 @@ def _piece(
     report: Report,
 ) -> None:
     match node:
-        case tt.Call():
-            selector = node.selector
-            signature = report.signatures.function(selector.class_name, node.function)
+        case tt.Call(selector, function):
+            signature = report.signatures.function(selector.class_name, function)
             check_call(node, signature.kind if signature else "query", outer, report)
-        case tt.Filter() | tt.Join() | tt.Aggregate():
-            _query(node, outer, report)
-        case tt.Projection() | tt.Sort() | tt.Slice():
-            _query(node, outer, report)
-        case (
-            tt.AtTimer()
-            | tt.Timer()
-            | tt.Monitor()
-            | tt.Edge()
-            | tt.StreamFilter()
-            | tt.StreamJoin()
-        ):
-            _stream(node, outer, report)
         case tt.OutputOf():
             scope = _query(node.query, outer, report)
             if scope.get(node.output) is None:
@@ -1035,10 +1021,11 @@ def _piece(
                 report.add("T011", message, node.output_span or node.span, hint)
         case tt.Notify() | tt.Hole():
             return
-        case (
-            tt.TrueP() | tt.FalseP() | tt.Not() | tt.And() | tt.Or() | tt.Atom() | tt.GetPredicate()
-            | tt.Comparison()
-        ):  # fmt: skip
+        case _ if isinstance(node, tt.Query):
+            _query(node, outer, report)
+        case _ if isinstance(node, tt.Stream):
+            _stream(node, outer, report)
+        case _ if isinstance(node, tt.Predicate):
             check_predicate(node, OPEN, outer, report)
         case _:
             type_of(node, outer, report)

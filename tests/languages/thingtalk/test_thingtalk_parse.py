@@ -14,7 +14,7 @@ from genie_dp.languages.thingtalk.parser import (
     parse_library,
     parse_type,
 )
-from genie_dp.languages.thingtalk.render import render, render_type
+from genie_dp.languages.thingtalk.render import render
 from genie_dp.languages.types import Entity, Enum
 from tests.golden import cases
 
@@ -70,7 +70,7 @@ def test_skill_files_print_as_they_are_understood(case, golden):
 
 @pytest.mark.parametrize("case", cases("thingtalk_parse/types.txt"), ids=str)
 def test_types_print_as_they_are_declared(case, golden):
-    golden(case, render_type(parse_type(case.input)))
+    golden(case, str(parse_type(case.input)))
 
 
 def test_a_stream_with_one_query_keeps_it_in_the_rule():

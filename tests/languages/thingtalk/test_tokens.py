@@ -13,6 +13,7 @@ from genie_dp.languages.thingtalk.canonical import canonical
 from genie_dp.languages.thingtalk.from_tokens import from_tokens, piece_from_tokens
 from genie_dp.languages.thingtalk.parser import parse, parse_fragment
 from genie_dp.languages.thingtalk.render import render
+from genie_dp.languages.thingtalk.scope import OPEN
 from genie_dp.languages.thingtalk.traverse import walk
 from genie_dp.languages.thingtalk.typecheck import check
 from tests.golden import cases
@@ -260,7 +261,7 @@ def test_every_word_stands_for_a_text_that_can_be_written_to_a_file(token):
     )
 )
 def test_any_text_entity_and_place_comes_back(value):
-    assert piece_from_tokens(tokens.literal_tokens(value), "value") == value
+    assert piece_from_tokens(tokens.value_tokens(value), "value") == value
 
 
 finite = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**30), max_value=10**30)
@@ -291,5 +292,5 @@ def test_equal_numbers_are_equal_tokens(number):
     )
 )
 def test_any_value_comes_back(value):
-    text = tokens.value_tokens(value, "param:{}:Any".format)
+    text = tokens.TokenPrinter(None).value(value, OPEN)
     assert piece_from_tokens(text, "value") == value

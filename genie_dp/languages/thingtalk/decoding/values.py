@@ -5,7 +5,7 @@ from genie_dp.languages.automaton import NOTHING, CopySentence, Frame, Move, Tex
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, Fit, ScopeNames
 from genie_dp.languages.thingtalk.from_tokens import is_number_token
-from genie_dp.languages.thingtalk.tokens import literal_tokens
+from genie_dp.languages.thingtalk.tokens import value_tokens
 from genie_dp.languages.thingtalk.typecheck import CONTEXT, DURATION, unite_types
 from genie_dp.languages.units import Units
 
@@ -155,7 +155,7 @@ WORDS: dict[str, ty.Type] = {
     "event": ty.STRING,
     "now": ty.DATE,
     "undefined": ty.ANY,
-    **{literal_tokens(tt.ContextValue(path)): type_ for path, type_ in CONTEXT.items()},
+    **{value_tokens(tt.ContextValue(path)): type_ for path, type_ in CONTEXT.items()},
 }
 _CONSTANTS: tuple[tuple[str, ty.Type], ...] = (
     ("currency", ty.CURRENCY), ("date", ty.DATE), ("time", ty.TIME), ("location", ty.LOCATION),
