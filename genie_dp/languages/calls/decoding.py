@@ -17,7 +17,6 @@ from genie_dp.languages.automaton import (
     AutomatonState,
     CopySentence,
     Frame,
-    Move,
     TextNode,
     text_tree,
 )
@@ -34,6 +33,17 @@ from genie_dp.languages.calls.tokens import (
 )
 from genie_dp.languages.calls.typecheck import Results, may_be, misfits
 from genie_dp.languages.calls.values import NUMBER, literals
+from genie_dp.languages.terms.frames import (
+    NO_TEXTS,
+    QUOTE,
+    BoundChoice,
+    Choice,
+    CopyChoice,
+    choose_text,
+    continue_text,
+    is_plain,
+    start_text,
+)
 from genie_dp.languages.text import escape_word
 from genie_dp.languages.types import is_slot
 
@@ -55,7 +65,6 @@ class CallsLimits:
     path: int = 3
 
 
-_QUOTE = frozenset(('"',))
 _FLAGS = frozenset(("true", "false"))
 _OPEN_SET = frozenset((OPEN,))
 _MOST_PATHS = 40  # of references to one tool's result
@@ -132,12 +141,8 @@ class CallsGrammar:
 
     def begin(self, sentence: Sequence[str]) -> AutomatonState:
         """Return the empty prefix for a sentence; its tokens are what may be copied."""
-        start = self._automaton.make(_Begin, self._language, (), ())
-        return self._automaton.begin((start,), CopySentence(sentence, _is_copied))
-
-
-def _is_copied(word: str) -> bool:
-    return escape_word(word) == word and word != '"'
+        start = self._automaton.make(_begin, self._language, (), ())
+        return self._automaton.begin((start,), CopySentence(sentence, is_plain))
 
 
 def _cost_of_fields(fields: Sequence[Field]) -> int:
@@ -210,9 +215,6 @@ class _Known:
             nodes += node.following.values()
 
 
-_NO_TEXTS = TextNode()
-
-
 class _Language:
     """What the frames share."""
 
@@ -255,7 +257,7 @@ class _Language:
                 yield from (t for t, m in self.known.moments.items() if _fits(m, type_))
             case "text" if takes_words(type_) or _kind_of(type_) in self.known.texts:
                 # Which texts fit the sentence tells.
-                yield from () if type_.limits.is_of_texts else _QUOTE
+                yield from () if type_.limits.is_of_texts else QUOTE
             case "any":
                 yield '"'
                 yield from (*_FLAGS, *self.known.numbers)
@@ -348,115 +350,101 @@ def _fits(value: ast.Value, type_: ValueType) -> bool:
 # ----------------------------------------------------------------------------------- frames
 
 
-class _Begin(Frame):
-    """The beginning of a call; `earlier` are the tools of earlier steps, `now` of this one."""
+def _begin(language: _Language, earlier: tuple[str, ...], now: tuple[str, ...]) -> Choice:
+    """Return the beginning of a call.
 
-    __slots__ = ("earlier", "language", "now")
+    Args:
+        language: what the frames share.
+        earlier: the tools of earlier steps.
+        now: those of this one.
+    """
+    make = language.automaton.make
+    cheapest = min(map(_count_required, language.heads.values()))
 
-    def __init__(self, language: _Language, earlier: tuple[str, ...], now: tuple[str, ...]):
-        self.language, self.earlier, self.now = language, earlier, now
-        cheapest = min(_required(tool) for tool in language.heads.values())
-        cheap = frozenset(t for t, tool in language.heads.items() if _required(tool) == cheapest)
-        super().__init__(language.begins, closing=cheap)
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with the arguments, then with what follows the call."""
-        language = self.language
+    def following(token: str, _: CopySentence) -> Sequence[Frame]:
         tool = language.heads[token]
-        make = language.automaton.make
-        now = (*self.now, tool.name)
-        arguments = make(_Fields, language, tool.parameters, 0, ")", self.earlier)
-        return (arguments, make(_After, language, self.earlier, now)), None
+        arguments = make(_fields, language, tool.parameters, 0, ")", earlier)
+        return arguments, make(_after, language, earlier, (*now, tool.name))
+
+    cheap = (t for t, tool in language.heads.items() if _count_required(tool) == cheapest)
+    return Choice(language.begins, following, closing=frozenset(cheap))
 
 
-def _required(tool: Tool) -> int:
+def _count_required(tool: Tool) -> int:
     return sum(p.is_required for p in tool.parameters)
 
 
-class _After(Frame):
-    """What follows a call: the end, a call beside it, or the next step."""
+def _after(language: _Language, earlier: tuple[str, ...], now: tuple[str, ...]) -> Choice:
+    """Return what follows a call: the end, a call beside it, or the next step."""
+    is_full = len(earlier) + len(now) >= language.limits.calls
 
-    __slots__ = ("earlier", "language", "now")
+    def following(token: str, _: CopySentence) -> Sequence[Frame]:
+        tools = (earlier, now) if token == AND else ((*earlier, *now), ())
+        return (language.automaton.make(_begin, language, *tools),)
 
-    def __init__(self, language: _Language, earlier: tuple[str, ...], now: tuple[str, ...]):
-        self.language, self.earlier, self.now = language, earlier, now
-        is_full = len(earlier) + len(now) >= language.limits.calls
-        signs = NOTHING if is_full else frozenset((AND, THEN))
-        super().__init__(signs, closing=NOTHING, skips=True)
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with the next call."""
-        make, language = self.language.automaton.make, self.language
-        if token == AND:
-            return (make(_Begin, language, self.earlier, self.now),), None
-        return (make(_Begin, language, (*self.earlier, *self.now), ()),), None
+    signs = NOTHING if is_full else frozenset((AND, THEN))
+    return Choice(signs, following, closing=NOTHING, skips=True)
 
 
-class _Fields(Frame):
-    """The next argument or field, from a place on, or the closing bracket."""
+def _fields(
+    language: _Language, fields: tuple[Field, ...], start: int, end: str, earlier: tuple[str, ...]
+) -> Choice:
+    """Return the next argument or field, from a place on, or the closing bracket."""
+    places: dict[str, int] = {}
+    ending = frozenset((end,))
+    for place in range(start, len(fields)):
+        places[argument_head(fields[place].name)] = place
+        if fields[place].is_required:
+            ending = NOTHING
+            break
 
-    __slots__ = ("by_head", "earlier", "end", "fields", "language")
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        if token == end:
+            return ()
+        value = _value(language, fields[places[token]].type, earlier, sentence)
+        rest = language.automaton.make(_fields, language, fields, places[token] + 1, end, earlier)
+        return value, rest
 
-    def __init__(
-        self,
-        language: _Language,
-        fields: tuple[Field, ...],
-        start: int,
-        end: str,
-        earlier: tuple[str, ...],
-    ):
-        self.language, self.fields, self.end, self.earlier = language, fields, end, earlier
-        self.by_head: dict[str, int] = {}
-        ending = frozenset((end,))
-        for place in range(start, len(fields)):
-            self.by_head[argument_head(fields[place].name)] = place
-            if fields[place].is_required:
-                ending = NOTHING
-                break
-        heads = frozenset(self.by_head)
-        last = frozenset([*self.by_head][-1:])
-        super().__init__(heads | ending, closing=ending or last)
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with the value, then with the arguments after it."""
-        if token == self.end:
-            return (), None
-        make, language, place = self.language.automaton.make, self.language, self.by_head[token]
-        value = _value(language, self.fields[place].type, self.earlier, sentence)
-        rest = make(_Fields, language, self.fields, place + 1, self.end, self.earlier)
-        return (value, rest), None
+    return Choice(
+        frozenset(places) | ending, following, closing=ending or frozenset([*places][-1:])
+    )
 
 
-class _Value(Frame):
-    """A value of a type."""
-
-    __slots__ = ("earlier", "language", "type")
-
-    def __init__(
-        self,
-        language: _Language,
-        type_: ValueType,
-        earlier: tuple[str, ...],
-        quote: frozenset[str] = NOTHING,
-    ):
-        self.language, self.type, self.earlier = language, type_, earlier
-        fixed = language.fixed(type_) | language.references(earlier, type_)
-        super().__init__(fixed | quote, closing=_OPEN_SET)
-
-    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
-        """Return the placeholders and numbers of the sentence that fit."""
-        return NOTHING if is_closing else copies(self.type, sentence)
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on inside of a text, a list or an object."""
-        return begin_value(self.language, self.type, self.earlier, token, sentence), None
+def _value(
+    language: _Language, type_: ValueType, earlier: tuple[str, ...], sentence: CopySentence
+) -> Frame:
+    """Return a value; one of the sentence where that tells whether it may be a text."""
+    quote = _quote(language, type_, sentence)
+    if quote is None:
+        return language.automaton.make(_choose_value, language, type_, earlier)
+    return sentence.make(_choose_value, language, type_, earlier, quote)
 
 
-class _ValueOfSentence(_Value):
-    """A value that may be a text of the sentence, if some keeps the limits of its type."""
+def _choose_value(
+    language: _Language,
+    type_: ValueType,
+    earlier: tuple[str, ...],
+    quote: frozenset[str] | None = None,
+) -> CopyChoice:
+    """Return a value of a type.
 
-    __slots__ = ()
-    is_bound = True
+    Args:
+        language: what the frames share.
+        type_: the type.
+        earlier: the tools of earlier steps.
+        quote: the quote, if a text of the sentence keeps the limits of the type; None where the
+            type tells.
+    """
+
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        return begin_value(language, type_, earlier, token, sentence)
+
+    return (CopyChoice if quote is None else BoundChoice)(
+        language.fixed(type_) | language.references(earlier, type_) | (quote or NOTHING),
+        lambda sentence, is_closing: NOTHING if is_closing else copies(type_, sentence),
+        following,
+        closing=_OPEN_SET,
+    )
 
 
 def copies(type_: ValueType, sentence: CopySentence) -> frozenset[str]:
@@ -480,38 +468,14 @@ def _find_copies(type_: ValueType, sentence: CopySentence) -> Iterator[str]:
                 yield word
 
 
-def _quote(
-    language: _Language, type_: ValueType | None, sentence: CopySentence
-) -> frozenset[str] | None:
-    """Return whether a text may begin, where the sentence tells; None where it does not."""
-    if type_ is None or '"' in language.fixed(type_):
+def _quote(language: _Language, type_: ValueType, sentence: CopySentence) -> frozenset[str] | None:
+    """Return the quote, if a text may begin, where the sentence tells; None where it does not."""
+    if '"' in language.fixed(type_):
         return None
     if not any(option.limits.is_of_texts for option in type_.options or (type_,)):
         return None
     node = _fitting(language, _option_of(type_, '"', language.known), sentence)
-    return _QUOTE if node.following or node.is_end else NOTHING
-
-
-def _value(
-    language: _Language, type_: ValueType, earlier: tuple[str, ...], sentence: CopySentence
-) -> Frame:
-    quote = _quote(language, type_, sentence)
-    if quote is None:
-        return language.automaton.make(_Value, language, type_, earlier)
-    return sentence.make(_ValueOfSentence, language, type_, earlier, quote)
-
-
-def _items(
-    language: _Language,
-    type_: ValueType,
-    count: int,
-    earlier: tuple[str, ...],
-    sentence: CopySentence,
-) -> Frame:
-    quote = _quote(language, type_.item, sentence)
-    if quote is None:
-        return language.automaton.make(_Items, language, type_, count, earlier)
-    return sentence.make(_ItemsOfSentence, language, type_, count, earlier, quote)
+    return QUOTE if node.following or node.is_end else NOTHING
 
 
 def _fitting(language: _Language, type_: ValueType, sentence: CopySentence) -> TextNode:
@@ -545,22 +509,16 @@ def begin_value(
     if token not in ("[", "{", '"'):
         return ()
     one = _option_of(type_, token, language.known)
-    make = language.automaton.make
     if token == "[":
-        assert one.item is not None
         return (_items(language, one, 0, earlier, sentence),)
     if token == "{":
-        return (make(_Fields, language, one.fields, 0, "}", earlier),)
+        return (language.automaton.make(_fields, language, one.fields, 0, "}", earlier),)
     kind, kinds = _kind_of(one), _kinds_of_names(type_)
-    node = language.known.texts.get(kind, _NO_TEXTS)
+    node = language.known.texts.get(kind, NO_TEXTS)
     if one.limits.is_of_texts:
-        start: Frame = sentence.make(
-            _FittingText, _fitting(language, one, sentence), sentence.starts
-        )
-    elif takes_words(one):
-        start = sentence.make(_TextStart, node, bool(sentence.starts))
+        start = choose_text(sentence, _fitting(language, one, sentence))
     else:
-        start = sentence.make(_TextMore, node, ())
+        start = (start_text if takes_words(one) else continue_text)(sentence, node)
     if not kind:
         return (start,)
     marks = [f"^^{name}" for name in (kinds if kind in kinds else (kind,))]
@@ -589,121 +547,47 @@ def _option_of(type_: ValueType, token: str, known: _Known) -> ValueType:
     return options[0]
 
 
-class _Items(Frame):
-    """The next item of a list, or its end."""
+def _items(
+    language: _Language,
+    type_: ValueType,
+    count: int,
+    earlier: tuple[str, ...],
+    sentence: CopySentence,
+) -> Frame:
+    """Return the next item of a list after some, or its end; of the sentence as `_value` is."""
+    assert type_.item is not None
+    quote = _quote(language, type_.item, sentence)
+    if quote is None:
+        return language.automaton.make(_choose_item, language, type_, count, earlier)
+    return sentence.make(_choose_item, language, type_, count, earlier, quote)
 
-    __slots__ = ("count", "earlier", "language", "type")
 
-    def __init__(
-        self,
-        language: _Language,
-        type_: ValueType,
-        count: int,
-        earlier: tuple[str, ...],
-        quote: frozenset[str] = NOTHING,
-    ):
-        self.language, self.type, self.count, self.earlier = language, type_, count, earlier
-        assert type_.item is not None
-        most = language.limits.items if type_.most_items is None else type_.most_items
-        has_enough = count >= type_.fewest_items
-        ending = frozenset(("]",)) if has_enough else NOTHING
-        items = NOTHING
-        if count < max(most, type_.fewest_items) or not has_enough:
-            items = language.fixed(type_.item) | language.references(earlier, type_.item) | quote
-        super().__init__(items | ending, closing=ending or _OPEN_SET)
+def _choose_item(
+    language: _Language,
+    type_: ValueType,
+    count: int,
+    earlier: tuple[str, ...],
+    quote: frozenset[str] | None = None,
+) -> CopyChoice:
+    """Return the next item of a list after `count`, or its end; else as `_choose_value`."""
+    item = type_.item
+    assert item is not None
+    most = language.limits.items if type_.most_items is None else type_.most_items
+    ending = frozenset(("]",)) if count >= type_.fewest_items else NOTHING
+    has_room = count < most or not ending
+    begins = language.fixed(item) | language.references(earlier, item) | (quote or NOTHING)
 
-    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
-        """Return the placeholders and numbers of the sentence that fit."""
-        assert self.type.item is not None
-        if is_closing or OPEN not in self.fixed:
-            return NOTHING
-        return copies(self.type.item, sentence)
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on inside of the item, then with the next one."""
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
         if token == "]":
-            return (), None
-        item, language = self.type.item, self.language
-        assert item is not None
-        inside = begin_value(language, item, self.earlier, token, sentence)
-        rest = _items(language, self.type, self.count + 1, self.earlier, sentence)
-        return (*inside, rest), None
+            return ()
+        inside = begin_value(language, item, earlier, token, sentence)
+        return *inside, _items(language, type_, count + 1, earlier, sentence)
 
-
-class _ItemsOfSentence(_Items):
-    """Items that may be texts of the sentence, if some keep the limits of their type."""
-
-    __slots__ = ()
-    is_bound = True
-
-
-class _FittingText(Frame):
-    """The next word of a text that keeps the limits of its type, or the closing quote."""
-
-    __slots__ = ("node",)
-    is_bound = True
-
-    def __init__(self, node: TextNode, said: frozenset[str]):
-        self.node = node
-        known, quote = node.words - said, _QUOTE if node.is_end else NOTHING
-        super().__init__(known | quote, closing=quote or known)
-
-    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
-        """Return the words of the sentence that go on with it."""
-        if is_closing and self.node.is_end:
-            return NOTHING
-        return self.node.words & sentence.starts
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on after the word."""
-        if token == '"':
-            return (), None
-        return (sentence.make(_FittingText, self.node.following[token], sentence.starts),), None
-
-
-class _TextStart(Frame):
-    """The first word of a text; where there is none, the closing quote."""
-
-    __slots__ = ("node",)
-    is_bound = True
-
-    def __init__(self, node: TextNode, has_words: bool):
-        self.node = node
-        known = node.words if has_words or node.words else _QUOTE
-        known |= _QUOTE if node.is_end else NOTHING
-        super().__init__(known)
-
-    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
-        return sentence.starts
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on after the first word."""
-        if token == '"':
-            return (), None
-        return (_more(sentence, self.node, sentence.begin(token), token),), None
-
-
-def _more(sentence: CopySentence, node: TextNode, ends: tuple[int, ...], token: str) -> "_TextMore":
-    return sentence.make(_TextMore, node.following.get(token, _NO_TEXTS), ends)
-
-
-class _TextMore(Frame):
-    """The next word of a text, or the closing quote where it is a whole one."""
-
-    __slots__ = ("ends", "node")
-    is_bound = True
-
-    def __init__(self, node: TextNode, ends: tuple[int, ...]):
-        self.node, self.ends = node, ends
-        closing = _QUOTE if ends or node.is_end else node.words
-        super().__init__(node.words | closing, closing=closing)
-
-    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
-        """Return the words after the spans."""
-        return NOTHING if is_closing else sentence.next_words(self.ends)
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with those spans, and known texts, that have the word."""
-        if token == '"':
-            return (), None
-        return (_more(sentence, self.node, sentence.go_on(self.ends, token), token),), None
+    return (CopyChoice if quote is None else BoundChoice)(
+        begins | ending if has_room else ending,
+        lambda sentence, is_closing: (
+            copies(item, sentence) if has_room and not is_closing else NOTHING
+        ),
+        following,
+        closing=ending or _OPEN_SET,
+    )

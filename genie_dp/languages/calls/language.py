@@ -252,7 +252,7 @@ class Calls(base.Language):
     def values_in(self, program: Sequence[str]) -> Sequence[str]:
         """Return placeholders and the words of texts; listed values are told by other words."""
         words = forms.scan(program)
-        return [word.token for word in words if word.is_text or ty.is_slot(word.token)]
+        return [token for token, _, _, is_text, _ in words if is_text or ty.is_slot(token)]
 
     def parts_in(self, program: Sequence[str]) -> frozenset[str]:
         """Return each argument with its tool, and with what is listed or a sign beside it."""

@@ -6,7 +6,7 @@ lights.set( level= 40 room= " kitchen " ) => mail.send( to= $1.owner )
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.calls import ast
@@ -228,21 +228,9 @@ def _leaf(word: str, span: Span | None) -> ast.Value | None:
     return ast.Symbol(word, span) if ast.is_bare_symbol(word) else None
 
 
-class Scanned(NamedTuple):
-    """A token, and where it stands.
-
-    Attributes:
-        tool: the call that it is in, without its bracket.
-        argument: the argument or field, with its sign; "" before the first.
-        is_text: whether it is a word between quotes.
-        depth: of how many objects it is part.
-    """
-
-    token: str
-    tool: str
-    argument: str
-    is_text: bool
-    depth: int
+Scanned = tuple[str, str, str, bool, int]
+"""A token; the call that it is in, without its bracket; the argument or field, with its sign, ""
+before the first; whether it is a word between quotes; of how many objects it is part."""
 
 
 def scan(program: Sequence[str]) -> Iterator[Scanned]:
@@ -251,7 +239,7 @@ def scan(program: Sequence[str]) -> Iterator[Scanned]:
     for token in program:
         if token == '"':
             is_text = not is_text
-            yield Scanned(token, tool, argument, False, depth)
+            yield token, tool, argument, False, depth
             continue
         if not is_text and len(token) > 1 and token[-1] in "(=":
             if token[-1] == "(":
@@ -260,7 +248,7 @@ def scan(program: Sequence[str]) -> Iterator[Scanned]:
                 argument = token
         elif not is_text and token in ("{", "}"):
             depth += 1 if token == "{" else -1
-        yield Scanned(token, tool, argument, is_text, depth)
+        yield token, tool, argument, is_text, depth
         if token == ")" and not is_text:
             tool, argument = "", ""
 

@@ -32,6 +32,11 @@ class Element:
     sorts: frozenset[str]
     arity: Arity = ""
 
+    @property
+    def is_required(self) -> bool:
+        """Tell whether a node has an item of it."""
+        return self.arity in ("", "+")
+
     def __str__(self) -> str:
         return " | ".join(sorted(sort.removeprefix("#") for sort in self.sorts)) + self.arity
 
@@ -306,25 +311,31 @@ def misfit(elements: Sequence[Element], sorts: Sequence[str], *, ordered: bool) 
     >>> misfit(one, ["(SIZE)", "(SIZE)"], ordered=False)
     'item 2, (SIZE), is one too many'
     """
-    counts = [0] * len(elements)
-    current = 0
-    for position, sort in enumerate(sorts, start=1):
-        for index in range(current if ordered else 0, len(elements)):
-            if takes(elements[index], counts[index], sort):
-                counts[index] += 1
-                current = index
-                break
-        else:
-            return f"item {position}, {sort}, {_why_not(elements, counts, sort)}"
+    counts, taken = assign(elements, sorts, ordered=ordered)
+    if taken < len(sorts):
+        sort = sorts[taken]
+        return f"item {taken + 1}, {sort}, {_why_not(elements, counts, sort)}"
     for element, count in zip(elements, counts, strict=True):
-        if element.arity in ("", "+") and not count:
+        if element.is_required and not count:
             return f"expected {element}, got none"
     return None
 
 
-def takes(element: Element, count: int, sort: str) -> bool:
-    """Tell whether an element that has `count` items takes another one of a sort."""
-    return _has_room(element, count) and admits(element, sort)
+def assign(
+    elements: Sequence[Element], sorts: Sequence[str], *, ordered: bool
+) -> tuple[list[int], int]:
+    """Return how many items each element takes, and before which item that ends, if before one."""
+    counts = [0] * len(elements)
+    current = 0
+    for place, sort in enumerate(sorts):
+        for index in range(current if ordered else 0, len(elements)):
+            if _has_room(elements[index], counts[index]) and admits(elements[index], sort):
+                counts[index] += 1
+                current = index
+                break
+        else:
+            return counts, place
+    return counts, len(sorts)
 
 
 def _why_not(elements: Sequence[Element], counts: Sequence[int], sort: str) -> str:

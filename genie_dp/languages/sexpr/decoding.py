@@ -12,12 +12,18 @@ from genie_dp.languages.automaton import (
     AutomatonState,
     CopySentence,
     Frame,
-    Move,
 )
 from genie_dp.languages.sexpr import ast as sx
 from genie_dp.languages.sexpr import declarations as sd
 from genie_dp.languages.sexpr.literals import is_read
 from genie_dp.languages.sexpr.text import from_tokens, tokens
+from genie_dp.languages.terms.frames import (
+    BoundChoice,
+    Choice,
+    CopyChoice,
+    sentence_of_bare_words,
+    start_text,
+)
 
 Key = tuple[str, ...]
 """Opening bracket, label ("" where the first item is no symbol), and the function applied."""
@@ -37,12 +43,23 @@ class Item:
     key: Key = ()
 
     @property
+    def head(self) -> tuple[str, ...]:
+        """Return the tokens that it begins with: all that it is known by, if it has such."""
+        match self.kind:
+            case "node":
+                return tuple(filter(None, self.key))
+            case "symbol" | "literal":
+                return self.key
+            case "text":
+                return ('"',)
+            case _:
+                return ()
+
+    @property
     def sort(self) -> str:
         """Return what a declared signature sees of it (canonical.sort_of)."""
         match self.kind:
-            case "node":
-                return sx.node_sort(*self.key[:2])
-            case "literal":
+            case "node" | "literal":
                 return sx.node_sort(*self.key[:2])
             case "number":
                 return "Number"
@@ -107,10 +124,9 @@ class Shapes:
     def find_wanted(self, key: Key, sorts: tuple[str, ...]) -> Iterator[Item]:
         """Yield those of the allowed items that bring the end of the node nearer."""
         shape = self.shapes[key]
-        missing = 0 if shape.elements is None else _missing(shape, sorts) or 0
+        missing = _missing(shape, sorts) or 0
         for item in self.find_allowed(key, sorts):
-            rest = 0 if shape.elements is None else _missing(shape, (*sorts, item.sort)) or 0
-            if shape.elements is None or rest < missing:
+            if shape.elements is None or (_missing(shape, (*sorts, item.sort)) or 0) < missing:
                 yield item
 
     def may_end(self, key: Key, sorts: tuple[str, ...]) -> bool:
@@ -122,24 +138,14 @@ class Shapes:
 
 
 def _missing(shape: Shape, sorts: tuple[str, ...]) -> int | None:
-    """Return how many elements still want an item, or None where the items cannot be completed.
-
-    Items are assigned as `declarations.misfit` does.
-    """
+    """Return how many elements still want an item, or None where the items cannot be completed."""
     elements = shape.elements or ()
-    counts = [0] * len(elements)
-    current = 0
-    for sort in sorts:
-        start = current if shape.is_ordered else 0
-        takers = (i for i in range(start, len(elements)) if sd.takes(elements[i], counts[i], sort))
-        index = next(takers, None)
-        if index is None:
-            return None
-        counts[index] += 1
-        current = index
-    empty = [i for i, e in enumerate(elements) if e.arity in ("", "+") and not counts[i]]
-    is_passed = shape.is_ordered and any(i < current for i in empty)
-    return None if is_passed else len(empty)
+    counts, taken = sd.assign(elements, sorts, ordered=shape.is_ordered)
+    if taken < len(sorts):
+        return None
+    last = max((i for i, count in enumerate(counts) if count), default=0)
+    empty = [i for i, e in enumerate(elements) if e.is_required and not counts[i]]
+    return None if shape.is_ordered and any(i < last for i in empty) else len(empty)
 
 
 # ---------------------------------------------------------------------------------- reading
@@ -210,7 +216,7 @@ def _seen(tree: sx.Expression, shapes: Shapes, *, in_square: bool) -> Item:
         case sx.Node(items):
             key = node_key(tree, shapes.declarations)
             shape = shapes.shapes.setdefault(key, Shape())
-            rest = items[len([part for part in key[1:] if part]) :]
+            rest = items[len(Item("node", key).head) - 1 :]
             is_square = tree.bracket == "["
             rest_items = _spans([_seen(item, shapes, in_square=is_square) for item in rest])
             shape.counts.add(len(rest_items))
@@ -255,7 +261,6 @@ def node_key(node: sx.Node, declarations: sd.Declarations) -> Key:
 
 
 _CLOSERS = {"(": ")", "^(": ")", "#(": ")", "[": "]"}
-_QUOTE = frozenset(('"',))
 _NEVER = 10**6
 
 
@@ -319,11 +324,9 @@ class SexprGrammar:
         shapes = self._shapes
         tokens = {'"'} | shapes.numbers
         for key, shape in shapes.shapes.items():
-            tokens |= {key[0], _CLOSERS[key[0]], *(part for part in key[1:] if part)}
-            items = set().union(*shape.places)
-            tokens |= {item.key[0] for item in items if item.kind == "symbol"}
-            tokens |= {token for i in items if i.kind == "literal" for token in i.key}
-        return frozenset(tokens | {item.key[0] for item in shapes.tops if item.kind == "symbol"})
+            tokens |= {_CLOSERS[key[0]], *Item("node", key).head}
+            tokens |= {token for items in shape.places for item in items for token in item.head}
+        return frozenset(tokens.union(*(item.head for item in shapes.tops)))
 
     def begin(self, sentence: Sequence[str]) -> AutomatonState:
         """Return the empty prefix for a sentence; its tokens are what may be copied.
@@ -336,7 +339,7 @@ class SexprGrammar:
         if language is None:
             language = _Language(self._shapes, self._limits, self._automaton, there)
             self._languages[there] = language
-        return self._automaton.begin((language.start(),), CopySentence(sentence, bool))
+        return self._automaton.begin((language.start(),), sentence_of_bare_words(sentence))
 
 
 def _there(sentence: Sequence[str], shapes: Shapes) -> frozenset[Item]:
@@ -382,7 +385,7 @@ class _Language:
             message = "expected a sentence with words or numbers that programs copy, got none"
             hint = "every known program holds some; is the sentence empty?"
             raise GenieError(Problem("L012", message, hint=hint))
-        return self.automaton.make(_Choice, self, tops, None, 0)
+        return self.automaton.make(_choose_item, self, tops, None, 0)
 
     def cost(self, item: Item) -> int:
         """Return the fewest tokens of an item."""
@@ -396,13 +399,17 @@ class _Language:
             case _:
                 return 3 if item.kind == "text" else 1
 
+    def first(self, item: Item) -> frozenset[str]:
+        """Return the tokens that an item may begin with, copied ones left out."""
+        return frozenset(self.shapes.numbers if item.kind == "number" else item.head[:1])
+
     def _find_costs(self) -> None:
         """Find the fewest tokens of nodes of each key: the least fixed point."""
         is_changed = True
         while is_changed:
             is_changed = False
             for key in self.shapes.shapes:
-                cost = 2 + len([part for part in key[1:] if part]) + self._inside(key)
+                cost = 1 + len(Item("node", key).head) + self._inside(key)
                 if cost < self.costs[key]:
                     self.costs[key], is_changed = cost, True
 
@@ -420,88 +427,103 @@ class _Language:
         return total
 
 
-class _Choice(Frame):
-    """One of some items, or the end of the node that they stand in."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Place:
+    """A place of a program.
 
-    __slots__ = ("cheap", "items", "language", "nesting", "sorts_of")
+    Attributes:
+        language: what the frames share.
+        items: what may stand there.
+        cheap: those that lead to the end of the node around it soonest.
+        node: that node, with the sorts of the items before; None of a whole program.
+        nesting: how many brackets are open.
+    """
 
-    def __init__(
-        self,
-        language: _Language,
-        items: tuple[Item, ...],
-        node: "tuple[Key, tuple[str, ...]] | None",
-        nesting: int,
-    ):
-        self.language, self.sorts_of, self.nesting = language, node, nesting
-        is_deep = nesting >= language.limits.nesting
-        # Those that lead to the end of a node soonest.
-        next_items = items if node is None else tuple(language.shapes.find_wanted(*node))
-        least = min((language.cost(item) for item in next_items), default=0)
-        self.cheap = cheap = tuple(i for i in next_items if language.cost(i) == least)
-        self.items = cheap if is_deep else items
-        end = NOTHING
-        if node is not None and language.shapes.may_end(*node):
-            end = frozenset((_CLOSERS[node[0][0]],))
-            if is_deep:
-                self.items = tuple(item for item in self.items if item.kind != "node")
-        fixed = end.union(*(_first(language, item) for item in self.items))
-        closing = end or frozenset[str]().union(*(_first(language, item) for item in cheap))
-        super().__init__(fixed, closing=closing)
+    language: _Language
+    items: tuple[Item, ...]
+    cheap: tuple[Item, ...]
+    node: tuple[Key, tuple[str, ...]] | None
+    nesting: int
 
-    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
-        """Return numbers, placeholders and words of the sentence."""
-        if is_closing:
-            return NOTHING if self.closing else self._select_copies(sentence, self.cheap)
-        words: frozenset[str] | None = sentence.kept.get(self)
-        if words is None:
-            words = sentence.kept[self] = self._select_copies(sentence, self.items)
-        return words
+    def after(self, item: Item) -> tuple[Frame, ...]:
+        """Return what follows an item."""
+        if self.node is None:
+            return ()
+        key, sorts = self.node
+        return (_body(self.language, key, (*sorts, item.sort), self.nesting),)
 
-    def _select_copies(self, sentence: CopySentence, items: tuple[Item, ...]) -> frozenset[str]:
-        return frozenset(w for w in sentence.starts if self._item(w) in items)
+    def follow(
+        self, items: tuple[Item, ...], depth: int, sentence: CopySentence
+    ) -> Sequence[Frame]:
+        """Return what follows the first tokens of items, `depth` of them, which they share."""
+        item = items[0]
+        if len(items) > 1 or len(item.head) > depth:
+            return (self.language.automaton.make(_continue_head, self, items, depth),)
+        match item.kind:
+            case "node":
+                return _body(self.language, item.key, (), self.nesting + 1), *self.after(item)
+            case "text":
+                return start_text(sentence), *self.after(item)
+            case _:
+                return self.after(item)
 
-    def _item(self, word: str) -> Item | None:
+    def copied_item(self, word: str, items: tuple[Item, ...]) -> Item | None:
         """Return the item that a copied word would be."""
         type_ = sx.placeholder_type(word)
         slot = Item("slot", (type_.stem,)) if type_ else None
-        for item in self.items:
+        for item in items:
             is_number_item = item.kind == "number" and sx.is_number(word)
             is_word = item.kind == "word" and _is_word(word)
             if item == slot or is_number_item or is_word:
                 return item
         return None
 
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with the item, then with what follows it."""
-        if token in _CLOSERS.values() and self.sorts_of is not None and token in self.fixed:
-            return (), None
-        language = self.language
-        make = language.automaton.make
-        literals = tuple(i for i in self.items if i.kind == "literal" and i.key[0] == token)
-        if literals:
-            names = tuple(i for i in self.items if i.kind == "node" and i.key[0] == token)
-            return (make(_Literal, self, literals, names, 1),), None
-        if any(item.kind == "node" and item.key[0] == token for item in self.items):
-            nodes = tuple(i for i in self.items if i.kind == "node" and i.key[0] == token)
-            return (make(_Label, self, nodes, 1),), None
-        if token == '"' and Item("text") in self.items:
-            has_words = any(map(_is_in_text, sentence.starts))
-            start = sentence.make(_TextStart, has_words)
-            return (start, *self.after(Item("text"))), None
-        symbol = Item("symbol", (token,))
-        item = symbol if symbol in self.items else self._item(token) or Item("number")
-        if item.kind == "word":
-            return (sentence.make(_Words, self.after(item)[0], sentence.begin(token)),), None
-        return self.after(item), None
 
-    def after(self, item: Item) -> tuple[Frame, ...]:
-        if self.sorts_of is None:
+def _choose_item(
+    language: _Language,
+    items: tuple[Item, ...],
+    node: tuple[Key, tuple[str, ...]] | None,
+    nesting: int,
+) -> CopyChoice:
+    """Return one of some items, or the end of the node that they stand in."""
+    # Those that lead to the end of a node soonest.
+    wanted = items if node is None else tuple(language.shapes.find_wanted(*node))
+    least = min(map(language.cost, wanted), default=0)
+    cheap = tuple(i for i in wanted if language.cost(i) == least)
+    end = NOTHING
+    if node is not None and language.shapes.may_end(*node):
+        end = frozenset((_CLOSERS[node[0][0]],))
+    if nesting >= language.limits.nesting:
+        items = tuple(item for item in cheap if not end or item.kind != "node")
+    place = _Place(language, items, cheap, node, nesting)
+    closing = end.union(*() if end else map(language.first, cheap))
+
+    def copies(sentence: CopySentence, is_closing: bool) -> frozenset[str]:
+        if is_closing:
+            return NOTHING if closing else select(sentence, cheap)
+        words: frozenset[str] | None = sentence.kept.get(copies)
+        if words is None:
+            words = sentence.kept[copies] = select(sentence, items)
+        return words
+
+    def select(sentence: CopySentence, among: tuple[Item, ...]) -> frozenset[str]:
+        return frozenset(w for w in sentence.starts if place.copied_item(w, items) in among)
+
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        if token in end:
             return ()
-        key, sorts = self.sorts_of
-        return (body(self.language, key, (*sorts, item.sort), self.nesting),)
+        if named := tuple(item for item in items if item.head[:1] == (token,)):
+            return place.follow(named, 1, sentence)
+        item = place.copied_item(token, items) or Item("number")
+        if item.kind == "word":
+            return (_continue_words(sentence, place.after(item)[0], sentence.begin(token)),)
+        return place.after(item)
+
+    fixed = end.union(*map(language.first, items))
+    return CopyChoice(fixed, copies, following, closing=closing)
 
 
-def body(language: _Language, key: Key, sorts: tuple[str, ...], nesting: int) -> _Choice:
+def _body(language: _Language, key: Key, sorts: tuple[str, ...], nesting: int) -> CopyChoice:
     """Return the frame of what may follow the items of a node."""
     shapes = language.shapes
     items = tuple(i for i in shapes.find_allowed(key, sorts) if language.cost(i) < _NEVER)
@@ -510,160 +532,57 @@ def body(language: _Language, key: Key, sorts: tuple[str, ...], nesting: int) ->
         items = tuple(i for i in items if i in ending_items)
     if shapes.shapes[key].elements is None and not shapes.shapes[key].is_fixed:
         sorts = ("",) * len(sorts)  # only their number matters
-    return language.automaton.make(_Choice, language, items, (key, sorts), nesting)
+    return language.automaton.make(_choose_item, language, items, (key, sorts), nesting)
 
 
-def _first(language: _Language, item: Item) -> frozenset[str]:
-    """Return the tokens that an item may begin with, copied ones left out."""
-    match item.kind:
-        case "node" | "symbol" | "literal":
-            return frozenset((item.key[0],))
-        case "number":
-            return frozenset(language.shapes.numbers)
-        case "text":
-            return _QUOTE
-        case _:
-            return NOTHING
+def _continue_head(place: _Place, items: tuple[Item, ...], depth: int) -> Choice:
+    """Return the next token of some items, such as the label of a node, after `depth` of them.
+
+    A node without a label goes on with its items.
+    """
+    language = place.language
+    longer = [item for item in items if len(item.head) > depth]
+    bare = next((item for item in items if len(item.head) == depth), None)
+    inside = None if bare is None else _body(language, bare.key, (), place.nesting + 1)
+    # Those that lead to the end of what is around them soonest.
+    least = min(map(language.cost, items))
+    soon = [i for i in items if i in place.cheap] or [i for i in items if language.cost(i) == least]
+    fixed = frozenset(item.head[depth] for item in longer)
+    closing = frozenset(item.head[depth] for item in longer if item in soon)
+
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        named = tuple(item for item in longer if item.head[depth] == token)
+        if inside is None or bare is None or named:
+            return place.follow(named, depth + 1, sentence)
+        return *inside.take(token, sentence)[0], *place.after(bare)
+
+    if inside is None:
+        return Choice(fixed, following, closing=closing)
+    return CopyChoice(
+        fixed | inside.fixed,
+        lambda sentence, is_closing: inside.find_copies(sentence, is_closing=is_closing),
+        following,
+        closing=closing | inside.closing if bare in soon else closing,
+    )
 
 
-class _Label(Frame):
-    """The label of a node, and the function that it applies; `depth` parts of keys are read."""
-
-    __slots__ = ("around", "depth", "nodes", "unlabelled")
-
-    def __init__(self, around: _Choice, nodes: tuple[Item, ...], depth: int):
-        self.around, self.nodes, self.depth = around, nodes, depth
-        bare = next((n for n in nodes if len(n.key) == depth or not n.key[depth]), None)
-        self.unlabelled = None
-        if bare is not None:
-            self.unlabelled = body(around.language, bare.key, (), around.nesting + 1)
-        labels = {n.key[depth] for n in nodes if len(n.key) > depth and n.key[depth]}
-        fixed = frozenset(labels) | (self.unlabelled.fixed if self.unlabelled else NOTHING)
-        # The nodes that lead to the end of what is around them soonest.
-        least = min(around.language.cost(n) for n in nodes)
-        cheap = tuple(n for n in nodes if n in around.cheap)
-        soon = cheap or tuple(n for n in nodes if around.language.cost(n) == least)
-        closing = {n.key[depth] for n in soon if len(n.key) > depth and n.key[depth]}
-        if bare in soon and self.unlabelled is not None:
-            closing |= self.unlabelled.closing
-        super().__init__(fixed, closing=frozenset(closing))
-
-    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
-        """Return what a node without a label may begin with."""
-        if self.unlabelled is None:
-            return NOTHING
-        return self.unlabelled.find_copies(sentence, is_closing=is_closing)
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on inside of the node."""
-        around = self.around
-        named = tuple(n for n in self.nodes if n.key[self.depth : self.depth + 1] == (token,))
-        if not named:
-            assert self.unlabelled is not None
-            bare = next(n for n in self.nodes if len(n.key) == self.depth or not n.key[self.depth])
-            frames, result = self.unlabelled.take(token, sentence)
-            return (*frames, *around.after(bare)), result
-        make = around.language.automaton.make
-        if any(len(n.key) > self.depth + 1 for n in named):
-            return (make(_Label, around, named, self.depth + 1),), None
-        inside = body(around.language, named[0].key, (), around.nesting + 1)
-        return (inside, *around.after(named[0])), None
+def _continue_words(sentence: CopySentence, after: Frame, ends: tuple[int, ...]) -> Frame:
+    """Return words between square brackets: those that continue a span, or what follows them."""
+    return sentence.make(_choose_word, after, ends)
 
 
-class _Literal(Frame):
-    """The next token of some literals; the first may be the type of a name."""
+def _choose_word(after: Frame, ends: tuple[int, ...]) -> BoundChoice:
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        longer = sentence.go_on(ends, token)
+        if not longer:
+            return after.take(token, sentence)[0]
+        return (_continue_words(sentence, after, longer),)
 
-    __slots__ = ("around", "literals", "names", "place")
-
-    def __init__(
-        self, around: _Choice, literals: tuple[Item, ...], names: tuple[Item, ...], place: int
-    ):
-        self.around, self.literals, self.names, self.place = around, literals, names, place
-        known = frozenset(item.key[place] for item in literals)
-        super().__init__(known.union(name.key[1] for name in names), closing=known)
-
-    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
-        """Return nothing: known literals are written as they are."""
-        return NOTHING
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        around, place = self.around, self.place
-        for name in self.names:
-            if name.key[1] == token:
-                inside = body(around.language, name.key, (), around.nesting + 1)
-                return (inside, *around.after(name)), None
-        left = tuple(item for item in self.literals if item.key[place] == token)
-        whole = next((item for item in left if len(item.key) == place + 1), None)
-        if whole is not None:
-            return around.after(whole), None
-        return (around.language.automaton.make(_Literal, around, left, (), place + 1),), None
-
-
-class _Words(Frame):
-    """Words between square brackets: those that continue a span, or what follows the words."""
-
-    __slots__ = ("ends", "following")
-    is_bound = True
-
-    def __init__(self, following: Frame, ends: tuple[int, ...]):
-        self.ends, self.following = ends, following
-        super().__init__(following.fixed, closing=following.closing)
-
-    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
-        """Return the words after the spans."""
-        if is_closing:
-            return NOTHING
-        return frozenset(filter(_is_word, sentence.next_words(self.ends)))
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with those spans that have the word."""
-        ends = sentence.go_on(self.ends, token)
-        if not ends:
-            return self.following.take(token, sentence)
-        return (sentence.make(_Words, self.following, ends),), None
-
-
-def _is_in_text(word: str) -> bool:
-    return tokens(sx.Text(word)).split(" ")[1] == word
-
-
-class _TextStart(Frame):
-    """The first word of a text in quotes; where the sentence has none, the closing quote."""
-
-    __slots__ = ()
-    is_bound = True
-
-    def __init__(self, has_words: bool):
-        super().__init__(NOTHING if has_words else _QUOTE)
-
-    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
-        return frozenset(filter(_is_in_text, sentence.starts))
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on after the first word."""
-        if token == '"':
-            return (), None
-        return (sentence.make(_TextMore, sentence.begin(token)),), None
-
-
-class _TextMore(Frame):
-    """The next word of a text in quotes, or the closing quote."""
-
-    __slots__ = ("ends",)
-    is_bound = True
-
-    def __init__(self, ends: tuple[int, ...]):
-        self.ends = ends
-        super().__init__(_QUOTE)
-
-    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
-        """Return the words after the spans."""
-        if is_closing:
-            return NOTHING
-        return frozenset(w for w in sentence.next_words(self.ends) if _is_in_text(w))
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with those spans that have the word."""
-        if token == '"':
-            return (), None
-        return (sentence.make(_TextMore, sentence.go_on(self.ends, token)),), None
+    return BoundChoice(
+        after.fixed,
+        lambda sentence, is_closing: (
+            NOTHING if is_closing else frozenset(filter(_is_word, sentence.next_words(ends)))
+        ),
+        following,
+        closing=after.closing,
+    )

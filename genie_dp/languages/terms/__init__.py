@@ -1,0 +1,1 @@
+"""Languages of terms: heads with arguments. What their two syntaxes share."""
