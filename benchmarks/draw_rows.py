@@ -5,7 +5,7 @@
 
 The group of a row is the file of grammars/en that holds its outermost template, or `skills`. The
 order of the strata and the rows in them follow from the seed. The columns are those of
-docs/naturalness-300.tsv, with a verdict and a reason to be filled in.
+docs/research/naturalness-300.tsv, with a verdict and a reason to be filled in.
 """
 
 import json

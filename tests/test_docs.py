@@ -89,7 +89,7 @@ def test_the_reference_of_the_commands_has_every_option():
 
 
 def test_the_template_language_names_every_attribute_and_request():
-    page = (ROOT / "docs" / "template-language.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "templates.md").read_text(encoding="utf-8")
     asked = {*ENGLISH, *REQUESTS, *TEXTS}.union(*ATTRIBUTES.values())
     values = {value for values in REQUESTS.values() for value in values}
     assert len(asked) > 25
@@ -97,7 +97,7 @@ def test_the_template_language_names_every_attribute_and_request():
 
 
 def test_the_mistakes_of_the_template_language_are_shown_as_they_are(tmp_path, monkeypatch, capsys):
-    page = (ROOT / "docs" / "template-language.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "templates.md").read_text(encoding="utf-8")
     _, file, _, shown, *_ = page.split("Of this file `letters.genie`")[1].split("\n\n")
     (tmp_path / "letters.genie").write_text(textwrap.dedent(file))
     skill = ROOT / "tests" / "data" / "typecheck" / "skills" / "com.example.mail"

@@ -141,7 +141,7 @@ the ideas for the garden can go from my @WORDS@\tnow => @@NAME@.delete_note(note
 """  # noqa: E501
 
 _GRAMMAR = """\
-// Construct templates: how the phrases of skills combine to sentences (docs/template-language.md).
+// Construct templates: how the phrases of skills combine to sentences (docs/templates.md).
 
 category COMMAND : program root "whole sentences";
 category NP : query "noun phrases: what one can get";

@@ -15,7 +15,7 @@ from genie_dp.parser.operators import Operators
 from genie_dp.parser.validation import Checked
 
 # Of 308 sentences in eval.tsv that templates derive 281 have the right program alone
-# (docs/coverage.md, November 2026).
+# (docs/research/explain.md, November 2026).
 DERIVATION_CONFIDENCE = 0.91
 _USUAL_ROWS = 10  # rows that this is worth
 # Rows whose outcome is a toss-up that what is believed of the signals is worth: beside rows of

@@ -8,7 +8,7 @@ from genie_dp.languages.thingtalk.declarations import Annotation, ParamDecl
 from genie_dp.skills.model import Phrases
 from genie_dp.skills.words import join_tokens
 
-# docs/template-language.md, "Built-in categories"
+# docs/templates.md, "Built-in categories"
 PARTS = (
     "base", "plural", "property", "verb", "passive_verb", "adjective",
     "adjective_true", "adjective_false", "predicate_true", "predicate_false",

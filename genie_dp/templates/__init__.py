@@ -1,1 +1,1 @@
-"""Template files: how people speak of programs (docs/template-language.md)."""
+"""Template files: how people phrase programs (docs/templates.md)."""

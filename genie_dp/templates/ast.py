@@ -1,4 +1,4 @@
-"""The syntax tree of template files (`*.genie`); docs/template-language.md describes the text.
+"""The syntax tree of template files (`*.genie`); docs/templates.md describes the text.
 
 Every node carries the span it was read from; spans take no part in equality.
 """

@@ -195,5 +195,5 @@ def test_the_card_of_a_page_agrees_with_its_bars(inputs, tmp_path):
 
 
 def test_verdicts_and_causes_are_explained_in_the_docs():
-    page = (DATA.parents[1] / "docs" / "coverage.md").read_text(encoding="utf-8")
+    page = (DATA.parents[1] / "docs" / "explain.md").read_text(encoding="utf-8")
     assert [name for name in (*VERDICTS, *CAUSES) if f"| {name} |" not in page] == []

@@ -89,7 +89,9 @@ def test_the_page_shows_what_the_command_says(monkeypatch):
     monkeypatch.chdir(ROOT)
     page = (ROOT / "docs" / "explain.md").read_text(encoding="utf-8")
     blocks = re.findall(r"(?:^    .*\n|^\n)+", page, re.MULTILINE)
-    texts = [textwrap.dedent(block).strip("\n") for block in blocks if "$ genie-dp" in block]
+    texts = [
+        textwrap.dedent(block).strip("\n") for block in blocks if "$ genie-dp explain" in block
+    ]
     shown = [text.partition("\n") for text in texts if "--file" not in text.partition("\n")[0]]
     assert len(shown) == 4
     values = said_values(shipped().language, shipped().library, now=datetime(2026, 11, 25))

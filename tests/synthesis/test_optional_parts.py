@@ -19,7 +19,7 @@ from genie_dp.templates.load import load_grammar
 from tests.languages.thingtalk.thingtalk_library import example_library
 from tests.templates.template_files import BASE, described
 
-PAGE = Path(__file__).parents[2] / "docs" / "template-language.md"
+PAGE = Path(__file__).parents[2] / "docs" / "templates.md"
 
 
 def engine_of(text: str, folder: Path, **settings: object) -> SynthesisEngine:

@@ -67,13 +67,11 @@ def derives(case: Case, explainer: Explainer, golden: Golden) -> None:
     assert any(case.name in templates_of(tree) for tree in trees)
 
 
-def test_every_construct_has_an_id_an_example_before_it_and_a_line_of_the_page():
-    page = (GRAMMAR.parent.parent / "docs" / "grammar.md").read_text(encoding="utf-8")
+def test_every_construct_has_an_id_and_an_example_before_it():
     for template in constructs():
         comment = line_before(template)
         assert re.match(r"// (?!--)\S", comment), f"{template.id} has no example before it"
         assert not re.fullmatch(r"\w+\.[A-Z]+\.\d+", template.id), f"{template.span}: write an id"
-        assert f"`{template.id}`" in page
 
 
 def test_every_file_is_imported_and_begins_with_what_it_holds():
@@ -184,15 +182,13 @@ def test_every_question_is_described_and_read_back(answering):
         assert found.program in answering.explain(found.utterance).programs, found.sentence
 
 
-def test_every_answer_has_a_question_an_example_a_line_of_the_page_and_no_mistake():
+def test_every_answer_has_a_question_an_example_and_no_mistake():
     inputs = with_answers()
-    page = (GRAMMAR.parent.parent / "docs" / "grammar.md").read_text(encoding="utf-8")
     answers = [
         t for t in inputs.grammar.templates if t.has_own_id and Path(t.span.file).name == ANSWERS
     ]
     assert [case.name for case in cases(f"{FOLDER}/answers.txt")] == [t.id for t in answers]
     for template in answers:
-        comment = line_before(template).removeprefix("// ")
-        assert f"| `{template.id}` | {template.category} | {comment} |" in page
+        assert re.match(r"// \S", line_before(template)), f"{template.id} has no example before it"
     problems = check_grammar(inputs.grammar, inputs.language, inputs.library)
     assert [p for p in problems if p.span and Path(p.span.file).name == ANSWERS] == []

@@ -247,7 +247,7 @@ def test_flags_keep_templates_out_of_a_subset_or_for_it_alone(here):
 
 
 def test_the_page_on_templates_shows_real_errors(here):
-    page = (ROOT / "docs" / "template-language.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "templates.md").read_text(encoding="utf-8")
     blocks = re.findall(
         r"(?:^    .*\n|^\n(?=    ))+", page.partition("\n## Errors\n")[2], re.MULTILINE
     )
