@@ -5,7 +5,7 @@
 Synthesizes rows of the shipped skills, chooses sentences to paraphrase, paraphrases them by rule,
 expands all rows with values, splits the result and counts it. Each step is a call of the command
 line in a process of its own; everything counts, from the start of Python to the last byte. Memory
-is that of all processes of a step together. Prints Markdown for docs/data-acquisition.md.
+is that of all processes of a step together. Prints Markdown for docs/research/paraphrase.md.
 """
 
 import json

@@ -9,7 +9,7 @@
     ~ get X going / ~ kill X
 
 Frames of one paragraph mean the same, those behind a slash the opposite; one with `~` may mean
-other things as well: it is understood so, and never written. docs/paraphrase-rules.md describes
+other things as well: it is understood so, and never written. docs/paraphrase.md describes
 the format.
 """
 

@@ -9,7 +9,7 @@
     out: what are $x
     eg: show me my files => what are my files
 
-docs/paraphrase-rules.md describes the format. A file is checked as a whole: all mistakes are
+docs/paraphrase.md describes the format. A file is checked as a whole: all mistakes are
 raised together.
 """
 

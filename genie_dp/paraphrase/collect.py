@@ -443,7 +443,7 @@ REJECT_COLUMNS = ("id", "row", "sentence", "paraphrase", "reasons", "messages")
 
 @dataclass(frozen=True, slots=True)
 class CollectResult(Result):
-    """What a collection made; `data` is its report, as docs/data-acquisition.md describes it."""
+    """What a collection made; `data` is its report."""
 
     output: str
     data: Mapping[str, Any]

@@ -19,7 +19,7 @@ from genie_dp.resources import data_folder
 from genie_dp.run.files import UNREADABLE, unreadable
 from genie_dp.skills.words import join_tokens
 
-# code -> what it says; docs/data-acquisition.md shows the same table
+# code -> what it says; docs/paraphrase.md has the same list
 PARTS: Mapping[str, str] = {
     "v": "verb, in all its forms",
     "vb": "verb, in its base form only",

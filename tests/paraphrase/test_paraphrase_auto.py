@@ -308,7 +308,7 @@ def test_a_number_of_paraphrases_is_at_least_one():
 # ----------------------------------------------------------------------------------- pages
 
 PACKAGE = Path(genie_dp.__file__).parent
-PAGE = (PACKAGE.parent / "docs" / "paraphrase-rules.md").read_text(encoding="utf-8")
+PAGE = (PACKAGE.parent / "docs" / "paraphrase.md").read_text(encoding="utf-8")
 
 
 def test_the_page_names_every_condition_and_function():
