@@ -1,10 +1,12 @@
 """Parse tree to syntax tree: programs, policies, template bodies, classes and data sets."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from lark import Token, Transformer
@@ -157,6 +159,49 @@ def named_value(name: str, span: Span | None = None) -> ast.Value | None:
     return None
 
 
+# Rule of grammar.lark -> the node that its children make.
+_NODES: Mapping[str, Callable[..., Any]] = {
+    "string": lambda text, span: ast.StringValue(unquote(text), span=span),
+    "true_value": partial(ast.BooleanValue, True),
+    "false_value": partial(ast.BooleanValue, False),
+    "enum": lambda name, span: ast.EnumValue(str(name), span=span),
+    "slot": lambda token, span: ast.SlotValue(str(token), span=span),
+    "date_now": ast.DateNow,
+    "notify": lambda _, span: ast.Notify(span=span),
+    "attimer": ast.AtTimer,
+    "timer": ast.Timer,
+    "edge": ast.Edge,
+    "stream_filter": ast.StreamFilter,
+    "join": ast.Join,
+    "filter": ast.Filter,
+    "not_": ast.Not,
+    "true_predicate": ast.TrueP,
+    "false_predicate": ast.FalseP,
+    "get_predicate": ast.GetPredicate,
+}
+# .. -> the node of all of its children.
+_NODES_OF_ALL: Mapping[str, Callable[..., Any]] = {
+    "array": ast.ArrayValue, "program": ast.Program, "and_": ast.And, "or_": ast.Or,
+}  # fmt: skip
+# .. -> what its children make, where that is no node.
+_DATA: Mapping[str, Callable[[list[Any]], Any]] = {
+    "input": itemgetter(0),
+    "fields": list,
+    **dict.fromkeys(("passing", "lambda_params", "hole_inputs", "library", "literal_list"), tuple),
+    "class_parents": lambda names: tuple(name[1:] for name in names),
+    "entity_parents": lambda kinds: tuple(kind.removeprefix("^^") for kind in kinds),
+    "function_parents": lambda names: tuple(map(str, names)),
+    "hole_argument": lambda children: str(children[0]),
+    **dict.fromkeys(("display", "text", "language"), lambda children: unquote(children[0])),
+    **dict.fromkeys(("import_arg", "entry"), lambda pair: (str(pair[0]), pair[1])),
+    "table": dict,
+    "type_table": lambda children: dict(children[1:]),
+    "null": lambda _: None,
+    "true_flag": lambda _: True,
+    "false_flag": lambda _: False,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class TypeName:
     """A type as written, before its names are looked up."""
@@ -177,8 +222,14 @@ class ValueReader(Transformer[Token, Any]):
         self.problems: list[Problem] = []
 
     def _call_userfunc(self, tree: Any, new_children: list[Any] | None = None) -> Any:
-        # One method per rule, always called as method(meta, children).
+        # A row of a table, or a method for each rule, called as method(meta, children).
         children = tree.children if new_children is None else new_children
+        if tree.data in _DATA:
+            return _DATA[tree.data](children)
+        if tree.data in _NODES:
+            return _NODES[tree.data](*children, span=self.span(tree.meta))
+        if tree.data in _NODES_OF_ALL:
+            return _NODES_OF_ALL[tree.data](tuple(children), span=self.span(tree.meta))
         return getattr(self, tree.data)(tree.meta, children)
 
     def span(self, meta: Meta | Token) -> Span:
@@ -197,9 +248,6 @@ class ValueReader(Transformer[Token, Any]):
 
     # ------------------------------------------------------------------------- plain values
 
-    def string(self, meta: Meta, children: list[Token]) -> ast.Value:
-        return ast.StringValue(unquote(children[0]), span=self.span(meta))
-
     def number(self, meta: Meta, children: list[Token]) -> ast.Value:
         span = self.span(meta)
         return ast.NumberValue(self.amount(children[0], span), span=span)
@@ -214,29 +262,8 @@ class ValueReader(Transformer[Token, Any]):
         self.problem("S004", f"expected a number of at most {MOST_DIGITS} digits", span)
         return Decimal(0)
 
-    def true_value(self, meta: Meta, _children: list[Token]) -> ast.Value:
-        return ast.BooleanValue(True, span=self.span(meta))
-
-    def false_value(self, meta: Meta, _children: list[Token]) -> ast.Value:
-        return ast.BooleanValue(False, span=self.span(meta))
-
-    def enum(self, meta: Meta, children: list[Token]) -> ast.Value:
-        return ast.EnumValue(str(children[0]), span=self.span(meta))
-
-    def slot(self, meta: Meta, children: list[Token]) -> ast.Value:
-        return ast.SlotValue(str(children[0]), span=self.span(meta))
-
-    def date_now(self, meta: Meta, _children: list[Token]) -> ast.Value:
-        return ast.DateNow(span=self.span(meta))
-
-    def array(self, meta: Meta, children: list[ast.Value]) -> ast.Value:
-        return ast.ArrayValue(tuple(children), span=self.span(meta))
-
     def username(self, meta: Meta, children: list[Token]) -> ast.Value:
         return ast.EntityValue(children[0][1:], "tt:username", span=self.span(meta))
-
-    def display(self, _meta: Meta, children: list[Token]) -> str:
-        return unquote(children[0])
 
     def entity(self, meta: Meta, children: list[Token]) -> ast.Value:
         value = None if children[0].type == "NULL" else unquote(children[0])
@@ -445,9 +472,6 @@ class ValueReader(Transformer[Token, Any]):
     def typed_name(self, _meta: Meta, children: list[Any]) -> tuple[str, ty.Type]:
         return str(children[0]), self.resolve(children[1])
 
-    def lambda_params(self, _meta: Meta, children: list[Any]) -> tuple[tuple[str, ty.Type], ...]:
-        return tuple(children)
-
     def resolve(self, written: TypeName) -> ty.Type:
         """Return the type of that name; an unknown one is a problem and becomes Any."""
         match written:
@@ -508,9 +532,6 @@ def _on_clock(hour: int, minute: int, second: int) -> bool:
     return 0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60
 
 
-# ruff: noqa: D102 - one method per rule of grammar.lark, which says what it reads
-
-
 _SPELLINGS = {"=": "==", "substr": "=~"}
 
 
@@ -560,12 +581,6 @@ class ProgramReader(ValueReader):
 
     # ----------------------------------------------------------------------------- programs
 
-    def input(self, _meta: Meta, children: list[ast.Program | ast.Policy]) -> Any:
-        return children[0]
-
-    def program(self, meta: Meta, children: list[ast.Rule]) -> ast.Program:
-        return ast.Program(tuple(children), span=self.span(meta))
-
     def do(self, meta: Meta, children: list[Any]) -> ast.Rule:
         return ast.Rule(None, None, as_action(children[0]), span=self.span(meta))
 
@@ -592,52 +607,25 @@ class ProgramReader(ValueReader):
     def called_with(self, _meta: Meta, children: list[Any]) -> Passed:
         return Passed(children[0], _concatenate(children[1:]))
 
-    def passing(self, _meta: Meta, children: list[ast.Arg]) -> tuple[ast.Arg, ...]:
-        return tuple(children)
-
-    def notify(self, meta: Meta, _children: list[Token]) -> ast.Action:
-        return ast.Notify(span=self.span(meta))
-
     # ------------------------------------------------------------------------------ streams
 
     def stream_join(self, meta: Meta, children: list[Any]) -> ast.Stream:
         stream, query, *passings = children
         return ast.StreamJoin(stream, query, _concatenate(passings), span=self.span(meta))
 
-    def stream_filter(self, meta: Meta, children: list[Any]) -> ast.Stream:
-        return ast.StreamFilter(children[0], children[1], span=self.span(meta))
-
     def stream_group(self, meta: Meta, children: list[Any]) -> ast.Stream:
         return _join_stream(children[0], children[1:], self.span(meta))
-
-    def attimer(self, meta: Meta, children: list[ast.Value]) -> ast.Stream:
-        return ast.AtTimer(children[0], span=self.span(meta))
-
-    def timer(self, meta: Meta, children: list[ast.Value]) -> ast.Stream:
-        return ast.Timer(children[0], children[1], span=self.span(meta))
 
     def monitor(self, meta: Meta, children: list[Any]) -> ast.Stream:
         names: list[Token] = children[1] if len(children) > 1 else []
         on_new, spans = tuple(map(str, names)), tuple(map(self.span, names))
         return ast.Monitor(children[0], on_new, span=self.span(meta), on_new_spans=spans)
 
-    def fields(self, _meta: Meta, children: list[Token]) -> list[Token]:
-        return children
-
-    def edge(self, meta: Meta, children: list[Any]) -> ast.Stream:
-        return ast.Edge(children[0], children[1], span=self.span(meta))
-
     # ------------------------------------------------------------------------------ queries
-
-    def join(self, meta: Meta, children: list[ast.Query]) -> ast.Query:
-        return ast.Join(children[0], children[1], span=self.span(meta))
 
     def join_on(self, meta: Meta, children: list[Any]) -> ast.Query:
         left, right, *passings = children
         return ast.Join(left, right, _concatenate(passings), span=self.span(meta))
-
-    def filter(self, meta: Meta, children: list[Any]) -> ast.Query:
-        return ast.Filter(children[0], children[1], span=self.span(meta))
 
     def projection(self, meta: Meta, children: list[Any]) -> ast.Query:
         *values, query = children
@@ -714,21 +702,6 @@ class ProgramReader(ValueReader):
 
     # --------------------------------------------------------------------------- predicates
 
-    def or_(self, meta: Meta, children: list[ast.Predicate]) -> ast.Predicate:
-        return ast.Or(tuple(children), span=self.span(meta))
-
-    def and_(self, meta: Meta, children: list[ast.Predicate]) -> ast.Predicate:
-        return ast.And(tuple(children), span=self.span(meta))
-
-    def not_(self, meta: Meta, children: list[ast.Predicate]) -> ast.Predicate:
-        return ast.Not(children[0], span=self.span(meta))
-
-    def true_predicate(self, meta: Meta, _children: list[Token]) -> ast.Predicate:
-        return ast.TrueP(span=self.span(meta))
-
-    def false_predicate(self, meta: Meta, _children: list[Token]) -> ast.Predicate:
-        return ast.FalseP(span=self.span(meta))
-
     def atom(self, meta: Meta, children: list[Any]) -> ast.Predicate:
         name, operator, value = children
         operator = _SPELLINGS.get(operator, str(operator))
@@ -746,9 +719,6 @@ class ProgramReader(ValueReader):
     def function_atom(self, meta: Meta, children: list[Any]) -> ast.Predicate:
         operator, name, value = children
         return self.atom(meta, [name, operator, value])
-
-    def get_predicate(self, meta: Meta, children: list[Any]) -> ast.Predicate:
-        return ast.GetPredicate(children[0], children[1], span=self.span(meta))
 
     # ----------------------------------------------------------------------------- policies
 
@@ -812,12 +782,6 @@ class ProgramReader(ValueReader):
             return ast.Hole(name, self.holes[name], inputs=given, span=span)
         return ast.Hole(name, self.holes[name], given, span=span)
 
-    def hole_argument(self, _meta: Meta, children: list[Token]) -> str:
-        return str(children[0])
-
-    def hole_inputs(self, _meta: Meta, children: list[ast.Arg]) -> tuple[ast.Arg, ...]:
-        return tuple(children)
-
     def output_of_hole(self, meta: Meta, children: list[Token]) -> ast.OutputOf:
         hole = ast.Hole(str(children[0]), "query", span=self.span(children[0]))
         return self.output_of(meta, [hole, children[1]])
@@ -850,14 +814,8 @@ def _policy_function(action: Any) -> Any:
     return None if isinstance(action, Token) else action
 
 
-# ruff: noqa: D102 - one method per rule of grammar.lark, which says what it reads
-
-
 class LibraryReader(ProgramReader):
     """Turns the trees of classes and datasets into nodes."""
-
-    def library(self, _meta: Meta, children: list[Any]) -> tuple[decl.ClassDef | decl.Dataset, ...]:
-        return tuple(children)
 
     # ------------------------------------------------------------------------------ classes
 
@@ -875,9 +833,6 @@ class LibraryReader(ProgramReader):
             span=self.span(meta),
         )
 
-    def class_parents(self, _meta: Meta, children: list[Token]) -> tuple[str, ...]:
-        return tuple(child[1:] for child in children)
-
     def import_decl(self, meta: Meta, children: list[Any]) -> decl.ImportDecl:
         names = [c for c in children if isinstance(c, Token)]
         return decl.ImportDecl(
@@ -887,16 +842,10 @@ class LibraryReader(ProgramReader):
             span=self.span(meta),
         )
 
-    def import_arg(self, _meta: Meta, children: list[Any]) -> tuple[str, object]:
-        return str(children[0]), children[1]
-
     def entity_decl(self, meta: Meta, children: list[Any]) -> decl.EntityDecl:
         extends = next((c for c in children if isinstance(c, tuple)), ())
         annotations = _annotations(children)
         return decl.EntityDecl(str(children[0]), extends, annotations, span=self.span(meta))
-
-    def entity_parents(self, _meta: Meta, children: list[Token]) -> tuple[str, ...]:
-        return tuple(child.removeprefix("^^") for child in children)
 
     def unit_decl(self, meta: Meta, children: list[Any]) -> decl.UnitDecl:
         name, dimension, *rest = children
@@ -927,9 +876,6 @@ class LibraryReader(ProgramReader):
             annotations=_annotations(children),
             span=self.span(meta),
         )
-
-    def function_parents(self, _meta: Meta, children: list[Token]) -> tuple[str, ...]:
-        return tuple(str(child) for child in children)
 
     def params(self, _meta: Meta, children: list[Any]) -> list[decl.ParamDecl]:
         found: list[decl.ParamDecl] = []
@@ -972,32 +918,8 @@ class LibraryReader(ProgramReader):
         *marker, name, value = children
         return decl.Annotation(str(name), value, natural=bool(marker), span=self.span(meta))
 
-    def text(self, _meta: Meta, children: list[Token]) -> str:
-        return unquote(children[0])
-
-    def null(self, _meta: Meta, _children: list[Token]) -> None:
-        return None
-
     def decimal(self, meta: Meta, children: list[Token]) -> Decimal:
         return self.amount(children[0], self.span(meta))
-
-    def true_flag(self, _meta: Meta, _children: list[Token]) -> bool:
-        return True
-
-    def false_flag(self, _meta: Meta, _children: list[Token]) -> bool:
-        return False
-
-    def literal_list(self, _meta: Meta, children: list[object]) -> tuple[object, ...]:
-        return tuple(children)
-
-    def table(self, _meta: Meta, children: list[tuple[str, object]]) -> dict[str, object]:
-        return dict(children)
-
-    def entry(self, _meta: Meta, children: list[Any]) -> tuple[str, object]:
-        return str(children[0]), children[1]
-
-    def type_table(self, _meta: Meta, children: list[Any]) -> dict[str, ty.Type]:
-        return dict(children[1:])
 
     # ----------------------------------------------------------------------------- datasets
 
@@ -1006,9 +928,6 @@ class LibraryReader(ProgramReader):
         examples = tuple(c for c in children if isinstance(c, decl.DatasetExample))
         name = children[0].removeprefix("@")
         return decl.Dataset(name, language, examples, span=self.span(meta))
-
-    def language(self, _meta: Meta, children: list[Token]) -> str:
-        return unquote(children[0])
 
     def example(self, meta: Meta, children: list[Any]) -> decl.DatasetExample:
         kind = str(children[0])
