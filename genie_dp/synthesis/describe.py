@@ -14,7 +14,7 @@ from genie_dp.english import forms as english
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.library import Library
 from genie_dp.languages.thingtalk import ast
-from genie_dp.languages.thingtalk.traverse import children
+from genie_dp.languages.thingtalk.traverse import walk
 from genie_dp.languages.units import Units
 from genie_dp.run.stage import Result
 from genie_dp.skills.model import SkillLibrary
@@ -357,7 +357,9 @@ class _PhrasesOfTemplates:
         return self.known[program, kind]
 
     def _find_phrase(self, program: Any, kind: str, around: tuple[str, str]) -> Phrase | None:
-        if _has_event(program) or not self._is_typed(program):
+        if any(isinstance(part, ast.EventValue) for part in walk(program)) or not self._is_typed(
+            program
+        ):
             return None
         for derived, draft in islice(self.describer._whole(program), MOST_ROOTS):
             text = ""
@@ -402,10 +404,6 @@ def _without_parentheses(text: str) -> str:
     inner = text.removeprefix("( ").removesuffix(" )")
     is_one = len(inner) == len(text) - 4 and "(" not in inner
     return inner if is_one else text
-
-
-def _has_event(node: Any) -> bool:
-    return isinstance(node, ast.EventValue) or any(map(_has_event, children(node)))
 
 
 def _values_by_character(

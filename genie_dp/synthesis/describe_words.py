@@ -8,7 +8,7 @@ program and leaves out nothing of it. Values are said as people write them.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from itertools import combinations, islice, product
@@ -19,29 +19,24 @@ from genie_dp.errors import GenieError
 from genie_dp.languages import types as ty
 from genie_dp.languages.base import Language
 from genie_dp.languages.thingtalk import ast
-from genie_dp.languages.thingtalk.operators import computed_type
 from genie_dp.languages.thingtalk.placeholders import constant
 from genie_dp.languages.thingtalk.predicates import is_stable
+from genie_dp.languages.thingtalk.scope import Scope, constant_type, value_type
 from genie_dp.languages.thingtalk.tokens import number_token, value_tokens
-from genie_dp.languages.thingtalk.traverse import children, functions_used, source_calls
+from genie_dp.languages.thingtalk.traverse import (
+    children,
+    functions_used,
+    qualify,
+    rewrite_outermost,
+    source_calls,
+    walk,
+)
 from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.skills.model import SkillLibrary, last_name
 
 MOST_CHOICES = 5  # values that a template may say itself: each doubles the readings
 _CONFIRMED = re.compile(r"\$(?:\{(\w+)\}|(\w+))")  # the place of an input in a confirmation
 _FOUR_DIGITS = 10_000  # from here on numbers are written with commas
-
-_TYPES: Mapping[type, ty.Type] = {
-    ast.StringValue: ty.STRING,
-    ast.NumberValue: ty.NUMBER,
-    ast.CurrencyValue: ty.CURRENCY,
-    ast.DateValue: ty.DATE,
-    ast.DateNow: ty.DATE,
-    ast.DateEdge: ty.DATE,
-    ast.DateOffset: ty.DATE,
-    ast.TimeValue: ty.TIME,
-    ast.LocationValue: ty.LOCATION,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +52,11 @@ class WithPlaceholders:
     values: Mapping[str, Any]
 
 
-def type_of(node: Any) -> ty.Type | None:
+def spoken_type(node: Any) -> ty.Type | None:
     """Return the type of a value that a placeholder may stand for; None for all other nodes."""
-    match node:
-        case ast.MeasureValue(((_, unit), *_)):
-            return ty.Measure(unit)
-        case ast.EntityValue(_, kind):
-            return ty.Entity(kind)
-        case ast.ContextValue(("location", _)):
-            return ty.LOCATION
-        case _:
-            return _TYPES.get(type(node))
+    type_ = constant_type(node)
+    is_word = isinstance(type_, ty.Enum) or type_ == ty.BOOLEAN
+    return None if is_word else type_
 
 
 def literal(node: Any) -> str:
@@ -87,14 +76,11 @@ def literals(node: Any) -> Iterator[str]:
     >>> list(literals(parse("timer(base = now, interval = 1h) => @com.x.a(n = 5)")))
     ['now', '1 unit:h', '5']
     """
-    if type_of(node) is not None:
+    if spoken_type(node) is not None:
         yield literal(node)
         return
-    for name in _field_names(node):
-        value = getattr(node, name)
-        for item in value if isinstance(value, tuple) else (value,):
-            if hasattr(item, "__dataclass_fields__"):
-                yield from literals(item)
+    for child in children(node):
+        yield from literals(child)
 
 
 def with_placeholders(
@@ -137,7 +123,7 @@ def with_constants(program: str, language: Language, units: Units) -> Iterator[W
         (literal, value, stem)
         for literal in language.literals(tokens)
         if (value := _value_of(literal.constant)) is not None
-        and (type_ := type_of(value)) is not None
+        and (type_ := spoken_type(value)) is not None
         and (stem := ty.slot_stem(type_, units)) is not None
         and not any(map(ty.is_slot, tokens[literal.start : literal.end]))
     ]
@@ -182,17 +168,21 @@ class _Replacer:
         self.shared: dict[tuple[str, str], ast.SlotValue] = {}
 
     def replace_in(self, program: Any) -> WithPlaceholders:
-        self.taken = set(_placeholders_of(program))
-        return WithPlaceholders(_change_tree(program, self.change), self.values)
+        self.taken = {n.token for n in walk(program) if isinstance(n, ast.SlotValue)}
+        return WithPlaceholders(rewrite_outermost(program, self.change), self.values)
 
     def change(self, node: Any) -> Any:
         """Return what stands for a node, itself to keep it, or None to look inside of it."""
-        type_ = type_of(node)
+        type_ = spoken_type(node)
         if type_ is None:
             return None
         stem = ty.slot_stem(type_, self.units)
         text = literal(node)
-        if stem is None or text in self.kept or any(_placeholders_of(node)):
+        if (
+            stem is None
+            or text in self.kept
+            or any(isinstance(n, ast.SlotValue) for n in walk(node))
+        ):
             return node
         if self.shares and (stem, text) in self.shared:
             return self.shared[stem, text]
@@ -202,40 +192,6 @@ class _Replacer:
         self.values[token] = node
         self.shared[stem, text] = ast.SlotValue(token)
         return self.shared[stem, text]
-
-
-def _field_names(node: Any) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(node) if f.name != "span")
-
-
-def _change_tree(node: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a tree with `change` applied from the top: what it returns is not looked into."""
-    changed_node = change(node)
-    if changed_node is not None:
-        return changed_node
-    changes = {}
-    for name in _field_names(node):
-        old = getattr(node, name)
-        if isinstance(old, tuple):
-            changes[name] = tuple(_change_item(item, change) for item in old)
-        else:
-            changes[name] = _change_item(old, change)
-    return replace(node, **changes)
-
-
-def _change_item(item: Any, change: Callable[[Any], Any]) -> Any:
-    return _change_tree(item, change) if hasattr(item, "__dataclass_fields__") else item
-
-
-def _placeholders_of(node: Any) -> Iterator[str]:
-    if isinstance(node, ast.SlotValue):
-        yield node.token
-        return
-    for name in _field_names(node):
-        value = getattr(node, name)
-        for item in value if isinstance(value, tuple) else (value,):
-            if hasattr(item, "__dataclass_fields__"):
-                yield from _placeholders_of(item)
 
 
 # ------------------------------------------------------------------------------- in English
@@ -636,7 +592,7 @@ class OwnWords:
                 verb = "get "
             case _:
                 return None
-        function = self.library.find(_qualified_name(call))
+        function = self.library.find(qualify(call))
         text = function.confirmation if function else ""
         given = {a.name: self.value(a.value, {}, self._input(call, a.name)) for a in call.args}
         places = {a or b for a, b in _CONFIRMED.findall(text)}
@@ -1247,23 +1203,13 @@ class OwnWords:
 
     def _type(self, value: ast.Value, names: Names) -> ty.Type:
         match value:
-            case ast.VarRef(name) | ast.ListFilter(name):
-                return names.get(name, _unknown_parameter(name)).type
-            case ast.Computed(operator, arguments):
-                types = [self._type(argument, names) for argument in arguments]
-                return computed_type(operator, types) or ty.ANY
-            case ast.ContextValue(("location", _)) | ast.LocationValue():
-                return ty.LOCATION
-            case ast.TimeValue():
-                return ty.TIME
-            case ast.DateNow() | ast.DateEdge() | ast.DateOffset() | ast.DateValue():
-                return ty.DATE
             case ast.SlotValue(token) if token.startswith(("TIME_", "DATE_")):
                 return ty.TIME if token.startswith("TIME_") else ty.DATE
             case ast.ArrayValue(items) if items:
                 return self._type(items[0], names)
             case _:
-                return ty.ANY
+                scope = Scope({name: parameter.type for name, parameter in names.items()})
+                return value_type(value, scope)
 
     def _arguments(
         self,
@@ -1290,7 +1236,7 @@ class OwnWords:
     def _input(self, call: ast.Call, name: str) -> NamedParameter:
         signature = self.library.function(call.selector.class_name, call.function)
         parameter = signature.parameter(name) if signature else None
-        return NamedParameter(name, parameter.type if parameter else ty.ANY, _qualified_name(call))
+        return NamedParameter(name, parameter.type if parameter else ty.ANY, qualify(call))
 
     def _device(self, call: ast.Call, names: Names) -> str:
         attributes = []
@@ -1396,7 +1342,7 @@ class OwnWords:
             for call in (functions_used(part) if part is not None else ())
             if isinstance(call, ast.Call)
         ]
-        names = [_qualified_name(call) for call in calls]
+        names = [qualify(call) for call in calls]
         self._labels, self._outputs = {}, {}
         for place, call in enumerate(calls):
             label = self._name_of(call)
@@ -1423,7 +1369,7 @@ class OwnWords:
 
     def _name_of(self, call: ast.Call) -> str:
         """Return a function by its phrase, or by its name where that is another one's, too."""
-        function = self.library.find(_qualified_name(call))
+        function = self.library.find(qualify(call))
         own = call.function.replace("_", " ")
         if not function or not function.phrases:
             return own if function and function.signature.kind == "action" else f"{own} result"
@@ -1478,10 +1424,6 @@ def _sentence(words: str) -> str:
 
 def _unknown_parameter(name: str) -> NamedParameter:
     return NamedParameter(name, ty.ANY, "")
-
-
-def _qualified_name(call: ast.Call) -> str:
-    return f"@{call.selector.class_name}.{call.function}"
 
 
 def _singular_verb(phrase: str) -> str:
@@ -1563,6 +1505,4 @@ def _without(node: Any, dropped: frozenset[int]) -> Any:
 
 def _refers_to_results(node: object) -> bool:
     """Tell whether values of a tree refer to results or to the event: it says nothing alone."""
-    if isinstance(node, ast.VarRef | ast.EventValue):
-        return True
-    return any(map(_refers_to_results, children(node)))
+    return any(isinstance(part, ast.VarRef | ast.EventValue) for part in walk(node))

@@ -20,10 +20,9 @@ from genie_dp.languages.thingtalk import ast, values
 from genie_dp.languages.thingtalk.lift import Lifter
 from genie_dp.languages.thingtalk.operators import is_numeric
 from genie_dp.languages.thingtalk.placeholders import fills as found_fills
-from genie_dp.languages.thingtalk.placeholders import qualify
 from genie_dp.languages.thingtalk.predicates import canonical_value, value_text
 from genie_dp.languages.thingtalk.scope import EMPTY
-from genie_dp.languages.thingtalk.traverse import functions_used, rewrite, walk
+from genie_dp.languages.thingtalk.traverse import functions_used, qualify, rewrite, walk
 from genie_dp.languages.thingtalk.typecheck import check, check_outputs
 from genie_dp.languages.types import Basic, Entity, Measure, Type, slot_stem
 

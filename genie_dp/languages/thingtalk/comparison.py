@@ -10,7 +10,7 @@ from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.canonical import canonical
 from genie_dp.languages.thingtalk.placeholders import days_as_spans
 from genie_dp.languages.thingtalk.tokens import TokenStyle, tokens
-from genie_dp.languages.thingtalk.traverse import children, functions
+from genie_dp.languages.thingtalk.traverse import functions, walk
 
 # Whether a program is typed was checked before; so gold rows may come with types or without.
 _UNTYPED = TokenStyle(types=False)
@@ -69,12 +69,11 @@ def shape(node: Any) -> str:
 
 def _parameters(node: Any) -> Iterator[tuple[str, str]]:
     """Yield parameters with what is said of them; of a negation the name is empty."""
-    match node:
-        case tt.Arg():
-            yield node.name, "="
-        case tt.Atom():
-            yield node.name, node.operator
-        case tt.Not():
-            yield "", "not"
-    for child in children(node):
-        yield from _parameters(child)
+    for part in walk(node):
+        match part:
+            case tt.Arg(name):
+                yield name, "="
+            case tt.Atom(name, operator):
+                yield name, operator
+            case tt.Not():
+                yield "", "not"

@@ -9,8 +9,7 @@ from genie_dp.languages.library import Parameter, Signature
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.bodies import Body
 from genie_dp.languages.thingtalk.lift import Lifter, passing_key
-from genie_dp.languages.thingtalk.placeholders import qualify
-from genie_dp.languages.thingtalk.traverse import children
+from genie_dp.languages.thingtalk.traverse import qualify, walk
 from genie_dp.languages.thingtalk.values import (
     ConstantState,
     ConstantValue,
@@ -90,7 +89,11 @@ def gaps(body: Body, name: str, lifter: Lifter) -> Iterator[GapValue]:
     places = [
         (call, arg) for call in _calls(body.node) for arg in call.args if _is(arg.value, name)
     ]
-    if body.kind not in ("query", "action") or len(places) != 1 or _uses(body.node, name) != 1:
+    if (
+        body.kind not in ("query", "action")
+        or len(places) != 1
+        or sum(_is(part, name) for part in walk(body.node)) != 1
+    ):
         return
     if not isinstance(body.node, ast.Call | ast.Filter):
         return
@@ -113,10 +116,6 @@ def _calls(node: object) -> Iterator[ast.Call]:
             yield from _calls(query)
         case _:
             return
-
-
-def _uses(node: object, name: str) -> int:
-    return int(_is(node, name)) + sum(_uses(child, name) for child in children(node))
 
 
 def _is_extensive(type_: ty.Type, units: Units) -> bool:

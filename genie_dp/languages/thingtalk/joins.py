@@ -43,7 +43,7 @@ from genie_dp.languages.thingtalk.predicates import (
     value_names,
     value_text,
 )
-from genie_dp.languages.thingtalk.traverse import rewrite, source_calls, walk
+from genie_dp.languages.thingtalk.traverse import qualify, rewrite, source_calls, walk
 
 Names = frozenset[str]
 _NOTHING: Names = frozenset()
@@ -566,10 +566,7 @@ def _order(
     signatures: Signatures | None,
 ) -> list[int]:
     """Return the smallest order by function names that keeps every name's meaning."""
-    names = [
-        tuple(f"@{c.selector.class_name}.{c.function}" for c in source_calls(link.query))
-        for link in links
-    ]
+    names = [tuple(map(qualify, source_calls(link.query))) for link in links]
     if all(a < b for a, b in zip(names, names[1:], strict=False)):
         return list(range(len(links)))
     # Calls of one function share their outputs; only aggregations of it are left to the text.

@@ -12,15 +12,15 @@ from genie_dp.languages.thingtalk import ast, values
 from genie_dp.languages.thingtalk.canonical import canonical
 from genie_dp.languages.thingtalk.from_tokens import piece_from_tokens
 from genie_dp.languages.thingtalk.operators import CONTACT
-from genie_dp.languages.thingtalk.placeholders import fills, qualify
+from genie_dp.languages.thingtalk.placeholders import fills
 from genie_dp.languages.thingtalk.predicates import (
     canonical_predicate,
     left_text,
     value_names,
 )
-from genie_dp.languages.thingtalk.scope import EMPTY, Scope, scope_of
+from genie_dp.languages.thingtalk.scope import EMPTY, Scope, constant_type, scope_of
 from genie_dp.languages.thingtalk.tokens import TokenPrinter, tokens
-from genie_dp.languages.thingtalk.traverse import functions_used, source_calls
+from genie_dp.languages.thingtalk.traverse import functions_used, qualify, source_calls
 from genie_dp.languages.units import SHIPPED, Units
 
 SEVERAL = ""
@@ -256,7 +256,7 @@ class Lifter:
         return values.SourceValue(query, typed, state, slots=query.slots)
 
     def _constant(self, node: ast.Value) -> values.ConstantValue:
-        type_ = _type_of(node)
+        type_ = constant_type(node) or ty.ANY
         state = values.ConstantState(
             str(type_), passing_key(Parameter("", "out", type_), self.library.units)
         )
@@ -490,31 +490,6 @@ def _said_inputs(call: ast.Call, signature: Signature) -> tuple[str, ...]:
     """Return the inputs that a call sets or leaves open, of those that have phrases, sorted."""
     phrased = {p.name for p in signature.inputs if p.phrases}
     return tuple(sorted(arg.name for arg in call.args if arg.name in phrased))
-
-
-def _type_of(node: ast.Value) -> ty.Type:
-    match node:
-        case ast.DateNow() | ast.DateEdge() | ast.DateOffset() | ast.DateValue():
-            return ty.DATE
-        case ast.MeasureValue(((_, unit), *_)):
-            return ty.Measure(unit)
-        case ast.EntityValue(_, kind):
-            return ty.Entity(kind)
-        case ast.EnumValue(name):
-            return ty.Enum((name,))
-        case _:
-            return _TYPES.get(type(node), ty.ANY)
-
-
-_TYPES: Mapping[type, ty.Type] = {
-    ast.StringValue: ty.STRING,
-    ast.NumberValue: ty.NUMBER,
-    ast.BooleanValue: ty.BOOLEAN,
-    ast.CurrencyValue: ty.CURRENCY,
-    ast.TimeValue: ty.TIME,
-    ast.LocationValue: ty.LOCATION,
-    ast.ContextValue: ty.LOCATION,
-}
 
 
 def _as_program(

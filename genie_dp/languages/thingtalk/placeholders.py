@@ -13,7 +13,7 @@ from genie_dp.languages.text import span_ends
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.from_tokens import piece_from_tokens
 from genie_dp.languages.thingtalk.operators import CONTACT, attach_unit
-from genie_dp.languages.thingtalk.traverse import children, rewrite
+from genie_dp.languages.thingtalk.traverse import children, qualify, rewrite
 from genie_dp.languages.types import NUMBER, STRING, Array, is_slot
 
 Fill = tuple[str, str, str]
@@ -140,19 +140,6 @@ def _type_of(library: Signatures, function: str, name: str) -> str:
         return _COMPUTED[computed] or _type_of(library, function, of)
     type_ = STRING if parameter is None else parameter.type
     return str(type_.element if isinstance(type_, Array) else type_)
-
-
-def qualify(node: ast.Call | ast.PolicyFunction) -> str:
-    """Return the function as programs name it; "*" for any function.
-
-    >>> qualify(ast.Call(ast.Selector("com.gmail"), "inbox"))
-    '@com.gmail.inbox'
-    """
-    if isinstance(node, ast.Call):
-        return f"@{node.selector.class_name}.{node.function}"
-    if node.class_name is None:
-        return "*"
-    return f"@{node.class_name}.{node.function or '*'}"
 
 
 def _last_function(node: Any) -> str:

@@ -19,6 +19,7 @@ from genie_dp.languages.library import Signatures
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.operators import ITEM
 from genie_dp.languages.thingtalk.tokens import value_tokens
+from genie_dp.languages.thingtalk.traverse import qualify
 from genie_dp.languages.types import is_slot
 from genie_dp.languages.units import SHIPPED, UNIT_SYNONYMS
 
@@ -313,7 +314,7 @@ def _get_predicate(
         return [] if negated else [()]
     call = canonical_call(node.call, signatures)
     form = tt.GetPredicate(call, conjunction(inner), span=node.span)
-    name = f"@{call.selector.class_name}.{call.function}"
+    name = qualify(call)
     details = (_args_text(call.selector.attributes), _args_text(call.args), keys_of(inner))
     if negated:
         return [(((_NOT, name, "", details), tt.Not(form, span=node.span)),)]

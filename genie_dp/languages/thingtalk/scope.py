@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from genie_dp.languages import types as ty
 from genie_dp.languages.library import Parameter
+from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.ast import (
     COMPUTATIONS,
     Computed,
@@ -14,6 +16,46 @@ from genie_dp.languages.thingtalk.ast import (
 )
 from genie_dp.languages.thingtalk.operators import computed_type
 from genie_dp.languages.types import ANY, BOOLEAN, NUMBER, Type
+
+_TYPES: Mapping[type, Type] = {
+    tt.StringValue: ty.STRING,
+    tt.NumberValue: ty.NUMBER,
+    tt.BooleanValue: ty.BOOLEAN,
+    tt.CurrencyValue: ty.CURRENCY,
+    tt.DateValue: ty.DATE,
+    tt.DateNow: ty.DATE,
+    tt.DateEdge: ty.DATE,
+    tt.DateOffset: ty.DATE,
+    tt.TimeValue: ty.TIME,
+    tt.LocationValue: ty.LOCATION,
+}
+CONTEXT: Mapping[tuple[str, ...], Type] = {
+    ("location", "home"): ty.LOCATION,
+    ("location", "work"): ty.LOCATION,
+    ("location", "current_location"): ty.LOCATION,
+    ("time", "morning"): ty.TIME,
+    ("time", "evening"): ty.TIME,
+}
+"""Values of the user's context."""
+
+
+def constant_type(node: object) -> Type | None:
+    """Return the type of a value that refers to no result; None for all other nodes.
+
+    >>> str(constant_type(tt.EntityValue("alice", "tt:contact"))), constant_type(VarRef("title"))
+    ('Entity(tt:contact)', None)
+    """
+    match node:
+        case tt.MeasureValue(((_, unit), *_)):
+            return ty.Measure(unit)
+        case tt.EntityValue(_, kind):
+            return ty.Entity(kind)
+        case tt.EnumValue(name):
+            return ty.Enum((name,))
+        case tt.ContextValue(path):
+            return CONTEXT.get(path)
+        case _:
+            return _TYPES.get(type(node))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +114,7 @@ def projected_scope(values: Iterable[Value], scope: Scope) -> Scope:
 
 
 def value_type(value: Value, scope: Scope) -> Type:
-    """Return the type of an output or of a value computed of one, Any where it is not known."""
+    """Return the type of a value in a scope, Any where it is not known."""
     match value:
         case VarRef(name) | ListFilter(name):
             return scope.get(name) or ANY
@@ -80,4 +122,4 @@ def value_type(value: Value, scope: Scope) -> Type:
             type_ = computed_type(operator, [value_type(a, scope) for a in arguments])
             return type_ or (ANY if operator in COMPUTATIONS else BOOLEAN)
         case _:
-            return ANY
+            return constant_type(value) or ANY

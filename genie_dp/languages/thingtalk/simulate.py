@@ -33,6 +33,7 @@ from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk import operators
 from genie_dp.languages.thingtalk.tokens import value_tokens
+from genie_dp.languages.thingtalk.traverse import qualify
 
 Row = Mapping[str, tt.Value]
 Rows = list[dict[str, tt.Value]]
@@ -134,7 +135,7 @@ def _act(action: tt.Action, scope: Row, world: World, step: int) -> Effect:
         case tt.Call():
             device = _evaluate_args(action.selector.attributes, scope, world.moments[step])
             arguments = _evaluate_args(action.args, scope, world.moments[step])
-            return Effect(step, _name(action), _sort_row(arguments), _sort_row(device))
+            return Effect(step, qualify(action), _sort_row(arguments), _sort_row(device))
         case tt.Hole():
             raise _no_hole(action)
         case _:
@@ -153,10 +154,6 @@ def _evaluate_args(
         for arg in args
         if not isinstance(arg.value, tt.Undefined)
     }
-
-
-def _name(call: tt.Call) -> str:
-    return f"@{call.selector.class_name}.{call.function}"
 
 
 def _no_hole(hole: tt.Hole) -> GenieError:
@@ -216,10 +213,10 @@ def _place(value: tt.Value, scope: Row, world: World, step: int) -> int:
 
 
 def _answer(call: tt.Call, world: World, step: int, scope: Row, passed: Row) -> Rows:
-    table = world.tables.get(_name(call))
+    table = world.tables.get(qualify(call))
     if table is None:
-        hint = did_you_mean(_name(call), world.tables) or "give a table of its results"
-        raise GenieError(Problem("C002", f"expected a table for {_name(call)}", call.span, hint))
+        hint = did_you_mean(qualify(call), world.tables) or "give a table of its results"
+        raise GenieError(Problem("C002", f"expected a table for {qualify(call)}", call.span, hint))
     moment = world.moments[step]
     inputs = {**_evaluate_args(call.args, scope, moment), **passed}
     device = _evaluate_args(call.selector.attributes, scope, moment)
@@ -252,7 +249,7 @@ def _takes(query: tt.Query, name: str, world: World) -> bool:
     """Tell whether a call of the query has an input of that name without a value."""
     match query:
         case tt.Call(args=args):
-            table = world.tables.get(_name(query))
+            table = world.tables.get(qualify(query))
             has_value = any(a.name == name and not isinstance(a.value, tt.Undefined) for a in args)
             return table is not None and name in table.inputs and not has_value
         case tt.Filter(inner) | tt.Aggregate(query=inner):

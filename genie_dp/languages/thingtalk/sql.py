@@ -18,8 +18,8 @@ from genie_dp.languages.base import Language
 from genie_dp.languages.library import Signatures
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk import operators
-from genie_dp.languages.thingtalk.placeholders import qualify
 from genie_dp.languages.thingtalk.tables import MOST_SHOWN
+from genie_dp.languages.thingtalk.traverse import qualify
 from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.texts import without_accents
 

@@ -17,8 +17,7 @@ from genie_dp.languages import types as ty
 from genie_dp.languages.base import MissingInput
 from genie_dp.languages.library import Signature
 from genie_dp.languages.thingtalk import ast as tt
-from genie_dp.languages.thingtalk.placeholders import qualify
-from genie_dp.languages.thingtalk.traverse import children, rewrite
+from genie_dp.languages.thingtalk.traverse import children, qualify, rewrite
 from genie_dp.languages.units import UNIT_SYNONYMS, Units
 
 Json = dict[str, Any]

@@ -13,9 +13,9 @@ from genie_dp.languages.base import Language
 from genie_dp.languages.library import Signature
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.from_tokens import piece_from_tokens
-from genie_dp.languages.thingtalk.placeholders import qualify
 from genie_dp.languages.thingtalk.simulate import Effect, Table, simulate
 from genie_dp.languages.thingtalk.tokens import value_tokens
+from genie_dp.languages.thingtalk.traverse import qualify
 from genie_dp.languages.types import BOOLEAN, NUMBER, STRING, Array, Entity, Enum, Type
 from genie_dp.texts import read_text
 

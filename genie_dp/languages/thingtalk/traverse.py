@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from genie_dp.languages import types as ty
 from genie_dp.languages.thingtalk import ast as tt
+from genie_dp.languages.thingtalk.scope import constant_type
 
 _FIELDS: dict[type, tuple[str, ...]] = {}
 _PLAIN = frozenset((str, int, float, bool, type(None)))  # no nodes, nor tuples of them
@@ -33,7 +34,7 @@ def children(node: Any) -> Iterator[Any]:
         if type(value) in _PLAIN:
             continue
         for item in value if isinstance(value, tuple) else (value,):
-            if hasattr(item, "__dataclass_fields__"):
+            if is_node(item):
                 yield item
 
 
@@ -55,10 +56,20 @@ def functions_used(node: Any) -> Iterator[tt.Call | tt.PolicyFunction]:
     >>> [c.function for c in functions_used(parse("monitor @com.x.q => @com.x.a"))]
     ['q', 'a']
     """
-    if isinstance(node, tt.Call | tt.PolicyFunction):
-        yield node
-    for child in children(node):
-        yield from functions_used(child)
+    yield from (n for n in walk(node) if isinstance(n, tt.Call | tt.PolicyFunction))
+
+
+def qualify(node: tt.Call | tt.PolicyFunction) -> str:
+    """Return the function as programs name it; "*" for any function.
+
+    >>> qualify(tt.Call(tt.Selector("com.gmail"), "inbox"))
+    '@com.gmail.inbox'
+    """
+    if isinstance(node, tt.Call):
+        return f"@{node.selector.class_name}.{node.function}"
+    if node.class_name is None:
+        return "*"
+    return f"@{node.class_name}.{node.function or '*'}"
 
 
 def source_calls(query: tt.Query) -> Iterator[tt.Call]:
@@ -106,20 +117,39 @@ def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
     return change(replace(node, **changes) if changes else node)
 
 
+def rewrite_outermost(node: Any, change: Callable[[Any], Any]) -> Any:
+    """Return the node with `change` applied from the top.
+
+    What `change` returns is not looked into; None goes on below.
+    """
+    changed = change(node)
+    if changed is not None:
+        return changed
+    changes: dict[str, Any] = {}
+    for name in _field_names(type(node)):
+        old = getattr(node, name)
+        if isinstance(old, tuple):
+            changes[name] = tuple(
+                rewrite_outermost(item, change) if is_node(item) else item for item in old
+            )
+        elif is_node(old):
+            changes[name] = rewrite_outermost(old, change)
+    return replace(node, **changes)
+
+
+def is_node(item: Any) -> bool:
+    """Tell whether a field's value is a node."""
+    return hasattr(item, "__dataclass_fields__")
+
+
 def _rewritten(item: Any, change: Callable[[Any], Any]) -> Any:
-    return rewrite(item, change) if hasattr(item, "__dataclass_fields__") else item
+    return rewrite(item, change) if is_node(item) else item
 
 
 P = TypeVar("P", bound=tt.Program | tt.Policy)
 
-_LITERALS: dict[type, ty.Type] = {
-    tt.StringValue: ty.STRING,
-    tt.NumberValue: ty.NUMBER,
-    tt.CurrencyValue: ty.CURRENCY,
-    tt.DateValue: ty.DATE,
-    tt.TimeValue: ty.TIME,
-    tt.LocationValue: ty.LOCATION,
-}
+# Dates and places that words of the language say.
+_OF_THE_LANGUAGE = (tt.DateNow, tt.DateEdge, tt.DateOffset, tt.ContextValue)
 
 
 def anonymize(program: P) -> P:
@@ -136,11 +166,11 @@ def anonymize(program: P) -> P:
     >>> anonymize(tt.Program((Rule(None, None, call),))).rules[0].action.args[0].value.token
     'NUMBER_0'
     """
-    taken = set(_placeholders(program))
+    taken = {node.token for node in walk(program) if isinstance(node, tt.SlotValue)}
     counts: dict[str, int] = defaultdict(int)
 
     def anonymize_node(node: Any) -> Any:
-        type_ = _literal_type(node)
+        type_ = None if isinstance(node, _OF_THE_LANGUAGE) else constant_type(node)
         stem = ty.slot_stem(type_) if type_ is not None else None
         if stem is None:
             return node
@@ -164,24 +194,6 @@ def functions(program: tt.Program | tt.Policy) -> Counter[str]:
     """
     counts: Counter[str] = Counter()
     for used in functions_used(program):
-        if isinstance(used, tt.Call):
-            counts[f"@{used.selector.class_name}.{used.function}"] += 1
-        elif used.class_name is not None and used.function is not None:
-            counts[f"@{used.class_name}.{used.function}"] += 1
+        if used.function is not None:
+            counts[qualify(used)] += 1
     return counts
-
-
-def _literal_type(node: Any) -> ty.Type | None:
-    match node:
-        case tt.MeasureValue(parts) if parts:
-            return ty.Measure(parts[0][1])
-        case tt.EntityValue():
-            return ty.Entity(node.kind)
-        case _:
-            return _LITERALS.get(type(node))
-
-
-def _placeholders(node: Any) -> list[str]:
-    if isinstance(node, tt.SlotValue):
-        return [node.token]
-    return [token for child in children(node) for token in _placeholders(child)]

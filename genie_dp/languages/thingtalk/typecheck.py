@@ -37,7 +37,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from functools import partial
-from typing import Any, assert_never
+from typing import assert_never
 
 from genie_dp.errors import Problem, Span, did_you_mean, nearest, with_article
 from genie_dp.languages import types as ty
@@ -45,7 +45,15 @@ from genie_dp.languages.library import Parameter, Signature, Signatures
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk import declarations as decl
 from genie_dp.languages.thingtalk import operators, traverse
-from genie_dp.languages.thingtalk.scope import EMPTY, OPEN, Scope, aggregate_scope, scope_of
+from genie_dp.languages.thingtalk.scope import (
+    CONTEXT,
+    EMPTY,
+    OPEN,
+    Scope,
+    aggregate_scope,
+    constant_type,
+    scope_of,
+)
 from genie_dp.languages.thingtalk.tokens import number_token
 from genie_dp.languages.thingtalk.transform import UNREAD, named_value, unit_hint
 from genie_dp.languages.thingtalk.traverse import source_calls
@@ -164,25 +172,6 @@ DURATION = ty.Measure("ms")
 # Texts and names that stand in a program, unlike those that are passed on.
 _WRITTEN = (tt.StringValue, tt.EntityValue, tt.SlotValue)
 
-_FIXED: dict[type, ty.Type] = {
-    tt.StringValue: ty.STRING,
-    tt.NumberValue: ty.NUMBER,
-    tt.BooleanValue: ty.BOOLEAN,
-    tt.CurrencyValue: ty.CURRENCY,
-    tt.DateValue: ty.DATE,
-    tt.DateNow: ty.DATE,
-    tt.TimeValue: ty.TIME,
-    tt.LocationValue: ty.LOCATION,
-    tt.Undefined: ty.ANY,
-    tt.ListFilter: ty.ANY,  # of a computed value, which looks into it
-}
-CONTEXT: dict[tuple[str, ...], ty.Type] = {
-    ("location", "home"): ty.LOCATION,
-    ("location", "work"): ty.LOCATION,
-    ("location", "current_location"): ty.LOCATION,
-    ("time", "morning"): ty.TIME,
-    ("time", "evening"): ty.TIME,
-}
 _EXAMPLES: dict[ty.Type, str] = {
     ty.STRING: '"some text"',
     ty.NUMBER: "5",
@@ -278,10 +267,6 @@ def type_of(value: tt.Value, scope: Scope, report: Report, expected: ty.Type = t
     match value:
         case tt.VarRef():
             return _variable(value, scope, report, expected)
-        case tt.EnumValue(name):
-            return ty.Enum((name,))
-        case tt.EntityValue():
-            return ty.Entity(value.kind)
         case tt.MeasureValue():
             return _measure(value, report)
         case tt.DateEdge():
@@ -301,8 +286,8 @@ def type_of(value: tt.Value, scope: Scope, report: Report, expected: ty.Type = t
             return _slot(value, report)
         case tt.Computed():
             return _computed(value, scope, scope, report)
-        case _:
-            return _fixed_type(value)
+        case _:  # that of a ListFilter is looked at by what is computed of it
+            return constant_type(value) or ty.ANY
 
 
 def _event(value: tt.EventValue, report: Report) -> ty.Type:
@@ -310,24 +295,6 @@ def _event(value: tt.EventValue, report: Report) -> ty.Type:
         hint = "it is text of what a stream brings, or in an action of a query's result"
         report.add("T020", "expected a stream or a query before $event", value.span, hint)
     return ty.STRING
-
-
-_FixedValue = (
-    tt.StringValue
-    | tt.NumberValue
-    | tt.BooleanValue
-    | tt.CurrencyValue
-    | tt.DateValue
-    | tt.DateNow
-    | tt.TimeValue
-    | tt.LocationValue
-    | tt.Undefined
-    | tt.ListFilter
-)
-
-
-def _fixed_type(value: _FixedValue) -> ty.Type:
-    return _FIXED[type(value)]
 
 
 def _variable(value: tt.VarRef, scope: Scope, report: Report, expected: ty.Type) -> ty.Type:
@@ -383,14 +350,9 @@ def unknown_units(tree: tt.Lambda, signatures: Signatures) -> list[Problem]:
     """Return the mistakes of a template body's units: of its amounts, and of its parameters."""
     report = Report(signatures)
     _types_of_parameters(tree, report)
-
-    def look(node: Any) -> None:
+    for node in traverse.walk(tree.body):
         if isinstance(node, tt.MeasureValue):
             _measure(node, report)
-        for child in traverse.children(node):
-            look(child)
-
-    look(tree.body)
     return report.problems
 
 

@@ -5,8 +5,9 @@ from genie_dp.languages.automaton import NOTHING, CopySentence, Frame, Move, Tex
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, Fit, ScopeNames
 from genie_dp.languages.thingtalk.from_tokens import is_number_token
+from genie_dp.languages.thingtalk.scope import CONTEXT
 from genie_dp.languages.thingtalk.tokens import value_tokens
-from genie_dp.languages.thingtalk.typecheck import CONTEXT, DURATION, unite_types
+from genie_dp.languages.thingtalk.typecheck import DURATION, unite_types
 from genie_dp.languages.units import Units
 
 QUOTE = frozenset(('"',))
