@@ -125,7 +125,7 @@ def synthesize(
     return Rows(make, f"synthesized in {inputs.language.name}, {most}", save=save)
 
 
-@takes_settings("genie_dp.dataset.config.SplitConfig")
+@takes_settings("genie_dp.dataset.split.Split")
 def split(*rows: Rows | str | Path | Iterable[Example], **settings: Any) -> "SplitRows":
     """Return rows in parts that share no sentence, no family, or whatever else `by` names.
 
@@ -135,7 +135,7 @@ def split(*rows: Rows | str | Path | Iterable[Example], **settings: Any) -> "Spl
 
     Args:
         rows: rows, or names of their files.
-        settings: those of `SplitConfig`, such as seed=1, by="functions", parts=("train",
+        settings: those of `Split`, such as seed=1, by="functions", parts=("train",
             "test=0.1"), eval_sources=("paraphrase",).
 
     Raises:
@@ -143,11 +143,9 @@ def split(*rows: Rows | str | Path | Iterable[Example], **settings: Any) -> "Spl
             D013); rows that cannot be told apart (D002, D003); a setting out of its range (R040)
             or unknown (R043).
     """
-    from genie_dp.dataset.config import SplitConfig
-    from genie_dp.dataset.split import SplitRows, assign
+    from genie_dp.dataset.split import Split, SplitRows, assign
 
-    config = config_of(SplitConfig, settings)
-    return SplitRows(assign(config, [rows_of(one) for one in rows]))
+    return SplitRows(assign(config_of(Split, settings), [rows_of(one) for one in rows]))
 
 
 @takes_settings("genie_dp.paraphrase.config.ParaphraseConfig", without=("number",))

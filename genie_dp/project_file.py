@@ -103,7 +103,7 @@ JOBS = {
     "synthesize": Job("genie_dp.synthesis.config.SynthesisConfig", least=0, most=0),
     "paraphrase": Job("genie_dp.paraphrase.config.ParaphraseConfig", most=1),
     "augment": Job("genie_dp.augment.config.AugmentConfig"),
-    "split": Job("genie_dp.dataset.config.SplitConfig", "", reads_skills=False),
+    "split": Job("genie_dp.dataset.split.Split", "", reads_skills=False),
     "train": Job("genie_dp.parser.config.ParserConfig", ""),
     "evaluate": Job(
         "genie_dp.evaluate.config.EvaluationConfig", ".json", most=1, reads_skills=False, rows=True
@@ -336,7 +336,7 @@ def _config_class(job: str) -> type:
 
 def _config_fields(job: str) -> Collection[str]:
     """Return the names of the settings of a stage's config."""
-    return typing.get_type_hints(_config_class(job)).keys()
+    return schema_of(_config_class(job)).keys()
 
 
 def _own_settings(job: str) -> dict[str, Any]:

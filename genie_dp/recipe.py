@@ -18,6 +18,7 @@ from genie_dp.located import as_yaml
 
 Config = TypeVar("Config")
 Function = TypeVar("Function", bound=Callable[..., Any])
+_UNIONS = (types.UnionType, typing.Union)
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
@@ -30,6 +31,11 @@ class Setting:
         least, above, most, below: the range of a number, or of each number of a mapping.
         choices: all values that a text may have; empty for any.
         metavar: what stands for the value in a command's help.
+        option: name of the command's option, where that is not the field's own.
+        value: kind of the value for a command: "file", "folder", "text", "skills", or a group of
+            options that give one value, such as "library" (`cli.stage`). "" for what the type says.
+        is_argument: whether a command takes it by its place.
+        parse: reads one of several values from its text.
     """
 
     help: str
@@ -39,6 +45,15 @@ class Setting:
     choices: tuple[str, ...] = ()
     metavar: str = ""
     below: float | None = None
+    option: str = ""
+    value: str = ""
+    is_argument: bool = False
+    parse: Callable[[str], Any] | None = None
+
+    @property
+    def is_input(self) -> bool:
+        """Return whether it is what a stage works on, and no setting of how it does."""
+        return self.is_argument or self.value not in ("", "flag", "text", "skills")
 
     def unmet_by(self, value: Any) -> str | None:
         """Return what a value should be, or None where it is that."""
@@ -73,19 +88,13 @@ class Setting:
         return "a number " + " and ".join(bounds) if bounds else "a finite number"
 
 
-def setting(
-    default: Any,
-    help: str,
-    *,
-    least: float | None = None,
-    above: float | None = None,
-    most: float | None = None,
-    below: float | None = None,
-    choices: tuple[str, ...] = (),
-    metavar: str = "",
-) -> Any:
-    """Return a field of a config; see `Setting` for what it takes beside the default."""
-    metadata = {"setting": Setting(help, least, above, most, choices, metavar, below)}
+REQUIRED = dataclasses.MISSING
+"""The default of a setting that has none."""
+
+
+def setting(default: Any, help: str, **facts: Any) -> Any:
+    """Return a field of a config or stage; see `Setting` for what it takes beside the default."""
+    metadata = {"setting": Setting(help, **facts)}
     if isinstance(default, Mapping):
         return field(default_factory=lambda: dict(default), metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -129,7 +138,7 @@ def config_of(kind: type[Config], settings: Mapping[str, Any]) -> Config:
         GenieError: R043, it has no such setting; R040, a value of another kind; whatever the config
             itself refuses.
     """
-    check_names(kind, settings)
+    check_names(kind, settings, without=inputs_in(kind))
     frozen = frozen_settings(kind, settings)
     check_kinds(kind, frozen)
     return kind(**frozen)
@@ -153,11 +162,17 @@ def check_kinds(kind: type, frozen: Mapping[str, Any]) -> None:
         raise GenieError(problems)
 
 
+def inputs_in(kind: type) -> list[str]:
+    """Return the fields of a stage that are what it works on."""
+    return [name for name, allowed in settings_of(kind).items() if allowed.is_input]
+
+
 def check_names(kind: type, settings: Mapping[str, Any], *, without: Collection[str] = ()) -> None:
     """Refuse settings that a config has not, or those that are given otherwise (R043)."""
     names = [field.name for field in fields(kind) if field.name not in without]
+    label = getattr(kind, "command", kind.__name__)
     problems = [
-        Problem("R043", f"{kind.__name__} has no setting {name!r}", hint=did_you_mean(name, names))
+        Problem("R043", f"{label} has no setting {name!r}", hint=did_you_mean(name, names))
         for name in settings
         if name not in names
     ]
@@ -195,7 +210,7 @@ def fits(value: Any, kind: Any) -> bool:
     >>> fits(["a", 3], tuple[str, ...]), fits({"a": 0.5}, Mapping[str, float])
     (False, True)
     """
-    if isinstance(kind, types.UnionType):
+    if typing.get_origin(kind) in _UNIONS:
         return any(fits(value, choice) for choice in typing.get_args(kind))
     if kind is None or kind is type(None):
         return value is None
@@ -228,7 +243,7 @@ def kind_in_words(kind: Any) -> str:
     >>> kind_in_words(Mapping[str, float])
     'numbers by name'
     """
-    if isinstance(kind, types.UnionType):
+    if typing.get_origin(kind) in _UNIONS:
         return " or ".join(
             kind_in_words(choice) for choice in typing.get_args(kind) if choice is not type(None)
         )
@@ -322,7 +337,7 @@ def schema_of(kind: type, *, without: Collection[str] = ()) -> dict[str, Any]:
     said, told = settings_of(kind), described(kind)
     schemas = {}
     for one in fields(kind):
-        if one.name in without:
+        if one.name in without or (one.name in said and said[one.name].is_input):
             continue
         allowed = said.get(one.name) or Setting(told.get(one.name, ""))
         schema = schema_of_kind(hints[one.name], allowed)
@@ -343,7 +358,7 @@ def schema_of_kind(kind: Any, allowed: Setting | None = None) -> dict[str, Any]:
     {'type': 'object', 'additionalProperties': {'type': 'number'}}
     """
     allowed = allowed or Setting("")
-    if isinstance(kind, types.UnionType):
+    if typing.get_origin(kind) in _UNIONS:
         return {"anyOf": [schema_of_kind(choice, allowed) for choice in typing.get_args(kind)]}
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if origin is tuple:

@@ -21,6 +21,7 @@ LAYERS = {
     "texts": 0.4,
     "run": 0.5,
     "located": 0.45,
+    "stage": 0.55,
     "rows": 0.6,
     # The words of a language, and its numbers in words.
     "locale": 0.5,

@@ -51,12 +51,12 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Make many rows of each row: values for placeholders, other words, noise.",
     ),
     "split": (
-        "genie_dp.cli.split:command",
+        "genie_dp.dataset.split:Split",
         "Split rows into parts for training and evaluation.",
     ),
-    "stats": ("genie_dp.cli.stats:command", "Count what a data set is made of."),
-    "diff": ("genie_dp.cli.diff:command", "Say what is different between two data sets."),
-    "convert": ("genie_dp.cli.convert:command", "Convert rows from one format to another."),
+    "stats": ("genie_dp.dataset.stats:Stats", "Count what a data set is made of."),
+    "diff": ("genie_dp.dataset.diff:Diff", "Say what is different between two data sets."),
+    "convert": ("genie_dp.dataset.convert:Convert", "Convert rows from one format to another."),
     "train": (
         "genie_dp.cli.train:command",
         "Train a parser on rows of synthesize, paraphrase, augment and people.",
@@ -131,9 +131,13 @@ class LazyGroup(click.Group):
 
 
 def load_command(place: str) -> click.Command:
-    """Return the command at "module:attribute"."""
+    """Return the command at "module:attribute", which is a command or a stage."""
     module, _, attribute = place.partition(":")
     command = getattr(import_module(module), attribute)
+    if isinstance(command, type):
+        from genie_dp.cli.stage import command_of
+
+        return command_of(command)
     if not isinstance(command, click.Command):
         raise TypeError(f"{place} is no click command")
     return command

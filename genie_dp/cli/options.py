@@ -18,6 +18,7 @@ from genie_dp.locale import DEFAULT, languages
 from genie_dp.recipe import Setting, settings_of
 from genie_dp.records import DEFAULT_LANGUAGE
 from genie_dp.resources import shipped_path
+from genie_dp.stage.kernel import PAID_OVERWRITE, PAID_RESUME
 
 if TYPE_CHECKING:
     from genie_dp.project import Project
@@ -58,6 +59,8 @@ class ShippedPath(click.Path):
         return Path(str(super().convert(found, param, ctx)))
 
 
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 SKILLS = ShippedPath("thingpedia")
 GRAMMAR = ShippedPath("grammars", "en")
 
@@ -124,27 +127,32 @@ def settings_options(
 
         result: Any = with_settings
         for name in reversed(chosen):
-            option_name = (names or {}).get(name, name.replace("_", "-"))
-            default = fields[name].default
+            setting = settings_of(kind)[name]
+            if name in (names or {}):
+                setting = dataclasses.replace(setting, option=(names or {})[name])
             kind_of_value = (types or {}).get(name)
-            settings = settings_of(kind)[name]
-            result = _option(name, option_name, hints[name], settings, default, kind_of_value)(
-                result
-            )
+            result = option_of_setting(fields[name], hints[name], setting, kind_of_value)(result)
         return typing.cast("Command", result)
 
     return add
 
 
-def _option(
-    name: str,
-    option_name: str,
+def option_of_setting(
+    field: "dataclasses.Field[Any]",
     hint: Any,
     setting: Setting,
-    default: Any,
-    kind: click.ParamType[Any] | None,
+    kind: click.ParamType[Any] | None = None,
 ) -> Decorator:
-    """Return the option of one setting; its value is None, or (), where it is not given."""
+    """Return the option of one setting; its value is None, or (), where it is not given.
+
+    Args:
+        field: of the config or stage.
+        hint: the type of the field.
+        setting: its help and range.
+        kind: of the values, where the type does not say it.
+    """
+    name, default = field.name, field.default
+    option_name = setting.option or name.replace("_", "-")
     inner = [choice for choice in typing.get_args(hint) if choice is not type(None)]
     is_many = typing.get_origin(hint) is tuple
     value_type = inner[0] if inner and typing.get_origin(hint) is not dict else hint
@@ -153,6 +161,10 @@ def _option(
     is_told = is_plain and not isinstance(default, bool)
     default_text = f"  [default: {default}]" if is_told else ""
     attributes: dict[str, Any] = {"help": setting.help + default_text}
+    if default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+        attributes["required"] = True
+    if value_type is bool and default is False and setting.value == "flag":
+        return click.option(f"--{option_name}", name, is_flag=True, default=None, **attributes)
     if value_type is bool:
         flags = f"--{option_name}/--no-{option_name}"
         return click.option(flags, name, default=None, **attributes)
@@ -376,17 +388,16 @@ def jobs_option(command: Command) -> Command:
 def resume_options(command: Command) -> Command:
     """Add --resume and --overwrite, which exclude each other."""
     again = "Replace the output, and start an interrupted run again."
-    return _resume_options(command, "Go on with an interrupted run.", again)
+    return exclusive_flags(command, "Go on with an interrupted run.", again)
 
 
 def paid_resume_options(command: Command) -> Command:
     """Add --resume and --overwrite of a run that has its cost in a ledger."""
-    once = "Go on with an interrupted run: what it did costs once."
-    again = "Replace the output, and forget an interrupted run: what it cost stays spent."
-    return _resume_options(command, once, again)
+    return exclusive_flags(command, PAID_RESUME, PAID_OVERWRITE)
 
 
-def _resume_options(command: Command, once: str, again: str) -> Command:
+def exclusive_flags(command: Command, once: str, again: str) -> Command:
+    """Add --resume and --overwrite with these lines of help."""
     for name, opposite, text in (("overwrite", "resume", again), ("resume", "overwrite", once)):
         command = click.option(f"--{name}", is_flag=True, help=text, callback=_without(opposite))(
             command

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, Any, BinaryIO, get_args
 
 from genie_dp import __version__
 from genie_dp.dataset.chat import FIELDS as CHAT_FIELDS
-from genie_dp.dataset.config import ConvertConfig
 from genie_dp.dataset.folder import (
     ROW_FIELDS,
     AboutRows,
@@ -32,23 +31,28 @@ from genie_dp.dataset.formats import (
     WRITERS,
     LeftRow,
     ReadOptions,
+    Tools,
     WriteOptions,
     find_reader,
     find_writer,
     format_by_name,
 )
+from genie_dp.dataset.parts import check_part_name
 from genie_dp.dataset.readers import parts_in
 from genie_dp.dataset.scan import GroupCounts, as_row
 from genie_dp.dataset.writers import FEATURES
 from genie_dp.errors import GenieError, Problem
+from genie_dp.languages import language_names
 from genie_dp.languages.library import Library, Skipped
 from genie_dp.languages.programs import functions_of
 from genie_dp.private.ledger.guard import PrivateInputs, private_inputs
-from genie_dp.records import Example
+from genie_dp.recipe import REQUIRED, setting
+from genie_dp.records import DEFAULT_LANGUAGE, SOURCES, Example, Source
 from genie_dp.rows import FreeIds, check_parquet, read_rows
 from genie_dp.run.files import check_output, open_bytes, open_text, refuse_overlap
 from genie_dp.run.manifest import manifest_of, write_json
 from genie_dp.run.stage import Output, Result, show_progress
+from genie_dp.stage.kernel import OutputOption, Stage
 from genie_dp.templates.inputs import load_library
 
 _CHAT_SETTINGS = ("system", "refusal", "tools", "other_tools", "keep_placeholders")
@@ -100,11 +104,9 @@ class _Conversion:
         rejects: takes the rows that were left out.
     """
 
-    config: ConvertConfig
-    input: str
+    config: "Convert"
     output: str
     format: str
-    about: AboutRows
     private: PrivateInputs
     progress: bool | None
     writing: WriteOptions
@@ -146,66 +148,150 @@ class _Conversion:
             yield self.config.change(renamed)
 
 
-def run(
-    config: ConvertConfig,
-    input: str,
-    output: Output,
-    *,
-    about: AboutRows | None = None,
-    rejects: str | None = None,
-    progress: bool | None = None,
-) -> ConvertResult:
-    """Convert the rows of a file or folder.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Convert(Stage):
+    """Convert rows from one format to another.
 
-    Args:
-        config: what is read, and what is changed.
-        input: a file, a folder or a URL.
-        output: a file, or a folder for Hugging Face or of chats; its format is one of `WRITERS`,
-            and None for what its name says.
-        about: what the card of a folder says of the data.
-        rejects: a file for the rows that have no equal, with the reason.
-        progress: whether to show progress; None for on a terminal.
+    Reads and writes JSONL, TSV, Parquet, Rasa YAML, CoNLL and folders for Hugging Face datasets;
+    reads SMCalFlow, TOPv2, PIZZA, Overnight, SGD and intents, too; writes chats with tools for
+    trainers of language models, Needle and FunctionGemma among them. Says what the format drops,
+    and how many rows have no equal and why.
 
-    Raises:
-        GenieError: an input that is a pipe (D009), does not exist (D025) or is not of its format
-            (D020 to D024); formats that nobody named (D021), that do not go there (D026) or do not
-            have what is asked for (D029); an output that is there (D005, D006) or is the
-            input (D027); no guarantee for rows of source private (D011, D012).
+    \b
+    genie-dp convert pairs.jsonl pairs.parquet
+    genie-dp convert data published --to hf-parquet --licence cc-by-4.0
+    genie-dp convert rows.jsonl chats.jsonl --to chat
     """
-    _check_input(input)
-    from_ = config.from_ or format_by_name(input, READERS, is_input=True)
-    to = output.format or format_by_name(output.target, WRITERS, is_input=False)
-    _check_formats(config, from_, to)
-    _check_outputs(input, output, to, rejects)
-    libraries: dict[str, Library] = {}
 
-    def library_of(language: str) -> Library:
-        if language not in libraries:
-            libraries[language] = load_library(
-                language, config.skills, skip_broken=config.skip_broken
-            )
-        return libraries[language]
+    command = "convert"
+    output = OutputOption(
+        option="",
+        formats=tuple(WRITERS),
+        format_option="to",
+        format_help="Format of OUTPUT [by its name; without an ending hf].",
+        overwrite="Replace OUTPUT.",
+    )
 
-    reading = ReadOptions(from_, config.language, config.source)
-    chat_settings = {name: getattr(config, name) for name in _CHAT_SETTINGS}
-    conversion = _Conversion(
-        config, input, output.target, to, about or AboutRows(), private_inputs([input]), progress,
-        WriteOptions(to, **chat_settings, library_of=library_of),
-    )  # fmt: skip
-    parts = _parts(conversion, reading)
-    if to in CHATS and config.tools == "used":
-        conversion.writing = replace(conversion.writing, used=_functions_in(parts))
-    with ExitStack() as stack:
-        if rejects:
-            conversion.rejects = stack.enter_context(open_text(rejects))
-        if _is_folder(output.target, to):
-            _write_folder(conversion, parts)
-        else:
-            _write_file(conversion, chain.from_iterable(read() for read in parts.values()))
-    return ConvertResult(
-        output.target, to, conversion.rows, dict(conversion.left.most_common()), conversion.renamed,
-        tuple(s for library in libraries.values() for s in library.skipped), conversion.private,
-    )  # fmt: skip
+    input: str = setting(REQUIRED, "A file, a folder or a URL.", is_argument=True)
+    from_: str | None = setting(
+        None,
+        "Format of INPUT [by its name; a folder is hf].",
+        choices=tuple(READERS),
+        option="from",
+    )
+    skills: tuple[Path, ...] = setting(
+        (),
+        "Of chats: skills whose functions are tools [shipped].",
+        metavar="DIR",
+        value="skills",
+    )
+    skip_broken: bool = setting(False, "Of chats: go on without the skills that cannot be read.")
+    language: str = setting(
+        DEFAULT_LANGUAGE, "Language of the programs of a TSV file.", choices=language_names()
+    )
+    source: Source | None = setting(
+        None, "Source of all rows [what the format tells].", choices=SOURCES
+    )
+    id_prefix: str = setting("", "Put before all ids and parents.", metavar="TEXT")
+    part: str = setting(
+        "train", "Part of the folder that the rows of a file become.", metavar="NAME"
+    )
+    system: str = setting("", "Of chats: what the system says first.", metavar="TEXT")
+    refusal: str = setting(
+        "Sorry, I cannot help with that.",
+        "Of chats: what the assistant says where the program is out_of_scope.",
+        metavar="TEXT",
+    )
+    tools: Tools = setting(
+        "some",
+        "Of chats: the tools of a row. `some` are its own and --other-tools others, `used` the "
+        "functions that any row uses, `all` those of the skills.",
+        choices=get_args(Tools),
+    )
+    other_tools: int = setting(
+        7, "Of chats with `some` tools: others, drawn by the row's id.", least=0, metavar="N"
+    )
+    keep_placeholders: bool = setting(
+        False, "Of chats: write rows with placeholders as they are [they are left out]."
+    )
+
+    rejects: str | None = setting(
+        None,
+        "Write the rows that have no equal there, with the reason, as JSONL.",
+        metavar="FILE",
+    )
+    about: AboutRows = setting(
+        AboutRows(), "What the card of a folder says of the data.", value="about"
+    )
+
+    def __post_init__(self) -> None:
+        """Check every field.
+
+        Raises:
+            GenieError: R040, or D001 for a part's name.
+        """
+        Stage.__post_init__(self)
+        check_part_name(self.part)
+
+    def run(self, output: Output, *, progress: bool | None = None) -> ConvertResult:
+        """Convert the rows of a file or folder.
+
+        Args:
+            output: a file, or a folder for Hugging Face or of chats; its format is one of
+                `WRITERS`, and None for what its name says.
+            progress: whether to show progress; None for on a terminal.
+
+        Raises:
+            GenieError: an input that is a pipe (D009), does not exist (D025) or is not of its
+                format (D020 to D024); formats that nobody named (D021), that do not go there (D026)
+                or do not have what is asked for (D029); an output that is there (D005, D006) or is
+                the input (D027); no guarantee for rows of source private (D011, D012).
+        """
+        _check_input(self.input)
+        from_ = self.from_ or format_by_name(self.input, READERS, is_input=True)
+        to = output.format or format_by_name(output.target, WRITERS, is_input=False)
+        _check_formats(self, from_, to)
+        _check_outputs(self.input, output, to, self.rejects)
+        libraries: dict[str, Library] = {}
+
+        def library_of(language: str) -> Library:
+            if language not in libraries:
+                libraries[language] = load_library(
+                    language, self.skills, skip_broken=self.skip_broken
+                )
+            return libraries[language]
+
+        reading = ReadOptions(from_, self.language, self.source)
+        chat_settings = {name: getattr(self, name) for name in _CHAT_SETTINGS}
+        conversion = _Conversion(
+            self, output.target, to, private_inputs([self.input]), progress,
+            WriteOptions(to, **chat_settings, library_of=library_of),
+        )  # fmt: skip
+        parts = _parts(conversion, reading)
+        if to in CHATS and self.tools == "used":
+            conversion.writing = replace(conversion.writing, used=_functions_in(parts))
+        with ExitStack() as stack:
+            if self.rejects:
+                conversion.rejects = stack.enter_context(open_text(self.rejects))
+            if _is_folder(output.target, to):
+                _write_folder(conversion, parts)
+            else:
+                _write_file(conversion, chain.from_iterable(read() for read in parts.values()))
+        left = dict(conversion.left.most_common())
+        skipped = tuple(s for library in libraries.values() for s in library.skipped)
+        return ConvertResult(
+            output.target, to, conversion.rows, left, conversion.renamed, skipped,
+            conversion.private,
+        )  # fmt: skip
+
+    def change(self, row: Example) -> Example:
+        """Return the row with the source and the prefix that all get."""
+        if self.source:
+            row = replace(row, source=self.source)
+        if self.id_prefix:
+            parent = self.id_prefix + row.parent if row.parent else ""
+            row = replace(row, id=self.id_prefix + row.id, parent=parent)
+        return row
 
 
 def _functions_in(parts: Mapping[str, PartRows]) -> frozenset[str]:
@@ -224,11 +310,11 @@ def _check_input(name: str) -> None:
         raise GenieError(Problem("D025", f"{name}: no such file or folder"))
 
 
-def _check_formats(config: ConvertConfig, from_: str, to: str) -> None:
+def _check_formats(config: Convert, from_: str, to: str) -> None:
     """Refuse what could not be read or written."""
     if "parquet" in (from_, to) or to == "hf-parquet":
         check_parquet()
-    defaults = {f.name: f.default for f in fields(ConvertConfig)}
+    defaults = {f.name: f.default for f in fields(Convert)}
     of_chats = (*_CHAT_SETTINGS, "skills", "skip_broken")
     chosen = [name for name in of_chats if getattr(config, name) != defaults[name]]
     if chosen and to not in CHATS:
@@ -275,7 +361,7 @@ def _write_file(conversion: _Conversion, rows: Iterator[Example | LeftRow]) -> N
 
 def _parts(conversion: _Conversion, reading: ReadOptions) -> Mapping[str, PartRows]:
     """Return the parts of the input: those of a folder, or one."""
-    input = conversion.input
+    input = conversion.config.input
     if reading.format != "hf":
         return {conversion.config.part: partial(find_reader(reading.format), input, reading)}
 
@@ -288,7 +374,7 @@ def _parts(conversion: _Conversion, reading: ReadOptions) -> Mapping[str, PartRo
 
 def _write_folder(conversion: _Conversion, parts: Mapping[str, PartRows]) -> None:
     folder, to = Path(conversion.output), conversion.format
-    about, before = conversion.about, card_facts(conversion.input)
+    about, before = conversion.config.about, card_facts(conversion.config.input)
     about = replace(
         about, title=about.title or before.title, licence=about.licence or before.licence
     )
@@ -319,7 +405,7 @@ def _card(
     sources = sum((g.sources for g in groups.values()), Counter[str]())
     rows = sum(g.rows for g in groups.values())
     origin = (about.origin,) if about.origin else ()
-    label = Path(conversion.input).name
+    label = Path(conversion.config.input).name
     to = conversion.format
     return DatasetCard(
         title=about.title or Path(conversion.output).absolute().name,
@@ -330,7 +416,7 @@ def _card(
         ),
         sources=(*origin, *before.sources, f"{label}: {rows:,} rows"),
         targets=tuple(sorted({n for g in groups.values() for n in g.languages})),
-        seeds=before.seeds or seeds_of({conversion.input: label}),
+        seeds=before.seeds or seeds_of({conversion.config.input: label}),
         licence=about.licence,
         spent=before.spent,
         private_rows=sources["private"],
@@ -348,7 +434,7 @@ def _manifest(conversion: _Conversion, groups: Mapping[str, GroupCounts]) -> dic
         "version": __version__,
         "format": conversion.format,
         "settings": {
-            "input": conversion.input,
+            "input": conversion.config.input,
             "from": config.from_,
             "language": config.language,
             "source": config.source,

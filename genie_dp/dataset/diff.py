@@ -29,17 +29,20 @@ from genie_dp.dataset.stats import (
     DatasetCounts,
     Hashes,
     Newness,
+    ReportStage,
     as_hashes,
     describe_counts,
     pairs_of,
 )
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger.guard import PrivateInputs, private_inputs
+from genie_dp.recipe import REQUIRED, setting
 from genie_dp.records import Example
 from genie_dp.rows import FORMATS
-from genie_dp.run.files import check_output, open_text, refuse_overlap
+from genie_dp.run.files import open_text
 from genie_dp.run.page import bin_counts, mark_tokens, page_environment, percent
 from genie_dp.run.stage import Output, Result, show_progress
+from genie_dp.stage.kernel import OutputOption
 
 Json = dict[str, Any]
 _TABLES = ("sources", "languages", "classes", "traits", "depth", "length")
@@ -343,61 +346,79 @@ class DiffResult(Result):
         )
 
 
-def run(
-    old: str,
-    new: str,
-    output: Output,
-    *,
-    html: str | None = None,
-    title: str | None = None,
-    shown: int = SHOWN,
-    progress: bool | None = None,
-) -> DiffResult:
-    """Compare two data sets, and write what is different.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diff(ReportStage):
+    """Say what is different between two data sets.
 
-    Args:
-        old, new: files of any format that can be read, or folders with parts.
-        output: where it goes; as "text" or "json" (`Output.format`), None for what the name says.
-        html: a file for a page.
-        title: of the page; None for the names of the data sets.
-        shown: how many rows, programs and sentences are shown; the JSON has all sentences whose
-            program changed.
-        progress: whether to show progress; None for on a terminal.
+    Rows, sentences and programs that only one has; sentences that have another program; functions
+    that came or went; and how far sources, sorts of commands, depths and lengths moved. OLD and NEW
+    are files of any format that convert reads, or folders of split or convert. A row is its
+    sentence and its program: ids and the order of rows do not count.
 
-    Raises:
-        GenieError: those of `side_of`; both are without rows (D008); an output that cannot be
-            written, or is an input (D027).
+    \b
+    genie-dp diff old.jsonl new.jsonl
+    genie-dp diff data.old data --html diff.html --output diff.json
     """
-    targets = [output.target, *([html] if html else [])]
-    for target in targets:
-        check_output(target)
-    sides = (side_of(old), side_of(new))
-    refuse_overlap(targets, [file.name for side in sides for file in side.files])
-    for side in sides:
-        side.count(progress)
-    if not any(len(side.counts.sentences) for side in sides):
-        raise GenieError(Problem("D008", "the inputs hold no rows", hint="name other files"))
-    private = private_inputs([old, new])
-    compared = compare(*sides, shown=shown)
-    told = {
-        **private.fields(),
-        "title": title or f"{Path(old).name} and {Path(new).name}",
-        "version": __version__,
-        "inputs": _paired([[file.as_dict() for file in side.files] for side in sides]),
-        "is_same": is_same(compared),
-        **compared,
-    }
-    is_json = output.format == "json" or (output.format is None and output.target.endswith(".json"))
-    if html:
-        with open_text(html) as out:
-            out.write(render_page(told, shown=shown))
-    with open_text(output.target) as out:
-        if is_json:
-            json.dump(told, out, indent=2, ensure_ascii=False)
-            out.write("\n")
-        else:
-            out.writelines(f"{line}\n" for line in text_of(told, shown=shown))
-    return DiffResult(told, tuple(name for name in targets if name != "-"), private)
+
+    command = "diff"
+    output = OutputOption(
+        "Where the differences go.",
+        default="-",
+        metavar="FILE|URL|-",
+        formats=("text", "json"),
+        format_help="A table, or all as JSON [text; json where the output's name ends so].",
+    )
+
+    old: str = setting(REQUIRED, "A data set.", is_argument=True)
+    new: str = setting(REQUIRED, "The data set that is compared with it.", is_argument=True)
+    title: str = setting("", "Title of the page [the names of the data sets].")
+    show: int = setting(
+        SHOWN,
+        "Sentences, programs and functions that are shown, at most; the JSON has all sentences "
+        "with another program.",
+        least=0,
+        metavar="N",
+    )
+    exit_code: bool = setting(False, "Exit with 1 where there is a difference.", value="flag")
+
+    def run(self, output: Output, *, progress: bool | None = None) -> DiffResult:
+        """Compare the data sets, and write what is different.
+
+        Raises:
+            GenieError: those of `side_of`; both are without rows (D008); an output that cannot be
+                written, or is an input (D027).
+        """
+        old, new = side_of(self.old), side_of(self.new)
+        targets = self.check_outputs(output, (*old.files, *new.files))
+        for side in (old, new):
+            side.count(progress)
+        if not (len(old.counts.sentences) or len(new.counts.sentences)):
+            raise GenieError(Problem("D008", "the inputs hold no rows", hint="name other files"))
+        private = private_inputs([self.old, self.new])
+        compared = compare(old, new, shown=self.show)
+        told = {
+            **private.fields(),
+            "title": self.title or f"{Path(self.old).name} and {Path(self.new).name}",
+            "version": __version__,
+            "inputs": _paired([[file.as_dict() for file in side.files] for side in (old, new)]),
+            "is_same": is_same(compared),
+            **compared,
+        }
+        if self.html:
+            with open_text(self.html) as out:
+                out.write(render_page(told, shown=self.show))
+        names_json = output.format is None and output.target.endswith(".json")
+        with open_text(output.target) as out:
+            if output.format == "json" or names_json:
+                json.dump(told, out, indent=2, ensure_ascii=False)
+                out.write("\n")
+            else:
+                out.writelines(f"{line}\n" for line in text_of(told, shown=self.show))
+        return DiffResult(told, tuple(name for name in targets if name != "-"), private)
+
+    def status(self, result: DiffResult) -> int:
+        """Return 1 where that is asked for and there is a difference."""
+        return int(self.exit_code and not result.is_same)
 
 
 # ----------------------------------------------------------------------------------- as a text

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from genie_dp.dataset.config import By
+from genie_dp.dataset.parts import By
 from genie_dp.dataset.scan import KEYS, ScannedRow, hash_of
 from genie_dp.errors import Problem
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import xxhash
 
-from genie_dp.dataset.config import By
+from genie_dp.dataset.parts import By
 from genie_dp.dataset.traits import CLASSES, TRAITS, class_of, traits_of
 from genie_dp.errors import GenieError, Span, problem_at
 from genie_dp.languages import get_language

@@ -13,14 +13,13 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 import xxhash
 
 from genie_dp import __version__
-from genie_dp.dataset.config import By, SplitConfig, SplitPart
 from genie_dp.dataset.families import (
     NONE,
     U8,
@@ -50,6 +49,7 @@ from genie_dp.dataset.folder import (
     seeds_of,
     write_card,
 )
+from genie_dp.dataset.parts import By, SplitPart, part_error
 from genie_dp.dataset.scan import (
     KEYS,
     DatasetFile,
@@ -62,7 +62,8 @@ from genie_dp.dataset.scan import (
 from genie_dp.dataset.traits import COMPOUND, traits_of
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger.guard import PrivateInputs, private_inputs
-from genie_dp.records import Example, Spent
+from genie_dp.recipe import setting
+from genie_dp.records import SOURCES, Example, Spent
 from genie_dp.rows import (
     Rows,
     check_parquet,
@@ -76,6 +77,7 @@ from genie_dp.rows import (
 from genie_dp.run.files import open_input, refuse_overlap
 from genie_dp.run.manifest import manifest_of, write_json
 from genie_dp.run.stage import Output, Result, show_progress
+from genie_dp.stage.kernel import OutputOption, Stage
 
 LEFT_OUT = 255  # part number of rows that go into no part
 _MOST_SHOWN = 5  # names of rows and functions
@@ -93,7 +95,7 @@ class RowHashes:
             functions, in the order in which `numbers` met them.
     """
 
-    config: SplitConfig
+    config: "Split"
     keys: "array[int]" = field(default_factory=lambda: array("Q"))
     parents: "array[int]" = field(default_factory=lambda: array("Q"))
     ids: "array[int]" = field(default_factory=lambda: array("Q"))
@@ -108,7 +110,7 @@ class RowHashes:
 
     def add(self, rows: Iterable[ScannedRow]) -> None:
         """Take note of rows."""
-        key = KEYS[self.config.by]
+        key = KEYS[self.config.shared_by]
         sources, languages = self.source_names, self.language_names
         names = self.combination_names
         for row in rows:
@@ -183,7 +185,7 @@ def parts_of(hashes: RowHashes) -> U8:
     labels = hashes.labels()
     may_move = np.ones(len(labels), bool)
     counted = np.ones(len(labels), bool)
-    if config.by == "functions" and not config.split_primitives:
+    if config.shared_by == "functions" and not config.split_primitives:
         compound = (np.frombuffer(hashes.traits, np.uint8) & COMPOUND) > 0
         # A group is linked by more than its key: one primitive row keeps all of it in the first.
         may_move = ~is_in(labels, np.unique(labels[~compound]))
@@ -259,18 +261,19 @@ class SplitResult(Result):
     """
 
     output: str
-    config: SplitConfig = field(repr=False)
+    config: "Split" = field(repr=False)
     parts: Mapping[str, GroupCounts] = field(repr=False)
     rows: int
     left_out: int
     private: PrivateInputs = field(repr=False)
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield the table, and where the parts are."""
+        yield from self.findings()
         yield from self.private.lines()
         yield f"{self.rows:,} rows in {len(self.parts)} parts, no leaks -> {self.output}"
 
-    def table(self) -> Iterator[str]:
+    def findings(self) -> Iterator[str]:
         """Yield the sizes of the parts as lines of a table, and what to know of them."""
         header = ["part", "rows", *COLUMNS, "combinations", "functions"]
         cells = [header]
@@ -297,36 +300,129 @@ class SplitResult(Result):
         return {name: sorted(self.parts[name].functions() - trained_on) for name in others}
 
 
-def run(
-    config: SplitConfig,
-    inputs: Iterable[Rows | str | Path],
-    output: Output,
-    *,
-    about: AboutRows | None = None,
-    progress: bool | None = None,
-) -> SplitResult:
-    """Split rows and write the folder of the parts, with card and manifest.
+@dataclass(frozen=True, slots=True)
+class CheckedSplit(Result):
+    """A folder without leaks between its parts."""
 
-    Args:
-        config: what may not be shared, and the parts.
-        inputs: rows, or names of their files.
-        output: a new folder.
-        about: what the card says of the data.
-        progress: whether to show progress; None for on a terminal.
+    parts: tuple[str, ...]
 
-    Raises:
-        GenieError: an input that is a pipe (D009), changes (D004) or has no rows (D008); an output
-            that is there (D005, D006) or is an input (D027); rows that cannot be told apart (D002,
-            D003); parts that cannot be made (D013) or leak (D010); no guarantee for rows of source
-            private (D011, D012).
+    def lines(self) -> Iterator[str]:
+        """Yield which parts share nothing."""
+        yield f"no leaks between {', '.join(self.parts)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split(Stage):
+    """Split rows into parts for training and evaluation.
+
+    The same rows and seed give the same parts, whatever the order of rows and files. Paraphrases
+    and augmented rows stay with the row they were made from. Ends with exit code 1 if parts share
+    anything they must not.
+
+    \b
+    genie-dp split pairs.jsonl --output data
+    genie-dp split --by functions --part train --part test=0.1 --eval-source paraphrase \\
+        synthetic.jsonl paraphrases.jsonl --output data
+    genie-dp split --check data
+
+    Notes:
+        Commands of one function all are in the first part, unless `split_primitives` is given, as
+        in the paper (Genie, section 5.2). Groups without a row of the `eval_sources` are, too.
     """
-    files = [_file_of(rows) for rows in inputs]
-    about = about or AboutRows()
-    folder = Path(output.target)
-    refuse_overlap([folder], [source.name for source, _ in files])
-    check_folder(folder, overwrite=output.overwrite)
-    about.guarantee()
-    return assign(config, files, progress=progress).write(folder, about)
+
+    command = "split"
+    output = OutputOption(
+        "New folder.", metavar="FOLDER", is_required=False, overwrite="Replace a data set folder."
+    )
+
+    inputs: tuple[Rows | str | Path, ...] = setting(
+        (), "Rows, or names of their files.", is_argument=True, metavar="[INPUT]..."
+    )
+    by: By | None = setting(
+        None,
+        "What no two parts may share [sentence; with --check, what the folder was split by].",
+        choices=get_args(By),
+    )
+    parts: tuple[SplitPart, ...] = setting(
+        (SplitPart("train"), SplitPart("validation", 0.1), SplitPart("test", 0.1)),
+        "A part; SIZE is a share (0.1 or 10%) or a number of rows, and one part takes the rest "
+        "[train, validation=0.1, test=0.1]. The first is for training.",
+        metavar="NAME[=SIZE]",
+        option="part",
+    )
+    seed: int = setting(0, "Another seed, another split.")
+    eval_sources: tuple[str, ...] = setting(
+        (),
+        "Keep only rows of this source in the other parts, such as paraphrase.",
+        choices=SOURCES,
+        option="eval-source",
+    )
+    split_primitives: bool = setting(
+        False,
+        "With --by functions, split commands of one function, too [all go into the first part].",
+    )
+
+    check: Path | None = setting(
+        None,
+        "Look for leaks between the parts of a folder, and stop.",
+        value="folder",
+        metavar="FOLDER",
+    )
+    about: AboutRows = setting(AboutRows(), "What the card says of the data.", value="about")
+
+    def __post_init__(self) -> None:
+        """Read parts that are texts, and refuse parts that cannot be made.
+
+        Raises:
+            GenieError: R040 for a setting, D001 for parts.
+        """
+        Stage.__post_init__(self)
+        parts = tuple(SplitPart.parse(p) if isinstance(p, str) else p for p in self.parts)
+        object.__setattr__(self, "parts", parts)
+        object.__setattr__(self, "eval_sources", tuple(sorted(set(self.eval_sources))))
+        names = [part.name for part in self.parts]
+        shares = sum(part.share or 0 for part in self.parts)
+        if len(self.parts) < 2 or len(self.parts) > 250:
+            raise part_error(f"expected 2 to 250 parts, got {len(parts)}", "name another --part")
+        if len(set(names)) < len(names):
+            raise part_error(f"expected different names, got {', '.join(names)}", "rename a --part")
+        if sum(part.is_rest for part in self.parts) != 1:
+            hint = "such as --part train"
+            raise part_error("expected one part without a size, for the rest", hint)
+        if not shares < 1:
+            hint = "leave some for the rest"
+            raise part_error(f"expected shares below 1 in all, got {shares:g}", hint)
+
+    @property
+    def shared_by(self) -> By:
+        """Return what no two parts may share."""
+        return self.by or "sentence"
+
+    def unfit(self, target: str | None = None) -> str | None:
+        """Refuse rows, or a folder to write, where a folder is checked, and neither elsewhere."""
+        if self.check is not None and (self.inputs or target):
+            return "--check takes a folder, no INPUT and no --output"
+        if self.check is None and target is not None and not (self.inputs and target):
+            return "expected INPUT.. and --output FOLDER, or --check FOLDER"
+        return None
+
+    def run(self, output: Output, *, progress: bool | None = None) -> "SplitResult | CheckedSplit":
+        """Write the folder of the parts, with card and manifest; or check one.
+
+        Raises:
+            GenieError: an input that is a pipe (D009), changes (D004) or has no rows (D008); an
+                output that is there (D005, D006) or is an input (D027); rows that cannot be told
+                apart (D002, D003); parts that cannot be made (D013) or leak (D010); no guarantee
+                for rows of source private (D011, D012).
+        """
+        if self.check is not None:
+            return CheckedSplit(check_split(self.check, self.by))
+        files = [_file_of(rows) for rows in self.inputs]
+        folder = Path(output.target)
+        refuse_overlap([folder], [source.name for source, _ in files])
+        check_folder(folder, overwrite=output.overwrite)
+        self.about.guarantee()
+        return assign(self, files, progress=progress).write(folder, self.about)
 
 
 def check_split(folder: Path, by: By | None = None) -> tuple[str, ...]:
@@ -372,7 +468,7 @@ class AssignedRows:
         numbers: the number of each row's part, in the order of inputs and rows.
     """
 
-    config: SplitConfig
+    config: "Split"
     inputs: Sequence[DatasetFile]
     rows: Sequence[Rows]
     hashes: RowHashes
@@ -441,7 +537,7 @@ class AssignedRows:
 
 
 def assign(
-    config: SplitConfig,
+    config: Split,
     inputs: Iterable[Rows | str | Path | tuple[DatasetFile, Rows]],
     *,
     progress: bool | None = None,
@@ -463,7 +559,9 @@ def assign(
         raise _with_names(error, sources) from None
     keys, ids, parents = map(as_array, hashes.for_leaks())
     rows = PartHashes(keys, ids, parents, numbers, [part.name for part in config.parts])
-    _raise_leaks(find_leaks(rows, config.by, lambda places: ids_at(_scan_all(sources), places)))
+    _raise_leaks(
+        find_leaks(rows, config.shared_by, lambda places: ids_at(_scan_all(sources), places))
+    )
     private = private_inputs(source.name for source in sources)
     return AssignedRows(config, sources, [rows for _, rows in given], hashes, numbers, private)
 
@@ -568,7 +666,7 @@ def _card(
     seeds = seeds_of({source.name: source.label for source in inputs})
     return DatasetCard(
         title=about.title or folder.absolute().name,
-        made=f"split by {assigned.config.by}",
+        made=f"split by {assigned.config.shared_by}",
         splits=tuple(
             CardPart(name, f"{name}.{inputs[0].format}", g.rows, counts_of(g))
             for name, g in groups.items()
@@ -587,11 +685,13 @@ def _manifest(assigned: AssignedRows, groups: Mapping[str, GroupCounts]) -> dict
     first, *others = groups
     trained_on = groups[first].functions()
     unseen = {name: len(groups[name].functions() - trained_on) for name in others}
+    config = assigned.config
+    settings = {**config.settings, "by": config.shared_by, "parts": list(map(asdict, config.parts))}
     return {
         "command": "split",
         "version": __version__,
         "format": assigned.inputs[0].format,
-        "settings": asdict(assigned.config),
+        "settings": settings,
         "inputs": [source.as_dict() for source in assigned.inputs],
         "counts": {"rows": len(assigned.numbers), "left_out": assigned.left_out},
         "parts": {

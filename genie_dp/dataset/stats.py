@@ -7,7 +7,7 @@ vocabulary, and the paraphrases themselves. Gates are limits that the figures ha
 import json
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from pathlib import Path
@@ -33,9 +33,11 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.library import Library, Skipped
 from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.private.ledger.guard import PrivateInputs, private_inputs
+from genie_dp.recipe import REQUIRED, setting
 from genie_dp.run.files import check_output, open_text, refuse_overlap
 from genie_dp.run.page import bin_counts, page_environment
 from genie_dp.run.stage import Output, Result, show_progress
+from genie_dp.stage.kernel import OutputOption, Stage
 from genie_dp.templates.inputs import load_library
 
 TOP = 50
@@ -314,81 +316,112 @@ class StatsResult(Result):
             yield f"{self.gates} required {'figure is' if self.gates == 1 else 'figures are'} kept"
 
 
-def run(
-    inputs: Iterable[str],
-    output: Output,
-    *,
-    html: str | None = None,
-    title: str | None = None,
-    require: Iterable[Gate | str] = (),
-    skills: Sequence[Path] | None = None,
-    skip_broken: bool = False,
-    progress: bool | None = None,
-) -> StatsResult:
-    """Count what a data set is made of, and write it as JSON.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportStage(Stage):
+    """A stage that reads data sets, and writes what it finds as JSON and as a page."""
+
+    html: str | None = setting(None, "Write a page with charts there, too.", metavar="FILE")
+
+    def check_outputs(self, output: Output, files: Iterable[DatasetFile]) -> tuple[str, ...]:
+        """Return the files to write, all of which can be written and none of which is read.
+
+        Raises:
+            GenieError: D027, one is an input; those of `check_output`.
+        """
+        targets = (output.target, *([self.html] if self.html else []))
+        for target in targets:
+            check_output(target)
+        refuse_overlap(targets, [file.name for file in files])
+        return targets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats(ReportStage):
+    """Count what a data set is made of.
+
+    Sorts of commands, different words, programs and combinations of functions, lengths, and how
+    much is new in paraphrases. INPUT is a file of rows, or a folder of split or convert. Figures
+    that --require knows are under `figures` of the JSON.
+
+    \b
+    genie-dp stats synthetic.jsonl paraphrases.jsonl --output stats.json --html stats.html
+    genie-dp stats data | jq .totals
+    genie-dp stats data -o stats.json --require 'functions>=95%' --require 'rows>=20000'
 
     What is required is compared when all is written, so that the numbers can be looked at.
-
-    Args:
-        inputs: files of rows, or folders with parts.
-        output: where the JSON goes.
-        html: a file for a page with charts.
-        title: of the page; None for the names of the inputs.
-        require: limits that figures have to keep, such as "functions>=.95".
-        skills: folders of skills, or a file of declarations, whose functions rows should use; ()
-            for the shipped ones. None for none, unless what is required needs them.
-        skip_broken: leave skills with mistakes out.
-        progress: whether to show progress; None for on a terminal.
-
-    Raises:
-        GenieError: an input that is a pipe (D009), or has no rows (D008) or parts (D024); an output
-            that cannot be written, or is an input (D027); what is required that is no limit of a
-            figure (D030), or is not kept (D031, one for each).
     """
-    inputs = list(inputs)
-    gates = tuple(Gate.parse(gate) if isinstance(gate, str) else gate for gate in require)
-    targets = [output.target, *([html] if html else [])]
-    for target in targets:
-        check_output(target)
-    sources = [DatasetFile.from_name(name) for name in _files(inputs)]
-    refuse_overlap(targets, [source.name for source in sources])
 
-    def read(wanted: IdFilter | None) -> Iterator[ScannedRow]:
-        rows = chain.from_iterable(scan(source, wanted=wanted) for source in sources)
-        return show_progress(rows, label="paraphrases" if wanted else "rows", show=progress)
+    command = "stats"
+    output = OutputOption("Where the numbers go, as JSON.", default="-", metavar="FILE|URL|-")
 
-    content = count_rows(read)
-    if not content["totals"]["rows"]:
-        raise GenieError(Problem("D008", "the inputs hold no rows", hint="name other files"))
-    private = private_inputs(inputs)
-    library, content["library"] = None, None
-    if skills is not None or any(gate.needs_library for gate in gates):
-        language = max(content["languages"], key=content["languages"].__getitem__)
-        library = load_library(language, skills or (), skip_broken=skip_broken)
-        content["library"] = _describe_use(library, content["functions"])
-    content["figures"] = figures_of(content)
-    counts: dict[str, Any] = {
-        **private.fields(),
-        "title": title or ", ".join(Path(name).name for name in inputs),
-        "version": __version__,
-        "inputs": [source.as_dict() for source in sources],
-        **content,
-        "required": [
-            {"gate": str(gate), "figure": gate.figure, "is_kept": gate.is_kept(content["figures"])}
-            for gate in gates
-        ],
-    }
-    if html:
-        with open_text(html) as out:
-            out.write(render_page(counts))
-    with open_text(output.target) as out:
-        json.dump(counts, out, indent=2, ensure_ascii=False)
-        out.write("\n")
-    if problems := list(problems_of(gates, counts)):
-        raise GenieError(problems)
-    outputs = tuple(target for target in targets if target != "-")
-    skipped = library.skipped if library else ()
-    return StatsResult(counts, len(sources), outputs, private, len(gates), skipped)
+    inputs: tuple[str, ...] = setting(
+        REQUIRED, "Files of rows, or folders with parts.", is_argument=True, metavar="INPUT..."
+    )
+    title: str = setting("", "Title of the page [the names of the inputs].")
+    require: tuple[Gate, ...] = setting(
+        (),
+        "Exit with 1 where a figure does not keep the limit; also <=, >, < and ==, and 95%.",
+        metavar="'FIGURE>=NUMBER'",
+        parse=Gate.parse,
+    )
+    skills: tuple[Path, ...] = setting(
+        (),
+        "Skills whose functions rows should use; for sexpr, a file of declarations "
+        "[shipped, where --require needs them].",
+        value="skills",
+        metavar="DIR",
+    )
+    skip_broken: bool = setting(
+        False, "Go on without the skills that cannot be read.", value="flag"
+    )
+
+    def run(self, output: Output, *, progress: bool | None = None) -> StatsResult:
+        """Count, and write the JSON.
+
+        Raises:
+            GenieError: an input that is a pipe (D009), or has no rows (D008) or parts (D024); an
+                output that cannot be written, or is an input (D027); what is required is not kept
+                (D031, one for each).
+        """
+        sources = [DatasetFile.from_name(name) for name in _files(self.inputs)]
+        targets = self.check_outputs(output, sources)
+
+        def read(wanted: IdFilter | None) -> Iterator[ScannedRow]:
+            rows = chain.from_iterable(scan(source, wanted=wanted) for source in sources)
+            return show_progress(rows, label="paraphrases" if wanted else "rows", show=progress)
+
+        content = count_rows(read)
+        if not content["totals"]["rows"]:
+            raise GenieError(Problem("D008", "the inputs hold no rows", hint="name other files"))
+        private = private_inputs(self.inputs)
+        library, content["library"] = None, None
+        if self.skills or any(gate.needs_library for gate in self.require):
+            language = max(content["languages"], key=content["languages"].__getitem__)
+            library = load_library(language, self.skills, skip_broken=self.skip_broken)
+            content["library"] = _describe_use(library, content["functions"])
+        figures = content["figures"] = figures_of(content)
+        counts: dict[str, Any] = {
+            **private.fields(),
+            "title": self.title or ", ".join(Path(name).name for name in self.inputs),
+            "version": __version__,
+            "inputs": [source.as_dict() for source in sources],
+            **content,
+            "required": [
+                {"gate": str(gate), "figure": gate.figure, "is_kept": gate.is_kept(figures)}
+                for gate in self.require
+            ],
+        }
+        if self.html:
+            with open_text(self.html) as out:
+                out.write(render_page(counts))
+        with open_text(output.target) as out:
+            json.dump(counts, out, indent=2, ensure_ascii=False)
+            out.write("\n")
+        if problems := list(problems_of(self.require, counts)):
+            raise GenieError(problems)
+        outputs = tuple(target for target in targets if target != "-")
+        skipped = library.skipped if library else ()
+        return StatsResult(counts, len(sources), outputs, private, len(self.require), skipped)
 
 
 def _describe_use(library: Library, functions: list[dict[str, Any]]) -> dict[str, Any]:

@@ -96,8 +96,12 @@ class Result:
         return f"{type(self).__name__}({next(self.lines(), '')[:200]})"
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
+        """Yield what to tell a person, beginning with the `findings`."""
         raise NotImplementedError
+
+    def findings(self) -> Iterator[str]:
+        """Yield the lines that a command writes to standard output; the others go to stderr."""
+        yield from ()
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_dp.cli import run
-from genie_dp.dataset.config import ConvertConfig
-from genie_dp.dataset.convert import run as convert_rows
+from genie_dp.dataset.convert import Convert
 from genie_dp.dataset.formats import (
     READERS,
     WRITERS,
@@ -104,8 +103,8 @@ def test_plain_data_hold_all_of_a_row(one):
 
 def test_python_converts_as_the_command_does_and_prints_nothing(tmp_path, capsys):
     source = write(tmp_path / "a.jsonl", families(30))
-    config = ConvertConfig(id_prefix="x-", source="human")
-    result = convert_rows(config, str(source), Output(str(tmp_path / "b.tsv")))
+    stage = Convert(input=str(source), id_prefix="x-", source="human")
+    result = stage.run(Output(str(tmp_path / "b.tsv")))
     assert capsys.readouterr() == ("", "")
     assert result.rows == len(families(30))
     assert len(repr(result)) < 300
@@ -114,4 +113,4 @@ def test_python_converts_as_the_command_does_and_prints_nothing(tmp_path, capsys
     assert (tmp_path / "b.tsv").read_bytes() == (tmp_path / "c.tsv").read_bytes()
     assert capsys.readouterr().err == str(result).replace("b.tsv", "c.tsv") + "\n"
     with pytest.raises(GenieError, match="did you mean 'human'"):
-        ConvertConfig(source="humans")
+        Convert(input=str(source), source="humans")

@@ -1,0 +1,142 @@
+"""The command of a stage: an argument or option for each of its fields, and where it writes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, get_type_hints
+
+import click
+
+from genie_dp.cli.options import (
+    FILE,
+    FOLDER,
+    SKILLS,
+    card_options,
+    exclusive_flags,
+    option_of_setting,
+)
+from genie_dp.errors import GenieError
+from genie_dp.recipe import Setting, settings_of
+from genie_dp.run.stage import Output
+from genie_dp.stage.kernel import OutputOption, Stage, Unfit
+
+Options = dict[str, Any]
+_TYPES: Mapping[str, click.ParamType[Any]] = {
+    "file": FILE, "folder": FOLDER, "skills": SKILLS, "text": click.STRING,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Several options that give one field its value.
+
+    Attributes:
+        add: adds the options to a command.
+        take: takes their values out of all options, and returns those of fields.
+    """
+
+    add: Callable[[Any], Any]
+    take: Callable[[Options], Options]
+
+
+def _take_about(options: Options) -> Options:
+    from genie_dp.dataset.folder import AboutRows
+
+    names = ("title", "licence", "origin", "spent")
+    return {"about": AboutRows(**{name: options.pop(name) for name in names})}
+
+
+GROUPS: Mapping[str, Group] = {"about": Group(card_options, _take_about)}
+
+
+def command_of(stage: type[Stage]) -> click.Command:
+    """Return the command of a stage."""
+    told, hints = settings_of(stage), get_type_hints(stage)
+    own = [field for field in fields(stage) if field.name in told]
+    groups = [GROUPS[told[x.name].value] for x in own if told[x.name].value in GROUPS]
+    plain = [field for field in own if told[field.name].value not in GROUPS]
+
+    def run(**options: Any) -> int:
+        output = _take_output(stage.output, options)
+        given: Options = {}
+        for group in groups:
+            given |= group.take(options)
+        given |= {name: value for name, value in options.items() if value not in (None, ())}
+        try:
+            made = stage(**given)
+        except Unfit as error:
+            raise click.UsageError(error.problems[0].message) from None
+        if message := made.unfit(output.target):
+            raise click.UsageError(message)
+        result = made.run(output, progress=True)
+        reported = len(list(result.findings()))
+        for number, line in enumerate(result.lines()):
+            click.echo(line, err=number >= reported)
+        return made.status(result)
+
+    command: Any = _with_output(stage.output, run)
+    for group in reversed(groups):
+        command = group.add(command)
+    for field in reversed(plain):
+        setting = told[field.name]
+        if setting.is_argument:
+            is_many = field.type is not None and str(hints[field.name]).startswith("tuple")
+            metavar = setting.metavar or None
+            command = click.argument(
+                field.name, nargs=-1 if is_many else 1, metavar=metavar, type=_type_of(setting),
+                required=field.default is not None and field.default != (),
+            )(command)  # fmt: skip
+        else:
+            option = option_of_setting(field, hints[field.name], setting, _type_of(setting))
+            command = option(command)
+    name = stage.command.rpartition(" ")[2]
+    return click.command(name, help=stage.help())(command)
+
+
+def _with_output(output: OutputOption, command: Any) -> Any:
+    """Add the options that say where a stage writes, and how."""
+    if output.resume:
+        command = exclusive_flags(command, output.resume, output.overwrite)
+    elif output.overwrite:
+        command = click.option("--overwrite", is_flag=True, help=output.overwrite)(command)
+    if output.formats:
+        command = click.option(
+            f"--{output.format_option}", "format", type=click.Choice(output.formats),
+            help=output.format_help,
+        )(command)  # fmt: skip
+    kind = click.STRING if output.metavar != "FOLDER" else click.Path(file_okay=False)
+    if not output.option:
+        return click.argument("output", type=kind)(command)
+    names = [f"--{output.option}", *(["-o"] if output.option == "output" else []), "output"]
+    return click.option(
+        *names, required=output.is_required and output.default is None, default=output.default,
+        show_default=output.default is not None, metavar=output.metavar, help=output.help,
+        type=kind,
+    )(command)  # fmt: skip
+
+
+def _take_output(option: OutputOption, options: Options) -> Output:
+    """Take the output out of all options."""
+    given = {name: options.pop(name, None) for name in ("format", "resume", "overwrite")}
+    flags = {name: bool(given[name]) for name in ("resume", "overwrite")}
+    return Output(options.pop("output") or "", given["format"], **flags)
+
+
+def _type_of(setting: Setting) -> Any:
+    if setting.parse is not None:
+        return _Parsed(setting.metavar or "value", setting.parse)
+    return _TYPES.get(setting.value)
+
+
+class _Parsed(click.ParamType[Any]):
+    """A text that a setting reads; a text that it refuses is wrong usage."""
+
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.name, self._parse = name, parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return what the text stands for."""
+        try:
+            return self._parse(value) if isinstance(value, str) else value
+        except GenieError as error:
+            (problem,) = error.problems
+            self.fail(f"{problem.message} ({problem.hint})", param, ctx)

@@ -1,0 +1,1 @@
+"""The kernel: what every stage has in common, once."""
