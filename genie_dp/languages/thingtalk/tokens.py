@@ -252,6 +252,10 @@ class TokenPrinter(Printer):
         self.signatures = signatures
         self.style = style
 
+    def __reduce__(self) -> tuple[type["TokenPrinter"], tuple[Signatures | None, TokenStyle]]:
+        """Return how it is made again: caches keep it, and pickle no functions without a name."""
+        return TokenPrinter, (self.signatures, self.style)
+
     def inner_stream(self, stream: tt.Stream) -> Printed:
         """Return a stream in parentheses; a stream join has its own."""
         is_join = isinstance(stream, tt.StreamJoin)
