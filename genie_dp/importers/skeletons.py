@@ -19,7 +19,7 @@ _PART = re.compile(r"[a-z][a-z0-9_-]*")
 _FUNCTION = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 
 _CLASS = """\
-// @WORDS@: what the assistant can do there. docs/writing-skills.md says how to write this file.
+// @WORDS@: what the assistant can do there. docs/skills.md says how to write this file.
 class @@NAME@
   #_[canonical="@WORDS@"]
   #[doc="Notes kept in @WORDS@."] {
@@ -212,7 +212,7 @@ _README = """\
 
 # A skill of named functions: its class, and what each query and each action adds to each file.
 _NAMED_CLASS = """\
-// @WORDS@: what the assistant can do there. docs/writing-skills.md says how to write this file.
+// @WORDS@: what the assistant can do there. docs/skills.md says how to write this file.
 class @@NAME@ #_[canonical="@WORDS@"] {
 @ENTITIES@
 

@@ -1,1 +1,1 @@
-"""S-expressions as a target language: Lispress, TOP, PIZZA's EXR, lambda-DCS (docs/sexpr.md)."""
+"""S-expressions as a target language: Lispress, TOP, EXR, lambda-DCS (docs/languages.md)."""
