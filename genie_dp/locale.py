@@ -117,12 +117,15 @@ class Words:
         fractions: words -> fraction, of a unit or after a whole number.
         number_endings: how numbers in words end that add a fraction: "dreieinhalb".
         ordinal_endings: after digits of an ordinal number: the "e" of "2e".
-        units: unit -> its words; the first is that of several.
+        units: unit -> its words; the first is that of several, the second that of one.
+        unit_signs: unit -> what is written right behind digits.
+        unit_spellings: unit -> words and signs that are understood and never written.
         amounts: words -> an amount, such as 30 min.
         unit_endings: make another word of that of a unit: the "tje" of "uurtje".
         before_units: may stand between a number and its unit: the "de" of "dos millones de euros".
         below_zero: after a temperature that is less than zero.
-        currencies: code -> words.
+        currencies: code -> words, as of units.
+        currency_signs, currency_spellings: as of units; signs stand before digits.
         cents: code -> words of its hundredths.
         between_amounts: joins the parts of an amount.
         range_starts: before the first of two ends: "from", "between".
@@ -200,11 +203,15 @@ class Words:
     number_endings: Mapping[str, str] = _section("entries")
     ordinal_endings: frozenset[str] = _section("words")
     units: Mapping[str, str] = _section("entries")
+    unit_signs: Mapping[str, str] = _section("entries")
+    unit_spellings: Mapping[str, str] = _section("entries")
     unit_endings: frozenset[str] = _section("words")
     amounts: Mapping[str, str] = _section("entries")
     before_units: frozenset[str] = _section("words")
     below_zero: tuple[str, ...] = _section("phrases")
     currencies: Mapping[str, str] = _section("entries")
+    currency_signs: Mapping[str, str] = _section("entries")
+    currency_spellings: Mapping[str, str] = _section("entries")
     cents: Mapping[str, str] = _section("entries")
     between_amounts: frozenset[str] = _section("words")
     range_starts: frozenset[str] = _section("words")
@@ -301,6 +308,18 @@ def sentences_of(pattern: str) -> Iterator[str]:
     return (" ".join("".join(choice).split()) for choice in product(*parts))
 
 
+def phrases_by_name(lines: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Return the words of lines NAME = WORDS by name; "_" joins those of a phrase.
+
+    >>> phrases_by_name({"kmph": "km/h kilometers_per_hour"})
+    {'kmph': ('km/h', 'kilometers per hour')}
+    """
+    return {
+        name: tuple(word.replace("_", " ") for word in words.split())
+        for name, words in lines.items()
+    }
+
+
 class _WordsReader:
     """Reads the lines of a file of words and gathers all that is wrong with them."""
 
@@ -359,7 +378,7 @@ class _WordsReader:
     def _check_shape(self, item: str, number: int, line: str) -> None:
         """Tell of a line that its section cannot use."""
         name = next(reversed(self.read))
-        pattern, expected = _SHAPES.get(name, (".*", ""))
+        pattern, expected = _SHAPES.get(name, ("", ""))
         if name == "locale":
             setting, _, item = map(str.strip, item.partition(" = "))
             if setting not in _USUAL:
@@ -367,7 +386,7 @@ class _WordsReader:
                 self.tell(f"unknown setting {setting!r}", number, line, hint)
                 return
             pattern, expected = _USUAL[setting]
-        if not re.fullmatch(pattern, item.strip()):
+        if pattern and not re.fullmatch(pattern, item.strip()):
             hint = "docs/locales.md has all sections"
             self.tell(f"expected {expected}, got {item!r}", number, line, hint)
 

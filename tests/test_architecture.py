@@ -7,6 +7,9 @@ from pathlib import Path
 
 import genie_dp
 from genie_dp.languages import language_names
+from genie_dp.languages.units import SHIPPED
+from genie_dp.values.calendar import MONTHS, WEEKDAYS
+from genie_dp.values.spelling import NUMBER_WORDS
 
 ROOT = Path(genie_dp.__file__).parent
 
@@ -23,13 +26,14 @@ LAYERS = {
     "located": 0.45,
     "stage": 0.55,
     "rows": 0.6,
-    # The words of a language, and its numbers in words.
+    # The words of a language.
     "locale": 0.5,
-    "number_words": 0.6,
     "recipe": 0.5,
     "languages": 1,
     # Asks a language for the functions of a row.
     "private_prior": 1.2,
+    # Numbers, units, money and dates in sentences, by the words of a language.
+    "values": 1.3,
     # Search asks a language which tokens may follow.
     "models": 1.5,
     "skills": 2,
@@ -317,3 +321,53 @@ def test_the_check_of_languages_finds_each_way_to_ask(tmp_path, monkeypatch):
     )
     lines = [fault.split(":")[1] for fault in language_faults([table], {"calls", "sexpr"})]
     assert sorted(lines) == ["2", "2", "3", "3", "4"]
+
+
+def words_in_code(path):
+    """Return the words of the texts in a module, those of docstrings aside."""
+    tree = tree_of(path)
+    described = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    docs = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, described) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    texts = (
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs
+    )
+    return {word for text in texts for word in re.findall("[a-z]+", text.lower())}
+
+
+# How many words of each sort a module may have by itself, for the exceptions of which it tells.
+FEW_VALUE_WORDS = {"months": 2, "weekdays": 2, "numbers": 8, "units": 19}
+
+
+def value_words():
+    return {
+        "months": set(MONTHS),
+        "weekdays": set(WEEKDAYS),
+        "numbers": set(NUMBER_WORDS),
+        "units": {word for unit in SHIPPED.by_name.values() for word in unit.words},
+    }
+
+
+def value_tables(paths):
+    """Return the modules that have a table of words that locales/en.txt has."""
+    return [
+        f"{path.name}: {sort}"
+        for path in paths
+        for sort, words in value_words().items()
+        if len(words_in_code(path) & words) > FEW_VALUE_WORDS[sort]
+    ]
+
+
+def test_months_units_and_numbers_in_words_are_in_the_table_of_the_language_alone():
+    assert not value_tables(modules())
+
+
+def test_the_check_of_tables_of_values_finds_each_sort(tmp_path):
+    wrong = tmp_path / "x.py"
+    wrong.write_text("\n".join(f"{sort} = {words!r}" for sort, words in value_words().items()))
+    assert value_tables([wrong]) == [f"x.py: {sort}" for sort in value_words()]

@@ -4,7 +4,6 @@ import contextlib
 
 import pytest
 
-from genie_dp.augment.written_numbers import plain_digits
 from genie_dp.cli import run
 from genie_dp.errors import GenieError
 from genie_dp.importers.registry import project_text
@@ -22,9 +21,9 @@ from genie_dp.locale import (
     sentences_of,
     words_of,
 )
-from genie_dp.number_words import spelled_numbers
 from genie_dp.project_file import read_places, read_project
 from genie_dp.resources import data_folder
+from genie_dp.values.spelling import plain_digits, spelled_numbers
 
 OTHERS = tuple(name for name in languages() if not words_of(name).has_grammar)
 # Sections that a stage cannot do without.

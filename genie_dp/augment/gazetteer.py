@@ -4,11 +4,19 @@ from dataclasses import dataclass
 from functools import cache
 
 from genie_dp.augment.values import shipped_rows
+from genie_dp.locale import DEFAULT, words_of
 
 _NEVER = frozenset(("of", "than", "can", "most"))  # cities, too, but nobody means these
 _MOST_WORDS = 5
 # What people call some cities of the list.
 _SHORT = {"new york": "new york city", "nyc": "new york city", "washington dc": "washington"}
+
+# Where one is oneself, as placeholders of places are said, and its value in programs.
+OWN_PLACES = {
+    name: f"location:{place}"
+    for name, place in words_of(DEFAULT).places.items()
+    if not name.startswith("at ")
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,10 @@ from random import Random
 from typing import Literal
 
 from genie_dp.augment.config import AugmentConfig
-from genie_dp.augment.written_numbers import cardinal
 from genie_dp.english.forms import starts_with_verb
 from genie_dp.locale import DEFAULT, Words, words_of
-from genie_dp.number_words import spelled_numbers
 from genie_dp.paraphrase.checks import is_english_word
+from genie_dp.values.spelling import cardinal, spelled_numbers
 
 PUNCTUATION = frozenset((",", ".", "?", "!", ";", ":", "..."))
 

@@ -8,12 +8,12 @@ from decimal import Decimal
 from random import Random
 
 from genie_dp.augment.written import draw_written
-from genie_dp.augment.written_numbers import WrittenValue, as_written, plain_digits
+from genie_dp.augment.written_numbers import WrittenValue, as_written
 from genie_dp.languages.limits import NO_LIMITS, Limits
 from genie_dp.languages.types import Type
 from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.locale import Words, sentences_of
-from genie_dp.number_words import spelled_numbers
+from genie_dp.values.spelling import plain_digits, spelled_numbers
 
 _TRIES = 20  # for a value that the language has words for
 _MOST_IN_WORDS = 1000

@@ -3,44 +3,30 @@
 Their many ways are drawn by weight; each has one meaning.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date, timedelta
 from functools import lru_cache
 from random import Random
 from typing import NamedTuple
 
+from genie_dp.augment.gazetteer import OWN_PLACES
 from genie_dp.augment.values import ValueList, shipped_list, shipped_rows
 from genie_dp.augment.written_numbers import (
     WrittenValue,
     as_written,
-    cardinal,
     draw_form,
     draw_measure,
     draw_money,
     draw_written_number,
-    ordinal,
-    ordinal_digits,
 )
 from genie_dp.english import lists
 from genie_dp.languages import types as ty
 from genie_dp.languages.limits import NO_LIMITS, Limits
 from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.paraphrase.example_values import is_then, part_of_day
-
-MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september",
-    "october", "november", "december",
-)  # fmt: skip
-# "may" has no shorter form.
-SHORT_MONTHS = ("jan", "feb", "mar", "apr", "", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-# Day and month of holidays whose date is fixed.
-HOLIDAYS = {
-    "christmas": (25, 12), "christmas eve": (24, 12), "new year 's eve": (31, 12),
-    "new year 's day": (1, 1), "halloween": (31, 10), "valentine 's day": (14, 2),
-    "the fourth of july": (4, 7), "st patrick 's day": (17, 3), "april fools ' day": (1, 4),
-    "boxing day": (26, 12),
-}  # fmt: skip
+from genie_dp.values.calendar import HOLIDAYS, WEEKDAYS, next_day
+from genie_dp.values.spelling import cardinal
+from genie_dp.values.writing import full_forms, time_forms, yearless_forms
 
 
 def draw_date(rng: Random, *, today: date) -> WrittenValue:
@@ -55,9 +41,8 @@ def draw_date(rng: Random, *, today: date) -> WrittenValue:
     if share < 0.25:
         return _draw_near_date(rng, today)
     if share < 0.3:
-        name = list(HOLIDAYS)[int(rng.random() * len(HOLIDAYS))]
-        number, month = HOLIDAYS[name]
-        return _draw_date_form(((name, 1),), rng, next_day(number, month, today))
+        names, (number, month) = list(HOLIDAYS.items())[int(rng.random() * len(HOLIDAYS))]
+        return _draw_date_form(((names[0], 1),), rng, next_day(number, month, today))
     day = today + timedelta(days=int(rng.random() * 700) - 200)
     if day.month == 2 and day.day == 29:
         day += timedelta(days=1)
@@ -69,66 +54,6 @@ def draw_date(rng: Random, *, today: date) -> WrittenValue:
 
 def _draw_date_form(options: tuple[tuple[str, float], ...], rng: Random, day: date) -> WrittenValue:
     return draw_form(rng, options, f"date:{day.isoformat()}")
-
-
-def next_day(number: int, month: int, today: date) -> date:
-    """Return the first such day from today on.
-
-    >>> next_day(1, 1, date(2027, 1, 13)), next_day(14, 2, date(2027, 1, 13))
-    (datetime.date(2028, 1, 1), datetime.date(2027, 2, 14))
-    """
-    day = date(today.year, month, number)
-    return day if day >= today else date(today.year + 1, month, number)
-
-
-def full_forms(day: date) -> Iterator[tuple[str, float]]:
-    """Yield the forms that name the year, each with its weight.
-
-    >>> [text for text, _ in full_forms(date(2027, 3, 14))][:4]
-    ['march 14 2027', 'march 14 , 2027', 'march 14th , 2027', '14 march 2027']
-    """
-    year = day.year
-    for month, weight in _month_names(day):
-        yield f"{month} {day.day} {year}", 1 * weight
-        yield f"{month} {day.day} , {year}", 2 * weight
-        yield f"{month} {ordinal_digits(day.day)} , {year}", 1 * weight
-        yield f"{day.day} {month} {year}", 1 * weight
-    month = MONTHS[day.month - 1]
-    yield f"{ordinal_digits(day.day)} of {month} {year}", 0.5
-    yield f"the {ordinal_digits(day.day)} of {month} {year}", 0.5
-    yield f"{month} {ordinal(day.day)} {year}", 0.5
-    yield day.isoformat(), 1.5
-    yield f"{day.month} / {day.day} / {year}", 2
-    yield f"{day.month} / {day.day} / {year % 100:02d}", 0.5
-    yield f"{day.day}.{day.month}.{year}", 0.5
-
-
-def yearless_forms(day: date) -> Iterator[tuple[str, float]]:
-    """Yield the forms without year, each with its weight.
-
-    >>> [text for text, _ in yearless_forms(date(2027, 5, 1))][:4]
-    ['may 1', 'may 1st', '1 may', '1st may']
-    """
-    digits = ordinal_digits(day.day)
-    for month, weight in _month_names(day):
-        yield f"{month} {day.day}", 5 * weight
-        yield f"{month} {digits}", 4 * weight
-        yield f"{day.day} {month}", 2 * weight
-        yield f"{digits} {month}", 0.5 * weight
-    month = MONTHS[day.month - 1]
-    yield f"the {digits} of {month}", 3
-    yield f"{digits} of {month}", 1
-    yield f"{month} {ordinal(day.day)}", 2
-    yield f"the {ordinal(day.day)} of {month}", 1
-    yield f"{month} the {digits}", 0.5
-    yield f"{day.month} / {day.day}", 1
-
-
-def _month_names(day: date) -> Iterator[tuple[str, float]]:
-    yield MONTHS[day.month - 1], 1.0
-    short = SHORT_MONTHS[day.month - 1]
-    if short:
-        yield short, 0.4
 
 
 def _draw_near_date(rng: Random, today: date) -> WrittenValue:
@@ -186,89 +111,11 @@ def draw_time(rng: Random) -> WrittenValue:
     return draw_form(rng, tuple(time_forms(hour, minute)), f"time:{hour}:{minute:02d}:00")
 
 
-def time_forms(hour: int, minute: int) -> Iterator[tuple[str, float]]:
-    """Yield how a time is written, each with its weight; each has one meaning.
-
-    >>> [text for text, _ in time_forms(20, 0)][:4]
-    ['8 pm', '8pm', 'eight pm', "8 o'clock in the evening"]
-    >>> [text for text, _ in time_forms(12, 0)]
-    ['12 pm', '12pm', 'twelve pm', "12 o'clock noon", '12:00', '12:00 pm', 'noon', '12 noon']
-    """
-    half = "am" if hour < 12 else "pm"
-    twelve = hour % 12 or 12
-    words = cardinal(twelve)
-    if minute == 0:
-        yield f"{twelve} {half}", 5
-        yield f"{twelve}{half}", 4
-        yield f"{words} {half}", 2
-        yield f"{twelve} o'clock {_part_of_day(hour)}", 0.7
-        if hour % 12:
-            yield f"{twelve} {_part_of_day(hour)}", 1
-            yield f"{words} {_part_of_day(hour)}", 1
-            yield f"{words} o'clock {_part_of_day(hour)}", 0.7
-    else:
-        past_hour = f"oh {cardinal(minute)}" if minute < 10 else cardinal(minute)
-        yield f"{twelve}:{minute:02d} {half}", 5
-        yield f"{twelve}:{minute:02d}{half}", 4
-        yield f"{words} {past_hour} {half}", 1.5
-        if hour % 12 and minute % 5 == 0:
-            yield from _past_forms(hour, minute)
-    # "8:00" would be any of two; from 12:00 on, and as 00:30, hours are of 24.
-    if hour >= 12 or (hour == 0 and minute):
-        yield f"{hour:02d}:{minute:02d}", 2
-    if 1 <= hour < 10:
-        yield f"0{hour}:{minute:02d}", 0.7
-    if minute == 0:
-        yield f"{twelve}:00 {half}", 1.5
-        if hour == 12:
-            yield "noon", 4
-            yield "12 noon", 0.5
-        if hour == 0:
-            yield "midnight", 4
-
-
-def _part_of_day(hour: int) -> str:
-    """Return the part of the day, as people call it beside an hour."""
-    if hour == 12:
-        return "noon"
-    if hour == 0:
-        return "at midnight"
-    if hour < 12:
-        return "in the morning"
-    if hour < 17:
-        return "in the afternoon"
-    return "in the evening" if hour < 22 else "at night"
-
-
-def _past_forms(hour: int, minute: int) -> Iterator[tuple[str, float]]:
-    """Yield "half past eight in the evening"; the hour that is named tells the part of the day."""
-    this, following = hour % 12, (hour + 1) % 12
-    if minute == 30:
-        yield f"half past {cardinal(this)} {_part_of_day(hour)}", 1.5
-    elif minute == 15:
-        yield f"quarter past {cardinal(this)} {_part_of_day(hour)}", 1
-        yield f"a quarter past {cardinal(this)} {_part_of_day(hour)}", 0.5
-    elif minute == 45 and following:
-        yield f"quarter to {cardinal(following)} {_part_of_day(hour + 1)}", 1
-        yield f"a quarter to {cardinal(following)} {_part_of_day(hour + 1)}", 0.5
-    elif minute < 30:
-        yield f"{cardinal(minute)} past {cardinal(this)} {_part_of_day(hour)}", 0.7
-    elif following:
-        yield f"{cardinal(60 - minute)} to {cardinal(following)} {_part_of_day(hour + 1)}", 0.7
-
-
-HERE = (
-    ("home", "location:home"), ("my home", "location:home"), ("my house", "location:home"),
-    ("work", "location:work"), ("my office", "location:work"), ("my workplace", "location:work"),
-    ("here", "location:current_location"), ("my location", "location:current_location"),
-    ("my current location", "location:current_location"),
-)  # fmt: skip
-
-
 def draw_place(rng: Random) -> WrittenValue:
     """Return a place by its name: a city with its position, or home, work, here."""
     if rng.random() < 0.1:
-        return as_written(*HERE[int(rng.random() * len(HERE))])
+        name, place = list(OWN_PLACES.items())[int(rng.random() * len(OWN_PLACES))]
+        return as_written(name, place)
     cities, positions = _cities()
     index = cities.pick(rng.random())
     name = cities.texts[index]

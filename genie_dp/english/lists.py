@@ -1,5 +1,8 @@
 """Word lists of english.py: the exceptions that rules of spelling do not see."""
 
+from genie_dp.values.calendar import MONTHS, WEEKDAYS
+from genie_dp.values.spelling import NUMBER_WORDS
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -27,10 +30,7 @@ ARTICLES = {"a": "a", "an": "a", "the": "the", "my": "my"}
 
 SINGULAR_DETERMINERS = _words("a an this that another each every one either neither")
 PLURAL_DETERMINERS = _words("these those several many few both")
-NUMBERS = _words(
-    """two three four five six seven eight nine ten eleven twelve fifteen twenty thirty fifty
-    hundred thousand"""
-)
+NUMBERS = NUMBER_WORDS - {"zero", "one"}
 OTHER_DETERMINERS = _words(
     """all any some no its his her our your their what which whose whatever enough"""
 )
@@ -61,10 +61,8 @@ AFTERWARDS = _words(
 )
 TIMES = _words(
     """second minute hour day week weekend fortnight month quarter season year decade morning
-    afternoon evening night monday tuesday wednesday thursday friday saturday sunday january
-    february march april may june july august september october november december spring
-    summer autumn fall winter time"""
-)
+    afternoon evening night spring summer autumn fall winter time"""
+).union(MONTHS, WEEKDAYS)
 BEFORE_TIMES = _words("this last next every each")
 
 # Verb forms that begin what is said of the noun: "emails labeled work".

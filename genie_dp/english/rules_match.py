@@ -25,6 +25,8 @@ from genie_dp.english.rules_syntax import (
     Variable,
     WordCondition,
 )
+from genie_dp.values.calendar import MONTHS, WEEKDAYS
+from genie_dp.values.spelling import NUMBER_WORDS
 
 # ------------------------------------------------------------------- parts of an expression
 
@@ -46,16 +48,14 @@ def _word_set(text: str) -> frozenset[str]:
 
 
 _AMOUNT = re.compile(
-    rf"{VALUE}|(?:an? |about |around |another )?(?:half|couple|few|one|two|three|four|five|six"
-    r"|seven|eight|nine|ten|eleven|twelve|\w+teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty"
-    r"(?:-\w+)?|hundred|thousand) "
+    rf"{VALUE}|(?:an? |about |around |another )?(?:half|couple|few"
+    rf"|(?:{'|'.join(sorted(NUMBER_WORDS))})(?:-\w+)?) "
 )
 _MOMENT = re.compile(
     rf"{_AMOUNT.pattern}|{VALUE}|(?:this|next|last|every|early|late) .|an (?:hour|minute) "
     r"|the (?:morning|afternoon|evening|weekend|first|second|third|\\w+th|\\d) ?"
     r"|(?:today|tonight|tomorrow|yesterday|now|noon|midnight|midday|sunrise|sunset|dawn|dusk"
-    r"|morning|evening|(?:sun|mon|tues|wednes|thurs|fri|satur)days?|january|february|march|april"
-    r"|may|june|july|august|september|october|november|december|christmas|easter) "
+    rf"|morning|evening|(?:{'|'.join(WEEKDAYS)})s?|{'|'.join(MONTHS)}|christmas|easter) "
 )
 # Phrases that have none of these end where their noun does.
 _LONG = (

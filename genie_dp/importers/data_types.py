@@ -13,7 +13,7 @@ from typing import Any
 from genie_dp.english import forms as english
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.thingtalk.sql import enum_name
-from genie_dp.languages.units import SHIPPED
+from genie_dp.languages.units import UNIT_NAMES
 from genie_dp.skills.data_tables import (
     IS_CODE,
     MOST_ROWS,
@@ -194,17 +194,18 @@ def _unique(name: str, taken: Iterable[str]) -> str:
     return found
 
 
+# Words at the end of a column's name that are units.
 _UNITS = {
-    "kg": "kg", "g": "g", "mg": "mg", "lb": "lb", "lbs": "lb", "oz": "oz", "km": "km", "m": "m",
-    "cm": "cm", "mm": "mm", "mi": "mi", "miles": "mi", "ft": "ft", "feet": "ft", "inch": "in",
-    "inches": "in", "h": "h", "hours": "h", "hrs": "h", "min": "min", "mins": "min",
-    "minutes": "min", "s": "s", "sec": "s", "secs": "s", "seconds": "s", "ms": "ms",
-    "days": "day", "weeks": "week", "months": "mon", "years": "year", "celsius": "C",
-    "fahrenheit": "F", "bytes": "byte", "kb": "KB", "mb": "MB", "gb": "GB", "kwh": "kWh",
-    "kmh": "kmph", "mph": "mph", "ml": "ml", "l": "l", "w": "W", "v": "V", "bpm": "bpm",
-    "kcal": "kcal", "calories": "kcal",
-}  # fmt: skip
-_MONEY = {"usd": "usd", "eur": "eur", "gbp": "gbp", "dollars": "usd", "euros": "eur"}
+    word: UNIT_NAMES[word]
+    for word in word_set(
+        """
+        kg g mg lb lbs oz km m cm mm mi miles ft feet inch inches h hours hrs min mins minutes
+        s sec secs seconds ms days weeks months years celsius fahrenheit bytes kb mb gb kwh kmh mph
+        ml l w v bpm kcal calories
+        """
+    )
+}
+_MONEY = word_set("usd eur gbp dollars euros")
 _PRICES = word_set("price cost fee salary revenue budget fare rent wage")
 
 
@@ -224,8 +225,7 @@ def _without_unit(name: str, others: Iterable[str] = ()) -> tuple[str, str]:
         return name, ""
     if last in _MONEY:
         return rest, "money"
-    unit = _UNITS.get(last, "")
-    return (rest, unit) if unit in SHIPPED else (name, "")
+    return (rest, _UNITS[last]) if last in _UNITS else (name, "")
 
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")

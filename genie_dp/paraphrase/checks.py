@@ -22,6 +22,7 @@ from genie_dp.paraphrase.shown import (
     utterance_of,
 )
 from genie_dp.paraphrase.typed import FoundValues, words_of
+from genie_dp.values.spelling import NUMBER_WORDS
 
 # Words that join others: lemminflect's dictionary has nouns, verbs, adjectives and adverbs only.
 _CLOSED_WORDS = """
@@ -38,15 +39,14 @@ _CLOSED_WORDS = """
     should can could may might must ought let
     's 're 've 'll 'd 'm n't not don't doesn't didn't isn't aren't wasn't can't won't couldn't i'm
     im dont cant whats lets i'd i've i'll you're it's that's what's there's let's gonna wanna gimme
-    zero one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty
-    hundred thousand million first second third
+    first second third
     please ok okay hi hey hello yes thanks thank pls plz etc am pm
     app apps email emails gif gifs url urls url wifi tv dm dms sms gps rss faq usa uk id ids pic
     pics photo photos playlist playlists podcast podcasts website websites online inbox hashtag
     hashtags retweet retweets tweet tweets tweeted tweeting username usernames selfie emoji meme
     memes blog blogs smartphone video videos
 """
-_CLOSED = frozenset(_CLOSED_WORDS.split())
+_CLOSED = NUMBER_WORDS.union(_CLOSED_WORDS.split())
 
 
 @lru_cache(maxsize=65536)

@@ -9,7 +9,7 @@ from random import Random
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.library import Parameter
 from genie_dp.languages.types import STRING, Array, Entity, Type, slot_type, unit_of
-from genie_dp.languages.units import SHIPPED
+from genie_dp.languages.units import SHIPPED, UNIT_NAMES
 from genie_dp.paraphrase.shown import (
     PLACEHOLDER,
     ShownRow,
@@ -18,20 +18,20 @@ from genie_dp.paraphrase.shown import (
     show,
     utterance_of,
 )
-from genie_dp.paraphrase.typed import MONTHS, words_of
+from genie_dp.paraphrase.typed import words_of
 from genie_dp.records import Example
 from genie_dp.rng import stream
 from genie_dp.skills.model import SkillLibrary
+from genie_dp.values.calendar import MONTHS
 
+_DAYS = ((4,), (12, 23), (8,), (16,), (3, 21), (11,), (7, 29), (14,), (2, 19), (24,), (6,), (18,))
 # For where neither a file nor a skill gives any: written as people write them, and easy to tell
 # from each other and from other words.
 TABLE: Mapping[str, tuple[str, ...]] = {
     "NUMBER": tuple(map(str, (2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 18, 20, 25, 30, 40, 50))),
     "CURRENCY": tuple(f"${n}" for n in (5, 8, 10, 12, 15, 20, 25, 30, 40, 45, 60, 80, 90, 120)),
-    "DATE": (
-        "january 4", "february 12", "february 23", "march 8", "april 16", "may 3", "may 21",
-        "june 11", "july 7", "july 29", "august 14", "september 2", "september 19", "october 24",
-        "november 6", "december 18",
+    "DATE": tuple(
+        f"{month} {day}" for month, days in zip(MONTHS, _DAYS, strict=True) for day in days
     ),
     "TIME": (
         "6:30 am", "7:15 am", "8:00 am", "8:45 am", "9:30 am", "10:20 am", "11:40 am", "1:10 pm",
@@ -174,12 +174,6 @@ def hour_of(text: str) -> int | None:
 _NUMBER = re.compile(r"([$€£¥]?)(-?\d+(?:\.\d+)?)(?: ?(.*))?")
 _TIME = re.compile(r"(\d{1,2}):(\d\d)(?: ?(am|pm))?")
 _DATE = re.compile(rf"({'|'.join(MONTHS)}) (\d{{1,2}})(?:,? (\d{{4}}))?")
-_SCALES = {
-    "seconds": 1, "second": 1, "minutes": 60, "minute": 60, "hours": 3600, "hour": 3600,
-    "days": 86400, "day": 86400, "weeks": 604800, "week": 604800,
-    "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "km": 1e3, "kilometers": 1e3, "m": 1, "meters": 1,
-    "miles": 1609.344, "feet": 0.3048,
-}  # fmt: skip
 
 
 def quantity(text: str) -> float | None:
@@ -198,7 +192,7 @@ def quantity(text: str) -> float | None:
         year = int(match[3]) if match[3] else 0
         return year * 372.0 + MONTHS.index(match[1]) * 31 + int(match[2])
     if (match := _NUMBER.fullmatch(plain)) is not None:
-        return float(match[2]) * _SCALES.get(match[3] or "", 1)
+        return float(match[2]) * float(SHIPPED.factor(UNIT_NAMES.get(match[3] or "", "")))
     return None
 
 

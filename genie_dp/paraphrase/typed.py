@@ -4,9 +4,13 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
+from genie_dp.languages.units import SHIPPED
 from genie_dp.skills.words import tokenize
+from genie_dp.values.calendar import MONTH_NAMES, MONTHS
+from genie_dp.values.money import CURRENCIES
+from genie_dp.values.spelling import cardinal, group_digits, ordinal_digits
 
 # Phones and word processors put these in place of what keyboards have.
 _PLAIN_SIGNS = str.maketrans(
@@ -83,60 +87,27 @@ def words_of(text: str) -> tuple[str, ...]:
 
 # -------------------------------------------- ways to write a value: 10 and ten, $5 and 5 dollars
 
-_ONES = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-    "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
-)  # fmt: skip
-_TENS = ("", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september",
-    "october", "november", "december",
-)  # fmt: skip
-# The first of a row is the usual word; all of a row mean the same.
-_UNITS = tuple(
-    frozenset(row.split(", "))
-    for row in (
-        "seconds, second, secs, sec, s",
-        "minutes, minute, mins, min, m",
-        "hours, hour, hrs, hr, h",
-        "days, day",
-        "weeks, week, wk, wks",
-        "months, month, mo",
-        "years, year, yr, yrs",
-        "milliseconds, millisecond, ms",
-        "degrees celsius, degree celsius, degrees c, degrees, degree, celsius, c, ° c, °",
-        "degrees fahrenheit, degree fahrenheit, degrees f, degrees, degree, fahrenheit, f, ° f, °",
-        "meters, meter, metres, metre, m",
-        "kilometers, kilometer, kilometres, kilometre, km, kms",
-        "miles, mile, mi",
-        "feet, foot, ft",
-        "inches, inch, in",
-        "yards, yard, yd, yds",
-        "bytes, byte, b",
-        "kilobytes, kilobyte, kb, kbs",
-        "megabytes, megabyte, mb, mbs, megs",
-        "gigabytes, gigabyte, gb, gbs, gigs",
-        "terabytes, terabyte, tb, tbs",
-        "kilograms, kilogram, kg, kgs, kilos, kilo",
-        "grams, gram, g",
-        "pounds, pound, lb, lbs",
-        "ounces, ounce, oz",
-        "meters per second, meter per second, m / s, mps, metres per second",
-        "kilometers per hour, km / h, kmh, kph, kilometres per hour",
-        "miles per hour, mph, mile per hour",
-        "calories, calorie, kcal, cal, kilocalories, cals",
-        "beats per minute, bpm, beat per minute",
-        "decibels, decibel, db",
-        "square meters, square meter, sqm, m2, square metres",
-        "square feet, square foot, sqft, sq ft",
-        "percent, %, per cent",
-    )
-)
+_PERCENT = frozenset(("percent", "%", "per cent"))
+
+
+@cache
+def _names_of_units() -> tuple[frozenset[str], ...]:
+    """Return the words and signs of each unit, all of which mean the same."""
+    names = {
+        unit.name: {*unit.words, *unit.signs, *unit.spellings} for unit in SHIPPED.by_name.values()
+    }
+    for degrees in ("C", "F"):
+        names[degrees] |= names["deg"]
+    names["min"].add("m")
+    spaced = ((name.replace("/", " / ") for name in row) for row in names.values())
+    return (*(frozenset(" ".join(name.split()) for name in row) for row in spaced), _PERCENT)
+
+
+# Sign -> what may stand for it.
 _MONEY = {
-    "$": ("dollars", "dollar", "usd", "bucks", "$", "us dollars"),
-    "€": ("euros", "euro", "eur", "€"),
-    "£": ("pounds", "pound", "gbp", "£"),
-    "¥": ("yen", "jpy", "¥"),
+    currency.sign: (*currency.words, currency.code, currency.sign, *currency.spellings)
+    for currency in CURRENCIES
+    if currency.sign
 }
 _PLAIN_NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*")
 _TIME = re.compile(r"(\d{1,2}):(\d\d)(?: (am|pm))?")
@@ -185,30 +156,14 @@ def _numbers(number: str) -> Iterator[str]:
     plain = number.replace(",", "")
     yield plain
     if plain.isdigit():
-        yield f"{int(plain):,}"
+        yield group_digits(int(plain))
         if int(plain) < 10_000:
-            yield number_words(int(plain))
-            yield number_words(int(plain)).replace("-", " ")
-
-
-def number_words(number: int) -> str:
-    """Return a number below 10,000 in words.
-
-    >>> number_words(42), number_words(100), number_words(2500)
-    ('forty-two', 'one hundred', 'two thousand five hundred')
-    """
-    for size, name in ((1000, "thousand"), (100, "hundred")):
-        if number >= size:
-            many, rest = divmod(number, size)
-            return f"{number_words(many)} {name}" + (f" {number_words(rest)}" if rest else "")
-    if number >= 20:
-        ones = number % 10
-        return _TENS[number // 10] + (f"-{_ONES[ones]}" if ones else "")
-    return _ONES[number]
+            yield cardinal(int(plain), hyphen=True)
+            yield cardinal(int(plain))
 
 
 def _measures(number: str, unit: str) -> Iterator[str]:
-    units = sorted({unit}.union(*(row for row in _UNITS if unit in row)))
+    units = sorted({unit}.union(*(row for row in _names_of_units() if unit in row)))
     for amount in (number, *_numbers(number)):
         yield from (f"{amount} {word}" for word in units)
     if number == "1":
@@ -240,7 +195,7 @@ def _times(hour: int, minute: str, half: str) -> Iterator[str]:
 def _clocks(hour: int, minute: str) -> Iterator[str]:
     yield from (f"{hour}:{minute}", f"{hour:02}:{minute}", f"{hour}.{minute}")
     numbers = (hour, hour % 12 + 1)
-    for name, after in (map(str, numbers), map(number_words, numbers)):
+    for name, after in (map(str, numbers), map(cardinal, numbers)):
         match minute:
             case "00":
                 yield from (name, f"{name} o'clock")
@@ -251,23 +206,22 @@ def _clocks(hour: int, minute: str) -> Iterator[str]:
             case "45":
                 yield from (f"quarter to {after}", f"a quarter to {after}")
     if minute != "00":
-        yield f"{number_words(hour)} {number_words(int(minute)).replace('-', ' ')}"
+        yield f"{cardinal(hour)} {cardinal(int(minute))}"
 
 
 def _dates(month: str, day: int, year: str) -> Iterator[str]:
-    number = MONTHS.index(month) + 1
-    ends = {1: "st", 2: "nd", 3: "rd"}
-    ending = "th" if day in (11, 12, 13) else ends.get(day % 10, "th")
-    days = (str(day), f"{day} {ending}", f"the {day} {ending}")
-    for name in (month, month[:3], "sept" if month == "september" else month[:3]):
+    number = MONTHS.index(month)
+    ordinal = f"{day} {ordinal_digits(day)[-2:]}"
+    days = (str(day), ordinal, f"the {ordinal}")
+    for name in MONTH_NAMES[number]:
         for spoken in days:
             for order in (f"{name} {spoken}", f"{spoken} {name}", f"{spoken} of {name}"):
                 yield from (f"{order} {year}", f"{order} , {year}") if year else (order,)
     if year:
-        yield f"{number} / {day} / {year}"
-        yield f"{year}-{number:02}-{day:02}"
+        yield f"{number + 1} / {day} / {year}"
+        yield f"{year}-{number + 1:02}-{day:02}"
     else:
-        yield f"{number} / {day}"
+        yield f"{number + 1} / {day}"
 
 
 # ----------------------------------------------------------------------------- where values stand

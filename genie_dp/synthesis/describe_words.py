@@ -33,6 +33,7 @@ from genie_dp.languages.thingtalk.traverse import (
 )
 from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.skills.model import SkillLibrary, last_name
+from genie_dp.values.money import CURRENCIES
 
 MOST_CHOICES = 5  # values that a template may say itself: each doubles the readings
 _CONFIRMED = re.compile(r"\$(?:\{(\w+)\}|(\w+))")  # the place of an input in a confirmation
@@ -242,33 +243,25 @@ def _say_number(number: Decimal) -> str:
     return f"{int(whole):,}{dot}{rest}" if abs(number) >= _FOUR_DIGITS else text
 
 
-# unit -> (one, many); all others are said as they are written.
-_UNITS = {
-    "ms": ("millisecond", "milliseconds"), "s": ("second", "seconds"),
-    "min": ("minute", "minutes"), "h": ("hour", "hours"), "day": ("day", "days"),
-    "week": ("week", "weeks"), "mon": ("month", "months"), "year": ("year", "years"),
-    "mi": ("mile", "miles"), "ft": ("foot", "feet"), "in": ("inch", "inches"),
-    "m": ("meter", "meters"), "kmph": ("km/h", "km/h"), "mps": ("m/s", "m/s"),
-    "lb": ("pound", "pounds"), "oz": ("ounce", "ounces"), "byte": ("byte", "bytes"),
-    "C": ("degree celsius", "degrees celsius"), "F": ("degree fahrenheit", "degrees fahrenheit"),
-    "m2": ("square meter", "square meters"), "l": ("liter", "liters"), "yd": ("yard", "yards"),
-    "t": ("tonne", "tonnes"), "st": ("stone", "stone"), "acre": ("acre", "acres"),
-    "ha": ("hectare", "hectares"), "m3": ("cubic meter", "cubic meters"), "kn": ("knot", "knots"),
-    "tsp": ("teaspoon", "teaspoons"), "tbsp": ("tablespoon", "tablespoons"),
-    "floz": ("fluid ounce", "fluid ounces"), "cup": ("cup", "cups"), "pt": ("pint", "pints"),
-    "qt": ("quart", "quarts"), "gal": ("gallon", "gallons"),
-    "nmi": ("nautical mile", "nautical miles"),
-    "MW": ("megawatt", "megawatts"), "A": ("amp", "amps"), "deg": ("degree", "degrees"),
-    "KBps": ("KB/s", "KB/s"), "MBps": ("MB/s", "MB/s"),
-}  # fmt: skip
+# Units that are said in words, and those that are written with a sign of their own; all others are
+# said as programs have them.
+_IN_WORDS = frozenset(
+    (
+        "ms", "s", "min", "h", "day", "week", "mon", "year", "mi", "ft", "in", "m", "lb", "oz",
+        "byte", "C", "F", "m2", "l", "yd", "t", "st", "acre", "ha", "m3", "kn", "tsp", "tbsp",
+        "floz", "cup", "pt", "qt", "gal", "nmi", "MW", "A", "deg",
+    )
+)  # fmt: skip
+_WITH_SIGNS = {"kmph": "km/h", "mps": "m/s", "KBps": "KB/s", "MBps": "MB/s"}
 
 
 def _unit_words(unit: str, units: Units) -> tuple[str, str]:
     """Return what one and several of a unit are called; those of skills by their words."""
-    own = units.by_name.get(unit)
-    if own is not None and unit not in SHIPPED:
+    own = units.by_name.get(unit, SHIPPED.by_name.get(unit))
+    if own is not None and (unit in _IN_WORDS or unit not in SHIPPED):
         return own.singular, own.plural
-    return _UNITS.get(unit, (unit, unit))
+    sign = _WITH_SIGNS.get(unit, unit)
+    return sign, sign
 
 
 def _say_measure(number: Decimal, unit: str, units: Units) -> str:
@@ -290,12 +283,12 @@ def _say_sum(parts: Sequence[tuple[Decimal, str]], units: Units = SHIPPED) -> st
         if number < 0:
             words += f" less {_say_measure(-number, unit, units)}"
         else:
-            is_word = unit in _UNITS or unit not in SHIPPED
+            is_word = unit in _IN_WORDS or unit in _WITH_SIGNS or unit not in SHIPPED
             words += f"{' ' if is_word else ' plus '}{_say_measure(number, unit, units)}"
     return words
 
 
-_SIGNS = {"usd": "$", "eur": "€", "gbp": "£", "jpy": "¥"}
+_SIGNS = {currency.code: currency.sign for currency in CURRENCIES}
 
 
 def _say_money(amount: Decimal, code: str) -> str:

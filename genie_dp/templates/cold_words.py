@@ -3,6 +3,7 @@
 import re
 
 from genie_dp.english import lists as english
+from genie_dp.languages.units import SHIPPED, UNIT_NAMES
 
 
 def _words(text: str) -> frozenset[str]:
@@ -254,17 +255,25 @@ OTHER_PHRASES = tuple(
     )
 )
 # Units of numbers, as descriptions say them: "the height (in cm)".
-UNITS = (
-    "meters|metres|centimeters|millimeters|kilometers|km|cm|mm|miles|feet|inches|yards|"
-    "kilograms|kg|grams|pounds|lbs|ounces|liters|litres|milliliters|gallons|"
-    "degrees|celsius|fahrenheit|kelvin|kmh|mph|m/s|watts|volts|amps|ohms|joules|pascals|newtons|"
-    "usd|dollars|euros|calories"
+UNITS = "|".join(
+    (
+        *(
+            re.escape(name)
+            for unit in SHIPPED.by_name.values()
+            if unit.base != "ms"
+            for name in unit.words[1:]
+        ),
+        "kg|lbs|km|cm|mm|kmh|mph|m/s|degrees|ohms|newtons|usd|dollars|euros",
+    )
 )
 # At the end of a number's name: "weight_kg".
 UNIT_ENDS = {
-    "kg": "kilograms", "m": "meters", "cm": "centimeters", "km": "kilometers", "mm": "millimeters",
-    "lbs": "pounds", "inches": "inches", "feet": "feet", "meters": "meters", "miles": "miles",
-    "minutes": "minutes", "seconds": "seconds", "hours": "hours", "celsius": "degrees celsius",
+    **{
+        end: SHIPPED.by_name[UNIT_NAMES[end]].plural
+        for end in _words(
+            "kg m cm km mm lbs inches feet meters miles minutes seconds hours celsius"
+        )
+    },
     "usd": "dollars", "eur": "euros",
 }  # fmt: skip
 # A number of that name counts the noun: "5 recipes".

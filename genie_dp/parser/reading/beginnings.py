@@ -12,6 +12,7 @@ from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.parser.reading import dates, marks, measures, numbers, places
 from genie_dp.parser.reading.sentence import TextTokens, clean
 from genie_dp.skills.words import tokenize
+from genie_dp.values.calendar import WEEKDAY_NUMBERS
 
 # A word begins a value never, always, or before some words; of a part of the day see `_IN_THE`.
 _NEVER, _ALWAYS, _BEFORE, _PART = range(4)
@@ -25,7 +26,7 @@ _UNITS = frozenset(
      "month", "year")
 )  # fmt: skip
 _OF_DAYS = frozenset(
-    (*dates.DAYS, *dates.PARTS_OF_DAY, "week", "month", "year", "weekend", "coming", "past",
+    (*WEEKDAY_NUMBERS, *dates.PARTS_OF_DAY, "week", "month", "year", "weekend", "coming", "past",
      "next", "last")
 )  # fmt: skip
 # Words that begin a value before these alone, and before what begins one itself.

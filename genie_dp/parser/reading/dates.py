@@ -8,11 +8,21 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
-from genie_dp.augment.written import HOLIDAYS, MONTHS, SHORT_MONTHS, WEEKDAYS, next_day
+from genie_dp.locale import DEFAULT
+from genie_dp.locale import PARTS_OF_DAY as ALL_PARTS
+from genie_dp.locale import words_of as words_of_language
 from genie_dp.parser.reading.measures import amount_at
 from genie_dp.parser.reading.numbers import ORDINALS, Numbers, ordinal_at
 from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import TextTokens, words_of
+from genie_dp.values.calendar import (
+    HOLIDAYS,
+    MONTH_NAMES,
+    MONTH_NUMBERS,
+    WEEKDAY_NAMES,
+    WEEKDAY_NUMBERS,
+    next_day,
+)
 
 _CLOCK = re.compile(r"(\d{1,2})(?::(\d{2}))?(?::(\d{2}))?(am|pm|a\.m|p\.m)?")
 _POINTED = re.compile(r"(\d{1,2})\.([0-5]\d)")
@@ -21,7 +31,7 @@ _DOTTED_TIME = re.compile(r"(\d{1,2})\.(\d{2})(am|pm)")
 _JOINED = re.compile(r"(\d{1,2})([0-5]\d)(am|pm)")
 _HALVES = {"am": 0, "pm": 12, "a.m": 0, "p.m": 12}
 _NAMED = {"noon": (12, 0), "midnight": (0, 0), "midday": (12, 0), "noontime": (12, 0)}
-PARTS_OF_DAY = ("morning", "afternoon", "evening", "night")
+PARTS_OF_DAY = tuple(part for part in ALL_PARTS if part != "noon")
 # What may follow "at 8" if that is a time.
 _AFTER_BARE = words_of(
     """
@@ -267,9 +277,8 @@ def part_of_day(s: TextTokens, at: int) -> Time | None:
 
 def hour_of(s: TextTokens, part: str) -> int:
     """Return the hour that stands for a part of the day."""
-    hours = dict(zip(PARTS_OF_DAY, (s.locale.morning, s.locale.afternoon, s.locale.evening,
-                              s.locale.night), strict=True))  # fmt: skip
-    return hours[part]
+    hour: int = getattr(s.locale, part)
+    return hour
 
 
 def bare_time(s: TextTokens, at: int, numbers: Numbers) -> Time | None:
@@ -320,17 +329,11 @@ def times(s: TextTokens, numbers: Numbers) -> Iterator[Candidate]:
             yield s.candidate(i, bare.end, "TIME", bare.value, weak=weak, soft=True)
 
 
-_MONTHS = {name: n for n, name in enumerate(MONTHS, start=1)} | {
-    name: n for n, name in enumerate(SHORT_MONTHS, start=1) if name
-} | {"sept": 9}  # fmt: skip
-DAYS = {name: n for n, name in enumerate(WEEKDAYS)} | {
-    "mon": 0, "tue": 1, "tues": 1, "wed": 2, "weds": 2, "thu": 3, "thur": 3, "thurs": 3, "fri": 4,
-    "sat": 5, "sun": 6,
-}  # fmt: skip
 # Short names that are other words: days only after "next", "on" and the like.
-_SHORT_DAYS = frozenset(("mon", "wed", "sat", "sun", "fri", "tue", "thu"))
+_SHORT_DAYS = frozenset(names[1] for names in WEEKDAY_NAMES)
+_SHORT_MONTHS = frozenset(name for names in MONTH_NAMES for name in names[1:])
 _AROUND_TODAY = {("after", "tomorrow"): 2, ("before", "yesterday"): -2}
-_NEAR = {"today": 0, "tomorrow": 1, "tmrw": 1, "tmr": 1, "tomorow": 1, "yesterday": -1}
+_NEAR = {word: int(days) for word, days in words_of_language(DEFAULT).days.items()}
 _ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _DOTTED = re.compile(r"(\d{1,2})[.-](\d{1,2})[.-](\d{4}|\d{2})")
 _DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
@@ -343,11 +346,7 @@ _BEFORE_DAY = frozenset(("on", "by", "until", "till", "before", "after", "since"
 _AFTER_DAY = frozenset(
     ("", ".", ",", "!", "?", "at", "and", "or", "of", "to", "please", "then", "through", "until")
 )
-HOLIDAYS_BY_WORDS = {tuple(name.split()): day for name, day in HOLIDAYS.items()} | {
-    ("christmas", "day"): (25, 12), ("xmas",): (25, 12), ("new", "years", "eve"): (31, 12),
-    ("new", "years", "day"): (1, 1), ("independence", "day"): (4, 7),
-    ("valentines", "day"): (14, 2), ("the", "4th", "of", "july"): (4, 7),
-}  # fmt: skip
+HOLIDAYS_BY_WORDS = {tuple(name.split()): day for names, day in HOLIDAYS.items() for name in names}
 _RECURS = frozenset(("every", "each"))
 _FROM_START = frozenset(("since", "between"))
 _AHEAD = frozenset(("tomorrow", "next", "in"))
@@ -360,7 +359,7 @@ _LINKS = frozenset(("to", "through", "until", "till", "-", "–"))
 # What a date, a time or a span may begin with, beside numbers and what is no word of letters.
 BEGINS = frozenset(
     ("a", "an", "at", "day", "half", "in", "last", "next", "one", "past", "coming", "quarter",
-     "the", "this", "tonight", *_NAMED, *_MONTHS, *DAYS, *_NEAR, *ORDINALS,
+     "the", "this", "tonight", *_NAMED, *MONTH_NUMBERS, *WEEKDAY_NUMBERS, *_NEAR, *ORDINALS,
      *(name[0] for name in HOLIDAYS_BY_WORDS))
 )  # fmt: skip
 
@@ -394,7 +393,7 @@ def days(s: TextTokens, numbers: Numbers, now: datetime) -> Iterator[Candidate]:
             dates = _dates(s, i, numbers, datetime.combine(first, now.time()))
         for candidate in dates:
             end = bisect_left(s.ends, candidate.end) + 1
-            if s.word(i) != "the" or s.word(end - 1) in _MONTHS:  # `ranges` has "the 3rd"
+            if s.word(i) != "the" or s.word(end - 1) in MONTH_NUMBERS:  # `ranges` has "the 3rd"
                 begun[end] = _day_of(candidate), s.word(i - 1) == "between"
             yield candidate
 
@@ -408,11 +407,11 @@ def recurs(s: TextTokens, at: int) -> bool:
     """Tell whether a day is one of "every monday and friday", "every first monday"."""
     if s.word(at - 1) in _RECURS:
         return True
-    if s.word(at) not in DAYS:
+    if s.word(at) not in WEEKDAY_NUMBERS:
         return False
     for place in range(at - 1, max(at - _MOST_DAYS, -1), -1):
         word = s.word(place)
-        if word in _RECURS or (word not in DAYS and word not in _RECUR_TOO):
+        if word in _RECURS or (word not in WEEKDAY_NUMBERS and word not in _RECUR_TOO):
             return word in _RECURS
     return False
 
@@ -574,11 +573,11 @@ def _century(year: int) -> int:
 
 def _month_first(s: TextTokens, at: int, today: date) -> Day | None:
     """Return "march 14", "mar. 14th, 2027", "march the 14th", "march first", "june 2026"."""
-    month = _MONTHS.get(s.word(at))
+    month = MONTH_NUMBERS.get(s.word(at))
     if month is None or (s.word(at) in ("may", "march") and s.word(at - 1) in _PRONOUNS):
         return None
     place = at + 1
-    place += s.word(place) == "." and s.word(at) in (*SHORT_MONTHS, "sept")
+    place += s.word(place) == "." and s.word(at) in _SHORT_MONTHS
     if _YEAR.fullmatch(s.word(place)):
         first = date(int(s.word(place)), month, 1)
         return Day(first, place + 1, until=shift_day(first, 1, "mon"))
@@ -621,14 +620,14 @@ def _day_first(s: TextTokens, at: int, today: date) -> Day | None:
     if number is None:
         return None
     place = number[1] + (s.word(number[1]) == "of")
-    month = _MONTHS.get(s.word(place))
+    month = MONTH_NUMBERS.get(s.word(place))
     is_other = s.word(place) in ("may", "sun", "mar") and s.word(place + 1) in _PRONOUNS
     if month is not None and not is_other:
         after = (
             place
             + 1
             + (
-                s.word(place) in SHORT_MONTHS
+                s.word(place) in _SHORT_MONTHS
                 and s.word(place + 1) == "."
                 and bool(_YEAR.fullmatch(s.word(place + 2)))
             )
@@ -675,7 +674,7 @@ def _weekday(s: TextTokens, at: int, today: date) -> Day | None:
         if s.word(place) in ("coming", "past", "next", "last"):
             way, place = s.word(place), place + 1
     name = s.word(place)
-    number = DAYS.get(name)
+    number = WEEKDAY_NUMBERS.get(name)
     if number is None:
         return None
     is_told = place > at or s.word(at - 1) in _BEFORE_DAY
@@ -699,14 +698,14 @@ def _weekday(s: TextTokens, at: int, today: date) -> Day | None:
 def _after_weekday(s: TextTokens, end: int, today: date, weekday: int) -> Day | None:
     """Return the date after its day of the week: "thursday the 14th", "friday, march 5"."""
     place = end + (s.word(end) == ",")
-    if s.word(place) in _MONTHS:
+    if s.word(place) in MONTH_NUMBERS:
         return _month_first(s, place, today)
     number = day_number(s, place + 1) if s.word(place) == "the" else None
     if s.word(place)[:1].isdigit():
         return _day_first(s, place, today)
     if number is None or not s.word(place + 1)[:1].isdigit():
         return None
-    is_whole = s.word(number[1]) == "of" or s.word(number[1]) in _MONTHS
+    is_whole = s.word(number[1]) == "of" or s.word(number[1]) in MONTH_NUMBERS
     whole = _day_first(s, place, today) if is_whole else None
     return whole or _of_month(number[0], number[1], today, weekday)
 

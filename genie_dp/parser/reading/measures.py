@@ -6,7 +6,6 @@ from decimal import Decimal
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from genie_dp.augment.written_numbers import CURRENCIES, plain_digits
 from genie_dp.languages.types import Measure, slot_stem
 from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.parser.reading.numbers import (
@@ -19,54 +18,10 @@ from genie_dp.parser.reading.numbers import (
     short_number,
 )
 from genie_dp.parser.reading.reading import Candidate
-from genie_dp.parser.reading.sentence import TextTokens, words_of
+from genie_dp.parser.reading.sentence import PhraseTable, TextTokens, phrase_table, words_of
+from genie_dp.values.money import CURRENCIES
+from genie_dp.values.spelling import plain_digits
 
-# Words for units beside those that augmentation writes.
-_UNIT_WORDS = {
-    "ms": "millis msec msecs millisecs", "s": "sec secs s", "min": "mins min",
-    "h": "hr hrs h", "week": "wk wks weeks", "year": "yr yrs", "mon": "mos", "day": "days",
-    "km": "kms kilometre kilometres", "m": "metre metres mtrs", "cm": "cms centimetre centimetres",
-    "mm": "mms millimetre millimetres", "ft": "foot ′", "in": "″", "mi": "mi",
-    "kmph": "kmph km/h kph kmh", "mph": "mph", "mps": "mps m/s",
-    "kg": "kgs kilo kilos kilogramme kilogrammes",
-    "g": "gr gms gram grams gramme", "lb": "lbs", "oz": "ozs", "Pa": "pa", "bar": "bars",
-    "C": "°c ℃ centigrade", "F": "°f ℉", "K": "kelvins", "kcal": "kcals kilocalorie cals calories",
-    "kJ": "kjs kilojoule", "byte": "bytes", "KB": "kbs kilobyte kilobytes", "MB": "mbs meg",
-    "GB": "gbs gig", "TB": "tbs terabyte teras", "bpm": "bpms", "dB": "dbs", "lx": "lux",
-    "m2": "m² sqm m2", "yd": "yds", "kn": "knots", "mg": "milligramme", "ug": "µg microgramme",
-    "t": "tons ton", "Hz": "hertz", "ft2": "ft²", "km2": "km²", "cm2": "cm²", "m3": "m³",
-    "l": "litre liters ltr", "ml": "millilitre", "cl": "centilitre", "dl": "decilitre",
-    "tsp": "tsps", "tbsp": "tbsps", "cup": "cupful cupfuls", "gal": "gals",
-    "kWh": "kwhs kilowatt-hour kilowatt-hours", "Wh": "watt-hour watt-hours",
-    "A": "ampere", "mA": "milliampere", "deg": "°",
-}  # fmt: skip
-_PHRASES = {
-    "kmph": (
-        "kilometers / hour",
-        "kilometres / hour",
-        "km / hour",
-        "kilometers an hour",
-        "kilometres an hour",
-        "km per hour",
-        "km / h",
-        "kilometer an hour",
-    ),
-    "mph": ("miles an hour", "mile an hour", "mi / h", "miles / hour"),
-    "mps": ("meters a second", "metres a second", "m / s"),
-    "C": ("degrees c", "degree c", "° c", "degrees centigrade", "deg c"),
-    "F": ("degrees f", "degree f", "° f", "deg f"),
-    "K": ("degrees k", "degrees kelvin"),
-    "m2": ("square meters", "square metres", "square meter", "square metre", "sq m"),
-    "psi": ("pounds per square inch",),
-    "kcal": ("kilo calories",),
-    "bpm": ("beats a minute", "beats per min"),
-    "ft2": ("sq ft", "sq feet"),
-    "floz": ("fl oz", "fluid oz"),
-    "kWh": ("kw h",),
-    "Mbps": ("mbit / s", "megabits a second"),
-    "Gbps": ("gbit / s", "gigabits a second"),
-    "deg": ("degrees of arc",),
-}
 # Signs that also stand for something else are taken only after digits, as all of one letter.
 _ONLY_DIGITS = words_of("in mi pa ha ma")
 
@@ -110,19 +65,19 @@ class Amount(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def unit_phrases(units: Units) -> dict[str, tuple[tuple[tuple[str, ...], str], ...]]:
+def unit_phrases(units: Units) -> PhraseTable:
     """Return first word -> (words of a unit, its name), the longest first."""
-    unit_names: dict[tuple[str, ...], str] = {}
-    for unit in units.by_name.values():
-        names = (*unit.words, *unit.signs, *_UNIT_WORDS.get(unit.name, "").split())
-        for name in (*names, *_PHRASES.get(unit.name, ())):
-            words = tuple(name.replace("/", " / ").split())
-            if not (unit.name == "deg" and "C" in units and words[0] in DEGREES):
-                unit_names.setdefault(words, unit.name)
-    by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-    for words, unit_name in sorted(unit_names.items(), key=lambda item: -len(item[0])):
-        by_first.setdefault(words[0], []).append((words, unit_name))
-    return {first: tuple(phrases) for first, phrases in by_first.items()}
+    named = (
+        (tuple(name.replace("/", " / ").split()), unit.name)
+        for unit in units.by_name.values()
+        for name in (*unit.words, *unit.signs, *unit.spellings)
+    )
+    has_degrees = "C" in units  # "degrees" are those of temperature
+    return phrase_table(
+        (words, name)
+        for words, name in named
+        if not (name == "deg" and has_degrees and words[0] in DEGREES)
+    )
 
 
 def unit_at(s: TextTokens, at: int) -> tuple[str, int] | None:
@@ -417,42 +372,31 @@ def _half_of(s: TextTokens, at: int) -> Candidate | None:
     return s.candidate(at, end, stem_of(name, s.units), value, soft=place == at + 1)
 
 
-_SIGNS = {"$": "", "€": "eur", "£": "gbp", "¥": "jpy", "₹": "inr", "₩": "krw"}
+_SIGNS = {
+    sign: currency.code
+    for currency in CURRENCIES
+    for sign in (currency.sign, *currency.spellings)
+    if len(sign) == 1
+}
 _SIGNED = re.compile(r"([$€£])([-+]?\d.*)")
 # What stands right before the "$" of other countries.
 DOLLARS = {"us": "usd", "c": "cad", "ca": "cad", "a": "aud", "au": "aud", "nz": "nzd"}
-_CENTS = {
-    ("cents",): "", ("cent",): "", ("¢",): "", ("euro", "cents"): "eur", ("euro", "cent"): "eur",
-    ("pence",): "gbp", ("penny",): "gbp", ("pennies",): "usd",
-}  # fmt: skip
-_CURRENCY_WORDS = {
-    "usd": "dollars dollar buck bucks $ usd", "eur": "euros euro € eur",
-    "gbp": "£ quid gbp sterling",
-    "jpy": "¥ yens yen", "inr": "rupees rupee ₹ rs", "chf": "franc francs", "mxn": "peso pesos",
-    "krw": "won ₩", "sek": "krona kronor", "nok": "", "cny": "rmb",
-}  # fmt: skip
+_CENTS = {word: currency.code for currency in CURRENCIES for word in currency.cents}
+# Each country's own is meant by them.
+_LOCAL = frozenset(("dollars", "dollar", "$", *CURRENCIES[0].cents))
 # Words that are rarely money by themselves.
 _RARE = frozenset(("won", "real", "rand", "rs", "cad", "all", "chf", "try", "c"))
 
 
 @cache
-def currency_names() -> dict[str, tuple[tuple[tuple[str, ...], str], ...]]:
+def currency_names() -> PhraseTable:
     """Return first word -> (words of a currency, its code), the longest first."""
-    codes: dict[tuple[str, ...], str] = {}
-    for currency in CURRENCIES:
-        words = (
-            currency.singular,
-            currency.plural,
-            *currency.also,
-            currency.code,
-            *_CURRENCY_WORDS.get(currency.code, "").split(),
-        )
-        for name in words:
-            codes.setdefault(tuple(name.split()), currency.code)
-    by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-    for phrase, code in sorted(codes.items(), key=lambda item: -len(item[0])):
-        by_first.setdefault(phrase[0], []).append((phrase, code))
-    return {first: tuple(phrases) for first, phrases in by_first.items()}
+    return phrase_table(
+        (tuple(name.split()), currency.code)
+        for currency in CURRENCIES
+        for name in (*currency.words, currency.sign, currency.code, *currency.spellings)
+        if name
+    )
 
 
 CODES = frozenset(currency.code for currency in CURRENCIES)
@@ -462,8 +406,8 @@ def currency_at(s: TextTokens, at: int) -> tuple[str, int] | None:
     """Return (code, next place) of the longest name of a currency at a token, or None."""
     for phrase, code in currency_names().get(s.word(at), ()):
         if s.has(at, *phrase):
-            dollar = phrase in (("dollars",), ("dollar",), ("$",))
-            return (s.locale.currency if dollar else code), at + len(phrase)
+            is_local = len(phrase) == 1 and phrase[0] in _LOCAL
+            return (s.locale.currency if is_local else code), at + len(phrase)
     return None
 
 
@@ -506,7 +450,7 @@ def _is_other_unit(sign: str, units: Units) -> bool:
     return sign in unit_phrases(SHIPPED) and sign not in unit_phrases(units)
 
 
-_CURRENCY_NAMES = {"usd": "dollars", "eur": "euros", "gbp": "pounds", "jpy": "yen"}
+_CURRENCY_NAMES = {currency.code: currency.plural for currency in CURRENCIES if currency.sign}
 
 
 def money_at(s: TextTokens, at: int, numbers: Numbers) -> Candidate | None:
@@ -552,8 +496,8 @@ def _with_name(s: TextTokens, at: int, number: Number, numbers: Numbers) -> Iter
 def cents_at(s: TextTokens, at: int) -> tuple[str, int] | None:
     """Return (code or "", next place) of the name of a hundredth at a token, or None."""
     for words in ((s.word(at), s.word(at + 1)), (s.word(at),)):
-        if words in _CENTS:
-            return _CENTS[words], at + len(words)
+        if (name := " ".join(words)) in _CENTS:
+            return "" if name in _LOCAL else _CENTS[name], at + len(words)
     return None
 
 
@@ -588,7 +532,7 @@ def _with_sign(s: TextTokens, at: int, numbers: Numbers) -> Iterator[Candidate]:
         amount = digits(match[2])
         if amount is None:
             amount = short_number(match[2])
-        code, end = _SIGNS[match[1]] or s.locale.currency, at + 1
+        code, end = _code_of(s, match[1]), at + 1
         if amount is not None:
             scale = SCALES.get(s.word(end), 1)
             extra = _cents_after(s, end, code, numbers)
@@ -602,8 +546,13 @@ def _with_sign(s: TextTokens, at: int, numbers: Numbers) -> Iterator[Candidate]:
     elif word in _SIGNS or word in CODES:
         following = numbers[at + 1] if at + 1 < len(numbers) else None
         if following is not None and not (word in _RARE and following.is_said):
-            code = _SIGNS.get(word, word) or s.locale.currency
+            code = _code_of(s, word)
             yield _money_candidate(s, at, following.end, following.value, code, soft=word in _RARE)
+
+
+def _code_of(s: TextTokens, sign: str) -> str:
+    """Return the code of a currency by its sign, or by itself."""
+    return s.locale.currency if sign in _LOCAL else _SIGNS.get(sign, sign)
 
 
 def _with_prefix(s: TextTokens, at: int, numbers: Numbers) -> Iterator[Candidate]:

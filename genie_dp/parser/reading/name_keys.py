@@ -10,14 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from genie_dp.augment.written_numbers import plain_digits
 from genie_dp.languages.types import is_slot
 from genie_dp.languages.units import COMMON
 from genie_dp.locale import LOCALE, Words
-from genie_dp.number_words import spelled_numbers, without_accents
 from genie_dp.parser.reading.numbers import number_at, ordinal_at, year_at
 from genie_dp.parser.reading.sentence import TextTokens
 from genie_dp.skills.words import tokenize
+from genie_dp.values.spelling import plain_digits, spelled_numbers, without_accents
 
 _PART = re.compile(r"\d+(?:st|nd|rd|th)\b|\d+(?:[.,]\d+)*|[^\W\d_]+|[^\w\s]|_")
 _JOINTS = frozenset("-./_:()*+#")  # marks inside of names that people leave out

@@ -5,12 +5,15 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import NamedTuple
 
-from genie_dp.augment.written_numbers import cardinal, ordinal, plain_digits
+from genie_dp.locale import DEFAULT
+from genie_dp.locale import words_of as words_of_language
 from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import TextTokens, words_of
+from genie_dp.values.spelling import cardinal, ordinal, plain_digits
 
-SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_SIZES = SCALES | {"hundred": 100, "dozen": 12}
+_ENGLISH = words_of_language(DEFAULT)
+_SIZES = {word: int(size) for word, size in _ENGLISH.scales.items()}
+SCALES = {word: size for word, size in _SIZES.items() if size >= 1000}
 _SUFFIXES = {"k": 10**3, "m": 10**6, "mil": 10**6, "mio": 10**6, "bn": 10**9, "b": 10**9}
 _UNITS = {cardinal(n): n for n in range(20)}
 _DECIMALS = _UNITS | {"oh": 0}  # "two point oh five"
@@ -26,7 +29,7 @@ PERCENT = re.compile(r"([+-]?\d[\d,]*(?:\.\d+)?)%")
 # Digits before the point, as many as `_DIGITS` takes: far more are none that a context rounds.
 _MOST = Decimal(10) ** 18
 _NAMES = frozenset(("401k", "403b", "4b"))  # of pension plans, not so many thousand
-_HALVES = {"half": Decimal("0.5"), "quarter": Decimal("0.25"), "third": Decimal(1) / 3}
+_HALVES = {word: Decimal(share) for word, share in _ENGLISH.fractions.items()}
 FRACTIONS = {"½": Decimal("0.5"), "¼": Decimal("0.25"), "¾": Decimal("0.75")}
 FRACTION = re.compile(r"(\d{0,6})([½¼¾])")
 # How rows say halves beside a number.
@@ -219,7 +222,7 @@ def _with_fraction(s: TextTokens, number: Number) -> Number:
 def fraction_at(s: TextTokens, at: int) -> Number | None:
     """Return "half", "three quarters", "1/2", "½" at a token, or None."""
     word, following = s.word(at), s.word(at + 1)
-    if word in ("half", "quarter"):
+    if word in _HALVES:
         return Number(_HALVES[word], at + 1, True)
     if word == "three" and following in ("quarter", "quarters"):
         return Number(3 * _HALVES["quarter"], at + 2, True)

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from pathlib import Path
 
-from genie_dp.augment.gazetteer import ListedPlace, gazetteer
+from genie_dp.augment.gazetteer import OWN_PLACES, ListedPlace, gazetteer
 from genie_dp.augment.values import shipped_list
-from genie_dp.augment.written import HERE
 from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import TextTokens, words_of
 from genie_dp.texts import without_accents
@@ -37,7 +36,7 @@ def stop_words() -> frozenset[str]:
 
 # First word -> names of where one is, and their values.
 _OWN: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-for _name, _value in HERE:
+for _name, _value in OWN_PLACES.items():
     _OWN.setdefault(_name.split()[0], []).append((tuple(_name.split()), _value))
 
 

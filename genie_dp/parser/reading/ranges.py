@@ -4,12 +4,13 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-from genie_dp.augment.written_numbers import plain_digits
 from genie_dp.parser.reading import dates
 from genie_dp.parser.reading.measures import BEGINS_MONEY, amount_at, cents_at, money_at, stem_of
 from genie_dp.parser.reading.numbers import SCALES, Number, Numbers, ordinal_at
 from genie_dp.parser.reading.reading import Candidate
-from genie_dp.parser.reading.sentence import MONTH_NAMES, TextTokens
+from genie_dp.parser.reading.sentence import TextTokens
+from genie_dp.values.calendar import MONTH_NUMBERS
+from genie_dp.values.spelling import plain_digits
 
 _LINKS = {"between": ("and",), "from": ("to", "until", "till", "through", "-", "–")}
 _BARE_LINKS = ("to", "through", "-", "–")
@@ -168,6 +169,6 @@ def _first_day(
         first = month.replace(day=number[0])
     except (ValueError, OverflowError):
         return
-    is_month = not MONTH_NAMES.isdisjoint(s.words[second + 1 : last.end])
+    is_month = not MONTH_NUMBERS.keys().isdisjoint(s.words[second + 1 : last.end])
     if is_month or (the and s.word(at - 1) in _LINKS):
         yield s.candidate(at, number[1], "DATE", f"date:{first.isoformat()}")

@@ -1,15 +1,16 @@
 """A text to be read: cleaned, and cut into tokens whose places are known."""
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from genie_dp.augment.written import MONTHS, SHORT_MONTHS
 from genie_dp.languages.types import is_slot
 from genie_dp.languages.units import COMMON, Units
 from genie_dp.locale import Locale
 from genie_dp.parser.reading.reading import Candidate
 from genie_dp.skills.words import token_places
+from genie_dp.values.calendar import MONTH_NUMBERS
+from genie_dp.values.money import CURRENCIES, GLUED_SIGNS
 
 # NUL ends texts in C, and lone surrogates cannot be encoded; both become a space, so that places
 # stay. Private characters mark placeholders elsewhere.
@@ -21,10 +22,8 @@ _RANGE = re.compile(
 _BEHIND = re.compile(r"\d{1,12}(?:%|(?!am|pm|st|nd|rd|th)[a-z]+)?")
 _ISO_HOUR = re.compile(r"(\d{4}-\d\d-\d\d)t(\d\d)")
 _MINUTES = re.compile(r"[0-5]\d(?::[0-5]\d)?")
-_SIGNS = ("$", "€", "£")
 # Digits that are no placeholder's; without one no date, point or range is to be taken apart.
 _DIGIT = re.compile(r"(?<!_)\d")
-MONTH_NAMES = frozenset(name for name in (*MONTHS, *SHORT_MONTHS, "sept") if name)
 Token = tuple[str, int, int]
 
 
@@ -37,12 +36,35 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_UNIT_LIKE = MONTH_NAMES | words_of(
+PhraseTable = Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]
+
+
+def phrase_table(phrases: Iterable[tuple[tuple[str, ...], str]]) -> PhraseTable:
+    """Return phrases and their values by their first word, the longest first.
+
+    Of two values of a phrase the first counts.
+
+    >>> phrase_table([(("meter",), "m"), (("meter", "per", "second"), "mps")])["meter"][0]
+    (('meter', 'per', 'second'), 'mps')
     """
-    am pm a.m p.m dollars bucks euros pounds cents yen percent % seconds minutes min mins hours days
-    weeks months years miles km kilometers meters feet inches kg degrees c f mb gb mph
-    thousand million billion
+    values: dict[tuple[str, ...], str] = {}
+    for words, value in phrases:
+        values.setdefault(words, value)
+    table: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+    for phrase in sorted(values.items(), key=lambda item: -len(item[0])):
+        table.setdefault(phrase[0][0], []).append(phrase)
+    return {first: tuple(several) for first, several in table.items()}
+
+
+_UNIT_LIKE = words_of(
     """
+    am pm a.m p.m bucks cents percent % min mins km kg degrees c f mb gb mph thousand million
+    billion
+    """
+).union(
+    MONTH_NUMBERS,
+    (unit.plural for unit in COMMON.by_name.values() if unit.words),
+    (currency.plural for currency in CURRENCIES),
 )
 
 
@@ -167,7 +189,7 @@ def _join_points(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
     for token, start, end in tokens:
         if _BEHIND.fullmatch(token) and joined and joined[-1][0] == "." and joined[-1][2] == start:
             point = joined.pop()
-            if joined and joined[-1][2] == point[1] and joined[-1][0] in (*_SIGNS, "-", "+"):
+            if joined and joined[-1][2] == point[1] and joined[-1][0] in (*GLUED_SIGNS, "-", "+"):
                 sign, begin, _ = joined.pop()
                 joined.append((f"{sign}0.{token}", begin, end))
                 continue
@@ -188,12 +210,12 @@ def _split_ranges(tokens: tuple[Token, ...]) -> Iterator[Token]:
             yield token[1:], start + 1, end
             continue
         following = tokens[index + 1][0] if index + 1 < len(tokens) else ""
-        is_told = before in MONTH_NAMES or (before in _SIGNS and last == start)
+        is_told = before in MONTH_NUMBERS or (before in GLUED_SIGNS and last == start)
         match = _RANGE.fullmatch(token) if "-" in token else None
         if match is None or not (
             is_told
             or match[3]
-            or match[1].startswith(_SIGNS)
+            or match[1].startswith(GLUED_SIGNS)
             or match[1].endswith(("am", "pm"))
             or following in _UNIT_LIKE
         ):

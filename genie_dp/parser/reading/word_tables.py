@@ -7,13 +7,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from genie_dp.locale import Words, sentences_of
-from genie_dp.number_words import spelled_numbers, typed_forms, without_accents
-from genie_dp.parser.reading.sentence import TextTokens
+from genie_dp.parser.reading.sentence import PhraseTable, TextTokens, phrase_table
 from genie_dp.skills.words import tokenize
+from genie_dp.values.spelling import spelled_numbers, typed_forms, without_accents
 
 LETTERS = frozenset(("H", "M", "N", "D", "YEAR", "MONTH", "WEEKDAY"))
 _MOST_UNBOUND = 3  # parts of a pattern that tells no more than "H uhr M"
-PhraseTable = Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]
 
 
 class Pattern(NamedTuple):
@@ -197,12 +196,10 @@ def _decimals(lines: Mapping[str, str]) -> Mapping[str, Decimal]:
 
 
 def _by_first(phrases: Mapping[str, str], elided: frozenset[str] = frozenset()) -> PhraseTable:
-    found: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     typed = {form: value for text, value in phrases.items() for form in typed_forms(text)}
-    cut = [(tuple(_cut(tokenize(text), elided)), v) for text, v in {**typed, **phrases}.items()]
-    for tokens, value in sorted(cut, key=lambda item: -len(item[0])):
-        found.setdefault(tokens[0], []).append((tokens, value))
-    return {first: tuple(several) for first, several in found.items()}
+    return phrase_table(
+        (tuple(_cut(tokenize(text), elided)), value) for text, value in {**typed, **phrases}.items()
+    )
 
 
 def _cut(tokens: Sequence[str], elided: frozenset[str]) -> Iterator[str]:

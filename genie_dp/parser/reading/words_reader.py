@@ -13,8 +13,6 @@ from decimal import Decimal
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
-from genie_dp.augment.written import next_day
-from genie_dp.augment.written_numbers import plain_digits
 from genie_dp.languages.units import COMMON, Units
 from genie_dp.locale import Locale
 from genie_dp.parser.reading.choices import CandidateReader
@@ -24,14 +22,16 @@ from genie_dp.parser.reading.measures import SMALLER, stem_of
 from genie_dp.parser.reading.numbers import FRACTION, FRACTIONS
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
 from genie_dp.parser.reading.reading import Candidate
-from genie_dp.parser.reading.sentence import TextTokens
+from genie_dp.parser.reading.sentence import PhraseTable, TextTokens
 from genie_dp.parser.reading.word_tables import (
     LETTERS,
     Pattern,
-    PhraseTable,
     WordTables,
     tables_of,
 )
+from genie_dp.values.calendar import next_day
+from genie_dp.values.money import GLUED_SIGNS
+from genie_dp.values.spelling import plain_digits
 
 _DIGITS = re.compile(r"([+-]?)(\d{1,18}(?:[.,]\d+)*)")
 _ATTACHED = re.compile(r"(?P<number>[+-]?\d+(?:[.,]\d+)*)-?(?P<name>[^\W\d_]+[23]?|°c?|%|€|\$|£)")
@@ -507,7 +507,7 @@ class _Finder:
             cents = self._phrase(self.tables.cents, number.end)
             if named is None:
                 return (value / 100, *cents) if cents is not None else None
-        elif s.word(at) in ("€", "$", "£") and (after := self._number(at + 1)) is not None:
+        elif s.word(at) in GLUED_SIGNS and (after := self._number(at + 1)) is not None:
             named, value = self._phrase(currencies, at), after.value
             named = named and (named[0], after.end)
         elif attached is not None and s.word(at)[0] != "+":

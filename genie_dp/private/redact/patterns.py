@@ -10,6 +10,7 @@ from functools import lru_cache
 from ipaddress import ip_address
 
 from genie_dp.private.redact.spans import PLAIN, Finding
+from genie_dp.values.calendar import MONTH_NUMBERS
 
 # Characters of an IBAN by country (SWIFT, IBAN Registry, release 98).
 IBAN_LENGTHS = {
@@ -71,10 +72,7 @@ NAME = "patterns"
 Piece = tuple[int, int, str, float]
 Rule = Callable[[str], Iterator[Piece]]
 
-_MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
-)
+_MONTH = rf"(?:{'|'.join(sorted(MONTH_NUMBERS, key=len, reverse=True))})"
 _DAY = r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?"
 _YEAR = r"(?:1[89]|20)\d\d"
 _MONTH_NUMBER = r"(?:1[0-2]|0?[1-9])"

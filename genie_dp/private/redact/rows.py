@@ -20,6 +20,7 @@ from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.private.redact.config import POINTS, Points
 from genie_dp.private.redact.spans import MASK
 from genie_dp.run.files import UNREADABLE, unreadable
+from genie_dp.values.calendar import MONTH_NAMES, WEEKDAY_NAMES
 
 # Words that have a full stop and no end after it.
 _ABBREVIATIONS = frozenset(
@@ -27,12 +28,10 @@ _ABBREVIATIONS = frozenset(
         "mr", "mrs", "ms", "dr", "prof", "sr", "jr", "st", "ave", "blvd", "rd", "apt", "no", "nos",
         "vs", "etc", "inc", "ltd", "co", "corp", "dept", "est", "fig", "gen", "gov", "hon", "lt",
         "col", "maj", "capt", "sgt", "rep", "sen", "rev", "tel", "ext", "e.g", "i.e", "a.m", "p.m",
-        "u.s", "u.k", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov",
-        "dec", "mon", "tue", "wed", "thu", "fri", "sat", "sun", "approx", "vol", "al", "cf", "ca",
-        "po", "p.o", "ph.d", "ref", "acct", "ste", "ln", "hwy", "pkwy", "ct", "pl", "sq", "mt",
-        "ft",
+        "u.s", "u.k", "approx", "vol", "al", "cf", "ca", "po", "p.o", "ph.d", "ref", "acct", "ste",
+        "ln", "hwy", "pkwy", "ct", "pl", "sq", "mt", "ft",
     )
-)  # fmt: skip
+).union(*(names[1:] for names in (*MONTH_NAMES, *WEEKDAY_NAMES)))  # fmt: skip
 _END = re.compile(r"([.!?…]+[\"'”’)\]]*)(\s+)(?=[\"'“‘(\[]*[A-Z0-9¿¡])")
 _LAST_WORD = re.compile(r"[\w.'-]*$")
 

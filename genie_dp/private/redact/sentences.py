@@ -12,6 +12,8 @@ from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.private.redact.patterns import is_luhn
 from genie_dp.private.redact.rows import MOST
 from genie_dp.rng import stream
+from genie_dp.values.calendar import MONTHS, WEEKDAYS
+from genie_dp.values.spelling import cardinal
 
 # Lists by name -> values.
 Lists = Mapping[str, Sequence[str]]
@@ -26,10 +28,6 @@ _STATES = (
     "IN", "IA", "KS", "KY", "LA", "ME", "MD", "MA", "MI", "MN", "MS", "MO", "MT",
     "NE", "NV", "NH", "NJ", "NM", "NY", "NC", "ND", "OH", "OK", "OR", "PA", "RI",
     "SC", "SD", "TN", "TX", "UT", "VT", "VA", "WA", "WV", "WI", "WY", "DC",
-)  # fmt: skip
-_MONTHS = (
-    "january", "february", "march", "april", "may", "june",
-    "july", "august", "september", "october", "november", "december",
 )  # fmt: skip
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DIGITS = "0123456789"
@@ -131,7 +129,7 @@ def ssn(rng: Random, lists: Lists) -> str:
 def date(rng: Random, lists: Lists) -> str:
     """Return a day, with or without the year."""
     day, month, year = rng.randrange(1, 29), rng.randrange(12), rng.randrange(1930, 2026)
-    name = _MONTHS[month].title()
+    name = MONTHS[month].title()
     forms = (
         f"{month + 1}/{day}/{year}", f"{year}-{month + 1:02}-{day:02}", f"{name} {day}, {year}",
         f"{day} {name} {year}", f"{day}.{month + 1}.{year}", f"the {day}th of {name} {year}",
@@ -149,26 +147,12 @@ def time(rng: Random, lists: Lists) -> str:
 
 def weekday(rng: Random, lists: Lists) -> str:
     """Return the name of a day."""
-    return rng.choice(
-        ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
-    )
+    return rng.choice(WEEKDAYS).title()
 
 
 def number(rng: Random, lists: Lists) -> str:
     """Return a small number, in digits or as a word."""
-    words = [
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "twelve",
-        "twenty",
-    ]
+    words = [cardinal(count) for count in (*range(2, 11), 12, 20)]
     return rng.choice((str(rng.randrange(1, 100)), str(rng.randrange(1, 10)), rng.choice(words)))
 
 

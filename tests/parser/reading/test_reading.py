@@ -7,7 +7,6 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from genie_dp.augment.written import MONTHS, WEEKDAYS
 from genie_dp.errors import GenieError
 from genie_dp.languages.thingtalk.placeholders import constant
 from genie_dp.languages.types import slot_type
@@ -17,6 +16,7 @@ from genie_dp.parser.reading.prepare import key_of
 from genie_dp.parser.reading.reading import MOST_CHARACTERS, Reader, Reading
 from genie_dp.parser.reading.sentence import clean
 from genie_dp.skills.words import tokenize
+from genie_dp.values.calendar import MONTHS, WEEKDAYS
 from tests.parser.reading.reading_cases import NOW, reading_cases, topics, traps
 
 GRAMMAR = GrammarReader()

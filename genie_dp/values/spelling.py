@@ -1,6 +1,7 @@
-"""Numbers in words of languages that genie_dp has no grammar of, spelled by the rules of CLDR.
+"""Numbers in digits and in words.
 
-The package unicode-rbnf has the rules; it is an extra, `locales`.
+English is spelled here; other languages by the rules of CLDR, which the package unicode-rbnf has.
+It is an extra, `locales`.
 """
 
 import unicodedata
@@ -11,7 +12,108 @@ from functools import cache
 from typing import NamedTuple
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.locale import Words
+from genie_dp.locale import DEFAULT, Words, words_of
+
+# ----------------------------------------------------------------------------- English
+
+_ENGLISH = words_of(DEFAULT)
+# Number -> its word, of the numbers that have one of their own below a hundred.
+_OWN = {int(number): word for word, number in _ENGLISH.numbers.items()}
+# The dozen, for which no number is spelled, aside.
+_LARGE = sorted(
+    ((int(size), word) for word, size in _ENGLISH.scales.items() if size != "12"), reverse=True
+)
+NUMBER_WORDS = frozenset(_ENGLISH.numbers) | {word for _, word in _LARGE}
+_ORDINALS = {
+    "one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth",
+    "nine": "ninth", "twelve": "twelfth",
+}  # fmt: skip
+
+
+def cardinal(number: int, *, hyphen: bool = False, joined: bool = False) -> str:
+    """Return a whole number in words.
+
+    Args:
+        number: less than a thousand trillions, in size.
+        hyphen: write "twenty-five".
+        joined: say "and" after hundreds, as the British do.
+
+    >>> cardinal(1225), cardinal(-45, hyphen=True), cardinal(305, joined=True)
+    ('one thousand two hundred twenty five', 'minus forty-five', 'three hundred and five')
+    """
+    if number < 0:
+        return f"minus {cardinal(-number, hyphen=hyphen, joined=joined)}"
+    if number in _OWN:
+        return _OWN[number]
+    if number < 100:
+        return f"{_OWN[number - number % 10]}{'-' if hyphen else ' '}{_OWN[number % 10]}"
+    size, name = next(large for large in _LARGE if number >= large[0])
+    count, rest = divmod(number, size)
+    words = f"{cardinal(count, hyphen=hyphen, joined=joined)} {name}"
+    if not rest:
+        return words
+    link = " and " if joined and rest < 100 else " "
+    return f"{words}{link}{cardinal(rest, hyphen=hyphen, joined=joined)}"
+
+
+def ordinal(number: int, *, hyphen: bool = False) -> str:
+    """Return the place in a row in words.
+
+    >>> ordinal(1), ordinal(12), ordinal(30), ordinal(21, hyphen=True)
+    ('first', 'twelfth', 'thirtieth', 'twenty-first')
+    """
+    words = cardinal(number, hyphen=hyphen)
+    start = max(words.rfind(" "), words.rfind("-")) + 1
+    last = words[start:]
+    if last in _ORDINALS:
+        return words[:start] + _ORDINALS[last]
+    return f"{words[:-1]}ieth" if last.endswith("y") else f"{words}th"
+
+
+def ordinal_digits(number: int) -> str:
+    """Return the place in a row in digits.
+
+    >>> [ordinal_digits(n) for n in (1, 2, 3, 4, 11, 12, 13, 21, 112)]
+    ['1st', '2nd', '3rd', '4th', '11th', '12th', '13th', '21st', '112th']
+    """
+    if number % 100 in (11, 12, 13):
+        return f"{number}th"
+    return f"{number}{({1: 'st', 2: 'nd', 3: 'rd'}).get(number % 10, 'th')}"
+
+
+def group_digits(number: int) -> str:
+    """Return the digits in groups of three.
+
+    >>> group_digits(1200), group_digits(-1234567)
+    ('1,200', '-1,234,567')
+    """
+    return f"{number:,}"
+
+
+def plain_digits(number: Decimal) -> str:
+    """Return the digits of a number, without zeros that say nothing.
+
+    >>> plain_digits(Decimal("2.50")), plain_digits(Decimal("1E+3"))
+    ('2.5', '1000')
+    """
+    text = f"{number:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def decimal_words(number: Decimal) -> str:
+    """Return a number with digits behind the point in words.
+
+    >>> decimal_words(Decimal("2.5")), decimal_words(Decimal("0.05")), decimal_words(Decimal("7"))
+    ('two point five', 'zero point zero five', 'seven')
+    """
+    whole, _, behind = plain_digits(abs(number)).partition(".")
+    words = cardinal(int(whole))
+    if behind:
+        words += " point " + " ".join(_OWN[int(digit)] for digit in behind)
+    return f"minus {words}" if number < 0 else words
+
+
+# ---------------------------------------------------------------------- other languages
 
 _SMALL = 1000  # every number below is spelled; larger ones are put together
 _LAST_DAY = 31
