@@ -178,6 +178,35 @@ class Wait(Frame):
         raise NotImplementedError
 
 
+class After(Wait):
+    """Goes on with the frames that a function makes of the result."""
+
+    __slots__ = ("_following", "_parts")
+
+    def __init__(self, following: Callable[..., Sequence[Frame]], *parts: Hashable):
+        """Keep the function, and its arguments before the result."""
+        super().__init__()
+        self._following, self._parts = following, parts
+
+    def resume(self, result: Any) -> Move:
+        """Go on."""
+        return tuple(self._following(*self._parts, result)), None
+
+
+class Give(Wait):
+    """Leaves a result of its own, whatever stood above."""
+
+    __slots__ = ("_given",)
+
+    def __init__(self, given: Hashable):
+        super().__init__()
+        self._given = given
+
+    def resume(self, result: Any) -> Move:
+        """Leave it."""
+        return (), self._given
+
+
 class Token(Frame):
     """One certain token."""
 
@@ -258,6 +287,14 @@ class Automaton:
         if frame is None:
             frame = self._tokens[tokens] = Token(self.set_of(frozenset(tokens)))
         return frame
+
+    def after(self, following: Callable[..., Sequence[Frame]], *parts: Hashable) -> After:
+        """Return the frame that goes on with `following(*parts, result)`."""
+        return self.make(After, following, *parts)
+
+    def give(self, result: Hashable) -> Give:
+        """Return the frame that leaves a result."""
+        return self.make(Give, result)
 
     def begin(self, frames: Sequence[Frame], sentence: CopySentence) -> "AutomatonState":
         """Return the empty prefix."""

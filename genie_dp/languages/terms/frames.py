@@ -1,6 +1,6 @@
 """Frames of the automata for terms: a choice between tokens, and words between quotes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from genie_dp.languages.automaton import (
     NOTHING,
@@ -32,9 +32,10 @@ class Choice(Frame):
         *,
         closing: frozenset[str] | None = None,
         skips: bool = False,
+        result: Hashable = None,
     ):
         """Keep the tokens, and what follows each."""
-        super().__init__(fixed, closing=closing, skips=skips)
+        super().__init__(fixed, closing=closing, skips=skips, result=result)
         self._following = following
 
     def take(self, token: str, sentence: CopySentence) -> Move:

@@ -1,8 +1,10 @@
 """Calls and conditions: what programs give to functions, and ask of results."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from genie_dp.languages.automaton import NOTHING, CopySentence, Frame, Move, Wait
+from genie_dp.languages.automaton import NOTHING, CopySentence, Frame, Move
+from genie_dp.languages.terms.frames import Choice
 from genie_dp.languages.thingtalk.ast import COMPUTATIONS, OPERATORS, SOFT_OPERATORS
 from genie_dp.languages.thingtalk.decoding.catalogue import (
     Catalogue,
@@ -111,7 +113,7 @@ class Arguments(Frame):
         """Go on with a value."""
         make, catalogue = self.catalogue.automaton.make, self.catalogue
         if token == "on":
-            return (make(PassedName, self),), None
+            return (make(_passed_name, self),), None
         name, type_ = self.starts[token]
         fit, equals = catalogue.fit(type_), catalogue.automaton.token("=")
         if token.startswith("attribute:"):  # which device is meant is known beforehand
@@ -132,31 +134,21 @@ def find_passable(catalogue: Catalogue, scope: ScopeNames, type_: Type) -> froze
     )
 
 
-class PassedName(Frame):
-    """The input that something is passed to, after `on`."""
+def _passed_name(call: Arguments) -> Frame:
+    """Return the input that something is passed to, after `on`."""
+    names, catalogue = call.passable(), call.catalogue
 
-    __slots__ = ("call", "names")
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        name, type_ = names[token]
+        output = catalogue.automaton.make(passed_output, catalogue, call.scope, type_)
+        return catalogue.automaton.token("="), output, call.after(_PASSED, name)
 
-    def __init__(self, call: Arguments):
-        self.call = call
-        self.names = call.passable()
-        super().__init__(frozenset(self.names))
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with what is passed."""
-        name, type_ = self.names[token]
-        catalogue = self.call.catalogue
-        output = catalogue.automaton.make(ScopeOutput, catalogue, self.call.scope, type_)
-        return (catalogue.automaton.token("="), output, self.call.after(_PASSED, name)), None
+    return Choice(frozenset(names), following)
 
 
-class ScopeOutput(Frame):
-    """An output in scope that fits an input."""
-
-    __slots__ = ()
-
-    def __init__(self, catalogue: Catalogue, scope: ScopeNames, type_: Type):
-        super().__init__(find_passable(catalogue, scope, type_))
+def passed_output(catalogue: Catalogue, scope: ScopeNames, type_: Type) -> Frame:
+    """Return an output in scope that fits an input."""
+    return Frame(find_passable(catalogue, scope, type_))
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,109 +186,84 @@ def condition(
 def predicate(of: ConditionScope) -> tuple[Frame, ...]:
     """Return the frames of a predicate."""
     make = of.catalogue.automaton.make
-    return make(AtomFrame, of, False), make(More, of, 1, 1)
+    return make(_atom, of, False), make(_more, of, 1, 1)
 
 
-class AtomFrame(Frame):
-    """A comparison, a get predicate, `true`, `false`, or `not` and one of the first two."""
+def _atom(of: ConditionScope, is_negated: bool) -> Frame:
+    """Return a comparison, a get predicate, `true`, `false`, or `not` and one of the first two."""
+    catalogue = of.catalogue
+    automaton, make = catalogue.automaton, catalogue.automaton.make
+    is_deep = of.nesting >= catalogue.limits.nesting
+    queries = () if is_deep or of.is_of_list else catalogue.queries
+    fields = frozenset(of.fields.names)
+    names = fields | {f.token for f in queries}
+    names |= NOTHING if is_deep else computable(catalogue, of.fields)
 
-    __slots__ = ("is_negated", "of")
-
-    def __init__(self, of: ConditionScope, is_negated: bool):
-        self.of, self.is_negated = of, is_negated
-        catalogue = of.catalogue
-        is_deep = of.nesting >= catalogue.limits.nesting
-        queries = () if is_deep or of.is_of_list else catalogue.queries
-        names = frozenset(of.fields.names) | {f.token for f in queries}
-        names |= NOTHING if is_deep else computable(catalogue, of.fields)
-        if is_negated:
-            super().__init__(names, closing=frozenset(of.fields.names) or names)
-            return
-        words = {"true", "false", "not"} if names else {"true", "false"}
-        super().__init__(names | words, closing=frozenset(("true",)))
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on after a name, a query or `not`."""
-        of = self.of
-        make = of.catalogue.automaton.make
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
         if token == "not":
-            return (make(AtomFrame, of, True),), None
+            return (make(_atom, of, True),)
         if token in ("true", "false"):
-            return (), None
+            return ()
         if token in of.fields.names:
             name = of.fields.names[token]
-            return (make(Operator, of, name, of.fields.types[name]),), None
+            return (make(_operator, of, name, of.fields.types[name]),)
         if token in COMPUTED:
-            return (*computed(of, token), make(Compared, of)), None
-        function = of.catalogue.by_token[token]
-        call = make(Arguments, of.catalogue, function, of.calls, of.has_event)
-        return (call, make(Inside, of)), None
+            return *computed(of, token), automaton.after(_compared, of)
+        function = catalogue.by_token[token]
+        call = make(Arguments, catalogue, function, of.calls, of.has_event)
+        return call, automaton.after(_inside, of)
+
+    if is_negated:
+        return Choice(names, following, closing=fields or names)
+    words = {"true", "false", "not"} if names else {"true", "false"}
+    return Choice(names | words, following, closing=frozenset(("true",)))
 
 
-class Operator(Frame):
-    """An operator that takes the type of the name on its left."""
+def _operator(of: ConditionScope, name: str, left_type: Type) -> Frame:
+    """Return an operator that takes the type of the name on its left."""
+    fixed = frozenset(OPERATORS if left_type == ANY else operators_of(left_type))
+    constructs = of.catalogue.constants.constructs
+    soft = {o for o in SOFT_OPERATORS if o in constructs and operand_type(o, left_type)}
 
-    __slots__ = ("name", "of", "type_")
-
-    def __init__(self, of: ConditionScope, name: str, type_: Type):
-        self.of, self.name, self.type_ = of, name, type_
-        fixed = frozenset(OPERATORS if type_ == ANY else operators_of(type_))
-        constructs = of.catalogue.constants.constructs
-        soft = {o for o in SOFT_OPERATORS if o in constructs and operand_type(o, type_)}
-        super().__init__(fixed | soft, closing=fixed)
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with a value of the type that the operator wants."""
-        operand = operand_type(token, self.type_)
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        operand = operand_type(token, left_type)
         assert operand is not None
-        of = self.of
-        lenient = not is_identifier(self.name, self.type_, token)
+        lenient = not is_identifier(name, left_type, token)
         fit = of.catalogue.fit(operand, is_compared=True, lenient=lenient, takes_text=of.takes_text)
         make = of.catalogue.automaton.make
-        return (make(ValueFrame, of.catalogue, fit, of.scope, of.has_event, False),), None
+        return (make(ValueFrame, of.catalogue, fit, of.scope, of.has_event, False),)
+
+    return Choice(fixed | soft, following, closing=fixed)
 
 
-class Inside(Wait):
-    """The condition of a get predicate, on the outputs of its call."""
-
-    __slots__ = ("of",)
-
-    def __init__(self, of: ConditionScope):
-        super().__init__()
-        self.of = of
-
-    def resume(self, result: QueryFacts) -> Move:
-        """Go on with a predicate in braces."""
-        of, token = self.of, self.of.catalogue.automaton.token
-        outer = of.calls
-        scope = of.catalogue.under(outer, result.scope)
-        inner = replace(
-            of, fields=result.scope, scope=scope, calls=scope, nesting=of.nesting + 1,
-            takes_text=False,
-        )  # fmt: skip
-        return (token("{"), *predicate(inner), token("}")), None
+def _compared(of: ConditionScope, computed_value: tuple[str, Type]) -> Sequence[Frame]:
+    """Go on after a computed value with an operator of its type."""
+    return (of.catalogue.automaton.make(_operator, of, *computed_value),)
 
 
-class More(Frame):
-    """Another comparison after `or`, another clause after `and`, or the end."""
+def _inside(of: ConditionScope, query: QueryFacts) -> Sequence[Frame]:
+    """Go on after the call of a get predicate with a condition on its outputs, in braces."""
+    token = of.catalogue.automaton.token
+    scope = of.catalogue.under(of.calls, query.scope)
+    inner = replace(
+        of, fields=query.scope, scope=scope, calls=scope, nesting=of.nesting + 1, takes_text=False
+    )
+    return token("{"), *predicate(inner), token("}")
 
-    __slots__ = ("clauses", "of", "operands")
 
-    def __init__(self, of: ConditionScope, clauses: int, operands: int):
-        self.of, self.clauses, self.operands = of, clauses, operands
-        limits = of.catalogue.limits
-        words = {"and"} if clauses < limits.clauses else set()
-        if operands < limits.alternatives:
-            words.add("or")
-        super().__init__(frozenset(words), closing=NOTHING, skips=True)
+def _more(of: ConditionScope, clauses: int, operands: int) -> Frame:
+    """Return another comparison after `or`, another clause after `and`, or the end."""
+    limits, make = of.catalogue.limits, of.catalogue.automaton.make
+    words = {"and"} if clauses < limits.clauses else set()
+    if operands < limits.alternatives:
+        words.add("or")
 
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with a comparison."""
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
         is_or = token == "or"
-        clauses = self.clauses + (not is_or)
-        make = self.of.catalogue.automaton.make
-        more = make(More, self.of, clauses, self.operands + 1 if is_or else 1)
-        return (make(AtomFrame, self.of, False), more), None
+        count = (clauses, operands + 1) if is_or else (clauses + 1, 1)
+        return make(_atom, of, False), make(_more, of, *count)
+
+    return Choice(frozenset(words), following, closing=NOTHING, skips=True)
 
 
 # -------------------------------------------------------------------------- computed values
@@ -327,84 +294,46 @@ def computed_of(fields: ScopeNames, operator: str) -> dict[str, Type]:
 def computed(of: ConditionScope, operator: str) -> tuple[Frame, ...]:
     """Return the frames of `( param:a:T )` after an operator; they leave (name, type)."""
     automaton = of.catalogue.automaton
-    return automaton.token("("), automaton.make(ComputedField, of, operator)
+    return automaton.token("("), automaton.make(_computed_field, of, operator)
 
 
-class ComputedField(Frame):
-    """The output that a value is computed of."""
+def _computed_field(of: ConditionScope, operator: str) -> Frame:
+    """Return the output that a value is computed of."""
+    catalogue, automaton = of.catalogue, of.catalogue.automaton
+    types = computed_of(of.fields, operator)
 
-    __slots__ = ("of", "operator", "types")
+    def value(type_: Type) -> Frame:
+        fit = catalogue.fit(type_, is_compared=operator not in COMPUTATIONS)
+        return automaton.make(ValueFrame, catalogue, fit, of.scope, of.has_event, False)
 
-    def __init__(self, of: ConditionScope, operator: str):
-        self.of, self.operator = of, operator
-        self.types = computed_of(of.fields, operator)
-        super().__init__(frozenset(self.types))
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with a condition on a list, or with what else the operator takes."""
-        of, catalogue = self.of, self.of.catalogue
-        automaton = catalogue.automaton
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
         name = of.fields.names[token]
-        computed_value = (f"{self.operator}.{name}", self.types[token])
-        end = (automaton.token(")"), automaton.make(GiveComputed, computed_value))
+        end = automaton.token(")"), automaton.give((f"{operator}.{name}", types[token]))
         type_ = of.fields.types[name]
-        if self.operator == "distance":
-            return (automaton.token(","), self._value(LOCATION), *end), None
-        if self.operator not in COMPUTATIONS:
-            operand = operand_type(self.operator, type_)
+        if operator == "distance":
+            return automaton.token(","), value(LOCATION), *end
+        if operator not in COMPUTATIONS:
+            operand = operand_type(operator, type_)
             assert operand is not None
-            return (automaton.token(","), self._value(operand), *end), None
+            return automaton.token(","), value(operand), *end
         if not isinstance(type_, Array) or of.nesting + 1 >= catalogue.limits.nesting:
-            return end, None
-        return (automaton.make(ListCondition, of, type_.element), *end), None
+            return end
+        return automaton.make(_list_condition, of, type_.element), *end
 
-    def _value(self, type_: Type) -> Frame:
-        of, catalogue = self.of, self.of.catalogue
-        fit = catalogue.fit(type_, is_compared=self.operator not in COMPUTATIONS)
-        return catalogue.automaton.make(ValueFrame, catalogue, fit, of.scope, of.has_event, False)
+    return Choice(frozenset(types), following)
 
 
-class ListCondition(Frame):
-    """`filter` and a condition on the values of a list, or nothing."""
+def _list_condition(of: ConditionScope, element: Type) -> Frame:
+    """Return `filter` and a condition on the values of a list, or nothing."""
+    catalogue = of.catalogue
 
-    __slots__ = ("element", "of")
-
-    def __init__(self, of: ConditionScope, element: Type):
-        self.of, self.element = of, element
-        is_known = "filter" in of.catalogue.constants.constructs
-        fixed = frozenset(("filter",)) if is_known else NOTHING
-        super().__init__(fixed, closing=NOTHING, skips=True)
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with the condition."""
-        of, catalogue = self.of, self.of.catalogue
-        items = catalogue.scope({ITEM: self.element})
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        items = catalogue.scope({ITEM: element})
         scope = catalogue.under(of.scope, items)
         inner = replace(
             of, fields=items, scope=scope, calls=scope, nesting=of.nesting + 1, is_of_list=True
         )
-        return predicate(inner), None
+        return predicate(inner)
 
-
-class GiveComputed(Frame):
-    """Leaves the name and the type of a computed value."""
-
-    __slots__ = ()
-
-    def __init__(self, computed_value: tuple[str, Type]):
-        super().__init__(NOTHING, closing=NOTHING, skips=True, result=computed_value)
-
-
-class Compared(Wait):
-    """After a computed value on the left: the operator."""
-
-    __slots__ = ("of",)
-
-    def __init__(self, of: ConditionScope):
-        super().__init__()
-        self.of = of
-
-    def resume(self, result: tuple[str, Type]) -> Move:
-        """Go on with an operator of its type."""
-        name, type_ = result
-        return (self.of.catalogue.automaton.make(Operator, self.of, name, type_),), None
+    fixed = frozenset(("filter",)) & catalogue.constants.constructs
+    return Choice(fixed, following, closing=NOTHING, skips=True)

@@ -10,7 +10,7 @@ from genie_dp.languages.thingtalk.ast import OPERATORS
 from genie_dp.languages.thingtalk.decoding import statements, values
 from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, GrammarLimits, read_constants
 from genie_dp.languages.thingtalk.decoding.conditions import computable, computed_of
-from genie_dp.languages.thingtalk.decoding.rules import Start
+from genie_dp.languages.thingtalk.decoding.rules import start
 from genie_dp.languages.thingtalk.operators import ATTRIBUTES, CONTACT, ITEM
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenStyle, escape_word
 from genie_dp.languages.types import NUMBER, Array, Enum
@@ -60,7 +60,7 @@ class ThingTalkGrammar:
             raise GenieError(Problem("L010", message, hint=hint))
         constants = read_constants(texts)
         self._catalogue = Catalogue(library, style, limits or GrammarLimits(), constants)
-        self._start = self._catalogue.automaton.make(Start, self._catalogue, 1)
+        self._start = self._catalogue.automaton.make(start, self._catalogue, 1)
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:

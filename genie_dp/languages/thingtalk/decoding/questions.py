@@ -3,9 +3,12 @@
 A program has them only where some program that the grammar was made of has (`Constants`).
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from genie_dp.languages.automaton import NOTHING, CopySentence, Frame, Move, Wait
+from genie_dp.languages.automaton import NOTHING, CopySentence, Frame, Move
+from genie_dp.languages.terms.frames import Choice
 from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, Need, QueryFacts
 from genie_dp.languages.thingtalk.decoding.conditions import (
     COMPUTED,
@@ -26,163 +29,122 @@ def may_select(of: ConditionScope, need: Need | None) -> bool:
     return need.name in of.fields.types if need is not None else bool(of.fields.types)
 
 
-class Kept(Frame):
-    """The next output of a projection: computed ones first, then names in their order.
-
-    Where an output is needed it is the only one.
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The outputs of a projection so far.
 
     Attributes:
         of: the outputs of the query.
         query: the query.
         need: what the outputs must hold, or None.
         keeps_all: whether all outputs of the query stay.
-        kept: the outputs so far, by name.
+        outputs: those so far, by name.
         last: the last name so far.
     """
 
-    __slots__ = ("keeps_all", "kept", "last", "names", "need", "of", "query")
+    of: ConditionScope
+    query: QueryFacts
+    need: Need | None
+    keeps_all: bool = False
+    outputs: Outputs = ()
+    last: str = ""
 
-    def __init__(
-        self,
-        of: ConditionScope,
-        query: QueryFacts,
-        need: Need | None,
-        keeps_all: bool = False,
-        kept: Outputs = (),
-        last: str = "",
-    ):
-        self.of, self.query, self.need = of, query, need
-        self.keeps_all, self.kept, self.last = keeps_all, kept, last
-        fields = of.fields
-        names = {n for n in fields.types if n > last} if need is None else {need.name}
-        self.names = {fields.tokens[name]: name for name in names - dict(kept).keys()}
-        fixed = frozenset(self.names)
-        if need is None and not last:
-            fixed |= self._computable()
-        if not kept and not keeps_all and need is None:
-            fixed |= {"*"}
-        super().__init__(fixed, closing=frozenset(self.names) or None)
+    def add(self, output: tuple[str, Type]) -> "Selection":
+        """Return the selection with one more output."""
+        last = output[0] if output[0] in self.of.fields.types else self.last
+        return replace(self, outputs=(*self.outputs, output), last=last)
 
-    def _computable(self) -> frozenset[str]:
-        """Return the operators that compute something new."""
-        taken, fields = dict(self.kept), self.of.fields
-        return frozenset(
-            operator
-            for operator in computable(self.of.catalogue, fields)
-            if any(
-                f"{operator}.{fields.names[t]}" not in taken for t in computed_of(fields, operator)
-            )
-        )
-
-    def after(self, output: tuple[str, Type] | None) -> Frame:
-        """Return what comes after an output; None is all of them."""
-        make = self.of.catalogue.automaton.make
-        kept = self.kept if output is None else (*self.kept, output)
-        is_name = output is not None and output[0] in self.of.fields.types
-        last = output[0] if is_name and output is not None else self.last
-        parts = (self.of, self.query, self.need, self.keeps_all or output is None, kept, last)
-        return make(AfterKept, *parts)
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with a comma or the end."""
-        if token == "*":
-            return (self.after(None),), None
-        if token in self.names:
-            name = self.names[token]
-            return (self.after((name, self.of.fields.types[name])),), None
-        make = self.of.catalogue.automaton.make
-        taken = frozenset(name for name, _ in self.kept)
-        fields = {
-            name: type_
-            for name, type_ in self.of.fields.types.items()
-            if f"{token}.{name}" not in taken
-        }
-        catalogue = self.of.catalogue
-        inner = ConditionScope(
-            catalogue, catalogue.scope(fields), self.of.scope, self.of.calls,
-            self.of.has_event, self.of.nesting,
-        )  # fmt: skip
-        return (*computed(inner, token), make(AfterComputed, self)), None
-
-
-class AfterComputed(Wait):
-    """After a computed output of a projection."""
-
-    __slots__ = ("place",)
-
-    def __init__(self, place: Kept):
-        super().__init__()
-        self.place = place
-
-    def resume(self, result: tuple[str, Type]) -> Move:
-        """Go on with a comma or the end."""
-        return (self.place.after(result),), None
-
-
-class AfterKept(Frame):
-    """A comma and another output, or the end of a projection; leaves its facts."""
-
-    __slots__ = ("following", "result_facts")
-
-    def __init__(
-        self,
-        of: ConditionScope,
-        query: QueryFacts,
-        need: Need | None,
-        keeps_all: bool,
-        kept: Outputs,
-        last: str,
-    ):
-        catalogue = of.catalogue
-        following = catalogue.automaton.make(Kept, of, query, need, keeps_all, kept, last)
-        may_go_on = bool(following.fixed) and len(kept) < catalogue.limits.items
-        self.following = following if may_go_on and need is None else None
-        types = {**(of.fields.types if keeps_all else {}), **dict(kept)}
+    def facts(self) -> QueryFacts:
+        """Return what is known of the projection."""
+        types = {**(self.of.fields.types if self.keeps_all else {}), **dict(self.outputs)}
+        catalogue, query = self.of.catalogue, self.query
         scope = catalogue.scope(types)
-        self.result_facts = catalogue.describe_query(scope, query.calls, query.first, query.passed)
-        end = frozenset("]") if kept else NOTHING
-        fixed = end | {","} if self.following is not None else end
-        super().__init__(fixed, closing=end or fixed)
+        return catalogue.describe_query(scope, query.calls, query.first, query.passed)
 
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with another output, or end."""
-        if token == "]":
-            return (), self.result_facts
-        assert self.following is not None
-        return (self.following,), None
+
+def kept(of: ConditionScope, query: QueryFacts, need: Need | None) -> Frame:
+    """Return the first output of a projection, or `*` for all."""
+    return _kept(Selection(of, query, need))
+
+
+def _kept(selection: Selection) -> Frame:
+    """Return the next output of a projection: computed ones first, then names in their order.
+
+    Where an output is needed it is the only one.
+    """
+    of, need, fields = selection.of, selection.need, selection.of.fields
+    automaton, chosen = of.catalogue.automaton, dict(selection.outputs)
+    found = {n for n in fields.types if n > selection.last} if need is None else {need.name}
+    names = {fields.tokens[name]: name for name in found - chosen.keys()}
+    fixed = frozenset(names)
+    if need is None and not selection.last:
+        fixed |= {
+            operator
+            for operator in computable(of.catalogue, fields)
+            if any(
+                f"{operator}.{fields.names[t]}" not in chosen for t in computed_of(fields, operator)
+            )
+        }
+    if not selection.outputs and not selection.keeps_all and need is None:
+        fixed |= {"*"}
+
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        if token == "*":
+            return (automaton.make(_after_kept, replace(selection, keeps_all=True)),)
+        if token in names:
+            return _after_output(selection, (names[token], fields.types[names[token]]))
+        free = {n: t for n, t in fields.types.items() if f"{token}.{n}" not in chosen}
+        inner = replace(of, fields=of.catalogue.scope(free), is_of_list=False, takes_text=False)
+        return *computed(inner, token), automaton.after(_after_output, selection)
+
+    return Choice(fixed, following, closing=frozenset(names) or None)
+
+
+def _after_output(selection: Selection, output: tuple[str, Type]) -> Sequence[Frame]:
+    """Go on after an output with a comma or the end."""
+    return (selection.of.catalogue.automaton.make(_after_kept, selection.add(output)),)
+
+
+def _after_kept(selection: Selection) -> Frame:
+    """Return a comma and another output, or the end of a projection; leaves its facts."""
+    catalogue = selection.of.catalogue
+    another = catalogue.automaton.make(_kept, selection)
+    end = frozenset("]") if selection.outputs else NOTHING
+    may_go_on = another.fixed and len(selection.outputs) < catalogue.limits.items
+    fixed = end | {","} if may_go_on and selection.need is None else end
+    give = catalogue.automaton.give(selection.facts())
+    return Choice(
+        fixed,
+        lambda token, sentence: (give,) if token == "]" else (another,),
+        closing=end or fixed,
+    )
 
 
 # ------------------------------------------------------------------------------- sort
 
 
-def sort_key(of: ConditionScope) -> "SortKey":
-    """Return the frame of what a sort orders by."""
-    return of.catalogue.automaton.make(SortKey, of)
+def sort_key(of: ConditionScope) -> Frame:
+    """Return what a sort orders by: an output that is more or less, or a value computed of one."""
+    return of.catalogue.automaton.make(_sort_key, of)
 
 
-class SortKey(Frame):
-    """An output that is more or less, or a value computed of one."""
-
-    __slots__ = ("of",)
-
-    def __init__(self, of: ConditionScope):
-        self.of = of
-        fields = of.fields
-        names = {
-            fields.tokens[name]
-            for name, type_ in fields.types.items()
-            if type_ == ANY or is_ordered(type_)
-        }
-        operators = {
-            operator
-            for operator in computable(of.catalogue, fields)
-            if all(map(is_ordered, computed_of(fields, operator).values()))
-        }
-        super().__init__(frozenset(names | operators), closing=frozenset(names) or None)
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on inside of a computed value."""
-        return (computed(self.of, token), None) if token in COMPUTED else ((), None)
+def _sort_key(of: ConditionScope) -> Frame:
+    fields = of.fields
+    names = frozenset(
+        fields.tokens[name]
+        for name, type_ in fields.types.items()
+        if type_ == ANY or is_ordered(type_)
+    )
+    operators = {
+        operator
+        for operator in computable(of.catalogue, fields)
+        if all(map(is_ordered, computed_of(fields, operator).values()))
+    }
+    return Choice(
+        names | operators,
+        lambda token, sentence: computed(of, token) if token in COMPUTED else (),
+        closing=names or None,
+    )
 
 
 # ------------------------------------------------------------------------------ slices
@@ -230,20 +192,13 @@ class Place(Frame):
             # The last place of a slice must be one that is there without the sentence.
             return (automaton.token("]"),), None
         least = token if is_number_token(token) else "1"
-        return (automaton.make(AfterPlace, self.catalogue, least),), None
+        return (automaton.make(_after_place, self.catalogue, least),), None
 
 
-class AfterPlace(Frame):
-    """The end of an index, or the last place of a slice."""
+def _after_place(catalogue: Catalogue, least: str) -> Frame:
+    """Return the end of an index, or the last place of a slice."""
 
-    __slots__ = ("catalogue", "least")
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        return () if token == "]" else (catalogue.automaton.make(Place, catalogue, least, False),)
 
-    def __init__(self, catalogue: Catalogue, least: str):
-        self.catalogue, self.least = catalogue, least
-        super().__init__(frozenset(("]", ":")), closing=frozenset("]"))
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with the last place."""
-        if token == "]":
-            return (), None
-        return (self.catalogue.automaton.make(Place, self.catalogue, self.least, False),), None
+    return Choice(frozenset(("]", ":")), following, closing=frozenset("]"))

@@ -1,6 +1,9 @@
 """Rules and policies: the whole of a program."""
 
-from genie_dp.languages.automaton import NOTHING, CopySentence, Frame, Move, Wait
+from collections.abc import Sequence
+
+from genie_dp.languages.automaton import NOTHING, CopySentence, Frame
+from genie_dp.languages.terms.frames import Choice
 from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, QueryFacts, ScopeNames
 from genie_dp.languages.thingtalk.decoding.conditions import (
     Arguments,
@@ -10,248 +13,148 @@ from genie_dp.languages.thingtalk.decoding.conditions import (
 )
 from genie_dp.languages.thingtalk.decoding.statements import (
     Flow,
-    QueryFrame,
     QueryPlace,
-    StreamFrame,
+    query_frame,
+    stream_frame,
 )
 from genie_dp.languages.thingtalk.operators import CONTACT
 
 
-class Start(Frame):
-    """The first token of a rule, or `policy`."""
+def start(catalogue: Catalogue, count: int) -> Frame:
+    """Return the first token of a rule, or `policy` at the beginning.
 
-    __slots__ = ("catalogue", "count", "stream")
+    There are streams, and `now` where there is something to do.
+    """
+    automaton, make = catalogue.automaton, catalogue.automaton.make
+    stream = make(stream_frame, catalogue, 0)
+    words = {"now"} if catalogue.functions else set()
+    if count == 1:
+        words.add("policy")
 
-    def __init__(self, catalogue: Catalogue, count: int):
-        """Allow streams, `now` where there is something to do, and `policy` at the beginning."""
-        self.catalogue, self.count = catalogue, count
-        self.stream = catalogue.automaton.make(StreamFrame, catalogue, 0)
-        words = {"now"} if catalogue.functions else set()
-        if count == 1:
-            words.add("policy")
-        super().__init__(self.stream.fixed | words, closing=frozenset(words) or None)
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with what follows."""
-        catalogue = self.catalogue
-        automaton = catalogue.automaton
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
         if token == "policy":
             person = catalogue.scope({"source": CONTACT})
             source = ConditionScope(
                 catalogue, person, person, catalogue.empty, False, 0, takes_text=True
             )
-            about = automaton.make(PolicyStart, catalogue)
-            return (*predicate(source), automaton.token(":"), about), None
-        end = automaton.make(RuleEnd, catalogue, self.count)
+            return *predicate(source), automaton.token(":"), make(_policy_start, catalogue)
+        end = make(_rule_end, catalogue, count)
         if token == "now":
-            body = automaton.make(RuleBody, catalogue, catalogue.empty, False)
-            return (automaton.token("=>"), body, end), None
-        frames, result = self.stream.take(token, sentence)
-        return (*frames, automaton.make(AfterStream, catalogue), end), result
+            return automaton.token("=>"), make(_rule_body, catalogue, catalogue.empty, False), end
+        frames, _ = stream.take(token, sentence)
+        return *frames, automaton.after(_after_stream, catalogue), end
+
+    return Choice(stream.fixed | words, following, closing=frozenset(words) or None)
 
 
-class AfterStream(Wait):
-    """After the stream of a rule."""
-
-    __slots__ = ("catalogue",)
-
-    def __init__(self, catalogue: Catalogue):
-        super().__init__()
-        self.catalogue = catalogue
-
-    def resume(self, result: Flow) -> Move:
-        """Go on with its query or action."""
-        automaton = self.catalogue.automaton
-        body = automaton.make(RuleBody, self.catalogue, result.scope, True)
-        return (automaton.token("=>"), body), None
+def _after_stream(catalogue: Catalogue, stream: Flow) -> Sequence[Frame]:
+    """Go on after the stream of a rule with its query or action."""
+    automaton = catalogue.automaton
+    return automaton.token("=>"), automaton.make(_rule_body, catalogue, stream.scope, True)
 
 
-class RuleEnd(Frame):
-    """The end of a rule, or a semicolon and another one."""
-
-    __slots__ = ("catalogue", "count")
-
-    def __init__(self, catalogue: Catalogue, count: int):
-        self.catalogue, self.count = catalogue, count
-        fixed = frozenset((";",)) if count < catalogue.limits.rules else NOTHING
-        super().__init__(fixed, closing=NOTHING, skips=True)
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Begin another rule."""
-        return (self.catalogue.automaton.make(Start, self.catalogue, self.count + 1),), None
+def _rule_end(catalogue: Catalogue, count: int) -> Frame:
+    """Return a semicolon and another rule, or the end."""
+    fixed = frozenset((";",)) if count < catalogue.limits.rules else NOTHING
+    return Choice(
+        fixed,
+        lambda token, sentence: (catalogue.automaton.make(start, catalogue, count + 1),),
+        closing=NOTHING,
+        skips=True,
+    )
 
 
-class RuleBody(Frame):
-    """What stands after `now =>` or a stream: a query, an action, `notify` after a stream."""
+def _rule_body(catalogue: Catalogue, scope: ScopeNames, is_event: bool) -> Frame:
+    """Return what stands after `now =>` or a stream: a query, an action, `notify` of a stream."""
+    automaton = catalogue.automaton
+    query = automaton.make(query_frame, QueryPlace(catalogue, scope, False, is_event, 0))
+    action = automaton.make(_action, catalogue, scope, is_event)
 
-    __slots__ = ("action", "catalogue", "query", "scope")
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        if token in action.fixed:
+            return action.take(token, sentence)[0]
+        frames, _ = query.take(token, sentence)
+        return *frames, automaton.after(_after_body, catalogue, scope)
 
-    def __init__(self, catalogue: Catalogue, scope: ScopeNames, is_event: bool):
-        self.catalogue, self.scope = catalogue, scope
-        make = catalogue.automaton.make
-        place = QueryPlace(catalogue, scope, False, is_event, 0)
-        self.query = make(QueryFrame, place)
-        self.action = make(Action, catalogue, scope, is_event)
-        super().__init__(
-            self.query.fixed | self.action.fixed,
-            closing=self.action.fixed if is_event else self.query.closing | self.action.fixed,
-        )
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with the query and its action, or with the action."""
-        if token in self.action.fixed:
-            return self.action.take(token, sentence)
-        frames, result = self.query.take(token, sentence)
-        after = self.catalogue.automaton.make(AfterBody, self.catalogue, self.scope)
-        return (*frames, after), result
+    closing = action.fixed if is_event else query.closing | action.fixed
+    return Choice(query.fixed | action.fixed, following, closing=closing)
 
 
-class AfterBody(Wait):
-    """After the query of a rule."""
-
-    __slots__ = ("catalogue", "scope")
-
-    def __init__(self, catalogue: Catalogue, scope: ScopeNames):
-        super().__init__()
-        self.catalogue, self.scope = catalogue, scope
-
-    def resume(self, result: QueryFacts) -> Move:
-        """Go on with the action."""
-        automaton = self.catalogue.automaton
-        scope = self.catalogue.under(self.scope, result.scope)
-        return (automaton.token("=>"), automaton.make(Action, self.catalogue, scope, True)), None
+def _after_body(catalogue: Catalogue, scope: ScopeNames, query: QueryFacts) -> Sequence[Frame]:
+    """Go on after the query of a rule with the action."""
+    automaton, scope = catalogue.automaton, catalogue.under(scope, query.scope)
+    return automaton.token("=>"), automaton.make(_action, catalogue, scope, True)
 
 
-class Action(Frame):
-    """`notify` where something has happened, or the function that acts."""
+def _action(catalogue: Catalogue, scope: ScopeNames, is_event: bool) -> Frame:
+    """Return `notify` where something has happened, or the function that acts."""
 
-    __slots__ = ("catalogue", "is_event", "scope")
-
-    def __init__(self, catalogue: Catalogue, scope: ScopeNames, is_event: bool):
-        self.catalogue, self.scope, self.is_event = catalogue, scope, is_event
-        words = frozenset(("notify",)) if is_event else NOTHING
-        super().__init__(words | {f.token for f in catalogue.actions}, closing=words or None)
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with its arguments."""
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
         if token == "notify":
-            return (), None
-        catalogue = self.catalogue
+            return ()
         function = catalogue.by_token[token]
-        make = catalogue.automaton.make
-        return (make(Arguments, catalogue, function, self.scope, self.is_event),), None
+        return (catalogue.automaton.make(Arguments, catalogue, function, scope, is_event),)
+
+    words = frozenset(("notify",)) if is_event else NOTHING
+    functions = {f.token for f in catalogue.actions}
+    return Choice(words | functions, following, closing=words or None)
 
 
 # ------------------------------------------------------------------------------- policies
 
 
-class PolicyStart(Frame):
-    """What a policy is about: `now =>` and a query or an action, or a query and an action."""
+def _policy_start(catalogue: Catalogue) -> Frame:
+    """Return `now =>` and a query or an action, or a query and an action."""
+    automaton, make = catalogue.automaton, catalogue.automaton.make
+    query = make(_subject, catalogue, ("query",))
 
-    __slots__ = ("catalogue", "query")
-
-    def __init__(self, catalogue: Catalogue):
-        """Allow `now` and queries."""
-        self.catalogue = catalogue
-        self.query = catalogue.automaton.make(Subject, catalogue, ("query",))
-        super().__init__(self.query.fixed | {"now"}, closing=frozenset(("now",)))
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with what the policy speaks of."""
-        automaton = self.catalogue.automaton
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
         arrow = automaton.token("=>")
         if token == "now":
-            either = automaton.make(Subject, self.catalogue, ("query", "action"))
-            return (arrow, either, automaton.make(AfterSubject)), None
-        frames, result = self.query.take(token, sentence)
-        action = automaton.make(Subject, self.catalogue, ("action",))
-        return (*frames, automaton.make(AfterQueried, arrow, action)), result
+            either = make(_subject, catalogue, ("query", "action"))
+            return arrow, either, automaton.after(_after_subject)
+        frames, _ = query.take(token, sentence)
+        action = make(_subject, catalogue, ("action",))
+        return *frames, automaton.after(_after_queried, arrow, action)
+
+    return Choice(query.fixed | {"now"}, following, closing=frozenset(("now",)))
 
 
-class AfterQueried(Wait):
-    """After the query of a policy about a query and an action."""
-
-    __slots__ = ("following",)
-
-    def __init__(self, *following: Frame):
-        super().__init__()
-        self.following = following
-
-    def resume(self, result: object) -> Move:
-        """Go on with the action."""
-        return self.following, None
+def _after_queried(arrow: Frame, action: Frame, kinds: tuple[str, ...]) -> Sequence[Frame]:
+    """Go on after the query of a policy with its action."""
+    return arrow, action
 
 
-class Subject(Frame):
-    """What a policy speaks of: `*`, `@c.*` or a function; leaves the kinds that it may be."""
-
-    __slots__ = ("catalogue", "kinds")
-
-    def __init__(self, catalogue: Catalogue, kinds: tuple[str, ...]):
-        self.catalogue, self.kinds = catalogue, kinds
-        classes = {f"@{name}.*" for name in catalogue.library.class_names()}
-        functions = {f.token for f in catalogue.functions if f.signature.kind in kinds}
-        super().__init__(frozenset({"*"} | classes | functions), closing=frozenset("*"))
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with a filter of a function; all functions, and those of a class, have none."""
-        function = self.catalogue.by_token.get(token)
-        if function is None:
-            return (), self.kinds
-        make = self.catalogue.automaton.make
-        kinds = (function.signature.kind,)
-        return (make(SubjectFilter, self.catalogue, function.parameters, kinds),), None
+def _after_subject(kinds: tuple[str, ...]) -> Sequence[Frame]:
+    """Go on with `=> notify` after a query, with nothing after an action."""
+    fixed = frozenset(("=>",)) if "query" in kinds else NOTHING
+    skips = "action" in kinds
+    closing = NOTHING if skips else fixed
+    notify = Frame(frozenset(("notify",)))
+    return (Choice(fixed, lambda token, sentence: (notify,), closing=closing, skips=skips),)
 
 
-class SubjectFilter(Frame):
-    """A condition on the parameters of a policy's function, or none."""
+def _subject(catalogue: Catalogue, kinds: tuple[str, ...]) -> Frame:
+    """Return what a policy speaks of: `*`, `@c.*` or a function; leaves the kinds it may be."""
+    automaton = catalogue.automaton
+    classes = {f"@{name}.*" for name in catalogue.library.class_names()}
+    functions = {f.token for f in catalogue.functions if f.signature.kind in kinds}
 
-    __slots__ = ("catalogue", "fields", "kinds")
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        function = catalogue.by_token.get(token)
+        if function is None:  # all functions, or those of a class, have no filter
+            return (automaton.give(kinds),)
+        kind = (function.signature.kind,)
+        return (automaton.make(_subject_filter, catalogue, function.parameters, kind),)
 
-    def __init__(self, catalogue: Catalogue, fields: ScopeNames, kinds: tuple[str, ...]):
-        self.catalogue, self.fields, self.kinds = catalogue, fields, kinds
-        super().__init__(frozenset(("filter",)), closing=NOTHING, skips=True, result=kinds)
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with the condition."""
-        of = condition(self.catalogue, self.fields, self.catalogue.empty, False, 0)
-        return (*predicate(of), self.catalogue.automaton.make(GiveKinds, self.kinds)), None
-
-
-class GiveKinds(Wait):
-    """Leaves the kinds, whatever stood above."""
-
-    __slots__ = ("kinds",)
-
-    def __init__(self, kinds: tuple[str, ...]):
-        super().__init__()
-        self.kinds = kinds
-
-    def resume(self, result: object) -> Move:
-        """Leave them."""
-        return (), self.kinds
+    return Choice(frozenset({"*"} | classes | functions), following, closing=frozenset("*"))
 
 
-class AfterSubject(Wait):
-    """After what `now =>` of a policy is about: `=> notify` if it is a query."""
+def _subject_filter(catalogue: Catalogue, fields: ScopeNames, kinds: tuple[str, ...]) -> Frame:
+    """Return a condition on the parameters of a policy's function, or none."""
 
-    __slots__ = ()
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        of = condition(catalogue, fields, catalogue.empty, False, 0)
+        return *predicate(of), catalogue.automaton.give(kinds)
 
-    def resume(self, result: tuple[str, ...]) -> Move:
-        """Go on with the end."""
-        return (PolicyEnd(result),), None
-
-
-class PolicyEnd(Frame):
-    """`=> notify` after a query, nothing after an action."""
-
-    __slots__ = ()
-
-    def __init__(self, kinds: tuple[str, ...]):
-        fixed = frozenset(("=>",)) if "query" in kinds else NOTHING
-        skips = "action" in kinds
-        super().__init__(fixed, closing=NOTHING if skips else fixed, skips=skips)
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with `notify`."""
-        return (Frame(frozenset(("notify",))),), None
+    return Choice(frozenset(("filter",)), following, closing=NOTHING, skips=True, result=kinds)

@@ -1,9 +1,11 @@
 """Queries and streams, each with the outputs that it has."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from genie_dp.languages.automaton import NOTHING, CopySentence, Frame, Move, Wait
+from genie_dp.languages.automaton import NOTHING, CopySentence, Frame, Move
+from genie_dp.languages.terms.frames import Choice
 from genie_dp.languages.thingtalk.decoding.catalogue import (
     Catalogue,
     Function,
@@ -16,9 +18,10 @@ from genie_dp.languages.thingtalk.decoding.conditions import (
     ConditionScope,
     condition,
     find_passable,
+    passed_output,
     predicate,
 )
-from genie_dp.languages.thingtalk.decoding.questions import Kept, first_place, may_select, sort_key
+from genie_dp.languages.thingtalk.decoding.questions import first_place, kept, may_select, sort_key
 from genie_dp.languages.thingtalk.decoding.values import Times, ValueFrame
 from genie_dp.languages.thingtalk.operators import is_numeric
 from genie_dp.languages.thingtalk.typecheck import DURATION
@@ -72,142 +75,96 @@ class QueryPlace:
         return QueryPlace(self.catalogue, outer, self.is_monitored, self.has_event, nesting, need)
 
 
-class QueryFrame(Frame):
-    """A query; leaves Found. With `passes`, `( q ) on ..` may stand there (stream joins)."""
+def query_frame(place: QueryPlace, passes: ScopeNames | None = None) -> Frame:
+    """Return a query, which leaves QueryFacts.
 
-    __slots__ = ("passes", "place")
+    With `passes`, `( q ) on ..` may stand there (stream joins).
+    """
+    calls, catalogue = place.calls, place.catalogue
+    automaton, make = catalogue.automaton, catalogue.automaton.make
+    room = catalogue.limits.nesting - place.nesting
+    more = {"("} if room > (0 if calls else 1) else set()
+    if room > 0 and _aggregated(place).fixed:
+        more.add("aggregate")
 
-    def __init__(self, place: QueryPlace, passes: ScopeNames | None = None):
-        self.place, self.passes = place, passes
-        calls = place.calls
-        room = place.catalogue.limits.nesting - place.nesting
-        more = {"("} if room > (0 if calls else 1) else set()
-        if room > 0 and Aggregated(place).fixed:
-            more.add("aggregate")
-        super().__init__(calls | more, closing=calls or frozenset(more & {"aggregate"}))
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on inside."""
-        place = self.place
-        make = place.catalogue.automaton.make
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
         if token == "(":
-            return (make(QueryFrame, place.inside()), make(AfterQuery, place, self.passes)), None
+            return make(query_frame, place.inside()), automaton.after(_after_query, place, passes)
         if token == "aggregate":
-            return (make(Aggregated, place),), None
-        function = place.catalogue.by_token[token]
-        return (make(Arguments, place.catalogue, function, place.outer, place.has_event),), None
+            return (make(_aggregated, place),)
+        function = catalogue.by_token[token]
+        return (make(Arguments, catalogue, function, place.outer, place.has_event),)
+
+    return Choice(calls | more, following, closing=calls or frozenset(more & {"aggregate"}))
 
 
-class AfterQuery(Wait):
-    """After the query in `( q )`: the bracket."""
-
-    __slots__ = ("passes", "place")
-
-    def __init__(self, place: QueryPlace, passes: ScopeNames | None):
-        """Keep the place of what `( q )` begins."""
-        super().__init__()
-        self.place, self.passes = place, passes
-
-    def resume(self, result: QueryFacts) -> Move:
-        """Go on with a filter or a join."""
-        automaton = self.place.catalogue.automaton
-        after = automaton.make(AfterGroup, self.place, result, self.passes)
-        return (automaton.token(")"), after), None
+def _after_query(
+    place: QueryPlace, passes: ScopeNames | None, query: QueryFacts
+) -> Sequence[Frame]:
+    """Go on after the query in `( q )` with the bracket, and what may stand behind it."""
+    automaton = place.catalogue.automaton
+    return automaton.token(")"), automaton.make(_after_group, place, query, passes)
 
 
-class AfterGroup(Frame):
-    """`filter` or `join` after `( q )`; where it may pass, `on` too."""
+def _after_group(place: QueryPlace, query: QueryFacts, passes: ScopeNames | None) -> Frame:
+    """Return `filter` or `join` after `( q )`; where it may pass, `on` too."""
+    catalogue = place.catalogue
+    automaton, make = catalogue.automaton, catalogue.automaton.make
+    of = condition(catalogue, query.scope, place.outer, place.has_event, place.nesting)
+    right = _right_side(place, query)
+    words = {"filter"} if place.is_met(query.scope) else set()
+    if make(query_frame, right).fixed:
+        words.add("join")
+    if passes is not None and Passing(place, query, passes, query).fixed:
+        words.add("on")
+    words |= _question_words(place, of)
 
-    __slots__ = ("passes", "place", "query")
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        give = automaton.give(query)
+        match token:
+            case "filter":
+                return *predicate(of), give
+            case "sort":
+                return sort_key(of), automaton.token("asc", "desc"), give
+            case "[":
+                return first_place(catalogue), give
+            case "select":
+                return automaton.token("["), make(kept, of, query, place.need)
+            case "on":
+                assert passes is not None
+                return (make(_passing_name, make(Passing, place, query, passes, query)),)
+            case _:
+                joined = automaton.after(_joined, place, query)
+                return automaton.token("("), make(query_frame, right), joined
 
-    def __init__(self, place: QueryPlace, query: QueryFacts, passes: ScopeNames | None):
-        self.place, self.query, self.passes = place, query, passes
-        make = place.catalogue.automaton.make
-        words = {"filter"} if place.is_met(query.scope) else set()
-        if make(QueryFrame, self._right()).fixed:
-            words.add("join")
-        if passes is not None and Passing(place, query, passes, query).fixed:
-            words.add("on")
-        words |= self._question_words()
-        super().__init__(frozenset(words), closing=frozenset(words & {"filter"} or words))
-
-    def _question_words(self) -> set[str]:
-        """Return what begins a projection, a sort or an index of the group."""
-        constructs = self.place.catalogue.constants.constructs
-        words = set(constructs & {"select", "sort", "["})
-        if not words or not self.place.is_met(self.query.scope):
-            return set()
-        if not may_select(self._condition_scope(), self.place.need):
-            words.discard("select")
-        if not sort_key(self._condition_scope()).fixed:
-            words.discard("sort")
-        return words
-
-    def _condition_scope(self) -> ConditionScope:
-        place = self.place
-        return condition(
-            place.catalogue, self.query.scope, place.outer, place.has_event, place.nesting
-        )
-
-    def _right(self) -> QueryPlace:
-        """Return the place of the query on the right of a join."""
-        place, need = self.place, self.place.need
-        if need is not None:
-            may_lack = need.is_met(self.query.scope)
-            need = place.catalogue.make_need(need.name, need.types, may_lack)
-        return place.inside(need, place.catalogue.under(place.outer, self.query.scope))
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with a predicate or the right side."""
-        place, catalogue = self.place, self.place.catalogue
-        automaton = catalogue.automaton
-        if token == "filter":
-            return (*predicate(self._condition_scope()), automaton.make(Give, self.query)), None
-        if token == "sort":
-            frames = (sort_key(self._condition_scope()), automaton.token("asc", "desc"))
-            return (*frames, automaton.make(Give, self.query)), None
-        if token == "[":
-            return (first_place(catalogue), automaton.make(Give, self.query)), None
-        if token == "select":
-            kept = automaton.make(Kept, self._condition_scope(), self.query, place.need)
-            return (automaton.token("["), kept), None
-        if token == "on":
-            assert self.passes is not None
-            passing = automaton.make(Passing, place, self.query, self.passes, self.query)
-            return passing.take(token, sentence)
-        right = automaton.make(QueryFrame, self._right())
-        joined = automaton.make(Joined, place, self.query)
-        return (automaton.token("("), right, joined), None
+    closing = frozenset(words & {"filter"} or words)
+    return Choice(frozenset(words), following, closing=closing)
 
 
-class Give(Wait):
-    """Leaves a result, whatever stood above."""
-
-    __slots__ = ("given",)
-
-    def __init__(self, given: QueryFacts):
-        super().__init__()
-        self.given = given
-
-    def resume(self, result: object) -> Move:
-        """Leave it."""
-        return (), self.given
+def _question_words(place: QueryPlace, of: ConditionScope) -> set[str]:
+    """Return what begins a projection, a sort or an index of a group."""
+    words = set(place.catalogue.constants.constructs & {"select", "sort", "["})
+    if not words or not place.is_met(of.fields):
+        return set()
+    if not may_select(of, place.need):
+        words.discard("select")
+    if not sort_key(of).fixed:
+        words.discard("sort")
+    return words
 
 
-class Joined(Wait):
-    """After the right side of a join: the bracket, and what is passed."""
+def _right_side(place: QueryPlace, left: QueryFacts) -> QueryPlace:
+    """Return the place of the query on the right of a join."""
+    need, catalogue = place.need, place.catalogue
+    if need is not None:
+        need = catalogue.make_need(need.name, need.types, need.is_met(left.scope))
+    return place.inside(need, catalogue.under(place.outer, left.scope))
 
-    __slots__ = ("left", "place")
 
-    def __init__(self, place: QueryPlace, left: QueryFacts):
-        super().__init__()
-        self.place, self.left = place, left
-
-    def resume(self, result: QueryFacts) -> Move:
-        """Go on with `on`."""
-        automaton = self.place.catalogue.automaton
-        passing = automaton.make(Passing, self.place, result, self.left.scope, self.left)
-        return (automaton.token(")"), passing), None
+def _joined(place: QueryPlace, left: QueryFacts, right: QueryFacts) -> Sequence[Frame]:
+    """Go on after the right side of a join with the bracket, and what is passed."""
+    automaton = place.catalogue.automaton
+    return automaton.token(")"), automaton.make(Passing, place, right, left.scope, left)
 
 
 class Passing(Frame):
@@ -275,38 +232,22 @@ class Passing(Frame):
 
     def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on with the name of an input."""
-        return (self.place.catalogue.automaton.make(PassingName, self),), None
+        return (self.place.catalogue.automaton.make(_passing_name, self),), None
 
 
-class PassingName(Frame):
-    """The input that the left side passes to."""
+def _passing_name(before: Passing) -> Frame:
+    """Return the input that the left side passes to."""
+    catalogue = before.place.catalogue
 
-    __slots__ = ("passing",)
-
-    def __init__(self, passing: Passing):
-        self.passing = passing
-        super().__init__(frozenset(passing.names))
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with an output of the left side."""
-        before = self.passing
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
         name, type_ = before.names[token]
-        catalogue = before.place.catalogue
         make = catalogue.automaton.make
-        output = make(PassedOutput, catalogue, before.scope, type_)
-        after = make(
-            Passing, before.place, before.right, before.scope, before.left, (*before.passed, name)
-        )
-        return (catalogue.automaton.token("="), output, after), None
+        output = make(passed_output, catalogue, before.scope, type_)
+        passed = (*before.passed, name)
+        after = make(Passing, before.place, before.right, before.scope, before.left, passed)
+        return catalogue.automaton.token("="), output, after
 
-
-class PassedOutput(Frame):
-    """An output of the left side."""
-
-    __slots__ = ()
-
-    def __init__(self, catalogue: Catalogue, scope: ScopeNames, type_: Type):
-        super().__init__(find_passable(catalogue, scope, type_))
+    return Choice(frozenset(before.names), following)
 
 
 def _input_types(query: QueryFacts) -> dict[str, Type]:
@@ -324,69 +265,47 @@ def _input_types(query: QueryFacts) -> dict[str, Type]:
 # -------------------------------------------------------------------------- aggregation
 
 
-class Aggregated(Frame):
-    """The operator of an aggregation."""
+def _aggregated(place: QueryPlace) -> Frame:
+    """Return the operators with fields that lead to the output needed, and `count`."""
+    words = {op for op in _OF_FIELDS if _fields(place, op)}
+    if _gives(place, "count", NUMBER):
+        words.add("count")
 
-    __slots__ = ("place",)
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        if token == "count":  # results are counted, no field of them
+            return _aggregate_frames(place, token, None)
+        return (place.catalogue.automaton.make(_field, place, token),)
 
-    def __init__(self, place: QueryPlace):
-        """Allow operators with fields that lead to the output needed, and `count`."""
-        self.place = place
-        words = {op for op in _OF_FIELDS if _fields(place, op)}
-        if _gives(place, "count", NUMBER):
-            words.add("count")
-        super().__init__(frozenset(words), closing=frozenset(words & {"count"} or words))
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with the field; results are counted without one."""
-        if token == "count":
-            return _aggregate_frames(self.place, token, None), None
-        return (self.place.catalogue.automaton.make(Field, self.place, token),), None
+    closing = frozenset(words & {"count"} or words)
+    return Choice(frozenset(words), following, closing=closing)
 
 
-def _aggregate_frames(place: QueryPlace, operator: str, need: Need | None) -> tuple[Frame, ...]:
+def _aggregate_frames(place: QueryPlace, operator: str, need: Need | None) -> Sequence[Frame]:
     """Return the frames of `of ( q )`, where the query must have what is aggregated."""
     automaton = place.catalogue.automaton
-    query = automaton.make(QueryFrame, place.inside(need))
-    after = automaton.make(AfterAggregate, place, operator, need)
+    query = automaton.make(query_frame, place.inside(need))
+    after = automaton.after(_after_aggregate, place, operator, need)
     return automaton.token("of"), automaton.token("("), query, after
 
 
-class Field(Frame):
-    """The output that is aggregated."""
-
-    __slots__ = ("fields", "operator", "place")
-
-    def __init__(self, place: QueryPlace, operator: str):
-        self.place, self.operator = place, operator
-        self.fields = _fields(place, operator)
-        super().__init__(frozenset(self.fields))
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with the query, which must have that output."""
-        return _aggregate_frames(self.place, self.operator, self.fields[token]), None
+def _field(place: QueryPlace, operator: str) -> Frame:
+    """Return the output that is aggregated; the query must have it."""
+    fields = _fields(place, operator)
+    return Choice(
+        frozenset(fields), lambda token, _: _aggregate_frames(place, operator, fields[token])
+    )
 
 
-class AfterAggregate(Wait):
-    """After the query of an aggregation: the bracket; its one output is called as the operator."""
-
-    __slots__ = ("need", "operator", "place")
-
-    def __init__(self, place: QueryPlace, operator: str, need: Need | None):
-        super().__init__()
-        self.place, self.operator, self.need = place, operator, need
-
-    def resume(self, result: QueryFacts) -> Move:
-        """Leave the one output."""
-        catalogue = self.place.catalogue
-        type_: Type = NUMBER
-        if self.need is not None:
-            field = result.scope.get(self.need.name)
-            assert field is not None, "the query has what was needed"
-            type_ = field
-        scope = catalogue.scope({self.operator: type_})
-        joined_query = catalogue.describe_query(scope, result.calls, result.first, result.passed)
-        return (catalogue.automaton.token(")"), catalogue.automaton.make(Give, joined_query)), None
+def _after_aggregate(
+    place: QueryPlace, operator: str, need: Need | None, query: QueryFacts
+) -> Sequence[Frame]:
+    """Go on with the bracket; the one output is called as the operator."""
+    catalogue = place.catalogue
+    type_ = NUMBER if need is None else query.scope.get(need.name)
+    assert type_ is not None, "the query has what was needed"
+    scope = catalogue.scope({operator: type_})
+    facts = catalogue.describe_query(scope, query.calls, query.first, query.passed)
+    return catalogue.automaton.token(")"), catalogue.automaton.give(facts)
 
 
 def _gives(place: QueryPlace, operator: str, type_: Type) -> bool:
@@ -439,48 +358,37 @@ class Flow:
     kind: Literal["results", "timer", "join"] = "results"
 
 
-class StreamFrame(Frame):
-    """A stream; leaves Flow. Inside of an edge a timer must be joined with a query."""
+def stream_frame(catalogue: Catalogue, nesting: int) -> Frame:
+    """Return a stream, which leaves Flow. Inside of an edge a timer must be joined with a query."""
+    automaton, make = catalogue.automaton, catalogue.automaton.make
+    words = {"attimer", "timer"}
+    if catalogue.monitored:
+        words.add("monitor")
+    if catalogue.limits.nesting > nesting and catalogue.queries:
+        words |= {"(", "edge"}
+    simple = {"monitor"} if catalogue.monitored else {"attimer"}
 
-    __slots__ = ("catalogue", "nesting")
-
-    def __init__(self, catalogue: Catalogue, nesting: int):
-        self.catalogue, self.nesting = catalogue, nesting
-        words = {"attimer", "timer"}
-        if catalogue.monitored:
-            words.add("monitor")
-        room = catalogue.limits.nesting - nesting
-        if room > 0 and catalogue.queries:
-            words |= {"(", "edge"}
-        simple = {"monitor"} if catalogue.monitored else {"attimer"}
-        super().__init__(frozenset(words), closing=frozenset(simple))
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on inside."""
-        catalogue = self.catalogue
-        automaton, make = catalogue.automaton, catalogue.automaton.make
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        timer = automaton.give(Flow(catalogue.empty, "timer"))
         match token:
             case "monitor":
-                place = QueryPlace(catalogue, catalogue.empty, True, False, self.nesting + 1)
-                after = make(AfterMonitored, catalogue)
-                return (automaton.token("("), make(QueryFrame, place), after), None
+                place = QueryPlace(catalogue, catalogue.empty, True, False, nesting + 1)
+                after = automaton.after(_after_monitored, catalogue)
+                return automaton.token("("), make(query_frame, place), after
             case "attimer":
                 times = make(Times, _value(catalogue, Array(TIME)), _value(catalogue, TIME))
-                words = map(automaton.token, ("time", "="))
-                return (*words, times, _timer(catalogue)), None
+                return *map(automaton.token, ("time", "=")), times, timer
             case "timer":
                 start = (*map(automaton.token, ("base", "=")), _value(catalogue, DATE))
-                clauses = (
-                    *map(automaton.token, (",", "interval", "=")),
-                    _value(catalogue, DURATION, is_positive=True),
-                )
-                return (*start, *clauses, _timer(catalogue)), None
+                interval = _value(catalogue, DURATION, is_positive=True)
+                return *start, *map(automaton.token, (",", "interval", "=")), interval, timer
             case _:
                 is_edge = token == "edge"
-                inner = make(StreamFrame, catalogue, self.nesting + 1)
-                after_inner = make(AfterInner, catalogue, self.nesting, is_edge)
-                frames = (inner, after_inner)
-                return ((automaton.token("("), *frames) if is_edge else frames), None
+                inner = make(stream_frame, catalogue, nesting + 1)
+                frames = inner, automaton.after(_after_inner, catalogue, nesting, is_edge)
+                return (automaton.token("("), *frames) if is_edge else frames
+
+    return Choice(frozenset(words), following, closing=frozenset(simple))
 
 
 def _value(catalogue: Catalogue, type_: Type, *, is_positive: bool = False) -> ValueFrame:
@@ -488,168 +396,88 @@ def _value(catalogue: Catalogue, type_: Type, *, is_positive: bool = False) -> V
     return catalogue.automaton.make(ValueFrame, catalogue, fit, catalogue.empty, False, False)
 
 
-def _timer(catalogue: Catalogue) -> "GiveFlow":
-    return catalogue.automaton.make(GiveFlow, Flow(catalogue.empty, "timer"))
+def _after_monitored(catalogue: Catalogue, query: QueryFacts) -> Sequence[Frame]:
+    """Go on after the query of a monitor with the bracket, and `on new`."""
+    automaton = catalogue.automaton
+    return automaton.token(")"), automaton.make(_on_new, catalogue, query.scope)
 
 
-class GiveFlow(Wait):
-    """Leaves a stream, whatever stood above."""
+def _on_new(catalogue: Catalogue, scope: ScopeNames) -> Frame:
+    """Return `on new [ param:a:T , .. ]` where there are outputs, or nothing."""
+    automaton = catalogue.automaton
 
-    __slots__ = ("flow",)
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        names = automaton.make(_watched, catalogue, scope, frozenset(), "")
+        return automaton.token("new"), automaton.token("["), names
 
-    def __init__(self, flow: Flow):
-        super().__init__()
-        self.flow = flow
-
-    def resume(self, result: object) -> Move:
-        """Leave it."""
-        return (), self.flow
+    fixed = frozenset(("on",)) if scope.types else NOTHING
+    return Choice(fixed, following, closing=NOTHING, skips=True, result=Flow(scope))
 
 
-class AfterMonitored(Wait):
-    """After the query of a monitor: the bracket, and `on new`."""
+def _watched(catalogue: Catalogue, scope: ScopeNames, watched: frozenset[str], last: str) -> Frame:
+    """Return an output that is watched; those after it in the alphabet may follow."""
+    least = last if catalogue.style.canonical else ""
+    names = {t: n for t, n in scope.names.items() if n not in watched and n > least}
 
-    __slots__ = ("catalogue",)
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        name = names[token]
+        more = _watched, catalogue, scope, watched | {name}, name
+        return (catalogue.automaton.make(_after_watched, catalogue, scope, more),)
 
-    def __init__(self, catalogue: Catalogue):
-        super().__init__()
-        self.catalogue = catalogue
-
-    def resume(self, result: QueryFacts) -> Move:
-        """Go on with `on new`."""
-        automaton = self.catalogue.automaton
-        return (automaton.token(")"), automaton.make(OnNew, self.catalogue, result.scope)), None
+    return Choice(frozenset(names), following)
 
 
-class OnNew(Frame):
-    """`on new [ param:a:T , .. ]`, or nothing."""
+def _after_watched(catalogue: Catalogue, scope: ScopeNames, more: tuple[Any, ...]) -> Frame:
+    """Return a comma and another output, or the end of the list."""
+    automaton = catalogue.automaton
+    another, end = automaton.make(*more), frozenset("]")
 
-    __slots__ = ("catalogue", "scope")
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        return (another,) if token == "," else (automaton.give(Flow(scope)),)
 
-    def __init__(self, catalogue: Catalogue, scope: ScopeNames):
-        """Allow `on` where there are outputs."""
-        self.catalogue, self.scope = catalogue, scope
-        fixed = frozenset(("on",)) if scope.types else NOTHING
-        super().__init__(fixed, closing=NOTHING, skips=True, result=Flow(scope))
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with the names."""
-        automaton = self.catalogue.automaton
-        names = automaton.make(Watched, self.catalogue, self.scope, frozenset(), "")
-        return (automaton.token("new"), automaton.token("["), names), None
+    return Choice(end | {","} if another.fixed else end, following, closing=end)
 
 
-class Watched(Frame):
-    """An output that is watched; those after it in the alphabet may follow."""
-
-    __slots__ = ("catalogue", "last", "names", "scope", "watched")
-
-    def __init__(self, catalogue: Catalogue, scope: ScopeNames, watched: frozenset[str], last: str):
-        self.catalogue, self.scope, self.watched, self.last = catalogue, scope, watched, last
-        least = last if catalogue.style.canonical else ""
-        self.names = {
-            token: name
-            for token, name in scope.names.items()
-            if name not in watched and name > least
-        }
-        super().__init__(frozenset(self.names))
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with a comma or the end."""
-        name = self.names[token]
-        make = self.catalogue.automaton.make
-        following = make(Watched, self.catalogue, self.scope, self.watched | {name}, name)
-        return (make(AfterWatched, following),), None
+def _after_inner(catalogue: Catalogue, nesting: int, is_edge: bool, flow: Flow) -> Sequence[Frame]:
+    """Go on after a stream in brackets with `)`, or `=>` and a query."""
+    return (catalogue.automaton.make(_inner_end, catalogue, nesting, is_edge, flow),)
 
 
-class AfterWatched(Frame):
-    """A comma and another output, or the end of the list."""
+def _inner_end(catalogue: Catalogue, nesting: int, is_edge: bool, flow: Flow) -> Frame:
+    """Return `)` where the stream is whole, `=>` and a query that joins it."""
+    automaton, scope = catalogue.automaton, flow.scope
+    must_join = flow.kind == "join" or (is_edge and flow.kind == "timer")
+    end = NOTHING if must_join else frozenset((")",))
 
-    __slots__ = ("following",)
-
-    def __init__(self, following: Watched):
-        self.following = following
-        end = frozenset("]")
-        super().__init__(end | {","} if following.names else end, closing=end)
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on."""
-        return ((self.following,), None) if token == "," else ((), Flow(self.following.scope))
-
-
-class AfterInner(Wait):
-    """After a stream in brackets: `)`, or `=>` and a query."""
-
-    __slots__ = ("catalogue", "is_edge", "nesting")
-
-    def __init__(self, catalogue: Catalogue, nesting: int, is_edge: bool):
-        super().__init__()
-        self.catalogue, self.nesting, self.is_edge = catalogue, nesting, is_edge
-
-    def resume(self, result: Flow) -> Move:
-        """Go on with the end of the bracket."""
-        make = self.catalogue.automaton.make
-        return (make(InnerEnd, self.catalogue, self.nesting, self.is_edge, result),), None
-
-
-class InnerEnd(Frame):
-    """`)` where the stream is whole, `=>` and a query that joins it."""
-
-    __slots__ = ("catalogue", "flow", "is_edge", "nesting")
-
-    def __init__(self, catalogue: Catalogue, nesting: int, is_edge: bool, flow: Flow):
-        self.catalogue, self.nesting, self.is_edge, self.flow = catalogue, nesting, is_edge, flow
-        must_join = flow.kind == "join" or (is_edge and flow.kind == "timer")
-        end = frozenset() if must_join else frozenset((")",))
-        super().__init__(end | {"=>"}, closing=end or None)
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """End the bracket, or go on with the query."""
-        catalogue, scope = self.catalogue, self.flow.scope
-        make = catalogue.automaton.make
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
         if token == ")":
-            return (make(AfterBracket, catalogue, self.nesting, self.is_edge, scope, False),), None
-        place = QueryPlace(catalogue, scope, False, True, self.nesting + 1)
-        query = make(QueryFrame, place, scope)
-        return (query, make(AfterJoined, catalogue, self.nesting, self.is_edge, scope)), None
+            return (automaton.make(_after_bracket, catalogue, nesting, is_edge, scope, False),)
+        place = QueryPlace(catalogue, scope, False, True, nesting + 1)
+        query = automaton.make(query_frame, place, scope)
+        return query, automaton.after(_after_joined, catalogue, nesting, is_edge, scope)
+
+    return Choice(end | {"=>"}, following, closing=end or None)
 
 
-class AfterJoined(Wait):
-    """After the query of a stream join."""
-
-    __slots__ = ("catalogue", "is_edge", "left", "nesting")
-
-    def __init__(self, catalogue: Catalogue, nesting: int, is_edge: bool, left: ScopeNames):
-        super().__init__()
-        self.catalogue, self.nesting, self.is_edge, self.left = catalogue, nesting, is_edge, left
-
-    def resume(self, result: QueryFacts) -> Move:
-        """Close the bracket."""
-        catalogue = self.catalogue
-        scope = catalogue.under(self.left, result.scope)
-        after = catalogue.automaton.make(
-            AfterBracket, catalogue, self.nesting, self.is_edge, scope, True
-        )
-        return (catalogue.automaton.token(")"), after), None
+def _after_joined(
+    catalogue: Catalogue, nesting: int, is_edge: bool, left: ScopeNames, query: QueryFacts
+) -> Sequence[Frame]:
+    """Go on after the query of a stream join with the bracket."""
+    automaton, scope = catalogue.automaton, catalogue.under(left, query.scope)
+    after = automaton.make(_after_bracket, catalogue, nesting, is_edge, scope, True)
+    return automaton.token(")"), after
 
 
-class AfterBracket(Frame):
-    """What comes after a stream in brackets: the condition of an edge or of a filter."""
+def _after_bracket(
+    catalogue: Catalogue, nesting: int, is_edge: bool, scope: ScopeNames, is_join: bool
+) -> Frame:
+    """Return the condition of an edge or of a filter; a stream join may stand without one."""
 
-    __slots__ = ("catalogue", "is_edge", "nesting", "scope")
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        of = condition(catalogue, scope, catalogue.empty, True, nesting)
+        return *predicate(of), catalogue.automaton.give(Flow(scope))
 
-    def __init__(
-        self, catalogue: Catalogue, nesting: int, is_edge: bool, scope: ScopeNames, is_join: bool
-    ):
-        """Allow a filter; a stream join may stand without one."""
-        self.catalogue, self.nesting, self.is_edge, self.scope = catalogue, nesting, is_edge, scope
-        fixed = frozenset(("on" if is_edge else "filter",))
-        skips = is_join and not is_edge
-        result = Flow(scope, "join")
-        super().__init__(fixed, closing=NOTHING if skips else fixed, skips=skips, result=result)
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with the condition."""
-        catalogue = self.catalogue
-        of = condition(catalogue, self.scope, catalogue.empty, True, self.nesting)
-        return (*predicate(of), catalogue.automaton.make(GiveFlow, Flow(self.scope))), None
+    fixed = frozenset(("on" if is_edge else "filter",))
+    skips = is_join and not is_edge
+    closing = NOTHING if skips else fixed
+    return Choice(fixed, following, closing=closing, skips=skips, result=Flow(scope, "join"))
