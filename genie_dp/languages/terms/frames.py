@@ -93,54 +93,62 @@ def _plain(sentence: CopySentence) -> CopySentence:
     return found
 
 
-def start_text(sentence: CopySentence, known: TextNode = NO_TEXTS) -> Frame:
+def start_text(sentence: CopySentence, known: TextNode = NO_TEXTS, most: int = -1) -> Frame:
     """Return the first word of a text; where there is none, the closing quote.
 
     Args:
         sentence: whose words may be copied.
         known: texts that need not be in it.
+        most: the most words of a text that is copied; any number below zero.
     """
-    return sentence.make(_start_text, known, bool(_plain(sentence).starts))
+    return sentence.make(_start_text, known, bool(_plain(sentence).starts), most)
 
 
-def _start_text(known: TextNode, has_words: bool) -> BoundChoice:
+def _start_text(known: TextNode, has_words: bool, most: int) -> BoundChoice:
     fixed = known.words if has_words or known.words else QUOTE
     return BoundChoice(
         fixed | QUOTE if known.is_end else fixed,
         lambda sentence, _: _plain(sentence).starts,
-        lambda token, sentence: _after_word(sentence, known, _plain(sentence).begin(token), token),
+        lambda token, sentence: _after_word(
+            sentence, known, _plain(sentence).begin(token), most, token
+        ),
     )
 
 
-def continue_text(sentence: CopySentence, known: TextNode, ends: tuple[int, ...] = ()) -> Frame:
+def continue_text(
+    sentence: CopySentence, known: TextNode, ends: tuple[int, ...] = (), room: int = -1
+) -> Frame:
     """Return the next word of a text, or the closing quote where it is a whole one.
 
     Args:
         sentence: whose words may be copied.
         known: how known texts go on.
         ends: where the spans end that have the words before.
+        room: how many more words may be copied; any number below zero.
     """
-    return sentence.make(_continue_text, known, ends)
+    return sentence.make(_continue_text, known, ends, room)
 
 
-def _continue_text(known: TextNode, ends: tuple[int, ...]) -> BoundChoice:
+def _continue_text(known: TextNode, ends: tuple[int, ...], room: int) -> BoundChoice:
     closing = QUOTE if ends or known.is_end else known.words
-    return BoundChoice(
-        known.words | closing,
-        lambda sentence, is_closing: NOTHING if is_closing else _plain(sentence).next_words(ends),
-        lambda token, sentence: _after_word(
-            sentence, known, _plain(sentence).go_on(ends, token), token
-        ),
-        closing=closing,
-    )
+
+    def copies(sentence: CopySentence, is_closing: bool) -> frozenset[str]:
+        return _plain(sentence).next_words(ends) if room and not is_closing else NOTHING
+
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        further = _plain(sentence).go_on(ends, token) if room else ()
+        return _after_word(sentence, known, further, room, token)
+
+    return BoundChoice(known.words | closing, copies, following, closing=closing)
 
 
 def _after_word(
-    sentence: CopySentence, known: TextNode, ends: tuple[int, ...], token: str
+    sentence: CopySentence, known: TextNode, ends: tuple[int, ...], room: int, token: str
 ) -> Sequence[Frame]:
     if token == '"':
         return ()
-    return (continue_text(sentence, known.following.get(token, NO_TEXTS), ends),)
+    node = known.following.get(token, NO_TEXTS)
+    return (continue_text(sentence, node, ends, room - (room > 0)),)
 
 
 def choose_text(sentence: CopySentence, texts: TextNode) -> Frame:

@@ -1,7 +1,10 @@
 """Values: free text, constants of templates, sums of dates, measures of several parts, arrays."""
 
+from collections.abc import Sequence
+
 from genie_dp.languages import types as ty
-from genie_dp.languages.automaton import NOTHING, CopySentence, Frame, Move, TextNode, Wait
+from genie_dp.languages.automaton import NOTHING, CopySentence, Frame, Move
+from genie_dp.languages.terms.frames import Choice, start_text
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, Fit, ScopeNames
 from genie_dp.languages.thingtalk.from_tokens import is_number_token
@@ -10,69 +13,10 @@ from genie_dp.languages.thingtalk.tokens import value_tokens
 from genie_dp.languages.thingtalk.typecheck import DURATION, unite_types
 from genie_dp.languages.units import Units
 
-QUOTE = frozenset(('"',))
-
 
 def free_text(catalogue: Catalogue, sentence: CopySentence) -> Frame:
     """Return the frame of words after an opening quote."""
-    return sentence.make(TextStart, catalogue, bool(sentence.starts))
-
-
-class TextStart(Frame):
-    """The first word of a text; where there is none at all, the closing quote."""
-
-    __slots__ = ("catalogue",)
-    is_bound = True
-
-    def __init__(self, catalogue: Catalogue, has_words: bool):
-        self.catalogue = catalogue
-        words = catalogue.constants.texts.words
-        super().__init__(words if words or has_words else QUOTE)
-
-    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
-        """Return all words of the sentence."""
-        return sentence.starts
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on after the first word."""
-        if token == '"':
-            return (), None
-        node = self.catalogue.constants.texts.following.get(token)
-        return (sentence.make(TextMore, self.catalogue, sentence.begin(token), node, 1),), None
-
-
-class TextMore(Frame):
-    """The next word of a text that continues one of the spans so far, or the closing quote."""
-
-    __slots__ = ("catalogue", "count", "ends", "node")
-    is_bound = True
-
-    def __init__(
-        self, catalogue: Catalogue, ends: tuple[int, ...], node: TextNode | None, count: int
-    ):
-        self.catalogue, self.ends, self.node, self.count = catalogue, ends, node, count
-        automaton = catalogue.automaton
-        words = automaton.set_of(node.words) if node is not None else NOTHING
-        is_text = bool(ends) or (node is not None and node.is_end)
-        quote = automaton.set_of(QUOTE)
-        fixed = automaton.union(quote, words) if is_text else words
-        super().__init__(fixed, closing=quote if is_text else words)
-
-    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
-        """Return the words after the spans."""
-        if is_closing or self.count >= self.catalogue.limits.words:
-            return NOTHING
-        return sentence.next_words(self.ends)
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with those spans that have the word."""
-        if token == '"':
-            return (), None
-        node = self.node.following.get(token) if self.node is not None else None
-        ends = sentence.go_on(self.ends, token)
-        if self.count >= self.catalogue.limits.words:
-            ends = ()
-        return (sentence.make(TextMore, self.catalogue, ends, node, self.count + 1),), None
+    return start_text(sentence, catalogue.constants.texts, catalogue.limits.words)
 
 
 def kinds_of(catalogue: Catalogue, fit: Fit) -> frozenset[str]:
@@ -82,70 +26,45 @@ def kinds_of(catalogue: Catalogue, fit: Fit) -> frozenset[str]:
     )
 
 
-class AfterText(Frame):
-    """What words may be: text as it is, an entity, or a place with a name."""
+def _after_text(catalogue: Catalogue, fit: Fit) -> Frame:
+    """Return what words may be: text as it is, an entity, or a place with a name."""
+    automaton = catalogue.automaton
+    places = catalogue.constants.find("at:") if fit.takes(ty.LOCATION) else NOTHING
+    is_text = fit.takes(ty.STRING, is_constant=True)
+    fixed = kinds_of(catalogue, fit) | places
 
-    __slots__ = ("catalogue",)
-
-    def __init__(self, catalogue: Catalogue, fit: Fit):
-        self.catalogue = catalogue
-        places = catalogue.constants.find("at:") if fit.takes(ty.LOCATION) else NOTHING
-        is_text = fit.takes(ty.STRING, is_constant=True)
-        fixed = kinds_of(catalogue, fit) | places
-        super().__init__(
-            fixed, closing=NOTHING if is_text else fixed, skips=is_text, result=ty.STRING
-        )
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with the identifier of an entity."""
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
         if token.startswith("at:"):
-            return (), ty.LOCATION
-        return (self.catalogue.automaton.make(Identifier, self.catalogue, token[2:]),), None
+            return (automaton.give(ty.LOCATION),)
+        return (automaton.make(_identifier, catalogue, ty.Entity(token[2:])),)
+
+    closing = NOTHING if is_text else fixed
+    return Choice(fixed, following, closing=closing, skips=is_text, result=ty.STRING)
 
 
-class Identifier(Frame):
-    """The identifier of an entity with a name of its own."""
-
-    __slots__ = ("kind",)
-
-    def __init__(self, catalogue: Catalogue, kind: str):
-        self.kind = ty.Entity(kind)
-        identifiers = catalogue.constants.find("id:")
-        super().__init__(identifiers, closing=NOTHING, skips=True, result=self.kind)
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """End the entity."""
-        return (), self.kind
+def _identifier(catalogue: Catalogue, kind: ty.Entity) -> Frame:
+    """Return the identifier of an entity with a name of its own, or nothing."""
+    give = catalogue.automaton.give(kind)
+    identifiers = catalogue.constants.find("id:")
+    return Choice(identifiers, lambda *_: (give,), closing=NOTHING, skips=True, result=kind)
 
 
-class Unknown(Frame):
-    """An entity that is not looked up yet, after `null`: its words, or none."""
+def _unknown(catalogue: Catalogue, fit: Fit) -> Frame:
+    """Return what follows `null`, an entity that is not looked up yet: its words, or its kind."""
+    kind = catalogue.automaton.make(_kind, catalogue, fit)
 
-    __slots__ = ("catalogue", "kinds")
-
-    def __init__(self, catalogue: Catalogue, fit: Fit):
-        self.catalogue = catalogue
-        self.kinds = catalogue.automaton.make(Kind, catalogue, fit)
-        super().__init__(self.kinds.fixed | {'"', '""'}, closing=self.kinds.fixed)
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with the words."""
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
         if token == '"':
-            return (free_text(self.catalogue, sentence), self.kinds), None
-        return ((self.kinds,), None) if token == '""' else self.kinds.take(token, sentence)
+            return free_text(catalogue, sentence), kind
+        return (kind,) if token == '""' else kind.take(token, sentence)[0]
+
+    return Choice(kind.fixed | {'"', '""'}, following, closing=kind.fixed)
 
 
-class Kind(Frame):
-    """The kind of an entity that has no identifier."""
-
-    __slots__ = ()
-
-    def __init__(self, catalogue: Catalogue, fit: Fit):
-        super().__init__(kinds_of(catalogue, fit))
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """End the entity."""
-        return (), ty.Entity(token[2:])
+def _kind(catalogue: Catalogue, fit: Fit) -> Frame:
+    """Return the kind of an entity that has no identifier."""
+    give = catalogue.automaton.give
+    return Choice(kinds_of(catalogue, fit), lambda token, _: (give(ty.Entity(token[2:])),))
 
 
 _UNDEFINED = frozenset(("undefined",))
@@ -267,25 +186,25 @@ class ValueFrame(Frame):
         make, catalogue, fit = self.catalogue.automaton.make, self.catalogue, self.fit
         match token:
             case '"':
-                after = make(AfterText, catalogue, fit)
+                after = make(_after_text, catalogue, fit)
                 return (free_text(catalogue, sentence), after), None
             case '""':
-                return (make(AfterText, catalogue, fit),), None
+                return (make(_after_text, catalogue, fit),), None
             case "null":
-                return (make(Unknown, catalogue, fit),), None
+                return (make(_unknown, catalogue, fit),), None
             case "[":
                 return (make(ArrayStart, self),), None
             case "start_of" | "end_of":
-                return (make(EdgeUnit, self),), None
+                return (make(_edge_unit, self),), None
             case "location:":
-                place = (free_text(catalogue, sentence), make(AfterPlace))
-                return (catalogue.automaton.token('"'), *place), None
+                quote, words = catalogue.automaton.token('"'), free_text(catalogue, sentence)
+                return (quote, words, catalogue.automaton.give(ty.LOCATION)), None
             case _ if token in self.scope.names:
                 return self._name(token)
             case _ if is_number_token(token):
-                return (make(AfterNumber, catalogue, fit, True),), None
+                return (make(_after_number, catalogue, fit, True),), None
             case _ if ty.slot_type(token) == ty.NUMBER:
-                return (make(AfterNumber, catalogue, fit, False),), None
+                return (make(_after_number, catalogue, fit, False),), None
             case _:
                 return self.end(self._type(token))
 
@@ -304,13 +223,13 @@ class ValueFrame(Frame):
     def _name(self, token: str) -> Move:
         type_ = self.scope.types[self.scope.names[token]]
         if self.is_constant or not self.fit.takes(type_):
-            return (self.catalogue.automaton.make(Offset, self, None, 0),), None
+            return (self.catalogue.automaton.make(_offset, self, None, 0),), None
         return self.end(type_)
 
     def end(self, type_: ty.Type) -> Move:
         """Return what comes after a value of a type: to a date something may be added."""
         if type_ in (ty.DATE, ty.ANY) and self.fit.takes(ty.DATE):
-            return (self.catalogue.automaton.make(Offset, self, type_, 0),), None
+            return (self.catalogue.automaton.make(_offset, self, type_, 0),), None
         return (), type_
 
 
@@ -318,92 +237,50 @@ def _takes_numbers(fit: Fit) -> bool:
     return fit.takes(ty.NUMBER) or any(fit.takes(ty.Measure(base)) for base in fit.units.bases())
 
 
-class EdgeUnit(Frame):
-    """The unit after `start_of`."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: ValueFrame):
-        self.value = value
-        super().__init__(_units(value.fit.units, "ms"))
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """End the edge."""
-        return self.value.end(ty.DATE)
+def _edge_unit(value: ValueFrame) -> Frame:
+    """Return the unit after `start_of`."""
+    return Choice(_units(value.fit.units, "ms"), lambda *_: _after_date(value, 0))
 
 
-class Offset(Frame):
-    """A duration added to a date; must come where the date is a bare name that does not fit."""
+def _offset(value: ValueFrame, type_: ty.Type | None, count: int) -> Frame:
+    """Return a duration added to a date; one must come after a bare name that does not fit."""
+    catalogue = value.catalogue
+    fixed = frozenset(("+", "-")) if count < catalogue.limits.offsets else NOTHING
 
-    __slots__ = ("count", "value")
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        fit, automaton = catalogue.fit(DURATION), catalogue.automaton
+        scope, has_event = value.scope, value.has_event
+        length = automaton.make(ValueFrame, catalogue, fit, scope, has_event, False)
+        return length, automaton.after(_after_date, value, count + 1)
 
-    def __init__(self, value: ValueFrame, type_: ty.Type | None, count: int):
-        self.value, self.count = value, count
-        may_go_on = count < value.catalogue.limits.offsets
-        fixed = frozenset(("+", "-")) if may_go_on else NOTHING
-        is_whole = type_ is not None
-        super().__init__(
-            fixed, closing=NOTHING if is_whole else fixed, skips=is_whole, result=type_
-        )
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with the duration."""
-        value, catalogue = self.value, self.value.catalogue
-        make = catalogue.automaton.make
-        fit = catalogue.fit(DURATION)
-        length = make(ValueFrame, catalogue, fit, value.scope, value.has_event, False)
-        return (length, make(AfterOffset, value, self.count + 1)), None
+    is_whole = type_ is not None
+    closing = NOTHING if is_whole else fixed
+    return Choice(fixed, following, closing=closing, skips=is_whole, result=type_)
 
 
-class AfterOffset(Wait):
-    """After a duration: perhaps another."""
-
-    __slots__ = ("count", "value")
-
-    def __init__(self, value: ValueFrame, count: int):
-        super().__init__()
-        self.value, self.count = value, count
-
-    def resume(self, result: ty.Type) -> Move:
-        """Go on: whatever was added, it is a date."""
-        return (self.value.catalogue.automaton.make(Offset, self.value, ty.DATE, self.count),), None
+def _after_date(value: ValueFrame, count: int, _: object = None) -> Sequence[Frame]:
+    """Go on after a date, to which `count` durations were added."""
+    return (value.catalogue.automaton.make(_offset, value, ty.DATE, count),)
 
 
-class AfterPlace(Wait):
-    """After the name of a place that is not looked up yet."""
-
-    __slots__ = ()
-
-    def resume(self, result: object) -> Move:
-        """End the place."""
-        return (), ty.LOCATION
-
-
-class AfterNumber(Frame):
-    """The unit of a measure, or nothing where the number itself fits.
+def _after_number(catalogue: Catalogue, fit: Fit, goes_on: bool) -> Frame:
+    """Return the unit of a measure, or nothing where the number itself fits.
 
     After a placeholder the measure has no further part.
     """
+    fixed = frozenset[str]().union(
+        *(_units(fit.units, b) for b in fit.units.bases() if fit.takes(ty.Measure(b)))
+    )
 
-    __slots__ = ("catalogue", "fit", "goes_on")
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        unit, automaton = token.removeprefix("unit:"), catalogue.automaton
+        if not goes_on:
+            return (automaton.give(ty.Measure(unit)),)
+        return (automaton.make(MeasureMore, catalogue, fit, unit, 1),)
 
-    def __init__(self, catalogue: Catalogue, fit: Fit, goes_on: bool):
-        self.catalogue, self.fit, self.goes_on = catalogue, fit, goes_on
-        fixed = frozenset[str]().union(
-            *(_units(fit.units, b) for b in fit.units.bases() if fit.takes(ty.Measure(b)))
-        )
-        is_whole = fit.takes(ty.NUMBER)
-        super().__init__(
-            fixed, closing=NOTHING if is_whole else fixed, skips=is_whole, result=ty.NUMBER
-        )
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on after the first part of a measure."""
-        unit = token.removeprefix("unit:")
-        if not self.goes_on:
-            return (), ty.Measure(unit)
-        make = self.catalogue.automaton.make
-        return (make(MeasureMore, self.catalogue, self.fit, unit, 1),), None
+    is_whole = fit.takes(ty.NUMBER)
+    closing = NOTHING if is_whole else fixed
+    return Choice(fixed, following, closing=closing, skips=is_whole, result=ty.NUMBER)
 
 
 class MeasureMore(Frame):
@@ -430,23 +307,14 @@ class MeasureMore(Frame):
 
     def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on with a unit of the same thing."""
-        make = self.catalogue.automaton.make
-        return (make(NextUnit, self.catalogue, self.fit, self.unit, self.parts + 1),), None
+        parts = self.catalogue, self.fit, self.unit, self.parts + 1
+        return (self.catalogue.automaton.make(_next_unit, *parts),), None
 
 
-class NextUnit(Frame):
-    """The unit of a further part."""
-
-    __slots__ = ("catalogue", "fit", "parts", "unit")
-
-    def __init__(self, catalogue: Catalogue, fit: Fit, unit: str, parts: int):
-        self.catalogue, self.fit, self.unit, self.parts = catalogue, fit, unit, parts
-        super().__init__(_units(fit.units, fit.units.base(unit)))
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on; the type is that of the first unit."""
-        make = self.catalogue.automaton.make
-        return (make(MeasureMore, self.catalogue, self.fit, self.unit, self.parts),), None
+def _next_unit(catalogue: Catalogue, fit: Fit, unit: str, parts: int) -> Frame:
+    """Return the unit of a further part; the type is that of the first unit."""
+    more = catalogue.automaton.make(MeasureMore, catalogue, fit, unit, parts)
+    return Choice(_units(fit.units, fit.units.base(unit)), lambda *_: (more,))
 
 
 def _units(units: Units, base: str) -> frozenset[str]:
@@ -476,46 +344,29 @@ class ArrayStart(Frame):
         if token == "]":
             return (), ty.Array(before)
         frames, result = self.item.take(token, sentence)
-        make = self.array.catalogue.automaton.make
-        return (*frames, make(AfterItem, self.array, before, 1)), result
+        after = self.array.catalogue.automaton.after(_after_item, self.array, before, 1)
+        return (*frames, after), result
 
 
-class AfterItem(Wait):
-    """After an item of an array."""
-
-    __slots__ = ("array", "before", "count")
-
-    def __init__(self, array: ValueFrame, before: ty.Type, count: int):
-        super().__init__()
-        self.array, self.before, self.count = array, before, count
-
-    def resume(self, result: ty.Type) -> Move:
-        """Go on with the type that takes all items so far."""
-        catalogue = self.array.catalogue
-        both = unite_types(self.before, result, catalogue.library)
-        assert both is not None, "an item fits those before it"
-        return (catalogue.automaton.make(ArrayMore, self.array, both, self.count),), None
+def _after_item(array: ValueFrame, before: ty.Type, count: int, type_: ty.Type) -> Sequence[Frame]:
+    """Go on after an item of an array with the type that takes all items so far."""
+    catalogue = array.catalogue
+    both = unite_types(before, type_, catalogue.library)
+    assert both is not None, "an item fits those before it"
+    return (catalogue.automaton.make(_array_more, array, both, count),)
 
 
-class ArrayMore(Frame):
-    """A comma and another item, or the end of an array."""
+def _array_more(array: ValueFrame, before: ty.Type, count: int) -> Frame:
+    """Return a comma and another item, or the end of an array."""
+    automaton, end = array.catalogue.automaton, frozenset("]")
 
-    __slots__ = ("array", "before", "count")
-
-    def __init__(self, array: ValueFrame, before: ty.Type, count: int):
-        self.array, self.before, self.count = array, before, count
-        end = frozenset("]")
-        may_go_on = count < array.catalogue.limits.items
-        super().__init__(end | {","} if may_go_on else end, closing=end)
-
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with an item, or end."""
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
         if token == "]":
-            return (), ty.Array(self.before)
-        after = self.array.catalogue.automaton.make(
-            AfterItem, self.array, self.before, self.count + 1
-        )
-        return (_item(self.array, self.before), after), None
+            return (automaton.give(ty.Array(before)),)
+        return _item(array, before), automaton.after(_after_item, array, before, count + 1)
+
+    may_go_on = count < array.catalogue.limits.items
+    return Choice(end | {","} if may_go_on else end, following, closing=end)
 
 
 def _item(array: ValueFrame, before: ty.Type) -> ValueFrame:
@@ -547,5 +398,5 @@ class Times(Frame):
         """Go on with the first time of an array, or end."""
         if token != "[":
             return self.time.take(token, sentence)
-        after = self.array.catalogue.automaton.make(AfterItem, self.array, ty.ANY, 1)
+        after = self.array.catalogue.automaton.after(_after_item, self.array, ty.ANY, 1)
         return (_item(self.array, ty.ANY), after), None
