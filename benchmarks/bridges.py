@@ -55,9 +55,10 @@ import bridges_speed
 import bridges_tools
 
 import genie_dp as gd
+from genie_dp.importers.assistant import Assistant
 from genie_dp.importers.hassil import UNSPACED
-from genie_dp.importers.home_assistant import import_home_assistant, read_sources
-from genie_dp.importers.intents import IntentSources
+from genie_dp.importers.home_assistant import read_home_assistant
+from genie_dp.importers.registry import import_source
 from genie_dp.importers.source import Imported, Source
 from genie_dp.languages import get_language
 from genie_dp.locale import DEFAULT, locale_from
@@ -268,7 +269,7 @@ def _set_apart(text: str, name: str) -> Iterator[str]:
 # -------------------------------------------------------------------------------------- hassil
 
 
-def merged(sources: IntentSources) -> dict[str, Any]:
+def merged(sources: Assistant) -> dict[str, Any]:
     """Return what the files say in the form that hassil reads."""
     intents: dict[str, Any] = {}
     for block in sources.blocks:
@@ -288,7 +289,7 @@ def merged(sources: IntentSources) -> dict[str, Any]:
 class HassilMatcher:
     """What hassil makes of sentences."""
 
-    def __init__(self, sources: IntentSources):
+    def __init__(self, sources: Assistant):
         from hassil.intents import Intents
 
         self.intents = Intents.from_dict(merged(sources))
@@ -551,9 +552,9 @@ def exactness(arguments: argparse.Namespace) -> None:
     path, locale = Path(arguments.source), arguments.locale
     start = time.process_time()
     source = Source(str(path), locale, skip_broken=True)
-    imported = import_home_assistant(source)
+    imported = import_source(source)
     seconds = time.process_time() - start
-    sources = read_sources(source)
+    sources = read_home_assistant(source)
     theirs = HassilMatcher(sources)
     with tempfile.TemporaryDirectory() as folder:
         for name, text in imported.files.items():
@@ -707,7 +708,7 @@ def answers(arguments: argparse.Namespace) -> None:
             lines.append(_verdicts("gazetteer", asked, matched))
             lines += _wrong_ones(asked, matched)
             continue
-        sources = read_sources(Source(given, arguments.locale, skip_broken=True))
+        sources = read_home_assistant(Source(given, arguments.locale, skip_broken=True))
         matcher = HassilMatcher(sources)
         matched = [_best(row, matcher, sources.skip_words) for row in asked]
         if not number:
@@ -967,7 +968,7 @@ def _answering(
         if given == "gazetteer":
             yield given, _gazetteer_answers(home)
             continue
-        sources = read_sources(Source(given, "en", skip_broken=True))
+        sources = read_home_assistant(Source(given, "en", skip_broken=True))
         matcher = HassilMatcher(sources)
         yield (
             f"hassil, {given}",

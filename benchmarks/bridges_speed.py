@@ -19,7 +19,7 @@ from typing import TypeVar
 
 import genie_dp as gd
 from genie_dp.augment.values import without_listed
-from genie_dp.importers import registry
+from genie_dp.importers import project
 from genie_dp.importers.source import Source
 from genie_dp.languages import get_language
 from genie_dp.synthesis.trials import misfits
@@ -45,7 +45,7 @@ def servers(data: Path, size: int) -> str:
             path.write_text(json.dumps({"tools": server["tools"]}), encoding="utf-8")
             folder = Path(place) / str(number)
             source = Source(str(path), skip_broken=True)
-            result = timed(seconds, "import", lambda s=source, f=folder: registry.run(s, f))
+            result = timed(seconds, "import", lambda s=source, f=folder: project.run(s, f))
             counts.update(result.imported.counts)
             skills, grammar = [folder / "tools.json"], [folder / "main.genie"]
             checked = timed(
@@ -74,7 +74,7 @@ def assistant(data: Path, name: str, size: int) -> str:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / name
         source = Source(str(data / "home_assistant" / given), locale)
-        timed(seconds, "import", lambda: registry.run(source, folder))
+        timed(seconds, "import", lambda: project.run(source, folder))
         rows = iter(pairs([folder / "tools.json"], [folder / "main.genie"], size, max_depth=4))
         timed(seconds, "first row", lambda: next(rows))
         count = timed(seconds, "all others", lambda: sum(1 for _ in rows))

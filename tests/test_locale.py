@@ -6,7 +6,7 @@ import pytest
 
 from genie_dp.cli import run
 from genie_dp.errors import GenieError
-from genie_dp.importers.registry import project_text
+from genie_dp.importers.project import project_text
 from genie_dp.importers.source import Imported
 from genie_dp.languages.base import MARKS
 from genie_dp.languages.programs import POLES

@@ -62,7 +62,7 @@ def command(
     genie-dp import skill-alarm --locale de --output alarm
     """
     from genie_dp.cli.output import show
-    from genie_dp.importers.registry import run
+    from genie_dp.importers.project import run
     from genie_dp.importers.source import Source
     from genie_dp.project_file import schema
 

@@ -8,28 +8,26 @@ values. Dialogflow ES and CX have the same things in other files and under other
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.importers.hassil import plain
-from genie_dp.importers.intents import (
-    IntentSources,
-    SaidExample,
-    SentenceBlock,
+from genie_dp.importers.assistant import (
+    TEXT,
+    Assistant,
+    Example,
+    Part,
     chosen_locale,
     closed_list,
-    import_intents,
+    first_question,
     open_list,
 )
-from genie_dp.importers.source import Imported, Source
+from genie_dp.importers.hassil import plain
+from genie_dp.importers.source import Source
 from genie_dp.located import read_json
-from genie_dp.templates.review import Note
 from genie_dp.texts import read_text
-
-Json = Mapping[str, Any]
 
 # NAME_usersays_en.json of ES, NAME/trainingPhrases/en.json of CX.
 _IN_LANGUAGE = re.compile(
@@ -66,34 +64,30 @@ _OF_INTENT = {
 
 def is_dialogflow(source: Source) -> bool:
     """Tell whether a source is the zip or folder of an agent."""
-    return source.path is not None and bool(agent_files(source.path))
+    return source.path is not None and bool(_members(source.path))
 
 
-def agent_files(path: Path) -> Mapping[str, Path | zipfile.ZipInfo]:
-    """Return the files of an agent's zip or folder that are JSON, by name; none for another."""
+def _members(path: Path) -> dict[str, str]:
+    """Return the JSON files of an agent: name -> name in its zip or folder; none of another."""
+    found: dict[str, str] = {}
     if path.is_dir():
-        files = [file for place in _PLACES for file in sorted(path.glob(place))]
-        found: dict[str, Path | zipfile.ZipInfo] = {
-            file.relative_to(path).as_posix(): file for file in files
-        }
+        files = (file for place in _PLACES for file in sorted(path.glob(place)))
+        found = {name: name for file in files if (name := file.relative_to(path).as_posix())}
     elif path.suffix == ".zip" and zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
-            found = {i.filename: i for i in archive.infolist() if i.filename.endswith(".json")}
+            found = {name: name for name in archive.namelist() if name.endswith(".json")}
         roots = {PurePosixPath(name).parts[0] for name in found}
         if len(roots) == 1 and "agent.json" not in found:  # all of it in one folder
             [root] = roots
-            found = {name.removeprefix(f"{root}/"): info for name, info in found.items()}
-    else:
-        found = {}
+            found = {name.removeprefix(f"{root}/"): name for name in found}
     return found if any(name.startswith("intents/") for name in found) else {}
 
 
-def import_dialogflow(source: Source) -> Imported:
-    """Return tools and templates of an agent of Dialogflow in one language.
+def read_dialogflow(source: Source) -> Assistant:
+    """Return the contents of an agent of Dialogflow in one language.
 
     Raises:
-        GenieError: R085, nothing of that language; R081, a file that cannot be read; and, unless
-            parts with mistakes are to be left out, R086 and R087, all of these.
+        GenieError: R085, nothing of that language; R081, a file that cannot be read.
     """
     path = Path(source.given)
     texts = _read_files(path)
@@ -101,236 +95,213 @@ def import_dialogflow(source: Source) -> Imported:
     # Phrases of very old agents stand in their intents.
     locale = chosen_locale(source, found) if found else source.locale
     title = f"The agent {path.stem} in {locale!r}"
-    sources = IntentSources(locale.partition("-")[0], title, keeps_articles=False)
-    sources.files |= texts
-    _AgentReader(sources, locale).read()
-    return import_intents(sources, source)
+    agent = Assistant(locale.partition("-")[0], title, files=texts, keeps_articles=False)
+    _AgentReader(agent, locale).read()
+    return agent
 
 
 def _read_files(path: Path) -> dict[str, str]:
-    files = agent_files(path)
-    sizes = [info.file_size for info in files.values() if isinstance(info, zipfile.ZipInfo)]
-    if sum(sizes) > _MOST_BYTES:
-        raise GenieError(Problem("R081", f"{path} holds more than {_MOST_BYTES:,} bytes"))
-    if path.is_dir():
-        return {name: read_text(file) for name, file in files.items() if isinstance(file, Path)}
-    if not files:
-        return {}
+    members = _members(path)
+    if path.is_dir() or not members:
+        return {name: read_text(path / name) for name in members}
     try:
         with zipfile.ZipFile(path) as archive:
+            if sum(archive.getinfo(name).file_size for name in members.values()) > _MOST_BYTES:
+                raise GenieError(Problem("R081", f"{path} holds more than {_MOST_BYTES:,} bytes"))
             return {
-                name: archive.read(info).decode("utf-8-sig", errors="replace")
-                for name, info in files.items()
-                if isinstance(info, zipfile.ZipInfo)
+                name: archive.read(member).decode("utf-8-sig", errors="replace")
+                for name, member in members.items()
             }
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
         raise GenieError(Problem("R081", f"{path} cannot be unpacked: {error}")) from None
 
 
 class _AgentReader:
-    def __init__(self, sources: IntentSources, locale: str):
-        self.sources, self.locale = sources, locale
+    def __init__(self, agent: Assistant, locale: str):
+        self.agent, self.locale = agent, locale
 
     def read(self) -> None:
-        files = [file for file in self.sources.files if not _IN_LANGUAGE.fullmatch(file)]
+        agent = self.agent
+        files = [file for file in agent.files if not _IN_LANGUAGE.fullmatch(file)]
         for file in files:
             if file.startswith("entities/"):
-                place, entries = self.of_language(file, "entries")
-                about = self.sources.mapping(self.document(file), file)
-                own = about.get("entries") if entries is None else entries
-                at = file if entries is None else place
-                self.entity(file, about, f"{at}:entries", own)
+                about = self.file(file)
+                self.entity(about, self.beside(about, "entries", "entries", "entries"), "entries")
         for name in self.folders("entityTypes/"):
-            file, place = f"{name}.json", f"{name.rpartition('/')[0]}/entities/{self.locale}.json"
-            about = self.sources.mapping(self.document(file), file)
-            inside = self.sources.mapping(self.document(place), place)
-            self.entity(file, _entity_of_cx(about), f"{place}:entities", inside.get("entities"))
+            inside = self.file(f"{name.rpartition('/')[0]}/entities/{self.locale}.json")
+            self.entity(_entity_of_cx(self.file(f"{name}.json")), inside, "entities")
         for file in files:
             if file.startswith("intents/") and file.count("/") == 1:
-                self.intent_of_es(file)
+                self.intent_of_es(self.file(file))
         for name in self.folders("intents/"):
             self.intent_of_cx(name)
-        used = {name for slots in self.sources.declared.values() for name in slots.values()}
-        for name in self.sources.lists:
-            if name not in used and name in self.sources.places:
-                self.sources.leave_out(self.sources.places[name], "an entity that no intent has")
-        self.sources.leave_out("intents", "responses, events, webhooks: what the agent does")
+        used = {name for slots in agent.declared.values() for name in slots.values()}
+        for name in agent.lists:
+            if name not in used and name in agent.places:
+                agent.leave_out(agent.places[name], "an entity that no intent has")
+        agent.leave_out("intents", "responses, events, webhooks: what the agent does")
 
     def folders(self, home: str) -> list[str]:
         """Return the files of CX that lie in folders of their name, without their ending."""
-        parts = (file.split("/") for file in self.sources.files if file.startswith(home))
+        parts = (file.split("/") for file in self.agent.files if file.startswith(home))
         names = dict.fromkeys(part[1] for part in parts if len(part) > 2)
         return [f"{home}{name}/{name}" for name in names]
 
     def document(self, file: str) -> Any:
-        """Return what a file holds; None where there is no such file.
+        """Return the value of a file; None where there is no such file.
 
         Raises:
             GenieError: R081, it is no JSON.
         """
-        text = self.sources.files.get(file)
-        if text is None:
-            return None
-        return read_json(text, file)
+        text = self.agent.files.get(file)
+        return None if text is None else read_json(text, file)
 
-    def of_language(self, file: str, sort: str) -> tuple[str, Any]:
-        """Return the file beside another that is in the language, and what it holds."""
-        name = f"{file.removesuffix('.json')}_{sort}_{self.locale}.json"
-        return name, self.document(name)
+    def file(self, name: str) -> Part:
+        return self.agent.part(self.document(name), name)
+
+    def beside(self, about: Part, sort: str, field: str, old: str) -> Part:
+        """Return the list of ES in a file for each language, as a field.
+
+        Args:
+            about: the object that the list belongs to.
+            sort: of the file beside its own.
+            field: the name of the list.
+            old: the field of the object itself in agents without such files.
+        """
+        file = f"{about.place.removesuffix('.json')}_{sort}_{self.locale}.json"
+        found = self.document(file)
+        if found is None:
+            file, found = about.place, about.get(old)
+        return Part(self.agent, file, {field: found})
 
     # ---------------------------------------------------------------------------- entities
 
-    def entity(self, file: str, about: Json, place: str, entries: Any) -> None:
-        """Add an entity, as ES describes it.
-
-        Args:
-            file: its own file.
-            about: what it says.
-            place, entries: where its values are, and what they are.
-        """
-        name = str(about.get("name", ""))
-        values: dict[str, list[str]] = {}
+    def entity(self, about: Part, inside: Part, field: str) -> None:
+        """Add an entity, as ES describes it, whose values are a field of another object."""
+        agent, name, place = self.agent, about.text("name"), inside.at(field)
+        values: dict[str, tuple[str, ...]] = {}
         is_composite = False
-        for at, entry in self.sources.mappings(entries, place):
-            words = [
-                word for _, word in self.sources.texts(entry.get("synonyms"), f"{at}.synonyms")
-            ]
+        for entry in inside.objects(field):
+            words = entry.words("synonyms")
             if any("@" in word for word in words):
                 is_composite = True
-                self.sources.leave_out(at, f"{', '.join(words)}: an entity made of others")
+                agent.leave_out(entry.place, f"{', '.join(words)}: an entity made of others")
                 continue
-            values[str(entry.get("value", ""))] = words
-        self.sources.places[name] = place
+            values[entry.text("value")] = words
+        agent.places[name] = place
         is_pattern = about.get("isRegexp") is True
         if is_pattern:
-            self.sources.leave_out(place, f"the patterns of @{name}; it is any text")
-        if is_pattern or is_composite or not values:
-            self.sources.lists[name] = {"wildcard": True}
-            if not (is_pattern or is_composite):
-                text = f"@{name} lists nothing in this language, and is any text"
-                self.sources.notes.append(Note(file, text, "changed"))
+            agent.leave_out(place, f"the patterns of @{name}; it is any text")
+        if is_pattern or is_composite:
+            agent.lists[name] = TEXT
+        elif not values:
+            shown = f"@{name} lists nothing in this language, and"
+            agent.add_type(name, None, about.place, shown)
         elif about.get("automatedExpansion") is True:
-            self.sources.lists[name] = open_list({
+            agent.lists[name] = open_list({
                 value: [w for w in words if w.lower() != value.lower()]
                 for value, words in values.items()
             })  # fmt: skip
         else:
-            self.sources.lists[name] = closed_list(values)
+            agent.lists[name] = closed_list(values)
         if about.get("allowFuzzyExtraction") is True:
-            self.sources.leave_out(f"{file}:allowFuzzyExtraction", "values are said as listed")
+            about.leave_out("allowFuzzyExtraction", "values are said as listed")
 
     def list_of(self, type_: str, place: str) -> str:
         """Return the name of the list for a type such as "@sys.date" or "@room"."""
         name = type_.removeprefix("@")
-        if name not in self.sources.lists:
-            is_ours = name.startswith("sys.")
-            if not is_ours:
-                self.sources.mistake(place, type_, f"there is no entity {type_}")
-            found = _TYPES.get(name.removeprefix("sys."), {"wildcard": True})
-            self.sources.lists[name] = found
-            if is_ours and "wildcard" in found:
-                self.sources.notes.append(Note(place, f"{type_} is any text", "changed"))
+        if name not in self.agent.lists:
+            known = _TYPES.get(name.removeprefix("sys."))
+            if name.startswith("sys."):
+                self.agent.add_type(name, known, place, type_)
+            else:
+                self.agent.mistake(place, type_, f"there is no entity {type_}")
+                self.agent.lists[name] = known or TEXT
         return name
 
     # ----------------------------------------------------------------------------- intents
 
-    def intent_of_es(self, file: str) -> None:
-        about = self.sources.mapping(self.document(file), file)
+    def intent_of_es(self, about: Part) -> None:
         parameters = [
             found
-            for at, response in self.sources.mappings(about.get("responses"), f"{file}:responses")
-            for found in self.sources.mappings(response.get("parameters"), f"{at}.parameters")
+            for response in about.objects("responses")
+            for found in response.objects("parameters")
         ]
-        place, phrases = self.of_language(file, "usersays")
-        if phrases is None:
-            place, phrases = file, about.get("userSays")
-        said = self.sources.mappings(phrases, f"{place}:phrases")
-        self.intent(file, about, parameters, said)
+        said = self.beside(about, "usersays", "phrases", "userSays").objects("phrases")
+        self.intent(about, parameters, said)
 
     def intent_of_cx(self, name: str) -> None:
-        file, place = (
-            f"{name}.json",
-            f"{name.rpartition('/')[0]}/trainingPhrases/{self.locale}.json",
-        )
-        about = dict(self.sources.mapping(self.document(file), file))
-        about["name"] = about.get("displayName") or unquote(name.rpartition("/")[2])
-        about["fallbackIntent"] = about.get("isFallback") or about["name"] == _NEGATIVE
-        parameters = [
-            (at, {**given, "name": given.get("id"), "dataType": given.get("entityType")})
-            for at, given in self.sources.mappings(about.get("parameters"), f"{file}:parameters")
-        ]
-        inside = self.sources.mapping(self.document(place), place)
-        phrases = self.sources.mappings(inside.get("trainingPhrases"), f"{place}:trainingPhrases")
-        self.intent(file, about, parameters, phrases)
+        given = self.file(f"{name}.json")
+        title = given.get("displayName") or unquote(name.rpartition("/")[2])
+        about = {
+            **given.fields,
+            "name": title,
+            "fallbackIntent": given.get("isFallback") or title == _NEGATIVE,
+        }
+        parameters = []
+        for parameter in given.objects("parameters"):
+            id_, type_ = parameter.get("id"), parameter.get("entityType")
+            fields = {**parameter.fields, "name": id_, "dataType": type_}
+            parameters.append(Part(self.agent, parameter.place, fields))
+        inside = self.file(f"{name.rpartition('/')[0]}/trainingPhrases/{self.locale}.json")
+        phrases = inside.objects("trainingPhrases")
+        self.intent(Part(self.agent, given.place, about), parameters, phrases)
 
-    def intent(
-        self,
-        file: str,
-        about: Json,
-        parameters: Iterable[tuple[str, Json]],
-        phrases: Iterable[tuple[str, Json]],
-    ) -> None:
-        """Add an intent, as ES describes it; parameters and phrases with their places."""
-        given = str(about.get("name") or PurePosixPath(file).stem)
-        for key in sorted(about.keys() - _OF_INTENT):
-            self.sources.leave_out(f"{file}:{key}", "it is not read")
-        if about.get("contexts"):
-            given_contexts = about["contexts"]
-            contexts = given_contexts if isinstance(given_contexts, list) else [given_contexts]
-            text = f"said only after: {', '.join(map(str, contexts))}"
-            self.sources.notes.append(Note(f"{file}:contexts", text, "not checked"))
+    def intent(self, about: Part, parameters: Iterable[Part], phrases: Iterable[Part]) -> None:
+        """Add an intent, as ES describes it."""
+        agent = self.agent
+        given = str(about.get("name") or PurePosixPath(about.place).stem)
+        about.leave_out_others(_OF_INTENT, "it is not read")
+        if contexts := about.get("contexts"):
+            known = contexts if isinstance(contexts, list) else [contexts]
+            text = f"said only after: {', '.join(map(str, known))}"
+            agent.note(about.at("contexts"), text, "not checked")
         slots: dict[str, str] = {}
         asked: dict[str, Any] = {}
-        for at, parameter in parameters:
-            self.parameter(parameter, at, slots, asked)
-        sentences: dict[str, str] = {}
+        for parameter in parameters:
+            self.parameter(parameter, slots, asked)
         is_fallback = about.get("fallbackIntent") is True
-        name = "" if is_fallback else self.sources.tool_name(given, file)
-        for at, phrase in phrases:
-            template, example = self.phrase(name, phrase, at, slots)
+        name = "" if is_fallback else agent.tool_name(given, about.place)
+        sentences = []
+        for phrase in phrases:
+            template, example = self.phrase(name, phrase, slots)
             if template:
-                sentences.setdefault(template, at)
+                sentences.append((template, phrase.place))
             if example is not None:
-                self.sources.examples.append(example)
+                agent.examples.append(example)
         if is_fallback:
-            self.sources.leave_out(file, "what fits no intent is refused by the parser")
+            agent.leave_out(about.place, "what fits no intent is refused by the parser")
             return
-        self.sources.declared[name] = slots
-        text = str(about.get("description") or "")
-        self.sources.descriptions[name] = {"slots": asked, "description": text}
-        self.sources.blocks.append(
-            SentenceBlock(name, tuple(sentences), file, given, places=tuple(sentences.values()))
-        )
+        description = str(about.get("description") or "")
+        of_tool = {"slots": asked, "description": description}
+        agent.add_intent(name, sentences, about.place, given, slots, of_tool)
 
-    def parameter(
-        self, given: Json, place: str, slots: dict[str, str], asked: dict[str, Any]
-    ) -> None:
-        name, type_ = str(given.get("name", "")), str(given.get("dataType") or "@sys.any")
-        value = str(given.get("value", ""))
+    def parameter(self, given: Part, slots: dict[str, str], asked: dict[str, Any]) -> None:
+        name, type_, value = given.text("name"), given.get("dataType"), given.text("value")
         if value.startswith("#"):
-            self.sources.leave_out(place, f"`{name}` is {value}, of an earlier sentence")
+            text = f"`{name}` is {value}, of an earlier sentence"
+            self.agent.leave_out(given.place, text)
             return
-        slots[name] = self.list_of(type_, f"{place}.dataType")
+        slots[name] = self.list_of(str(type_ or "@sys.any"), given.at("dataType"))
         prompts = [
-            str(prompt.get("value", ""))
-            for _, prompt in self.sources.mappings(given.get("prompts"), f"{place}.prompts")
-            if str(prompt.get("lang", "")) in ("", self.locale)
+            prompt.text("value")
+            for prompt in given.objects("prompts")
+            if prompt.text("lang") in ("", self.locale)
         ]
-        texts = [text for text in prompts if "$" not in text and "#" not in text]
         is_asked = given.get("required") is True
-        asked[name] = {"description": texts[0] if texts else "", "required": is_asked}
+        asked[name] = {"description": first_question(prompts, "$#"), "required": is_asked}
         for key in ("defaultValue", "isList"):
             if given.get(key):
-                self.sources.leave_out(f"{place}.{key}", f"`{name}`: {given[key]!r}")
+                given.leave_out(key, f"`{name}`: {given.get(key)!r}")
 
     def phrase(
-        self, intent: str, phrase: Json, place: str, slots: dict[str, str]
-    ) -> tuple[str, SaidExample | None]:
-        """Return a phrase as a template, and as a sentence that somebody said, if it is one."""
+        self, intent: str, phrase: Part, slots: dict[str, str]
+    ) -> tuple[str, Example | None]:
+        """Return a phrase as a template, and as an example, if somebody said it as it stands."""
         template, said, means, is_twice = "", "", dict[str, tuple[str, str]](), False
-        for words, alias, type_ in self.parts(phrase, place):
+        for words, alias, type_ in _parts_of(phrase):
             if alias and type_ and alias not in slots:
-                slots[alias] = self.list_of(type_, place)
+                slots[alias] = self.list_of(type_, phrase.place)
             if alias in slots:
                 is_twice = is_twice or alias in means
                 means[alias] = (slots[alias], words)
@@ -339,30 +310,32 @@ class _AgentReader:
                 template += plain(words)
             said += words
         is_said = said.strip() and not is_twice and phrase.get("isTemplate") is not True
-        example = SaidExample(intent, said, means, place) if is_said else None
+        example = Example(intent, said, means, phrase.place) if is_said else None
         return " ".join(template.split()), example
 
-    def parts(self, phrase: Json, place: str) -> Iterator[tuple[str, str, str]]:
-        """Yield the parts of a phrase: words, the parameter that they fill or "", its type."""
-        given = phrase.get("data", phrase.get("parts"))
-        for _, part in self.sources.mappings(given, f"{place}.data"):
-            text, type_ = str(part.get("text", "")), str(part.get("meta") or "")
+
+def _parts_of(phrase: Part) -> Iterator[tuple[str, str, str]]:
+    """Yield the parts of a phrase: words, the parameter that they fill or "", its type."""
+    given = {"data": phrase.get("data", phrase.get("parts"))}
+    for part in Part(phrase.assistant, phrase.place, given).objects("data"):
+        text, type_ = part.text("text"), str(part.get("meta") or "")
+        if phrase.get("isTemplate") is not True:
             alias = str(part.get("alias") or part.get("parameterId") or "")
-            if phrase.get("isTemplate") is True:
-                end = 0
-                for match in _WRITTEN.finditer(text):
-                    yield text[end : match.start()], "", ""
-                    yield match.group(), match["alias"], f"@{match['type']}"
-                    end = match.end()
-                yield text[end:], "", ""
-            else:
-                yield text, "" if type_ == "@sys.ignore" else alias, type_
+            yield text, "" if type_ == "@sys.ignore" else alias, type_
+            continue
+        end = 0
+        for match in _WRITTEN.finditer(text):
+            yield text[end : match.start()], "", ""
+            yield match.group(), match["alias"], f"@{match['type']}"
+            end = match.end()
+        yield text[end:], "", ""
 
 
-def _entity_of_cx(about: Json) -> dict[str, Any]:
-    return {
+def _entity_of_cx(about: Part) -> Part:
+    fields = {
         "name": about.get("displayName"),
         "isRegexp": about.get("kind") == "KIND_REGEXP",
         "automatedExpansion": about.get("autoExpansionMode") == "AUTO_EXPANSION_MODE_DEFAULT",
         "allowFuzzyExtraction": about.get("enableFuzzyExtraction"),
     }
+    return Part(about.assistant, about.place, fields)

@@ -1,9 +1,7 @@
-"""Intents with sentence templates as tools and templates: what importers of assistants share.
+"""Tools and templates of an assistant: of its intents, their sentences, the values of slots.
 
-A reader of a format (`home_assistant.py`, `ovos.py`, `alexa.py` ..) gives `IntentSources`: intents,
-their sentences in the syntax of hassil, and what may stand in slots. An intent becomes a tool, a
-slot a parameter. What is not taken over stands in the notes with its place; nothing is lost without
-a word.
+An intent becomes a tool, a slot a parameter. What is not taken over stands in the notes with its
+place; nothing is lost without a word.
 """
 
 import itertools
@@ -12,12 +10,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.importers.assistant import Assistant, SentenceBlock, free_name
 from genie_dp.importers.hassil import (
     CannotSayError,
     Group,
@@ -31,11 +30,9 @@ from genie_dp.importers.hassil import (
     literal,
     read_template,
 )
-from genie_dp.importers.source import Imported, Source
-from genie_dp.languages import get_language
+from genie_dp.importers.source import Imported, Source, program_of, rows_text, tools_text
 from genie_dp.languages.calls.tools import read_tools
 from genie_dp.languages.scope import OUT_OF_SCOPE
-from genie_dp.located import find_place
 from genie_dp.templates.ast import (
     Child,
     Choice,
@@ -61,200 +58,6 @@ from genie_dp.templates.review import Note
 from genie_dp.texts import without_accents
 
 Json = Any
-
-# -------------------------------------------------------------------------------------- sources
-
-
-@dataclass(frozen=True, slots=True)
-class SentenceBlock:
-    """Templates of one intent that have the same slots and ask for the same context.
-
-    Attributes:
-        place: the file, and where in it.
-        topic: its combination of slots, for people.
-        places: of each sentence; where there are none, its number.
-        slots: those that it sets by itself.
-        requires, excludes: what the context is to be, or not to be.
-        lists, rules: its own ones.
-    """
-
-    intent: str
-    sentences: tuple[str, ...]
-    place: str
-    topic: str = ""
-    places: tuple[str, ...] = ()
-    slots: Mapping[str, Json] = field(default_factory=dict)
-    requires: Mapping[str, Json] = field(default_factory=dict)
-    excludes: Mapping[str, Json] = field(default_factory=dict)
-    lists: Mapping[str, Json] = field(default_factory=dict)
-    rules: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class SaidExample:
-    """A sentence that somebody said, with what it means.
-
-    Attributes:
-        intent: what it asks for; "" for a sentence to refuse.
-        slots: slot -> the name of its list, and the words or the value that stand in it.
-        place: the file, and where in it.
-    """
-
-    intent: str
-    text: str
-    slots: Mapping[str, tuple[str, str]]
-    place: str
-
-
-@dataclass(slots=True)
-class IntentSources:
-    """What the files of an assistant say in one language.
-
-    Attributes:
-        title: what they are, for people.
-        lists: what may stand in a slot: `{"values": [{"in": words, "out": value}, ..]}`, a
-            `"range"` or `"wildcard": true` as Home Assistant has them, `"examples"` of such, or a
-            `"format"`: that of a string in JSON Schema, "number" or "integer". If it has values
-            and one of the others, both may stand there.
-        declared: intent -> slot -> the name of its list, also where no sentence says it.
-        descriptions: intent -> `description` and `slots`: what it says of each, and `required`.
-        skip_words: those that are left out of sentences before they are matched.
-        examples: for eval.tsv, and for refused.tsv.
-        commands: sentences as people say them, for texts that are commands.
-        notes: what is not taken over, each with its place.
-        problems: parts with mistakes, which have notes, too.
-        places: name of a rule or list -> its file.
-        files: name -> text, to show mistakes.
-        licence: of the sentences, for people.
-        tools: name of an intent -> the name of its tool.
-        ignores_space: whether spaces between letters of scripts without any count for nothing.
-        keeps_articles: whether "a" is said before any value, and "an", too, as sentences have them;
-            else the one that fits.
-        is_plain: whether sentences are of words as people write them; else as hassil reads them.
-    """
-
-    locale: str
-    title: str
-    blocks: list[SentenceBlock] = field(default_factory=list)
-    lists: dict[str, Json] = field(default_factory=dict)
-    rules: dict[str, str] = field(default_factory=dict)
-    declared: dict[str, dict[str, str]] = field(default_factory=dict)
-    descriptions: dict[str, Json] = field(default_factory=dict)
-    skip_words: list[str] = field(default_factory=list)
-    examples: list[SaidExample] = field(default_factory=list)
-    commands: list[str] = field(default_factory=list)
-    notes: list[Note] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    places: dict[str, str] = field(default_factory=dict)
-    files: dict[str, str] = field(default_factory=dict)
-    licence: str = ""
-    ignores_space: bool = False
-    keeps_articles: bool = True
-    is_plain: bool = True
-
-    tools: dict[str, str] = field(default_factory=dict)
-
-    def tool_name(self, intent: Json, place: str) -> str:
-        """Return the name of the tool that an intent becomes; a changed one is noted down."""
-        given = str(intent)
-        if given not in self.tools:
-            plain = re.sub(r"\W*[^\w./-]+\W*", "_", given).strip("_./-") or "intent"
-            is_taken = plain[0].isdigit() or plain in _RESERVED_SLOTS
-            name = f"_{plain}" if is_taken else plain
-            while name in self.tools.values():
-                name += "_"
-            self.tools[given] = name
-            if name != given:
-                self.notes.append(Note(place, f"the tool of `{given}` is `{name}`", "changed"))
-        return self.tools[given]
-
-    def leave_out(self, place: str, text: str) -> None:
-        """Note down what is not taken over."""
-        self.notes.append(Note(place, text, "left out"))
-
-    def mistake(
-        self, place: str, part: str, message: str, hint: str | None = None, *,
-        code: str = "R086", offset: int | None = None,
-    ) -> None:  # fmt: skip
-        """Note down a part with a mistake, which is left out if that is asked for.
-
-        Args:
-            place: its file, and after ":" its line or where else in it.
-            part: its text, as the file has it or as a text in JSON.
-            message, hint: what is wrong.
-            code: of the problem.
-            offset: where in the part the mistake is; None for all of it.
-        """
-        self.leave_out(place, f"`{part}`: {message}" if part else message)
-        span = self._span(place, part)
-        if offset is not None and offset < len(part):
-            column = span.column + offset
-            span = replace(span, column=column, end_column=column + 1)
-        self.problems.append(Problem(code, message, span, hint, stage="syntax"))
-
-    def mappings(self, value: Json, place: str) -> Iterator[tuple[str, Mapping[str, Json]]]:
-        """Yield the objects of a list with their places; what is none is a mistake (R087)."""
-        for number, item in enumerate(self._listed(value, place)):
-            if isinstance(item, Mapping):
-                yield f"{place}.{number}", item
-            else:
-                self._misshapen(f"{place}.{number}", "an object", item)
-
-    def texts(self, value: Json, place: str) -> Iterator[tuple[str, str]]:
-        """Yield the texts of a list with their places; what is none is a mistake (R087)."""
-        for number, item in enumerate(self._listed(value, place)):
-            if isinstance(item, str):
-                yield f"{place}.{number}", item
-            else:
-                self._misshapen(f"{place}.{number}", "a text", item)
-
-    def mapping(self, value: Json, place: str) -> Mapping[str, Json]:
-        """Return an object, an empty one for nothing; another thing is a mistake (R087)."""
-        if value is None or isinstance(value, Mapping):
-            return value or {}
-        self._misshapen(place, "an object", value)
-        return {}
-
-    def _listed(self, value: Json, place: str) -> Sequence[Json]:
-        if value is None or isinstance(value, list):
-            return value or ()
-        self._misshapen(place, "a list", value)
-        return ()
-
-    def _misshapen(self, place: str, expected: str, value: Json) -> None:
-        part = json.dumps(value) if isinstance(value, str | int | float) else ""
-        message = f"expected {expected} at {place}"
-        self.mistake(place, part, message, _SHAPES.get(expected), code="R087")
-
-    def _span(self, place: str, part: str) -> Span:
-        file, _, where = place.partition(":")
-        whole = self.files.get(file, "")
-        steps = tuple(int(step) if step.isdecimal() else step for step in where.split("."))
-        above = None if where.isdecimal() else find_place(whole, file, steps)
-        line = int(where) if where.isdecimal() else above.line if above else 1
-        begin = sum(len(text) + 1 for text in whole.split("\n")[: line - 1])
-        for written in (part, json.dumps(part)[1:-1], json.dumps(part, ensure_ascii=False)[1:-1]):
-            start = whole.find(written, begin) if written else -1
-            if start >= 0:
-                line, column = whole.count("\n", 0, start) + 1, start - whole.rfind("\n", 0, start)
-                return Span(file, line, column, line, column + len(written))
-        return above or Span(file, line, 1, line, 2)
-
-    def domains(self) -> tuple[str, ...]:
-        """Return the sorts of devices that blocks ask for."""
-        found: dict[str, None] = {}
-        for block in self.blocks:
-            for context in (block.requires, block.excludes):
-                found |= dict.fromkeys(_texts(context.get("domain")))
-        return tuple(found)
-
-
-_SHAPES = {
-    "an object": 'such as {"name": "value"}',
-    "a list": 'such as ["first", "second"]',
-    "a text": "put it into quotes",
-}
-
 
 # --------------------------------------------------------------------------------------- types
 
@@ -425,60 +228,10 @@ _MOST_PATHS = 300
 _MOST_WAYS = 200  # of a template; more are cut into several
 _LONGEST_NAME = 40
 _RESERVED = {"import", "using", "for", "category"}
-# What means something else in bodies and utterances.
-_RESERVED_SLOTS = {"true", "false", "null", "if", "const", "python"}
 _ANY = "name"  # names whose sort is not known
 
 
-def chosen_locale(source: Source, found: Iterable[str]) -> str:
-    """Return which of the languages of a source is asked for: "en" may be "en-US".
-
-    Raises:
-        GenieError: R085, it has none of that language.
-    """
-    asked = source.locale.lower().replace("_", "-")
-    known = sorted(set(found), key=lambda name: (name.lower() not in (asked, "en-us"), name))
-    for name in known:
-        whole = name.lower().replace("_", "-")
-        if asked in (whole, whole.partition("-")[0]):
-            return name
-    hint = did_you_mean(source.locale, known) or f"it has {', '.join(sorted(known)) or 'none'}"
-    message = f"{source.given} has no sentences in {source.locale!r}"
-    raise GenieError(Problem("R085", message, hint=hint))
-
-
-def open_list(values: Mapping[str, Iterable[str]]) -> dict[str, Json]:
-    """Return a list of values beside which others may stand.
-
-    Args:
-        values: value -> other words for it. Those without any are examples of what may be said.
-
-    >>> open_list({"rome": (), "paris": ("city of light",)})["examples"]
-    ['rome']
-    """
-    listed = {value: others for value, words in values.items() if (others := [*words])}
-    examples = [value for value in values if value not in listed]
-    found: dict[str, Json] = {"wildcard": True}
-    if examples:
-        found["examples"] = examples
-    return {**closed_list(listed), **found} if listed else found
-
-
-def closed_list(values: Mapping[str, Iterable[str]]) -> dict[str, Json]:
-    """Return a list of values: value -> other words for it.
-
-    Of words that stand for two values the first one is meant.
-    """
-    known: dict[str, dict[str, str]] = {}
-    own: dict[str, str] = {literal(value): value for value in reversed([*values])}
-    for value, words in values.items():
-        for said in map(literal, (value, *words)):
-            if said and own.get(said, value) == value:
-                known.setdefault(said, {"in": said, "out": value})
-    return {"values": list(known.values())}
-
-
-def import_intents(sources: IntentSources, source: Source) -> Imported:
+def import_intents(sources: Assistant, source: Source) -> Imported:
     """Return tools and templates that say what an assistant understands.
 
     Args:
@@ -497,7 +250,7 @@ def import_intents(sources: IntentSources, source: Source) -> Imported:
 
 
 class _Importer:
-    def __init__(self, sources: IntentSources, *, skip_broken: bool):
+    def __init__(self, sources: Assistant, *, skip_broken: bool):
         self.sources, self.skip_broken = sources, skip_broken
         self.names: set[str] = {ROOT, *BUILT_IN}
         self.words: dict[str, tuple[str, list[tuple[Item, ...]]]] = {}
@@ -511,28 +264,29 @@ class _Importer:
         # (intent, slot) that is said as another parameter, too.
         self.said_otherwise: set[tuple[str, str]] = set()
         self.commands: dict[str, list[_Command]] = {}
-        self.notes = sources.notes
-        self.domains = sources.domains()
+        contexts = (c for block in sources.blocks for c in (block.requires, block.excludes))
+        # The sorts of devices that blocks ask for.
+        self.domains = tuple(dict.fromkeys(d for c in contexts for d in _texts(c.get("domain"))))
 
     def run(self) -> Imported:
         for block in self.sources.blocks:
             self.parameters.setdefault(block.intent, {})
             _BlockImporter(self, block).run()
         self._declare()
-        if self.sources.problems and not self.skip_broken:
-            raise GenieError(dict.fromkeys(self.sources.problems), sources=self.sources.files)
+        if not self.skip_broken:
+            self.sources.raise_mistakes()
         if not self.parameters:
             raise GenieError(Problem("R084", f"{self.sources.title}: there is no intent"))
         files = _write_files(self)
         rows = self._rows(files["tools.json"])
         if rows:
-            files["eval.tsv"] = "".join(rows)
+            files["eval.tsv"] = rows_text(rows)
         refused = {" ".join(e.text.split()): None for e in self.sources.examples if not e.intent}
         if refused:
             lines = (f"R{i}\t{said}\t{OUT_OF_SCOPE}\n" for i, said in enumerate(refused, 1))
             files[REFUSED] = "".join(lines)
             text = f"{len(refused):,} sentences that mean no intent: genie-dp train .. {REFUSED}"
-            self.notes.append(Note(REFUSED, text, "changed"))
+            self.sources.note(REFUSED, text, "changed")
         narrower = (
             note
             for intent, commands in self.commands.items()
@@ -549,7 +303,7 @@ class _Importer:
         }
         return Imported(
             files,
-            tuple(dict.fromkeys((*self.notes, *narrower))),
+            tuple(dict.fromkeys((*self.sources.notes, *narrower))),
             counts={what: number for what, number in counts.items() if number},
             eval="eval.tsv" if rows else "",
             locale=self.sources.locale,
@@ -560,59 +314,50 @@ class _Importer:
         for intent, slots in self.sources.declared.items():
             parameters = self.parameters.setdefault(intent, {})
             if intent not in self.commands:
-                self.notes.append(Note(intent, "no sentence says it: write templates", "left out"))
+                self.sources.leave_out(intent, "no sentence says it: write templates")
             for slot, list_name in slots.items():
                 name = self.slot_name(slot)
                 if name not in parameters:
                     block = _BlockImporter(self, SentenceBlock(intent, (), intent))
                     parameters[name] = block.type_of_list(list_name)
                     text = f"no sentence says the slot `{slot}`"
-                    self.notes.append(Note(intent, text, "left out"))
+                    self.sources.note(intent, text, "left out")
 
     def slot_name(self, slot: str) -> str:
         """Return the name of the parameter that a slot becomes."""
         if slot not in self.slots:
             plain = slot if slot.isascii() else without_accents(slot)
             plain = re.sub(r"\W", "_", plain.encode("ascii", "ignore").decode()) or "slot"
-            is_taken = plain[0].isdigit() or plain in _RESERVED_SLOTS
-            name = f"_{plain}" if is_taken else plain
-            while name in self.slots.values():
-                name += "_"
+            name = free_name(plain, self.slots.values())
             self.slots[slot] = name
             if name != slot:
-                self.notes.append(Note(slot, f"the slot is called `{name}`", "changed"))
+                self.sources.note(slot, f"the slot is called `{name}`", "changed")
         return self.slots[slot]
 
-    def _rows(self, tools: str) -> list[str]:
-        """Return the lines of eval.tsv; examples without a program are left out, and noted."""
+    def _rows(self, tools: str) -> list[tuple[str, str]]:
+        """Return the examples with their programs; those without one are left out, and noted."""
         library = read_tools({"tools.json": tools})
-        language = get_language(library.language)
         rows: dict[tuple[str, str], None] = {}
         for example in self.sources.examples:
-            said = " ".join(example.text.split())
             if not example.intent:
                 continue
-            arguments = {}
-            unknown = ""
+            arguments, why = {}, ""
             for slot, (list_name, words) in example.slots.items():
                 value = self._value_of(list_name, words)
-                unknown = unknown or ("" if value is not None else f"{slot} is {words!r}")
+                why = why or ("" if value is not None else f"{slot} is {words!r}")
                 arguments[self.slot_name(slot)] = value
-            call = json.dumps({"name": example.intent, "arguments": arguments})
-            if unknown or example.intent not in library.tools:
-                self._no_row(example, unknown or "its intent is not there")
-                continue
-            program = language.canonical(language.parse(call), library)
-            problems = language.check(program, library)
-            if problems:
-                self._no_row(example, problems[0].message)
+            if not why and example.intent not in library.tools:
+                why = "its intent is not there"
+            program = ""
+            if not why:
+                call = {"name": example.intent, "arguments": arguments}
+                program, why = program_of(call, library)
+            if program:
+                rows[" ".join(example.text.split()), program] = None
             else:
-                rows[said, language.tokens(program, library)] = None
-        return [f"E{i}\t{said}\t{program}\n" for i, (said, program) in enumerate(rows, 1)]
-
-    def _no_row(self, example: SaidExample, why: str) -> None:
-        text = f"no row of eval.tsv, as {why}: {example.text}"
-        self.notes.append(Note(example.place, text, "left out"))
+                text = f"no row of eval.tsv, as {why}: {example.text}"
+                self.sources.leave_out(example.place, text)
+        return list(rows)
 
     def _value_of(self, list_name: str, said: str) -> Json:
         """Return the value that words stand for; None if that is not known here."""
@@ -736,7 +481,7 @@ class _BlockImporter:
             self.note("excludes_context", f"`{name}` must not be {self.block.excludes[name]!r}")
 
     def note(self, part: str, text: str) -> None:
-        self.importer.notes.append(Note(f"{self.block.place}.{part}", text, "not checked"))
+        self.sources.note(f"{self.block.place}.{part}", text, "not checked")
 
     # ------------------------------------------------------------------------- references
 
@@ -854,7 +599,7 @@ class _BlockImporter:
         said = self.block.intent, self.importer.slot_name(reference.slot)
         self.importer.said_otherwise.add(said)
         place = f"{self.sources.places.get(reference.name, self.block.place)}:{reference.name}"
-        self.importer.notes.append(Note(place, f"a parameter of its own: {text}", "changed"))
+        self.sources.note(place, f"a parameter of its own: {text}", "changed")
         return ListReference(reference.name, reference.name)
 
     def say_list(self, reference: ListReference) -> Item:
@@ -900,12 +645,12 @@ class _BlockImporter:
         step: float | None = {"halves": 0.5, "tenths": 0.1}.get(str(fractions), whole)
         if int(given["from"]) % whole or (fractions and whole != 1):
             text = f"numbers go in steps of {whole} from {given['from']}"
-            self.importer.notes.append(Note(f"{place}:lists.{name}", text, "not checked"))
+            self.sources.note(f"{place}:lists.{name}", text, "not checked")
             step = None if fractions else 1
         for form in ("digits", "words"):
             if given.get(form) is False:
                 text = f"numbers are not said in {form}"
-                self.importer.notes.append(Note(f"{place}:lists.{name}", text, "not checked"))
+                self.sources.note(f"{place}:lists.{name}", text, "not checked")
         top = float(given["to"]) + (0 if not fractions else 0.5 if fractions == "halves" else 0.9)
         return SlotType((), float(given["from"]), top, step)
 
@@ -962,7 +707,7 @@ class _BlockImporter:
         said = str(given.get("in", ""))
         for key in given.keys() - {"in", "out", "metadata"}:
             text = f"`{key}` of {said!r}"
-            self.importer.notes.append(Note(f"{place}.{key}", text, "left out"))
+            self.sources.note(f"{place}.{key}", text, "left out")
         try:
             plain = re.sub(r"([\\;])", r"\\\1", said)
             text = said if is_template(said) else plain
@@ -1324,4 +1069,4 @@ def _tools(importer: _Importer) -> str:
         ]
         shape = {"type": "object", "properties": properties}
         tools.append({**tool, "parameters": shape | ({"required": required} if required else {})})
-    return json.dumps({"tools": tools}, indent=1, ensure_ascii=False) + "\n"
+    return tools_text(tools)

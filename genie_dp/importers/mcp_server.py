@@ -9,17 +9,18 @@ from collections.abc import Mapping
 from typing import Any, TextIO
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.importers.source import FoundTools, Source
 
 _LINES = 5  # of what a server wrote, which are shown
 _SECONDS = 60.0
 """Until a server has to have answered; those that npx or uvx fetch first take some."""
 
 
-def read_server(given: str) -> Mapping[str, Any]:
-    """Return what a server answers to `tools/list`, all pages of it.
+def read_server(source: Source) -> FoundTools:
+    """Return the answer of a server to `tools/list`, all pages of it.
 
     Args:
-        given: its URL (streamable HTTP), or the command that starts it.
+        source: its URL (streamable HTTP), or the command that starts it.
 
     Raises:
         GenieError: R082, the library is missing; R083, the server gives no tools.
@@ -33,9 +34,10 @@ def read_server(given: str) -> Mapping[str, Any]:
     logging.getLogger("mcp").addHandler(logging.NullHandler())  # it logs lines that are no messages
     with tempfile.TemporaryFile("w+", errors="replace") as log:
         try:
-            return asyncio.run(asyncio.wait_for(_list_tools(mcp, given, log), _SECONDS))
+            asked = _list_tools(mcp, source.given, log)
+            return FoundTools(asyncio.run(asyncio.wait_for(asked, _SECONDS)))
         except (mcp.MCPError, OSError, TimeoutError, ValueError, ExceptionGroup) as error:
-            message = f"{given} gave no tools: {_told(error)}{_last_lines(log)}"
+            message = f"{source.given} gave no tools: {_told(error)}{_last_lines(log)}"
             hint = "start it by hand: it must be an MCP server over standard output, or a URL"
             raise GenieError(Problem("R083", message, hint=hint)) from None
 

@@ -8,7 +8,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from genie_dp.importers.source import FoundTools
+from genie_dp.errors import GenieError, Problem
+from genie_dp.importers.source import FoundTools, Source
 from genie_dp.languages.calls.schema import look_up
 from genie_dp.located import Place
 from genie_dp.templates.review import Note, path_text
@@ -27,10 +28,22 @@ _NOT_SCHEMA = frozenset(
 _DEEPEST, _MOST_MERGES = 24, 2_000  # of a body; what is larger is read as one parameter
 
 
-def read_openapi(document: Json) -> FoundTools:
+def read_openapi(source: Source) -> FoundTools:
+    """Return the operations of an OpenAPI document as tools.
+
+    Raises:
+        GenieError: R080, it is none.
+    """
+    document = source.document()
+    if not isinstance(document, Mapping):
+        raise GenieError(Problem("R080", f"{source.given} is no OpenAPI document"))
+    return tools_of(document)
+
+
+def tools_of(document: Json) -> FoundTools:
     """Return the operations of a document as tools.
 
-    >>> found = read_openapi({"openapi": "3.1.0", "paths": {"/pets/{id}": {"get": {
+    >>> found = tools_of({"openapi": "3.1.0", "paths": {"/pets/{id}": {"get": {
     ...     "operationId": "getPet", "parameters": [{"name": "id", "in": "path", "required": True,
     ...     "schema": {"type": "integer"}}]}}}})
     >>> [(tool["name"], tool["annotations"]) for tool in found.document["tools"]]

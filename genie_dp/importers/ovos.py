@@ -9,29 +9,23 @@ and `.rx` files is told by no file, so these are left out.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, did_you_mean
+from genie_dp.importers.assistant import TEXT, Assistant, Example, chosen_locale
 from genie_dp.importers.hassil import literal, read_template
-from genie_dp.importers.intents import (
-    IntentSources,
-    SaidExample,
-    SentenceBlock,
-    chosen_locale,
-    import_intents,
-)
-from genie_dp.importers.source import Imported, Source
+from genie_dp.importers.source import Source
 from genie_dp.locale import DEFAULT
 from genie_dp.located import read_json
-from genie_dp.templates.review import Note
 from genie_dp.texts import read_text
 
 _HOMES = ("locale", "vocab", "dialog", "regex")  # of a folder for each language
 _LOCALE = re.compile(r"[a-z]{2,3}([-_][A-Za-z]{2,4})?")
 _VOCABULARY = re.compile(r"<([\w. -]+)>")
 _SLOT = re.compile(r"\{+\s*([\w.:-]+)\s*\}+")
+_NAME = re.compile(r"\{(\w[\w.-]*)(?::[\w.-]+)?\}")
 _MARKS = re.compile(r"[;\\~]|[.,:?!]+(?=[\s()\[\]|]|$)")
 _COMMENT = re.compile(r"#+\s+[^\W\d_]|#+[^\W\d_]|//")
 
@@ -42,18 +36,8 @@ def is_ovos(source: Source) -> bool:
     return folder is not None and folder.is_dir() and any(folder.rglob("*.intent"))
 
 
-def import_ovos(source: Source) -> Imported:
-    """Return tools and templates that say what a skill of OVOS or Mycroft understands.
-
-    Raises:
-        GenieError: R085, nothing of that language; and, unless parts with mistakes are to be left
-            out, R086, all lines with mistakes.
-    """
-    return import_intents(read_skill(source), source)
-
-
-def read_skill(source: Source) -> IntentSources:
-    """Return what the files of a skill say in one language.
+def read_ovos(source: Source) -> Assistant:
+    """Return the contents of a skill of OVOS or Mycroft in one language.
 
     Raises:
         GenieError: R085, there are no intent files of that language.
@@ -68,12 +52,12 @@ def read_skill(source: Source) -> IntentSources:
     }
     locale = chosen_locale(source, locales)
     name = folder.resolve().name
-    sources = IntentSources(locale.partition("-")[0].lower(), f"The skill {name} in {locale!r}")
-    reader = _SkillReader(sources, folder)
+    skill = Assistant(locale.partition("-")[0].lower(), f"The skill {name} in {locale!r}")
+    reader = _SkillReader(skill, folder)
     reader.read(by_locale[locale])
-    if sources.locale == DEFAULT:  # what the tests of old skills are written in
+    if skill.locale == DEFAULT:  # the language of the tests of old skills
         reader.read_tests(folder / "test" / "intent")
-    return sources
+    return skill
 
 
 def _locale_of(path: Path, folder: Path, default: str) -> str:
@@ -86,66 +70,69 @@ def _locale_of(path: Path, folder: Path, default: str) -> str:
 
 
 class _SkillReader:
-    def __init__(self, sources: IntentSources, folder: Path):
-        self.sources, self.folder = sources, folder
+    def __init__(self, skill: Assistant, folder: Path):
+        self.skill, self.folder = skill, folder
         self.slots: set[str] = set()
+        self.used: set[str] = set()  # names of .voc files
 
     def read(self, paths: list[Path]) -> None:
-        vocabulary = {path.stem: path for path in paths if path.suffix == ".voc"}
-        known = {path.stem.lower() for path in paths if path.suffix == ".entity"}
-        self.used: set[str] = set()
-        for path in paths:
-            if path.suffix == ".entity":
-                self.entity(path)
+        self.vocabulary = {path.stem: path for path in paths if path.suffix == ".voc"}
+        entities = [path for path in paths if path.suffix == ".entity"]
+        for path in entities:
+            self.entity(path)
         for path in paths:
             if path.suffix == ".intent":
-                self.intent(path, vocabulary, known)
+                self.intent(path, {path.stem.lower() for path in entities})
         for name in sorted(self.used):
-            self.vocabulary(vocabulary[name], vocabulary)
+            path = self.vocabulary[name]
+            ways = (template for template, _ in self.templates(path))
+            self.skill.rules[name] = f"({'|'.join(ways)})"
+            self.skill.places[name] = self.place(path)
         for path in paths:
-            place = path.relative_to(self.folder).as_posix()
             if path.suffix == ".voc" and path.stem not in self.used:
-                self.sources.leave_out(place, "words that Adapt puts together in Python")
+                self.skill.leave_out(self.place(path), "words that Adapt puts together in Python")
             elif path.suffix not in (".intent", ".entity", ".voc"):
-                self.sources.leave_out(place, "it says nothing of what people say")
+                self.skill.leave_out(self.place(path), "it says nothing of what people say")
             elif path.suffix == ".entity" and path.stem.lower() not in self.slots:
-                self.sources.leave_out(place, "no sentence has it")
+                self.skill.leave_out(self.place(path), "no sentence has it")
+
+    def place(self, path: Path) -> str:
+        return path.relative_to(self.folder).as_posix()
 
     def lines(self, path: Path) -> Iterator[tuple[str, str]]:
-        """Yield the lines of a file that are no comments, each with its place."""
-        place = path.relative_to(self.folder).as_posix()
-        text = self.sources.files[place] = read_text(path)
+        """Yield the places of the lines of a file that are no comments, and the lines."""
+        place = self.place(path)
+        text = self.skill.files[place] = read_text(path)
         for number, line in enumerate(text.split("\n"), 1):
             if line.strip() and not _COMMENT.match(line.strip()):
                 yield f"{place}:{number}", line.strip()
 
-    def intent(self, path: Path, vocabulary: dict[str, Path], known: set[str]) -> None:
-        sentences, places = [], []
+    def templates(self, path: Path) -> Iterator[tuple[str, str]]:
+        """Yield the lines of a file in the syntax of hassil, each with its place."""
         for place, line in self.lines(path):
-            template = self.template(place, line, vocabulary)
+            template = self.template(place, line, self.vocabulary)
             if template is not None:
-                sentences.append(template)
-                places.append(place)
-        for slot in _slots_of(sentences):
+                yield template, place
+
+    def intent(self, path: Path, known: set[str]) -> None:
+        found = [*self.templates(path)]
+        for slot in (slot for template, _ in found for slot in _NAME.findall(template)):
             self.slots.add(slot)
             if slot not in known:
-                self.sources.lists.setdefault(slot, {"wildcard": True})
-        place = path.relative_to(self.folder).as_posix()
-        name = self.sources.tool_name(path.stem, place)
-        block = SentenceBlock(name, tuple(sentences), place, places=tuple(places))
-        self.sources.blocks.append(block)
-        self.sources.declared.setdefault(name, {})
+                self.skill.lists.setdefault(slot, TEXT)
+        place = self.place(path)
+        self.skill.add_intent(self.skill.tool_name(path.stem, place), found, place)
 
-    def template(self, place: str, line: str, vocabulary: dict[str, Path]) -> str | None:
+    def template(self, place: str, line: str, vocabulary: Mapping[str, Path]) -> str | None:
         """Return a line in the syntax of hassil; None for one that is left out."""
         if re.search(r"(?<!\S):0(?!\S)", line):
-            self.sources.leave_out(place, f"`{line}`: any one word, and no slot is filled")
+            self.skill.leave_out(place, f"`{line}`: any one word, and no slot is filled")
             return None
         text = _MARKS.sub(" ", _SLOT.sub(self.slot, line))
         for name in _VOCABULARY.findall(text):
             if name not in vocabulary:
                 hint = did_you_mean(name, vocabulary) or "there is no such .voc file"
-                self.sources.mistake(place, line, f"there is no {name}.voc", hint)
+                self.skill.mistake(place, line, f"there is no {name}.voc", hint)
                 return None
             self.used.add(name)
         try:
@@ -153,7 +140,7 @@ class _SkillReader:
         except GenieError as error:
             [problem] = error.problems
             offset = problem.span.column - 1 if problem.span and text == line else None
-            self.sources.mistake(place, line, problem.message, problem.hint, offset=offset)
+            self.skill.mistake(place, line, problem.message, problem.hint, offset=offset)
             return None
         return text
 
@@ -162,14 +149,9 @@ class _SkillReader:
         name, _, sort = match[1].lower().partition(":")
         if sort in ("int", "float"):
             form = "integer" if sort == "int" else "number"
-            self.sources.lists.setdefault(f"_{sort}", {"format": form})
+            self.skill.lists.setdefault(f"_{sort}", {"format": form})
             return f"{{_{sort}:{name}}}"
         return f"{{{name}}}"
-
-    def vocabulary(self, path: Path, vocabulary: dict[str, Path]) -> None:
-        ways = (self.template(place, line, vocabulary) for place, line in self.lines(path))
-        self.sources.rules[path.stem] = f"({'|'.join(way for way in ways if way is not None)})"
-        self.sources.places[path.stem] = path.relative_to(self.folder).as_posix()
 
     def entity(self, path: Path) -> None:
         """Add what may stand in a slot: the lines of its file, `#` in them being digits."""
@@ -183,37 +165,32 @@ class _SkillReader:
             elif re.fullmatch(r"#?#:##( ?\(?[ap]m.*)?", line):
                 found["format"] = "time"
             elif "#" in line:
-                self.sources.leave_out(place, f"`{line}`: digits among words; any text may be said")
+                self.skill.leave_out(place, f"`{line}`: digits among words; any text may be said")
                 found["wildcard"] = True
             elif (template := self.template(place, line, {})) is not None:
                 values.setdefault(literal(template) if template == line else template, line)
         if values:
             found["values"] = list(values.values())
             text = f"{{{name}}} takes what its file lists, and nothing else"
-            self.sources.notes.append(Note(path.relative_to(self.folder).as_posix(), text))
-        self.sources.lists[name] = found or {"wildcard": True}
-        self.sources.places[name] = path.relative_to(self.folder).as_posix()
+            self.skill.note(self.place(path), text)
+        self.skill.lists[name] = found or TEXT
+        self.skill.places[name] = self.place(path)
 
     def read_tests(self, folder: Path) -> None:
         """Add the sentences of tests: `{"utterance": .., "intent_type": .., "intent": {..}}`."""
         for path in sorted(folder.glob("*.json")):
-            place = path.relative_to(self.folder).as_posix()
+            place = self.place(path)
             try:
                 given = read_json(read_text(path), place)
             except GenieError as error:
-                self.sources.leave_out(place, f"a test: {error.problems[0].message}")
+                self.skill.leave_out(place, f"a test: {error.problems[0].message}")
                 continue
             test = given if isinstance(given, dict) else {}
             intent = str(test.get("intent_type", "")).rpartition(":")[2].removesuffix(".intent")
             slots = test.get("intent", {})
-            if intent not in self.sources.tools or not isinstance(test.get("utterance"), str):
-                self.sources.leave_out(place, "a test of no intent file")
+            if intent not in self.skill.tools or not isinstance(test.get("utterance"), str):
+                self.skill.leave_out(place, "a test of no intent file")
             elif isinstance(slots, dict):
-                of = {s: (s, str(v)) for s, v in slots.items() if s in self.sources.lists}
-                name = self.sources.tools[intent]
-                self.sources.examples.append(SaidExample(name, test["utterance"], of, place))
-
-
-def _slots_of(sentences: list[str]) -> list[str]:
-    names = (re.findall(r"\{(\w[\w.-]*)(?::[\w.-]+)?\}", text) for text in sentences)
-    return list(dict.fromkeys(name for found in names for name in found))
+                of = {s: (s, str(v)) for s, v in slots.items() if s in self.skill.lists}
+                name = self.skill.tools[intent]
+                self.skill.examples.append(Example(name, test["utterance"], of, place))

@@ -16,17 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.importers.assistant import Assistant, Example, Part, closed_list, open_list
 from genie_dp.importers.hassil import literal, plain
-from genie_dp.importers.intents import (
-    IntentSources,
-    SaidExample,
-    SentenceBlock,
-    closed_list,
-    import_intents,
-    open_list,
-)
-from genie_dp.importers.source import Imported, Source
-from genie_dp.templates.review import Note
+from genie_dp.importers.source import YAML, Source
 
 Json = Any
 
@@ -47,10 +39,9 @@ def is_rasa(source: Source) -> bool:
 
 def _documents(path: Path) -> Iterator[tuple[Path, Source]]:
     """Yield the YAML files of a folder, or the file itself if it is one."""
-    paths = sorted((*path.rglob("*.yml"), *path.rglob("*.yaml"))) if path.is_dir() else [path]
-    for file in paths:
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
         hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
-        if not hidden and file.suffix in (".yml", ".yaml") and file.is_file():
+        if not hidden and file.suffix in YAML and file.is_file():
             yield file, Source(str(file))
 
 
@@ -58,28 +49,26 @@ def _has_key(source: Source, *keys: str) -> bool:
     return re.search(rf"(?m)^(?:{'|'.join(keys)})\s*:", source.text()) is not None
 
 
-def import_rasa(source: Source) -> Imported:
-    """Return tools and templates of the training data of Rasa NLU.
+def read_rasa(source: Source) -> Assistant:
+    """Return the contents of training data of Rasa NLU.
 
     Raises:
-        GenieError: R085, there is none; R081, a file that cannot be read; and, unless parts with
-            mistakes are to be left out, R086 and R087, all of these.
+        GenieError: R085, there is none; R081, a file that cannot be read; R086 and R087, all that
+            is there has mistakes.
     """
     path = Path(source.given)
     title = f"Training data of Rasa ({path.name})"
-    sources = IntentSources(source.locale, title, keeps_articles=False)
-    reader = _RasaReader(sources, path)
-    reader.read()
-    if not sources.blocks:
-        if sources.problems:
-            raise GenieError(dict.fromkeys(sources.problems), sources=sources.files)
+    assistant = Assistant(source.locale, title, keeps_articles=False)
+    _RasaReader(assistant, path).read()
+    if not assistant.blocks:
+        assistant.raise_mistakes()
         hint = "expected YAML with nlu:, as Rasa 2 and 3 write it"
         raise GenieError(Problem("R085", f"{source.given} has no examples of intents", hint=hint))
-    return import_intents(sources, source)
+    return assistant
 
 
 @dataclass(slots=True)
-class _Example:
+class _Annotated:
     """A sentence with entities: `parts` are words and (entity, slot, words, value or "")."""
 
     intent: str
@@ -103,9 +92,9 @@ class _Example:
 
 
 class _RasaReader:
-    def __init__(self, sources: IntentSources, path: Path):
-        self.sources, self.path = sources, path
-        self.examples: list[_Example] = []
+    def __init__(self, assistant: Assistant, path: Path):
+        self.assistant, self.path = assistant, path
+        self.examples: list[_Annotated] = []
         self.values: dict[str, dict[str, dict[str, None]]] = {}  # entity -> value -> its words
         self.synonyms: dict[str, str] = {}
         self.categories: dict[str, list[str]] = {}
@@ -116,46 +105,55 @@ class _RasaReader:
         self.questions: dict[str, str] = {}
 
     def read(self) -> None:
+        assistant = self.assistant
         for file, source in _documents(self.path):
             place = file.relative_to(self.path if self.path.is_dir() else file.parent).as_posix()
             if not _has_key(source, "nlu", *_DOMAIN - {"version"}):
-                self.sources.leave_out(place, "it has no training data of intents")
+                assistant.leave_out(place, "it has no training data of intents")
                 continue
-            self.sources.files[place] = source.text()
-            document = self.sources.mapping(source.document(), place)
-            for key in sorted(document.keys() - _DOMAIN - {"nlu"}):
-                self.sources.leave_out(f"{place}:{key}", "it says nothing of sentences")
-            self.nlu(document.get("nlu"), place)
-            self.domain(document, place)
-        for example in self.examples:
-            self.observe(example)
+            assistant.files[place] = source.text()
+            document = assistant.part(source.document(), place)
+            document.leave_out_others(_DOMAIN | {"nlu"}, "it says nothing of sentences")
+            for item in document.objects("nlu"):
+                self.nlu(item, place)
+            self.domain(document)
+        entities = [entity for example in self.examples for entity in example.entities]
+        for entity, _, said, given in entities:
+            value = given or self.synonyms.get(literal(said), said)
+            words = self.values.setdefault(entity, {}).setdefault(value, {})
+            if literal(said) != literal(value):
+                words.setdefault(said)
+        known = {entity for entity, *_ in entities}
         for entity in self.values:
-            self.sources.lists[entity] = self.list_of(entity)
-            if not any(part[0] == entity for e in self.examples for part in e.entities):
-                self.sources.leave_out(entity, "an entity that no example has")
-        self.add_intents()
+            assistant.lists[entity] = self.list_of(entity)
+            if entity not in known:
+                assistant.leave_out(entity, "an entity that no example has")
+        by_intent: dict[str, list[_Annotated]] = {}
+        for example in self.examples:
+            by_intent.setdefault(example.intent, []).append(example)
+        for intent in dict.fromkeys((*self.intents, *self.declared)):
+            self.add_intent(intent, by_intent.get(intent, ()))
 
     # ------------------------------------------------------------------------------- files
 
-    def nlu(self, given: Json, file: str) -> None:
-        for place, item in self.sources.mappings(given, f"{file}:nlu"):
-            sort = next((s for s in ("intent", "synonym", "lookup", "regex") if s in item), "")
-            name = _text(item.get(sort))
-            lines = [*self.lines(item.get("examples"), f"{place}.examples", file)]
-            match sort:
-                case "intent":
-                    self.intents.append(name)
-                    read = (self.example(name, line, at) for at, line in lines)
-                    self.examples += (example for example in read if example is not None)
-                case "synonym":
-                    self.synonyms |= {literal(line): name for _, line in lines}
-                    self.synonyms[literal(name)] = name
-                case "lookup":
-                    words = self.values.setdefault(name, {})
-                    for _, line in lines:
-                        words.setdefault(line, {})
-                case _:
-                    self.sources.leave_out(f"{place}.{sort}", f"{name}: no sentence is made of it")
+    def nlu(self, item: Part, file: str) -> None:
+        sort = next((s for s in ("intent", "synonym", "lookup", "regex") if s in item.fields), "")
+        name = _text(item.get(sort))
+        lines = [*self.lines(item.get("examples"), item.at("examples"), file)]
+        match sort:
+            case "intent":
+                self.intents.append(name)
+                read = (self.example(name, line, at) for at, line in lines)
+                self.examples += (example for example in read if example is not None)
+            case "synonym":
+                self.synonyms |= {literal(line): name for _, line in lines}
+                self.synonyms[literal(name)] = name
+            case "lookup":
+                words = self.values.setdefault(name, {})
+                for _, line in lines:
+                    words.setdefault(line, {})
+            case _:
+                item.leave_out(sort, f"{name}: no sentence is made of it")
 
     def lines(self, given: Json, place: str, file: str) -> Iterator[tuple[str, str]]:
         """Yield the examples of a block: lines that begin with "-", or texts in a list."""
@@ -166,10 +164,10 @@ class _RasaReader:
                     yield self._line(text, file), text.strip().removeprefix("- ").strip()
                 else:
                     message = f"expected a text at {place}.{at}"
-                    self.sources.mistake(f"{place}.{at}", "", message, code="R087")
+                    self.assistant.mistake(f"{place}.{at}", "", message, code="R087")
             return
         if given is not None and not isinstance(given, str):
-            self.sources.mistake(place, "", f"expected lines at {place}", code="R087")
+            self.assistant.mistake(place, "", f"expected lines at {place}", code="R087")
             return
         texts = [line.strip() for line in (given or "").split("\n")]
         texts = [text for text in texts if text and not text.startswith("#")]
@@ -177,23 +175,23 @@ class _RasaReader:
         for text in texts:
             line = self._line(text, file)
             if has_dashes and not text.startswith("-"):
-                self.sources.mistake(line, text, "expected '- ' before an example")
+                self.assistant.mistake(line, text, "expected '- ' before an example")
             else:
                 yield line, text.removeprefix("-").strip()
 
     def _line(self, text: str, file: str) -> str:
         """Return the place of an example: the first line that has it."""
         if file not in self.numbers_of_lines:
-            lines = enumerate(self.sources.files[file].split("\n"), 1)
+            lines = enumerate(self.assistant.files[file].split("\n"), 1)
             known = self.numbers_of_lines[file] = {}
             for number, line in lines:
                 known.setdefault(line.strip().removeprefix("-").strip(), number)
         bare = text.strip().removeprefix("-").strip().split("\n")[0]
         return f"{file}:{self.numbers_of_lines[file].get(bare, 1)}"
 
-    def example(self, intent: str, text: str, place: str) -> _Example | None:
+    def example(self, intent: str, text: str, place: str) -> _Annotated | None:
         """Return an example with its entities; None for one that has a mistake."""
-        example, end = _Example(intent, place), 0
+        example, end = _Annotated(intent, place), 0
         for match in _ANNOTATION.finditer(text):
             example.parts.append(text[end : match.start()])
             end = match.end()
@@ -203,14 +201,14 @@ class _RasaReader:
                     ("entity", "value"), match["entity"].split(":", 1), strict=False
                 ))  # fmt: skip
             except json.JSONDecodeError as error:
-                self.sources.mistake(place, match.group(), f"not JSON: {error.msg}")
+                self.assistant.mistake(place, match.group(), f"not JSON: {error.msg}")
                 return None
             entity = str(about.get("entity", "")).strip()
             if not entity:
-                self.sources.mistake(place, match.group(), "an entity without a name")
+                self.assistant.mistake(place, match.group(), "an entity without a name")
                 return None
             if match["first"]:
-                self.sources.leave_out(place, f"{match.group()}: all entities but the first")
+                self.assistant.leave_out(place, f"{match.group()}: all entities but the first")
             slot = "_".join((entity, *(str(about[k]) for k in ("role", "group") if about.get(k))))
             said = match["said"]
             example.parts.append((entity, slot, said, str(about.get("value") or "")))
@@ -218,46 +216,32 @@ class _RasaReader:
         for part in example.parts:
             if isinstance(part, str) and re.search(r"\]\s?[({]\s*[\"\w]", part):
                 hint = 'write [words](entity) or [words]{"entity": "name"}'
-                self.sources.mistake(place, part.strip(), "an entity that cannot be read", hint)
+                self.assistant.mistake(place, part.strip(), "an entity that cannot be read", hint)
                 return None
         return example
 
-    def domain(self, document: Mapping[str, Json], file: str) -> None:
+    def domain(self, document: Part) -> None:
         self.declared += _names(document.get("intents"))
         for name in _names(document.get("entities")):
             self.values.setdefault(name, {})
-        slots = self.sources.mapping(document.get("slots"), f"{file}:slots")
-        for name, given in slots.items():
-            about = self.sources.mapping(given, f"{file}:slots.{name}")
-            entities = [
-                str(mapping["entity"])
-                for _, mapping in self.sources.mappings(
-                    about.get("mappings"), f"{file}:slots.{name}.mappings"
-                )
-                if mapping.get("entity")
-            ] or [name]
-            for entity in entities:
+        slots = document.object("slots")
+        for name in slots.fields:
+            about = slots.object(name)
+            mapped = [str(e) for m in about.objects("mappings") if (e := m.get("entity"))]
+            for entity in mapped or [name]:
                 if about.get("type") == "categorical" and isinstance(about.get("values"), list):
-                    self.categories[entity] = [*filter(None, map(_text, about["values"]))]
+                    self.categories[entity] = [*filter(None, map(_text, about.get("values")))]
                 elif about.get("type") == "float":
                     self.numbers.add(entity)
-        responses = self.sources.mapping(document.get("responses"), f"{file}:responses")
+        responses = document.object("responses").fields
         for name, given in responses.items():
             texts = [v["text"] for v in given if v.get("text")] if _is_response(given) else []
             if name.startswith("utter_ask_") and texts:
                 self.questions[name.removeprefix("utter_ask_")] = str(texts[0])
         if responses:
-            self.sources.leave_out(f"{file}:responses", "what the assistant says")
+            document.leave_out("responses", "what the assistant says")
 
     # ----------------------------------------------------------------------------- meaning
-
-    def observe(self, example: _Example) -> None:
-        """Learn the values of entities from an example."""
-        for entity, _, said, given in example.entities:
-            value = given or self.synonyms.get(literal(said), said)
-            words = self.values.setdefault(entity, {}).setdefault(value, {})
-            if literal(said) != literal(value):
-                words.setdefault(said)
 
     def list_of(self, entity: str) -> dict[str, Any]:
         """Return what may stand in the slots of an entity."""
@@ -273,43 +257,33 @@ class _RasaReader:
         texts = [text for value, words in values.items() for text in (value, *words)]
         is_number = bool(texts) and all(map(_NUMBER.fullmatch, texts))
         if is_number or entity in self.numbers:
-            self.sources.notes.append(Note(entity, f"the entity {entity} is a number"))
+            self.assistant.note(entity, f"the entity {entity} is a number")
             return {"format": "number"}
         return open_list(values)
 
-    def add_intents(self) -> None:
-        by_intent: dict[str, list[_Example]] = {name: [] for name in self.intents}
-        for example in self.examples:
-            by_intent[example.intent].append(example)
-        for intent in dict.fromkeys((*by_intent, *self.declared)):
-            if intent in _REFUSED:
-                said = (SaidExample("", e.text, {}, e.place) for e in by_intent.get(intent, ()))
-                self.sources.examples += said
-                text = "its examples are sentences to refuse, and it is no tool"
-                self.sources.notes.append(Note(intent, text, "changed"))
-            else:
-                self.add_intent(intent, by_intent.get(intent, ()))
-
-    def add_intent(self, intent: str, examples: Sequence[_Example]) -> None:
-        name = self.sources.tool_name(intent, examples[0].place if examples else intent)
-        sentences: dict[str, str] = {}
+    def add_intent(self, intent: str, examples: Sequence[_Annotated]) -> None:
+        assistant = self.assistant
+        if intent in _REFUSED:
+            assistant.refuse((example.text, example.place) for example in examples)
+            text = "its examples are sentences to refuse, and it is no tool"
+            assistant.note(intent, text, "changed")
+            return
+        place = examples[0].place if examples else intent
+        name = assistant.tool_name(intent, place)
         asked: dict[str, Any] = {}
         for example in examples:
             means = {
                 slot: (entity, value or said) for entity, slot, said, value in example.entities
             }
             if len(means) == len(example.entities):
-                row = SaidExample(name, example.text, means, example.place)
-                self.sources.examples.append(row)
-            sentences.setdefault(example.template, example.place)
+                assistant.examples.append(Example(name, example.text, means, example.place))
             for slot in means.keys() & self.questions.keys():
                 asked[slot] = {"description": self.questions[slot]}
-        self.sources.declared[name] = {}
-        self.sources.descriptions[name] = {"slots": asked}
-        places = tuple(sentences.values())
-        if places:
-            block = SentenceBlock(name, tuple(sentences), places[0], intent, places=places)
-            self.sources.blocks.append(block)
+        if examples:
+            sentences = ((example.template, example.place) for example in examples)
+            assistant.add_intent(name, sentences, place, intent, about={"slots": asked})
+        else:
+            assistant.declared[name] = {}
 
 
 def _names(given: Json) -> Iterator[str]:

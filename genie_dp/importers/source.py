@@ -1,13 +1,15 @@
-"""Descriptions of skills by other tools: what is named, read, and made of them."""
+"""Descriptions of skills by other tools: the source that is named, and the files made of it."""
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
-from genie_dp.languages.library import Skipped
+from genie_dp.languages import get_language
+from genie_dp.languages.library import Library, Skipped
 from genie_dp.locale import DEFAULT
 from genie_dp.located import Place, find_place, read_json, read_yaml
 from genie_dp.templates.review import Note
@@ -152,3 +154,27 @@ class Imported:
     locale: str = DEFAULT
     skipped: tuple[Skipped, ...] = ()
     warnings: tuple[Problem, ...] = ()
+
+
+def tools_text(
+    tools: Sequence[Mapping[str, Any]], entities: Mapping[str, Sequence[str]] | None = None
+) -> str:
+    """Return a file of tools, with the known names of each kind of entity."""
+    whole = {"entities": entities, "tools": tools} if entities else {"tools": tools}
+    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+
+
+def program_of(call: Mapping[str, Any], library: Library) -> tuple[str, str]:
+    """Return the program of a call, or "" and the reason why it is none."""
+    language = get_language(library.language)
+    try:
+        program = language.canonical(language.parse(json.dumps(call)), library)
+        problems = language.check(program, library)
+    except GenieError as error:
+        problems = list(error.problems)
+    return ("", problems[0].message) if problems else (language.tokens(program, library), "")
+
+
+def rows_text(rows: Iterable[tuple[str, str]]) -> str:
+    """Return eval.tsv of sentences with their programs."""
+    return "".join(f"E{i}\t{text}\t{program}\n" for i, (text, program) in enumerate(rows, 1))

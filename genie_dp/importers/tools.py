@@ -1,6 +1,5 @@
-"""Importers of tools: from JSON, from OpenAPI documents, from MCP servers."""
+"""Tools of files, OpenAPI documents and MCP servers as a library with first templates."""
 
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,9 +8,14 @@ from typing import Any
 
 from genie_dp.english import forms as english
 from genie_dp.errors import GenieError, Problem, Span
-from genie_dp.importers.openapi import read_openapi
-from genie_dp.importers.source import FoundTools, Imported, Source
-from genie_dp.languages import get_language
+from genie_dp.importers.source import (
+    FoundTools,
+    Imported,
+    Source,
+    program_of,
+    rows_text,
+    tools_text,
+)
 from genie_dp.languages.calls.library import ToolLibrary
 from genie_dp.languages.calls.tools import read_document
 from genie_dp.languages.types import STRING
@@ -24,45 +28,27 @@ _TOOLS, _GRAMMAR, _EVAL = "tools.json", "main.genie", "eval.tsv"
 _WHERE = re.compile(r" \((?P<path>\S*)\)$")
 
 
-def import_tools(source: Source) -> Imported:
-    """Return the library and the first templates of a file of tools.
+def read_tools(source: Source) -> FoundTools:
+    """Return the tools of a file.
 
     Raises:
-        GenieError: mistakes in the tools (Z020 to Z028).
+        GenieError: R080, it is none.
     """
     document = source.document()
     if document is None:  # no file
         raise GenieError(Problem("R080", f"{source.given} is no file of tools"))
-    return _import(FoundTools(document), source)
+    return FoundTools(document)
 
 
-def import_openapi(source: Source) -> Imported:
-    """Return the library and the first templates of an OpenAPI document.
+def import_tools(found: FoundTools, source: Source) -> Imported:
+    """Return the library and the first templates of tools.
 
-    Raises:
-        GenieError: mistakes in the schemas (Z020 to Z028); R084, it has no operation.
-    """
-    document = source.document()
-    if not isinstance(document, Mapping):
-        raise GenieError(Problem("R080", f"{source.given} is no OpenAPI document"))
-    return _import(read_openapi(document), source)
-
-
-def import_server(source: Source) -> Imported:
-    """Return the library and the first templates of an MCP server.
+    Those with mistakes are left out, if any are without.
 
     Raises:
-        GenieError: R082, the library to ask it is missing; R083, it gives no tools; mistakes in
-            the tools.
+        GenieError: R084, there is no tool; R088, a pattern of names fits none; mistakes in all
+            tools (Z020 to Z028).
     """
-    from genie_dp.importers.mcp_server import read_server
-
-    document = read_server(source.given)
-    return _import(FoundTools(document), source)
-
-
-def _import(found: FoundTools, source: Source) -> Imported:
-    """Return the files of tools; those with mistakes are left out, if any are without."""
 
     def find(path: Place) -> tuple[Place, Span | None]:
         place = found.place_of(path)
@@ -87,14 +73,10 @@ def _import(found: FoundTools, source: Source) -> Imported:
     cold = cold_start(library, names)
     tools, guesses = _canonical_tools(library, given)
     notes += guesses
-    files = {
-        _TOOLS: tools,
-        _GRAMMAR: cold.text,
-    }
+    files = {_TOOLS: tools, _GRAMMAR: cold.text}
     examples, problems = _examples(library, given)
     if examples:
-        rows = enumerate(examples, 1)
-        files[_EVAL] = "".join(f"E{i}\t{said}\t{program}\n" for i, (said, program) in rows)
+        files[_EVAL] = rows_text(examples)
     counts = {
         "tools": len(library.tools),
         "parameters": sum(len(tool.parameters) for tool in library.tools.values()),
@@ -163,30 +145,18 @@ def _chosen(library: ToolLibrary, source: Source) -> ToolLibrary:
     )
 
 
-def _tool_lists(document: Any) -> Iterator[tuple[Place, Any]]:
-    """Yield the tools of a document, and where they stand."""
+def _given_tools(document: Any) -> dict[str, Json]:
+    """Return the tools of a document as they are given, by name; of two the first."""
+    listed = document
     if isinstance(document, Mapping):
-        for key in ("tools", "functions"):
-            if isinstance(document.get(key), list):
-                yield from (((key, i), tool) for i, tool in enumerate(document[key]))
-                return
-        yield (), document
-    elif isinstance(document, list):
-        yield from (((i,), tool) for i, tool in enumerate(document))
-
-
-def _named_tools(document: Any) -> Iterator[tuple[Place, str, Json]]:
-    for place, tool in _tool_lists(document):
+        lists = [document[k] for k in ("tools", "functions") if isinstance(document.get(k), list)]
+        listed = lists[0] if lists else [document]
+    found: dict[str, Json] = {}
+    for tool in listed if isinstance(listed, list) else ():
         inner = tool.get("function") if isinstance(tool, Mapping) else None
         one = inner if isinstance(inner, Mapping) else tool
         if isinstance(one, Mapping) and isinstance(one.get("name"), str):
-            yield place, one["name"], one
-
-
-def _given_tools(document: Any) -> dict[str, Json]:
-    found: dict[str, Json] = {}
-    for _, name, tool in _named_tools(document):
-        found.setdefault(name, tool)
+            found.setdefault(one["name"], one)
     return found
 
 
@@ -241,8 +211,7 @@ def _canonical_tools(library: ToolLibrary, given: Mapping[str, Json]) -> tuple[s
         shown |= {key: others[key] for key in ("_meta", "examples") if others.get(key)}
         tools.append(shown)
     entities = {kind: list(names.values) for kind, names in library.entity_types.items()}
-    whole = {"entities": entities, "tools": tools} if entities else {"tools": tools}
-    return json.dumps(_finite(whole), indent=1, ensure_ascii=False) + "\n", notes
+    return tools_text(_finite(tools), entities), notes
 
 
 def _finite(value: Any) -> Any:
@@ -295,7 +264,6 @@ def _examples(
 
     An example is `{"utterance": "dim the lights", "arguments": {"level": 20}}`.
     """
-    language = get_language(library.language)
     rows: list[tuple[str, str]] = []
     notes: list[Note] = []
     for name, tool in given.items():
@@ -309,14 +277,9 @@ def _examples(
                 notes.append(Note(place, "an example without an utterance", "left out"))
                 continue
             call = {"name": name, "arguments": example.get("arguments", {})}
-            try:
-                program = language.canonical(language.parse(json.dumps(call)), library)
-                problems = language.check(program, library)
-            except GenieError as error:
-                problems = list(error.problems)
-            if problems:
-                why = f"the example {said!r}: {problems[0].message}"
-                notes.append(Note(place, why, "left out"))
-                continue
-            rows.append((" ".join(said.split()), language.tokens(program, library)))
+            program, why = program_of(call, library)
+            if program:
+                rows.append((" ".join(said.split()), program))
+            else:
+                notes.append(Note(place, f"the example {said!r}: {why}", "left out"))
     return rows, notes

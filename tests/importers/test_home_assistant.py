@@ -10,8 +10,9 @@ import pytest
 import genie_dp as gd
 from genie_dp.errors import GenieError, render_problem
 from genie_dp.importers.hassil import UtteranceWriter, read_template
-from genie_dp.importers.home_assistant import import_home_assistant, read_sources
-from genie_dp.importers.registry import kind_of, run
+from genie_dp.importers.home_assistant import read_home_assistant
+from genie_dp.importers.project import run
+from genie_dp.importers.registry import import_source, kind_of
 from genie_dp.importers.source import Source
 from genie_dp.synthesis.compiler import compile_inputs
 from genie_dp.templates.ast import Child, SaidWords, write_items
@@ -155,9 +156,9 @@ def test_templates_can_be_read_by_people_and_by_us(project):
 
 def test_the_merged_file_gives_the_same_templates(folder, tmp_path):
     source = Source(str(folder), "xx")
-    merged = Source(merged_file(tmp_path, **bridges.merged(read_sources(source))))
+    merged = Source(merged_file(tmp_path, **bridges.merged(read_home_assistant(source))))
     assert kind_of(merged).name == kind_of(source).name == "home-assistant"
-    one, other = map(import_home_assistant, (source, merged))
+    one, other = map(import_source, (source, merged))
     assert one.counts == other.counts
     for name in ("values.genie", "words.genie", "LampOn.genie"):
         a, b = (re.sub(r"(?m)^//.*\n", "", found.files[name]) for found in (one, other))
@@ -171,18 +172,18 @@ def test_mistakes_are_told_with_file_and_line_or_left_out(folder, tmp_path):
         lists={"glow": {"range": {"from": 1, "to": 2}}}, expansion_rules={"kindle": "k"},
     )  # fmt: skip
     with pytest.raises(GenieError) as caught:
-        import_home_assistant(Source(merged))
+        import_source(Source(merged))
     assert [(p.code, p.span.line, p.hint) for p in caught.value.problems] == [
         ("R086", 9, None), ("R086", 10, "did you mean 'kindle'?")
     ]  # fmt: skip
-    imported = import_home_assistant(Source(merged, skip_broken=True))
+    imported = import_source(Source(merged, skip_broken=True))
     left = [note for note in imported.notes if note.text.startswith("`")]
     assert [note.path.rpartition(":")[2] for note in left] == [
         f"intents.Lamp.data.0.sentences.{number}" for number in (1, 2, 3)
     ]
     assert "said twice" in left[2].text
     with pytest.raises(GenieError, match="R085"):
-        import_home_assistant(Source(str(folder), "xy"))
+        import_source(Source(str(folder), "xy"))
 
 
 def test_what_is_not_checked_is_said(tmp_path):
@@ -192,7 +193,7 @@ def test_what_is_not_checked_is_said(tmp_path):
         {"sentences": ["dim to {5..95,10:haze}"]},
     ]
     merged = merged_file(tmp_path, language="xx", intents={"Dim": {"data": blocks}})
-    notes = import_home_assistant(Source(merged)).notes
+    notes = import_source(Source(merged)).notes
     found = {(n.path.rpartition(":")[2], n.text) for n in notes if n.sort == "not checked"}
     assert found == {
         ("intents.Dim.data.0", "`glow` is 5 to 9 in these sentences alone"),
@@ -223,14 +224,14 @@ data: [{sentences: ["sweep {area}"]}]
 
 def test_what_is_said_otherwise_is_not_asked_for(tmp_path):
     source = Source(str(written(tmp_path, SAID_OTHERWISE)), "xx")
-    tools = json.loads(import_home_assistant(source).files["tools.json"])
+    tools = json.loads(import_source(source).files["tools.json"])
     required = {t["name"]: t["parameters"].get("required", []) for t in tools["tools"]}
     assert required == {"Dim": ["lamp"], "Sweep": []}
 
 
 def test_hassil_finds_the_same(folder, matcher, capsys):
     pytest.importorskip("hassil")
-    sources = read_sources(Source(str(folder), "xx"))
+    sources = read_home_assistant(Source(str(folder), "xx"))
     theirs = bridges.HassilMatcher(sources)
     sampler = bridges.HassilSampler(theirs, HOME, seed=1)
     said = [(text, HOME) for text, _ in (sampler.draw() for _ in range(200))]
@@ -249,7 +250,7 @@ def test_a_text_that_is_a_command_has_commands_as_examples(tmp_path):
     }
     intents, lists = {n: {"data": data} for n, data in blocks.items()}, {"what": {"wildcard": True}}
     source = Source(merged_file(tmp_path, language="xx", intents=intents, lists=lists))
-    tools = json.loads(import_home_assistant(source).files["tools.json"])["tools"]
+    tools = json.loads(import_source(source).files["tools.json"])["tools"]
     inputs = {n: part for tool in tools for n, part in tool["parameters"]["properties"].items()}
     assert inputs["late_command"]["examples"] == ["lamp on later", "lamp on"]
     assert "examples" not in inputs["song"]
@@ -288,7 +289,7 @@ def write_own(folder: Path) -> Path:
 def test_sentences_of_a_home_are_imported_as_their_own(inside, locale, intents, tmp_path):
     source = Source(str(write_own(tmp_path) / inside), locale)
     assert kind_of(source).name == "home-assistant"
-    imported = import_home_assistant(source)
+    imported = import_source(source)
     assert {tool["name"] for tool in json.loads(imported.files["tools.json"])["tools"]} == intents
     assert imported.locale == ("de" if "de" in inside else locale)
     assert not any("CC BY" in text for text in imported.files.values())
@@ -299,13 +300,13 @@ def test_sentences_of_a_home_are_imported_as_their_own(inside, locale, intents, 
 def test_public_sentences_are_credited_and_a_home_without_says_where_they_stand(tmp_path):
     intents = {"HassTurnOn": {"data": [{"sentences": ["lamps on"]}]}}
     merged = merged_file(tmp_path, language="en", intents=intents)
-    imported = import_home_assistant(Source(merged))
+    imported = import_source(Source(merged))
     assert "Home Assistant authors" in imported.files["main.genie"]
     (tmp_path / "home" / "custom_sentences").mkdir(parents=True)
     source = Source(str(tmp_path / "home"))
     assert kind_of(source).name == "home-assistant"
     with pytest.raises(GenieError, match="no file with sentences") as caught:
-        import_home_assistant(source)
+        import_source(source)
     assert "custom_sentences/LANGUAGE" in str(caught.value.problems[0].hint)
 
 
@@ -324,4 +325,4 @@ def test_mistakes_in_sentences_of_a_home_are_told(change, message, tmp_path):
     folder.mkdir()
     (folder / "Hoover.yaml").write_text((OWN % ("en", "Hoover")).replace(*change))
     with pytest.raises(GenieError, match=message):
-        import_home_assistant(Source(str(folder)))
+        import_source(Source(str(folder)))

@@ -8,8 +8,9 @@ import pytest
 import genie_dp as gd
 from genie_dp import cli
 from genie_dp.errors import GenieError
-from genie_dp.importers.openapi import read_openapi
-from genie_dp.importers.registry import import_source, kind_of, run
+from genie_dp.importers.openapi import tools_of
+from genie_dp.importers.project import run
+from genie_dp.importers.registry import import_source, kind_of
 from genie_dp.importers.source import Source
 from genie_dp.languages.calls.tools import read_tools
 from genie_dp.templates.cold_start import cold_start
@@ -49,7 +50,7 @@ def test_templates_are_guessed_from_names_and_descriptions(case, golden):
 def test_operations_are_tools(case, golden, tmp_path):
     source = Source(str(written(tmp_path / "api.yaml", case.input)))
     assert kind_of(source).name == "openapi"
-    found = read_openapi(source.document())
+    found = tools_of(source.document())
     library = gd.load_library(tmp_path / "api.yaml")
     lines = []
     for tool in found.document["tools"]:
