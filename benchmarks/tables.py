@@ -25,10 +25,9 @@ from measure import ROOT
 
 from genie_dp.private.ledger.guard import Units
 from genie_dp.private.secure import _seeded
-from genie_dp.private.tables.config import METHODS
 from genie_dp.private.tables.extract import PublicRow, adapt_schema, describe
 from genie_dp.private.tables.joint import F64, Clique, Joint, Records, pairs, records_of
-from genie_dp.private.tables.run import release_table
+from genie_dp.private.tables.run import METHODS, release_table
 from genie_dp.private.tables.schema import Column, Metadata, Schema
 from genie_dp.private.tables.table import dependence
 from genie_dp.records import Example, Spent

@@ -12,9 +12,14 @@ from genie_dp.cli.options import (
     SKILLS,
     card_options,
     exclusive_flags,
+    grammar_option,
+    library_options,
+    locale_option,
     option_of_setting,
 )
+from genie_dp.cli.private.ledgers import ledger_option
 from genie_dp.errors import GenieError
+from genie_dp.locale import DEFAULT
 from genie_dp.recipe import Setting, settings_of
 from genie_dp.run.stage import Output
 from genie_dp.stage.kernel import OutputOption, Stage, Unfit
@@ -31,21 +36,76 @@ class Group:
 
     Attributes:
         add: adds the options to a command.
-        take: takes their values out of all options, and returns those of fields.
+        take: takes their values out of the options of a stage, and returns those of fields.
     """
 
     add: Callable[[Any], Any]
-    take: Callable[[Options], Options]
+    take: Callable[[Any, Options], Options]
 
 
-def _take_about(options: Options) -> Options:
+def _take_about(stage: type[Stage], options: Options) -> Options:
     from genie_dp.dataset.folder import AboutRows
 
     names = ("title", "licence", "origin", "spent")
     return {"about": AboutRows(**{name: options.pop(name) for name in names})}
 
 
-GROUPS: Mapping[str, Group] = {"about": Group(card_options, _take_about)}
+def _take_ledger(stage: type[Stage], options: Options) -> Options:
+    from genie_dp.private.ledger.book import Ledger
+    from genie_dp.private.ledger.guard import ledger_to_spend
+
+    return {"ledger": Ledger.open(ledger_to_spend(options["private"], options.pop("ledger")))}
+
+
+def _take_library(stage: Any, options: Options) -> Options:
+    """Read the library, unless the stage says that these options need none."""
+    from genie_dp.cli.inputs import load_library_of
+
+    language, skills = options.pop("language"), options.pop("skills")
+    skip_broken, library = options.pop("skip_broken"), None
+    if not hasattr(stage, "needs_library") or stage.needs_library(options):
+        library = load_library_of(language, skills, skip_broken=skip_broken)
+    return {"library": library, "language": language}
+
+
+def _listener_options(command: Any) -> Any:
+    parser = click.option(
+        "--parser", type=FOLDER, metavar="FOLDER",
+        help="A gap is what this trained parser does not understand [what no template derives].",
+    )  # fmt: skip
+    names = click.option(
+        "--names", type=FILE, metavar="FILE",
+        help="Names that no list has, in YAML: kind of entity and a list of names. Nothing "
+        "private.",
+    )  # fmt: skip
+    return library_options(grammar_option(locale_option(parser(names(command)))))
+
+
+def _take_listener(stage: Any, options: Options) -> Options:
+    """Make what understands sentences, of files that are refused first where they are private."""
+    from genie_dp.cli.inputs import load_inputs
+    from genie_dp.evaluate.config import CoverageConfig
+    from genie_dp.evaluate.gaps import open_listener
+    from genie_dp.private.ledger.guard import refuse_learned, refuse_private
+
+    files = [options.pop(name) for name in ("skills", "grammar")]
+    parser, names = options.pop("parser"), options.pop("names")
+    locale, language = options.pop("locale"), options.pop("language")
+    # Before they are read: a mistake in a file is told with its line.
+    named = [*files[0], *files[1], *([names] if names else [])]
+    refuse_private(named, options["private"], code=stage.not_public)
+    refuse_learned(parser, options["private"], code=stage.not_public)
+    inputs = load_inputs(language, *files, skip_broken=options.pop("skip_broken"))
+    config = CoverageConfig(locale=locale or DEFAULT)
+    return {"listener": open_listener(inputs, config, parser=parser, names=names)}
+
+
+GROUPS: Mapping[str, Group] = {
+    "about": Group(card_options, _take_about),
+    "ledger": Group(ledger_option, _take_ledger),
+    "library": Group(library_options, _take_library),
+    "listener": Group(_listener_options, _take_listener),
+}
 
 
 def command_of(stage: type[Stage]) -> click.Command:
@@ -59,7 +119,7 @@ def command_of(stage: type[Stage]) -> click.Command:
         output = _take_output(stage.output, options)
         given: Options = {}
         for group in groups:
-            given |= group.take(options)
+            given |= group.take(stage, options)
         given |= {name: value for name, value in options.items() if value not in (None, ())}
         try:
             made = stage(**given)

@@ -18,9 +18,8 @@ from genie_dp.private.ledger.accounting import DEFAULT, Accountant
 from genie_dp.private.ledger.budget import Budget, Unit, doubts, key_of
 from genie_dp.private.ledger.guard import check_new, ledger_to_spend
 from genie_dp.private.ledger.marks import ledger_by_name
-from genie_dp.private.prior.config import PriorConfig
-from genie_dp.private.prior.run import PriorResult
-from genie_dp.private.prior.run import run as run_prior
+from genie_dp.private.prior.run import Prior, PriorResult
+from genie_dp.private.release import Release
 from genie_dp.recipe import check_names, config_of, takes_settings
 from genie_dp.records import DEFAULT_LANGUAGE, Spent
 from genie_dp.resources import SHIPPED
@@ -166,17 +165,13 @@ class Ledger:
         amount = f"epsilon {spent.epsilon:.4g} of {budget.epsilon:g} is spent"
         return f"Ledger({self.rows}: {amount} at delta {budget.delta:g} for each {budget.unit})"
 
-    @takes_settings("genie_dp.private.prior.config.PriorConfig", without=("epsilon",))
+    @takes_settings("genie_dp.private.prior.run.Prior")
     def prior(
         self,
         *,
-        epsilon: float,
         library: Library | Paths | None = None,
         language: str | None = None,
         public: Rows | str | Path | Sequence[Rows | str | Path] = (),
-        candidates: str | Path | None = None,
-        sampled: str | Path | None = None,
-        spent: str | Path | None = None,
         output: str | Path | None = None,
         resume: bool = False,
         overwrite: bool = False,
@@ -187,48 +182,29 @@ class Ledger:
         It is paid again with each call. Only with an `output` an interrupted call can be resumed.
 
         Args:
-            epsilon: what this release costs by itself, at the budget's delta.
             library: what `load_library` returns, or its source, such as "shipped"; its functions
                 are counted. It is to be named, for epsilon is spent on these functions.
             language: of the programs; None for the library's.
             public: rows made without the prior, to which weights are relative: rows or files.
-            candidates: a file of functions that the library may lack, one a line.
-            sampled: a file of rows of a private generator; they go into the prior.
-            spent: the file of their guarantee.
             output: the prior's file; None writes none, and `save` of the result does so later.
             resume: go on with a call that was interrupted, for the same payment.
             overwrite: replace the output, and forget an interrupted call: its cost stays spent.
-            settings: those of `PriorConfig`, such as about=2000, mechanism="laplace".
+            settings: those of `genie-dp private prior`, such as epsilon=1, about=2000. Sampled rows
+                and candidates are files.
 
         Raises:
             GenieError: past the budget (B023), and whatever `genie-dp private prior` refuses.
         """
-        rows, ledger = self._rows_to_spend()
-        config = config_of(PriorConfig, {"epsilon": epsilon, **settings})
-        if (sampled is None) != (spent is None):
-            message = "sampled rows and their guarantee go together"
-            raise GenieError(Problem("F006", message, hint="give both sampled and spent"))
-        known_library = library_from(_named(library), language=language)
-        public_rows = _public_sources(public, code="F008")
-
-        def release(target: Path) -> PriorResult:
-            return run_prior(
-                config,
-                rows,
-                ledger,
-                known_library,
-                Output(str(target), resume=resume, overwrite=overwrite),
-                language=language or known_library.language,
-                public=public_rows,
-                candidates=_path(candidates),
-                sampled=_path(sampled),
-                spent=_path(spent),
-            )
-
-        if output is not None:
-            return release(Path(output))
-        with TemporaryDirectory(prefix="genie_dp-") as folder:
-            return release(Path(folder) / "prior.json")
+        known = library_from(_named(library), language=language)
+        settings |= {
+            "library": known,
+            "language": language or known.language,
+            "public": tuple(_public_sources(public, code="F008")),
+        }
+        made: PriorResult = self._release(
+            Prior, settings, output, "prior.json", resume=resume, overwrite=overwrite
+        )
+        return made
 
     @takes_settings(
         "genie_dp.private.generators.config.GeneratorConfig",
@@ -456,15 +432,14 @@ class Ledger:
         with TemporaryDirectory(prefix="genie_dp-") as folder:
             return release(Path(folder) / "evolution").in_memory()
 
+    @takes_settings("genie_dp.private.gaps.run.Gaps")
     def gaps(
         self,
         listener: "Listener",
         *,
-        epsilon: float,
         output: str | Path | None = None,
         resume: bool = False,
         overwrite: bool = False,
-        jobs: int = 1,
         progress: bool | None = None,
         **settings: Any,
     ) -> "GapResult":
@@ -474,31 +449,52 @@ class Ledger:
 
         Args:
             listener: what understands sentences, of `gd.gap_listener`; nothing of it is private.
-            epsilon: what the report costs by itself, at the budget's delta.
             output: the folder of the report: a page, JSON, templates and rows; None writes none.
             resume: go on with a call that was interrupted, for the same payment.
             overwrite: replace the output, and forget an interrupted call: its cost stays spent.
-            jobs: processes that listen; the result does not depend on it.
-            progress: whether to show how far it is; None for on a terminal.
-            settings: those of `GapConfig`, such as sentences=2, least=10.
+            progress: whether to show on stderr how far it is; None for on a terminal.
+            settings: those of `genie-dp private gaps`, such as epsilon=1, sentences=2.
 
         Raises:
             GenieError: past the budget (B023), and whatever `genie-dp private gaps` refuses.
         """
-        from genie_dp.private.gaps.config import GapConfig
-        from genie_dp.private.gaps.run import run as run_gaps
+        from genie_dp.private.gaps.run import Gaps
 
+        made: GapResult = self._release(
+            Gaps, {**settings, "listener": listener}, output, "gaps", resume=resume,
+            overwrite=overwrite, progress=progress,
+        )  # fmt: skip
+        return made
+
+    def _release(
+        self,
+        stage: type[Release],
+        settings: Mapping[str, Any],
+        output: str | Path | None,
+        name: str,
+        *,
+        resume: bool,
+        overwrite: bool,
+        progress: bool | None = None,
+    ) -> Any:
+        """Return what a stage releases.
+
+        Args:
+            stage: its class.
+            settings: settings and inputs, but for rows and ledger.
+            output: a file or folder; None keeps none.
+            name: of what is written for a while where none is kept.
+            resume, overwrite: what to do with what is there.
+            progress: whether to show progress; None for on a terminal.
+        """
         rows, ledger = self._rows_to_spend()
-        config = config_of(GapConfig, {"epsilon": epsilon, **settings})
-
-        def release(folder: Path) -> "GapResult":
-            target = Output(str(folder), resume=resume, overwrite=overwrite)
-            return run_gaps(config, rows, ledger, listener, target, jobs=jobs, progress=progress)
-
+        release = stage.of({"private": rows, "ledger": ledger, **settings})
         if output is not None:
-            return release(Path(output))
+            target = Output(str(output), resume=resume, overwrite=overwrite)
+            return release.run(target, progress=progress)
         with TemporaryDirectory(prefix="genie_dp-") as folder:
-            return replace(release(Path(folder) / "gaps"), output="")
+            made: Any = release.run(Output(f"{folder}/{name}"), progress=progress)
+            return replace(made, output="")
 
     def report(
         self,

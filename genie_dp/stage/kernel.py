@@ -8,6 +8,7 @@ import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from genie_dp.errors import GenieError, Problem
@@ -89,10 +90,12 @@ class Stage:
             GenieError: R043, it has no such setting; R040, a value of another kind or range.
         """
         check_names(cls, settings)
-        frozen = frozen_settings(cls, settings)
-        plain = settings_of(cls)
-        check_kinds(cls, {name: x for name, x in frozen.items() if not plain[name].is_input})
-        return cls(**frozen)
+        given, told = frozen_settings(cls, settings), settings_of(cls)
+        check_kinds(cls, {n: x for n, x in given.items() if n in told and not told[n].is_input})
+        for name, allowed in told.items():
+            if allowed.value in ("file", "folder") and isinstance(given.get(name), str):
+                given[name] = Path(given[name])
+        return cls(**given)
 
     def unfit(self, target: str | None = None) -> str | None:
         """Return what of the settings does not go together: a command takes it for wrong usage.

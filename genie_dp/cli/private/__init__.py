@@ -25,11 +25,11 @@ STEPS: Mapping[str, tuple[str, str]] = {
         "Draw rows of source private from GENERATOR, a folder of genie-dp private train.",
     ),
     "prior": (
-        "genie_dp.cli.private.prior:command",
+        "genie_dp.private.prior.run:Prior",
         "Count which functions people ask for, with noise, and write a prior.",
     ),
     "gaps": (
-        "genie_dp.cli.private.gaps:command",
+        "genie_dp.private.gaps.run:Gaps",
         "Tell what people ask for that is not understood, with noise, and templates for it.",
     ),
     "table": (

@@ -16,7 +16,7 @@ from genie_dp.cli.options import (
     rows_output,
     settings_options,
 )
-from genie_dp.private.prior.config import RenderConfig
+from genie_dp.private.prior.render import RenderConfig
 
 
 @click.command("render")

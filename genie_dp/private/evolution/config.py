@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.located import Located, place_problems, read_located
 from genie_dp.private.ledger.mechanisms import Gaussian
-from genie_dp.private.tables.config import needs_library
+from genie_dp.private.tables.extract import needs_library
 from genie_dp.recipe import fits, kind_in_words, setting, settings_as_yaml
 
 Selection = Literal["resample", "rank"]

@@ -32,7 +32,7 @@ from genie_dp.private.evolution.prompting import PromptedGenerator, TrainedCompl
 from genie_dp.private.evolution.state import EvolutionFolder, Population, Vote, enter_folder
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.guard import Payer, Paying, Units, paid_by
-from genie_dp.private.prior.run import Spend
+from genie_dp.private.release import Spend
 from genie_dp.private.tables.table import RUN, SyntheticTable
 from genie_dp.records import Example, Spent
 from genie_dp.rng import child_seed, stream

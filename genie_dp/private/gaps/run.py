@@ -1,22 +1,18 @@
-"""A gap report as a stage: noisy counts, paid before and drawn once, and what follows from them.
-
-What is paid survives being killed: the counts are kept until the report is written.
-"""
+"""A gap report as a stage: what people ask for that is not understood, counted once with noise."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
-from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.gaps.config import GapConfig
 from genie_dp.private.gaps.listen import Advice, Listener
 from genie_dp.private.gaps.report import GAPS, GapReport, report_page
 from genie_dp.private.gaps.select import (
     RELEASES,
+    GapLimits,
     GapPlan,
     Heard,
     NoisyGaps,
@@ -25,29 +21,18 @@ from genie_dp.private.gaps.select import (
 )
 from genie_dp.private.ledger.accounting import noise_multiplier_for
 from genie_dp.private.ledger.book import Ledger
-from genie_dp.private.ledger.guard import (
-    Payer,
-    Units,
-    closing,
-    paid_by,
-    refuse_learned,
-    refuse_private,
-)
+from genie_dp.private.ledger.guard import Units, refuse_learned
 from genie_dp.private.ledger.mechanisms import Mechanism
-from genie_dp.private.ledger.once import release_once
+from genie_dp.private.release import Drawn, Release
 from genie_dp.private.secure import noise
 from genie_dp.private.source import PrivateSource
-from genie_dp.private_prior import spent_of
-from genie_dp.records import Spent
+from genie_dp.recipe import REQUIRED, setting
 from genie_dp.rows import to_json
-from genie_dp.run.files import refuse_overlap
-from genie_dp.run.stage import Output, Result, write_over, write_share
-from genie_dp.run.work import FolderKind, begin_work, put_in_place, refuse_output
+from genie_dp.run.stage import Result, write_over, write_share
+from genie_dp.run.work import FolderKind
 from genie_dp.run.workers import in_processes
+from genie_dp.stage.kernel import PAID_OVERWRITE, PAID_RESUME, OutputOption
 
-PURPOSE = "gaps of templates"
-Spend = Callable[[Sequence[Mechanism], str], Spent]
-"""Records mechanisms under the name of a run, once, and returns all that was spent."""
 FORMAT = "genie_dp gap report"
 INDEX, STUBS, ROWS = "index.html", "gaps.genie", "rows.jsonl"
 FOLDER = FolderKind(GAPS, FORMAT, name="folder of a gap report", code="F022")
@@ -67,143 +52,175 @@ class GapResult(Result):
     report: GapReport
     output: str
 
-    def lines(self) -> Iterator[str]:
-        """Yield what to tell the authors of the templates, then where the report is."""
+    def findings(self) -> Iterator[str]:
+        """Yield what to tell the authors of the templates."""
         yield from self.report.lines(most=_MOST_SHOWN)
+
+    def lines(self) -> Iterator[str]:
+        """Yield that, then where the report is."""
+        yield from self.findings()
         where = f" -> {self.output}/{INDEX}" if self.output else ""
         yield f"{len(self.report.gaps):,} gaps{where}"
 
 
-def run(
-    config: GapConfig,
-    private: Path,
-    ledger: Ledger,
-    listener: Listener,
-    output: Output,
-    *,
-    jobs: int = 1,
-    progress: bool | None = None,
-) -> GapResult:
-    """Count with noise what private rows ask for that is not understood, and write a report.
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is counted, and what else a resumed run must share."""
 
-    Nothing is spent before all that is public was read and the private rows are known to be good.
+    gaps: GapPlan
+    shared: Mapping[str, Any]
 
-    Args:
-        config: what is counted.
-        private: the rows.
-        ledger: their ledger, which pays.
-        listener: what understands sentences; it has learned of nothing private.
-        output: the folder of the report.
-        jobs: processes that listen; the result does not depend on it.
-        progress: whether to show on stderr how far it is; None for on a terminal.
+    @property
+    def mechanisms(self) -> Sequence[Mechanism]:
+        return self.gaps.mechanisms
 
-    Raises:
-        GenieError: past the budget (B023), the ledger is another's (B030, B031), what is said to be
-            public is not (F021), the output is there (Y022); docs/errors.md has more.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gaps(Release):
+    """Tell what people ask for that is not understood, with noise, and templates for it.
+
+    PRIVATE is JSONL or TSV of utterances. What the templates do not derive (or a parser does not
+    understand) is cut into words, pairs of words and sentences with values taken out; those that
+    enough people say are shown. It is recorded in the ledger before it is counted, and refused if
+    the budget does not allow it.
+
+    \b
+    genie-dp private gaps private.jsonl --epsilon 1 --report gaps
     """
-    folder = Path(output.target)
-    refuse_private(listener.sources, private, code="F021")
-    refuse_parser(listener.parser, private)
-    refuse_overlap([folder], [private, ledger.path])
-    plan = plan_release(config, ledger, listener)
-    settings = {
-        "version": __version__,
-        "private": str(private.resolve()),
-        "ledger": str(ledger.path),
-        "limits": asdict(plan.limits),
-        "noise": [plan.kind, plan.multiplier, plan.threshold_delta, plan.least, plan.reads_all],
-        "public": sha256(repr(_sorted(plan)).encode()).hexdigest(),
-        "heard": dict(listener.facts),
-    }
 
-    def units() -> Units[Unit]:
-        source = PrivateSource.promised(private, ledger.budget, language=listener.language)
-        heard = _hear_each(source, listener, jobs, progress)
+    command = "private gaps"
+    output = OutputOption(
+        "Where the report goes: a page, gaps.json, templates and the rows that they add.",
+        option="report",
+        metavar="DIR",
+        resume=PAID_RESUME,
+        overwrite=PAID_OVERWRITE,
+    )
+    purpose, kind = "gaps of templates", "gaps"
+    not_public, lost = "F021", "F023"
+    folder = FOLDER
+
+    listener: Listener = setting(
+        REQUIRED, "What understands sentences; it has learned of nothing private.", value="listener"
+    )
+    mechanism: Literal["gaussian", "laplace"] = setting(
+        "gaussian",
+        "Noise. Laplace is wider if a unit counts for much.",
+        choices=("gaussian", "laplace"),
+    )
+    least: int = setting(
+        5, "Show nothing that fewer units said, whatever the noise is.", least=1, metavar="N"
+    )
+    words: int = setting(
+        2, "Words that no template says, of a unit, at most.", least=1, metavar="N"
+    )
+    pairs: int = setting(
+        3, "Pairs of words that no template says, of a unit, at most.", least=1, metavar="N"
+    )
+    sentences: int = setting(
+        1, "Sentences that a unit counts for, at most: those it says most.", least=1, metavar="N"
+    )
+    threshold_delta: float | None = setting(
+        None,
+        "What is met in private rows is shown if enough units have it; takes so much of the "
+        "budget's delta [a tenth].",
+        above=0,
+        below=1,
+        metavar="DELTA",
+    )
+    all: bool = setting(False, "Read all sentences, not only those that are not understood.")
+    title: str = setting("", "Title of the page [the name of the rows].")
+    jobs: int = setting(1, "Processes; the bytes do not depend on it.", least=1)
+
+    @property
+    def public_files(self) -> Sequence[str | Path]:
+        """Return what the listener is made of."""
+        return tuple(self.listener.sources)
+
+    def refuse_inputs(self) -> None:
+        """Refuse a parser that has learned of private rows, or of which nobody knows (F021)."""
+        parser = self.listener.parser
+        if parser is None:
+            return
+        if parser.folder is None:
+            message = "expected a parser that was read from its folder, got one of none"
+            hint = "save the parser, then load it: its manifest tells what it has learned of"
+            raise GenieError(Problem("F021", message, hint=hint))
+        refuse_learned(parser.folder, self.private, code="F021")
+
+    def plan(self) -> _Plan:
+        """Return what is counted, with noise that costs epsilon by itself.
+
+        Raises:
+            GenieError: F020, the budget has no delta, or thresholds leave nothing of it; B004.
+        """
+        budget = self.ledger.budget
+        delta = budget.delta
+        threshold_delta = self.threshold_delta or _PART * delta
+        if delta == 0:
+            message = "what is met in private rows cannot be shown at the budget's delta of 0"
+            hint = "genie-dp private prior counts functions without a delta, with Laplace noise"
+            raise GenieError(Problem("F020", message, hint=hint))
+        if threshold_delta >= delta:
+            message = f"--threshold-delta {threshold_delta:g} leaves nothing of delta {delta:g}"
+            hint = f"take a part of it, such as {_PART * delta:g}"
+            raise GenieError(Problem("F020", message, hint=hint))
+        multiplier = RELEASES / self.epsilon
+        if self.mechanism == "gaussian":
+            multiplier = noise_multiplier_for(
+                self.epsilon,
+                delta - threshold_delta,
+                rate=1.0,
+                steps=RELEASES,
+                accountant=budget.accountant,
+            )
+        said, limits = self.listener.said, GapLimits(self.words, self.pairs, self.sentences)
+        gaps = GapPlan(
+            said, limits, self.mechanism, multiplier, threshold_delta, self.least, self.all
+        )
+        # In an order that is the same in every process.
+        public = sorted(said.words), sorted(said.pairs), said.functions, dict(said.reasons)
+        shared = {
+            "limits": asdict(limits),
+            "noise": [self.mechanism, multiplier, threshold_delta, self.least, self.all],
+            "public": sha256(repr(public).encode()).hexdigest(),
+            "heard": dict(self.listener.facts),
+        }
+        return _Plan(gaps, shared)
+
+    def units(self, plan: _Plan, progress: bool | None) -> Units[Unit]:
+        """Return what becomes of the sentences of each unit."""
+        language = self.listener.language
+        source = PrivateSource.promised(self.private, self.ledger.budget, language=language)
+        heard = _hear_each(source, self.listener, self.jobs, progress)
         return source.units.each(lambda rows: tuple(heard[row.utterance] for row in rows))
 
-    refuse_output(folder, output.work, FOLDER, resume=output.resume, overwrite=output.overwrite)
-    if not output.work.exists():
-        # Told before sentences are listened to, which takes long; one that goes on may have paid.
-        ledger.check_fits(plan.mechanisms)
-    with begin_work(output.work, settings, resume=output.resume) as work:
-        released, total, name = released_once(output.work, plan, units, Payer(ledger, PURPOSE))
-        work.keep()
+    def draw(self, units: Units[Unit], plan: _Plan) -> Mapping[str, Any]:
+        """Return the noisy counts."""
+        return release_gaps(units, plan.gaps, lambda level: noise("gaps", level)).as_dict()
+
+    def finish(
+        self, drawn: Drawn, plan: _Plan, made: Path, target: str, progress: bool | None
+    ) -> GapResult:
+        """Try templates for what is shown, and write the report."""
+        released = NoisyGaps(**drawn.released)
         write_over("templates are tried for what is shown", show=progress)
-        advice = advise(released, listener)
+        advice = advise(released, self.listener)
         write_over("", show=progress)
-        report = GapReport.from_release(
-            released,
-            plan,
-            total,
-            advice,
-            facts={
-                "title": config.title or f"Gaps of {private.name}",
-                "epsilon": config.epsilon,
-                "rows": private.name,
-                "cap": ledger.budget.cap,
-                "budget": ledger.budget.as_dict(),
-                "ledger": _place_in(Ledger.open(ledger.path), name),
-                "heard": dict(listener.facts),
-                "unsaid": sorted(listener.unsaid),
-            },
-        )
-        _write_folder(output.work / "made", report)
-        put_in_place(output.work / "made", folder, output.work)
-    return GapResult(report, output.target)
-
-
-def refuse_parser(parser: Any, private: Path | None) -> None:
-    """Refuse a parser that has learned of private rows, or of which nobody knows (F021)."""
-    if parser is None:
-        return
-    if parser.folder is None:
-        message = "expected a parser that was read from its folder, got one of none"
-        hint = "save the parser, then load it: its manifest tells what it has learned of"
-        raise GenieError(Problem("F021", message, hint=hint))
-    refuse_learned(parser.folder, private, code="F021")
-
-
-def plan_release(config: GapConfig, ledger: Ledger, listener: Listener) -> GapPlan:
-    """Return what is counted, with the noise that costs the config's epsilon by itself.
-
-    Raises:
-        GenieError: F020, the budget has no delta, or thresholds leave nothing of it; B004.
-    """
-    budget = ledger.budget
-    delta = budget.delta
-    threshold_delta = config.threshold_delta or _PART * delta
-    if delta == 0:
-        message = "what is met in private rows cannot be shown at the budget's delta of 0"
-        hint = "genie-dp private prior counts functions without a delta, with Laplace noise"
-        raise GenieError(Problem("F020", message, hint=hint))
-    if threshold_delta >= delta:
-        message = f"--threshold-delta {threshold_delta:g} leaves nothing of delta {delta:g}"
-        hint = f"take a part of it, such as {_PART * delta:g}"
-        raise GenieError(Problem("F020", message, hint=hint))
-    multiplier = RELEASES / config.epsilon
-    if config.mechanism == "gaussian":
-        multiplier = noise_multiplier_for(
-            config.epsilon,
-            delta - threshold_delta,
-            rate=1.0,
-            steps=RELEASES,
-            accountant=budget.accountant,
-        )
-    return GapPlan(
-        listener.said,
-        config.limits,
-        cast("Literal['gaussian', 'laplace']", config.mechanism),
-        multiplier,
-        threshold_delta,
-        config.least,
-        config.all,
-    )
-
-
-def _sorted(plan: GapPlan) -> tuple[object, ...]:
-    """Return what templates say, in an order that is the same in every process."""
-    said = plan.said
-    return sorted(said.words), sorted(said.pairs), said.functions, dict(said.reasons)
+        ledger = Ledger.open(self.ledger.path)
+        facts = {
+            "title": self.title or f"Gaps of {self.private.name}",
+            "epsilon": self.epsilon,
+            "rows": self.private.name,
+            "cap": ledger.budget.cap,
+            "budget": ledger.budget.as_dict(),
+            "ledger": _place_in(ledger, drawn.run),
+            "heard": dict(self.listener.facts),
+            "unsaid": sorted(self.listener.unsaid),
+        }
+        report = GapReport.from_release(released, plan.gaps, drawn.spent, advice, facts=facts)
+        _write_folder(made, report)
+        return GapResult(report, target)
 
 
 def _hear_each(
@@ -223,35 +240,6 @@ def _hear_each(
         write_share("sentences are listened to", len(heard), len(sentences), show=progress)
     write_over("", show=progress)
     return heard
-
-
-def released_once(
-    work: Path, plan: GapPlan, units: Callable[[], Units[Unit]], spend: Spend
-) -> tuple[NoisyGaps, Spent, str]:
-    """Return the noisy counts of a work folder, made now or by the run that it is left of.
-
-    With them come the guarantee, and the name of the run in the ledger.
-
-    Args:
-        work: a folder of this release alone.
-        plan: what is public.
-        units: reads the private rows, and raises before anything is spent.
-        spend: the `Payer` of their ledger; it refuses what is past the budget.
-
-    Raises:
-        GenieError: F023, the counts were there to be seen and are missing; those of `units`,
-            `paid_by` and `release_once`.
-    """
-
-    def text(name: str) -> str:
-        private = units()
-        spent = paid_by(private, spend)(plan.mechanisms, name)
-        gaps = release_gaps(private, plan, lambda level: noise("gaps", level))
-        return json.dumps({"released": gaps.as_dict(), "spent": asdict(spent), "run": name})
-
-    close = closing(spend).close
-    released = json.loads(release_once(work, "gaps", text, close, what="counts", code="F023"))
-    return NoisyGaps(**released["released"]), spent_of(released["spent"]), released["run"]
 
 
 def _place_in(ledger: Ledger, name: str) -> dict[str, Any]:

@@ -20,8 +20,8 @@ from typing import Any, Protocol, TypeVar
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
-from genie_dp.private.prior.config import RenderConfig
 from genie_dp.private_prior import load_prior, load_spent
+from genie_dp.recipe import setting
 from genie_dp.records import Example, Slot
 from genie_dp.rows import from_json, read_rows, rows_format, to_json, write_rows
 from genie_dp.run.collector import leave_to_the_end
@@ -30,6 +30,7 @@ from genie_dp.run.manifest import manifest_of, write_json
 from genie_dp.run.stage import Output, Result, show_progress
 from genie_dp.run.work import enter_work, interruptible, refuse_or_clear
 from genie_dp.run.workers import in_processes
+from genie_dp.synthesis.config import ReverseConfig
 from genie_dp.synthesis.describe import Describer, Description
 from genie_dp.synthesis.explain import DerivationNode, Explainer
 from genie_dp.templates.inputs import Inputs
@@ -44,6 +45,15 @@ _PLACE = 0.02
 RenderedProgram = tuple[Example, ...] | str
 """The rows of a program, or why there are none."""
 _SHOWN = 10  # programs that a result names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderConfig(ReverseConfig):
+    """By which templates programs are said, and how often."""
+
+    sentences: int = setting(
+        5, "Sentences of each program, at most.", least=1, most=100, metavar="N"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,42 +1,30 @@
-"""A private prior as a stage: noisy counts, paid before and drawn once, and what follows from them.
+"""A private prior as a stage: which functions people ask for, counted once with noise."""
 
-What is paid survives being killed: the counts are kept until the prior is written.
-"""
-
-import json
-import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal
 
-from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.languages.library import Library
 from genie_dp.languages.programs import functions_of
 from genie_dp.private.generators.rows import read_drawn_rows
 from genie_dp.private.ledger.accounting import noise_multiplier_for
-from genie_dp.private.ledger.book import Ledger
-from genie_dp.private.ledger.guard import Payer, Units, closing, paid_by, refuse_private
+from genie_dp.private.ledger.guard import Units
 from genie_dp.private.ledger.mechanisms import Mechanism
-from genie_dp.private.ledger.once import release_once
 from genie_dp.private.prior import histogram
-from genie_dp.private.prior.config import PriorConfig
 from genie_dp.private.prior.make import PublicFunctions, Sampled, covering, describe_prior, prior_of
+from genie_dp.private.release import Drawn, Release
 from genie_dp.private.secure import noise
 from genie_dp.private.source import PrivateSource
-from genie_dp.private_prior import PriorFile, load_prior, load_spent, save_prior, spent_of
-from genie_dp.records import Example, Spent
+from genie_dp.private_prior import PriorFile, load_prior, load_spent, save_prior
+from genie_dp.recipe import REQUIRED, setting
+from genie_dp.records import DEFAULT_LANGUAGE, Example
 from genie_dp.rows import Rows, rows_of
-from genie_dp.run.files import refuse_overlap
-from genie_dp.run.stage import Output, Result
-from genie_dp.run.work import begin_work, refuse_or_clear
-
-PURPOSE = "frequencies of functions"
-Spend = Callable[[Sequence[Mechanism], str], Spent]
-"""Records mechanisms under the name of a run, once, and returns all that was spent."""
+from genie_dp.run.stage import Result
+from genie_dp.stage.kernel import PAID_OVERWRITE, PAID_RESUME, OutputOption
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -44,160 +32,223 @@ class PriorResult(PriorFile, Result):
     """The prior that a run released; printed, it says what people ask for.
 
     Attributes:
-        output: its file.
+        output: its file, "" where none was kept.
     """
 
     output: str
 
-    def lines(self) -> Iterator[str]:
-        """Yield what to tell the developers of the library, then where the prior is."""
+    def findings(self) -> Iterator[str]:
+        """Yield what to tell the developers of the library."""
         yield from describe_prior(self.prior)
-        yield f"{len(self.prior.function_weights):,} functions -> {self.output}"
+
+    def lines(self) -> Iterator[str]:
+        """Yield that, then where the prior is."""
+        yield from self.findings()
+        where = f" -> {self.output}" if self.output else ""
+        yield f"{len(self.prior.function_weights):,} functions{where}"
 
 
-def run(
-    config: PriorConfig,
-    private: Path,
-    ledger: Ledger,
-    library: Library,
-    output: Output,
-    *,
-    language: str,
-    public: Sequence[Rows | str | Path] = (),
-    candidates: Path | None = None,
-    sampled: Path | None = None,
-    spent: Path | None = None,
-) -> PriorResult:
-    """Count which functions private rows use, with noise, and write a prior.
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is counted, and the public things that a prior is made with."""
 
-    Nothing is spent before all that is public was read and the private rows are known to be good.
+    counts: histogram.CountPlan
+    made: PublicFunctions
+    sampled: Sampled
+    shared: Mapping[str, Any]
 
-    Args:
-        config: what is counted.
-        private: the rows.
-        ledger: their ledger, which pays.
-        library: its functions are counted; None for S-expressions without declarations.
-        output: the file of the prior.
-        language: of all programs.
-        public: rows made without the prior: weights are relative to them.
-        candidates: a file of names that the library may lack.
-        sampled: rows of a generator that was trained with this ledger; they go into the prior.
-        spent: the file of their guarantee.
+    @property
+    def mechanisms(self) -> Sequence[Mechanism]:
+        return self.counts.mechanisms
 
-    Raises:
-        GenieError: past the budget (B023), the ledger is another's (B030, B031), what is said to be
-            public is not (F008), the output is there (Y022) or read (D027). See
-            docs/errors.md.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prior(Release):
+    """Count which functions people ask for, with noise, and write a prior.
+
+    PRIVATE is JSONL or TSV of utterances with their programs. The count is recorded in the ledger
+    before it is made, and refused if the budget does not allow it. The prior steers synthesize,
+    augment and train; what the library lacks is told to its developers.
+
+    \b
+    genie-dp private prior private.jsonl --epsilon 1 --output prior.json
+    genie-dp synthesize --prior prior.json --output pairs.jsonl
     """
-    target = cast("Path", output.path)
-    public_rows = [rows_of(file) for file in public]
-    files = [*(file for rows in public_rows for file in rows.sources), candidates, sampled]
-    read = [file for file in files if file is not None]
-    refuse_private(read, private, code="F008")
-    refuse_overlap([target], [private, *read, spent, ledger.path])
-    public_functions = PublicFunctions.from_rows(
-        functions_of(row) for rows in public_rows for row in _public_examples(rows, language)
-    )
-    names = histogram.read_candidates(candidates, language) if candidates else ()
-    sampled_rows = (
-        Sampled() if spent is None or sampled is None else _read_sampled(sampled, spent, ledger)
-    )
-    support = histogram.support_of(library, public_functions.functions, names, language)
-    plan = _plan_counts(config, ledger, support, has_candidates=candidates is not None)
-    settings = {
-        "version": __version__,
-        "private": str(private.resolve()),
-        "ledger": str(ledger.path),
-        "about": config.about,
-        "limits": asdict(plan.limits),
-        "noise": [plan.kind, plan.multiplier, plan.threshold_delta],
-        "public": sha256(repr((support, public_functions, sampled_rows)).encode()).hexdigest(),
-    }
 
-    def units() -> Units[histogram.Unit]:
-        source = PrivateSource.promised(private, ledger.budget, language=language)
-        return histogram.units_of(source, get_language(language))
+    command = "private prior"
+    output = OutputOption(
+        "Where the prior goes, as JSON.", resume=PAID_RESUME, overwrite=PAID_OVERWRITE
+    )
+    purpose, kind = "frequencies of functions", "prior"
+    not_public, lost = "F008", "F009"
 
-    refuse_or_clear(target, output.work, resume=output.resume, overwrite=output.overwrite)
-    with begin_work(output.work, settings, resume=output.resume) as work:
-        released, total = released_once(output.work, plan, units, Payer(ledger, PURPOSE))
-        work.keep()
-        prior = prior_of(
-            released, plan, total, about=config.about, made=public_functions, sampled=sampled_rows
+    library: Library = setting(REQUIRED, "Its functions are counted.", value="library")
+    language: str = DEFAULT_LANGUAGE
+    about: int | None = setting(
+        None,
+        "How many units there are, as far as anybody may know [counted with noise, too].",
+        least=1,
+        metavar="N",
+    )
+    mechanism: Literal["gaussian", "laplace"] = setting(
+        "gaussian",
+        "Noise. Laplace needs no delta, and is wider if a unit adds to much.",
+        choices=("gaussian", "laplace"),
+    )
+    functions: int = setting(
+        2,
+        "Functions that a unit counts for, at most: those that it uses most.",
+        least=1,
+        metavar="N",
+    )
+    pairs: int = setting(
+        1,
+        "Pairs of functions in one program that a unit counts for, at most.",
+        least=0,
+        metavar="N",
+    )
+    missing: int = setting(
+        1,
+        "Names that the library lacks that a unit counts for, at most; needs candidates or a "
+        "threshold delta.",
+        least=0,
+        metavar="N",
+    )
+    threshold_delta: float | None = setting(
+        None,
+        "Show names of private rows that enough units have; takes so much of the budget's delta.",
+        above=0,
+        below=1,
+        metavar="DELTA",
+    )
+    candidates: Path | None = setting(
+        None,
+        "Functions that the library may lack, one a line: each is counted. Nothing private.",
+        value="file",
+        metavar="FILE",
+    )
+    public: tuple[Rows | str | Path, ...] = setting(
+        (),
+        "Rows made without the prior, such as those of synthesize: weights are relative to them "
+        "[all functions alike].",
+        value="text",
+        metavar="FILE",
+    )
+    sampled: Path | None = setting(
+        None,
+        "Rows of genie-dp private sample: their programs and sentences go into the prior.",
+        value="file",
+        metavar="FILE",
+    )
+    spent: Path | None = setting(
+        None, "Guarantee of these rows, as JSON.", value="file", metavar="FILE"
+    )
+
+    def unfit(self, target: str | None = None) -> str | None:
+        """Refuse sampled rows without their guarantee."""
+        is_whole = (self.sampled is None) == (self.spent is None)
+        return None if is_whole else "--sampled and --spent go together"
+
+    @property
+    def public_files(self) -> Sequence[str | Path]:
+        """Return public rows, candidates and sampled rows."""
+        named = [file for rows in map(rows_of, self.public) for file in rows.sources]
+        return [*named, *(file for file in (self.candidates, self.sampled) if file)]
+
+    @property
+    def other_files(self) -> Sequence[str | Path]:
+        """Return the guarantee."""
+        return [self.spent] if self.spent else []
+
+    def plan(self) -> _Plan:
+        """Return what is counted, with noise that costs epsilon by itself.
+
+        Raises:
+            GenieError: F002, the budget's delta leaves none.
+        """
+        rows = (row for file in map(rows_of, self.public) for row in self._public_rows(file))
+        made = PublicFunctions.from_rows(map(functions_of, rows))
+        names: Sequence[str] = ()
+        if self.candidates is not None:
+            names = histogram.read_candidates(self.candidates, self.language)
+        support = histogram.support_of(self.library, made.functions, names, self.language)
+        sampled = self._read_sampled()
+        # Names are counted only if any may be shown.
+        has_names = self.candidates is not None or self.threshold_delta is not None
+        limits = histogram.CountLimits(
+            self.functions,
+            self.pairs,
+            self.missing if has_names else 0,
+            counts_units=self.about is None,
         )
-        save_prior(prior, target)
-    shutil.rmtree(output.work, ignore_errors=True)  # who went on with this run may be doing so
-    written = load_prior(target)
-    return PriorResult(written.prior, written.digest, output.target)
+        threshold = self.threshold_delta or 0.0
+        multiplier = self._multiplier(threshold)
+        shared = {
+            "about": self.about,
+            "limits": asdict(limits),
+            "noise": [self.mechanism, multiplier, threshold],
+            "public": sha256(repr((support, made, sampled)).encode()).hexdigest(),
+        }
+        counts = histogram.CountPlan(support, limits, self.mechanism, multiplier, threshold)
+        return _Plan(counts, made, sampled, shared)
 
-
-def released_once(
-    work: Path, plan: histogram.CountPlan, units: Callable[[], Units[histogram.Unit]], spend: Spend
-) -> tuple[histogram.NoisyCounts, Spent]:
-    """Return the noisy counts of a work folder, made now or by the run that it is left of.
-
-    Args:
-        work: a folder of this release alone.
-        plan: what is public.
-        units: reads the private rows (`read.units_of`), and raises before anything is spent.
-        spend: the `Payer` of their ledger; it refuses what is past the budget.
-
-    Raises:
-        GenieError: F009, the counts were there to be seen and are missing; those of `units`,
-            `paid_by` and `release_once`.
-    """
-
-    def text(name: str) -> str:
-        private = units()
-        spent = paid_by(private, spend)(plan.mechanisms, name)
-        counts = histogram.release_counts(private, plan, noise("prior"))
-        return json.dumps({"released": counts.as_dict(), "spent": asdict(spent)})
-
-    close = closing(spend).close
-    released = json.loads(release_once(work, "prior", text, close, what="counts", code="F009"))
-    return histogram.NoisyCounts(**released["released"]), spent_of(released["spent"])
-
-
-def _public_examples(rows: Rows, language: str) -> Iterator[Example]:
-    """Yield public rows; those of source private are none. TSV does not tell its language."""
-    has_language = rows.format != "tsv"
-    for row in rows:
-        if row.source == "private":
-            message = f"{rows.name} has rows of source private, so it is not public"
-            raise GenieError(Problem("F008", message, hint="rows of a generator go to --sampled"))
-        yield row if has_language else replace(row, language=language)
-
-
-def _read_sampled(rows: Path, spent: Path, ledger: Ledger) -> Sampled:
-    guarantee = load_spent(spent)
-    covering(ledger.spent(), guarantee)
-    examples = read_drawn_rows(rows, guarantee, ledger)
-    programs = tuple(row.program for row in examples if row.program)
-    return Sampled(programs, tuple(row.utterance for row in examples), guarantee)
-
-
-def _plan_counts(
-    config: PriorConfig, ledger: Ledger, support: histogram.CountedNames, *, has_candidates: bool
-) -> histogram.CountPlan:
-    """Return what is counted, with the noise that costs the config's epsilon by itself (F002)."""
-    threshold = config.threshold_delta or 0.0
-    multiplier = 1 / config.epsilon
-    if config.mechanism == "gaussian":
-        budget = ledger.budget
-        if budget.delta == 0:
+    def _multiplier(self, threshold: float) -> float:
+        if self.mechanism == "laplace":
+            return 1 / self.epsilon
+        delta = self.ledger.budget.delta
+        if delta == 0:
             message = "Gaussian noise has no epsilon at the budget's delta of 0"
             raise GenieError(Problem("F002", message, hint="add --mechanism laplace"))
-        if threshold >= budget.delta:
-            message = f"--threshold-delta {threshold:g} leaves nothing of delta {budget.delta:g}"
-            hint = f"take a part of it, such as {budget.delta / 10:g}"
+        if threshold >= delta:
+            message = f"--threshold-delta {threshold:g} leaves nothing of delta {delta:g}"
+            hint = f"take a part of it, such as {delta / 10:g}"
             raise GenieError(Problem("F002", message, hint=hint))
-        multiplier = noise_multiplier_for(
-            config.epsilon,
-            budget.delta - threshold,
-            rate=1.0,
-            steps=1,
-            accountant=budget.accountant,
+        accountant = self.ledger.budget.accountant
+        return noise_multiplier_for(
+            self.epsilon, delta - threshold, rate=1.0, steps=1, accountant=accountant
         )
-    kind = cast("Literal['gaussian', 'laplace']", config.mechanism)
-    limits = config.limits(has_candidates=has_candidates)
-    return histogram.CountPlan(support, limits, kind, multiplier, threshold)
+
+    def _public_rows(self, rows: Rows) -> Iterator[Example]:
+        """Yield public rows; those of source private are none. TSV does not tell its language."""
+        has_language = rows.format != "tsv"
+        for row in rows:
+            if row.source == "private":
+                message = f"{rows.name} has rows of source private, so it is not public"
+                hint = "rows of a generator go to --sampled"
+                raise GenieError(Problem("F008", message, hint=hint))
+            yield row if has_language else replace(row, language=self.language)
+
+    def _read_sampled(self) -> Sampled:
+        if self.spent is None or self.sampled is None:
+            return Sampled()
+        guarantee = load_spent(self.spent)
+        covering(self.ledger.spent(), guarantee)
+        examples = read_drawn_rows(self.sampled, guarantee, self.ledger)
+        programs = tuple(row.program for row in examples if row.program)
+        return Sampled(programs, tuple(row.utterance for row in examples), guarantee)
+
+    def units(self, plan: _Plan, progress: bool | None) -> Units[histogram.Unit]:
+        """Return the functions of each program of each unit."""
+        budget, language = self.ledger.budget, self.language
+        source = PrivateSource.promised(self.private, budget, language=language)
+        return histogram.units_of(source, get_language(language))
+
+    def draw(self, units: Units[histogram.Unit], plan: _Plan) -> Mapping[str, Any]:
+        """Return the noisy counts."""
+        return histogram.release_counts(units, plan.counts, noise("prior")).as_dict()
+
+    def finish(
+        self, drawn: Drawn, plan: _Plan, made: Path, target: str, progress: bool | None
+    ) -> PriorResult:
+        """Write the prior of the counts."""
+        prior = prior_of(
+            histogram.NoisyCounts(**drawn.released),
+            plan.counts,
+            drawn.spent,
+            about=self.about,
+            made=plan.made,
+            sampled=plan.sampled,
+        )
+        save_prior(prior, made)
+        written = load_prior(made)
+        return PriorResult(written.prior, written.digest, target)

@@ -22,7 +22,6 @@ from genie_dp.languages.thingtalk.traverse import children
 from genie_dp.private.ledger.guard import Units
 from genie_dp.private.prior.histogram import functions_of_program
 from genie_dp.private.source import PrivateRow, PrivateSource
-from genie_dp.private.tables.config import MOST_VALUES, OF_LIBRARY, needs_library
 from genie_dp.private.tables.schema import OTHER, Column, Metadata, Schema
 from genie_dp.records import DEFAULT_LANGUAGE, Example
 from genie_dp.rows import format_of
@@ -31,6 +30,10 @@ from genie_dp.run.files import open_input_text
 Extractor = Callable[[Example], str]
 
 FIELD = "field:"
+# The most values of a column where nobody says; the others are one more.
+MOST_VALUES = 100
+# Columns whose values are those of a library.
+OF_LIBRARY = frozenset(("function", "skill"))
 _PLACEHOLDER = re.compile(r"(?<![\w@:.])([A-Z][A-Z_]*)_\d+\b")
 _BUCKET = re.compile(r"(\d+)(?:(\+)|-(\d+))?")
 # Words that questions begin with; "do you know", "is it", "what's" included.
@@ -40,6 +43,20 @@ _QUESTION_WORDS = (
     "aren't don't doesn't didn't can't"
 )
 _ASKING = frozenset(_QUESTION_WORDS.split())
+
+
+def needs_library(columns: Iterable[str]) -> bool:
+    """Tell whether values of columns come from a library: functions and skills do."""
+    return not OF_LIBRARY.isdisjoint(columns)
+
+
+def names_of(columns: str) -> tuple[str, ...]:
+    """Return columns that are named with commas between them.
+
+    >>> names_of("function, length")
+    ('function', 'length')
+    """
+    return tuple(name.strip() for name in columns.split(",") if name.strip())
 
 
 def function(example: Example) -> str:

@@ -1,26 +1,21 @@
-"""A table of private units as a stage: recorded in the ledger, then measured, once.
-
-What is paid survives being killed: the table is kept until its file is written.
-"""
+"""A table of private units as a stage: recorded in the ledger, then measured, once."""
 
 import json
 import math
-import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import cast
+from typing import Any, Literal, get_args
 
-from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.library import Library
 from genie_dp.private.ledger.accounting import epsilon_of
-from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.files import replace_durably
-from genie_dp.private.ledger.guard import Payer, Units, paid_by, refuse_private
+from genie_dp.private.ledger.guard import Payer, Units, paid_by
 from genie_dp.private.ledger.mechanisms import Gaussian, Mechanism, ZeroConcentrated
 from genie_dp.private.ledger.once import release_once
+from genie_dp.private.release import Release
 from genie_dp.private.secure import noise
 from genie_dp.private.source import PrivateSource
 from genie_dp.private.tables import extract
@@ -32,16 +27,20 @@ from genie_dp.private.tables.aim import (
     deviation_of,
     independent,
 )
-from genie_dp.private.tables.config import METHODS, Method, TableConfig
+from genie_dp.private.tables.extract import MOST_VALUES
 from genie_dp.private.tables.joint import Joint, records_of
 from genie_dp.private.tables.schema import Metadata, Schema, load_schema
 from genie_dp.private.tables.table import SyntheticTable, describe_table, round_factors, table_from
-from genie_dp.records import Spent
-from genie_dp.run.files import check_output
-from genie_dp.run.stage import Output, Result
-from genie_dp.run.work import begin_work, refuse_or_clear
+from genie_dp.recipe import setting
+from genie_dp.records import DEFAULT_LANGUAGE, Spent
+from genie_dp.run.stage import Result
+from genie_dp.stage.kernel import PAID_OVERWRITE, PAID_RESUME, OutputOption
 
 PURPOSE = "table of metadata"
+COLUMNS = "Columns: function, functions, skill, filters, length, form, slots, or field:NAME."
+PUBLIC = "Rows that may be published, JSONL: values of columns are taken from them."
+Method = Literal["aim", "independent"]
+METHODS: tuple[Method, ...] = get_args(Method)
 
 Spend = Callable[[Sequence[Mechanism]], Spent]
 """Records mechanisms in a ledger before they run, and returns the guarantee of everything."""
@@ -68,81 +67,131 @@ class TableResult(Result):
     table: SyntheticTable
     output: str
 
-    def lines(self) -> Iterator[str]:
-        """Yield what the table tells, then where it is."""
+    def findings(self) -> Iterator[str]:
+        """Yield what the table tells."""
         yield from describe_table(self.table)
+
+    def lines(self) -> Iterator[str]:
+        """Yield that, then where it is."""
+        yield from self.findings()
         yield f"{len(self.table.schema.columns)} columns -> {self.output}"
 
 
-def run(
-    config: TableConfig,
-    private: Path,
-    ledger: Ledger,
-    library: Library,
-    output: Output,
-    *,
-    language: str,
-    schema: Path | None = None,
-    public: Sequence[str] = (),
-) -> TableResult:
-    """Count the metadata of private rows with noise, and write a table.
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The columns, what measuring them is for a ledger, and what a resumed run must share."""
 
-    Nothing is spent before all that is public was read and the private rows are known to be good.
+    columns: Schema
+    fields: tuple[str, ...]
+    mechanisms: tuple[Mechanism, ...]
+    shared: Mapping[str, Any]
 
-    Args:
-        config: what is counted.
-        private: the rows.
-        ledger: their ledger, which pays.
-        library: its functions are values of columns; None where no column needs them.
-        output: the file of the table.
-        language: of all programs.
-        schema: a file of columns with their values, where the config names none.
-        public: files of rows that may be published: values are taken from them.
 
-    Raises:
-        GenieError: past the budget (B023), what is said to be public is not (T509), there is no
-            such noise (T505), the output is there (Y022); docs/errors.md has more.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table(Release):
+    """Count the metadata of PRIVATE rows with noise, and write a table that may be sampled from.
+
+    PRIVATE is JSONL or TSV. The release is recorded in the ledger before anything is counted, and
+    refused if the budget does not allow it. A user or dialogue counts for one record.
+
+    \b
+    genie-dp private table release private.jsonl --schema schema.json --epsilon 1 -o table.json
     """
-    check_output(output.target)
-    refuse_private([*public, *([schema] if schema else [])], private, code="T509")
-    rho_for(config.epsilon, ledger.budget.delta)
-    if schema is not None:
-        columns = load_schema(schema)
-    else:
-        columns = extract.read_public_schema(
-            config.columns, library, public, language=language, most=config.most
-        )
-    extract.check_extractors(columns, language)
-    fields = extract.fields_of(columns)
-    extract.check_fields(fields, private, code="T502")
-    settings = {
-        "version": __version__,
-        "private": str(private.resolve()),
-        "ledger": str(ledger.path),
-        "schema": sha256(json.dumps(columns.as_dict()).encode()).hexdigest(),
-        "release": [config.epsilon, config.method],
-    }
 
-    def units() -> Units[list[Metadata]]:
-        source = PrivateSource.promised(private, ledger.budget, language=language, fields=fields)
-        return extract.metadata_of(columns, source)
+    command = "private table release"
+    output = OutputOption(
+        "Where the table goes, as JSON.", resume=PAID_RESUME, overwrite=PAID_OVERWRITE
+    )
+    purpose, kind = PURPOSE, "table"
+    not_public, lost = "T509", "T510"
 
-    target = cast("Path", output.path)
-    refuse_or_clear(target, output.work, resume=output.resume, overwrite=output.overwrite)
-    with begin_work(output.work, settings, resume=output.resume) as work:
-        text = release_table_once(
-            output.work,
-            "table",
-            columns,
-            units,
-            Payer(ledger, PURPOSE),
-            epsilon=config.epsilon,
-            method=config.method,
+    schema: Path | None = setting(
+        None,
+        "The columns with their values; or name columns with --columns.",
+        value="file",
+        metavar="FILE",
+    )
+    columns: str = setting("", COLUMNS, metavar="A,B,..")
+    public: tuple[str, ...] = setting((), PUBLIC, value="text", metavar="FILE")
+    library: Library | None = setting(None, "Its functions are values of columns.", value="library")
+    language: str = DEFAULT_LANGUAGE
+    most: int = setting(
+        MOST_VALUES,
+        "Values of a column, at most; the others are one more, <other>.",
+        least=1,
+        most=999,
+        metavar="N",
+    )
+    method: Method = setting(
+        "aim",
+        "aim keeps what goes together; independent measures every column by itself.",
+        choices=METHODS,
+    )
+
+    @classmethod
+    def needs_library(cls, options: Mapping[str, Any]) -> bool:
+        """Tell whether columns that are named have values of a library."""
+        return extract.needs_library(extract.names_of(options["columns"] or ""))
+
+    def unfit(self, target: str | None = None) -> str | None:
+        """Refuse columns of a schema and others beside it, and none at all."""
+        is_one = (self.schema is None) == bool(self.columns)
+        return None if is_one else "give either --schema or --columns"
+
+    @property
+    def public_files(self) -> Sequence[str | Path]:
+        """Return public rows and the schema."""
+        return [*self.public, *([self.schema] if self.schema else [])]
+
+    def plan(self) -> _Plan:
+        """Return the columns, found in public rows if they are only named, and their cost.
+
+        Raises:
+            GenieError: T505, there is no such noise; mistakes in the schema.
+        """
+        rho = rho_for(self.epsilon, self.ledger.budget.delta)
+        if self.schema is not None:
+            columns = load_schema(self.schema)
+        else:
+            columns = extract.read_public_schema(
+                extract.names_of(self.columns), self.library, self.public,
+                language=self.language, most=self.most,
+            )  # fmt: skip
+        extract.check_extractors(columns, self.language)
+        fields = extract.fields_of(columns)
+        extract.check_fields(fields, self.private, code="T502")
+        shared = {
+            "schema": sha256(json.dumps(columns.as_dict()).encode()).hexdigest(),
+            "release": [self.epsilon, self.method],
+        }
+        mechanisms = mechanisms_of(self.method, len(columns.columns), rho)
+        return _Plan(columns, fields, mechanisms, shared)
+
+    def units(self, plan: _Plan, progress: bool | None) -> Units[list[Metadata]]:
+        """Return the metadata of each unit's rows."""
+        source = PrivateSource.promised(
+            self.private, self.ledger.budget, language=self.language, fields=plan.fields
         )
-        work.keep()
-        replace_durably(target, text)
-    shutil.rmtree(output.work, ignore_errors=True)  # who went on with the same run may be doing so
-    return TableResult(table_from(text), output.target)
+        return extract.metadata_of(plan.columns, source)
+
+    def release(self, plan: _Plan, work: Path, progress: bool | None) -> str:
+        """Return the text of the table, which is as it was released."""
+        return release_table_once(
+            work,
+            self.kind,
+            plan.columns,
+            lambda: self.units(plan, progress),
+            Payer(self.ledger, self.purpose),
+            epsilon=self.epsilon,
+            method=self.method,
+        )
+
+    def finish(
+        self, drawn: str, plan: _Plan, made: Path, target: str, progress: bool | None
+    ) -> TableResult:
+        """Write the table."""
+        replace_durably(made, drawn)
+        return TableResult(table_from(drawn), target)
 
 
 # ------------------------------------------------------------------------------------- releases

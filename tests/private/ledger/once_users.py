@@ -22,11 +22,10 @@ from genie_dp.run.manifest import ledger_of
 
 
 def release_prior(rows, ledger, work):
-    from genie_dp.private.prior.run import released_once
-    from tests.private.prior.prior_setup import FUNCTIONS, plan
+    from tests.private.prior.prior_setup import FUNCTIONS, draw_counts
 
     units = Units([[(FUNCTIONS[0],)]] * 30, rows)
-    return repr(released_once(work, plan(), lambda: units, Payer(ledger, "prior")))
+    return repr(draw_counts(work, lambda: units, Payer(ledger, "prior")))
 
 
 def release_table(rows, ledger, work):

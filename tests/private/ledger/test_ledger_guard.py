@@ -22,8 +22,8 @@ from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.ledger.guard import Payer, Units, paid_by, private_of
 from genie_dp.private.ledger.mechanisms import Laplace
+from genie_dp.private.prior.histogram import NoisyCounts
 from genie_dp.private.prior.make import PublicFunctions, Sampled, prior_of
-from genie_dp.private.prior.run import released_once
 from genie_dp.private.source import PrivateSource
 from genie_dp.private.tables.extract import metadata_of
 from genie_dp.private.tables.run import release_table
@@ -32,7 +32,7 @@ from genie_dp.records import Spent
 from genie_dp.resources import data_folder
 from genie_dp.run.manifest import ledger_of
 from tests.private.evolution.evolution_setup import Words
-from tests.private.prior.prior_setup import plan
+from tests.private.prior.prior_setup import draw_counts, plan
 
 BUDGET = Budget(3.0, 1e-6, "utterance")
 PROMISE = {"epsilon": 100, "delta": 1e-6, "unit": "utterance"}
@@ -374,7 +374,8 @@ def test_a_prior_does_not_take_rows_that_its_ledger_knows_nothing_of(private):
     ledger, had = Ledger.open(ledger_of(private)), plan()
     work = private.with_name("work")
     work.mkdir()
-    found, spent = counts(work, private, ledger)
+    drawn = counts(work, private, ledger)
+    found, spent = NoisyCounts(**drawn.released), drawn.spent
     more = Spent(50.0, 1e-6, "utterance", "add-or-remove-one", "rdp", ())
     for sampled in (Sampled((PROGRAM,)), Sampled((), ("hi",), more)):
         with pytest.raises(GenieError, match="F006"):
@@ -397,7 +398,7 @@ def test_evolution_does_not_begin_with_a_table_of_another_ledger(tmp_path):
 
 def counts(work, private, ledger):
     units = Units([[("@com.x.a",)]] * 50, private)
-    return released_once(work, plan(), lambda: units, Payer(ledger, "frequencies"))
+    return draw_counts(work, lambda: units, Payer(ledger, "frequencies"))
 
 
 def test_the_end_of_a_run_is_a_link_of_the_chain(private):

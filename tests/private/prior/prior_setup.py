@@ -6,7 +6,10 @@ from pathlib import Path
 
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
-from genie_dp.private.prior.histogram import CountedNames, CountLimits, CountPlan
+from genie_dp.private.prior.histogram import CountedNames, CountLimits, CountPlan, release_counts
+from genie_dp.private.prior.run import Prior
+from genie_dp.private.release import draw_once
+from genie_dp.private.secure import noise
 from genie_dp.records import PrivatePrior, Spent
 from genie_dp.resources import data_folder
 from genie_dp.run.manifest import ledger_of
@@ -24,6 +27,20 @@ def plan(*, limits=None, multiplier=3.0, kind="gaussian", candidates=(), delta=0
     """Return a plan over the functions of an invented library."""
     support = CountedNames.from_names(FUNCTIONS, candidates)
     return CountPlan(support, limits or CountLimits(), kind, multiplier, delta)
+
+
+def draw_counts(work, units, spend):
+    """Return the counts of a work folder, as the stage draws them."""
+    counted = plan()
+    return draw_once(
+        work,
+        Prior.kind,
+        counted.mechanisms,
+        units,
+        lambda units: release_counts(units, counted, noise("prior")).as_dict(),
+        spend,
+        code=Prior.lost,
+    )
 
 
 def population(count, seed=0):

@@ -15,7 +15,6 @@ from genie_dp.private.generators.rows import RowsFingerprint
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.guard import Units
 from genie_dp.private.ledger.mechanisms import Gaussian
-from genie_dp.private.prior.run import released_once
 from genie_dp.private_prior import load_prior
 from genie_dp.records import Example
 from genie_dp.rows import to_json
@@ -28,7 +27,7 @@ from tests.private.prior.prior_setup import (
     SPENT,
     TWITTER,
     asked,
-    plan,
+    draw_counts,
     population,
     private_file,
 )
@@ -107,7 +106,7 @@ def test_processes_that_go_on_with_one_run_release_once(tmp_path):
 
     def released(_):
         both.wait()
-        return released_once(tmp_path, plan(), units, lambda *_: SPENT)
+        return draw_counts(tmp_path, units, lambda *_: SPENT)
 
     with ThreadPoolExecutor(2) as pool:
         one, other = pool.map(released, range(2))
