@@ -6,12 +6,11 @@ parameter that it fills. `$1` is the result of the first call or child of calls 
 last call where it has several.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import Any, NamedTuple
+from functools import lru_cache, partial
+from typing import Any
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages import types as ty
@@ -34,14 +33,24 @@ from genie_dp.languages.calls.typecheck import (
     misfits,
     sharpen,
 )
+from genie_dp.languages.terms.bodies import (
+    BODY,
+    Children,
+    Names,
+    TermFragment,
+    has_any,
+    nothing_left,
+    rename,
+    rename_all,
+    split_lambda,
+    unknown_type,
+)
 from genie_dp.languages.text import Places, unescape_word
 
-Names = Sequence[tuple[str, str]]
 Steps = tuple[tuple[str, ...], ...]
 """The tokens of the calls of each step."""
 
 PROGRAM, VALUE = "program", "value"
-BODY = "<body>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +100,7 @@ class ProgramValue:
     def shift(self, names: Names) -> "ProgramValue":
         """Return the calls with placeholders renamed, one after the other."""
         text = self.text
-        if not any(old in text for old, _ in names):
+        if not has_any(text, names):
             return self
         stems = dict(self.stems)
         for old, new in names:
@@ -128,7 +137,7 @@ class SingleValue:
 
     def shift(self, names: Names) -> "SingleValue":
         """Return the value with placeholders renamed, one after the other."""
-        if not any(old in self.text for old, _ in names):
+        if not has_any(self.text, names):
             return self
 
         def renamed(node: ast.Value) -> ast.Value:
@@ -150,23 +159,6 @@ def _name(call: str) -> str:
     return unescape_word(call.partition(" ")[0][:-1])
 
 
-def rename(token: str, names: Names) -> str:
-    """Return a token after the renamings, one after the other.
-
-    >>> rename("NUMBER_0", [("NUMBER_0", "NUMBER_1"), ("NUMBER_1", "NUMBER_2")])
-    'NUMBER_2'
-    """
-    for old, new in names:
-        if token == old:
-            token = new
-    return token
-
-
-def rename_all(text: str, names: Names) -> str:
-    """Return tokens after the renamings."""
-    return " ".join([rename(token, names) for token in text.split(" ")])
-
-
 def program_value(program: ast.Program) -> ProgramValue:
     """Return the value of a canonical program."""
     calls = tuple(tuple(map(call_tokens, step)) for step in program.steps)
@@ -181,36 +173,10 @@ def program_value(program: ast.Program) -> ProgramValue:
 # -------------------------------------------------------------------------------- compiling
 
 
-Children = Mapping[str, Any]
 CallPlan = Callable[[Children, tuple[str, ...]], "tuple[Steps, tuple[str, ...]] | None"]
 """Gives calls and their tools, of children and of the last tools of the earlier parts."""
 ValuePlan = Callable[[Children], "str | None"]
 """Gives the tokens of a value; "" where it is as by default; None where it does not fit."""
-
-_LAMBDA = re.compile(r"\s*[\\λ]\s*\((?P<parameters>[^()]*)\)\s*(->|→)")
-_PARAMETER = re.compile(r"\s*(?P<name>[^\W\d]\w*)\s*:\s*(?P<type>[\w:.\-]+)\s*")
-
-
-@dataclass(frozen=True, slots=True)
-class CallsFragment:
-    """A compiled body (languages/base.py, Fragment)."""
-
-    kind: str
-    parameters: tuple[tuple[str, ty.Type], ...]
-    fills: Mapping[str, str]
-    functions: tuple[str, ...]
-    make: Callable[[Children], "ProgramValue | SingleValue | None"] = field(repr=False)
-    refused: Counter[Problem] = field(repr=False)
-    source: "_BodySource" = field(repr=False)
-
-    def __reduce__(self) -> Any:
-        """Return how another process compiles it: functions do not travel."""
-        return _compile, tuple(self.source)
-
-    def build(self, children: Children) -> "ProgramValue | SingleValue | None":
-        """Return the calls or the value; None where children do not fit, and say so."""
-        return self.make(children)
-
 
 TYPES: dict[str, ty.Type] = {
     "String": ty.STRING,
@@ -236,9 +202,7 @@ def parse_type(text: str, library: ToolLibrary | None = None) -> ty.Type:
     kinds = library.entity_types if library is not None else {}
     if text in kinds:
         return ty.Entity(text)
-    known = (*TYPES, *kinds)
-    hint = did_you_mean(text, known) or f"known types: {', '.join(known)}"
-    raise GenieError(Problem("Z044", f"unknown type {text!r}", hint=hint))
+    raise unknown_type("Z044", text, (*TYPES, *kinds))
 
 
 def compile_body(
@@ -248,9 +212,12 @@ def compile_body(
     *,
     whole: bool = False,
     absent: Collection[str] = (),
-) -> CallsFragment:
+) -> TermFragment:
     """Return the compiled body, or raise GenieError (Z001 to Z005, Z031 to Z045, G034)."""
-    declared, body = _split_lambda(text, library)
+    example = r"\(x : String, y : Number) -> tool(a = x, b = y)"
+    types = partial(parse_type, library=library)
+    parameters, body = split_lambda(text, types, code="Z041", example=example)
+    declared = dict(parameters)
     if not body.strip():
         message = "expected calls or a value, got an empty body"
         hint = "write tool(name = value)"
@@ -277,88 +244,15 @@ def compile_body(
     if compiler.problems:
         raise GenieError(dict.fromkeys(compiler.problems), sources={BODY: text})
     parameters = tuple(compiler.types.items())
-    fills = {name: compiler.fills.get(name, "") for name, _ in parameters}
-    return CallsFragment(
+    return TermFragment(
         fragment_kind,
         parameters,
-        fills,
+        {name: compiler.fills.get(name, "") for name, _ in parameters},
         tuple(compiler.functions),
-        _with_slots(make, parameters, fills),
+        make,
         compiler.refused,
-        _BodySource(text, holes, library, whole, frozenset(absent)),
+        partial(compile_body, text, holes, library, whole=whole, absent=frozenset(absent)),
     )
-
-
-class _BodySource(NamedTuple):
-    """What a body was compiled from (`compile_body`)."""
-
-    text: str
-    holes: Mapping[str, str]
-    library: ToolLibrary
-    whole: bool
-    absent: frozenset[str]
-
-
-def _compile(
-    text: str,
-    holes: Mapping[str, str],
-    library: ToolLibrary,
-    whole: bool,
-    absent: frozenset[str],
-) -> CallsFragment:
-    return compile_body(text, holes, library, whole=whole, absent=absent)
-
-
-def _with_slots(
-    make: Callable[[Children], Any], parameters: Sequence[tuple[str, Any]], fills: Mapping[str, str]
-) -> Callable[[Children], Any]:
-    """Return what makes calls with what the placeholders of a body fill."""
-    if not parameters:
-        return make
-
-    def made(children: Children) -> Any:
-        value = make(children)
-        if value is not None:
-            value.slots = tuple(
-                [
-                    (token, type_, fills[name])
-                    for name, _ in parameters
-                    for token, type_, _ in children[name].slots
-                ]
-            )
-        return value
-
-    return made
-
-
-def _split_lambda(text: str, library: ToolLibrary) -> tuple[dict[str, ty.Type], str]:
-    r"""Return the parameters of `\(x : Number) ->`, and the body with spaces in its place."""
-    match = _LAMBDA.match(text)
-    places = Places(text, BODY)
-    if match is None:
-        if re.match(r"\s*[\\λ]", text):
-            hint = r"write \(x : String, y : Number) -> tool(a = x, b = y)"
-            raise places.error("Z041", "expected a lambda", 0, len(text), hint)
-        return {}, text
-    parameters: dict[str, ty.Type] = {}
-    start = match.start("parameters")
-    for part in match["parameters"].split(","):
-        found = _PARAMETER.fullmatch(part)
-        if found is None:
-            hint = "write a name, a colon and a type: x : String"
-            message = f"expected a parameter, got {part.strip()!r}"
-            raise places.error("Z041", message, start, start + max(1, len(part)), hint)
-        try:
-            parameters[found["name"]] = parse_type(found["type"], library)
-        except GenieError as error:
-            [problem] = error.problems
-            place = start + found.start("type")
-            raise places.error(
-                problem.code, problem.message, place, start + found.end("type"), problem.hint
-            ) from None
-        start += len(part) + 1
-    blank = re.sub(r"[^\n]", " ", match[0])
-    return parameters, blank + text[match.end() :]
 
 
 # ---------------------------------------------------------------------- parts left unsaid
@@ -384,9 +278,8 @@ def _without(tree: ast.Program | ast.Value, absent: Collection[str]) -> ast.Prog
             )
             if not (is_moved and refers):
                 return ast.Program(tuple(step for step in steps if step))
-    message = f"nothing is left without {', '.join(sorted(absent))}, or results that are used"
-    hint = "take it out of the optional part, or write a second template"
-    raise GenieError(Problem("G034", message, getattr(tree, "span", None), hint))
+    span = getattr(tree, "span", None)
+    raise nothing_left(absent, span, ", or results that are used")
 
 
 def _step_without(step: ast.Step, absent: Collection[str]) -> ast.Step:
@@ -488,13 +381,13 @@ class _BodyCompiler:
             problem = Problem("Z031", f"unknown tool {call.name!r}", call.span, hint)
             self.problems.append(problem)
             return lambda _, __: None
-        plans: list[tuple[str, ValuePlan]] = []
-        complete = canonical_call(call, tool)
         is_known = "" not in earlier
         self.problems += check_arguments(call, tool, Results(self.library, earlier))
-        for argument in complete.arguments:
-            plans.append((argument_head(argument.name), self.argument(argument, tool)))
-        begin, name = head(call.name), call.name
+        arguments = [
+            (argument_head(argument.name), self.argument(argument, tool))
+            for argument in canonical_call(call, tool).arguments
+        ]
+        text_of, names = _bracketed(head(call.name), arguments, ")"), (call.name,)
         refused_results = self.results(call, tool) if _has_results(call) and not is_known else None
 
         def plan(
@@ -502,15 +395,8 @@ class _BodyCompiler:
         ) -> tuple[Steps, tuple[str, ...]] | None:
             if refused_results is not None and refused_results(earlier):
                 return None
-            words = [begin]
-            for argument_token, value in plans:
-                text = value(children)
-                if text is None:
-                    return None
-                if text:
-                    words += (argument_token, text)
-            words.append(")")
-            return ((" ".join(words),),), (name,)
+            text = text_of(children)
+            return None if text is None else (((text,),), names)
 
         return plan
 

@@ -19,7 +19,6 @@ from genie_dp.languages.base import (
 from genie_dp.languages.calls import ast, structure, text, typecheck, values
 from genie_dp.languages.calls import tokens as forms
 from genie_dp.languages.calls.fragment import (
-    CallsFragment,
     FragmentState,
     ProgramValue,
     SingleValue,
@@ -32,6 +31,7 @@ from genie_dp.languages.calls.schema import program_schema
 from genie_dp.languages.calls.tools import load_tools
 from genie_dp.languages.library import Signature
 from genie_dp.languages.limits import Limits
+from genie_dp.languages.terms.bodies import TermFragment
 from genie_dp.languages.text import unescape_word
 from genie_dp.languages.types import is_slot
 
@@ -110,7 +110,7 @@ class Calls(base.Language):
         whole: bool = False,
         class_name: str = "",
         absent: Collection[str] = (),
-    ) -> CallsFragment:
+    ) -> TermFragment:
         """Compile a template body: calls with holes, or a value.
 
         With `whole` it must be calls. `absent` names are left out, and arguments that need them.
@@ -120,7 +120,7 @@ class Calls(base.Language):
     def row(self, text_: str, library: Any = None) -> Piece:
         """Return the calls, or the value, of a row of a table."""
         fragment = compile_body(text_, {}, library or NONE)
-        value = fragment.build({})
+        value: Piece | None = fragment.build({})
         if value is None:
             raise GenieError(tuple(fragment.refused))
         return value

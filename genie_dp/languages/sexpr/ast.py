@@ -8,8 +8,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Literal
 
-from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.errors import Span
 from genie_dp.languages import types as ty
+from genie_dp.languages.terms.bodies import unknown_type
 
 Bracket = Literal["(", "["]
 Prefix = Literal["", "^", "#"]
@@ -157,9 +158,7 @@ def parse_type(text: str, entities: Collection[str] = ()) -> SlotType:
     if text in entities:
         return name_type(text)
     if text not in TYPES:
-        known = (*TYPES, *entities)
-        hint = did_you_mean(text, known) or f"known types: {', '.join(known)}"
-        raise GenieError(Problem("X009", f"unknown type {text!r}", hint=hint))
+        raise unknown_type("X009", text, (*TYPES, *entities))
     return TYPES[text]
 
 

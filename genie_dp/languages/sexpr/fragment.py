@@ -1,23 +1,29 @@
 """Template bodies of S-expressions, compiled to functions that join token texts."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
-from genie_dp.languages import base
 from genie_dp.languages.sexpr import ast as sx
 from genie_dp.languages.sexpr.canonical import part_of_program, sort_of
 from genie_dp.languages.sexpr.declarations import Declarations, misfit
 from genie_dp.languages.sexpr.text import parse_all, tokens
+from genie_dp.languages.terms.bodies import (
+    BODY,
+    Children,
+    Names,
+    TermFragment,
+    has_any,
+    nothing_left,
+    rename,
+    split_lambda,
+)
 from genie_dp.languages.text import Places, placeholder_key, sort_key
 
 Item = tuple[str, str, tuple[str, ...], str]
 """One expression: sort key, token text, functions, and what signatures see of it."""
-
-Names = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +81,7 @@ class FragmentValue:
 
     def shift(self, names: Names) -> "FragmentValue":
         """Return the value with placeholders renamed, one after the other."""
-        text = self.text
-        for old, _ in names:
-            if old in text:
-                return self.remake(names)
-        return self
+        return self.remake(names) if has_any(self.text, names) else self
 
 
 def _label(sort: str) -> str:
@@ -108,60 +110,8 @@ def _placeholder(token: str, type_: sx.SlotType) -> FragmentValue:
     )
 
 
-def rename(token: str, names: Names) -> str:
-    """Return the token after the renamings, one after the other.
-
-    >>> rename("NUMBER_0", [("NUMBER_0", "NUMBER_1"), ("NUMBER_1", "NUMBER_2")])
-    'NUMBER_2'
-    """
-    for old, new in names:
-        if token == old:
-            token = new
-    return token
-
-
-BODY = "<body>"
-_LAMBDA = re.compile(r"\s*[\\λ]\s*\((?P<parameters>[^()]*)\)\s*(->|→)")
-_PARAMETER = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*:\s*(?P<type>\w+)\s*")
-
-Children = Mapping[str, base.Value]
 Plan = Callable[[Children], "Sequence[Item] | None"]
 """Gives the expressions of a part of a body, or None where the children do not go together."""
-
-
-@dataclass(frozen=True, slots=True)
-class SexprFragment:
-    """A compiled body (languages/base.py, Fragment); all bodies are of kind "program"."""
-
-    parameters: tuple[tuple[str, sx.SlotType], ...]
-    fills: Mapping[str, str]
-    plan: Plan = field(repr=False)
-    kind: str = "program"
-    functions: tuple[str, ...] = ()
-    refused: Counter[Problem] = field(default_factory=Counter, repr=False)
-
-    def build(self, children: Children) -> FragmentValue | None:
-        """Return the program, or None where a set would hold a thing twice or a node not fit.
-
-        A node that does not fit its signature is among `refused`.
-        """
-        items = self.plan(children)
-        if items is None:
-            return None
-
-        def remake(names: Names) -> FragmentValue:
-            renamed = self.build({name: value.shift(names) for name, value in children.items()})
-            assert renamed is not None, "renaming keeps what is equal equal and sorts the same"
-            return renamed
-
-        if not self.parameters:
-            return FragmentValue(items, remake)
-        slots = [
-            (token, type_, self.fills[name])
-            for name, _ in self.parameters
-            for token, type_, _ in children[name].slots
-        ]
-        return FragmentValue(items, remake, slots=tuple(slots))
 
 
 def compile_body(
@@ -171,9 +121,11 @@ def compile_body(
     *,
     whole: bool = False,
     absent: Collection[str] = (),
-) -> SexprFragment:
+) -> TermFragment:
     """Return the compiled body, or raise GenieError (X001 to X009, X031, X041 to X043, G034)."""
-    parameters, body = _split_lambda(text, declarations)
+    example = r"\(x : String, y : Number) -> (LABEL x y)"
+    types = partial(sx.parse_type, entities=declarations.value_lists)
+    parameters, body = split_lambda(text, types, code="X041", example=example)
     try:
         expressions = parse_all(body, file=BODY)
     except GenieError as error:
@@ -187,11 +139,31 @@ def compile_body(
         expressions = _without(expressions, absent)
     compiler = _FragmentCompiler(frozenset(holes) | {name for name, _ in parameters}, declarations)
     plans = [compiler.plan(expression, "") for expression in expressions]
-    fills = {name: compiler.fills.get(name, "") for name, _ in parameters}
     plan = _together(plans)
     if whole and declarations.programs:
         plan = _whole(plan, declarations, compiler.refused)
-    return SexprFragment(parameters, fills, plan, refused=compiler.refused)
+
+    def make(children: Children) -> FragmentValue | None:
+        """Return the expressions; None where a set holds a thing twice, or a node does not fit."""
+        items = plan(children)
+
+        def remake(names: Names) -> FragmentValue:
+            renamed = fragment.build({name: value.shift(names) for name, value in children.items()})
+            assert isinstance(renamed, FragmentValue), "renaming keeps what is equal equal"
+            return renamed
+
+        return None if items is None else FragmentValue(items, remake)
+
+    fragment = TermFragment(
+        "program",
+        parameters,
+        {name: compiler.fills.get(name, "") for name, _ in parameters},
+        (),
+        make,
+        compiler.refused,
+        partial(compile_body, text, holes, declarations, whole=whole, absent=absent),
+    )
+    return fragment
 
 
 def _without(expressions: Sequence[sx.Expression], absent: Collection[str]) -> list[sx.Expression]:
@@ -199,9 +171,7 @@ def _without(expressions: Sequence[sx.Expression], absent: Collection[str]) -> l
     kept = [part for e in expressions if (part := _part_without(e, absent)) is not None]
     if kept:
         return kept
-    message = f"nothing is left without {', '.join(sorted(absent))}"
-    hint = "take it out of the optional part, or write a second template"
-    raise GenieError(Problem("G034", message, expressions[0].span, hint))
+    raise nothing_left(absent, expressions[0].span)
 
 
 def _part_without(node: sx.Expression, absent: Collection[str]) -> sx.Expression | None:
@@ -230,40 +200,6 @@ def _whole(plan: Plan, declarations: Declarations, refused: Counter[Problem]) ->
         return None
 
     return whole
-
-
-def _split_lambda(
-    text: str, declarations: Declarations
-) -> tuple[tuple[tuple[str, sx.SlotType], ...], str]:
-    """Return the parameters of a lambda, and the body with spaces in place of the lambda."""
-    places = Places(text, BODY)
-    lambda_match = _LAMBDA.match(text)
-    if lambda_match is None:
-        if re.match(r"\s*[\\λ]", text):
-            hint = r"write \(x : String, y : Number) -> (LABEL x y)"
-            raise places.error("X041", "expected a lambda", 0, len(text), hint)
-        return (), text
-    parameters = []
-    start = lambda_match.start("parameters")
-    for part in lambda_match["parameters"].split(","):
-        match = _PARAMETER.fullmatch(part)
-        if match is None:
-            hint = "write a name, a colon and a type: x : String"
-            message = f"expected a parameter, got {part.strip()!r}"
-            raise places.error("X041", message, start, start + max(1, len(part)), hint)
-        try:
-            parameters.append(
-                (match["name"], sx.parse_type(match["type"], declarations.value_lists))
-            )
-        except GenieError as error:
-            place = start + match.start("type")
-            [problem] = error.problems
-            raise places.error(
-                problem.code, problem.message, place, start + match.end("type"), problem.hint
-            ) from None
-        start += len(part) + 1
-    blank = re.sub(r"[^\n]", " ", lambda_match[0])
-    return tuple(parameters), blank + text[lambda_match.end() :]
 
 
 def _check_labels(

@@ -17,13 +17,11 @@ from genie_dp.languages.sexpr.fragment import (
     FragmentState,
     FragmentValue,
     Item,
-    Names,
-    SexprFragment,
     compile_body,
     placeholder_value,
-    rename,
 )
 from genie_dp.languages.sexpr.text import from_tokens, is_in_square, parse, parts_in, render, tokens
+from genie_dp.languages.terms.bodies import Names, TermFragment, rename_all
 from genie_dp.languages.text import sort_key
 from genie_dp.languages.types import Entity, Type
 
@@ -97,7 +95,7 @@ class SExpressions(base.Language):
         whole: bool = False,
         class_name: str = "",
         absent: Collection[str] = (),
-    ) -> SexprFragment:
+    ) -> TermFragment:
         """Compile a template body; a child that is several expressions is spliced in.
 
         With `whole` its results must be among the declared programs, if any are. `absent` names are
@@ -108,7 +106,7 @@ class SExpressions(base.Language):
     def row(self, text: str, library: Any = None) -> FragmentValue:
         """Return the expressions of a row of a table."""
         fragment = compile_body(text, {}, library or NONE)
-        value = fragment.build({})
+        value: FragmentValue | None = fragment.build({})
         if value is None:
             problems = tuple(fragment.refused) or Problem("X032", f"{text!r} holds a thing twice")
             raise GenieError(problems)
@@ -222,7 +220,6 @@ def _tree_value(tree: Expression, declarations: Declarations) -> FragmentValue:
     item: Item = (sort_key(text), text, functions, forms.sort_of(tree))
 
     def remake(names: Names) -> FragmentValue:
-        renamed = " ".join([rename(token, names) for token in text.split(" ")])
-        return _tree_value(from_tokens(renamed), declarations)
+        return _tree_value(from_tokens(rename_all(text, names)), declarations)
 
     return FragmentValue((item,), remake)
