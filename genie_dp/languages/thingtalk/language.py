@@ -1,20 +1,20 @@
 """ThingTalk behind the protocol of all target languages."""
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import base
-from genie_dp.languages.base import Compared, DecodingGrammar, Literal, ProgramComparison
+from genie_dp.languages.base import DecodingGrammar, ProgramComparison
 from genie_dp.languages.library import Parameter, Signature, Signatures
 from genie_dp.languages.limits import Limits
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk import (
     canonical,
     from_tokens,
+    placeholders,
     render,
     skim,
     structure,
@@ -26,7 +26,7 @@ from genie_dp.languages.thingtalk.parameters import short_body, with_types, with
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenStyle
 from genie_dp.languages.thingtalk.typecheck import check, unknown_units
 from genie_dp.languages.thingtalk.values import ATTRIBUTES
-from genie_dp.languages.types import Array, Entity, Type, slot_type
+from genie_dp.languages.types import Array, Entity, Type
 from genie_dp.languages.units import SHIPPED
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _body(text: str, holes: tuple[tuple[str, str], ...], class_name: str) -> tt.
     return texts.parse_fragment(text, dict(holes), class_name=class_name)
 
 
-class ThingTalk:
+class ThingTalk(base.Language):
     """The language "thingtalk"; its library is any Signatures, such as a skills.Library.
 
     Attributes:
@@ -53,16 +53,38 @@ class ThingTalk:
     kinds = KINDS
     attributes = ATTRIBUTES
     has_skills = True
-    library_suffix = ""
-    has_bare_words = False
-    can_ignore_order = False
-    sorts_any_part = False
-    learns_from_programs = False
     can_simulate = True
     says_parts = True
     sequence = " ; "
     infers_types = True
     traits = skim.TRAITS
+
+    parse = staticmethod(texts.parse)
+    parse_type = staticmethod(texts.parse_type)
+    functions = staticmethod(traverse.functions)
+    anonymize = staticmethod(traverse.anonymize)
+    # What those who act on a program take.
+    calls = staticmethod(structure.calls)
+    missing_inputs = staticmethod(structure.missing_inputs)
+    cut_input = staticmethod(structure.cut_input)
+    schema = staticmethod(structure.schema)
+    # Values that readers find, and names of lists.
+    fill = staticmethod(placeholders.fill)
+    map_names = staticmethod(placeholders.map_names)
+    placeholders = staticmethod(placeholders.placeholders)
+    # What token forms tell, unparsed.
+    literals = staticmethod(skim.literals)
+    functions_in = staticmethod(skim.functions_in)
+    parts_in = staticmethod(skim.parts_in)
+    fixed_in = staticmethod(skim.fixed_in)
+    compared_in = staticmethod(skim.compared_in)
+    marks_in = staticmethod(skim.marks_in)
+    values_in = staticmethod(skim.values_in)
+    traits_in = staticmethod(skim.traits_in)
+    copied_part = staticmethod(skim.copied_part)
+    outline = staticmethod(skim.outline)
+    fill_outline = staticmethod(skim.fill_outline)
+    is_function_name = staticmethod(skim.is_function_name)
 
     def __init__(self, style: TokenStyle = STYLE):
         self.style = style
@@ -76,10 +98,6 @@ class ThingTalk:
         """Return the language in another style of the token form."""
         return ThingTalk(TokenStyle(types, keywords, canonical))
 
-    def parse(self, text: str, *, file: str = "<program>") -> tt.Program | tt.Policy:
-        """Return the program or policy of a text, or raise GenieError."""
-        return texts.parse(text, file=file)
-
     def check(self, program: Any, library: Any) -> list[Problem]:
         """Return all type mistakes of a program or of a piece of one."""
         return check(program, library)
@@ -90,6 +108,16 @@ class ThingTalk:
         """Return the one program that stands for all with this meaning (Genie, section 2.4)."""
         return canonical.canonical(program, library)
 
+    def render(self, program: tt.Program | tt.Policy) -> str:
+        """Return the program as people write it."""
+        return render.render(program)
+
+    def short_body(
+        self, text: str, holes: Mapping[str, str], library: Any, *, class_name: str = ""
+    ) -> str:
+        """Return a body without its lambda, where types follow, and the class of its functions."""
+        return short_body(text, holes, library, class_name)
+
     def tokens(self, program: tt.Program | tt.Policy, library: Any = None) -> str:
         """Return the token form; without a library only a style without types can be written."""
         return tokens.tokens(program, library, self.style)
@@ -99,28 +127,6 @@ class ThingTalk:
     ) -> tt.Program | tt.Policy:
         """Return the program of a token form; the library is needed for positional arguments."""
         return from_tokens.from_tokens(text, style=self.style, signatures=library, places=places)
-
-    def render(self, program: tt.Program | tt.Policy) -> str:
-        """Return the program as people write it."""
-        return render.render(program)
-
-    def functions(self, program: tt.Program | tt.Policy) -> Counter[str]:
-        """Return how often each function is used, in program order."""
-        return traverse.functions(program)
-
-    def anonymize(self, program: tt.Program | tt.Policy) -> tt.Program | tt.Policy:
-        """Return the program with its literal values replaced by placeholders."""
-        return traverse.anonymize(program)
-
-    def short_body(
-        self, text: str, holes: Mapping[str, str], library: Any, *, class_name: str = ""
-    ) -> str:
-        """Return a body without its lambda, where types follow, and the class of its functions."""
-        return short_body(text, holes, library, class_name)
-
-    def parse_type(self, text: str) -> Type:
-        """Return the type of that name, or raise GenieError."""
-        return texts.parse_type(text)
 
     # ---------------------------------------------------------------- pieces for synthesis
 
@@ -224,9 +230,7 @@ class ThingTalk:
 
     def fills(self, program: Any, library: Any) -> Iterable[tuple[str, str, str]]:
         """Yield what every placeholder of a program fills, in program order."""
-        from genie_dp.languages.thingtalk.placeholders import fills
-
-        return fills(library, program)
+        return placeholders.fills(library, program)
 
     def limits(self, program: str, library: Any) -> Mapping[str, Limits]:
         """Return the bounds of numbers that skills have bounds for (`#[min_number]`)."""
@@ -248,14 +252,6 @@ class ThingTalk:
         """Return a program as JSON, with all that it says."""
         return structure.tree(program)
 
-    def calls(self, program: tt.Program | tt.Policy) -> list[dict[str, Any]] | None:
-        """Return the calls that a program is; None where it is more."""
-        return structure.calls(program)
-
-    def missing_inputs(self, program: Any, library: Any) -> tuple[base.MissingInput, ...]:
-        """Return the required inputs that a program does not give, and those that are `$?`."""
-        return structure.missing_inputs(program, library)
-
     def give_input(
         self, program: Any, missing: base.MissingInput, constant: str, library: Any = None
     ) -> Any:
@@ -274,99 +270,15 @@ class ThingTalk:
         shown = () if function.kind == "action" else ("=> notify",)
         return self.from_tokens(" ".join(("now =>", function.qualified, *inputs, *shown)))
 
-    def cut_input(self, program: Any, words: str) -> Any:
-        """Return a command of one action without the input that has a value."""
-        return structure.cut_input(program, words)
-
-    def schema(self, library: Any) -> dict[str, Any]:
-        """Return the JSON Schema of trees and calls over a library."""
-        return structure.schema(library)
-
     # ------------------------------------------- values that readers find, and names of lists
 
     def reads_values(self, library: Any) -> bool:
         """Return True: every library has dates and measures."""
         return True
 
-    def fill(self, program: Any, values: Mapping[str, tuple[str, str]]) -> Any:
-        """Return a program with its placeholders replaced."""
-        from genie_dp.languages.thingtalk.placeholders import fill
-
-        return fill(program, values)
-
-    def placeholders(self, program: Any) -> tuple[str, ...]:
-        """Return the placeholders that a program has, in program order."""
-        from genie_dp.languages.thingtalk.placeholders import placeholders
-
-        return placeholders(program)
-
-    def map_names(self, program: Any, find: Callable[[str, str], str]) -> Any:
-        """Return a program with what `find(kind, words)` gives for each name of an entity."""
-        from genie_dp.languages.thingtalk.placeholders import map_names
-
-        return map_names(program, find)
-
-    def literals(self, program: Sequence[str]) -> Iterable[Literal]:
-        """Yield the constants of a token form, in its order."""
-        return skim.literals(program)
-
     def written(self, constant: str) -> str:
         """Return it: constants are in the notation of ThingTalk."""
         return constant
-
-    # ------------------------------------------------------- what token forms tell, unparsed
-
-    def functions_in(self, text: str) -> tuple[str, ...]:
-        """Return the functions of a token form, in program order."""
-        return skim.functions_in(text)
-
-    def parts_in(self, program: Sequence[str]) -> frozenset[str]:
-        """Return inputs, conditions, what is passed and operators of a token form."""
-        return skim.parts_in(program)
-
-    def fixed_in(self, program: Sequence[str]) -> frozenset[str]:
-        """Return the constants of a token form that are no texts, edges of dates among them."""
-        return skim.fixed_in(program)
-
-    def compared_in(self, program: Sequence[str]) -> Mapping[str, Sequence[Compared]]:
-        """Return the parameters and signs beside each placeholder."""
-        return skim.compared_in(program)
-
-    def marks_in(self, program: Sequence[str]) -> frozenset[str]:
-        """Return what a token form does beside its functions."""
-        return skim.marks_in(program)
-
-    def values_in(self, program: Sequence[str]) -> Sequence[str]:
-        """Return all but the operator `not`, which says what the word says."""
-        return skim.values_in(program)
-
-    def inputs_in(self, program: Sequence[str]) -> tuple[()]:
-        """Return nothing: skills say which inputs are required."""
-        return ()
-
-    def is_function_name(self, text: str) -> bool:
-        """Tell whether a text is like "@com.gmail.inbox"."""
-        return skim.is_function_name(text)
-
-    def traits_in(self, text: str) -> frozenset[str]:
-        """Return the traits of a program in token form."""
-        return skim.traits_in(text)
-
-    def copied_part(self, text: str) -> str:
-        """Return a token form without its enums, "" where it has no text in quotes."""
-        return skim.copied_part(text)
-
-    def outline(self, text: str) -> tuple[str, tuple[str, ...]]:
-        """Return a token form with names for its texts, and these texts."""
-        return skim.outline(text)
-
-    def fill_outline(self, text: str, texts: Sequence[str]) -> str:
-        """Return a token form with the texts that its names stand for."""
-        return skim.fill_outline(text, texts)
-
-    def placeholder_type(self, token: str) -> Type | None:
-        """Return the type that a placeholder stands for, or None for another token."""
-        return slot_type(token)
 
     def quotes(self, type_: Type, before: str) -> tuple[str, str]:
         """Return the quotes of a text, with the kind of an entity."""

@@ -21,13 +21,13 @@ TRAITS = frozenset(
 )
 
 
-def functions_in(program: str) -> tuple[str, ...]:
+def functions_in(text: str) -> tuple[str, ...]:
     """Return the functions of a program, in program order.
 
     >>> functions_in("monitor ( @a.b ) => @c.d on param:x:String = param:y:String")
     ('@a.b', '@c.d')
     """
-    return tuple(_FUNCTION.findall(without_text(program)))
+    return tuple(_FUNCTION.findall(without_text(text)))
 
 
 def values_in(program: Sequence[str]) -> Sequence[str]:
@@ -150,45 +150,45 @@ def marks_in(program: Sequence[str]) -> frozenset[str]:
     return frozenset(mark for mark, has_it in found.items() if has_it)
 
 
-def is_function_name(name: str) -> bool:
+def is_function_name(text: str) -> bool:
     """Tell whether a text names a function.
 
     >>> is_function_name("@com.gmail.inbox"), is_function_name("inbox")
     (True, False)
     """
-    return _NAME.fullmatch(name) is not None
+    return _NAME.fullmatch(text) is not None
 
 
-def traits_in(program: str) -> frozenset[str]:
+def traits_in(text: str) -> frozenset[str]:
     """Return the traits of a program.
 
     >>> sorted(traits_in("monitor ( ( @a.b ) filter param:n:Number > 3 ) => notify"))
     ['filters', 'monitors']
     """
-    text = without_text(program)
+    plain = without_text(text)
     traits = []
-    if " filter " in text or "edge (" in text:  # the condition of an edge filters its stream
+    if " filter " in plain or "edge (" in plain:  # the condition of an edge filters its stream
         traits.append("filters")
-    if " = param:" in text or " = event" in text:
+    if " = param:" in plain or " = event" in plain:
         traits.append("parameter passing")
     # The first look is fast; names of functions and parameters may end so, too.
-    if "timer " in text and not {"timer", "attimer"}.isdisjoint(text.split(" ")):
+    if "timer " in plain and not {"timer", "attimer"}.isdisjoint(plain.split(" ")):
         traits.append("timers")
-    if "monitor (" in text:
+    if "monitor (" in plain:
         traits.append("monitors")
-    if "aggregate " in text:
+    if "aggregate " in plain:
         traits.append("aggregation")
-    if text.startswith("policy "):
+    if plain.startswith("policy "):
         traits.append("policies")
     return frozenset(traits)
 
 
-def copied_part(program: str) -> str:
+def copied_part(text: str) -> str:
     """Return a program without what is never copied from a sentence, "" where nothing is left.
 
     The words of an enum are said in many ways.
     """
-    return _ENUM.sub("", program) if '"' in program else ""
+    return _ENUM.sub("", text) if '"' in text else ""
 
 
 def literals(program: Sequence[str]) -> Iterator[Literal]:
@@ -245,7 +245,7 @@ _NAMES = tuple(f"text{number}" for number in range(10))
 _PLACEHOLDER = re.compile(r"_\d+(?!\S)")
 
 
-def outline(program: str) -> tuple[str, tuple[str, ...]]:
+def outline(text: str) -> tuple[str, tuple[str, ...]]:
     """Return a program with names for its texts, and the texts.
 
     Names are given in the order of the texts, and equal texts have one. So programs of one outline
@@ -256,24 +256,24 @@ def outline(program: str) -> tuple[str, tuple[str, ...]]:
     >>> outline('now => @c.f param:a:String = " x y " param:b:String = " hi " => notify')
     ('now => @c.f param:a:String = " text1 " param:b:String = " text0 " => notify', ('hi', 'x y'))
     """
-    if '"' not in program:
-        return program, ()
-    parts = f"{program} ".split(' " ')
+    if '"' not in text:
+        return text, ()
+    parts = f"{text} ".split(' " ')
     said = parts[1::2]
     # As texts with their closing quotes are sorted.
     texts = sorted(set(said), key='{} "'.format) if len(said) > 1 else said
     is_plain = (
         len(parts) % 2 == 1
         and len(texts) <= len(_NAMES)
-        and program.count('"') == len(parts) - 1
-        and " ".join(program.split()) == program
-        and "\\" not in program
-        and " id:" not in program
-        and not (len(texts) > 1 and "aggregate " in program)
+        and text.count('"') == len(parts) - 1
+        and " ".join(text.split()) == text
+        and "\\" not in text
+        and " id:" not in text
+        and not (len(texts) > 1 and "aggregate " in text)
         and not any(map(_PLACEHOLDER.search, texts))
     )
     if not is_plain:
-        return program, ()
+        return text, ()
     if len(texts) == 1:
         parts[1::2] = [_NAMES[0]] * len(said)
     else:
@@ -282,14 +282,14 @@ def outline(program: str) -> tuple[str, tuple[str, ...]]:
     return ' " '.join(parts)[:-1], tuple(texts)
 
 
-def fill_outline(program: str, texts: Sequence[str]) -> str:
+def fill_outline(text: str, texts: Sequence[str]) -> str:
     """Return the program of an outline.
 
     >>> fill_outline('now => @c.g param:b:String = " text0 "', ("hi", "x y"))
     'now => @c.g param:b:String = " hi "'
     """
     if not texts:
-        return program
-    parts = f"{program} ".split(' " ')
+        return text
+    parts = f"{text} ".split(' " ')
     parts[1::2] = [texts[_NAMES.index(name)] for name in parts[1::2]]
     return ' " '.join(parts)[:-1]
