@@ -1,4 +1,4 @@
-"""How long the editor takes on the shipped library: docs/editors.md, "Speed".
+"""How long the editor takes on the shipped library: docs/research/editor.md.
 
     python benchmarks/editor.py
 

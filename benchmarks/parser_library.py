@@ -6,8 +6,8 @@
 Each row of the table is a way to train: from synthesized sentences alone to all of Genie, the
 baseline of Wang et al. (2015), and all of Genie without one of its parts. Columns are the skills'
 real sentences (eval.tsv), and automatic paraphrases of combinations of functions that no parser
-was trained on. A run that has a line in results.jsonl is not made again. docs/experiments.md
-says what is compared.
+was trained on. A run that has a line in results.jsonl is not made again. The comparison is
+described in docs/research/experiments.md.
 """
 
 import argparse

@@ -5,9 +5,9 @@
     python benchmarks/parser_public.py ../shared/data --smoke
 
 The folder has a folder for each data set; what is read of them, with which settings, stands in
-docs/experiments.md. Test rows choose nothing: without --report no file of them is opened, and
-parsers are tested on a tenth of the training rows, for settings to be tuned on. A run that has a
-line in results.jsonl is not made again.
+docs/research/experiments.md. Test rows choose nothing: without --report no file of them is opened,
+and parsers are tested on a tenth of the training rows, for settings to be tuned on. A run that
+has a line in results.jsonl is not made again.
 """
 
 import argparse
@@ -39,7 +39,7 @@ PIZZA_SYNTHESIS = ("--max-depth", 8, "--depth-decay", 1, "--pool-size", 10_000)
 OVERNIGHT = ("blocks", "calendar", "housing", "restaurants")
 SCHEMAS = ("restaurants", "people", "music")
 TOPV2 = ("alarm", "event", "navigation")
-# What learns people's own rows, of which there are few (docs/experiments.md, tuning).
+# What learns people's own rows, of which there are few (docs/research/experiments.md, tuning).
 FEW_ROWS = {"dropout": 0.35}
 DECAY = ("--weight-decay", 0.1)
 ONE_OF_TEN = 10

@@ -22,7 +22,8 @@ SEXPR = ("--language", "sexpr")
 TOPV2 = ("alarm", "event", "messaging", "music", "navigation", "timer")
 ONE_OF_TEN = 10
 # Of the few public rows of SMCalFlow, before generators learn them: those that name the labels of a
-# schema would else be a third of them, and what is drawn (docs/benchmarks.md, "Adding a function").
+# schema would else be a third of them, and what is drawn (docs/research/benchmarks.md, "Adding a
+# function").
 COPIES = 10
 # Of these with what is said to other assistants, which is where a small decoder learns English.
 EPOCHS = 3

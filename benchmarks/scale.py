@@ -3,9 +3,10 @@
     python benchmarks/scale.py --size 1800000 --real ../shared/data/thingpedia_tt
     python benchmarks/scale.py --sections compare --chatette ~/chatette/bin/python
 
-Prints Markdown for docs/benchmarks.md. Everything counts: start of Python, skills and templates,
-pools, rows as whole JSON records, writing. Each call is a process of its own; memory is that of all
-its processes together. Settings of one table run in turn, --runs times; figures are medians.
+Prints Markdown for docs/research/benchmarks.md. Everything counts: start of Python, skills and
+templates, pools, rows as whole JSON records, writing. Each call is a process of its own; memory
+is that of all its processes together. Settings of one table run in turn, --runs times; figures
+are medians.
 
 Sections:
     compare     the engine; string_sampler.py on the same skills and templates; Chatette on the
@@ -358,7 +359,7 @@ def _sections(context: Any, parameter: Any, value: str) -> list[str]:
     help="Python of a virtual environment that has Chatette.",
 )
 def main(**options: Any) -> None:
-    """Print the tables of docs/benchmarks.md."""
+    """Print the tables of docs/research/benchmarks.md."""
     click.echo(f"{machine()}; max depth {options['max_depth']}, {options['runs']} runs.")
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(

@@ -9,7 +9,7 @@ domain a skill is made of its schema, sentences are synthesized by the templates
 benchmarks/schema2qa_grammar/, rewritten, and get values. A parser is trained on them (a), and on
 them and the paraphrases of the crowd (b). Tested is exact match on all questions of people; one
 that cannot be said in our language, or is refused, is wrong. With --held no file of them is opened:
-parsers are tested on paraphrases of the crowd. docs/experiments.md has the figures.
+parsers are tested on paraphrases of the crowd. docs/research/experiments.md has the figures.
 """
 
 import gzip

@@ -203,7 +203,7 @@ def run(
         progress: whether to show progress; None for on a terminal.
 
     Raises:
-        GenieError: mistakes in any of the files (docs/evaluation.md has the codes).
+        GenieError: mistakes in any of the files (docs/errors.md has the codes).
     """
     predictor_name = name or (predictions if isinstance(predictions, str) else "predictions")
     if language is None and is_evaluation(gold):  # which does not say it

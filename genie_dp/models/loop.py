@@ -214,7 +214,7 @@ Validate = Callable[[Any], Validation]
 
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
-    """How to train; the defaults are those of the recurrent network (docs/learning.md).
+    """How to train; the defaults are those of the recurrent network (docs/research/learning.md).
 
     Attributes:
         budget: when training ends.

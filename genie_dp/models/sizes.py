@@ -10,7 +10,7 @@ from genie_dp.recipe import fits, kind_in_words
 
 @dataclass(frozen=True, slots=True)
 class RecurrentSettings:
-    """Sizes and shares; the defaults are those that were measured (docs/learning.md).
+    """Sizes and shares; the defaults are those that were measured (docs/research/learning.md).
 
     Attributes:
         size: of embeddings and states; even.
@@ -39,7 +39,7 @@ class RecurrentSettings:
 
 @dataclass(frozen=True, slots=True)
 class TransformerSettings:
-    """Sizes and shares; trains well with a peak learning rate of 1.5e-3 (docs/learning.md).
+    """Sizes and shares; trains well with a peak rate of 1.5e-3 (docs/research/learning.md).
 
     Attributes:
         size: of embeddings and states; even, a multiple of heads.

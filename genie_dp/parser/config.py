@@ -20,7 +20,8 @@ NETWORK_SETTINGS = (
     "architecture", "network", "model", "lora_rank", "language_model", "types", "keywords",
     "canonical", "prepare", "locale",
 )  # fmt: skip
-# Highest learning rates: measured for rnn and transformer (docs/learning.md), usual for the others.
+# Highest learning rates: measured for rnn and transformer (docs/research/learning.md), usual for
+# the others.
 RATES = {
     "rnn": 1e-2, BASE: 4e-3, "mqan": 1e-3, "transformer": 1.5e-3, "pretrained": 5e-5, "lora": 5e-4,
 }  # fmt: skip

@@ -3,7 +3,7 @@
 A word, or two that stand side by side, are evidence of a function if rows to learn from say them
 with it. A sentence that a skill is meant by has much evidence of its program's functions; one that
 wants something else has words that no row said with them. This tells more than the probability of
-the program alone (docs/parser.md).
+the program alone (docs/research/parser.md).
 """
 
 import io
@@ -153,7 +153,7 @@ class Support(NamedTuple):
 
         Of programs for one sentence the likeliest is often one that leaves out half of its words.
         The factors are those of a conditional logistic regression over the beams of one parser
-        for the sentences of thingpedia/*/eval.tsv (docs/parser.md).
+        for the sentences of thingpedia/*/eval.tsv (docs/research/parser.md).
         """
         words = 1.2 * self.explained - 1.2 * len(self.unexplained) - 10.0 * self.unseen
         if self.lost:

@@ -274,7 +274,7 @@ def reorder_program(program: Any, rng: random.Random) -> Any:
     return rewrite(program, reorder_node)
 
 
-# Rows that say every phrase of the shipped templates (docs/reading.md).
+# Rows that say every phrase of the shipped templates (docs/research/reading.md).
 SAMPLE = 6000
 # From when "tomorrow" of training rows is told; rows have no date of their own.
 NOW = datetime(2026, 1, 14, 10, 0)

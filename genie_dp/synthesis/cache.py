@@ -1,7 +1,8 @@
 """What rows are drawn from, kept in the user's cache beside what was read of the templates.
 
 A run is often not the only one: it is gone on with, made in shards, made again with more rows.
-Writing its pools takes two thirds of a second, and saves three each time (docs/benchmarks.md).
+Writing its pools takes two thirds of a second, and saves three each time
+(docs/research/benchmarks.md).
 """
 
 import hashlib

@@ -21,10 +21,10 @@ _EPOCHS = {"one-stage": "10", "control": "10", "two-stage": "2/8"}
 # Of noisy steps, for the own decoder (docs/research/private-training.md) and others.
 RATE, RATE_OF_OTHERS = 2e-2, 2e-3
 BANDED_RATE = 5e-2  # with bands, where little of the noise is left
-# Of Adam; for the own decoder what was best of a few (docs/benchmarks.md, "Settings").
+# Of Adam; for the own decoder what was best of a few (docs/research/benchmarks.md, "Settings").
 MOMENTUM, MOMENTUM_OF_OTHERS = 0.5, 0.9
-# With fewer public sentences a small decoder writes little English (docs/benchmarks.md, "What a
-# generator lacks"): 752 were far too few, 12,000 a start, 48,000 better.
+# With fewer public sentences a small decoder writes little English (docs/research/benchmarks.md,
+# "What a generator lacks"): 752 were far too few, 12,000 a start, 48,000 better.
 FEW_SENTENCES = 10_000
 # Where settings are chosen by trials: how many on average, and the share of units that score.
 TRIALS_MEAN, HELD_OUT = 4.0, 0.1
