@@ -14,6 +14,7 @@ from genie_dp.english import forms as english
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.library import Library
 from genie_dp.languages.thingtalk import ast
+from genie_dp.languages.thingtalk.english import BEGIN_WHEN
 from genie_dp.languages.thingtalk.traverse import walk
 from genie_dp.languages.units import Units
 from genie_dp.run.stage import Result
@@ -29,7 +30,6 @@ from genie_dp.synthesis.describe_chart import (
     target_from_tokens,
 )
 from genie_dp.synthesis.describe_words import (
-    BEGIN_WHEN,
     OwnWords,
     Phrase,
     WithPlaceholders,

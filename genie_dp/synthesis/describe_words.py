@@ -1,8 +1,8 @@
-"""What no template says, in words of our own: from one table of forms, and never by guessing.
+"""What no template says, in words of our own: from the tables of english.py, never by guessing.
 
-FORMS says each operator on each sort of value, and its negation. Templates' words are used for
-parts of the program that they say as a whole, so a sentence is put together along the tree of the
-program and leaves out nothing of it. Values are said as people write them.
+Templates' words are used for parts of the program that they say as a whole, so a sentence is put
+together along the tree of the program and leaves out nothing of it. Values are said as people write
+them.
 """
 
 import re
@@ -19,6 +19,17 @@ from genie_dp.errors import GenieError
 from genie_dp.languages import types as ty
 from genie_dp.languages.base import Language
 from genie_dp.languages.thingtalk import ast
+from genie_dp.languages.thingtalk.english import (
+    BEGIN_WHEN,
+    FIRST,
+    FLAGS,
+    FORMS,
+    NAMES,
+    ORDINALS,
+    PHRASES,
+    say,
+)
+from genie_dp.languages.thingtalk.joins import takes
 from genie_dp.languages.thingtalk.placeholders import constant
 from genie_dp.languages.thingtalk.predicates import is_stable
 from genie_dp.languages.thingtalk.scope import Scope, constant_type, value_type
@@ -398,85 +409,6 @@ def _say_calendar_date(iso: str) -> str:
 
 MOST_TRIED = 16  # smaller programs that templates are asked for: each takes some 10 ms
 
-# ------------------------------------------------------------------------------------ the table
-
-Form = tuple[str, str]
-"""A comparison and its negation; {is}, {do} and {s} agree with the field."""
-
-_NUMBERS: Mapping[str, Form] = {
-    "==": ("{field} {is} {value}", "{field} {is} not {value}"),
-    ">": ("{field} {is} more than {value}", "{field} {is} not more than {value}"),
-    "<": ("{field} {is} less than {value}", "{field} {is} not less than {value}"),
-    ">=": ("{field} {is} at least {value}", "{field} {is} not at least {value}"),
-    "<=": ("{field} {is} at most {value}", "{field} {is} not at most {value}"),
-    "in_array": ("{field} {is} one of {value}", "{field} {is} none of {value}"),
-}
-_MOMENTS: Mapping[str, Form] = {
-    "==": ("{field} {is} {value}", "{field} {is} not {value}"),
-    ">": ("{field} {is} after {value}", "{field} {is} not after {value}"),
-    "<": ("{field} {is} before {value}", "{field} {is} not before {value}"),
-    ">=": ("{field} {is} on or after {value}", "{field} {is} not on or after {value}"),
-    "<=": ("{field} {is} on or before {value}", "{field} {is} not on or before {value}"),
-    "in_array": ("{field} {is} one of {value}", "{field} {is} none of {value}"),
-}
-_NAMES: Mapping[str, Form] = {
-    "==": ("{field} {is} {value}", "{field} {is} not {value}"),
-    "=~": ("{field} contain{s} {value}", "{field} {do} not contain {value}"),
-    "~=": ("{field} {is} contained in {value}", "{field} {is} not contained in {value}"),
-    "starts_with": ("{field} start{s} with {value}", "{field} {do} not start with {value}"),
-    "ends_with": ("{field} end{s} with {value}", "{field} {do} not end with {value}"),
-    "prefix_of": ("{value} starts with {field}", "{value} does not start with {field}"),
-    "suffix_of": ("{value} ends with {field}", "{value} does not end with {field}"),
-    "in_array": ("{field} {is} one of {value}", "{field} {is} none of {value}"),
-    "in_array~": ("{field} contain{s} one of {value}", "{field} contain{s} none of {value}"),
-}
-_FEW: Mapping[str, Form] = {name: _NUMBERS[name] for name in ("==", "in_array")}
-
-FORMS: Mapping[str, Mapping[str, Form]] = {
-    "number": _NUMBERS,
-    "measure": _NUMBERS,
-    "currency": _NUMBERS,
-    "date": _MOMENTS,
-    "time": {
-        **_MOMENTS,
-        ">=": ("{field} {is} at or after {value}", "{field} {is} not at or after {value}"),
-        "<=": ("{field} {is} at or before {value}", "{field} {is} not at or before {value}"),
-    },
-    "string": {
-        **_NAMES,
-        ">": ("{field} come{s} after {value} in the alphabet",
-              "{field} {do} not come after {value} in the alphabet"),
-        "<": ("{field} come{s} before {value} in the alphabet",
-              "{field} {do} not come before {value} in the alphabet"),
-        ">=": ("{field} {is} {value} or come{s} after it in the alphabet",
-               "{field} {is} not {value} and {do} not come after it in the alphabet"),
-        "<=": ("{field} {is} {value} or come{s} before it in the alphabet",
-               "{field} {is} not {value} and {do} not come before it in the alphabet"),
-    },
-    "entity": _NAMES,
-    "boolean": _FEW,
-    "enum": _FEW,
-    "location": _FEW,
-    "array": {
-        "in_array": ("{field} {is} one of the lists {value}",
-                     "{field} {is} none of the lists {value}"),
-        "==": ("{field} {is} exactly {value}", "{field} {is} not exactly {value}"),
-        "contains": ("{value} is among {field}", "{value} is not among {field}"),
-        "contains~": ("one of {field} contains {value}", "none of {field} contains {value}"),
-    },
-}  # fmt: skip
-"""Sort of value -> operator -> how the comparison is said, and its negation."""
-
-_AMOUNTS = {"count": "number", "sum": "total", "avg": "average", "max": "largest value",
-            "min": "smallest value"}  # fmt: skip
-_OF_A_LIST = {"sum": "the total", "avg": "the average", "max": "the largest",
-              "min": "the smallest"}  # fmt: skip
-# Sort of value -> what stands first in an order: ascending, descending.
-_FIRST = {"date": ("earliest", "latest"), "time": ("earliest", "latest"), "string": ("a", "z")}
-BEGIN_WHEN = ("when ", "whenever ", "every ", "each ", "once ", "if ", "as soon as ", "any time ")
-_FLAGS = {"is": "is not", "has": "has no", "can": "cannot"}
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
-
 
 def sort_of_value(type_: ty.Type) -> str:
     """Return the row of FORMS for a type; "any" where nothing is known.
@@ -605,7 +537,7 @@ class OwnWords:
             return self._body(rule, {})
         when = self.stream(rule.stream)
         if rule.query is None and isinstance(rule.action, ast.Notify):
-            return f"notify me {when}"
+            return say("stream alone", when=when)
         # What a stream sets off may need nothing of it: then it is a command by itself.
         command = self.templates.command(ast.Program((replace(rule, stream=None),)))
         if command is not None and english.starts_with_verb(command.words):
@@ -617,30 +549,28 @@ class OwnWords:
             return self._action(rule.action, names)
         noun = self.query(rule.query, names)
         if isinstance(rule.action, ast.Notify):
-            return f"get {noun}"
+            return say("query alone", query=noun)
         inner = {**names, **self._query_names(rule.query)}
-        return f"for {self._each(rule.query, noun)}, {self._action(rule.action, inner)}"
+        action = self._action(rule.action, inner)
+        return say("for each", each=self._each(rule.query, noun), action=action)
 
     def _each(self, query: ast.Query, noun: str) -> str:
         first = query
         if isinstance(query, ast.Projection | ast.Sort | ast.Slice):
-            return f"each result of {noun}" if self._is_list(query) else noun
+            return say("each result", query=noun) if self._is_list(query) else noun
         while isinstance(first, ast.Join | ast.Filter):
             first = first.left if isinstance(first, ast.Join) else first.query
         if not self._is_list(first):
             return noun
         if english.number_of(re.split(", | where ", noun)[0]) != "pl":
-            return f"each result of {noun}"
-        return (
-            f"each of the {noun}"
-            if english.split_determiner(noun)[0] == "none"
-            else f"each of {noun}"
-        )
+            return say("each result", query=noun)
+        is_bare = english.split_determiner(noun)[0] == "none"
+        return say("each of the" if is_bare else "each of", query=noun)
 
     def _action(self, action: ast.Action, names: Names) -> str:
         match action:
             case ast.Notify():
-                return "notify me"
+                return say("notify")
             case ast.Call():
                 bare = replace(action, selector=ast.Selector(action.selector.class_name))
                 words, rest = self._core(bare, self.templates.verb)
@@ -680,7 +610,9 @@ class OwnWords:
         if not conditions:
             return ""
         clauses = _join_conditions([self._part(p, names) for p, names in conditions])
-        return f", {self._note(f'but only {_if_or_where([p for p, _ in conditions])} {clauses}')}"
+        return ", " + self._say(
+            f"but only {_if_or_where([p for p, _ in conditions])}", clauses=clauses
+        )
 
     def _conditions(self, rule: ast.Rule) -> Iterator[tuple[ast.Predicate, Names]]:
         """Yield the conditions that say the same where they are said at the end of a sentence.
@@ -732,10 +664,10 @@ class OwnWords:
                 noun = self.query(inner, names, passed)
                 noun = f"({noun})" if ", " in noun and not isinstance(inner, ast.Call) else noun
                 if operator == "count":
-                    return self._note(f"the number of {noun}")
+                    return self._say("count", query=noun)
                 outputs = self._query_names(inner)
                 words = self._words_of(outputs.get(output or "", _unknown_parameter(output or "")))
-                return self._note(f"{_OF_A_LIST[operator]} {words} of {noun}")
+                return self._say(operator, of=f"{words} of {noun}")
             case ast.Projection() | ast.Sort() | ast.Slice():
                 return self._wrapped(query, names, passed)
             case ast.Hole():
@@ -758,15 +690,15 @@ class OwnWords:
             case ast.Projection(_, values, keeps_all):
                 kept = [self._output_words(value, seen) for value in values]
                 outputs = _list_in_words([f"the {words}" for words in kept], "and")
-                each = f"{noun}, each together with {outputs}"
-                return self._note(each if keeps_all else f"{outputs} of {noun}")
+                key = "projection of all" if keeps_all else "projection"
+                return self._say(key, query=noun, outputs=outputs)
             case ast.Sort(_, key, direction):
                 is_last = direction == "desc"
-                first = _FIRST.get(sort_of_value(self._type(key, seen)), ("smallest", "largest"))
+                first = FIRST.get(sort_of_value(self._type(key, seen)), ("smallest", "largest"))
                 words = self._output_words(key, seen)
-                return self._note(f"{noun} in the order of the {words}, {first[is_last]} first")
+                return self._say("sort", query=noun, key=words, first=first[is_last])
             case ast.Slice(_, start, end):
-                return self._note(f"{self._places(start, end, seen)} of {noun}")
+                return self._say("slice", places=self._places(start, end, seen), query=noun)
             case _:
                 assert_never(query)
 
@@ -774,9 +706,9 @@ class OwnWords:
         is_first = isinstance(start, ast.NumberValue) and start.value == 1
         first = self.value(start, names)
         if end is None:
-            return "the first" if is_first else f"number {first}"
+            return say("first place" if is_first else "place", first=first)
         last = self.value(end, names)
-        return f"the first {last}" if is_first else f"numbers {first} to {last}"
+        return say("first places" if is_first else "places", first=first, last=last)
 
     def _output_words(self, value: ast.Value, names: Names) -> str:
         """Return an output, or a value computed of one, without an article."""
@@ -789,14 +721,15 @@ class OwnWords:
         words = self._output_words(first, names)
         match value.operator, others:
             case "count", []:
-                return f"the number of {words}"
+                return say("count", query=words)
             case "distance", [place]:
                 here = self.value(first, names)
-                return f"the distance of {here} from {self.value(place, names)}"
+                return say("distance", here=here, place=self.value(place, names))
             case operator, []:
-                return f"{_OF_A_LIST[operator]} of {words}"
+                return say(operator, of=f"of {words}")
             case operator, [other]:
-                return f'the answer to "{words} {operator} {self.value(other, names)}"'
+                compared = self.value(other, names)
+                return say("computed truth", output=words, operator=operator, value=compared)
             case _:
                 return literal(value)
 
@@ -806,17 +739,19 @@ class OwnWords:
         element = parameter.type.element if isinstance(parameter.type, ty.Array) else ty.ANY
         item = NamedParameter("value", element, "", words="value")
         condition = self._in_parentheses(listed.predicate, {**names, "value": item})
-        return f"{self._name(parameter)} where {condition}"
+        return say("of a list", list=self._name(parameter), condition=condition)
 
     def _join(self, join: ast.Join, names: Names, passed: Mapping[str, str]) -> str:
-        to_left = {name: words for name, words in passed.items() if self._takes(join.left, name)}
+        to_left = {
+            name: words for name, words in passed.items() if takes(join.left, name, self.library)
+        }
         seen = {**names, **self._query_names(join.left)}
         to_right = {name: words for name, words in passed.items() if name not in to_left}
         to_right |= {arg.name: self._passed_value(arg.value, seen) for arg in join.passing}
         left_noun = self.query(join.left, names, to_left)
         right_noun = self.query(join.right, seen, to_right)
         right_noun = f"({right_noun})" if isinstance(join.right, ast.Join) else right_noun
-        return f"{left_noun}, each together with {right_noun}"
+        return say("join", left=left_noun, right=right_noun)
 
     def _call(self, call: ast.Call, names: Names, passed: Mapping[str, str]) -> str:
         bare = replace(call, selector=ast.Selector(call.selector.class_name))
@@ -838,7 +773,7 @@ class OwnWords:
         comma = " " if isinstance(query.query, ast.Call) else ", only "
         is_call = isinstance(query.query, ast.Call)
         ours = self._local(query.query) if is_call else self._query_names(query.query)
-        return words + comma + self._note("where " + self._all(unsaid, {**names, **ours}))
+        return words + comma + self._say("where", clauses=self._all(unsaid, {**names, **ours}))
 
     def _all(self, parts: Sequence[ast.Predicate], names: Names) -> str:
         return _join_conditions([self._part(p, names) for p in parts])
@@ -847,15 +782,6 @@ class OwnWords:
         """Return the outputs of a call for what is said right after it: nobody mistakes them."""
         outputs = self._query_names(query)
         return {name: replace(output, of="", thing="it") for name, output in outputs.items()}
-
-    def _takes(self, query: ast.Query, name: str) -> bool:
-        """Tell whether a call of the query has an input of that name without a value."""
-        for call in source_calls(query):
-            signature = self.library.function(call.selector.class_name, call.function)
-            filled_names = {a.name for a in call.args if not isinstance(a.value, ast.Undefined)}
-            if signature is not None and name in {p.name for p in signature.inputs} - filled_names:
-                return True
-        return False
 
     def _is_list(self, query: ast.Query) -> bool:
         match query:
@@ -886,29 +812,23 @@ class OwnWords:
             case ast.AtTimer() | ast.Timer():
                 return self._note(self._timer(stream))
             case ast.Monitor(query, on_new):
-                if on_new or self._is_list(query):
-                    return self._note(f"when there is {self._event(stream)}")
-                return self._note(f"when there is a change in {self._event(stream)}")
+                key = "monitor" if on_new or self._is_list(query) else "monitor of one"
+                return self._say(key, event=self._event(stream))
             case ast.Edge(inner, ast.TrueP()):
-                return self._note(f"the first time only, {self.stream(inner)}")
-            case ast.Edge(ast.Monitor() as inner, predicate):
-                condition = self.predicate(predicate, self._stream_names(inner))
-                return self._note(
-                    f"when it becomes true, for {self._event(inner)}, that {condition}"
-                )
+                return self._say("first time", when=self.stream(inner))
             case ast.Edge(inner, predicate):
                 condition = self.predicate(predicate, self._stream_names(inner))
-                when = self.stream(inner)
-                return f"{when}, {self._note(f'but only when it has become true that {condition}')}"
+                if isinstance(inner, ast.Monitor):
+                    return self._say("edge", event=self._event(inner), condition=condition)
+                return f"{self.stream(inner)}, {self._say('edge of stream', condition=condition)}"
             case ast.StreamFilter(inner, predicate):
-                names = self._stream_names(inner)
-                condition = self.predicate(predicate, names)
-                return f"{self.stream(inner)}, {self._note(f'provided that {condition}')}"
+                condition = self.predicate(predicate, self._stream_names(inner))
+                return f"{self.stream(inner)}, {self._say('stream filter', condition=condition)}"
             case ast.StreamJoin(inner, query, passing):
                 names = self._stream_names(inner)
                 inputs = {arg.name: self._passed_value(arg.value, names) for arg in passing}
                 noun = self.query(query, names, inputs)
-                return f"{self.stream(inner)}, each time together with {noun}"
+                return say("stream join", when=self.stream(inner), query=noun)
             case ast.Hole():
                 raise TypeError(stream)
             case _:
@@ -916,27 +836,26 @@ class OwnWords:
 
     def _timer(self, timer: ast.AtTimer | ast.Timer) -> str:
         if isinstance(timer, ast.AtTimer):
-            return f"every day at {self._clock(timer.time)}"
-        often = f"every {self.value(timer.interval, {})}"
+            return say("attimer", time=self._clock(timer.time))
+        interval = self.value(timer.interval, {})
+        often = say("timer", interval=re.sub("^1 (?=[a-z]+$)", "", interval))
         if isinstance(timer.interval, ast.Undefined):
-            often = "again and again, at an interval still to be asked for"
-        elif re.fullmatch("every 1 [a-z]+", often):
-            often = often.replace("1 ", "")
+            often = say("timer to be asked for")
         is_now = isinstance(timer.base, ast.DateNow)
-        return often if is_now else f"{often} from {self.value(timer.base, {})} on"
+        return often if is_now else say("timer from", often=often, base=self.value(timer.base, {}))
 
     def _event(self, stream: ast.Monitor) -> str:
         """Return what a monitor sees: "something new in my emails"."""
         noun = self.query(stream.query, {})
         if not stream.on_new:
-            return f"something new in {noun}" if self._is_list(stream.query) else noun
+            return say("something new", query=noun) if self._is_list(stream.query) else noun
         names = self._query_names(stream.query)
         parameters = [
             replace(names.get(n, _unknown_parameter(n)), of="", thing="it") for n in stream.on_new
         ]
-        noun_of_change = "value" if len(parameters) == 1 else "combination"
         names_in_words = _list_in_words([self._name(p) for p in parameters], "and")
-        return f"a new {noun_of_change} of {names_in_words} in {noun}"
+        key = "new value" if len(parameters) == 1 else "new combination"
+        return say(key, outputs=names_in_words, query=noun)
 
     # -------------------------------------------------------------------------------- policies
 
@@ -965,42 +884,41 @@ class OwnWords:
     def _policy(self, policy: ast.Policy) -> str:
         who = self._who(policy.source)
         if policy.action is None:
-            return self._note(f"{who} may see {self._seen(policy.query)}")
+            return self._say("policy of query", who=who, seen=self._seen(policy.query))
         does = self._done(policy.action)
         if policy.query is None:
-            return self._note(f"{who} may {does}")
+            return self._say("policy of action", who=who, does=does)
         if isinstance(policy.query, ast.PolicyFunction) and policy.query.class_name is None:
-            return self._note(f"{who} may, using anything or nothing, {does}")
-        seen = self._seen(policy.query)
+            return self._say("policy of any query", who=who, does=does)
         comma = "," if getattr(policy.query, "predicate", None) != ast.TrueP() else ""
-        return self._note(f"{who} may use {seen}{comma} to {does}")
+        return self._say("policy", who=who, seen=self._seen(policy.query) + comma, does=does)
 
     def _who(self, source: ast.Predicate) -> str:
         names = {"source": NamedParameter("source", ty.Entity("tt:contact"), "")}
         match source:
             case ast.TrueP():
-                return "anyone"
+                return say("anyone")
             case ast.FalseP():
-                return "nobody"
+                return say("nobody")
             case ast.Atom("source", "==", value):
                 return self.value(value, names)
             case ast.Atom("source", "in_array", ast.ArrayValue(items)) if items:
                 return _list_in_words([self.value(item, names) for item in items], "or")
             case ast.Not(ast.Atom("source", "==", value)):
-                return f"anyone but {self.value(value, names)}"
+                return say("anyone but", who=self.value(value, names))
             case ast.Or(operands) if all(
                 isinstance(o, ast.Atom) and o.operator == "==" for o in operands
             ):
                 return _list_in_words([self._who(o) for o in operands], "or")
             case _:
-                return f"anyone, as long as {self.predicate(source, names)},"
+                return say("anyone who", condition=self.predicate(source, names))
 
     def _seen(self, function: ast.PolicyFunction | ast.Hole | None) -> str:
         assert isinstance(function, ast.PolicyFunction)
         if function.class_name is None:
-            return "anything"
+            return say("see anything")
         if function.function is None:
-            return f"anything from {self._skill(function.class_name)}"
+            return say("see anything of skill", skill=self._skill(function.class_name))
         call = ast.Call(ast.Selector(function.class_name), function.function)
         words = self._use(self.templates.noun(call)) or self._own_name(call)
         return words + self._condition(function, " ")
@@ -1008,9 +926,9 @@ class OwnWords:
     def _done(self, function: ast.PolicyFunction | ast.Hole | None) -> str:
         assert isinstance(function, ast.PolicyFunction)
         if function.class_name is None:
-            return "do anything"
+            return say("do anything")
         if function.function is None:
-            return f"do anything using {self._skill(function.class_name)}"
+            return say("do anything of skill", skill=self._skill(function.class_name))
         call = ast.Call(ast.Selector(function.class_name), function.function)
         words = self._use(self.templates.verb(call)) or self._own_name(call, is_action=True)
         return words + self._condition(function, ", but only ")
@@ -1037,7 +955,7 @@ class OwnWords:
         match predicate:
             case ast.TrueP() | ast.FalseP():
                 is_true = isinstance(predicate, ast.TrueP) != negated
-                return "anything matches" if is_true else "nothing ever matches"
+                return say("true" if is_true else "false")
             case ast.Not(operand):
                 return self.predicate(operand, names, negated=not negated)
             case ast.Atom():
@@ -1050,7 +968,7 @@ class OwnWords:
             case ast.GetPredicate():
                 return self._exists(predicate, names, negated=negated)
             case ast.And() | ast.Or() if negated:
-                return f"it is not so that ({self.predicate(predicate, names)})"
+                return say("not", condition=f"({self.predicate(predicate, names)})")
             case ast.And(operands):
                 return _join_conditions([self._part(p, names) for p in operands])
             case ast.Or(operands):
@@ -1075,17 +993,17 @@ class OwnWords:
         if sort == "boolean" and isinstance(value, ast.BooleanValue):
             return self._flag(parameter, is_true=value.value != negated)
         if parameter.type == ty.DATE and self._type(value, names) == ty.TIME:
-            sort, subject = "time", f"the time of day of {subject}"
+            sort, subject = "time", say("time of day", date=subject)
         number = english.number_of(subject.removeprefix("the ").partition(" of ")[0])
         value_words = self.value(value, names, parameter)
         if operator == "==" and isinstance(value, ast.VarRef | ast.Computed):
-            value_words = f"the same as {value_words}"
+            value_words = say("same", value=value_words)
         if sort == "array" and value == ast.ArrayValue(()):
             sort, value_words = "number", "empty"
         if sort == "date" and is_moment(value):
             sort = "time"
         elif sort == "date" and operator in (">", "<=") and isinstance(value, ast.DateValue):
-            value_words = f"the start of {value_words}"  # midnight: the day is after it
+            value_words = say("start", day=value_words)  # midnight: the day is after it
         elif sort == "time" and self._type(value, names) == ty.DATE:
             value_words = self._clock(value)
         forms = FORMS.get(sort) or {**FORMS["string"], **FORMS["number"], **FORMS["array"]}
@@ -1097,7 +1015,7 @@ class OwnWords:
 
     def _flag(self, parameter: NamedParameter, *, is_true: bool) -> str:
         clause = self._flag_of(parameter, is_true=is_true)
-        return clause or f"{self._name(parameter)} is {'true' if is_true else 'false'}"
+        return clause or say("flag" if is_true else "flag off", flag=self._name(parameter))
 
     def _flag_of(self, parameter: NamedParameter, *, is_true: bool) -> str:
         """Return what the skill's phrase or the name of a flag says; "" if neither is a clause."""
@@ -1108,9 +1026,9 @@ class OwnWords:
         if agreeing:
             return f"{thing} {_singular_verb(agreeing[0])}"
         first, _, rest = parameter.name.partition("_")
-        if phrases.get("base") or not rest or first not in _FLAGS:
+        if phrases.get("base") or not rest or first not in FLAGS:
             return ""
-        return f"{thing} {first if is_true else _FLAGS[first]} {rest.replace('_', ' ')}"
+        return f"{thing} {first if is_true else FLAGS[first]} {rest.replace('_', ' ')}"
 
     def _exists(self, condition: ast.GetPredicate, names: Names, *, negated: bool) -> str:
         call, inner = condition.call, condition.predicate
@@ -1119,16 +1037,15 @@ class OwnWords:
         scope = {**names, **ours}
         is_list = self._is_list(call)
         if isinstance(inner, ast.TrueP):
-            return f"there is {'nothing' if negated else 'something'} in {noun}"
+            return say("exists no" if negated else "exists", query=noun)
         if not is_list and not _refers_to_results(call):
             ours = {n: replace(f, of=noun, thing=noun) for n, f in ours.items()}
             return self.predicate(inner, {**names, **ours}, negated=negated)
-        how_many = "none" if negated else "at least one"
         if is_list:
             clause = self._in_parentheses(inner, {**names, **self._local(call)})
-            return f"among {noun} there is {how_many} where {clause}"
+            return say("none where" if negated else "some where", query=noun, condition=clause)
         clause = self._in_parentheses(inner, scope)
-        return f"{'it is not so that, ' if negated else ''}in {noun}, {clause}"
+        return say("not within" if negated else "within", query=noun, condition=clause)
 
     def _in_parentheses(self, predicate: ast.Predicate, names: Names) -> str:
         words = self.predicate(predicate, names)
@@ -1145,9 +1062,9 @@ class OwnWords:
             case ast.Computed() | ast.ListFilter():
                 return self._computed(value, names)
             case ast.Undefined():
-                return "a value still to be asked for"
+                return say("undefined")
             case ast.EventValue():
-                return "the text of the event"
+                return say("event")
             case ast.BooleanValue(is_true):
                 return "true" if is_true else "false"
             case ast.EnumValue(name):
@@ -1164,8 +1081,9 @@ class OwnWords:
             case ast.DateOffset(base, sign, duration) if not isinstance(
                 duration, ast.MeasureValue | ast.SlotValue
             ):
-                often = self.value(duration, names)
-                return f"{often} {'before' if sign == '-' else 'after'} {self.value(base, names)}"
+                words = self.value(duration, names)
+                key = "before" if sign == "-" else "after"
+                return say(key, duration=words, date=self.value(base, names))
             case _:
                 return say_value(value, self.library.units)
 
@@ -1175,7 +1093,7 @@ class OwnWords:
         items_in_words = [self.value(item, names, parameter) for item in items]
         if any(isinstance(item, ast.ArrayValue) for item in items):
             items_in_words = [f"({words})" for words in items_in_words]
-        return _list_in_words(items_in_words, "and") if items_in_words else "an empty list"
+        return _list_in_words(items_in_words, "and") if items_in_words else say("no items")
 
     def _passed_value(
         self, value: ast.Value, names: Names, filled: NamedParameter | None = None
@@ -1188,11 +1106,12 @@ class OwnWords:
     def _clock(self, time: ast.Value) -> str:
         """Return a time of day, which may be that of a date."""
         if isinstance(time, ast.Undefined):
-            return "a time still to be asked for"
+            return say("undefined time")
         if isinstance(time, ast.ArrayValue):
             return _list_in_words([self._clock(item) for item in time.items], "and")
         time_words = self.value(time, {})
-        return f"the time of day of {time_words}" if self._type(time, {}) == ty.DATE else time_words
+        is_date = self._type(time, {}) == ty.DATE
+        return say("time of day", date=time_words) if is_date else time_words
 
     def _type(self, value: ast.Value, names: Names) -> ty.Type:
         match value:
@@ -1217,14 +1136,14 @@ class OwnWords:
             parameter = self._input(call, arg.name)
             words = self._words_of(parameter)
             if isinstance(arg.value, ast.Undefined):
-                settings.append(f"the {words} still to be asked for")
+                settings.append(say("undefined input", input=words))
             else:
-                settings.append(
-                    f"the {words} set to {self._passed_value(arg.value, names, parameter)}"
-                )
-        for name, words in (passed or {}).items():
-            settings.append(f"the {self._words_of(self._input(call, name))} set to {words}")
-        return f" {self._note('with ' + _list_in_words(settings, 'and'))}" if settings else ""
+                value = self._passed_value(arg.value, names, parameter)
+                settings.append(say("input", input=words, value=value))
+        for name, value in (passed or {}).items():
+            words = self._words_of(self._input(call, name))
+            settings.append(say("input", input=words, value=value))
+        return f" {self._say('with', inputs=_list_in_words(settings, 'and'))}" if settings else ""
 
     def _input(self, call: ast.Call, name: str) -> NamedParameter:
         signature = self.library.function(call.selector.class_name, call.function)
@@ -1235,20 +1154,21 @@ class OwnWords:
         attributes = []
         for attribute in call.selector.attributes:
             value = self.value(attribute.value, names)
-            words = {"name": "named", "id": "with the id"}.get(attribute.name)
-            attributes.append(f"{words or f'with the setting {attribute.name}'} {value}")
-        words = "on the device " + _list_in_words(attributes, "and")
-        return f" {self._note(words)}" if attributes else ""
+            key = f"device {attribute.name}"
+            key = key if key in PHRASES else "device setting"
+            attributes.append(say(key, name=attribute.name, value=value))
+        words = _list_in_words(attributes, "and")
+        return f" {self._say('device', attributes=words)}" if attributes else ""
 
     # ----------------------------------------------------------------------------------- names
 
     def _name(self, parameter: NamedParameter) -> str:
         if parameter.type == ty.BOOLEAN and (clause := self._flag_of(parameter, is_true=True)):
-            return f"whether {clause}"
+            return say("whether", clause=clause)
         of = f" of {parameter.of}" if parameter.of else ""
         words = self._words_of(parameter)
         if parameter.type == ty.BOOLEAN and not self._phrase_of(parameter):
-            words = f'flag "{words}"'
+            words = say("name of flag", name=words)
         return f"the {words}{of}"
 
     def _words_of(self, parameter: NamedParameter) -> str:
@@ -1256,9 +1176,7 @@ class OwnWords:
         if parameter.words:
             return parameter.words
         if not parameter.function:
-            return {"source": "person who asks"}.get(
-                parameter.name, _AMOUNTS.get(parameter.name, parameter.name.replace("_", " "))
-            )
+            return NAMES.get(parameter.name, parameter.name.replace("_", " "))
         own = parameter.name.rpartition(".")[2]  # a field of a record
         return self._phrase_of(parameter) or own.replace("_", " ")
 
@@ -1341,7 +1259,7 @@ class OwnWords:
             label = self._name_of(call)
             if names.count(names[place]) > 1:
                 number = names[:place].count(names[place])
-                label = f"{_ORDINALS[number % len(_ORDINALS)]} {label}"
+                label = f"{ORDINALS[number % len(ORDINALS)]} {label}"
             label = self._with_skill(f"the {english.singular(label)}", call, "from")
             self._labels[id(call)] = label
             signature = self.library.function(call.selector.class_name, call.function)
@@ -1390,6 +1308,10 @@ class OwnWords:
             return None
         self.used.append(phrase)
         return phrase.words
+
+    def _say(self, phrase: str, **parts: str) -> str:
+        """Return a phrase of the table, noted as words of our own."""
+        return self._note(say(phrase, **parts))
 
     def _note(self, words: str) -> str:
         self.own.append(words)

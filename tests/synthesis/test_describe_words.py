@@ -11,6 +11,7 @@ from genie_dp.errors import GenieError
 from genie_dp.languages.library import Parameter, Signature
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.canonical import canonical
+from genie_dp.languages.thingtalk.english import FORMS
 from genie_dp.languages.thingtalk.operators import operand_type
 from genie_dp.languages.thingtalk.parser import parse
 from genie_dp.languages.thingtalk.traverse import children, rewrite, walk
@@ -29,7 +30,7 @@ from genie_dp.languages.types import (
     Measure,
 )
 from genie_dp.skills.model import SkillClass, SkillFunction, SkillLibrary
-from genie_dp.synthesis.describe_words import FORMS, OwnWords, sort_of_value
+from genie_dp.synthesis.describe_words import OwnWords, sort_of_value
 from tests.golden import cases
 from tests.languages.thingtalk import strategies
 
