@@ -107,16 +107,20 @@ def test_the_mistakes_of_the_template_language_are_shown_as_they_are(tmp_path, m
     assert said[said.index("letters.genie") :].rstrip() == textwrap.dedent(shown).rstrip()
 
 
-def test_the_readme_leads_to_every_page():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    pages = {
+def test_the_readme_leads_to_every_guide_and_the_index_of_research_to_every_note():
+    guides = {
         path.relative_to(ROOT).as_posix()
         for path in ROOT.glob("docs/*.md")
         # Those include a page that lies elsewhere, for the site.
         if not path.read_text(encoding="utf-8").startswith("```{include}")
     }
-    assert len(pages) >= 15
-    assert not [page for page in sorted(pages) if f"]({page})" not in readme]
+    notes = {path.name for path in ROOT.glob("docs/research/*.md")} - {"index.md"}
+    assert len(guides) >= 20
+    assert len(notes) >= 20
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    index = (ROOT / "docs" / "research" / "index.md").read_text(encoding="utf-8")
+    assert not [page for page in sorted(guides) if f"]({page})" not in readme]
+    assert not [note for note in sorted(notes) if f"]({note})" not in index]
 
 
 def test_pages_of_examples_that_pages_name_are_part_of_the_site():
