@@ -572,6 +572,12 @@ class Locale:
         if self.language != DEFAULT:
             words_of(self.language)
 
+    def hour_of(self, part: str) -> int:
+        """Return the hour that stands for a part of the day, or for "tonight"."""
+        hours = {"noon": 12, "tonight": self.night - 1}
+        hour: int = hours.get(part) or getattr(self, part)
+        return hour
+
     @property
     def is_own(self) -> bool:
         """Return whether the language is a file of words of somebody's own."""

@@ -24,7 +24,7 @@ from genie_dp.languages import types as ty
 from genie_dp.languages.limits import NO_LIMITS, Limits
 from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.paraphrase.example_values import is_then, part_of_day
-from genie_dp.values.calendar import HOLIDAYS, WEEKDAYS, next_day
+from genie_dp.values.calendar import HOLIDAYS, WEEKDAYS, near_weekday, next_day
 from genie_dp.values.spelling import cardinal
 from genie_dp.values.writing import full_forms, time_forms, yearless_forms
 
@@ -89,12 +89,12 @@ _NEAR_DAYS = (
 
 def _draw_weekday(rng: Random, today: date) -> WrittenValue:
     """Return "friday", "this friday" (the next one after today) or "last friday"."""
-    name = WEEKDAYS[int(rng.random() * 7)]
-    ahead = (WEEKDAYS.index(name) - today.weekday() - 1) % 7 + 1
+    weekday = int(rng.random() * 7)
+    name = WEEKDAYS[weekday]
     if rng.random() < 0.7:
         options = ((name, 3.0), (f"this {name}", 1.0), (f"this coming {name}", 0.5))
-        return _draw_date_form(options, rng, today + timedelta(days=ahead))
-    day = today + timedelta(days=ahead - 7 if ahead < 7 else -7)
+        return _draw_date_form(options, rng, near_weekday(weekday, today))
+    day = near_weekday(weekday, today, is_past=True)
     return _draw_date_form(((f"last {name}", 2.0), (f"this past {name}", 0.5)), rng, day)
 
 

@@ -119,11 +119,18 @@ _SMALL = 1000  # every number below is spelled; larger ones are put together
 _LAST_DAY = 31
 
 
-class Spelled(NamedTuple):
-    """A number in words that begins at a token, and the place of the token after it."""
+class Number(NamedTuple):
+    """A number in a text, and the place of the token after it.
+
+    Attributes:
+        is_said: it is in words.
+        is_article: it is the article of a language whose article is its one, too.
+    """
 
     value: Decimal
     end: int
+    is_said: bool = False
+    is_article: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,13 +159,13 @@ class SpelledNumbers:
         """Return a whole number from 0 to 1000 in words."""
         return self.forms[number]
 
-    def find(self, tokens: Sequence[str], at: int) -> Spelled | None:
+    def find(self, tokens: Sequence[str], at: int) -> Number | None:
         """Return the longest number in words that begins at a token; an article is none.
 
         >>> from genie_dp.locale import words_of
         >>> french = spelled_numbers(words_of("fr"))
         >>> french.find("mets deux cent quarante-cinq degrés".split(), 1)
-        Spelled(value=Decimal('245'), end=4)
+        Number(value=Decimal('245'), end=4, is_said=True, is_article=False)
         >>> french.find("mets une lampe".split(), 1) is None
         True
         """
@@ -170,16 +177,18 @@ class SpelledNumbers:
             if count < _SMALL and (whole is None or count > 1):
                 more = rest if rest is not None and rest.value < _SMALL else None
                 end = more.end if more is not None else after + 1
-                return Spelled(count * 1000 + (more.value if more is not None else 0), end)
+                return Number(
+                    count * 1000 + (more.value if more is not None else 0), end, is_said=True
+                )
         if whole is not None and whole.end == at + 1 and self._may_be_article(tokens[at], whole):
             return None
         return whole if whole is not None else self._joined(tokens[at], at)
 
-    def _may_be_article(self, word: str, number: Spelled) -> bool:
+    def _may_be_article(self, word: str, number: Number) -> bool:
         """Tell whether a word is an article; in a language whose articles are not known, one is."""
         return word in self.words.articles or (not self.words.articles and number.value == 1)
 
-    def _below(self, tokens: Sequence[str], at: int) -> Spelled | None:
+    def _below(self, tokens: Sequence[str], at: int) -> Number | None:
         """Return the longest number that the table has; "tweehonderd vijftig" are two of them."""
         found = self._in_table(tokens, at)
         if found is None or not self.hundred or found.value % 100 or not 0 < found.value < _SMALL:
@@ -187,10 +196,10 @@ class SpelledNumbers:
         rest = self._in_table(tokens, found.end)
         if rest is None or not 0 < rest.value < 100 or tokens[found.end] in self.words.articles:
             return found
-        return Spelled(found.value + rest.value, rest.end)
+        return Number(found.value + rest.value, rest.end, is_said=True)
 
-    def _in_table(self, tokens: Sequence[str], at: int) -> Spelled | None:
-        found: Spelled | None = None
+    def _in_table(self, tokens: Sequence[str], at: int) -> Number | None:
+        found: Number | None = None
         said: tuple[str, ...] = ()
         end = at
         while end < len(tokens):
@@ -199,10 +208,10 @@ class SpelledNumbers:
                 break
             end += 1
             if said in self.values:
-                found = Spelled(self.values[said], end)
+                found = Number(self.values[said], end, is_said=True)
         return found
 
-    def _joined(self, word: str, at: int) -> Spelled | None:
+    def _joined(self, word: str, at: int) -> Number | None:
         """Return the 2,500 of "zweitausendfünfhundert", the 1,900 of "neunzehnhundert"."""
         for scale, name, most in ((1000, self.thousand, _SMALL), (100, self.hundred, 100)):
             before, found, after = word.partition(name) if name else (word, "", "")
@@ -211,7 +220,7 @@ class SpelledNumbers:
             count = self.values.get((before,)) if before else Decimal(1)
             rest = self._rest(after) if after else Decimal(0)
             if count is not None and rest is not None and max(count, rest) < most:
-                return Spelled(count * scale + rest, at + 1)
+                return Number(count * scale + rest, at + 1, is_said=True)
         return None
 
     def _rest(self, word: str) -> Decimal | None:

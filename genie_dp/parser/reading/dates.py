@@ -2,7 +2,6 @@
 
 import re
 from bisect import bisect_left
-from calendar import isleap
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -16,12 +15,19 @@ from genie_dp.parser.reading.numbers import ORDINALS, Numbers, ordinal_at
 from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import TextTokens, words_of
 from genie_dp.values.calendar import (
+    DAWN,
     HOLIDAYS,
     MONTH_NAMES,
     MONTH_NUMBERS,
     WEEKDAY_NAMES,
     WEEKDAY_NUMBERS,
+    century,
+    near_weekday,
     next_day,
+    next_of_month,
+    shift_day,
+    span_from,
+    span_of_part,
 )
 
 _CLOCK = re.compile(r"(\d{1,2})(?::(\d{2}))?(?::(\d{2}))?(am|pm|a\.m|p\.m)?")
@@ -48,7 +54,6 @@ _FOR_PEOPLE = words_of(
     """
 )
 _OCLOCK = frozenset(("o'clock", "oclock", "o’clock"))
-DAWN = 5  # the hours of a night that are before it come after midnight
 _MINUTES_PAST = {"quarter": 15, "half": 30}
 
 
@@ -269,16 +274,10 @@ def _past(s: TextTokens, at: int, numbers: Numbers) -> Time | None:
 def part_of_day(s: TextTokens, at: int) -> Time | None:
     """Return the time of "in the morning", "at night" alone."""
     if s.has(at, "in", "the") and s.word(at + 2) in PARTS_OF_DAY[:3]:
-        return Time(hour_of(s, s.word(at + 2)), 0, at + 3, is_part=True)
+        return Time(s.locale.hour_of(s.word(at + 2)), 0, at + 3, is_part=True)
     if s.has(at, "at", "night"):
         return Time(s.locale.night, 0, at + 2, is_part=True)
     return None
-
-
-def hour_of(s: TextTokens, part: str) -> int:
-    """Return the hour that stands for a part of the day."""
-    hour: int = getattr(s.locale, part)
-    return hour
 
 
 def bare_time(s: TextTokens, at: int, numbers: Numbers) -> Time | None:
@@ -340,7 +339,6 @@ _DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
 _YEAR = re.compile(r"(?:1[789]|2[01])\d{2}")
 _BEFORE_YEAR = frozenset(("before", "since", "until", "till", "by", "from", "between"))
 _COMPARED = {"later": "after", "newer": "after", "earlier": "before", "older": "before"}
-_UNITS = {"day": 1, "week": 7}
 _PRONOUNS = words_of("i you we they he she it who that which this people one")
 _BEFORE_DAY = frozenset(("on", "by", "until", "till", "before", "after", "since", "from", "for"))
 _AFTER_DAY = frozenset(
@@ -350,7 +348,6 @@ HOLIDAYS_BY_WORDS = {tuple(name.split()): day for names, day in HOLIDAYS.items()
 _RECURS = frozenset(("every", "each"))
 _FROM_START = frozenset(("since", "between"))
 _AHEAD = frozenset(("tomorrow", "next", "in"))
-_MOST_MONTHS = 12 * 12  # the 31st is one of each day of the week in less
 _MOST_DAYS = 20  # tokens of "every monday, tuesday and friday"
 _RECUR_TOO = frozenset((",", "and", "or", "to", "through", "-", "other", *ORDINALS))
 _LINKS = frozenset(("to", "through", "until", "till", "-", "–"))
@@ -365,17 +362,28 @@ BEGINS = frozenset(
 
 
 class Day(NamedTuple):
-    """A day and the place of the token after it; `hour` where a part of it was named.
+    """A day and the place of the token after it; `part` is the part of it that was named.
 
     Of a span of several days `day` is the first, and `until` the one after the last.
     """
 
     day: date
     end: int
+    part: str = ""
     soft: bool = False
-    hour: int | None = None
     weak: bool = False
     until: date | None = None
+
+
+def day_candidate(s: TextTokens, at: int, day: Day) -> Candidate:
+    """Return a day, a part of one or a span of several as a candidate."""
+    value, other = f"date:{day.day.isoformat()}", ""
+    if day.until is not None:
+        value += f"/{day.until}"
+    elif day.part:
+        other = span_of_part(day.day, day.part)
+        value += f"T{s.locale.hour_of(day.part):02d}:00:00"
+    return s.candidate(at, day.end, "DATE", value, soft=day.soft, weak=day.weak, other=other)
 
 
 def days(s: TextTokens, numbers: Numbers, now: datetime) -> Iterator[Candidate]:
@@ -434,16 +442,9 @@ def _both(s: TextTokens, at: int, end: int, day: date, time: Time) -> Candidate:
 
 def _with_time(s: TextTokens, at: int, day: Day, numbers: Numbers) -> Iterator[Candidate]:
     """Yield "tomorrow" and "tomorrow at 8 pm"."""
-    text, other = day.day.isoformat(), ""
-    if day.hour is not None:
-        hours = {hour_of(s, part): part for part in PARTS_OF_DAY}
-        other = span_of_part(day.day, hours.get(day.hour, "night"))
-        text = f"{text}T{day.hour:02d}:00:00"
+    yield day_candidate(s, at, day)
     if day.until is not None:
-        yield s.candidate(at, day.end, "DATE", f"date:{text}/{day.until}", soft=day.soft)
         return
-    constant = f"date:{text}"
-    yield s.candidate(at, day.end, "DATE", constant, soft=day.soft, weak=day.weak, other=other)
     place = day.end + (s.word(day.end) == ",")
     place += s.word(place) in ("at", "around", "by")
     time = time_at(s, place, numbers) if place < len(s.words) else None
@@ -468,12 +469,13 @@ def _time_first(
 
 def _combine(s: TextTokens, day: Day, time: Time) -> tuple[date, Time]:
     """Return the date and the time of "tonight at 8"; what comes after midnight is tomorrow's."""
-    if day.hour is None:
+    if not day.part:
         return day.day, time
-    is_night = day.hour >= s.locale.night - 1
+    day_hour = s.locale.hour_of(day.part)
+    is_night = day_hour >= s.locale.night - 1
     if not time.half_is_known:
         hour = time.hour % 12
-        is_late = day.hour >= 12 and not (is_night and hour < DAWN)
+        is_late = day_hour >= 12 and not (is_night and hour < DAWN)
         time = time._replace(hour=hour + 12 * is_late)
     return day.day + timedelta(days=is_night and time.hour < DAWN), time
 
@@ -509,10 +511,10 @@ def _coming_day(s: TextTokens, at: int, numbers: Numbers, today: date) -> Day | 
         if s.has(place, "in", "the") and s.word(place + 2) in PARTS_OF_DAY[:3]:
             place += 2
         if s.word(place) in PARTS_OF_DAY:  # "tomorrow in the evening"
-            return Day(day, place + 1, hour=hour_of(s, s.word(place)))
+            return Day(day, place + 1, part=s.word(place))
         return Day(day, at + 1, soft=True)
     if word == "tonight":
-        return Day(today, at + 1, True, s.locale.night - 1)
+        return Day(today, at + 1, soft=True, part="tonight")
     return (
         _numeric(s, at, today)
         or _month_first(s, at, today)
@@ -536,7 +538,7 @@ def _numeric(s: TextTokens, at: int, today: date) -> Day | None:
     if (match := _ISO.fullmatch(word)) is not None:
         return Day(date(int(match[1]), int(match[2]), int(match[3])), at + 1)
     if (match := _DOTTED.fullmatch(word)) is not None:
-        year = _century(int(match[3]))
+        year = century(int(match[3]))
         return _of_numbers(
             int(match[1]), int(match[2]), year, at + 1, day_first="." in word or s.locale.day_first
         )
@@ -546,7 +548,7 @@ def _numeric(s: TextTokens, at: int, today: date) -> Day | None:
     if _YEAR.fullmatch(word) and s.word(at + 3) == "/" and _DAY.fullmatch(s.word(at + 4)):
         return Day(date(first, second, int(s.word(at + 4))), at + 5)
     if s.word(at + 3) == "/" and s.word(at + 4).isdigit() and len(s.word(at + 4)) in (2, 4):
-        year = _century(int(s.word(at + 4)))
+        year = century(int(s.word(at + 4)))
         return _of_numbers(first, second, year, at + 5, day_first=s.locale.day_first)
     # Of a leap year, so that 2/29 is one.
     day = _of_numbers(first, second, 2000, at + 3, day_first=s.locale.day_first)
@@ -555,7 +557,7 @@ def _numeric(s: TextTokens, at: int, today: date) -> Day | None:
     is_fraction = first < second and second in (2, 3, 4, 5, 8, 10)
     is_other = is_fraction or (first, second) == (24, 7)
     is_weak = is_other and s.word(at - 1) not in _BEFORE_DAY
-    return day._replace(day=_next(day.day.day, day.day.month, today), weak=is_weak)
+    return day._replace(day=next_day(day.day.day, day.day.month, today), weak=is_weak)
 
 
 def _of_numbers(first: int, second: int, year: int, end: int, *, day_first: bool) -> Day | None:
@@ -565,10 +567,6 @@ def _of_numbers(first: int, second: int, year: int, end: int, *, day_first: bool
     if not 1 <= month <= 12 or not 1 <= day <= 31:
         return None
     return Day(date(year, month, day), end)
-
-
-def _century(year: int) -> int:
-    return year if year > 99 else 2000 + year if year < 70 else 1900 + year
 
 
 def _month_first(s: TextTokens, at: int, today: date) -> Day | None:
@@ -602,15 +600,7 @@ def _with_year(s: TextTokens, number: int, month: int, end: int, today: date) ->
     place = end + (s.word(end) == ",")
     if _YEAR.fullmatch(s.word(place)):
         return Day(date(int(s.word(place)), month, number), place + 1)
-    return Day(_next(number, month, today), end)
-
-
-def _next(number: int, month: int, today: date) -> date:
-    """Return the first such day from today on; february 29 is one of leap years."""
-    if (number, month) != (29, 2):
-        return next_day(number, month, today)
-    leap = (year for year in range(today.year, today.year + 9) if isleap(year))
-    return next(day for year in leap if (day := date(year, 2, 29)) >= today)
+    return Day(next_day(number, month, today), end)
 
 
 def _day_first(s: TextTokens, at: int, today: date) -> Day | None:
@@ -635,7 +625,8 @@ def _day_first(s: TextTokens, at: int, today: date) -> Day | None:
         return _with_year(s, number[0], month, after, today)
     is_told = s.word(at - 1) in _BEFORE_DAY or _is_between(s, at, number[1])
     if the and is_told and s.word(number[1]) in _AFTER_DAY:
-        return _of_month(number[0], number[1], today)
+        day = next_of_month(number[0], today)
+        return None if day is None else Day(day, number[1])
     return None
 
 
@@ -645,19 +636,6 @@ def _is_between(s: TextTokens, at: int, end: int) -> bool:
         return False
     last = day_number(s, end + 1 + (s.word(end + 1) == "the"))
     return last is not None and s.word(last[1]) in _AFTER_DAY
-
-
-def _of_month(number: int, end: int, today: date, weekday: int | None = None) -> Day | None:
-    """Return the next such day of a month: "on the 2nd", "friday the 13th"."""
-    for months in range(_MOST_MONTHS):
-        year, month = divmod(today.year * 12 + today.month - 1 + months, 12)
-        try:
-            day = date(year, month + 1, number)
-        except ValueError:
-            continue
-        if day >= today and weekday in (None, day.weekday()):
-            return Day(day, end)
-    return None
 
 
 # --------------------------------------------------------------------------------- relative
@@ -681,16 +659,12 @@ def _weekday(s: TextTokens, at: int, today: date) -> Day | None:
     named = _after_weekday(s, place + 1, today, number)
     if name in _SHORT_DAYS and not (is_told and s.word(place - 1) != "the"):
         return named if named is not None and s.word(place + 1) != "the" else None
-    ahead = (number - today.weekday() - 1) % 7 + 1
-    if way in ("last", "past"):
-        ahead -= 7
-        ahead = ahead if ahead < 0 else -7
-    day, end = today + timedelta(days=ahead), place + 1
+    day, end = near_weekday(number, today, is_past=way in ("last", "past")), place + 1
     if s.has(end, "next", "week"):
         monday = today - timedelta(days=today.weekday())
         day, end = monday + timedelta(days=7 + number), end + 2
     if s.word(end) in PARTS_OF_DAY:
-        return Day(day, end + 1, hour=hour_of(s, s.word(end)))
+        return Day(day, end + 1, part=s.word(end))
     is_next = end == place + 1
     return (named if is_next else None) or Day(day, end, soft=not is_told)
 
@@ -707,7 +681,8 @@ def _after_weekday(s: TextTokens, end: int, today: date, weekday: int) -> Day | 
         return None
     is_whole = s.word(number[1]) == "of" or s.word(number[1]) in MONTH_NUMBERS
     whole = _day_first(s, place, today) if is_whole else None
-    return whole or _of_month(number[0], number[1], today, weekday)
+    day = next_of_month(number[0], today, weekday)
+    return whole or (None if day is None else Day(day, number[1]))
 
 
 def _count_days(s: TextTokens, at: int, numbers: Numbers, today: date) -> Day | None:
@@ -739,59 +714,6 @@ def _count_days(s: TextTokens, at: int, numbers: Numbers, today: date) -> Day | 
     return Day(shift_day(base, sign * int(number), unit), end, weak=is_share)
 
 
-def shift_day(day: date, number: int, unit: str) -> date:
-    """Return a day so many units later; the 31st becomes the last of a shorter month.
-
-    >>> shift_day(date(2027, 1, 31), 1, "mon"), shift_day(date(2027, 1, 13), -2, "week")
-    (datetime.date(2027, 2, 28), datetime.date(2026, 12, 30))
-    """
-    if unit in _UNITS:
-        return day + timedelta(days=number * _UNITS[unit])
-    months = number * (12 if unit == "year" else 1)
-    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
-    first = date(year, month + 1, 1)
-    following = date(year + (month == 11), (month + 1) % 12 + 1, 1)
-    return first + timedelta(days=min(day.day, (following - first).days) - 1)
-
-
-def span_from(today: date, number: int, unit: str) -> tuple[date, date]:
-    """Return the first day of a unit of the calendar, and the day after it.
-
-    Args:
-        today: a day of the unit from which is counted; weeks begin on monday.
-        number: 0 for this unit, 1 for the next one, -1 for the last one.
-        unit: "week", "weekend", "mon" or "year".
-
-    >>> span_from(date(2027, 1, 13), 1, "week")
-    (datetime.date(2027, 1, 18), datetime.date(2027, 1, 25))
-    >>> span_from(date(2027, 1, 17), 0, "weekend")
-    (datetime.date(2027, 1, 16), datetime.date(2027, 1, 18))
-    """
-    monday = today - timedelta(days=today.weekday())
-    if unit == "weekend":
-        saturday = shift_day(monday, number, "week") + timedelta(days=5)
-        return saturday, saturday + timedelta(days=2)
-    starts = {"week": monday, "mon": today.replace(day=1), "year": today.replace(month=1, day=1)}
-    first = shift_day(starts[unit], number, unit)
-    return first, shift_day(first, 1, unit)
-
-
-# The hours between which things of a part of the day are.
-_SPANS = {"morning": (5, 12), "noon": (11, 14), "afternoon": (12, 18), "evening": (17, 24),
-          "night": (18, 24 + DAWN)}  # fmt: skip
-
-
-def span_of_part(day: date, part: str) -> str:
-    """Return the span of time of a part of a day.
-
-    >>> span_of_part(date(2027, 1, 13), "night")
-    'date:2027-01-13T18:00:00/2027-01-14T05:00:00'
-    """
-    midnight = datetime(day.year, day.month, day.day)
-    start, end = (midnight + timedelta(hours=hour) for hour in _SPANS[part])
-    return f"date:{start.isoformat()}/{end.isoformat()}"
-
-
 def _relative(s: TextTokens, at: int, today: date) -> Day | None:
     """Return "the day after tomorrow", "next week", "this morning", "last night"."""
     place = at + (s.word(at) == "the")
@@ -801,7 +723,7 @@ def _relative(s: TextTokens, at: int, today: date) -> Day | None:
     way, noun = s.word(at), s.word(at + 1)
     if way in ("this", "last", "tomorrow") and noun in PARTS_OF_DAY:
         day = today - timedelta(days=way == "last")
-        return Day(day, at + 2, soft=True, hour=hour_of(s, noun))
+        return Day(day, at + 2, soft=True, part=noun)
     if way not in ("next", "last", "this") or noun not in ("week", "month", "year", "weekend"):
         return None
     sign = {"next": 1, "last": -1, "this": 0}[way]

@@ -11,7 +11,6 @@ from genie_dp.languages.units import SHIPPED, Units
 from genie_dp.parser.reading.numbers import (
     SCALES,
     SMALL,
-    Number,
     Numbers,
     digits,
     fraction_at,
@@ -20,7 +19,7 @@ from genie_dp.parser.reading.numbers import (
 from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import PhraseTable, TextTokens, phrase_table, words_of
 from genie_dp.values.money import CURRENCIES
-from genie_dp.values.spelling import plain_digits
+from genie_dp.values.spelling import Number, plain_digits
 
 # Signs that also stand for something else are taken only after digits, as all of one letter.
 _ONLY_DIGITS = words_of("in mi pa ha ma")
@@ -44,8 +43,6 @@ _PAIRS = {("h", "min"), ("min", "s"), ("day", "h"), ("ft", "in"), ("lb", "oz"), 
 # What follows a measure of length called "in", for the word is nearly always another one.
 _AFTER_INCHES = frozenset(("", ".", ",", "!", "?", "and", "or", "long", "wide", "tall", "high",
                            "thick", "deep", "of", "rain", "snow"))  # fmt: skip
-_HALVED = {"h": "30 unit:min", "day": "12 unit:h", "year": "6 unit:mon", "min": "30 unit:s",
-           "km": "500 unit:m", "kg": "500 unit:g", "GB": "500 unit:MB"}  # fmt: skip
 # Only after these is "an hour" so long: "$30 an hour", "give me a minute", "a day at the beach".
 _BEFORE_IDIOM = words_of(
     """
@@ -62,6 +59,11 @@ class Amount(NamedTuple):
     value: Decimal
     unit: str
     end: int
+
+    @property
+    def tokens(self) -> str:
+        """Return the amount in the token form of programs."""
+        return f"{plain_digits(self.value)} unit:{self.unit}"
 
 
 @lru_cache(maxsize=64)
@@ -128,15 +130,23 @@ def _clocked(s: TextTokens, at: int) -> Amount | None:
     if match is None:
         return None
     unit = ("h", at + 1) if match[2] == "h" else unit_at(s, at + 1)
-    smaller = {"h": "min", "min": "s"}.get(unit[0]) if unit is not None else None
-    if unit is None or smaller is None or s.word(at - 1) in _BEFORE_TIMES:
+    if unit is None or s.word(at - 1) in _BEFORE_TIMES:
         return None
-    value = 60 * int(match[1]) + int(match[3])
-    if match[4] is not None:
-        return (
-            Amount(Decimal(60 * value + int(match[4])), "s", unit[1]) if smaller == "min" else None
-        )
-    return Amount(Decimal(value), smaller, unit[1])
+    return clocked_amount(match, *unit)
+
+
+def clocked_amount(clock: re.Match[str], unit: str | None, end: int) -> Amount | None:
+    """Return the amount of a unit of time that is written as a clock shows it: "1:30" hours.
+
+    Args:
+        clock: its groups are the number, a sign, minutes or seconds, and seconds or none.
+    """
+    if unit not in ("h", "min"):
+        return None
+    value = 60 * int(clock[1]) + int(clock[3])
+    if clock[4] is None:
+        return Amount(Decimal(value), SMALLER[unit][1], end)
+    return Amount(Decimal(60 * value + int(clock[4])), "s", end) if unit == "h" else None
 
 
 def _amount_in_token(s: TextTokens, at: int) -> Amount | None:
@@ -212,16 +222,12 @@ def _one_and(s: TextTokens, at: int, numbers: Numbers) -> Amount | None:
     return Amount(Decimal(1), *unit)
 
 
-def _value(amount: Amount) -> str:
-    return f"{plain_digits(amount.value)} unit:{amount.unit}"
-
-
 def _with_smaller(s: TextTokens, at: int, amount: Amount, numbers: Numbers) -> Iterator[Candidate]:
     """Yield "6 feet 3 inches", "2 hours and a half", "5 foot 10", else the amount alone."""
     after = amount_at(s, amount.end, numbers) if _is_written(s, amount, "m") else None
     if after is not None and _is_written(s, after, "s"):
         amount = amount._replace(unit="min")
-    end, parts, last = amount.end, [_value(amount)], amount
+    end, parts, last = amount.end, [amount.tokens], amount
     is_range = s.word(at - 1) == "between"
     for _ in range(3):
         # "between 50 minutes and 5 seconds" are two.
@@ -231,7 +237,7 @@ def _with_smaller(s: TextTokens, at: int, amount: Amount, numbers: Numbers) -> I
             smaller = smaller._replace(unit="min")
         if smaller is None or (last.unit, smaller.unit) not in _PAIRS:
             break
-        parts.append(_value(smaller))
+        parts.append(smaller.tokens)
         end, last = smaller.end, smaller
     if len(parts) == 1 and (inches := _inches(s, amount, numbers)) is not None:
         value = f"{parts[0]} {plain_digits(inches.value)} unit:in"
@@ -239,10 +245,10 @@ def _with_smaller(s: TextTokens, at: int, amount: Amount, numbers: Numbers) -> I
     part = fraction_at(s, end + 2) if len(parts) == 1 and s.has(end, "and", "a") else None
     if part is not None and part.is_said and unit_at(s, part.end) is None:
         half = amount._replace(value=amount.value + part.value)
-        yield s.candidate(at, part.end, stem_of(amount.unit, s.units), _value(half))
+        yield s.candidate(at, part.end, stem_of(amount.unit, s.units), half.tokens)
         return
     if len(parts) == 1 and (bare := _bare_part(s, amount, numbers)) is not None:
-        parts.append(_value(bare))
+        parts.append(bare.tokens)
         end = bare.end
     name = s.word(amount.end - 1)
     is_unsaid = name.lstrip("0123456789.,-") in DEGREES
@@ -251,7 +257,7 @@ def _with_smaller(s: TextTokens, at: int, amount: Amount, numbers: Numbers) -> I
         named = unit_at(s, place)
         is_unsaid = named is None
         unit, end = named if named is not None and named[0] in ("C", "F") else (amount.unit, place)
-        parts = [_value(Amount(-abs(amount.value), unit, end))]
+        parts = [Amount(-abs(amount.value), unit, end).tokens]
     is_decade = name[2:] == "s" and name[1:2] == "0"  # "play 80s music"
     soft = (
         is_decade
@@ -279,12 +285,11 @@ def _with_smaller(s: TextTokens, at: int, amount: Amount, numbers: Numbers) -> I
 def _bare_part(s: TextTokens, amount: Amount, numbers: Numbers) -> Amount | None:
     """Return the thirty of "two minutes thirty", at an end alone."""
     number = numbers[amount.end] if amount.end < len(numbers) else None
-    unit = {"h": "min", "min": "s"}.get(amount.unit)
-    if number is None or unit is None or amount.value % 1 or number.value % 1:
+    if number is None or amount.unit not in ("h", "min") or amount.value % 1 or number.value % 1:
         return None
     is_last = s.word(number.end) in ("", ".", "!", "?")
     is_part = is_last and 0 < number.value < 60 and s.word(amount.end - 1).isalpha()
-    return Amount(number.value, unit, number.end) if is_part else None
+    return Amount(number.value, SMALLER[amount.unit][1], number.end) if is_part else None
 
 
 def _is_written(s: TextTokens, amount: Amount, sign: str) -> bool:
@@ -350,7 +355,14 @@ def _idiom(s: TextTokens, at: int) -> Iterator[Candidate]:
         yield s.candidate(at, end, stem, f"1 unit:{name}", weak=not is_told, soft=True)
 
 
+# Unit -> how many of a smaller one it has, in which parts of it are said.
 SMALLER = {"h": (60, "min"), "day": (24, "h"), "year": (12, "mon"), "min": (60, "s")}
+_HALVED = {
+    unit: Amount(Decimal(size) / 2, smaller, 0).tokens
+    for unit, (size, smaller) in {
+        **SMALLER, "km": (1000, "m"), "kg": (1000, "g"), "GB": (1000, "MB")
+    }.items()
+}  # fmt: skip
 
 
 def _half_of(s: TextTokens, at: int) -> Candidate | None:

@@ -3,13 +3,12 @@
 import re
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import NamedTuple
 
 from genie_dp.locale import DEFAULT
 from genie_dp.locale import words_of as words_of_language
 from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import TextTokens, words_of
-from genie_dp.values.spelling import cardinal, ordinal, plain_digits
+from genie_dp.values.spelling import Number, cardinal, ordinal, plain_digits
 
 _ENGLISH = words_of_language(DEFAULT)
 _SIZES = {word: int(size) for word, size in _ENGLISH.scales.items()}
@@ -52,17 +51,6 @@ _COUNTING = words_of(
 _AFTER_ONE = frozenset(
     ("of", "'s", "another", "that", "who", "which", "by", "day", "more", "'ll", "moment", "thing")
 )
-
-
-class Number(NamedTuple):
-    """A number and the place of the token after it.
-
-    `is_said` tells that it is in words.
-    """
-
-    value: Decimal
-    end: int
-    is_said: bool = False
 
 
 Numbers = tuple[Number | None, ...]
@@ -207,7 +195,7 @@ def _dozens(s: TextTokens, number: Number) -> Number:
 
 def _with_fraction(s: TextTokens, number: Number) -> Number:
     """Return "two and a half (million)", "two million and a half", "2 (and a) 1/2"."""
-    value, end, is_said = number
+    value, end, is_said, _ = number
     # In "between 2 and 3/4" and "1/2 and 3/4" two numbers are told.
     is_joined = s.word(end) == "and" and s.word(end - 2) not in ("/", "between")
     place = end + (1 + (s.word(end + 1) == "a") if is_joined else 0)

@@ -6,11 +6,11 @@ from datetime import date, timedelta
 
 from genie_dp.parser.reading import dates
 from genie_dp.parser.reading.measures import BEGINS_MONEY, amount_at, cents_at, money_at, stem_of
-from genie_dp.parser.reading.numbers import SCALES, Number, Numbers, ordinal_at
+from genie_dp.parser.reading.numbers import SCALES, Numbers, ordinal_at
 from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import TextTokens
 from genie_dp.values.calendar import MONTH_NUMBERS
-from genie_dp.values.spelling import plain_digits
+from genie_dp.values.spelling import Number, plain_digits
 
 _LINKS = {"between": ("and",), "from": ("to", "until", "till", "through", "-", "–")}
 _BARE_LINKS = ("to", "through", "-", "–")

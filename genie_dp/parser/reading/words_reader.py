@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, TypeVar
 from genie_dp.languages.units import COMMON, Units
 from genie_dp.locale import Locale
 from genie_dp.parser.reading.choices import CandidateReader
-from genie_dp.parser.reading.dates import DAWN, shift_day, span_from, span_of_part
+from genie_dp.parser.reading.dates import Day, day_candidate
 from genie_dp.parser.reading.marks import marks
-from genie_dp.parser.reading.measures import SMALLER, stem_of
+from genie_dp.parser.reading.measures import SMALLER, Amount, clocked_amount, stem_of
 from genie_dp.parser.reading.numbers import FRACTION, FRACTIONS
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
 from genie_dp.parser.reading.reading import Candidate
@@ -29,9 +29,17 @@ from genie_dp.parser.reading.word_tables import (
     WordTables,
     tables_of,
 )
-from genie_dp.values.calendar import next_day
+from genie_dp.values.calendar import (
+    DAWN,
+    century,
+    near_weekday,
+    next_day,
+    next_of_month,
+    shift_day,
+    span_from,
+)
 from genie_dp.values.money import GLUED_SIGNS
-from genie_dp.values.spelling import plain_digits
+from genie_dp.values.spelling import Number, plain_digits
 
 _DIGITS = re.compile(r"([+-]?)(\d{1,18}(?:[.,]\d+)*)")
 _ATTACHED = re.compile(r"(?P<number>[+-]?\d+(?:[.,]\d+)*)-?(?P<name>[^\W\d_]+[23]?|°c?|%|€|\$|£)")
@@ -63,30 +71,6 @@ _LONG_NAME = 4  # letters of a name that is no other word
 _LIMITS = {"H": 24, "M": 59, "N": 999, "D": 31}
 
 
-class _Number(NamedTuple):
-    """A number, and the place of the token after it.
-
-    Attributes:
-        in_words: it is spelled out.
-        is_article: it is the article of a language whose article is its one, too.
-    """
-
-    value: Decimal
-    end: int
-    in_words: bool = False
-    is_article: bool = False
-
-
-class _Amount(NamedTuple):
-    value: Decimal
-    unit: str
-    end: int
-
-    @property
-    def tokens(self) -> str:
-        return f"{plain_digits(self.value)} unit:{self.unit}"
-
-
 class _Clock(NamedTuple):
     """A time of day; `part` is the part of the day named after it."""
 
@@ -95,16 +79,6 @@ class _Clock(NamedTuple):
     second: int
     end: int
     part: str = ""
-
-
-class _Day(NamedTuple):
-    """A day; `part` is the part of it that is named; `until` is the day after a span of several."""
-
-    day: date
-    end: int
-    part: str = ""
-    is_soft: bool = False
-    until: date | None = None
 
 
 class WordsReader(CandidateReader):
@@ -187,7 +161,7 @@ class _Finder:
     # ------------------------------------------------------------------------------ numbers
 
     @_once
-    def _whole(self, at: int) -> _Number | None:
+    def _whole(self, at: int) -> Number | None:
         """Return the number at a token without fractions of a unit; "minus" and decimals count.
 
         Patterns count by these: "a las dos y media" is no two and a half.
@@ -197,7 +171,7 @@ class _Finder:
         number = self._unsigned(at + 1)
         return number and number._replace(value=-number.value)
 
-    def _unsigned(self, at: int) -> _Number | None:
+    def _unsigned(self, at: int) -> Number | None:
         s, word = self.s, self.s.word(at)
         if not word or s.masked[at]:
             return None
@@ -206,24 +180,24 @@ class _Finder:
         if word == self.decimal and self._is_beside(at + 1):
             behind = s.word(at + 1)
             is_alone = not self._is_beside(at) and behind.isdigit() and behind.isascii()
-            return _Number(Decimal(f"0.{behind}"), at + 2) if is_alone else None
+            return Number(Decimal(f"0.{behind}"), at + 2) if is_alone else None
         if (spelled := self._spelled(at)) is not None:
             return self._with_decimals(spelled)
         for ending, fraction in self.tables.number_endings.items():
             count = self.tables.numbers.values.get((word.removesuffix(ending),))
             if count is not None and word.endswith(ending):
-                return _Number(count + fraction, at + 1, in_words=True)
+                return Number(count + fraction, at + 1, is_said=True)
         return None
 
-    def _in_digits(self, at: int, word: str) -> _Number | None:
+    def _in_digits(self, at: int, word: str) -> Number | None:
         """Return "1.200,5", "12 500", "2½", the 2 of "2e"."""
         s, value, end = self.s, self._digits(word), at + 1
         if value is None:
             if (mixed := FRACTION.fullmatch(word)) is not None:
-                return _Number(Decimal(mixed[1] or 0) + FRACTIONS[mixed[2]], end)
+                return Number(Decimal(mixed[1] or 0) + FRACTIONS[mixed[2]], end)
             ordinal = _ORDINAL.fullmatch(word)
             if ordinal is not None and ordinal[2] in self.words.ordinal_endings:
-                return _Number(Decimal(ordinal[1]), end)
+                return Number(Decimal(ordinal[1]), end)
             return None
         groups = word if _LEADING.fullmatch(word) else ""
         while groups.lstrip("+-").isdigit() and end < min(at + 1 + _MOST_GROUPS, len(s.words)):
@@ -232,8 +206,8 @@ class _Finder:
                 break
             groups, end = groups + s.word(end), end + 1
         if end > at + 1:
-            return _Number(self._digits(groups) or value, end)
-        return self._with_decimals(_Number(value, end))
+            return Number(self._digits(groups) or value, end)
+        return self._with_decimals(Number(value, end))
 
     def _digits(self, text: str) -> Decimal | None:
         """Return the number of digits with the signs of the language: "1.200,5".
@@ -255,20 +229,20 @@ class _Finder:
         value = Decimal(f"{whole}.{behind or 0}")
         return -value if match[1] == "-" else value
 
-    def _spelled(self, at: int) -> _Number | None:
+    def _spelled(self, at: int) -> Number | None:
         """Return the number in words at a token, or the one that an article is."""
         word, numbers = self.s.word(at), self.tables.numbers
         spelled = numbers.find(self.s.words, at) if word else None
         if spelled is not None:
-            return _Number(spelled.value, spelled.end, in_words=True)
-        return _Number(Decimal(1), at + 1, True, is_article=True) if self._is_one(word) else None
+            return spelled
+        return Number(Decimal(1), at + 1, True, is_article=True) if self._is_one(word) else None
 
     def _is_one(self, word: str) -> bool:
         """Tell whether a word is an article that is the number one, too."""
         is_article = word in self.words.articles or not self.words.articles
         return is_article and self.tables.numbers.values.get((word,)) == 1
 
-    def _with_decimals(self, number: _Number) -> _Number:
+    def _with_decimals(self, number: Number) -> Number:
         """Return "einundzwanzig komma fünf", "drei komma eins vier", "zwei komma null fünf"."""
         s, behind, end = self.s, "", number.end + 1
         if s.word(number.end) not in self.words.decimal_words or number.value % 1:
@@ -288,32 +262,30 @@ class _Finder:
         if not behind:
             return number
         part = Decimal(f"0.{behind}").copy_sign(number.value)
-        return _Number(number.value + part, end, in_words=True)
+        return Number(number.value + part, end, is_said=True)
 
     @_once
-    def _number(self, at: int) -> _Number | None:
+    def _number(self, at: int) -> Number | None:
         """Return the number at a token, with what multiplies it and with fractions of it."""
         s, scales, number = self.s, self.tables.scales, self._whole(at)
         if number is None:
             fraction, more = self._fraction(at), self._more(at + 1)
             if fraction is not None and s.word(fraction.end) in scales:  # "halbe million"
-                return _Number(
-                    fraction.value * scales[s.word(fraction.end)], fraction.end + 1, True
-                )
+                return Number(fraction.value * scales[s.word(fraction.end)], fraction.end + 1, True)
             if more is not None and s.word(at) in scales:  # "docena y media"
-                return _Number(scales[s.word(at)] * (1 + more.value), more.end, in_words=True)
+                return Number(scales[s.word(at)] * (1 + more.value), more.end, is_said=True)
             return None
         if number.value % 1 == 0 and number.value >= 0:
             behind = s.word(number.end)
             fraction = self._more(number.end)
             if behind in self.tables.number_endings:
-                fraction = _Number(self.tables.number_endings[behind], number.end + 1)
+                fraction = Number(self.tables.number_endings[behind], number.end + 1)
             elif s.word(number.end - 1).isdigit() and (
                 FRACTION.fullmatch(behind) or s.word(number.end + 1) == "/"
             ):
                 fraction = self._fraction(number.end)
             if fraction is not None:
-                number = _Number(number.value + fraction.value, fraction.end, number.in_words)
+                number = Number(number.value + fraction.value, fraction.end, number.is_said)
         scale = scales.get(s.word(number.end), Decimal(0))
         if not scale:
             return number
@@ -321,17 +293,17 @@ class _Finder:
         more, rest = self._more(end), self._whole(end)
         if more is not None:
             value, end = value + scale * more.value, more.end
-        elif scale >= _MILLION and rest is not None and rest.in_words and rest.value < scale:
+        elif scale >= _MILLION and rest is not None and rest.is_said and rest.value < scale:
             value, end = value + rest.value, rest.end
-        return _Number(value, end, number.in_words)
+        return Number(value, end, number.is_said)
 
-    def _more(self, at: int) -> _Number | None:
+    def _more(self, at: int) -> Number | None:
         """Return the half of "and a half" behind a number, a unit or a scale."""
         is_joined = self.s.word(at) in self.words.between_amounts
         return self._fraction(at + 1) if is_joined else None
 
     @_once
-    def _fraction(self, at: int) -> _Number | None:
+    def _fraction(self, at: int) -> Number | None:
         """Return "1/2", "½", "halbe", "eine halbe", "trois quarts"."""
         s, fractions = self.s, self.tables.fractions
         place = at + self._is_one(s.word(at))
@@ -347,7 +319,7 @@ class _Finder:
             part = fractions.get(s.word(count.end)) if 1 < count.value < 10 else None
             value, end = part and count.value * part, count.end + 1
         # "half negen" is a time.
-        return None if value is None or self._whole(end) is not None else _Number(value, end)
+        return None if value is None or self._whole(end) is not None else Number(value, end)
 
     def _attached(self, at: int) -> tuple[Decimal, str] | None:
         """Return the number and the unit or sign of a token such as "5km", "3%" or "€5"."""
@@ -372,7 +344,7 @@ class _Finder:
             after = "" if stays else first
             yield s.candidate(at, number.end if stays else end, "NUMBER", text, after=after)
         elif not number.is_article or not self.words.articles:
-            is_soft = number.in_words and number.end == at + 1
+            is_soft = number.is_said and number.end == at + 1
             weak = number.is_article  # where it is not known whether it is one
             yield s.candidate(at, number.end, "NUMBER", text, weak=weak, soft=is_soft)
 
@@ -394,18 +366,18 @@ class _Finder:
         return at
 
     @_once
-    def _amount(self, at: int) -> _Amount | None:
+    def _amount(self, at: int) -> Amount | None:
         """Return a number with its unit, or words that are both: "half an hour"."""
         s, amount = self.s, self._plain_amount(at)
         if amount is None or stem_of(amount.unit, s.units) != "MEASURE_C":
             return amount
         second = self._unit(amount.end)  # "grad fahrenheit"
         if second is not None and stem_of(second[0], s.units) == "MEASURE_C":
-            amount = _Amount(amount.value, *second)
+            amount = Amount(amount.value, *second)
         below = self._phrase(self.tables.below_zero, amount.end)
-        return amount if below is None else _Amount(-abs(amount.value), amount.unit, below[1])
+        return amount if below is None else Amount(-abs(amount.value), amount.unit, below[1])
 
-    def _plain_amount(self, at: int) -> _Amount | None:
+    def _plain_amount(self, at: int) -> Amount | None:
         s, number = self.s, self._number(at)
         named = self._phrase(self.tables.amounts, at)
         if named is not None:
@@ -416,11 +388,11 @@ class _Finder:
             if unit is not None:
                 more = self._more(unit[1])
                 if more is not None and self._unit(more.end) is None and count.value % 1 == 0:
-                    return _Amount(count.value + more.value, unit[0], more.end)
+                    return Amount(count.value + more.value, unit[0], more.end)
                 size, smaller = SMALLER.get(unit[0], (1, ""))
                 if 0 < count.value < 1 and smaller in s.units:  # "eine halbe stunde"
-                    return _Amount(round(count.value * size, 6), smaller, unit[1])
-                return _Amount(count.value, *unit)
+                    return Amount(round(count.value * size, 6), smaller, unit[1])
+                return Amount(count.value, *unit)
             if (named := self._phrase(self.tables.amounts, place)) is not None:
                 return self._named_amount(count.value, *named)
         if number is not None:
@@ -428,33 +400,30 @@ class _Finder:
         unit = self._unit(at) if self._whole(at - 1) is None else None
         more = self._more(unit[1]) if unit is not None else None
         if unit is not None and more is not None:  # "hora y media"
-            return _Amount(1 + more.value, unit[0], more.end)
+            return Amount(1 + more.value, unit[0], more.end)
         return self._joined_amount(at)
 
-    def _named_amount(self, count: Decimal, value: str, end: int) -> _Amount | None:
+    def _named_amount(self, count: Decimal, value: str, end: int) -> Amount | None:
         number, _, unit = value.partition(" ")
-        return _Amount(count * Decimal(number), unit, end) if unit in self.s.units else None
+        return Amount(count * Decimal(number), unit, end) if unit in self.s.units else None
 
-    def _joined_amount(self, at: int) -> _Amount | None:
+    def _joined_amount(self, at: int) -> Amount | None:
         """Return an amount of one token, "5km", "1h30", "zehnminütig", or of "1:30 stunden"."""
         word, end = self.s.word(at), at + 1
         clock = _CLOCK.fullmatch(word)
         counted = self.tables.counted_unit(word) or (self._attached(at) if clock is None else None)
         if counted is not None:
             unit = self._unit_of_word(counted[1])
-            return None if unit is None else _Amount(counted[0], unit, end)
+            return None if unit is None else Amount(counted[0], unit, end)
         if clock is None:
             return None
         if clock[2] == ":":
             unit, end = self._unit(end) or ("", 0)
         else:
             unit = self._unit_of_word(clock[2])
-        count = int(clock[1]) * 60 + int(clock[3])
-        if clock[4] is not None:
-            return _Amount(Decimal(60 * count + int(clock[4])), "s", end) if unit == "h" else None
-        return _Amount(Decimal(count), SMALLER[unit][1], end) if unit in ("h", "min") else None
+        return clocked_amount(clock, unit, end)
 
-    def _parts_of(self, at: int) -> list[_Amount]:
+    def _parts_of(self, at: int) -> list[Amount]:
         """Return the parts of an amount: "1 h 30 min", "zwei minuten dreißig", "1 meter 80"."""
         s, amount = self.s, self._amount(at)
         if amount is None:
@@ -476,7 +445,7 @@ class _Finder:
         if number is None or number.value not in counts or last.value % 1:
             return parts
         if self._amount(last.end) is None and (unit == "cm" or self._is_alone(number.end)):
-            parts.append(_Amount(number.value, unit, number.end))
+            parts.append(Amount(number.value, unit, number.end))
         return parts
 
     def _measure(self, at: int) -> Iterator[Candidate]:
@@ -485,7 +454,7 @@ class _Finder:
         count = self._digits(hyphened[1]) if hyphened is not None else None
         unit = self._unit_of_word(hyphened[2]) if hyphened is not None else None
         if hyphened is not None and count is not None and unit is not None:
-            start, value = s.starts[at], _Amount(count, unit, at).tokens
+            start, value = s.starts[at], Amount(count, unit, at).tokens
             yield Candidate(start, start + hyphened.end(), stem_of(unit, s.units), value)
         if not parts:
             return
@@ -673,7 +642,7 @@ class _Finder:
         value = f"time:{clock.hour}:{clock.minute:02d}:{clock.second:02d}"
         return self.s.candidate(at, clock.end, "TIME", value, weak=weak)
 
-    def _moment(self, at: int, end: int, day: _Day, clock: _Clock) -> Candidate:
+    def _moment(self, at: int, end: int, day: Day, clock: _Clock) -> Candidate:
         hour = clock.hour if clock.part else _hour_in(clock.hour, day.part)
         time = f"{hour:02d}:{clock.minute:02d}:{clock.second:02d}"
         return self.s.candidate(at, end, "DATE", f"date:{day.day.isoformat()}T{time}")
@@ -697,7 +666,7 @@ class _Finder:
     # --------------------------------------------------------------------------------- dates
 
     @_once
-    def _day(self, at: int) -> _Day | None:
+    def _day(self, at: int) -> Day | None:
         """Return the longest day that begins at a token."""
         before = at - 1 - (self.s.word(at - 1) in self.words.articles)
         recurs = not self.words.every.isdisjoint(self.s.words[max(before, 0) : at])
@@ -707,16 +676,16 @@ class _Finder:
         part, end = self._phrase(self.tables.parts_of_day, found.end) or (found.part, found.end)
         return found._replace(part=part, end=end)
 
-    def _plain_day(self, at: int) -> _Day | None:
+    def _plain_day(self, at: int) -> Day | None:
         s, tables = self.s, self.tables
         if (numeric := self._numeric_day(at)) is not None:
             return numeric
-        found: _Day | None = None
+        found: Day | None = None
         is_weekday = False
         near = self._phrase(tables.days, at)
         if near is not None:
             count, _, part = near[0].partition(" ")
-            found = _Day(self.today + timedelta(days=int(count)), near[1], part, is_soft=True)
+            found = Day(self.today + timedelta(days=int(count)), near[1], part, soft=True)
         for pattern, end, read in self._matching(tables.dates, at):
             is_longer = found is None or end > found.end
             days = _days_of(read, pattern.value, self.today) if is_longer else None
@@ -725,7 +694,7 @@ class _Finder:
                 is_soft = not read or (is_weekday and end == at + 1)
                 is_begun = not self.words.since.isdisjoint(s.words[max(at - 2, 0) : at])
                 until = None if is_begun else days[1]
-                found = _Day(days[0], end, is_soft=is_soft, until=until)
+                found = Day(days[0], end, soft=is_soft, until=until)
         if found is None:
             return None
         if is_weekday:  # "samedi 16 janvier", "freitag, den 3. mai"
@@ -752,12 +721,11 @@ class _Finder:
                 day, month = month, day
             if numeric[4] is None:
                 return next_day(day, month, self.today)
-            year = int(numeric[4])
-            return date(year + 2000 * (year < 100), month, day)
+            return date(century(int(numeric[4])), month, day)
         except ValueError:
             return None
 
-    def _numeric_day(self, at: int) -> _Day | None:
+    def _numeric_day(self, at: int) -> Day | None:
         """Return the day of digits; without a year only behind a word such as "am"."""
         s, end = self.s, at + 1
         if not s.word(at)[:1].isdigit():
@@ -767,27 +735,21 @@ class _Finder:
         text = "".join(s.words[at:end])
         numeric, day = _NUMERIC.fullmatch(text), self._written_day(text)
         if day is None or numeric is None or numeric[4] is not None:
-            return None if day is None else _Day(day, end)
+            return None if day is None else Day(day, end)
         if s.word(at - 1) not in self.tables.before_days or self._amount(at) is not None:
             return None
         has_stop = numeric[2] == "." and s.word(end) == "."
         # "3.5" is a number where days have no full stop.
         is_day = has_stop or numeric[2] != "." or self.tables.has_stops
-        return _Day(day, end + has_stop) if is_day else None
+        return Day(day, end + has_stop) if is_day else None
 
     def _date(self, at: int) -> Iterator[Candidate]:
         s, day = self.s, self._day(at)
         if day is None:
             return
-        value = f"date:{day.day.isoformat()}"
+        yield day_candidate(s, at, day)
         if day.until is not None:
-            yield s.candidate(at, day.end, "DATE", f"{value}/{day.until}", soft=day.is_soft)
             return
-        other = ""
-        if day.part:
-            other = span_of_part(day.day, day.part)
-            value += f"T{12 if day.part == 'noon' else getattr(s.locale, day.part):02d}:00:00"
-        yield s.candidate(at, day.end, "DATE", value, soft=day.is_soft, other=other)
         for place in self._skips(day.end):
             clock = self._clock(place)
             if clock is None:
@@ -925,14 +887,12 @@ def _day_of(read: Mapping[str, int], value: str, today: date) -> date:
         ValueError, OverflowError: there is none.
     """
     if "." in value:
-        day, _, month = value.partition(".")
-        return next_day(int(day), int(month), today)
+        number, _, month = value.partition(".")
+        return next_day(int(number), int(month), today)
     text, _, unit = value.partition(" ")
     count, unit = int(text), unit or "day"
     if "WEEKDAY" in read:
-        ahead = (read["WEEKDAY"] - today.weekday() - 1) % 7 + 1
-        back = (today.weekday() - read["WEEKDAY"] - 1) % 7 + 1
-        return today + timedelta(days=ahead if count > 0 else -back)
+        return near_weekday(read["WEEKDAY"], today, is_past=count < 0)
     if "N" in read:
         return shift_day(today, read["N"] * count, unit)
     if "MONTH" in read and "YEAR" in read:
@@ -940,6 +900,7 @@ def _day_of(read: Mapping[str, int], value: str, today: date) -> date:
     if "MONTH" in read:
         return next_day(read.get("D", 1), read["MONTH"] + 1, today)
     if "D" in read:
-        this = today.replace(day=read["D"])
-        return this if this >= today else shift_day(this, 1, "mon")
+        day = next_of_month(read["D"], today)
+        assert day is not None  # it is one from 1 to 31
+        return day
     return shift_day(today, count, unit)
