@@ -61,7 +61,7 @@ class Time(NamedTuple):
     """A time of day, and the place of the token after it.
 
     `half_is_known` is False for "at 8", where am and pm are guessed. `is_part` is True for "in the
-    morning" alone.
+    morning" alone; `part` is the part of the day that is named after it.
     """
 
     hour: int
@@ -70,6 +70,7 @@ class Time(NamedTuple):
     second: int = 0
     half_is_known: bool = True
     is_part: bool = False
+    part: str = ""
 
     @property
     def value(self) -> str:
@@ -209,7 +210,7 @@ def guess_time(hour: int, minute: int, end: int) -> Time | None:
     """Return the likelier of two times: from 7 on in the morning, before that after noon.
 
     >>> guess_time(8, 30, 1), guess_time(5, 0, 1).hour
-    (Time(hour=8, minute=30, end=1, second=0, half_is_known=False, is_part=False), 17)
+    (Time(hour=8, minute=30, end=1, second=0, half_is_known=False, is_part=False, part=''), 17)
     """
     if not 0 <= hour < 24 or minute > 59:
         return None
@@ -435,7 +436,8 @@ def _dates(s: TextTokens, at: int, numbers: Numbers, now: datetime) -> list[Cand
         return []  # no such day, or none that a calendar has
 
 
-def _both(s: TextTokens, at: int, end: int, day: date, time: Time) -> Candidate:
+def moment_candidate(s: TextTokens, at: int, end: int, day: date, time: Time) -> Candidate:
+    """Return a day and a time of it as one candidate."""
     text = f"{day.isoformat()}T{time.hour:02d}:{time.minute:02d}:{time.second:02d}"
     return s.candidate(at, end, "DATE", f"date:{text}")
 
@@ -451,7 +453,7 @@ def _with_time(s: TextTokens, at: int, day: Day, numbers: Numbers) -> Iterator[C
     if time is None and place < len(s.words) and s.word(place - 1) == "at":
         time = bare_time(s, place, numbers)
     if time is not None and not day.weak:
-        yield _both(s, at, time.end, *_combine(s, day, time))
+        yield moment_candidate(s, at, time.end, *_combine(s, day, time))
 
 
 def _time_first(
@@ -464,7 +466,7 @@ def _time_first(
     day = day_at(s, place, numbers, now.date())
     if day is None or day.weak or day.until is not None:
         return
-    yield _both(s, at, day.end, *_combine(s, day, time))
+    yield moment_candidate(s, at, day.end, *_combine(s, day, time))
 
 
 def _combine(s: TextTokens, day: Day, time: Time) -> tuple[date, Time]:

@@ -11,12 +11,12 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from genie_dp.languages.units import COMMON, Units
 from genie_dp.locale import Locale
 from genie_dp.parser.reading.choices import CandidateReader
-from genie_dp.parser.reading.dates import Day, day_candidate
+from genie_dp.parser.reading.dates import Day, Time, day_candidate, moment_candidate
 from genie_dp.parser.reading.marks import marks
 from genie_dp.parser.reading.measures import SMALLER, Amount, clocked_amount, stem_of
 from genie_dp.parser.reading.numbers import FRACTION, FRACTIONS
@@ -69,16 +69,6 @@ _MOST_BEFORE_LINK = 8  # tokens of the first end of a range
 _MOST_SKIPPED = 2  # words before the second end of a range: "bis zum", "tot en met"
 _LONG_NAME = 4  # letters of a name that is no other word
 _LIMITS = {"H": 24, "M": 59, "N": 999, "D": 31}
-
-
-class _Clock(NamedTuple):
-    """A time of day; `part` is the part of the day named after it."""
-
-    hour: int
-    minute: int
-    second: int
-    end: int
-    part: str = ""
 
 
 class WordsReader(CandidateReader):
@@ -596,26 +586,26 @@ class _Finder:
     # --------------------------------------------------------------------------------- times
 
     @_once
-    def _clock(self, at: int) -> _Clock | None:
+    def _clock(self, at: int) -> Time | None:
         """Return the longest time of day that begins at a token."""
         s, word, tables = self.s, self.s.word(at), self.tables
-        found: _Clock | None = None
+        found: Time | None = None
         clock, hour, pointed = (x.fullmatch(word) for x in (_CLOCK, _HOUR, _POINTED))
         if clock is not None and (clock[2] == ":" or self._unit_of_word(clock[2]) == "h"):
-            found = _Clock(int(clock[1]), int(clock[3]), int(clock[4] or 0), at + 1)
+            found = Time(int(clock[1]), int(clock[3]), at + 1, int(clock[4] or 0))
         elif hour is not None and self._unit_of_word(hour[2]) == "h":
-            found = _Clock(int(hour[1]), 0, 0, at + 1)
+            found = Time(int(hour[1]), 0, at + 1)
         elif pointed is not None and (
             s.word(at + 1) in tables.hour_words or s.word(at - 1) in tables.before_hours
         ):
-            found = _Clock(int(pointed[1]), int(pointed[2]), 0, at + 1)
+            found = Time(int(pointed[1]), int(pointed[2]), at + 1)
         if found is not None:
             found = found._replace(end=found.end + (s.word(found.end) in tables.hour_words))
         for pattern, end, read in self._matching(tables.times, at):
             if self.is_difference and pattern.is_open and pattern.after:
                 continue
             if found is None or end > found.end:
-                found = _Clock(*_clock_of(pattern.value, read), 0, end)
+                found = Time(*_clock_of(pattern.value, read), end)
         if found is not None and found.hour == 24 and not found.minute:
             found = found._replace(hour=0)
         if found is None or found.hour > 23 or found.minute > 59:
@@ -623,7 +613,7 @@ class _Finder:
         part, end = self._phrase(tables.parts_of_day, found.end) or ("", found.end)
         return found._replace(hour=_hour_in(found.hour, part), end=end, part=part)
 
-    def _is_duration(self, at: int, clock: _Clock) -> bool:
+    def _is_duration(self, at: int, clock: Time) -> bool:
         """Tell whether what may be a time is as well an amount: "deux heures", "1h30"."""
         written = _CLOCK.fullmatch(self.s.word(at))
         if clock.hour >= _MORNING and written is not None and written[2] != ":":
@@ -638,26 +628,22 @@ class _Finder:
             before = self.s.word(at - 2)
         return before in self.words.before_times or before in self.tables.before_hours
 
-    def _time_candidate(self, at: int, clock: _Clock, *, weak: bool = False) -> Candidate:
-        value = f"time:{clock.hour}:{clock.minute:02d}:{clock.second:02d}"
-        return self.s.candidate(at, clock.end, "TIME", value, weak=weak)
-
-    def _moment(self, at: int, end: int, day: Day, clock: _Clock) -> Candidate:
+    def _moment(self, at: int, end: int, day: Day, clock: Time) -> Candidate:
         hour = clock.hour if clock.part else _hour_in(clock.hour, day.part)
-        time = f"{hour:02d}:{clock.minute:02d}:{clock.second:02d}"
-        return self.s.candidate(at, end, "DATE", f"date:{day.day.isoformat()}T{time}")
+        return moment_candidate(self.s, at, end, day.day, clock._replace(hour=hour))
 
     def _time(self, at: int) -> Iterator[Candidate]:
         part = self._phrase(self.tables.parts_of_day, at)
         if part is not None:  # "abends um acht"
             later = _first(map(self._clock, self._skips(part[1])))
             if later is not None:
-                yield self._time_candidate(at, later._replace(hour=_hour_in(later.hour, part[0])))
+                later = later._replace(hour=_hour_in(later.hour, part[0]))
+                yield self.s.candidate(at, later.end, "TIME", later.value)
         clock = self._clock(at)
         if clock is None:
             return
         is_weak = not self._is_announced(at) and self._is_duration(at, clock)
-        yield self._time_candidate(at, clock, weak=is_weak)
+        yield self.s.candidate(at, clock.end, "TIME", clock.value, weak=is_weak)
         if not is_weak and self.s.word(clock.end) not in self.words.range_links:
             day = _first(map(self._day, self._skips(clock.end)))  # "um acht am freitag"
             if day is not None and day.until is None:
@@ -805,13 +791,13 @@ class _Finder:
         hour, day = self._part(at, "H"), self._part(at, "D")
         if is_begun and last is not None and (first is not None or hour is not None):
             if first is None or first.end != end:
-                first = _Clock(hour[0], 0, 0, end) if hour is not None and hour[1] == end else None
+                first = Time(hour[0], 0, end) if hour is not None and hour[1] == end else None
             if first is not None:
                 evening = _hour_in(first.hour, last.part)  # "entre las 8 y las 10 de la noche"
                 if not first.part and evening <= last.hour:
                     first = first._replace(hour=evening)
-                yield self._time_candidate(at, first)
-                yield self._time_candidate(place, last)
+                yield s.candidate(at, first.end, "TIME", first.value)
+                yield s.candidate(place, last.end, "TIME", last.value)
             return
         other = self._day(place) if self._part(place, "D") is not None else None
         if day is not None and other is not None and day[0] < other.day.day:
