@@ -105,10 +105,13 @@ def _names_of_units() -> tuple[frozenset[str], ...]:
 
 # Sign -> what may stand for it.
 _MONEY = {
-    currency.sign: (*currency.words, currency.code, currency.sign, *currency.spellings)
+    currency.sign: (
+        currency.plural, currency.singular, *currency.words[2:],
+        currency.code, currency.sign, *currency.spellings,
+    )
     for currency in CURRENCIES
     if currency.sign
-}
+}  # fmt: skip
 _PLAIN_NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*")
 _TIME = re.compile(r"(\d{1,2}):(\d\d)(?: (am|pm))?")
 _DATE = re.compile(rf"({'|'.join(MONTHS)}) (\d{{1,2}})(?: ,? ?(\d{{4}}))?")
