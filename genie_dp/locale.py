@@ -39,7 +39,6 @@ language = {language}
 [negations]
 {negations}
 """
-_NUMBERS = ("morning", "afternoon", "evening", "night")
 PARTS_OF_DAY = ("morning", "noon", "afternoon", "evening", "night")
 
 
@@ -290,7 +289,7 @@ _USUAL = {
     "temperature": ("[CF]", "C or F"),
     "day_first": ("true|false", "true or false"),
     "language": ("[a-z]{2,3}", "the letters of a language, such as de"),
-    **dict.fromkeys(_NUMBERS, _HOUR),
+    **dict.fromkeys(("morning", "afternoon", "evening", "night"), _HOUR),
 }
 # A section has as many lines, if it has any.
 _LINES = {"months": 12, "weekdays": 7}
@@ -554,21 +553,14 @@ class Locale:
             GenieError: N002, all that no text can be read with; R060, a file of words with
                 mistakes.
         """
-        expected = {}
-        if not re.fullmatch(r"[A-Z]{2}", self.region):
-            expected["region"] = "two capital letters, such as GB"
-        if not re.fullmatch(r"[a-z]{3}", self.currency):
-            expected["currency"] = "the code of a currency in lower case, such as gbp"
-        if self.temperature not in ("C", "F"):
-            expected["temperature"] = "C or F"
-        for name in _NUMBERS:
-            if not 1 <= getattr(self, name) <= 23:
-                expected[name] = "an hour from 1 to 23"
-        if expected:
-            raise GenieError(
-                Problem("N002", f"locale: {name}: expected {kind}, got {getattr(self, name)!r}")
-                for name, kind in expected.items()
-            )
+        wrong = [
+            Problem("N002", f"locale: {name}: expected {expected}, got {getattr(self, name)!r}")
+            for name, (pattern, expected) in _USUAL.items()
+            if name not in ("day_first", "language")
+            if not re.fullmatch(pattern, str(getattr(self, name)))
+        ]
+        if wrong:
+            raise GenieError(wrong)
         if self.language != DEFAULT:
             words_of(self.language)
 

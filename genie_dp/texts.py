@@ -30,6 +30,15 @@ def paths_of(paths: Paths) -> Sequence[Path | str]:
     return [paths] if isinstance(paths, Path | str) else paths
 
 
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text.
+
+    >>> sorted(word_set("at by"))
+    ['at', 'by']
+    """
+    return frozenset(text.split())
+
+
 def read_text(path: Path | str, *, code: str = "R003") -> str:
     r"""Return a file as text: UTF-8 with or without byte order mark, any line ends as `\n`.
 

@@ -1,12 +1,8 @@
 """Word lists of english.py: the exceptions that rules of spelling do not see."""
 
+from genie_dp.texts import word_set
 from genie_dp.values.calendar import MONTHS, WEEKDAYS
 from genie_dp.values.spelling import NUMBER_WORDS
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
 
 # ------------------------------------------------------------------------ a and an
 
@@ -14,59 +10,59 @@ SILENT_H = ("hour", "honest", "honor", "honour", "heir", "herb", "homage")
 SOUNDED_H = ("herbivor", "herbert", "herbarium", "herbicide")  # begin like one of those
 
 # Said letter by letter though they hold a vowel; those without one are guessed.
-INITIALISMS = _words(
+INITIALISMS = word_set(
     """aol api atm avi edm eta faq fbi fyi hbo hdmi hiv iot ios ipo irs iss imdb isbn iso lax
     led lol mba mit mma mri mvp nba nbc ncaa nfl npr nra nsa nyc nypd nyt
     oed pdf roi rsi sat seo sos suv
     uae ufc ufo uhd uk ui umd upc upi ups uri url us usa usb usd usps ussr utc uv ux"""
 )
 # Without a vowel, and said in full.
-ABBREVIATIONS = _words("mr mrs ms st sr ft mt fr hmm shh mmm")
+ABBREVIATIONS = word_set("mr mrs ms st sr ft mt fr hmm shh mmm")
 VOWEL_LETTERS = frozenset("aefhilmnorsx")
 
 # ------------------------------------------------------------------- noun phrases
 
 ARTICLES = {"a": "a", "an": "a", "the": "the", "my": "my"}
 
-SINGULAR_DETERMINERS = _words("a an this that another each every one either neither")
-PLURAL_DETERMINERS = _words("these those several many few both")
+SINGULAR_DETERMINERS = word_set("a an this that another each every one either neither")
+PLURAL_DETERMINERS = word_set("these those several many few both")
 NUMBERS = NUMBER_WORDS - {"zero", "one"}
-OTHER_DETERMINERS = _words(
+OTHER_DETERMINERS = word_set(
     """all any some no its his her our your their what which whose whatever enough"""
 )
 FIXED_DETERMINERS = (SINGULAR_DETERMINERS - {"a", "an"}) | PLURAL_DETERMINERS | OTHER_DETERMINERS
 
-PRONOUNS = _words(
+PRONOUNS = word_set(
     """i you he she it we they me him them us mine yours this that everything something
     anything nothing everyone someone anyone nobody everybody somebody anybody"""
 )
-SUBJECTS = _words("i you he she we they it")
+SUBJECTS = word_set("i you he she we they it")
 
 # A possessive that tells the sort, not the owner: "a children 's book".
-SORTS = _words("children men women kids mother father valentine veterans ladies")
+SORTS = word_set("children men women kids mother father valentine veterans ladies")
 
-PREPOSITIONS = _words(
+PREPOSITIONS = word_set(
     """about above across after against along among around as at before behind below beneath
     beside besides between beyond by despite down during except for from in inside into like
     near of off on onto out outside over past per regarding round since than through
     throughout to toward towards under underneath unlike until up upon via versus vs with
     within without worth"""
 )
-RELATIVES = _words("that which who whom whose where when while if whether because")
+RELATIVES = word_set("that which who whom whose where when while if whether because")
 
 # Adverbs after the noun: "the weather today".
-AFTERWARDS = _words(
+AFTERWARDS = word_set(
     """today tomorrow tonight yesterday now currently online nearby here there ago lately
     recently only right away left available else anywhere everywhere again"""
 )
-TIMES = _words(
+TIMES = word_set(
     """second minute hour day week weekend fortnight month quarter season year decade morning
     afternoon evening night spring summer autumn fall winter time"""
 ).union(MONTHS, WEEKDAYS)
-BEFORE_TIMES = _words("this last next every each")
+BEFORE_TIMES = word_set("this last next every each")
 
 # Verb forms that begin what is said of the noun: "emails labeled work".
-PARTICIPLES = _words(
+PARTICIPLES = word_set(
     """added addressed assigned attached belonging bought called caused changed checked coming
     concerning containing costing created dated deleted described directed due edited ending
     featuring filed followed following found given going having hosted identified including
@@ -80,7 +76,7 @@ PARTICIPLES = _words(
 )
 
 # Further forms of irregular verbs; regular ones in -ed are known by their ending.
-IRREGULAR_PARTICIPLES = _words(
+IRREGULAR_PARTICIPLES = word_set(
     """begun bitten blown born borne broken brought built chosen crept done drawn driven drunk
     eaten fallen flown forbidden forgotten forgiven frozen given grown held heard hidden hung laid
     lent lost meant overheard paid proven ridden risen rung sewn shaken shrunk slain spoken
@@ -88,25 +84,25 @@ IRREGULAR_PARTICIPLES = _words(
     withdrawn woken"""
 )
 # Only behind something in the plural: "alarms set for six", but "my chess set".
-PARTICIPLES_OR_NOUNS = _words("bet cast cut hit hurt met put read run set shut spread split")
+PARTICIPLES_OR_NOUNS = word_set("bet cast cut hit hurt met put read run set shut spread split")
 # End like a participle, and are none: "the garden shed", "my meeting with bob".
-NOT_PARTICIPLES = _words(
+NOT_PARTICIPLES = word_set(
     """shed sled bred moped hundred sacred naked wicked kindred
     advertising banking being blessing briefing building ceiling clothing drawing evening filing
     gathering greeting heading housing king listing marketing meeting morning offering outing
     painting ranking rating ring setting something spring string thing wedding wing"""
 )
 # Plural, and often the first part of a name: "my sports training", "the sales hiring in june".
-PLURALS_BEFORE_NOUNS = _words("arts customs earnings goods operations sales sports systems")
+PLURALS_BEFORE_NOUNS = word_set("arts customs earnings goods operations sales sports systems")
 
-BEFORE_TO = _words("close similar related equal due next")
+BEFORE_TO = word_set("close similar related equal due next")
 
 # Of these it is what follows "of" that counts: "a couple of songs".
-PARTITIVES = _words(
+PARTITIVES = word_set(
     """all any some most many several few both none half each lots plenty couple dozens"""
 )
 
-MASS = _words(
+MASS = word_set(
     """access advice air analytics anger art astronomy athletics attention audio availability
     baggage bandwidth beauty beer biology bread butter cash cheese chemistry clothing coffee
     commerce content copyright credit crime dance data debt dirt documentation economics
@@ -125,21 +121,23 @@ MASS = _words(
 )
 
 # End in s and are singular; -ss, -us and -is need no entry.
-SINGULAR_IN_S = _words(
+SINGULAR_IN_S = word_set(
     """alias james charles chris luis angeles atlas bias canvas chaos christmas gas gps kansas
     lens mars netherlands sms sos texas times wales xmas rss dns css ios cms https always"""
 )
 # End in -us and -is and are plural.
-PLURAL_IN_S = _words("""menus gurus emus gnus taxis skis bikinis kiwis wikis safaris rabbis bios""")
-PLURALS = _words(
+PLURAL_IN_S = word_set(
+    """menus gurus emus gnus taxis skis bikinis kiwis wikis safaris rabbis bios"""
+)
+PLURALS = word_set(
     """people children men women police media folks feet teeth geese mice cattle lyrics stats
     sports glasses pants jeans shorts scissors thanks belongings earnings surroundings
     headphones directions criteria phenomena alumni cacti fungi"""
 )
-SERIES = _words("series species aircraft spacecraft sheep deer offspring")
+SERIES = word_set("series species aircraft spacecraft sheep deer offspring")
 
 # A word of sort after which "a" cannot stand: "the latest email", never "a latest email".
-UNIQUE = _words(
+UNIQUE = word_set(
     """latest newest oldest last first second third next current only same top best worst most
     least main following previous entire whole rest other right final"""
 )
@@ -203,7 +201,7 @@ PARTICIPLE_OF = {
 }  # fmt: skip
 
 # Begin a command and no noun phrase.
-VERBS = _words(
+VERBS = word_set(
     """accept activate add adjust announce append apply arrange ask attach be become begin
     bring browse buy cancel choose clear close compute convert create deactivate decrease
     delete deliver describe detect determine disable disconnect discover dismiss display do
@@ -217,7 +215,7 @@ VERBS = _words(
     unfollow unmute unsubscribe untag upload use verify visit wake write"""
 )
 # Both; what follows decides: "list my files", "list of files".
-VERBS_OR_NOUNS = _words(
+VERBS_OR_NOUNS = word_set(
     """answer archive block book bookmark broadcast calculate call change charge check click
     clean comment compare connect copy count dim drop email explain file flag flip google
     heart increase jot like light list load lock log look mail mark measure message monitor
@@ -226,7 +224,7 @@ VERBS_OR_NOUNS = _words(
     show shut sign snap sort spell stream submit switch sync tag talk test text track transfer
     tweet update vote watch zip"""
 )
-AFTER_VERB = _words(
+AFTER_VERB = word_set(
     """a an the my me this these that those it its them all any some every your his her our
     their him us up out off whether if what who where how when"""
 )
@@ -241,23 +239,23 @@ PARTICLES = {
 }  # fmt: skip
 
 # A name follows these as nouns: "the file $x", but "open $x".
-BEFORE_NAMES = _words(
+BEFORE_NAMES = word_set(
     """file message page list email mail tag order track post record note book report request query
     comment name test roll block answer review"""
 )
 
 # As nouns before a quotation or a name: "a task called milk", not "called the title of the news".
-BEFORE_QUOTES = _words(
+BEFORE_QUOTES = word_set(
     """body called caption captioned entitled following line message name named note question
     statement status subject task term text title titled topic word words"""
 )
-CONNECTING = _words("away back forward out")
+CONNECTING = word_set("away back forward out")
 # What is said follows: "saying the title of the news", never "saying it".
-BEFORE_SPEECH = _words("about at and reading reads say saying says writing")
-AUXILIARIES = _words("is are was were am does do did has have had can could will would should")
-CLAUSES = _words("if whether when how what who whom whose where why which whenever")
+BEFORE_SPEECH = word_set("about at and reading reads say saying says writing")
+AUXILIARIES = word_set("is are was were am does do did has have had can could will would should")
+CLAUSES = word_set("if whether when how what who whom whose where why which whenever")
 
-VERBS_IN_LY = _words("reply apply rely supply comply fly imply multiply rally tally")
+VERBS_IN_LY = word_set("reply apply rely supply comply fly imply multiply rally tally")
 
 POSSESSIVES = {
     "i": "my", "me": "my", "you": "your", "he": "his", "him": "his", "she": "her", "her": "her",

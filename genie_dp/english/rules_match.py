@@ -25,6 +25,7 @@ from genie_dp.english.rules_syntax import (
     Variable,
     WordCondition,
 )
+from genie_dp.texts import word_set
 from genie_dp.values.calendar import MONTHS, WEEKDAYS
 from genie_dp.values.spelling import NUMBER_WORDS
 
@@ -43,10 +44,6 @@ DATE = (
 TEXT = r"(?:QUOTED_STRING_\d+|[\ue000-\uf8ff]) "
 
 
-def _word_set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 _AMOUNT = re.compile(
     rf"{VALUE}|(?:an? |about |around |another )?(?:half|couple|few"
     rf"|(?:{'|'.join(sorted(NUMBER_WORDS))})(?:-\w+)?) "
@@ -62,7 +59,7 @@ _LONG = (
     frozenset(lists.PREPOSITIONS)
     | lists.RELATIVES
     | lists.AFTERWARDS
-    | _word_set(
+    | word_set(
         """to and or but then please saying is are was were be been being has have had not get gets
         got when"""
     )
@@ -70,7 +67,7 @@ _LONG = (
 
 
 # What begins another clause, or says when: never inside of a noun phrase.
-_CLAUSE = _word_set(
+_CLAUSE = word_set(
     """when whenever if once every then until while please daily weekly hourly monthly soon unless
     because there let"""
 )
@@ -78,13 +75,13 @@ _NO_FIRST = (
     (frozenset(lists.PREPOSITIONS) - {"past", "near"})
     | lists.RELATIVES
     | lists.AUXILIARIES
-    | _word_set("i you he she it we they me us him them to and or not how what why up down")
-    | _word_set("something anything everything someone anyone everyone")
+    | word_set("i you he she it we they me us him them to and or not how what why up down")
+    | word_set("something anything everything someone anyone everyone")
 )
 # Of a verb, "call bob back", or of a noun behind it.
-_NO_LAST = _word_set("back up off out on down away 's")
+_NO_LAST = word_set("back up off out on down away 's")
 # They end in -s like plurals: "mark the house songs as liked", "if my way gets longer than ..".
-_NO_NOUN = _NO_FIRST | _word_set(
+_NO_NOUN = _NO_FIRST | word_set(
     """as is was has does us this his ours yours always perhaps afterwards gets takes goes comes
     becomes grows lasts seems"""
 )

@@ -22,10 +22,9 @@ from genie_dp.skills.data_tables import (
     Rows,
     name_parts,
     read_raw,
-    word_set,
 )
 from genie_dp.skills.words import tokenize
-from genie_dp.texts import without_accents
+from genie_dp.texts import without_accents, word_set
 
 _MOST_WORDS_OF_ENUM = 12  # different values
 _FEW = 6  # words of a name; more are a text

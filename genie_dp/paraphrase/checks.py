@@ -177,17 +177,20 @@ def says_no_idea(typed: str) -> bool:
     return _NO_IDEA.fullmatch(text.removeprefix("sorry").lstrip(" ,")) is not None
 
 
+# What may be put in or left out without saying anything in other words.
+_EMPTY = frozenset(
+    ("a", "an", "the", "please", "pls", "kindly", "hey", "hi", "hello", "ok", "okay", "now", "just")
+) | frozenset(",.!?;:-'")
 # Words that come and go without anything being said in other words.
-_LIGHT = frozenset(
+_LIGHT = _EMPTY | frozenset(
     (
-        "a", "an", "the", "this", "that", "these", "those", "my", "our", "your", "any", "some",
-        "please", "pls", "kindly", "hey", "hi", "hello", "ok", "okay", "now", "just", "so", "then",
-        "of", "on", "in", "to", "for", "at", "by", "with", "from", "via", "into", "about",
-        "is", "are", "was", "were", "be", "been", "am", "do", "does", "did", "will", "would", "can",
-        "could", "has", "have", "had", "having", "i", "me", "it", "its", "'s", "'m", "'d", "'ll",
-        "there", "which", "who",
+        "this", "that", "these", "those", "my", "our", "your", "any", "some", "so", "then", "of",
+        "on", "in", "to", "for", "at", "by", "with", "from", "via", "into", "about", "is", "are",
+        "was", "were", "be", "been", "am", "do", "does", "did", "will", "would", "can", "could",
+        "has", "have", "had", "having", "i", "me", "it", "its", "'s", "'m", "'d", "'ll", "there",
+        "which", "who", '"',
     )
-) | frozenset(",.!?;:-'\"")  # fmt: skip
+)  # fmt: skip
 # One more letter than `increase` and `decrease` or `follow` and `unfollow` share, which differ.
 _SAME_WORD = 0.75
 
@@ -448,11 +451,6 @@ def _quoted_texts(words: Sequence[str], used: set[int]) -> list[str]:
 
 
 # ------------------------------------------------------------------------- copies, language
-
-# What may be put in or left out without saying anything in other words.
-_EMPTY = frozenset(
-    ("a", "an", "the", "please", "pls", "kindly", "hey", "hi", "hello", "ok", "okay", "now", "just")
-) | frozenset(",.!?;:-'")
 
 
 def essence(utterance: str) -> str:

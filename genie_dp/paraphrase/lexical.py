@@ -24,7 +24,7 @@ from genie_dp.english.forms import (
     third_person,
 )
 from genie_dp.resources import data_folder
-from genie_dp.texts import read_text
+from genie_dp.texts import read_text, word_set
 
 
 @lru_cache(maxsize=1)
@@ -46,30 +46,28 @@ def fixed_phrases() -> Mapping[str, tuple[tuple[str, ...], ...]]:
 Role = Literal["vb", "vf", "n", "a", "r", "p", "x"]
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 # What may stand before a verb in its base form, besides the start of the sentence.
-_BEFORE_VERB = _words(
+_BEFORE_VERB = word_set(
     "to please i you we they can could would will may must should not don't didn't can't"
 )
 # "Do not put it together"; in "a list not put together by me" it is a participle.
-_BEFORE_NOT = _words("to do does did can could would will may must should please")
-_BEGINS_AGAIN = _words("please , and then or")
-_INDIRECT = _words("me us him")
-_PRONOUNS = _words("it them")
-_PARTICLES = _words("on off up down out in back away over aside")
-_LIGHT = _words("keep keeps keeping kept take takes taking took")
-_BEFORE_NOUN = _words("from by a the my right")  # "right now" is one word, and no "right right now"
+_BEFORE_NOT = word_set("to do does did can could would will may must should please")
+_BEGINS_AGAIN = word_set("please , and then or")
+_INDIRECT = word_set("me us him")
+_PRONOUNS = word_set("it them")
+_PARTICLES = word_set("on off up down out in back away over aside")
+_LIGHT = word_set("keep keeps keeping kept take takes taking took")
+_BEFORE_NOUN = word_set(
+    "from by a the my right"
+)  # "right now" is one word, and no "right right now"
 # Nouns that are verbs as well: "the cost of a ride", "rides that cost 5 dollars".
-_VERBS_TOO = _words("cost costs film track")
+_VERBS_TOO = word_set("cost costs film track")
 _BEFORE_VERBS_TOO = (
     frozenset(lists.ARTICLES)
     | (lists.FIXED_DETERMINERS - {"that"})
-    | _words("'s new next previous last current first total average")
+    | word_set("'s new next previous last current first total average")
 )
-_BE = _words("is are was were am be been being")
+_BE = word_set("is are was were am be been being")
 # What ends a noun phrase; a noun before another word may be the first part of a name.
 _AFTER_NOUN = (
     lists.PREPOSITIONS
@@ -79,7 +77,7 @@ _AFTER_NOUN = (
     | lists.AUXILIARIES
     | lists.PARTICIPLES
     | lists.BEFORE_TIMES
-    | _words("to and or but please then 's ' , . ? ! : ; has have changes change")
+    | word_set("to and or but please then 's ' , . ? ! : ; has have changes change")
 )
 
 

@@ -20,7 +20,7 @@ from genie_dp.languages.library import Library
 from genie_dp.skills.annotations import text_of
 from genie_dp.skills.delimited import read_delimited, repeated
 from genie_dp.skills.model import SkillLibrary
-from genie_dp.texts import read_text
+from genie_dp.texts import read_text, word_set
 
 MOST_ROWS = 20_000  # of a table that are looked at
 _SQLITE = b"SQLite format 3\0"
@@ -87,11 +87,6 @@ def data_places(library: Library) -> dict[str, tuple[str, dict[str, str]]]:
                 columns = {name: column or name for name, column in told}
                 places[f"@{declared.name}.{function.name}"] = table, columns
     return places
-
-
-def word_set(text: str) -> frozenset[str]:
-    """Return the words of a text."""
-    return frozenset(text.split())
 
 
 PHONES = word_set("phone tel telephone mobile cell fax")

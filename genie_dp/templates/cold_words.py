@@ -4,17 +4,13 @@ import re
 
 from genie_dp.english import lists as english
 from genie_dp.languages.units import SHIPPED, UNIT_NAMES
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from genie_dp.texts import word_set
 
 # Verbs as names of tools begin with; those of English that are nouns there are left out.
 VERBS = (
     english.VERBS
     | english.VERBS_OR_NOUNS
-    | _words(
+    | word_set(
         """abort allocate analyze annotate approve archive assess assign associate authorize
         balance benchmark bind book capture cast check claim clone collect combine commit compile
         compose compress connect consult crop deploy design detach diagnose draft draw drop embed
@@ -38,9 +34,9 @@ VERBS = (
         organize aggregate indicate mix blend spin toss lookup forecast
         ship deliver standardize authenticate reverse block demote enroll confirm complete"""
     )
-) - _words("file page name light message heart ring google text mail note load stage star count")
+) - word_set("file page name light message heart ring google text mail note load stage star count")
 # Those that are verbs wherever they stand in a name.
-SURE_VERBS = (english.VERBS & VERBS) | _words(
+SURE_VERBS = (english.VERBS & VERBS) | word_set(
     "search list check calculate analyze read write query"
 )
 # Names of those who do something: "article_searcher".
@@ -51,22 +47,22 @@ DOERS = {
     "extractor": "extract", "reader": "read", "viewer": "view", "creator": "create",
 }  # fmt: skip
 # At the end of a name: "article_search".
-ENDING_VERBS = _words(
+ENDING_VERBS = word_set(
     """search lookup find fetch convert calculate generate translate summarize analyze extract get
     read view create list"""
 )
-GETTING_VERBS = _words("get retrieve fetch return list show view display obtain provide lookup")
+GETTING_VERBS = word_set("get retrieve fetch return list show view display obtain provide lookup")
 # Of what these give one asks "what is the weather".
-ASKING_VERBS = _words("get retrieve return obtain provide lookup list")
-MAKING_VERBS = _words(
+ASKING_VERBS = word_set("get retrieve return obtain provide lookup list")
+MAKING_VERBS = word_set(
     """create add make generate send write insert draw schedule register post publish compose
     draft new book reserve order build plot render produce submit"""
 )
 # Of what these give one asks "what is the area of the circle".
-RECKONING_VERBS = _words("calculate compute estimate determine")
-SETTING_VERBS = _words("set change update switch adjust turn")
-SEEKING_VERBS = _words("search find look query explore discover scan browse")
-SPEAKING_VERBS = MAKING_VERBS | _words("reply respond answer comment tell say notify message")
+RECKONING_VERBS = word_set("calculate compute estimate determine")
+SETTING_VERBS = word_set("set change update switch adjust turn")
+SEEKING_VERBS = word_set("search find look query explore discover scan browse")
+SPEAKING_VERBS = MAKING_VERBS | word_set("reply respond answer comment tell say notify message")
 SYNONYMS = {
     "get": ("get", "find"),
     "retrieve": ("get", "find", "retrieve"),
@@ -124,13 +120,13 @@ SYNONYMS = {
     "sync": ("sync", "synchronize"),
     "synchronize": ("sync", "synchronize"),
 }
-PREPOSITIONS = _words(
+PREPOSITIONS = word_set(
     "to for from in on of at about into between under against near onto over as by with within"
     " through"
 )
-DETERMINERS = _words("a an the my all any each every some this that these those its your their")
+DETERMINERS = word_set("a an the my all any each every some this that these those its your their")
 # What says how, or begins another thought: a wording ends before it.
-STOPS = _words(
+STOPS = word_set(
     """using via based given by with that which who whose when where if so including according
     through such per without within while during optionally because like then also as unless
     after before until not is are was will can may should must you it they e.g i.e eg etc along
@@ -138,36 +134,36 @@ STOPS = _words(
 )
 # Of those, what these verbs need to be whole: "compare the first image with the second one".
 COMPLEMENTS = {
-    "with": _words(
+    "with": word_set(
         """share compare replace fill sync synchronize connect merge combine pair link associate
         swap exchange pay mix blend integrate align join"""
     ),
-    "by": _words(
+    "by": word_set(
         """divide multiply increase decrease raise lower reduce sort order group filter increment
         decrement scale rotate shift"""
     ),
 }
 # After "as", what says how, and not as what: "as soon as possible".
-MANNERS = _words("well soon needed possible required usual far long much many described above")
+MANNERS = word_set("well soon needed possible required usual far long much many described above")
 # Names begin with these for programs' sake: "ACTION_SET_ALARM", "api_get_user".
-NAME_STARTS = _words("action intent api tool fn func function method op")
-NAME_ENDS = _words("by for with from using via in on")
-SAYING_LITTLE = _words(
+NAME_STARTS = word_set("action intent api tool fn func function method op")
+NAME_ENDS = word_set("by for with from using via in on")
+SAYING_LITTLE = word_set(
     """process handle run execute perform do call get set use data item items object thing value
     values result results request response input output main info information content resource
     function task operation action nearby closest nearest all new"""
 )
-VAGUE = _words(
+VAGUE = word_set(
     """specific specified given particular provided certain single existing multiple various
     one more simple valid supplied"""
 )
-ORDINAL_WORDS = _words("first second third last next previous other")
-DROPPED_ENDS = _words("id ids name path uuid guid input absolute relative full")
-DROPPED_STARTS = _words("extra param arg argument intent opt p")
+ORDINAL_WORDS = word_set("first second third last next previous other")
+DROPPED_ENDS = word_set("id ids name path uuid guid input absolute relative full")
+DROPPED_STARTS = word_set("extra param arg argument intent opt p")
 # Which of these phrases are not for numbers: "with a time of 5".
-NOT_OF_NUMBERS = _words("time day date when duration period month")
-NAMING_ENDS = _words("id index code")
-MOMENTS = _words("date time datetime timestamp day")
+NOT_OF_NUMBERS = word_set("time day date when duration period month")
+NAMING_ENDS = word_set("id index code")
+MOMENTS = word_set("date time datetime timestamp day")
 ABBREVIATIONS = {
     "num": "number", "nr": "number", "no": "number", "lat": "latitude", "lon": "longitude",
     "lng": "longitude", "long": "longitude", "msg": "message", "desc": "description",
@@ -188,13 +184,15 @@ LABELS = {
     "q": "query", "n": "number", "k": "number of results", "top k": "number of results",
     "x": "x", "lookback": "lookback", "zip": "zip code", "dob": "date of birth",
 }  # fmt: skip
-PLACES = _words(
+PLACES = word_set(
     """city country location place state region town area room zone floor province county
     district continent venue neighborhood village house"""
 )
-BEGINS = _words("start begin from since after check-in beginning earliest")
-ENDS = _words("end to until before due check-out finish latest deadline")
-QUERY_LABELS = _words("query keyword keywords search term terms topic subject question prompt") | {
+BEGINS = word_set("start begin from since after check-in beginning earliest")
+ENDS = word_set("end to until before due check-out finish latest deadline")
+QUERY_LABELS = word_set(
+    "query keyword keywords search term terms topic subject question prompt"
+) | {
     "search term",
     "search query",
     "search terms",
@@ -202,12 +200,12 @@ QUERY_LABELS = _words("query keyword keywords search term terms topic subject qu
     "query text",
     "search keyword",
 }
-SPEECH_LABELS = _words("message text body comment note content reply") | {
+SPEECH_LABELS = word_set("message text body comment note content reply") | {
     "message text", "message body", "comment text"
 }  # fmt: skip
-NAME_LABELS = _words("name title label") | {"full name", "display name"}
-SPANS = _words("days hours minutes seconds weeks months years nights")
-ORDINALS = _words("id number page index offset position year month day code version port")
+NAME_LABELS = word_set("name title label") | {"full name", "display name"}
+SPANS = word_set("days hours minutes seconds weeks months years nights")
+ORDINALS = word_set("id number page index offset position year month day code version port")
 # What is said of a parameter of that name; # is its value.
 PHRASES = {
     "to": "to #", "recipient": "to #", "recipients": "to #", "from": "from #", "sender": "from #",
@@ -270,18 +268,18 @@ UNITS = "|".join(
 UNIT_ENDS = {
     **{
         end: SHIPPED.by_name[UNIT_NAMES[end]].plural
-        for end in _words(
+        for end in word_set(
             "kg m cm km mm lbs inches feet meters miles minutes seconds hours celsius"
         )
     },
     "usd": "dollars", "eur": "euros",
 }  # fmt: skip
 # A number of that name counts the noun: "5 recipes".
-COUNT_LABELS = _words("limit count number quantity amount") | {
+COUNT_LABELS = word_set("limit count number quantity amount") | {
     "number of results", "number results", "maximum results", "maximum number results", "page size",
 }  # fmt: skip
 # A value of that name stands before the noun: "italian restaurants".
-KIND_LABELS = _words("category type kind genre cuisine style color colour size brand topic")
+KIND_LABELS = word_set("category type kind genre cuisine style color colour size brand topic")
 # By the first word: "from city", "target currency"; the rest names the value.
 DIRECTIONS = {
     "base": "from", "from": "from", "source": "from", "origin": "from", "start": "from",
@@ -290,7 +288,7 @@ DIRECTIONS = {
 }  # fmt: skip
 # By the last word; @ is the whole name.
 LAST = {"mode": "in # mode", "language": "in #", "currency": "in #", "format": "in # format"}
-INCLUDING = _words(
+INCLUDING = word_set(
     "include with show return enable allow add use keep has have fetch get returns includes"
 )
 ADVERBS = {

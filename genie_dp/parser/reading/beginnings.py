@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from genie_dp.languages.types import is_slot
 from genie_dp.languages.units import SHIPPED, Units
+from genie_dp.locale import DEFAULT, words_of
 from genie_dp.parser.reading import dates, marks, measures, numbers, places
 from genie_dp.parser.reading.sentence import TextTokens, clean
 from genie_dp.skills.words import tokenize
@@ -18,7 +19,7 @@ from genie_dp.values.calendar import WEEKDAY_NUMBERS
 _NEVER, _ALWAYS, _BEFORE, _PART = range(4)
 _KEPT, _LONGEST = 1 << 15, 40  # words that are remembered, and their letters
 
-_NUMBERS = frozenset((*numbers.SMALL, *numbers.SCALES, "hundred", "dozen", "minus", "negative"))
+_NUMBERS = numbers.SMALL.keys() | numbers.SIZES.keys() | words_of(DEFAULT).minus
 _ORDINALS = frozenset((*numbers.ORDINALS, *numbers.ORDINALS_HYPHENED, *numbers.TENS))
 _PARTS = frozenset(("half", "half-hour", "quarter", "quarters"))
 _UNITS = frozenset(

@@ -16,8 +16,9 @@ from genie_dp.parser.reading.reading import (
     Reading,
     ReadValue,
 )
-from genie_dp.parser.reading.sentence import TextTokens, sentence, words_of
+from genie_dp.parser.reading.sentence import TextTokens, sentence
 from genie_dp.skills.words import tokenize
+from genie_dp.texts import word_set
 
 # Of equally long candidates the first of these.
 _ORDER = (
@@ -25,7 +26,7 @@ _ORDER = (
     "DATE", "TIME", "CURRENCY", "DURATION", "MEASURE", "LOCATION", "NUMBER", WORDS,
 )  # fmt: skip
 _RANK = {stem: rank for rank, stem in enumerate(_ORDER)}
-_WEIGHED = words_of(
+_WEIGHED = word_set(
     """
     weigh weighs weight weighing heavy heavier lighter lift lifting lose lost gain gained lb lbs
     flour sugar potatoes apples meat chicken beef

@@ -7,13 +7,13 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import NamedTuple
 
-from genie_dp.locale import DEFAULT
+from genie_dp.locale import DEFAULT, sentences_of, words_of
 from genie_dp.locale import PARTS_OF_DAY as ALL_PARTS
-from genie_dp.locale import words_of as words_of_language
 from genie_dp.parser.reading.measures import amount_at
 from genie_dp.parser.reading.numbers import ORDINALS, Numbers, ordinal_at
 from genie_dp.parser.reading.reading import Candidate
-from genie_dp.parser.reading.sentence import TextTokens, words_of
+from genie_dp.parser.reading.sentence import TextTokens
+from genie_dp.texts import word_set
 from genie_dp.values.calendar import (
     DAWN,
     HOLIDAYS,
@@ -36,10 +36,15 @@ _HOURS = re.compile(r"([01]\d|2[0-3])([0-5]\d)")
 _DOTTED_TIME = re.compile(r"(\d{1,2})\.(\d{2})(am|pm)")
 _JOINED = re.compile(r"(\d{1,2})([0-5]\d)(am|pm)")
 _HALVES = {"am": 0, "pm": 12, "a.m": 0, "p.m": 12}
-_NAMED = {"noon": (12, 0), "midnight": (0, 0), "midday": (12, 0), "noontime": (12, 0)}
+_ENGLISH = words_of(DEFAULT)
+_NAMED = {
+    name: (int(time.partition(":")[0]), 0)
+    for names, time in _ENGLISH.times.items()
+    for name in sentences_of(names)
+}
 PARTS_OF_DAY = tuple(part for part in ALL_PARTS if part != "noon")
 # What may follow "at 8" if that is a time.
-_AFTER_BARE = words_of(
+_AFTER_BARE = word_set(
     """
     . , ! ? ; and or but then on every each today tomorrow tonight this next sharp until to for
     please with when if daily
@@ -48,7 +53,7 @@ _AFTER_BARE = words_of(
 _BEFORE_BARE = frozenset(
     ("at", "by", "until", "till", "before", "after", "around", "about", "since")
 )
-_FOR_PEOPLE = words_of(
+_FOR_PEOPLE = word_set(
     """
     table tables seat seats room rooms reservation booking spot ticket tickets dinner lunch brunch
     """
@@ -333,21 +338,20 @@ def times(s: TextTokens, numbers: Numbers) -> Iterator[Candidate]:
 _SHORT_DAYS = frozenset(names[1] for names in WEEKDAY_NAMES)
 _SHORT_MONTHS = frozenset(name for names in MONTH_NAMES for name in names[1:])
 _AROUND_TODAY = {("after", "tomorrow"): 2, ("before", "yesterday"): -2}
-_NEAR = {word: int(days) for word, days in words_of_language(DEFAULT).days.items()}
+_NEAR = {word: int(days) for word, days in _ENGLISH.days.items()}
 _ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _DOTTED = re.compile(r"(\d{1,2})[.-](\d{1,2})[.-](\d{4}|\d{2})")
 _DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
 _YEAR = re.compile(r"(?:1[789]|2[01])\d{2}")
 _BEFORE_YEAR = frozenset(("before", "since", "until", "till", "by", "from", "between"))
 _COMPARED = {"later": "after", "newer": "after", "earlier": "before", "older": "before"}
-_PRONOUNS = words_of("i you we they he she it who that which this people one")
+_PRONOUNS = word_set("i you we they he she it who that which this people one")
 _BEFORE_DAY = frozenset(("on", "by", "until", "till", "before", "after", "since", "from", "for"))
 _AFTER_DAY = frozenset(
     ("", ".", ",", "!", "?", "at", "and", "or", "of", "to", "please", "then", "through", "until")
 )
 HOLIDAYS_BY_WORDS = {tuple(name.split()): day for names, day in HOLIDAYS.items() for name in names}
-_RECURS = frozenset(("every", "each"))
-_FROM_START = frozenset(("since", "between"))
+_RECURS, _FROM_START = _ENGLISH.every, _ENGLISH.since
 _AHEAD = frozenset(("tomorrow", "next", "in"))
 _MOST_DAYS = 20  # tokens of "every monday, tuesday and friday"
 _RECUR_TOO = frozenset((",", "and", "or", "to", "through", "-", "other", *ORDINALS))

@@ -17,12 +17,13 @@ from genie_dp.parser.reading.numbers import (
     short_number,
 )
 from genie_dp.parser.reading.reading import Candidate
-from genie_dp.parser.reading.sentence import PhraseTable, TextTokens, phrase_table, words_of
+from genie_dp.parser.reading.sentence import PhraseTable, TextTokens, phrase_table
+from genie_dp.texts import word_set
 from genie_dp.values.money import CURRENCIES
 from genie_dp.values.spelling import Number, plain_digits
 
 # Signs that also stand for something else are taken only after digits, as all of one letter.
-_ONLY_DIGITS = words_of("in mi pa ha ma")
+_ONLY_DIGITS = word_set("in mi pa ha ma")
 
 
 def _is_sign(name: str) -> bool:
@@ -35,7 +36,7 @@ DEGREES = frozenset(("degrees", "degree", "°", "deg"))
 _ATTACHED = re.compile(r"([+-]?\d[\d,]*(?:\.\d+)?)-?([^\W\d_]+[23]?|°[cf]?|″|′)")
 _CLOCKED = re.compile(r"(\d{1,2})(:|h)([0-5]\d)(?::([0-5]\d))?")
 # Behind these "16:30 hours" is a time of day.
-_BEFORE_TIMES = words_of("at by until till before after from since around about")
+_BEFORE_TIMES = word_set("at by until till before after from since around about")
 _FEET = re.compile(r"(\d{1,2})['’](\d{1,2})")
 _PAIRS = {("h", "min"), ("min", "s"), ("day", "h"), ("ft", "in"), ("lb", "oz"), ("kg", "g"),
           ("m", "cm"), ("h", "s"), ("week", "day"), ("year", "mon"), ("km", "m"), ("mon", "day"),
@@ -44,7 +45,7 @@ _PAIRS = {("h", "min"), ("min", "s"), ("day", "h"), ("ft", "in"), ("lb", "oz"), 
 _AFTER_INCHES = frozenset(("", ".", ",", "!", "?", "and", "or", "long", "wide", "tall", "high",
                            "thick", "deep", "of", "rain", "snow"))  # fmt: skip
 # Only after these is "an hour" so long: "$30 an hour", "give me a minute", "a day at the beach".
-_BEFORE_IDIOM = words_of(
+_BEFORE_IDIOM = word_set(
     """
     for in than every least most over under about last lasts lasting within by after before takes
     exactly around nearly almost is to reaches exceeds above below of into - equals past next and or

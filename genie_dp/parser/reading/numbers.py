@@ -4,15 +4,15 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 
-from genie_dp.locale import DEFAULT
-from genie_dp.locale import words_of as words_of_language
+from genie_dp.locale import DEFAULT, words_of
 from genie_dp.parser.reading.reading import Candidate
-from genie_dp.parser.reading.sentence import TextTokens, words_of
+from genie_dp.parser.reading.sentence import TextTokens
+from genie_dp.texts import word_set
 from genie_dp.values.spelling import Number, cardinal, ordinal, plain_digits
 
-_ENGLISH = words_of_language(DEFAULT)
-_SIZES = {word: int(size) for word, size in _ENGLISH.scales.items()}
-SCALES = {word: size for word, size in _SIZES.items() if size >= 1000}
+_ENGLISH = words_of(DEFAULT)
+SIZES = {word: int(size) for word, size in _ENGLISH.scales.items()}
+SCALES = {word: size for word, size in SIZES.items() if size >= 1000}
 _SUFFIXES = {"k": 10**3, "m": 10**6, "mil": 10**6, "mio": 10**6, "bn": 10**9, "b": 10**9}
 _UNITS = {cardinal(n): n for n in range(20)}
 _DECIMALS = _UNITS | {"oh": 0}  # "two point oh five"
@@ -34,7 +34,7 @@ FRACTION = re.compile(r"(\d{0,6})([½¼¾])")
 # How rows say halves beside a number.
 WITH_HALF = re.compile(r"NUMBER_\d+ and a (?:half|quarter)\b")
 # Before "one" it is a pronoun: "the one", "no one"; after it, too: "one of them".
-_BEFORE_ONE = words_of(
+_BEFORE_ONE = word_set(
     """
     the this that no any every each which another some a an good new old next last other my your
     only first second big small red blue green right left wrong best same latest
@@ -42,7 +42,7 @@ _BEFORE_ONE = words_of(
     """
 )
 # At an end it is a number after these only: "i owe you one", "season one".
-_COUNTING = words_of(
+_COUNTING = word_set(
     """
     to at level volume season episode number than is and or minus plus times by equals option
     chapter page part gate channel line room row radio bbc
@@ -76,7 +76,7 @@ def digits(token: str) -> Decimal | None:
 def number_at(s: TextTokens, at: int) -> Number | None:
     """Return the longest number that begins at a token, or None."""
     word = s.word(at)
-    if word in ("minus", "negative"):
+    if word in _ENGLISH.minus:
         number = _without_sign(s, at + 1)
         return number._replace(value=-number.value) if number is not None else None
     return _without_sign(s, at)
@@ -165,7 +165,7 @@ def _below_hundred(s: TextTokens, at: int) -> tuple[int, int] | None:
 
 def _point(s: TextTokens, whole: Number) -> Number:
     """Return "two point five" and "two point five million" as one number."""
-    if s.word(whole.end) != "point":
+    if s.word(whole.end) not in _ENGLISH.decimal_words:
         return whole
     behind, end = "", whole.end + 1
     while len(behind) < 9 and _DECIMALS.get(s.word(end), 99) < 10:
@@ -202,7 +202,7 @@ def _with_fraction(s: TextTokens, number: Number) -> Number:
     fraction = fraction_at(s, place) if place == end or value % 1 == 0 else None
     if fraction is None or (place == end and (fraction.is_said or value % 1)):
         return number
-    size = _SIZES.get(s.word(end - 1), 1)
+    size = SIZES.get(s.word(end - 1), 1)
     more = Number(value + fraction.value * size, fraction.end, is_said)
     return _scale(s, more) if size == 1 and fraction.is_said else more
 

@@ -7,15 +7,15 @@ from pathlib import Path
 from genie_dp.augment.gazetteer import OWN_PLACES, ListedPlace, gazetteer
 from genie_dp.augment.values import shipped_list
 from genie_dp.parser.reading.reading import Candidate
-from genie_dp.parser.reading.sentence import TextTokens, words_of
-from genie_dp.texts import without_accents
+from genie_dp.parser.reading.sentence import TextTokens
+from genie_dp.texts import without_accents, word_set
 
 DATA = Path(__file__).parent / "data"
 # Weights of the list. Larger cities are known by their name alone; if it is a person's as well,
 # even larger ones.
 _KNOWN_SIZE, _KNOWN_NAME, _KNOWN_REGION = 50.0, 140.0, 40.0
 _OF_PEOPLE_TOO = frozenset(("to", "from", "for"))
-_BEFORE = words_of(
+_BEFORE = word_set(
     """
     in near around from to for at outside over towards toward via through across inside into
     visit visiting between leaving reach reaching
@@ -24,7 +24,7 @@ _BEFORE = words_of(
 # A name that goes on with these is another place, or none: "the new york times".
 _AFTER_NAME = frozenset(("times", "post", "park", "square", "university", "college", "street"))
 # Before another word that is a city as well they make it no city: "to the airport", "my office".
-_OF_THINGS = words_of("the a an this that my your our his her their every each any")
+_OF_THINGS = word_set("the a an this that my your our his her their every each any")
 
 
 @cache

@@ -9,6 +9,7 @@ from genie_dp.languages.units import COMMON, Units
 from genie_dp.locale import Locale
 from genie_dp.parser.reading.reading import Candidate
 from genie_dp.skills.words import token_places
+from genie_dp.texts import word_set
 from genie_dp.values.calendar import MONTH_NUMBERS
 from genie_dp.values.money import CURRENCIES, GLUED_SIGNS
 
@@ -25,15 +26,6 @@ _MINUTES = re.compile(r"[0-5]\d(?::[0-5]\d)?")
 # Digits that are no placeholder's; without one no date, point or range is to be taken apart.
 _DIGIT = re.compile(r"(?<!_)\d")
 Token = tuple[str, int, int]
-
-
-def words_of(text: str) -> frozenset[str]:
-    """Return the words of a text as a set.
-
-    >>> sorted(words_of("at by"))
-    ['at', 'by']
-    """
-    return frozenset(text.split())
 
 
 PhraseTable = Mapping[str, tuple[tuple[tuple[str, ...], str], ...]]
@@ -56,7 +48,7 @@ def phrase_table(phrases: Iterable[tuple[tuple[str, ...], str]]) -> PhraseTable:
     return {first: tuple(several) for first, several in table.items()}
 
 
-_UNIT_LIKE = words_of(
+_UNIT_LIKE = word_set(
     """
     am pm a.m p.m bucks cents percent % min mins km kg degrees c f mb gb mph thousand million
     billion
