@@ -4,7 +4,6 @@ English is spelled here; other languages by the rules of CLDR, which the package
 It is an extra, `locales`.
 """
 
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,6 +12,7 @@ from typing import NamedTuple
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.locale import DEFAULT, Words, words_of
+from genie_dp.texts import without_accents
 
 # ----------------------------------------------------------------------------- English
 
@@ -244,19 +244,8 @@ def typed_forms(word: str) -> tuple[str, ...]:
     >>> typed_forms("fünf"), typed_forms("dreißig"), typed_forms("día"), typed_forms("vier")
     (('fuenf', 'funf'), ('dreissig',), ('dia',), ())
     """
-    plain = word.replace("ß", "ss")
-    forms = (word.translate(_DIGRAPHS), without_accents(plain))
+    forms = (word.translate(_DIGRAPHS), without_accents(word))
     return tuple(dict.fromkeys(form for form in forms if form != word))
-
-
-def without_accents(word: str) -> str:
-    """Return a word without accents.
-
-    >>> without_accents("zéro"), without_accents("fünf")
-    ('zero', 'funf')
-    """
-    letters = unicodedata.normalize("NFKD", word)
-    return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
 
 @cache

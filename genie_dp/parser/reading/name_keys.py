@@ -16,7 +16,8 @@ from genie_dp.locale import LOCALE, Words
 from genie_dp.parser.reading.numbers import number_at, ordinal_at, year_at
 from genie_dp.parser.reading.sentence import TextTokens
 from genie_dp.skills.words import tokenize
-from genie_dp.values.spelling import plain_digits, spelled_numbers, without_accents
+from genie_dp.texts import without_accents
+from genie_dp.values.spelling import plain_digits, spelled_numbers
 
 _PART = re.compile(r"\d+(?:st|nd|rd|th)\b|\d+(?:[.,]\d+)*|[^\W\d_]+|[^\w\s]|_")
 _JOINTS = frozenset("-./_:()*+#")  # marks inside of names that people leave out

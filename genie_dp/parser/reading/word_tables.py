@@ -9,7 +9,8 @@ from typing import NamedTuple
 from genie_dp.locale import Words, sentences_of
 from genie_dp.parser.reading.sentence import PhraseTable, TextTokens, phrase_table
 from genie_dp.skills.words import tokenize
-from genie_dp.values.spelling import spelled_numbers, typed_forms, without_accents
+from genie_dp.texts import without_accents
+from genie_dp.values.spelling import spelled_numbers, typed_forms
 
 LETTERS = frozenset(("H", "M", "N", "D", "YEAR", "MONTH", "WEEKDAY"))
 _MOST_UNBOUND = 3  # parts of a pattern that tells no more than "H uhr M"
