@@ -196,24 +196,21 @@ def change(value: Value, to: Callable[[Value], Value]) -> Value:
             return to(value)
 
 
+def map_calls(program: Program, to: Callable[[Call], Call]) -> Program:
+    """Return a program with what `to` gives for each call."""
+    steps = [[to(c) if isinstance(c, Call) else c for c in step] for step in program.steps]
+    return Program(tuple(map(tuple, steps)))
+
+
+def change_arguments(call: Call, to: Callable[[Value], Value]) -> Call:
+    """Return a call with what `to` gives for each value that holds no others."""
+    changed = [replace(part, value=change(part.value, to)) for part in call.arguments]
+    return replace(call, arguments=tuple(changed))
+
+
 def change_values(program: Program, to: Callable[[Value], Value]) -> Program:
     """Return a program with what `to` gives for each value that holds no others."""
-    return Program(
-        tuple(
-            tuple(
-                replace(
-                    call,
-                    arguments=tuple(
-                        [replace(a, value=change(a.value, to)) for a in call.arguments]
-                    ),
-                )
-                if isinstance(call, Call)
-                else call
-                for call in step
-            )
-            for step in program.steps
-        )
-    )
+    return map_calls(program, lambda call: change_arguments(call, to))
 
 
 def slot_type(slot: Slot) -> ty.Type | None:

@@ -21,8 +21,8 @@ from genie_dp.languages.automaton import (
     text_tree,
 )
 from genie_dp.languages.calls import ast
-from genie_dp.languages.calls.library import Field, Tool, ToolLibrary, ValueType
-from genie_dp.languages.calls.tokens import (
+from genie_dp.languages.calls.library import Field, Tool, ToolLibrary, ValueType, types_of
+from genie_dp.languages.calls.text import (
     AND,
     OPEN,
     THEN,
@@ -300,18 +300,11 @@ class _Language:
         numbers = range(1, self.limits.calls + 1)
         for name, tool in self.library.tools.items():
             found |= {f"${number}{path}" for path, _ in self.paths(name) for number in numbers}
-            waiting: list[Field] = list(tool.parameters)
-            while waiting:
-                field = waiting.pop()
-                found.add(argument_head(field.name))
-                types = [field.type]
-                while types:
-                    type_ = types.pop()
-                    found |= self.fixed(type_)
-                    if isinstance(type_.type, ty.Entity):
-                        found.add(f"^^{type_.type.kind}")
-                    types += [*type_.options, *((type_.item,) if type_.item else ())]
-                    waiting += type_.fields
+            found |= {argument_head(parameter.name) for parameter in tool.parameters}
+        for type_ in types_of(self.library):
+            found |= self.fixed(type_) | {argument_head(field.name) for field in type_.fields}
+            if isinstance(type_.type, ty.Entity):
+                found.add(f"^^{type_.type.kind}")
         return frozenset(found)
 
 

@@ -16,16 +16,15 @@ from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages import types as ty
 from genie_dp.languages.calls import ast
 from genie_dp.languages.calls.library import Field, Tool, ToolLibrary, ValueType
-from genie_dp.languages.calls.text import parse_body
-from genie_dp.languages.calls.tokens import (
+from genie_dp.languages.calls.text import (
     OPEN,
     argument_head,
     call_tokens,
     head,
-    number_results,
-    sort_steps,
+    parse_body,
     value_tokens,
 )
+from genie_dp.languages.calls.tokens import key_of, number_results, sort_steps
 from genie_dp.languages.calls.typecheck import (
     Results,
     canonical_call,
@@ -112,7 +111,7 @@ class ProgramValue:
         )
         functions = self.functions
         if any(len(step) > 1 for step in calls):
-            calls = sort_steps(calls, stems)
+            calls = sort_steps(calls, number_results, partial(key_of, stems=stems))
             functions = tuple([_name(call) for step in calls for call in step])
         slots = tuple([(rename(token, names), type_, fills) for token, type_, fills in self.slots])
         return ProgramValue(calls, functions, stems, slots)
@@ -639,7 +638,7 @@ def _joined(
         for child in children.values():
             stems.update(_stems_of(child))
         if any(len(step) > 1 for step in found):
-            found = sort_steps(found, stems)
+            found = sort_steps(found, number_results, partial(key_of, stems=stems))
             names = [_name(call) for step in found for call in step]
         return ProgramValue(found, tuple(names), stems)
 

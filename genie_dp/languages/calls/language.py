@@ -32,7 +32,7 @@ from genie_dp.languages.calls.tools import load_tools
 from genie_dp.languages.library import Signature
 from genie_dp.languages.limits import Limits
 from genie_dp.languages.terms.bodies import TermFragment
-from genie_dp.languages.text import unescape_word
+from genie_dp.languages.text import unescape_word, without_text
 from genie_dp.languages.types import is_slot
 
 Piece = ProgramValue | SingleValue
@@ -71,11 +71,11 @@ class Calls(base.Language):
 
     def tokens(self, program: ast.Program, library: Any = None) -> str:
         """Return calls, arguments, brackets and words separated by one space."""
-        return forms.tokens(program)
+        return text.tokens(program)
 
     def from_tokens(self, text_: str, library: Any = None, *, places: bool = False) -> ast.Program:
         """Return the program of a token form, or raise GenieError."""
-        return forms.from_tokens(text_, places=places)
+        return text.from_tokens(text_, places=places)
 
     def render(self, program: ast.Program) -> str:
         """Return the text that people write."""
@@ -153,7 +153,7 @@ class Calls(base.Language):
                 return ast.Slot(part.token, stems[part.token])
             return part
 
-        return ast.change_values(forms.from_tokens(value.text), with_stem)
+        return ast.change_values(text.from_tokens(value.text), with_stem)
 
     def value(
         self, program: ast.Program, library: Any = None, *, whole: bool = False
@@ -240,13 +240,14 @@ class Calls(base.Language):
 
     def written(self, constant: str) -> str:
         """Return the tokens of a constant."""
-        return forms.value_tokens(values.value_of(constant))
+        return text.value_tokens(values.value_of(constant))
 
     # ------------------------------------------------------- what token forms tell, unparsed
 
     def functions_in(self, text_: str) -> tuple[str, ...]:
         """Return the tools of a token form, or raise GenieError."""
-        found = tuple(tool for tool, _ in self.inputs_in(text_.split(" ")))
+        words = without_text(text_).split(" ")
+        found = tuple([unescape_word(w[:-1]) for w in words if len(w) > 1 and w[-1] == "("])
         return found or super().functions_in(text_)
 
     def values_in(self, program: Sequence[str]) -> Sequence[str]:
@@ -371,8 +372,8 @@ class CallsComparison:
 
     def _text(self, program: ast.Program) -> str:
         if not self.unordered:
-            return forms.tokens(program)
-        return " & ".join(sorted(map(forms.call_tokens, ast.calls_of(program))))
+            return text.tokens(program)
+        return " & ".join(sorted(map(text.call_tokens, ast.calls_of(program))))
 
 
 def _blank(value: ast.Value) -> ast.Value:
@@ -380,4 +381,4 @@ def _blank(value: ast.Value) -> ast.Value:
 
 
 def _sorted_step(step: ast.Step) -> ast.Step:
-    return tuple(sorted(step, key=forms.call_tokens))
+    return tuple(sorted(step, key=text.call_tokens))

@@ -1,7 +1,7 @@
 """The library of `calls`: tools, their parameters and results, and types of values."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -246,25 +246,31 @@ _OF_TIME = replace(
 
 @lru_cache(maxsize=16)
 def _units_of(library: ToolLibrary) -> Units:
-    if any(type_.type == _DURATION for type_ in _types_of(library)):
+    if any(type_.type == _DURATION for type_ in types_of(library)):
         return _OF_TIME
     return _NO_UNITS if library.tools else SHIPPED
 
 
 @lru_cache(maxsize=16)
 def _has_limits(library: ToolLibrary) -> bool:
-    return any(t.limits != NO_LIMITS for t in _types_of(library))
+    return any(t.limits != NO_LIMITS for t in types_of(library))
 
 
-def _types_of(library: ToolLibrary) -> Iterator[ValueType]:
-    """Yield the types of all parameters, and of their parts."""
-    waiting = [p.type for tool in library.tools.values() for p in tool.parameters]
-    waiting += [tool.others for tool in library.tools.values() if tool.others is not None]
+def walk_types(types: Iterable[ValueType]) -> Iterator[ValueType]:
+    """Yield types and those of their parts."""
+    waiting = [*types]
     while waiting:
         type_ = waiting.pop()
         yield type_
         waiting += [*type_.options, *(f.type for f in type_.fields)]
         waiting += [inner for inner in (type_.item, type_.others) if inner is not None]
+
+
+def types_of(library: ToolLibrary) -> Iterator[ValueType]:
+    """Yield the types of all parameters, and of their parts."""
+    for tool in library.tools.values():
+        yield from walk_types(p.type for p in tool.parameters)
+        yield from walk_types(() if tool.others is None else (tool.others,))
 
 
 def _is_read(type_: ValueType) -> bool:

@@ -1,25 +1,26 @@
-"""Calls as people write them, and as JSON; both ways.
+"""Calls as people write them, as JSON, and as the tokens that models read and write.
 
 lights.set(room = "kitchen", level = 40) & door.lock() => mail.send(to = $1.owner)
+lights.set( room= " kitchen " level= 40 ) & door.lock( ) => mail.send( to= $1.owner )
 """
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from decimal import Decimal
-from typing import NoReturn, assert_never
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple, NoReturn, assert_never
 
 from genie_dp.errors import GenieError, Span
 from genie_dp.languages.calls import ast
 from genie_dp.languages.calls.structure import program_of
-from genie_dp.languages.calls.values import moment_of
-from genie_dp.languages.text import Places
+from genie_dp.languages.calls.values import NUMBER, moment_of
+from genie_dp.languages.text import Places, escape_word, unescape_word
 from genie_dp.languages.types import is_slot
 
+THEN, AND, OPEN = "=>", "&", "$?"
 # The functions over trees call themselves once a level; Python stops at 1,000 calls.
 DEEPEST = 60
-_TOKEN = re.compile(
+_LEXEME = re.compile(
     r"""(?P<space>\s+)
     |(?P<text>"(?:[^"\\]|\\.)*")|(?P<symbol>'(?:[^'\\]|\\.)*')|(?P<quote>["'])
     |(?P<kind>\^\^[\w:.\-]+)
@@ -34,15 +35,12 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _PART = re.compile(r'\.(?:(?P<word>[\w\-]+)|(?P<text>"(?:[^"\\]|\\.)*"))')
+_PRIVATE = re.compile("[\ue000-\uf8ff]")  # what synthesis writes for a placeholder
+_SIGNS = frozenset(("(", ")", "[", "]", "{", "}", THEN, AND))
 _SHOWN = 20  # characters of a token in a message
 
-
-@dataclass(frozen=True, slots=True)
-class _Token:
-    kind: str
-    text: str
-    start: int
-    end: int
+Lexeme = tuple[str, str, int, int]
+"""Its kind, what it says, and where it stands: from, and to before."""
 
 
 def parse(text: str, *, file: str = "<program>") -> ast.Program:
@@ -55,9 +53,10 @@ def parse(text: str, *, file: str = "<program>") -> ast.Program:
     >>> parse('[{"name": "light", "arguments": {"level": 40.0}}]') == parse("light(level = 40)")
     True
     """
-    parser = _Parser(text, file)
-    program = parser.json() if parser.token.text in ("[", "{") else parser.program()
-    parser.end()
+    places = Places(text, file)
+    reader = _Reader(_lexemes_of_text(text, places), places, _TEXT)
+    program = reader.json() if reader.lexemes[0][1] in ("[", "{") else reader.program()
+    reader.end()
     return program
 
 
@@ -72,234 +71,321 @@ def parse_body(
         file: its name in mistakes.
         whole: what mistakes show.
     """
-    parser = _Parser(text, file, holes=frozenset(holes), shown=whole)
-    if parser.is_value():
-        value = parser.value(0)
-        parser.end()
-        return value
-    program = parser.program()
-    parser.end()
+    places = Places(whole, file)
+    reader = _Reader(_lexemes_of_text(text, places), places, _TEXT, holes=frozenset(holes))
+    tree = reader.value(0) if reader.is_value() else reader.program()
+    reader.end()
+    return tree
+
+
+def from_tokens(text: str, *, places: bool = False) -> ast.Program:
+    """Return the program of a token form, or raise GenieError (Z011, Z012).
+
+    Its nodes carry spans only with `places`.
+
+    >>> render(from_tokens("light( level= 40 ) => tell( what= $1.state )"))
+    'light(level = 40) => tell(what = $1.state)'
+    """
+    found = Places(text, "<tokens>")
+    reader = _Reader(_lexemes_of_tokens(text, found), found, _TOKENS, has_spans=places)
+    program = reader.program()
+    reader.end()
     return program
 
 
-@dataclass(slots=True)
-class _Parser:
-    """Reads one text from left to right."""
+def _lexemes_of_text(text: str, places: Places) -> list[Lexeme]:
+    lexemes = []
+    for match in _LEXEME.finditer(text):
+        kind = match.lastgroup or ""
+        if kind == "quote":
+            hint = "end the text with the same quote; inside of it write a backslash before one"
+            raise places.error("Z003", "this text has no end", match.start(), match.end(), hint)
+        if kind != "space":
+            said = match[0]
+            if kind in ("text", "symbol"):
+                said = _unescape(kind, said, match.start(), places)
+            lexemes.append((kind, said, match.start(), match.end()))
+    return [*lexemes, ("end", "", len(text), len(text) + 1)]
 
-    text: str
-    file: str
-    holes: frozenset[str] = frozenset()
-    shown: str = ""
-    tokens: list[_Token] = field(init=False)
-    place: int = 0
-    places: Places = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.places = Places(self.shown or self.text, self.file)
-        tokens = []
-        for match in _TOKEN.finditer(self.text):
-            kind = match.lastgroup or ""
-            if kind == "quote":
-                hint = "end the text with the same quote; inside of it write a backslash before one"
-                message = "this text has no end"
-                raise self.places.error("Z003", message, match.start(), match.end(), hint)
-            if kind != "space":
-                tokens.append(_Token(kind, match[0], match.start(), match.end()))
-        self.tokens = [*tokens, _Token("end", "", len(self.text), len(self.text) + 1)]
+def _unescape(kind: str, text: str, start: int, places: Places) -> str:
+    quoted = text
+    if kind == "symbol":  # JSON knows one kind of quotes
+        inner = text[1:-1].replace("\\'", "'").replace('"', '\\"')
+        quoted = f'"{inner}"'
+    try:
+        found: str = json.loads(quoted, strict=False)
+    except ValueError:
+        hint = 'known are \\" \\\\ \\/ \\n \\t \\r \\b \\f \\uXXXX'
+        message = "this text holds an unknown escape"
+        raise places.error("Z003", message, start, start + len(text), hint) from None
+    return found
 
-    @property
-    def token(self) -> _Token:
-        return self.tokens[self.place]
 
-    def next(self) -> _Token:
-        token = self.token
+def _lexemes_of_tokens(text: str, places: Places) -> list[Lexeme]:
+    lexemes: list[Lexeme] = []
+    words: list[str] | None = None
+    start = begun = 0
+    for word in text.split(" "):
+        end = start + len(word)
+        if words is not None:
+            if word == '"':
+                lexemes.append(("text", " ".join(words), begun, end))
+                words = None
+            else:
+                words.append(unescape_word(word))
+        elif word == '"':
+            words, begun = [], start
+        elif word in _SIGNS:
+            lexemes.append(("sign", word, start, end))
+        elif len(word) > 1 and word[-1] in "(=":
+            lexemes.append(("name", unescape_word(word[:-1]), start, end))
+            lexemes.append(("sign", word[-1], start, end))
+        else:
+            lexemes.append(("kind" if word[:2] == "^^" and word[2:] else "token", word, start, end))
+        start = end + 1
+    if words is not None:
+        raise places.error("Z012", "expected '\"', got the end", len(text), len(text) + 1)
+    return [*lexemes, ("end", "", len(text), len(text) + 1)]
+
+
+class _Form(NamedTuple):
+    """What is expected in one form, with hints, and the codes of mistakes.
+
+    Attributes:
+        nothing, at_end, wrong: codes where there is nothing, at the end, and before it.
+        comma: what stands between arguments and items.
+    """
+
+    nothing: str
+    at_end: str
+    wrong: str
+    comma: str
+    call: tuple[str, str | None]
+    argument: tuple[str, str | None]
+    value: tuple[str, str | None]
+    end: tuple[str, str | None]
+
+
+_TEXT = _Form(
+    "Z001", "Z002", "Z002", ",",
+    ("a call", 'write tool(name = value), such as lights.set(room = "kitchen")'),
+    ("a name and its value", 'such as room = "kitchen"'),
+    ("a value", 'such as "text", 40, true, [..], {name = ..} or $1'),
+    ("the end of the program", "write => between calls in sequence, & between calls in parallel"),
+)  # fmt: skip
+_TOKENS = _Form(
+    "Z012", "Z012", "Z011", "",
+    ("a call such as light(", None),
+    ("an argument such as level=, or {closing!r}", None),
+    ("a value", None),
+    ("=>, & or the end", None),
+)  # fmt: skip
+
+
+class _Reader:
+    """Reads the lexemes of one form from left to right."""
+
+    def __init__(
+        self,
+        lexemes: list[Lexeme],
+        places: Places,
+        form: _Form,
+        *,
+        holes: frozenset[str] = frozenset(),
+        has_spans: bool = True,
+    ):
+        self.lexemes, self.places, self.form = lexemes, places, form
+        self.holes, self.has_spans = holes, has_spans
+        self.place = 0
+
+    def span(self, first: Lexeme, last: Lexeme | None = None) -> Span | None:
+        """Return the place of a lexeme, or from it to another."""
+        return self.places.span(first[2], (last or first)[3]) if self.has_spans else None
+
+    def next(self) -> Lexeme:
+        lexeme = self.lexemes[self.place]
         self.place += 1
-        return token
+        return lexeme
 
     def fail(self, expected: str, hint: str | None = None) -> NoReturn:
-        token = self.token
-        got = "the end" if token.kind == "end" else repr(token.text[:_SHOWN])
-        code = "Z001" if token.kind == "end" and self.place == 0 else "Z002"
-        raise self.places.error(
-            code, f"expected {expected}, got {got}", token.start, token.end, hint
-        )
+        kind, _, start, end = self.lexemes[self.place]
+        got, code = repr(self.places.text[start:end][:_SHOWN]), self.form.wrong
+        if kind == "end":
+            got, code = "the end", self.form.at_end if self.place else self.form.nothing
+        raise self.places.error(code, f"expected {expected}, got {got}", start, end, hint)
 
-    def expect(self, sign: str) -> _Token:
-        if self.token.text != sign or self.token.kind != "sign":
+    def wrong(self, code: str, message: str, lexeme: Lexeme, hint: str | None = None) -> GenieError:
+        return self.places.error(code, message, lexeme[2], lexeme[3], hint)
+
+    def expect(self, sign: str) -> None:
+        if not self.take(sign):
             self.fail(repr(sign))
-        return self.next()
 
     def take(self, *signs: str) -> bool:
-        if self.token.kind == "sign" and self.token.text in signs:
+        kind, said, _, _ = self.lexemes[self.place]
+        if kind == "sign" and said in signs:
             self.place += 1
             return True
         return False
 
     def end(self) -> None:
-        if self.token.kind != "end":
-            hint = "write => between calls in sequence, & between calls in parallel"
-            self.fail("the end of the program", hint)
+        if self.lexemes[self.place][0] != "end":
+            self.fail(*self.form.end)
 
     # ----------------------------------------------------------------------------- calls
 
     def program(self) -> ast.Program:
         steps = [self.step()]
-        while self.take("=>"):
+        while self.take(THEN):
             steps.append(self.step())
         return ast.Program(tuple(steps))
 
     def step(self) -> ast.Step:
         calls = [self.call()]
-        while self.take("&"):
+        while self.take(AND):
             calls.append(self.call())
         return tuple(calls)
 
     def call(self) -> ast.Call | ast.Hole:
-        token = self.token
-        if token.kind not in ("name", "text", "slot"):
-            self.fail("a call", 'write tool(name = value), such as lights.set(room = "kitchen")')
-        name = self.name()
-        span = self.places.span(token.start, token.end)
-        if token.text in self.holes and self.token.text != "(":
-            return ast.Hole(token.text, span=span)
+        kind, name, _, _ = lexeme = self.lexemes[self.place]
+        if kind not in ("name", "text", "slot"):
+            self.fail(*self.form.call)
+        self.place += 1
+        if kind != "text" and name in self.holes:
+            return ast.Hole(name, span=self.span(lexeme))
         self.expect("(")
-        return ast.Call(name, self.arguments(")", 0), span)
-
-    def name(self) -> str:
-        token = self.next()
-        return self.unescape(token) if token.kind == "text" else token.text
+        return ast.Call(name, self.arguments(")", 0), self.span(lexeme))
 
     def arguments(self, closing: str, depth: int) -> tuple[ast.Argument, ...]:
         found: list[ast.Argument] = []
+        comma = self.form.comma
         while not self.take(closing):
-            if found:
-                self.expect(",")
-            token = self.token
-            if token.kind not in ("name", "text", "slot"):
-                self.fail("a name and its value", 'such as room = "kitchen"')
-            name = self.name()
+            if found and comma:
+                self.expect(comma)
+            kind, name, _, _ = lexeme = self.lexemes[self.place]
+            if kind not in ("name", "text", "slot"):
+                expected, hint = self.form.argument
+                self.fail(expected.format(closing=closing), hint)
+            self.place += 1
             if not self.take("=", ":"):
                 self.fail("'='", f"write {name} = and a value")
-            span = self.places.span(token.start, token.end)
-            found.append(ast.Argument(name, self.value(depth + 1), span))
+            found.append(ast.Argument(name, self.value(depth + 1), self.span(lexeme)))
         return tuple(found)
 
     # ---------------------------------------------------------------------------- values
 
     def is_value(self) -> bool:
         """Tell whether a body is a value: no call, and no child alone, which may be a program."""
-        first, second = self.tokens[0], self.tokens[min(1, len(self.tokens) - 1)]
-        if first.kind == "text":
-            return second.text != "("
-        return first.kind != "end" and not (
-            first.kind == "name" and (second.text == "(" or first.text in self.holes)
-        )
+        (kind, said, _, _), second = self.lexemes[0], self.lexemes[min(1, len(self.lexemes) - 1)]
+        is_called = second[:2] == ("sign", "(")
+        if kind == "text":
+            return not is_called
+        return kind != "end" and not (kind == "name" and (is_called or said in self.holes))
 
     def value(self, depth: int) -> ast.Value:
+        kind, said, _, _ = lexeme = self.lexemes[self.place]
         if depth > DEEPEST:
             message = f"expected at most {DEEPEST} brackets in each other, got more"
-            raise self.places.error("Z005", message, self.token.start, self.token.end)
-        token = self.token
-        span = self.places.span(token.start, token.end)
-        if token.kind == "sign" and token.text == "[":
-            return self.array(depth)
-        if token.kind == "sign" and token.text == "{":
-            self.next()
-            fields = self.arguments("}", depth)
-            end = self.tokens[self.place - 1].end
-            return ast.Record(fields, self.places.span(token.start, end))
-        if token.kind in ("sign", "kind", "other", "end"):
-            self.fail("a value", 'such as "text", 40, true, [..], {name = ..} or $1')
-        if token.kind == "text":
-            return self.quoted(span)
-        return self.leaf(self.next(), span)
+            raise self.wrong("Z005", message, lexeme)
+        match kind:
+            case "sign" if said == "[":
+                self.place += 1
+                items: list[ast.Value] = []
+                while not self.take("]"):
+                    if items and self.form.comma:
+                        self.expect(self.form.comma)
+                    items.append(self.value(depth + 1))
+                return ast.Array(tuple(items), self.span(lexeme, self.lexemes[self.place - 1]))
+            case "sign" if said == "{":
+                self.place += 1
+                fields = self.arguments("}", depth)
+                return ast.Record(fields, self.span(lexeme, self.lexemes[self.place - 1]))
+            case "text":
+                self.place += 1
+                if self.lexemes[self.place][0] != "kind":
+                    return ast.Text(said, self.span(lexeme))
+                mark = self.next()
+                return ast.Name(said, mark[1][2:], self.span(lexeme, mark))
+            case "sign" | "kind" | "other" | "end":
+                self.fail(*self.form.value)
+        value = self.leaf(lexeme)
+        if value is None:
+            self.fail(*self.form.value)
+        self.place += 1
+        return value
 
-    def quoted(self, span: Span) -> ast.Value:
-        start = self.token.start
-        value = self.unescape(self.next())
-        if self.token.kind != "kind":
-            return ast.Text(value, span)
-        kind = self.next()
-        return ast.Name(value, kind.text[2:], self.places.span(start, kind.end))
-
-    def leaf(self, token: _Token, span: Span) -> ast.Value:
-        match token.kind:
+    def leaf(self, lexeme: Lexeme) -> ast.Value | None:
+        """Return the value of one lexeme, or None if it is none."""
+        kind, said, _, _ = lexeme
+        span = self.span(lexeme)
+        match kind:
+            case "token":
+                return _value_of_token(said, span)
             case "symbol":
-                return ast.Symbol(self.unescape(token), span)
+                return ast.Symbol(said, span)
             case "number":
-                return ast.Number(self.number(token), span)
+                number = ast.read_number(said)
+                if number is None:
+                    message = "expected a number that a computer can hold"
+                    raise self.wrong("Z004", message, lexeme)
+                return ast.Number(number, span)
             case "moment":
-                return self.moment(token)
+                kind, _, rest = said.partition(":")
+                moment = moment_of(kind, rest)
+                if moment is None:
+                    raise self.wrong("Z004", f"{said!r} is no {kind}", lexeme, _MOMENTS)
+                return replace(moment, span=span)
             case "reference":
-                return reference(token.text, span)
+                return reference(said, span)
             case "open":
                 return ast.Open(span)
             case "variable":
-                return ast.Hole(token.text[1:], is_placeholder=True, span=span)
-            case "slot":
-                return ast.Slot(token.text, span=span)
+                return ast.Hole(said[1:], is_placeholder=True, span=span)
+            case _ if said in self.holes and kind != "slot":
+                return ast.Hole(said, span=span)
             case _:
-                return self.word(token)
-
-    def word(self, token: _Token) -> ast.Value:
-        span = self.places.span(token.start, token.end)
-        if token.text in self.holes:
-            return ast.Hole(token.text, span=span)
-        flag = ast.flag_of(token.text)
-        if flag is not None:
-            return replace(flag, span=span)
-        return (
-            ast.Slot(token.text, span=span) if is_slot(token.text) else ast.Symbol(token.text, span)
-        )
-
-    def array(self, depth: int) -> ast.Array:
-        start = self.next().start
-        items: list[ast.Value] = []
-        while not self.take("]"):
-            if items:
-                self.expect(",")
-            items.append(self.value(depth + 1))
-        return ast.Array(tuple(items), self.places.span(start, self.tokens[self.place - 1].end))
-
-    def number(self, token: _Token) -> Decimal:
-        number = ast.read_number(token.text)
-        if number is None:
-            message = "expected a number that a computer can hold"
-            raise self.places.error("Z004", message, token.start, token.end)
-        return number
-
-    def moment(self, token: _Token) -> ast.Moment:
-        kind, _, rest = token.text.partition(":")
-        moment = moment_of(kind, rest)
-        if moment is None:
-            hint = (
-                "write date:2027-03-14, date:2027-03-14T17:00:00, time:17:00:00 or duration:PT90M"
-            )
-            message = f"{token.text!r} is no {kind}"
-            raise self.places.error("Z004", message, token.start, token.end, hint)
-        return replace(moment, span=self.places.span(token.start, token.end))
-
-    def unescape(self, token: _Token) -> str:
-        text = token.text
-        if token.kind == "symbol":  # JSON knows one kind of quotes
-            inner = text[1:-1].replace("\\'", "'").replace('"', '\\"')
-            text = f'"{inner}"'
-        try:
-            found: str = json.loads(text, strict=False)
-        except ValueError:
-            hint = 'known are \\" \\\\ \\/ \\n \\t \\r \\b \\f \\uXXXX'
-            message = "this text holds an unknown escape"
-            raise self.places.error("Z003", message, token.start, token.end, hint) from None
-        return found
-
-    # ------------------------------------------------------------------------------ JSON
+                if (flag := ast.flag_of(said)) is not None:
+                    return replace(flag, span=span)
+                is_placeholder = kind == "slot" or is_slot(said)
+                return ast.Slot(said, span=span) if is_placeholder else ast.Symbol(said, span)
 
     def json(self) -> ast.Program:
         value = self.value(0)
         try:
             return program_of(value)
         except GenieError as error:
-            raise GenieError(error.problems, sources={self.file: self.text}) from None
+            sources = {self.places.file: self.places.text}
+            raise GenieError(error.problems, sources=sources) from None
+
+
+_MOMENTS = "write date:2027-03-14, date:2027-03-14T17:00:00, time:17:00:00 or duration:PT90M"
+
+
+def _value_of_token(word: str, span: Span | None) -> ast.Value | None:
+    """Return the value of one token, or None if it is none."""
+    flag = ast.flag_of(word)
+    if flag is not None:
+        return ast.Flag(flag.value, span)
+    if NUMBER.fullmatch(word):
+        number = ast.read_number(word)
+        return None if number is None else ast.Number(number, span)
+    if is_slot(word) or (len(word) == 1 and _PRIVATE.match(word)):
+        return ast.Slot(word, span=span)
+    if word == OPEN:
+        return ast.Open(span)
+    if word[:1] == "$":
+        found = unescape_word(word)
+        is_text = found[1:].partition(".")[0].isdecimal() and found.isascii()
+        value = reference(found, span) if is_text or found[1:2].isdecimal() else None
+        return value if value is not None and reference_text(value) == found else None
+    kind, is_moment, rest = word.partition(":")
+    if is_moment:
+        moment = moment_of(kind, rest)
+        return None if moment is None else ast.Moment(moment.kind, moment.text, span)
+    if len(word) > 1 and word[0] == word[-1] == "'":
+        return ast.Symbol(unescape_word(word[1:-1]) if len(word) > 2 else "", span)
+    return ast.Symbol(word, span) if ast.is_bare_symbol(word) else None
 
 
 def reference(text: str, span: Span | None = None) -> ast.Reference:
@@ -407,3 +493,71 @@ def reference_text(value: ast.Reference) -> str:
         )
         parts.append(str(part) if is_bare else _quote(str(part)))
     return ".".join(parts)
+
+
+# -------------------------------------------------------------------------------------- tokens
+
+
+def tokens(program: ast.Program) -> str:
+    """Return the token form of a program.
+
+    >>> print(tokens(parse('light(room = "bath room", mode = night, at = [1, {x = $?}])')))
+    light( room= " bath room " mode= night at= [ 1 { x= $? } ] )
+    """
+    return f" {THEN} ".join(f" {AND} ".join(map(call_tokens, step)) for step in program.steps)
+
+
+def call_tokens(call: ast.Call | ast.Hole) -> str:
+    """Return the tokens of a call."""
+    assert isinstance(call, ast.Call)
+    return " ".join([head(call.name), *_fields(call.arguments), ")"])
+
+
+def head(name: str) -> str:
+    """Return the token that begins a call."""
+    return f"{escape_word(name)}("
+
+
+def argument_head(name: str) -> str:
+    """Return the token that begins an argument."""
+    return f"{escape_word(name)}="
+
+
+def _fields(arguments: Sequence[ast.Argument]) -> Iterator[str]:
+    for argument in arguments:
+        yield argument_head(argument.name)
+        yield value_tokens(argument.value)
+
+
+def value_tokens(value: ast.Value) -> str:
+    """Return the tokens of a value."""
+    match value:
+        case ast.Text(text):
+            return _quoted(text)
+        case ast.Name(words, kind):
+            return f"{_quoted(words)} ^^{kind}"
+        case ast.Symbol(name):
+            return symbol_token(name)
+        case ast.Reference():
+            return escape_word(reference_text(value))
+        case ast.Array(items):
+            return " ".join(["[", *map(value_tokens, items), "]"])
+        case ast.Record(fields):
+            return " ".join(["{", *_fields(fields), "}"])
+        case _:
+            return leaf_text(value)
+
+
+def _quoted(text: str) -> str:
+    return " ".join(['"', *([escape_word(w) for w in text.split(" ")] if text else ()), '"'])
+
+
+def symbol_token(name: str) -> str:
+    """Return the token of a listed value.
+
+    >>> symbol_token("heat"), symbol_token("very hot"), symbol_token("2")
+    ('heat', "'very\\\\u0020hot'", "'2'")
+    """
+    if ast.is_bare_symbol(name):
+        return name
+    return "'{}'".format(escape_word(name) if name else "")

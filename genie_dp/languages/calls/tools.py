@@ -12,7 +12,7 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages import types as ty
 from genie_dp.languages.calls import schema as js
-from genie_dp.languages.calls.library import Json, Tool, ToolLibrary, ValueType
+from genie_dp.languages.calls.library import Json, Tool, ToolLibrary, ValueType, walk_types
 from genie_dp.languages.calls.schema import SchemaReader
 from genie_dp.languages.library import NameList, Skipped
 from genie_dp.located import places_of, read_json
@@ -273,16 +273,9 @@ class _Reader:
 
 def _kinds(type_: ValueType) -> set[str]:
     """Return the kinds of names that values of a type may be."""
-    found: set[str] = set()
-    waiting = [type_]
-    while waiting:
-        one = waiting.pop()
-        kind = one.type.kind if isinstance(one.type, ty.Entity) and one.sort == "text" else ""
-        if kind and ty.slot_stem(one.type) == f"GENERIC_ENTITY_{kind}":
-            found.add(kind)
-        waiting += [*one.options, *(f.type for f in one.fields)]
-        waiting += [inner for inner in (one.item, one.others) if inner is not None]
-    return found
+    names = (t.type for t in walk_types((type_,)) if t.sort == "text")
+    kinds = {name.kind for name in names if isinstance(name, ty.Entity)}
+    return {kind for kind in kinds if ty.slot_stem(ty.Entity(kind)) == f"GENERIC_ENTITY_{kind}"}
 
 
 def _is_object(shape: Any) -> bool:

@@ -1,16 +1,17 @@
 """Types of calls: what does not fit a library, and the one form of what does."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 
 from genie_dp.errors import Problem, did_you_mean
 from genie_dp.languages import types as ty
 from genie_dp.languages.base import MissingInput
 from genie_dp.languages.calls import ast
 from genie_dp.languages.calls.library import Field, Tool, ToolLibrary, ValueType, words_of
-from genie_dp.languages.calls.text import reference_text, value_text
-from genie_dp.languages.calls.tokens import call_tokens, key_of
+from genie_dp.languages.calls.text import call_tokens, reference_text, value_text
+from genie_dp.languages.calls.tokens import key_of, sort_steps
 from genie_dp.languages.calls.values import moment_of
 from genie_dp.languages.limits import NO_LIMITS, NOTHING, Limits
 
@@ -455,28 +456,19 @@ def canonical(program: ast.Program, library: ToolLibrary) -> ast.Program:
     Arguments are sorted, defaults left out, values as their types have them; calls in parallel are
     sorted, and references follow them.
     """
-    numbers: dict[int, int] = {}
-    steps: list[ast.Step] = []
-    count = 0
 
-    def renumber(value: ast.Value) -> ast.Value:
-        if isinstance(value, ast.Reference):
-            return replace(value, call=numbers.get(value.call, value.call))
-        return value
+    def place(call: ast.Call | ast.Hole, numbers: Mapping[int, int]) -> ast.Call | ast.Hole:
+        assert isinstance(call, ast.Call)
 
-    for step in program.steps:
-        calls = []
-        for call in step:
-            assert isinstance(call, ast.Call)
-            [[renumbered]] = ast.change_values(ast.Program(((call,),)), renumber).steps
-            assert isinstance(renumbered, ast.Call)
-            calls.append(canonical_call(renumbered, library.tools.get(call.name)))
-        order = sorted(range(len(calls)), key=lambda k: key_of(call_tokens(calls[k])))
-        found = {count + 1 + k: count + 1 + place for place, k in enumerate(order)}
-        numbers |= found
-        count += len(calls)
-        steps.append(tuple(calls[k] for k in order))
-    return ast.Program(tuple(steps))
+        def renumber(value: ast.Value) -> ast.Value:
+            if isinstance(value, ast.Reference):
+                return replace(value, call=numbers.get(value.call, value.call))
+            return value
+
+        placed = ast.change_arguments(call, renumber) if numbers else call
+        return canonical_call(placed, library.tools.get(call.name))
+
+    return ast.Program(sort_steps(program.steps, place, lambda call: key_of(call_tokens(call))))
 
 
 def slots_of(program: ast.Program) -> Iterator[tuple[str, str, str]]:
@@ -548,23 +540,19 @@ def give_input(
     parameter = tool.parameter(missing.name) if tool is not None else None
     is_list = parameter is not None and parameter.type.sort == "array"
     whole = ast.Array((value,)) if is_list else value
-    count = -1
-    steps: list[ast.Step] = []
-    for step in program.steps:
-        calls: list[ast.Call | ast.Hole] = []
-        for call in step:
-            count += 1
-            if count == missing.call and isinstance(call, ast.Call):
-                given = {argument.name: argument.value for argument in call.arguments}
-                before = given.get(missing.name, ast.Open())
-                is_whole = isinstance(before, ast.Open)
-                given[missing.name] = whole if is_whole else _fill_first(before, value)
-                arguments = tuple(ast.Argument(name, given[name]) for name in sorted(given))
-                calls.append(replace(call, arguments=arguments))
-            else:
-                calls.append(call)
-        steps.append(tuple(calls))
-    return ast.Program(tuple(steps))
+    numbers = count()
+
+    def give(call: ast.Call) -> ast.Call:
+        if next(numbers) != missing.call:
+            return call
+        given = {argument.name: argument.value for argument in call.arguments}
+        before = given.get(missing.name, ast.Open())
+        is_whole = isinstance(before, ast.Open)
+        given[missing.name] = whole if is_whole else _fill_first(before, value)
+        arguments = tuple(ast.Argument(name, given[name]) for name in sorted(given))
+        return replace(call, arguments=arguments)
+
+    return ast.map_calls(program, give)
 
 
 def _fill_first(whole: ast.Value, value: ast.Value) -> ast.Value:

@@ -8,16 +8,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time
 from decimal import Decimal
-from typing import Any
 
 from genie_dp.languages.base import Literal
 from genie_dp.languages.calls import ast
+from genie_dp.languages.terms.values import (
+    PLAIN_NUMBER,
+    closing_quote,
+    is_iso,
+    read_constant,
+    said,
+)
 from genie_dp.languages.text import escape_word, span_ends, unescape_word
 from genie_dp.languages.units import SHIPPED
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+\-]?\d+)?", re.ASCII)
-_PLAIN_NUMBER = re.compile(r"-?\d+(?:\.\d+)?", re.ASCII)
-_QUOTED = re.compile(r'" (?P<words>.*) "(?: \^\^(?P<kind>\S+))?', re.DOTALL)
 _ZONE = r"(?P<zone>Z|[+\-]\d\d:\d\d)?"
 _CLOCK = rf"(?P<clock>\d\d:\d\d)(?P<second>:\d\d)?(?P<fraction>\.\d+)?{_ZONE}"
 _DATE = re.compile(rf"(?P<day>\d{{4}}-\d\d-\d\d)(?:T{_CLOCK})?", re.ASCII)
@@ -45,11 +49,10 @@ def moment_of(kind: str, text: str) -> ast.Moment | None:
                 return None
             rest = f"T{_clock(match_)}" if match_["clock"] else ""
             found = match_["day"] + rest
-            reader: Any = datetime if rest else date
-            return ast.Moment("date", found) if _is_read(reader, found) else None
+            return ast.Moment("date", found) if is_iso(found, datetime if rest else date) else None
         case "time":
             match_ = _TIME.fullmatch(text)
-            if match_ is None or not _is_read(time, _clock(match_)):
+            if match_ is None or not is_iso(_clock(match_), time):
                 return None
             return ast.Moment("time", _clock(match_))
         case "duration":
@@ -61,14 +64,6 @@ def moment_of(kind: str, text: str) -> ast.Moment | None:
 def _clock(match: re.Match[str]) -> str:
     return "".join((match["clock"], match["second"] or ":00", match["fraction"] or "",
                     match["zone"] or ""))  # fmt: skip
-
-
-def _is_read(kind: Any, text: str) -> bool:
-    try:
-        kind.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
 
 
 # ------------------------------------------------------------------------ what readers find
@@ -83,31 +78,34 @@ def value_of(constant: str) -> ast.Value:
     Raises:
         ValueError: it is no constant that a call can hold.
     """
-    if _PLAIN_NUMBER.fullmatch(constant):
-        return ast.Number(Decimal(constant))
-    if match := _QUOTED.fullmatch(constant):
-        words = " ".join(map(unescape_word, match["words"].split(" ")))
-        return ast.Name(words, match["kind"]) if match["kind"] else ast.Text(words)
-    if flag := ast.flag_of(constant):
-        return flag
-    kind, _, rest = constant.partition(":")
-    if kind == "enum":
-        return ast.Symbol(rest)
-    if kind == "time":
-        rest = ":".join(f"{int(part):02}" for part in rest.split(":"))
-    found = moment_of(kind, rest) or _duration_of(constant)
+    match read_constant(constant):
+        case ("number", (number,)):
+            return ast.Number(Decimal(number))
+        case ("text", (words,)):
+            return ast.Text(_unescape(words))
+        case ("name", (words, kind)):
+            return ast.Name(_unescape(words), kind)
+        case ("enum", (name,)):
+            return ast.Symbol(name)
+        case ("measure", parts):
+            found: ast.Value | None = _duration_of(parts)
+        case (kind, (text, *_)):
+            found = ast.flag_of(constant) or moment_of(kind, text)
     if found is None:
         raise ValueError(f"{constant!r} is no constant of calls")
     return found
 
 
-def _duration_of(constant: str) -> ast.Moment | None:
-    parts = constant.replace(" unit:", " ").split(" ")
-    if " unit:" not in constant or len(parts) % 2:
+def _unescape(words: str) -> str:
+    return " ".join(map(unescape_word, words.split(" ")))
+
+
+def _duration_of(parts: Sequence[str]) -> ast.Moment | None:
+    if len(parts) % 2:
         return None
     amounts = dict.fromkeys(_UNITS, Decimal(0))
     for amount, unit in zip(parts[::2], parts[1::2], strict=True):
-        if not _PLAIN_NUMBER.fullmatch(amount) or SHIPPED.base(unit) != "ms":
+        if not PLAIN_NUMBER.fullmatch(amount) or SHIPPED.base(unit) != "ms":
             return None
         number, known = Decimal(amount), unit
         if unit not in amounts:
@@ -162,17 +160,13 @@ def fill(program: ast.Program, values: Mapping[str, tuple[str, str]]) -> ast.Pro
                 is_span = span_ends(values[token][0]) is not None  # tools take one date
                 return ast.Open() if is_span else value_of(values[token][0])
             case ast.Text(text):
-                return replace(value, value=_said(text, values))
+                return replace(value, value=said(text, values))
             case ast.Name(words):
-                return replace(value, words=_said(words, values))
+                return replace(value, words=said(words, values))
             case _:
                 return value
 
     return ast.change_values(program, filled)
-
-
-def _said(text: str, values: Mapping[str, tuple[str, str]]) -> str:
-    return " ".join(values[word][1] if word in values else word for word in text.split(" "))
 
 
 def literals(program: Sequence[str]) -> Iterator[Literal]:
@@ -186,8 +180,7 @@ def literals(program: Sequence[str]) -> Iterator[Literal]:
     while i < len(program):
         token, end = program[i], i + 1
         if token == '"':
-            rest = (k for k in range(end, len(program)) if program[k] == '"')
-            end = next(rest, len(program) - 1) + 1
+            end = closing_quote(program, i) + 1
             if end < len(program) and program[end].startswith("^^"):
                 end += 1
             yield Literal(i, end, " ".join(program[i:end]), True)

@@ -14,10 +14,15 @@ from genie_dp.errors import Problem
 from genie_dp.languages.base import Literal
 from genie_dp.languages.sexpr import ast as sx
 from genie_dp.languages.sexpr.text import from_tokens, tokens
+from genie_dp.languages.terms.values import (
+    PLAIN_NUMBER,
+    closing_quote,
+    is_iso,
+    read_constant,
+    said,
+)
 from genie_dp.languages.units import SHIPPED
 
-_PLAIN_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_QUOTED = re.compile(r'" (?P<words>.*) "(?: \^\^(?P<kind>\S+)| at:(?P<at>\S+))?', re.DOTALL)
 _KINDS = {str(t.type.kind): t.name for t in sx.TYPES.values() if hasattr(t.type, "kind")}
 _TYPES_OF_KINDS = {name: kind for kind, name in _KINDS.items()}
 _FORMS = {
@@ -42,25 +47,21 @@ def expression_of(constant: str) -> sx.Expression:
     Raises:
         ValueError: it is no constant that an expression can hold.
     """
-    if _PLAIN_NUMBER.fullmatch(constant):
-        return sx.Atom(constant)
-    if match := _QUOTED.fullmatch(constant):
-        words, kind = match["words"], match["kind"]
-        if match["at"]:
-            places = [sx.Atom(number) for number in match["at"].split(":")]
-            return _literal("Location", sx.Text(words), *places)
-        return sx.Text(words) if kind is None else _literal(_KINDS.get(kind, kind), sx.Text(words))
-    kind, _, rest = constant.partition(":")
-    if kind == "date":
-        return _literal("Date", sx.Text(rest))
-    if kind == "time":
-        hour, minute, second = map(int, rest.split(":"))
-        return _literal("Time", sx.Text(f"{hour:02}:{minute:02}:{second:02}"))
-    if kind == "currency":
-        return _literal("Currency", *map(sx.Atom, rest.split(":")))
-    parts = constant.replace(" unit:", " ").split(" ")
-    if " unit:" in constant and SHIPPED.base(parts[1]) == "ms":
-        return _literal("Duration", *map(sx.Atom, parts))
+    match read_constant(constant):
+        case ("number", (number,)):
+            return sx.Atom(number)
+        case ("text", (words,)):
+            return sx.Text(words)
+        case ("name", (words, kind)):
+            return _literal(_KINDS.get(kind, kind), sx.Text(words))
+        case ("place", (words, *numbers)):
+            return _literal("Location", sx.Text(words), *map(sx.Atom, numbers))
+        case ("date" | "time" as kind, (text,)):
+            return _literal(kind.capitalize(), sx.Text(text))
+        case ("currency", (money,)):
+            return _literal("Currency", *map(sx.Atom, money.split(":")))
+        case ("measure", parts) if SHIPPED.base(parts[1]) == "ms":
+            return _literal("Duration", *map(sx.Atom, parts))
     raise ValueError(f"{constant!r} is no constant of S-expressions")
 
 
@@ -80,9 +81,9 @@ def constant_of(node: sx.Node) -> str | None:
     label = sx.label(node)
     match node.items[1:]:
         case (sx.Text(words),) if label == "Date":
-            return f"date:{words}" if _is_iso(words, date, datetime) else None
+            return f"date:{words}" if is_iso(words, date) or is_iso(words, datetime) else None
         case (sx.Text(words),) if label == "Time":
-            return f"time:{words}" if _is_iso(words, time) else None
+            return f"time:{words}" if is_iso(words, time) else None
         case (sx.Text(words),) if label not in ("Duration", "Currency", "Location"):
             return f'" {words} " ^^{_TYPES_OF_KINDS.get(label, label)}'
         case (sx.Atom(amount), sx.Atom(code)) if label == "Currency":
@@ -103,17 +104,7 @@ def constant_of(node: sx.Node) -> str | None:
 
 
 def _is_number(text: str) -> bool:
-    return _PLAIN_NUMBER.fullmatch(text) is not None
-
-
-def _is_iso(text: str, *kinds: Any) -> bool:
-    for kind in kinds:
-        try:
-            kind.fromisoformat(text)
-        except ValueError:
-            continue
-        return True
-    return False
+    return PLAIN_NUMBER.fullmatch(text) is not None
 
 
 def problem_of(node: sx.Node) -> Problem | None:
@@ -188,7 +179,7 @@ def literals(program: Sequence[str]) -> Iterator[Literal]:
         elif token in (")", "]") and opened and sx.CLOSING[_bracket(opened[-1])] == token:
             opened.pop()
         elif token == '"' and not in_square:
-            end = _closing_quote(program, i) + 1
+            end = closing_quote(program, i) + 1
             yield Literal(i, end, " ".join(program[i:end]), True)
         elif not in_square and sx.is_number(token) and not program[i - 1].endswith("("):
             yield Literal(i, end, token.removesuffix("L"), False)
@@ -204,7 +195,7 @@ def _end(program: Sequence[str], start: int) -> int:
     depth, i = 0, start
     while i < len(program):
         if program[i] == '"':
-            i = _closing_quote(program, i)
+            i = closing_quote(program, i)
         elif program[i].endswith(("(", "[")):
             depth += 1
         elif program[i] in (")", "]"):
@@ -213,11 +204,6 @@ def _end(program: Sequence[str], start: int) -> int:
                 return i + 1
         i += 1
     return start + 1
-
-
-def _closing_quote(program: Sequence[str], start: int) -> int:
-    rest = (i for i in range(start + 1, len(program)) if program[i] == '"')
-    return next(rest, len(program) - 1)
 
 
 Change = Callable[[sx.Expression, bool], Sequence[sx.Expression]]
@@ -265,11 +251,10 @@ def fill(program: sx.Expression, values: Mapping[str, tuple[str, str]]) -> sx.Ex
     def change(leaf: sx.Expression, in_square: bool) -> Sequence[sx.Expression]:
         match leaf:
             case sx.Atom(token) if token in values:
-                constant, said = values[token]
-                return [*map(sx.Atom, said.split())] if in_square else [expression_of(constant)]
+                constant, words = values[token]
+                return [*map(sx.Atom, words.split())] if in_square else [expression_of(constant)]
             case sx.Text(text):
-                words = [values[w][1] if w in values else w for w in text.split(" ")]
-                return [replace(leaf, value=" ".join(words))]
+                return [replace(leaf, value=said(text, values))]
             case sx.Node(items) if any(isinstance(item, sx.Text) for item in items):
                 filled = [item for part in items for item in change(part, in_square)]
                 return [replace(leaf, items=tuple(filled))]

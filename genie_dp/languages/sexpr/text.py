@@ -4,7 +4,7 @@ A text is read in one pass with a stack, without a grammar.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -30,6 +30,14 @@ _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _UNESCAPED = {'"': '"', "\\": "\\", "/": "/", "n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 
+_ATOM = re.compile(r'[^\s()\[\]"]+')
+_WORD = re.compile(r"[^\s\[\]]+")
+_PREFIXES: dict[str, sx.Prefix] = {"(": "", "^(": "^", "#(": "#"}
+
+Lexeme = tuple[str, str, int, int]
+"""Its kind (atom, text, open or close), what it says, and where it stands: from, and to before."""
+
+
 @dataclass(slots=True)
 class _Open:
     """A bracket that was opened and is not yet closed."""
@@ -40,8 +48,8 @@ class _Open:
     items: list[sx.Expression] = field(default_factory=list)
 
     @property
-    def bracket(self) -> sx.Bracket:
-        return "[" if self.opener == "[" else "("
+    def closer(self) -> str:
+        return "]" if self.opener == "[" else ")"
 
 
 def parse(text: str, *, file: str = "<program>") -> sx.Expression:
@@ -52,76 +60,113 @@ def parse(text: str, *, file: str = "<program>") -> sx.Expression:
     """
     expressions = parse_all(text, file=file)
     if not expressions:
-        raise Places(text, file).error(
-            "X001",
-            "expected a program, got an empty text",
-            0,
-            1,
-            "write an expression such as (f x)",
-        )
+        hint = "write an expression such as (f x)"
+        message = "expected a program, got an empty text"
+        raise Places(text, file).error("X001", message, 0, 1, hint)
     if len(expressions) > 1:
-        span = expressions[1].span
-        raise GenieError(
-            Problem("X002", "expected the end of the program, got a second expression", span,
-                    "put both into one bracket", stage="syntax"),
-            sources={file: text},
-        )  # fmt: skip
+        message = "expected the end of the program, got a second expression"
+        hint, span = "put both into one bracket", expressions[1].span
+        problem = Problem("X002", message, span, hint, stage="syntax")
+        raise GenieError(problem, sources={file: text})
     return expressions[0]
 
 
 def parse_all(text: str, *, file: str = "<program>") -> list[sx.Expression]:
     """Return all expressions of a text, one after the other."""
-    places = Places(text, file)
-    top: list[sx.Expression] = []
-    stack: list[_Open] = []
-    position = 0
-    while position < len(text):
-        pattern = _SQUARE if stack and stack[-1].opener == "[" else _ROUND
-        match = pattern.match(text, position)
-        assert match is not None, "one of the patterns takes any character"
-        kind, position = match.lastgroup, match.end()
-        items = stack[-1].items if stack else top
-        if kind == "atom":
-            items.append(sx.Atom(match[0], places.span(match.start(), position)))
-        elif kind == "text":
-            items.append(sx.Text(_unescape(match, places), places.span(match.start(), position)))
-        elif kind == "open":
-            if len(stack) == DEEPEST:
-                message = f"expected at most {DEEPEST} brackets in each other, got more"
-                raise places.error("X008", message, match.start(), position)
-            stack.append(_Open(match[0], match.start(), position))
-        elif kind == "close":
-            node = _close(stack.pop() if stack else None, match, places)
-            (stack[-1].items if stack else top).append(node)
-        elif kind == "quote":
-            hint = 'end the string with ", and write \\" for a quote inside it'
-            raise places.error("X005", "this string has no end", match.start(), position, hint)
-    if stack:
-        last = stack[-1]
-        closing = sx.CLOSING[last.bracket]
-        message = f"expected {closing!r} to close this bracket, got the end of the text"
-        raise places.error("X004", message, last.start, last.end, f"add {closing!r}")
-    return top
+    return _Reader(Places(text, file)).read(_lexemes_of_text)
 
 
-def _close(opened: _Open | None, match: re.Match[str], places: "Places") -> sx.Node:
-    if opened is None:
-        hint = f"remove it, or open a bracket before it: {match[0]!r} closes nothing"
-        message = f"expected an expression, got {match[0]!r}"
-        raise places.error("X002", message, match.start(), match.end(), hint)
-    if sx.CLOSING[opened.bracket] != match[0]:
-        line, column = places.line_column(opened.start)
-        closer = sx.CLOSING[opened.bracket]
-        message = f"expected {closer!r} to close {opened.opener!r} of {line}:{column}"
-        raise places.error("X003", f"{message}, got {match[0]!r}", match.start(), match.end())
-    prefix = opened.opener[:-1]
-    return sx.Node(
-        tuple(opened.items),
-        opened.bracket,
-        "^" if prefix == "^" else "#" if prefix == "#" else "",
-        _layout(match.string, opened.end, match.start()),
-        places.span(opened.start, match.end()),
-    )
+def from_tokens(text: str, *, places: bool = False) -> sx.Expression:
+    """Return the expression of a token form, or raise GenieError (X011 to X013).
+
+    Its nodes carry spans only with `places`.
+
+    >>> program = parse('(INFORM time "5 o\\\\"clock")')
+    >>> from_tokens(tokens(program)) == program
+    True
+    """
+    found = _Reader(Places(text, "<tokens>"), is_tokens=True, has_spans=places)
+    expressions = found.read(_lexemes_of_tokens)
+    if len(expressions) != 1:
+        raise found.end_error("one expression", str(len(expressions)))
+    return expressions[0]
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads the lexemes of one text, with a stack of open brackets."""
+
+    places: Places
+    is_tokens: bool = False
+    has_spans: bool = True
+    opened: list[_Open] = field(default_factory=list)
+
+    @property
+    def in_square(self) -> bool:
+        return bool(self.opened) and self.opened[-1].opener == "["
+
+    def span(self, start: int, end: int) -> Span | None:
+        return self.places.span(start, end) if self.has_spans else None
+
+    def error(
+        self, code: str, message: str, start: int, end: int, hint: str | None = None
+    ) -> GenieError:
+        """Return the error of a lexeme; in token forms all have one code, and no hint."""
+        if self.is_tokens:
+            code, end, hint = "X011", max(end, start + 1), None
+        return self.places.error(code, message, start, end, hint)
+
+    def end_error(self, expected: str, got: str = "the end") -> GenieError:
+        """Return the error at the end of a token form."""
+        end = len(self.places.text)
+        return self.places.error("X012", f"expected {expected}, got {got}", end, end + 1)
+
+    def read(self, lexemes: "Callable[[_Reader], Iterator[Lexeme]]") -> list[sx.Expression]:
+        """Return all expressions of the text."""
+        top: list[sx.Expression] = []
+        for kind, said, start, end in lexemes(self):
+            items = self.opened[-1].items if self.opened else top
+            if kind == "atom":
+                items.append(sx.Atom(said, self.span(start, end)))
+            elif kind == "text":
+                items.append(sx.Text(said, self.span(start, end)))
+            elif kind == "open":
+                if len(self.opened) == DEEPEST:
+                    got = repr(said) if self.is_tokens else "more"
+                    message = f"expected at most {DEEPEST} brackets in each other, got {got}"
+                    raise self.error("X008", message, start, end)
+                self.opened.append(_Open(said, start, end))
+            else:
+                node = self.close(said, start, end)
+                (self.opened[-1].items if self.opened else top).append(node)
+        if self.opened:
+            last = self.opened[-1]
+            if self.is_tokens:
+                raise self.end_error(repr(last.closer))
+            message = f"expected {last.closer!r} to close this bracket, got the end of the text"
+            raise self.error("X004", message, last.start, last.end, f"add {last.closer!r}")
+        return top
+
+    def close(self, closer: str, start: int, end: int) -> sx.Node:
+        """Return the node of the bracket that is closed."""
+        is_right = bool(self.opened) and self.opened[-1].closer == closer
+        if not self.opened or (self.is_tokens and not is_right):
+            hint = f"remove it, or open a bracket before it: {closer!r} closes nothing"
+            raise self.error("X002", f"expected an expression, got {closer!r}", start, end, hint)
+        opened = self.opened.pop()
+        if not is_right:
+            line, column = self.places.line_column(opened.start)
+            message = f"expected {opened.closer!r} to close {opened.opener!r} of {line}:{column}"
+            raise self.error("X003", f"{message}, got {closer!r}", start, end)
+        layout = _TOKEN_LAYOUTS[closer]
+        if not self.is_tokens:
+            layout = _layout(self.places.text, opened.end, start)
+        prefix, span = _PREFIXES.get(opened.opener, ""), self.span(opened.start, end)
+        return sx.Node(tuple(opened.items), _BRACKETS[closer], prefix, layout, span)
+
+
+_TOKEN_LAYOUTS: dict[str, sx.Layout] = {")": "compact", "]": "closing"}
+_BRACKETS: dict[str, sx.Bracket] = {")": "(", "]": "["}
 
 
 def _layout(text: str, start: int, end: int) -> sx.Layout:
@@ -129,6 +174,47 @@ def _layout(text: str, start: int, end: int) -> sx.Layout:
     if start == end or not text[end - 1].isspace():
         return "compact"
     return "spaced" if text[start].isspace() else "closing"
+
+
+def _lexemes_of_text(reader: _Reader) -> Iterator[Lexeme]:
+    text, position = reader.places.text, 0
+    while position < len(text):
+        match = (_SQUARE if reader.in_square else _ROUND).match(text, position)
+        assert match is not None, "one of the patterns takes any character"
+        kind, start, position = match.lastgroup or "", match.start(), match.end()
+        if kind == "quote":
+            hint = 'end the string with ", and write \\" for a quote inside it'
+            raise reader.error("X005", "this string has no end", start, position, hint)
+        if kind != "space":
+            said = _unescape(match, reader.places) if kind == "text" else match[0]
+            yield kind, said, start, position
+
+
+def _lexemes_of_tokens(reader: _Reader) -> Iterator[Lexeme]:
+    words: list[str] | None = None
+    start = begun = 0
+    for word in reader.places.text.split(" "):
+        end, in_square = start + len(word), reader.in_square
+        if words is not None:
+            if word == '"':
+                yield "text", " ".join(words), begun, end
+                words = None
+            else:
+                words.append(unescape_word(word))
+        elif word == "[" or (word in _PREFIXES and not in_square):
+            yield "open", word, start, end
+        elif word == "]" or (word == ")" and not in_square):
+            yield "close", word, start, end
+        elif word == '"' and not in_square:
+            words, begun = [], start
+        elif (_WORD if in_square else _ATOM).fullmatch(word):
+            yield "atom", word, start, end
+        else:
+            message = f"expected one token between two spaces, got {word!r}"
+            raise reader.error("X011", message, start, end)
+        start = end + 1
+    if words is not None:
+        raise reader.end_error("'\"'")
 
 
 def _unescape(match: re.Match[str], places: "Places") -> str:
@@ -211,90 +297,6 @@ def _tokens(expression: sx.Expression) -> Iterator[str]:
             yield sx.CLOSING[bracket]
         case _:
             assert_never(expression)
-
-
-def from_tokens(text: str, *, places: bool = False) -> sx.Expression:
-    """Return the expression of a token form, or raise GenieError (X011 to X013).
-
-    Its nodes carry spans only with `places`.
-
-    >>> from genie_dp.languages.sexpr.text import parse
-    >>> program = parse('(INFORM time "5 o\\\\"clock")')
-    >>> from_tokens(tokens(program)) == program
-    True
-    """
-    span = _span if places else _no_span
-    levels: list[list[sx.Expression]] = [[]]
-    opened: list[str] = []
-    begun: list[int] = []
-    words: list[str] | None = None
-    column = start = 1
-    for token in text.split(" "):
-        in_square = bool(opened) and opened[-1] == "["
-        if words is not None:
-            if token == '"':
-                levels[-1].append(sx.Text(" ".join(words), span(start, column + 1)))
-                words = None
-            else:
-                words.append(unescape_word(token))
-        elif token == "[" or (token in ("(", "^(", "#(") and not in_square):
-            if len(opened) == DEEPEST:
-                raise _token_error(f"expected at most {DEEPEST} brackets", text, column, token)
-            opened.append(token)
-            begun.append(column)
-            levels.append([])
-        elif token == "]" or (token == ")" and not in_square):
-            if not opened or sx.CLOSING["[" if opened[-1] == "[" else "("] != token:
-                raise _token_error("expected an expression", text, column, token)
-            node = _node(opened.pop(), levels.pop(), span(begun.pop(), column + 1))
-            levels[-1].append(node)
-        elif token == '"' and not in_square:
-            words, start = [], column
-        else:
-            atom = _checked_atom(token, in_square, text, column)
-            levels[-1].append(sx.Atom(atom, span(column, column + len(token))))
-        column += len(token) + 1
-    if words is not None or opened or len(levels[0]) != 1:
-        raise _end_error(text, opened, words is not None, len(levels[0]))
-    return levels[0][0]
-
-
-def _no_span(_begin: int, _end: int) -> None:
-    return None
-
-
-def _span(begin: int, end: int) -> Span:
-    return Span("<tokens>", 1, begin, 1, end)
-
-
-def _node(opener: str, items: list[sx.Expression], span: Span | None) -> sx.Node:
-    if opener == "[":
-        return sx.Node(tuple(items), "[", "", "closing", span)
-    prefix: sx.Prefix = "^" if opener == "^(" else "#" if opener == "#(" else ""
-    return sx.Node(tuple(items), "(", prefix, span=span)
-
-
-def _checked_atom(token: str, in_square: bool, text: str, column: int) -> str:
-    forbidden = "[]" if in_square else '()[]"'
-    if not token or any(c in forbidden or c.isspace() for c in token):
-        raise _token_error("expected one token between two spaces", text, column, token)
-    return token
-
-
-def _token_error(message: str, text: str, column: int, token: str) -> GenieError:
-    span = Span("<tokens>", 1, column, 1, column + max(1, len(token)))
-    problem = Problem("X011", f"{message}, got {token!r}", span, stage="syntax")
-    return GenieError(problem, sources={"<tokens>": text})
-
-
-def _end_error(text: str, opened: list[str], in_text: bool, count: int) -> GenieError:
-    span = Span("<tokens>", 1, len(text) + 1, 1, len(text) + 2)
-    expected = (
-        "'\"'" if in_text else repr(sx.CLOSING[opened[-1][-1]]) if opened else "one expression"
-    )
-    got = "the end" if in_text or opened else f"{count}"
-    problem = Problem("X012", f"expected {expected}, got {got}", span, stage="syntax")
-    return GenieError(problem, sources={"<tokens>": text})
 
 
 def is_in_square(tokens: Sequence[str]) -> bool:
