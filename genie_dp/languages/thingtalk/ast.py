@@ -15,108 +15,103 @@ from typing import get_args
 from genie_dp.errors import Span
 from genie_dp.languages.types import Type
 
-SPAN = field(default=None, compare=False, repr=False, kw_only=True)
 # Of Aggregate, in which `field` is a name of its own.
 FIELD_SPAN = field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What was read from a place of a text, if it was."""
+
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
 
 # ---------------------------------------------------------------------------------- values
 
 
 @dataclass(frozen=True, slots=True)
-class StringValue:
+class StringValue(Node):
     """Free text."""
 
     text: str
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class NumberValue:
+class NumberValue(Node):
     """A number."""
 
     value: Decimal
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class BooleanValue:
+class BooleanValue(Node):
     """true or false."""
 
     value: bool
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class EnumValue:
+class EnumValue(Node):
     """`enum(on)`; the paper writes `enum:on`."""
 
     name: str
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class MeasureValue:
+class MeasureValue(Node):
     """A sum of numbers with units, such as 6ft + 3in, in the order written."""
 
     parts: tuple[tuple[Decimal, str], ...]
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class CurrencyValue:
+class CurrencyValue(Node):
     """An amount of money; `code` is lower-case, such as usd."""
 
     value: Decimal
     code: str
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class DateValue:
+class DateValue(Node):
     """A point in time: ISO 8601 text, a date or a date with time."""
 
     iso: str
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class DateNow:
+class DateNow(Node):
     """The moment of execution."""
 
-    span: Span | None = SPAN
-
 
 @dataclass(frozen=True, slots=True)
-class DateEdge:
+class DateEdge(Node):
     """`start_of(week)`, `end_of(day)`: edge is "start_of" or "end_of", unit a unit of time."""
 
     edge: str
     unit: str
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class DateOffset:
+class DateOffset(Node):
     """A date moved by a duration: sign is "+" or "-"."""
 
     base: "Value"
     sign: str
     duration: "Value"
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class TimeValue:
+class TimeValue(Node):
     """A time of day."""
 
     hour: int
     minute: int
     second: int = 0
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class LocationValue:
+class LocationValue(Node):
     """A place on earth, degrees, with the name people use for it.
 
     Without degrees it is not looked up yet: there is nothing but the name.
@@ -125,51 +120,43 @@ class LocationValue:
     latitude: Decimal | None
     longitude: Decimal | None
     display: str | None = None
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class ContextValue:
+class ContextValue(Node):
     """A value of the user's context: ("location", "home"), ("location", "current_location"), ..."""
 
     path: tuple[str, ...]
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class EntityValue:
+class EntityValue(Node):
     """An entity: `value` is its identifier, None until looked up by `display`."""
 
     value: str | None
     kind: str
     display: str | None = None
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class ArrayValue:
+class ArrayValue(Node):
     """A list of values."""
 
     items: tuple["Value", ...]
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class Undefined:
+class Undefined(Node):
     """`$?`: a value still to be asked for."""
 
-    span: Span | None = SPAN
-
 
 @dataclass(frozen=True, slots=True)
-class EventValue:
+class EventValue(Node):
     """`$event`: the event that started the program, as text."""
 
-    span: Span | None = SPAN
-
 
 @dataclass(frozen=True, slots=True)
-class SlotValue:
+class SlotValue(Node):
     """A placeholder of the sentence, such as NUMBER_0 or GENERIC_ENTITY_tt:contact_1.
 
     A number of the sentence may get its `unit` from the program: NUMBER_0F is as many degrees.
@@ -177,19 +164,17 @@ class SlotValue:
 
     token: str
     unit: str = ""
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class VarRef:
+class VarRef(Node):
     """The name of an output in scope (parameter passing), or of a lambda's parameter."""
 
     name: str
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class ListFilter:
+class ListFilter(Node):
     """`labels filter value =~ "x"`: those of a list that fulfil a condition, in a computed value.
 
     The condition speaks of each of them as `value`.
@@ -197,11 +182,10 @@ class ListFilter:
 
     name: str
     predicate: "Predicate"
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class Computed:
+class Computed(Node):
     """`count(labels)`, `distance(geo, $context.location.home)`; operators as in COMPUTATIONS.
 
     The first argument is the VarRef of an output, or a ListFilter of one.
@@ -209,7 +193,6 @@ class Computed:
 
     operator: str
     arguments: tuple["Value", ...]
-    span: Span | None = SPAN
 
 
 Value = (
@@ -241,98 +224,85 @@ Value = (
 
 
 @dataclass(frozen=True, slots=True)
-class Arg:
+class Arg(Node):
     """`name = value`."""
 
     name: str
     value: Value
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class Selector:
+class Selector(Node):
     """The device: its class without "@", and attributes such as name="bedroom"."""
 
     class_name: str
     attributes: tuple[Arg, ...] = ()
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(Node):
     """A function with its inputs: a query or an action."""
 
     selector: Selector
     function: str
     args: tuple[Arg, ...] = ()
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class TrueP:
+class TrueP(Node):
     """Always true."""
 
-    span: Span | None = SPAN
-
 
 @dataclass(frozen=True, slots=True)
-class FalseP:
+class FalseP(Node):
     """Never true."""
 
-    span: Span | None = SPAN
-
 
 @dataclass(frozen=True, slots=True)
-class Not:
+class Not(Node):
     """Negation."""
 
     operand: "Predicate"
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class And:
+class And(Node):
     """Conjunction of two or more."""
 
     operands: tuple["Predicate", ...]
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class Or:
+class Or(Node):
     """Disjunction of two or more."""
 
     operands: tuple["Predicate", ...]
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class Atom:
+class Atom(Node):
     """`name operator value`; operators as in OPERATORS."""
 
     name: str
     operator: str
     value: Value
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Node):
     """`left operator value`, where the left side is a computed value: `count(labels) > 2`."""
 
     left: Computed
     operator: str
     value: Value
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class GetPredicate:
+class GetPredicate(Node):
     """`@f(..) { p }`: some result of the query satisfies p."""
 
     call: Call
     predicate: "Predicate"
-    span: Span | None = SPAN
 
 
 Predicate = TrueP | FalseP | Not | And | Or | Atom | Comparison | GetPredicate
@@ -352,37 +322,34 @@ COMPUTATIONS = ("avg", "count", "distance", "max", "min", "sum")
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Node):
     """`query filter predicate`."""
 
     query: "Query"
     predicate: Predicate
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
+class Join(Node):
     """`left join right on (x = y)`: x is an input of right, the VarRef y an output of left."""
 
     left: "Query"
     right: "Query"
     passing: tuple[Arg, ...] = ()
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregate:
+class Aggregate(Node):
     """`agg operator field of (query)`: max, min, sum, avg over a field; count has field None."""
 
     operator: str
     field: str | None
     query: "Query"
-    span: Span | None = SPAN
     field_span: Span | None = FIELD_SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class Projection:
+class Projection(Node):
     """`[a, count(b)] of (query)`: only those outputs, each a VarRef or Computed.
 
     With `keeps_all`, written `[*, count(b)]`, all outputs of the query and the values computed. The
@@ -392,21 +359,19 @@ class Projection:
     query: "Query"
     values: tuple[Value, ...]
     keeps_all: bool = False
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class Sort:
+class Sort(Node):
     """`sort(key direction of query)`: the key is a VarRef or Computed, direction asc or desc."""
 
     query: "Query"
     key: Value
     direction: str
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Node):
     """`query[2]`, `query[1:3]`: the result at a place counted from 1, or those from one to another.
 
     An `end` of None is an index.
@@ -415,66 +380,59 @@ class Slice:
     query: "Query"
     start: Value
     end: Value | None = None
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class AtTimer:
+class AtTimer(Node):
     """Every day at a time, or at each of an array of times."""
 
     time: Value
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class Timer:
+class Timer(Node):
     """From `base` on, every `interval`."""
 
     base: Value
     interval: Value
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class Monitor:
+class Monitor(Node):
     """Whenever the query's result changes; `on_new` restricts to changes of those outputs."""
 
     query: "Query"
     on_new: tuple[str, ...] = ()
-    span: Span | None = SPAN
     on_new_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(Node):
     """Whenever the predicate turns from false to true on the values of the stream."""
 
     stream: "Stream"
     predicate: Predicate
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class StreamFilter:
+class StreamFilter(Node):
     """`monitor (q) filter p`; canonical form moves p into the monitor."""
 
     stream: "Stream"
     predicate: Predicate
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class StreamJoin:
+class StreamJoin(Node):
     """`stream => query`: on each event the query's results, with parameters passed."""
 
     stream: "Stream"
     query: "Query"
     passing: tuple[Arg, ...] = ()
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class Hole:
+class Hole(Node):
     """A child of a template body, where its kind may stand.
 
     With `argument`, its gap is filled. With `inputs`, inputs of its function are set: both sides of
@@ -485,7 +443,6 @@ class Hole:
     kind: str
     argument: str | None = None
     inputs: tuple[Arg, ...] = ()
-    span: Span | None = SPAN
 
 
 Query = Call | Filter | Join | Aggregate | Projection | Sort | Slice | Hole
@@ -496,17 +453,15 @@ Stream = AtTimer | Timer | Monitor | Edge | StreamFilter | StreamJoin | Hole
 
 
 @dataclass(frozen=True, slots=True)
-class Notify:
+class Notify(Node):
     """Show the results to the user."""
-
-    span: Span | None = SPAN
 
 
 Action = Notify | Call | Hole
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Node):
     """`stream => query => action`; a stream of None is `now`, a query of None is absent.
 
     The action's arguments hold a VarRef where an output is passed.
@@ -515,11 +470,10 @@ class Rule:
     stream: Stream | None
     query: Query | None
     action: Action
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyFunction:
+class PolicyFunction(Node):
     """What a policy speaks of: any function, all of a class, or one with a predicate.
 
     `class_name` None is `*`; `function` None is `@class.*`; `predicate` TrueP allows all.
@@ -528,39 +482,35 @@ class PolicyFunction:
     class_name: str | None
     function: str | None
     predicate: Predicate
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Node):
     """`source predicate : query => action` (TACL); None is `now` before and `notify` after."""
 
     source: Predicate
     query: PolicyFunction | Hole | None
     action: PolicyFunction | Hole | None
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class Program(Node):
     """One or more rules; a sentence is nearly always one."""
 
     rules: tuple[Rule, ...]
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class OutputOf:
+class OutputOf(Node):
     """`query.output`: one output of a query, as a template body of kind source."""
 
     query: "Query"
     output: str
-    span: Span | None = SPAN
     output_span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Lambda:
+class Lambda(Node):
     """`\\(x : T, y : U) -> body`: a template body with typed placeholders.
 
     `untyped` are the names of those written `$x`, whose types follow from the body.
@@ -569,7 +519,6 @@ class Lambda:
     parameters: tuple[tuple[str, Type], ...]
     body: "Query | Stream | Action | Predicate | OutputOf | Value | Program | Policy"
     untyped: tuple[str, ...] = ()
-    span: Span | None = SPAN
 
 
 def computed_name(value: Value) -> str:

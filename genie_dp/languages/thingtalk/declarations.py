@@ -6,13 +6,12 @@ Data without behaviour, as in ast.py.
 from dataclasses import dataclass
 from decimal import Decimal
 
-from genie_dp.errors import Span
-from genie_dp.languages.thingtalk.ast import SPAN, Action, Program, Query, Stream
+from genie_dp.languages.thingtalk.ast import Action, Node, Program, Query, Stream
 from genie_dp.languages.types import Type
 
 
 @dataclass(frozen=True, slots=True)
-class Annotation:
+class Annotation(Node):
     """`#[name=value]`, or natural-language `#_[name=value]`.
 
     `value` is plain data: str, bool, Decimal, tuple, dict, or one of the value nodes of ast.py.
@@ -21,22 +20,20 @@ class Annotation:
     name: str
     value: object
     natural: bool
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class ParamDecl:
+class ParamDecl(Node):
     """A parameter: direction is "in req", "in opt" or "out"."""
 
     name: str
     direction: str
     type: Type
     annotations: tuple[Annotation, ...] = ()
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionDecl:
+class FunctionDecl(Node):
     """A query or action as declared in one class."""
 
     kind: str  # "query" | "action"
@@ -46,21 +43,19 @@ class FunctionDecl:
     is_list: bool = False
     extends: tuple[str, ...] = ()
     annotations: tuple[Annotation, ...] = ()
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class EntityDecl:
+class EntityDecl(Node):
     """`entity name extends other;`."""
 
     name: str
     extends: tuple[str, ...] = ()
     annotations: tuple[Annotation, ...] = ()
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class UnitDecl:
+class UnitDecl(Node):
     """`unit drop of volume = 0.05 ml;`, or `unit puff of dose;` for a base unit.
 
     Attributes:
@@ -73,21 +68,19 @@ class UnitDecl:
     dimension: str
     size: tuple[Decimal, str] | None = None
     annotations: tuple[Annotation, ...] = ()
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class ImportDecl:
+class ImportDecl(Node):
     """`import loader from @org.thingpedia.v2();`: facets taken from a mixin."""
 
     facets: tuple[str, ...]
     module: str
     args: tuple[tuple[str, object], ...] = ()
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class ClassDef:
+class ClassDef(Node):
     """A skill's class (Genie, Fig. 3); names are without "@"."""
 
     name: str
@@ -98,11 +91,10 @@ class ClassDef:
     units: tuple[UnitDecl, ...] = ()
     functions: tuple[FunctionDecl, ...] = ()
     annotations: tuple[Annotation, ...] = ()
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class DatasetExample:
+class DatasetExample(Node):
     """A real Thingpedia primitive template: kind is query, stream, action or program."""
 
     kind: str
@@ -110,14 +102,12 @@ class DatasetExample:
     body: Query | Stream | Action | Program
     utterances: tuple[str, ...]
     annotations: tuple[Annotation, ...] = ()
-    span: Span | None = SPAN
 
 
 @dataclass(frozen=True, slots=True)
-class Dataset:
+class Dataset(Node):
     """`dataset @c language "en" { .. }`."""
 
     name: str
     language: str | None
     examples: tuple[DatasetExample, ...]
-    span: Span | None = SPAN

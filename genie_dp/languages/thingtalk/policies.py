@@ -249,13 +249,8 @@ def _filtered_query(query: tt.Query, condition: tt.Predicate) -> tt.Query:
     match query:
         case tt.Call():
             return tt.Filter(query, condition, span=query.span)
-        case tt.Filter(inner, predicate):
-            return tt.Filter(_filtered_query(inner, condition), predicate, span=query.span)
-        case tt.Aggregate(operator, field, inner):
-            form = _filtered_query(inner, condition)
-            return tt.Aggregate(operator, field, form, span=query.span)
-        case tt.Projection(inner) | tt.Sort(inner) | tt.Slice(inner):
-            return replace(query, query=_filtered_query(inner, condition))
+        case tt.Filter() | tt.Aggregate() | tt.Projection() | tt.Sort() | tt.Slice():
+            return replace(query, query=_filtered_query(query.query, condition))
         case tt.Join() | tt.Hole():
             raise _Undecided
         case _:
@@ -264,15 +259,10 @@ def _filtered_query(query: tt.Query, condition: tt.Predicate) -> tt.Query:
 
 def _filtered_stream(stream: tt.Stream, condition: tt.Predicate) -> tt.Stream:
     match stream:
-        case tt.Monitor(query, on_new):
-            return tt.Monitor(_filtered_query(query, condition), on_new, span=stream.span)
-        case tt.Edge(inner, predicate):
-            return tt.Edge(_filtered_stream(inner, condition), predicate, span=stream.span)
-        case tt.StreamFilter(inner, predicate):
-            return tt.StreamFilter(_filtered_stream(inner, condition), predicate, span=stream.span)
-        case tt.StreamJoin(inner, query, passing):
-            form = _filtered_query(query, condition)
-            return tt.StreamJoin(inner, form, passing, span=stream.span)
+        case tt.Monitor() | tt.StreamJoin():
+            return replace(stream, query=_filtered_query(stream.query, condition))
+        case tt.Edge() | tt.StreamFilter():
+            return replace(stream, stream=_filtered_stream(stream.stream, condition))
         case tt.AtTimer() | tt.Timer() | tt.Hole():
             return stream
         case _:

@@ -19,7 +19,7 @@ from genie_dp.languages.library import Signatures
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.operators import ITEM
 from genie_dp.languages.thingtalk.tokens import value_tokens
-from genie_dp.languages.thingtalk.traverse import qualify
+from genie_dp.languages.thingtalk.traverse import qualify, walk
 from genie_dp.languages.types import is_slot
 from genie_dp.languages.units import SHIPPED, UNIT_SYNONYMS
 
@@ -519,32 +519,8 @@ def is_stable(predicate: tt.Predicate) -> bool:
 
     It does not where it compares with the time or place of execution, or asks a query.
     """
-    match predicate:
-        case tt.Atom(_, _, value):
-            return _is_stable_value(value)
-        case tt.Comparison(left, _, value):
-            return _is_stable_value(left) and _is_stable_value(value)
-        case tt.And(operands) | tt.Or(operands):
-            return all(map(is_stable, operands))
-        case tt.Not(operand):
-            return is_stable(operand)
-        case tt.GetPredicate():
-            return False
-        case tt.TrueP() | tt.FalseP():
-            return True
-        case _:
-            assert_never(predicate)
+    return not any(isinstance(part, _CHANGING) for part in walk(predicate))
 
 
-def _is_stable_value(value: tt.Value) -> bool:
-    match value:
-        case tt.DateNow() | tt.DateEdge() | tt.EventValue() | tt.ContextValue():
-            return False
-        case tt.DateOffset(base, _, duration):
-            return _is_stable_value(base) and _is_stable_value(duration)
-        case tt.ArrayValue(items) | tt.Computed(_, items):
-            return all(map(_is_stable_value, items))
-        case tt.ListFilter(_, predicate):
-            return is_stable(predicate)
-        case _:
-            return True
+# What depends on the time or place of execution, or on another query.
+_CHANGING = (tt.DateNow, tt.DateEdge, tt.EventValue, tt.ContextValue, tt.GetPredicate)

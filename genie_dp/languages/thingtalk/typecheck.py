@@ -1300,8 +1300,6 @@ def _numeric_outputs(scope: Scope) -> str:
 # What begins no comparison, and what is a value wherever one may stand (grammar.lark).
 _NEVER_COMPARED = frozenset({"false", "not", "true"})
 _NEVER_PASSED = frozenset({"false", "now", "null", "true"})
-_TEXTS = frozenset({"doc", "url", "string_values", "confirmation", "confirmation_remote"})
-_BOOLEANS = frozenset({"additive", "unique", "easily_understood", "hard_understand"})
 _FACETS = ("loader", "config")
 
 
@@ -1478,7 +1476,7 @@ def _annotations(annotations: tuple[decl.Annotation, ...]) -> Iterator[Problem]:
         if annotation.name in seen:
             yield _again("T036", "annotation", annotation.name, annotation.span)
         seen.add(annotation.name)
-        expected = _expect_annotation(annotation)
+        expected = _ANNOTATIONS.get(annotation.name)
         if expected is not None and not expected[1](annotation.value):
             value = _show_value(annotation.value)
             yield _problem(
@@ -1489,41 +1487,25 @@ def _annotations(annotations: tuple[decl.Annotation, ...]) -> Iterator[Problem]:
             )
 
 
-def _expect_annotation(
-    annotation: decl.Annotation,
-) -> tuple[str, Callable[[object], bool], str] | None:
-    """Return what the value of a known annotation must be: in words, as a test, an example."""
-    if annotation.name in _TEXTS:
-        return "a text", _is_text, '".."'
-    if annotation.name in _BOOLEANS:
-        return "true or false", _is_boolean, "true"
-    if annotation.name == "formatted":
-        return "a list", _is_list, "[..]"
-    if annotation.name == "accepts":
-        return "a text or a list of texts", _is_texts, '["tt:song_title"]'
-    if annotation.name == "enum":
-        return "a table", _is_table, '{name="words"}'
-    return None
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_boolean(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, tuple)
-
-
 def _is_texts(value: object) -> bool:
-    return _is_text(value) or (isinstance(value, tuple) and all(map(_is_text, value)))
+    texts = value if isinstance(value, tuple) else (value,)
+    return all(isinstance(text, str) for text in texts)
 
 
-def _is_table(value: object) -> bool:
-    return isinstance(value, dict)
+# Annotation -> what its value must be: in words, as a test, an example.
+_ANNOTATIONS: Mapping[str, tuple[str, Callable[[object], bool], str]] = {
+    **dict.fromkeys(
+        ("doc", "url", "string_values", "confirmation", "confirmation_remote"),
+        ("a text", lambda value: isinstance(value, str), '".."'),
+    ),
+    **dict.fromkeys(
+        ("additive", "unique", "easily_understood", "hard_understand"),
+        ("true or false", lambda value: isinstance(value, bool), "true"),
+    ),
+    "formatted": ("a list", lambda value: isinstance(value, tuple), "[..]"),
+    "accepts": ("a text or a list of texts", _is_texts, '["tt:song_title"]'),
+    "enum": ("a table", lambda value: isinstance(value, dict), '{name="words"}'),
+}
 
 
 def _show_value(value: object) -> str:
