@@ -262,7 +262,7 @@ class Part:
 
     def objects(self, name: str) -> Iterator["Part"]:
         """Yield the objects of a field that is a list."""
-        for place, item in self._items(name):
+        for place, item in self.items(name):
             if isinstance(item, Mapping):
                 yield Part(self.assistant, place, item)
             else:
@@ -270,7 +270,7 @@ class Part:
 
     def texts(self, name: str) -> Iterator[tuple[str, str]]:
         """Yield the texts of a field that is a list, each with its place."""
-        for place, item in self._items(name):
+        for place, item in self.items(name):
             if isinstance(item, str):
                 yield item, place
             else:
@@ -280,7 +280,8 @@ class Part:
         """Return the texts of a field that is a list."""
         return tuple(text for text, _ in self.texts(name))
 
-    def _items(self, name: str) -> Iterator[tuple[str, Json]]:
+    def items(self, name: str) -> Iterator[tuple[str, Json]]:
+        """Yield the parts of a field that is a list, each with its place."""
         value, place = self.fields.get(name), self.at(name)
         if value is not None and not isinstance(value, list):
             self.assistant.misshapen(place, "a list", value)

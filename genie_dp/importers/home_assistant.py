@@ -6,10 +6,10 @@ file that they are merged to (`LANG.json`), or what somebody wrote for a home of
 What is not taken over stands in the notes with its place; nothing is lost without a word.
 """
 
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
@@ -69,7 +69,6 @@ _OF_BLOCKS = {
     "response", "metadata", "example", "inferred_domain", "name_domains", "speech_to_phrase",
     "required_keywords", "settings",
 }  # fmt: skip
-_OBJECTS = ("slots", "requires_context", "excludes_context", "lists", "expansion_rules")
 _OF_FILES = {
     "language", "intents", "data", "lists", "expansion_rules", "skip_words", "responses",
     "settings",
@@ -119,9 +118,15 @@ def read_home_assistant(source: Source) -> Assistant:
 
 
 def _add_folder(home: Assistant, folder: Path) -> None:
-    intents = folder / "intents.yaml"
-    if intents.is_file():
-        home.descriptions = Source(str(intents)).document() or {}
+    about = home.part({}, "intents.yaml")
+    if (folder / about.place).is_file():
+        intents = Source(str(folder / about.place))
+        home.files[about.place] = intents.text()
+        about = home.part(intents.document(), about.place)
+        for name in about.fields:
+            slots = about.object(name).object("slots")
+            of_slots = {slot: slots.object(slot).fields for slot in slots.fields}
+            home.descriptions[name] = {**about.object(name).fields, "slots": of_slots}
     places = [
         *(folder / "lists").glob("*.yaml"),
         *(folder / "lists" / home.locale).glob("*.yaml"),
@@ -129,12 +134,10 @@ def _add_folder(home: Assistant, folder: Path) -> None:
         *(folder / "sentences" / home.locale).rglob("*.yaml"),
     ]
     for path in sorted(places):
-        intent = path.parent.name
-        combinations = (home.descriptions.get(intent) or {}).get("slot_combinations") or {}
-        place = path.relative_to(folder).as_posix()
-        combination = combinations.get(path.stem) or {}
-        file = Source(str(path))
+        file, intent = Source(str(path)), path.parent.name
+        combination = about.object(intent).object("slot_combinations").object(path.stem)
         if file.document():
+            place = path.relative_to(folder).as_posix()
             _add_file(home, file, place, combination, path.stem, intent)
 
 
@@ -165,7 +168,7 @@ def _add_file(
     home: Assistant,
     source: Source,
     place: str,
-    combination: Mapping[str, Json] = MappingProxyType({}),
+    combination: Part | None = None,
     topic: str = "",
     intent: str = "",
 ) -> None:
@@ -180,7 +183,7 @@ def _add_file(
     settings.leave_out_others({"ignore_whitespace", "filter_with_regex"}, "it is not known")
     home.ignores_space |= bool(settings.get("ignore_whitespace"))
     lists = file.object("lists")
-    of_file = {name: lists.object(name).fields for name in lists.fields}
+    of_file = {name: _list_of(lists.object(name)) for name in lists.fields}
     rules = file.object("expansion_rules").fields
     home.lists |= of_file
     home.rules |= rules
@@ -188,15 +191,58 @@ def _add_file(
     home.skip_words += file.words("skip_words")
     intents = file.object("intents")
     for name in intents.fields:
-        _add_blocks(home, [*intents.object(name).objects("data")], name, {}, "")
+        _add_blocks(home, [*intents.object(name).objects("data")], name, None, "")
     _add_blocks(home, [*file.objects("data")], intent, combination, topic)
+
+
+def _list_of(part: Part) -> Mapping[str, Json]:
+    """Return a list without what cannot be read of it, which is a mistake (R087)."""
+    found = dict(part.fields)
+    if "values" in found:
+        found["values"] = [*_values_of(part)]
+    if "range" in found:
+        bounds = part.object("range")
+        numbers = {"from": None, "to": None, "step": 1, "multiplier": 1}
+        given = {name: bounds.get(name, default) for name, default in numbers.items()}
+        wrong = [name for name, value in given.items() if not _is_number(value)]
+        for name in wrong:
+            part.assistant.misshapen(bounds.at(name), "a number", given[name])
+        if wrong:
+            del found["range"]
+    return found
+
+
+def _values_of(part: Part) -> Iterator[Json]:
+    for place, item in part.items("values"):
+        if isinstance(item, list) or item is None:
+            part.assistant.misshapen(place, "a text", item)
+        elif isinstance(item, Mapping) and "out" in item:
+            yield {**item, "out": _constant(item["out"], part)}
+        else:
+            yield item
+
+
+def _is_number(value: Json) -> bool:
+    """Tell whether a bound is a number, which may stand in quotes."""
+    is_whole = isinstance(value, str) and re.fullmatch(r"-?\d+", value) is not None
+    is_finite = isinstance(value, int | float) and math.isfinite(value)
+    return is_whole or (is_finite and not isinstance(value, bool))
+
+
+def _constant(value: Json, part: Part) -> Json:
+    """Return a value that a slot has: a scalar or a list of these; another is a mistake (R087)."""
+    inner = value if isinstance(value, list) else [value]
+    if any(isinstance(item, Mapping | list) for item in inner):
+        part.assistant.misshapen(part.place, "a text or a number as a value", value)
+        return ""
+    return value
 
 
 def _add_blocks(
     home: Assistant,
     blocks: Sequence[Part],
     intent: str,
-    combination: Mapping[str, Json],
+    combination: Part | None,
     topic: str,
 ) -> None:
     # Blocks for small recognisers stand beside others, or for themselves.
@@ -213,35 +259,37 @@ def _add_block(
     home: Assistant,
     block: Part,
     intent: str,
-    combination: Mapping[str, Json],
+    combination: Part | None,
     topic: str,
 ) -> None:
     block.leave_out_others(_OF_BLOCKS, "it is not known")
     if keywords := block.get("required_keywords"):
         text = f"one of these words has to be said: {', '.join(map(str, keywords))}"
         home.note(block.at("required_keywords"), text, "not checked")
-    parts = {name: block.object(name).fields for name in _OBJECTS}
-    slots, requires = dict(parts["slots"]), dict(parts["requires_context"])
+    lists = block.object("lists")
+    slots = {slot: _constant(value, block) for slot, value in block.object("slots").fields.items()}
+    requires = dict(block.object("requires_context").fields)
     if "inferred_domain" in block.fields:
-        slots.setdefault("domain", block.get("inferred_domain"))
+        slots.setdefault("domain", _constant(block.get("inferred_domain"), block))
     if "name_domains" in block.fields:
         domains = block.get("name_domains")
         if isinstance(domains, str):
-            domains = (combination.get("name_domain_groups") or {}).get(domains, [domains])
+            groups = combination.object("name_domain_groups").fields if combination else {}
+            domains = groups.get(domains, [domains])
         requires.setdefault("domain", domains)
-    if combination.get("context_area"):
+    if combination and combination.get("context_area"):
         requires.setdefault("area", {"slot": True})
     home.blocks.append(
         SentenceBlock(
             intent,
             block.words("sentences"),
             block.place,
-            topic or str((block.get("metadata") or {}).get("slot_combination", "")),
+            topic or block.object("metadata").text("slot_combination"),
             slots=slots,
             requires=requires,
-            excludes=parts["excludes_context"],
-            lists=parts["lists"],
-            rules=parts["expansion_rules"],
+            excludes=block.object("excludes_context").fields,
+            lists={name: _list_of(lists.object(name)) for name in lists.fields},
+            rules=block.object("expansion_rules").fields,
         )
     )
     if block.get("example"):

@@ -591,7 +591,7 @@ class _BlockImporter:
     def renamed(self, reference: ListReference) -> ListReference:
         """Return a list whose numbers are multiplied as a slot of its own."""
         found = self.list_of(reference.name) or {}
-        factor = (found.get("range") or {}).get("multiplier", 1)
+        factor = float((found.get("range") or {}).get("multiplier", 1))
         if factor == 1 or reference.slot == reference.name:
             return reference
         text = f"slot `{reference.slot}`, of which it is {factor:g} times the number"

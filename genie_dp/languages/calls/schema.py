@@ -191,9 +191,10 @@ class SchemaReader:
         for part in parts:
             for name, value in part.items():
                 before = merged.get(name)
-                if name in ("properties", "$defs") and isinstance(before, dict):
+                is_map, is_list = isinstance(value, Mapping), isinstance(value, list)
+                if name in ("properties", "$defs") and is_map and isinstance(before, dict):
                     merged[name] = {**before, **value}
-                elif name in ("required", "allOf") and isinstance(before, list):
+                elif name in ("required", "allOf") and is_list and isinstance(before, list):
                     before.extend(value)
                     self.parts += len(value)
                 elif name not in merged:

@@ -222,14 +222,15 @@ class _Reader:
 
     def _read_tool(self, name: str, given: Json, path: js.Path) -> Tool:
         key = next((key for key in SCHEMAS if given.get(key) is not None), "parameters")
-        place, shape = (*path, key), given.get(key, {})
+        place, shape = (*path, key), {} if given.get(key) is None else given[key]
         if isinstance(shape, Mapping) and _is_bare(shape):
             shape = {"type": "object", "properties": shape}
         before = len(self.errors)
         root = ((place, shape), ((), self.document))
         reader = SchemaReader(root, self.report)
         whole = reader.read(shape, place)
-        is_unread = whole.sort == "any" and not {"type", "properties"}.isdisjoint(shape)
+        is_typed = isinstance(shape, Mapping) and not {"type", "properties"}.isdisjoint(shape)
+        is_unread = whole.sort == "any" and is_typed
         if is_unread or whole.sort not in ("object", "any"):
             self.report("Z026", "expected the parameters as an object", place, f"write {_FORM}")
         result_key = next((k for k in _RESULTS if isinstance(given.get(k), Mapping)), None)
