@@ -3,10 +3,9 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qs, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -85,7 +84,7 @@ class Gate:
         refusal = self._refusal(scope)
         body = b""
         if refusal is None:
-            body, refusal = await self._body(Headers(scope=scope), receive)
+            body, refusal = await self._body(Request(scope, receive))
         if refusal is not None:
             await refusal(scope, receive, send_with_headers)
             return
@@ -98,53 +97,41 @@ class Gate:
             return self._refuse(421, "This server has another name.")
         if scope["method"] not in ("GET", "HEAD") and _is_foreign(headers):
             return self._refuse(403, "This came from another site.")
-        return self._unknown(scope, headers) if self._access else None
+        return self._unknown(HTTPConnection(scope), self._access) if self._access else None
 
-    def _unknown(self, scope: Scope, headers: Headers) -> Response | None:
+    def _unknown(self, asked: HTTPConnection, access: Access) -> Response | None:
         """Return None for whoever has the cookie; with the token in the address they get it."""
-        assert self._access is not None
-        signer, name = self._access.signer, self._access.cookie
-        if signer.is_access_token(_cookie(headers, name)):
+        if access.signer.is_access_token(asked.cookies.get(access.cookie, "")):
             return None
-        query = parse_qs(scope["query_string"].decode("latin-1"))
-        token = query.pop("token", [""])[0]
-        if not signer.is_access_token(token):
+        token = asked.query_params.get("token", "")
+        if not access.signer.is_access_token(token):
             return self._refuse(403, "Open the whole address that the server printed.")
         # The token leaves the address, so that it is not in screenshots and histories.
-        rest = urlencode(query, doseq=True)
+        rest = asked.url.remove_query_params("token").query
         answer = RedirectResponse("/" + (f"?{rest}" if rest else ""), 303)
-        answer.set_cookie(name, token, httponly=True, samesite="lax", max_age=365 * 86400)
+        year = 365 * 86400
+        answer.set_cookie(access.cookie, token, httponly=True, samesite="lax", max_age=year)
         return answer
 
-    async def _body(self, headers: Headers, receive: Receive) -> tuple[bytes, Response | None]:
+    async def _body(self, request: Request) -> tuple[bytes, Response | None]:
         """Return a request's body, or how it is refused: it is read only as far as it may go."""
         too_much = self._refuse(413, "This is too much at once.")
-        length = headers.get("content-length", "0")
+        length = request.headers.get("content-length", "0")
         if length.isdigit() and int(length) > self._most_bytes:
             return b"", too_much
         body = bytearray()
         try:
             async with asyncio.timeout(_PATIENCE):
-                while True:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        # Half of a text is not what its writer sent; nobody gets this answer.
-                        return b"", self._refuse(400, "This broke off.")
-                    body += message.get("body", b"")
+                async for piece in request.stream():
+                    body += piece
                     if len(body) > self._most_bytes:
                         return b"", too_much
-                    if not message.get("more_body", False):
-                        return bytes(body), None
+        except ClientDisconnect:
+            # Half of a text is not what its writer sent; nobody gets this answer.
+            return b"", self._refuse(400, "This broke off.")
         except TimeoutError:
             return b"", self._refuse(408, "This took too long.")
-
-
-def _cookie(headers: Headers, name: str) -> str:
-    try:
-        morsel = SimpleCookie(headers.get("cookie", "")).get(name)
-    except CookieError:
-        return ""
-    return morsel.value if morsel else ""
+        return bytes(body), None
 
 
 def _is_foreign(headers: Headers) -> bool:

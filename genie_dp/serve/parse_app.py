@@ -1,6 +1,5 @@
 """The parse service on the web: /parse, /health, the interface, and a page to try it on."""
 
-from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -12,14 +11,14 @@ from genie_dp import __version__
 from genie_dp.resources import data_folder
 from genie_dp.serve.gate import Gate
 from genie_dp.serve.hosts import HostRule
-from genie_dp.serve.parse_models import Context, ParsedReply, Query, Replies
+from genie_dp.serve.parse_models import Asked, Context, ParsedReply, Query, Replies
 from genie_dp.serve.parse_page import docs_page, fragment, page
-from genie_dp.serve.parse_refusals import Refusal, as_json, refuse_as_json, responses
+from genie_dp.serve.parse_refusals import Refusal, as_json, responses
 from genie_dp.serve.parse_requests import (
-    GONE,
     add_health,
     add_refusals,
     address_of,
+    behind_gate,
     is_json,
     unless_gone,
 )
@@ -46,8 +45,7 @@ def parse_app(service: ParseService, *, hosts: HostRule) -> Gate:
         _add_file(app, f"/{name}", (folder / name).read_bytes(), kind)
     _add_file(app, "/favicon.ico", b"", "image/x-icon")
     _add_refusals(app, service)
-    most_bytes = service.config.limits.body
-    return Gate(app, hosts=hosts, access=None, most_bytes=most_bytes, refuse=refuse_as_json)
+    return behind_gate(app, service, hosts)
 
 
 def _add_interface(app: FastAPI, service: ParseService) -> None:
@@ -61,20 +59,8 @@ def _add_interface(app: FastAPI, service: ParseService) -> None:
     )
     async def parse(query: Query, request: Request) -> Any:
         """Return the programs for each sentence, the most probable first."""
-        replies = await unless_gone(
-            request,
-            service,
-            service.parse(
-                query.all(),
-                count=query.count,
-                english=query.english,
-                address=address_of(request),
-                context=query.context,
-                names=query.names,
-                form=query.form,
-            ),
-        )
-        return Response(status_code=GONE) if replies is None else Replies(replies=replies)
+        answer = service.parse(query.all(), query, address=address_of(request))
+        return Replies(replies=await unless_gone(request, service, answer))
 
     @app.get(
         "/schema",
@@ -124,19 +110,11 @@ Form = Annotated[Typed, Depends(_read_form)]
 
 
 def _add_page(app: FastAPI, service: ParseService) -> None:
-    async def answer(request: Request, typed: Typed) -> ParsedReply | None:
-        replies: Sequence[ParsedReply] | None = await unless_gone(
-            request,
-            service,
-            service.parse(
-                [typed.sentence],
-                count=_ANSWERS,
-                english=True,
-                address=address_of(request),
-                context=typed.context,
-            ),
-        )
-        return replies[0] if replies else None
+    async def answer(request: Request, typed: Typed) -> ParsedReply:
+        asked = Asked.model_validate({"count": _ANSWERS, "english": True, "context": typed.context})
+        work = service.parse([typed.sentence], asked, address=address_of(request))
+        [reply] = await unless_gone(request, service, work)
+        return reply
 
     @app.get("/", include_in_schema=False)
     async def start(request: Request) -> Response:

@@ -22,8 +22,7 @@ from genie_dp.languages.library import Parameter, Signature
 from genie_dp.serve.gate import Gate
 from genie_dp.serve.hosts import HostRule
 from genie_dp.serve.parse_models import ParsedReply, SentenceQuery
-from genie_dp.serve.parse_refusals import refuse_as_json
-from genie_dp.serve.parse_requests import refusal_of
+from genie_dp.serve.parse_requests import behind_gate, logged_refusal_of
 from genie_dp.serve.parse_service import ParseService
 
 TOOL, LIBRARY, SCHEMA = "parse", "genie-dp://library", "genie-dp://schema"
@@ -58,7 +57,7 @@ def mcp_server(service: ParseService) -> Server[Any]:
         try:
             reply = await _parse(service, params.arguments or {}, address)
         except Exception as error:  # noqa: BLE001 - answered, and what is ours is logged
-            told = refusal_of(error, service, address, hint=_FIELDS).as_dict()
+            told = logged_refusal_of(error, service, address, hint=_FIELDS)
             text = f"{told['code']}: {told['message']}: {told['hint']}"
             return protocol.CallToolResult(content=[_text(text)], is_error=True)
         content = reply.model_dump(mode="json")
@@ -101,15 +100,7 @@ def mcp_server(service: ParseService) -> Server[Any]:
 
 async def _parse(service: ParseService, arguments: dict[str, Any], address: str) -> ParsedReply:
     query = SentenceQuery.model_validate(arguments)
-    [reply] = await service.parse(
-        [query.sentence],
-        count=query.count,
-        english=query.english,
-        address=address,
-        context=query.context,
-        names=query.names,
-        form=query.form,
-    )
+    [reply] = await service.parse([query.sentence], query, address=address)
     return reply
 
 
@@ -176,19 +167,16 @@ def mcp_app(service: ParseService, *, hosts: HostRule) -> Gate:
             return
         await app(scope, receive, send)
 
-    most_bytes = service.config.limits.body
     app = mcp_server(service).streamable_http_app(
         streamable_http_path=PATH,
         json_response=True,
         stateless_http=True,
-        max_request_body_size=most_bytes,
+        max_request_body_size=service.config.limits.body,
         # The gate has looked at names and origins.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         custom_starlette_routes=[Route("/health", health)],
     )
-    return Gate(
-        without_streams, hosts=hosts, access=None, most_bytes=most_bytes, refuse=refuse_as_json
-    )
+    return behind_gate(without_streams, service, hosts)
 
 
 def serve_stdio(service: ParseService) -> None:

@@ -26,10 +26,10 @@ from genie_dp.serve.hosts import HostRule
 from genie_dp.serve.parse_models import Names
 from genie_dp.serve.parse_refusals import Refusal, make_refusal, of_status
 from genie_dp.serve.parse_requests import (
-    GONE,
     add_health,
     add_refusals,
     address_of,
+    behind_gate,
     is_json,
     unless_gone,
 )
@@ -393,11 +393,8 @@ def openai_app(service: ParseService, *, hosts: HostRule) -> Gate:
     @app.post("/v1/chat/completions", dependencies=[Depends(is_json)])
     async def chat(chat_request: ChatRequest, request: Request) -> Response:
         """Answer the last message of a user with calls of tools, or with a text."""
-        completion = await unless_gone(
-            request, service, complete(service, chat_request, address_of(request))
-        )
-        if completion is None:
-            return Response(status_code=GONE)
+        answer = complete(service, chat_request, address_of(request))
+        completion = await unless_gone(request, service, answer)
         if not chat_request.stream:
             return JSONResponse(shape_completion(completion, model))
         options = chat_request.stream_options
@@ -423,8 +420,7 @@ def openai_app(service: ParseService, *, hosts: HostRule) -> Gate:
     def refuse(status: int, why: str) -> Response:
         return shape_error(_told_here(of_status(status, why)))
 
-    most_bytes = service.config.limits.body
-    return Gate(app, hosts=hosts, access=None, most_bytes=most_bytes, refuse=refuse)
+    return behind_gate(app, service, hosts, refuse)
 
 
 def _told_here(refusal: Refusal) -> Refusal:

@@ -9,8 +9,11 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException as AnyHTTPException
+from starlette.types import ASGIApp
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.serve.gate import Gate
+from genie_dp.serve.hosts import HostRule
 from genie_dp.serve.parse_models import Health
 from genie_dp.serve.parse_refusals import (
     Refusal,
@@ -18,15 +21,20 @@ from genie_dp.serve.parse_refusals import (
     of_failure,
     of_status,
     of_wrong_sentence,
+    refuse_as_json,
 )
 from genie_dp.serve.parse_service import ParseService
 
-GONE = 499  # as nginx calls a request whose sender went away; nobody gets it
+_GONE = 499  # as nginx calls a request whose sender went away; nobody gets it
 _TOO_LONG = frozenset(("too_long", "string_too_long"))
 _NO_OBJECT = frozenset(("model_attributes_type", "model_type", "missing", "dict_type"))
 _FIELDS = "see /docs for the fields"
 _log = logging.getLogger("uvicorn.error")  # which writes errors without what people typed
 T = TypeVar("T")
+
+
+class GoneError(Exception):
+    """The sender of a request went away; nobody gets an answer."""
 
 
 def is_json(request: Request) -> None:
@@ -41,10 +49,12 @@ def address_of(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-async def unless_gone(
-    request: Request, service: ParseService, answer: Coroutine[Any, Any, T]
-) -> T | None:
-    """Return an answer; None, and nobody works on it any more, if its asker goes away."""
+async def unless_gone(request: Request, service: ParseService, answer: Coroutine[Any, Any, T]) -> T:
+    """Return an answer; nobody works on it any more if its asker goes away.
+
+    Raises:
+        GoneError: the asker is gone.
+    """
     work = asyncio.ensure_future(answer)
     gone = asyncio.ensure_future(_gone(request))
     try:
@@ -52,7 +62,7 @@ async def unless_gone(
         if work.done():
             return work.result()
         service.tally.cancelled += 1
-        return None
+        raise GoneError
     finally:
         work.cancel()
         gone.cancel()
@@ -93,44 +103,23 @@ def add_refusals(
         hint: where the fields of a request are explained.
     """
 
-    def counted(request: Request, refusal: Refusal) -> Response:
-        service.tally.refused += 1
-        return answer(request, refusal)
+    async def refuse(request: Request, error: Exception) -> Response:
+        response = answer(request, refusal_of(error, service, address_of(request), hint=hint))
+        if isinstance(error, AnyHTTPException):
+            # The methods that a path has (RFC 9110, section 15.5.6).
+            response.headers.update(error.headers or {})
+        return response
 
-    @app.exception_handler(RefusedError)
-    async def refuse(request: Request, error: RefusedError) -> Response:
-        return counted(request, error.refusal)
+    async def give_up(request: Request, error: Exception) -> Response:
+        return Response(status_code=_GONE)
 
-    @app.exception_handler(AnyHTTPException)
-    async def refuse_status(request: Request, error: AnyHTTPException) -> Response:
-        refusal_answer = counted(request, of_status(error.status_code, str(error.detail)))
-        # The methods that a path has (RFC 9110, section 15.5.6).
-        refusal_answer.headers.update(error.headers or {})
-        return refusal_answer
-
-    @app.exception_handler(RequestValidationError)
-    async def refuse_shape(request: Request, error: RequestValidationError) -> Response:
-        try:
-            # Nobody may send what is wrong faster than what is right.
-            service.charge(address_of(request), 1)
-        except RefusedError as too_fast:
-            return counted(request, too_fast.refusal)
-        return counted(request, _wrong_shape(error, hint))
-
-    @app.exception_handler(GenieError)
-    async def refuse_sentence(request: Request, error: GenieError) -> Response:
-        return counted(request, of_wrong_sentence(error))
-
-    @app.exception_handler(Exception)
-    async def fail(request: Request, error: Exception) -> Response:
-        # Starlette raises it again for the log, which leaves its message out.
-        return counted(request, of_failure())
+    app.add_exception_handler(GoneError, give_up)
+    for kind in (RefusedError, AnyHTTPException, RequestValidationError, GenieError, Exception):
+        app.add_exception_handler(kind, refuse)
 
 
 def refusal_of(error: Exception, service: ParseService, address: str, *, hint: str) -> Refusal:
-    """Return how an error is answered where no app does it, and count it.
-
-    A mistake of ours is logged, without its message.
+    """Return how an error is answered, and count it.
 
     Args:
         hint: where the fields of a request are explained.
@@ -139,34 +128,51 @@ def refusal_of(error: Exception, service: ParseService, address: str, *, hint: s
     match error:
         case RefusedError():
             return error.refusal
-        case ValidationError():
+        case AnyHTTPException():
+            return of_status(error.status_code, str(error.detail))
+        case RequestValidationError() | ValidationError():
             try:
                 # Nobody may send what is wrong faster than what is right.
                 service.charge(address, 1)
             except RefusedError as too_fast:
                 return too_fast.refusal
-            first = error.errors()[0]
-            return wrong_field(first["type"], first["loc"], first["msg"], hint)
+            return _wrong_shape(error, hint)
         case GenieError():
             return of_wrong_sentence(error)
         case _:
-            _log.error("a request failed", exc_info=error)
             return of_failure()
 
 
-def _wrong_shape(error: RequestValidationError, hint: str) -> Refusal:
-    """Return what is wrong with a request, without the values that were sent."""
+def logged_refusal_of(
+    error: Exception, service: ParseService, address: str, *, hint: str
+) -> dict[str, str]:
+    """Return how an error is answered where no app logs mistakes of ours, as `Refusal.as_dict`."""
+    refusal = refusal_of(error, service, address, hint=hint)
+    if refusal.status == 500:
+        _log.error("a request failed", exc_info=error)
+    return refusal.as_dict()
+
+
+def _wrong_shape(error: RequestValidationError | ValidationError, hint: str) -> Refusal:
+    """Return what is wrong with the fields of a request, without the values that were sent."""
     first = error.errors()[0]
-    kind, place = first["type"], first["loc"][1:]  # after "body"
-    if kind == "json_invalid" or (not place and kind in _NO_OBJECT):
-        return of_status(400, "this is no JSON object")
-    return wrong_field(kind, place, first["msg"], hint)
-
-
-def wrong_field(kind: str, place: tuple[int | str, ...], message: str, hint: str) -> Refusal:
-    """Return what is wrong with a field, from what pydantic says of it."""
-    message = message.removeprefix("Value error, ")
+    kind, place, message = first["type"], first["loc"], first["msg"]
+    if isinstance(error, RequestValidationError):
+        place = place[1:]  # after "body"
+        if kind == "json_invalid" or (not place and kind in _NO_OBJECT):
+            return of_status(400, "this is no JSON object")
     where = ".".join(map(str, place))[:80]
     code = "W004" if kind in _TOO_LONG else "W003"
-    text = f"{where}: {message}" if where else message
-    return Refusal(422, Problem(code, text, hint=hint))
+    text = message.removeprefix("Value error, ")
+    return Refusal(422, Problem(code, f"{where}: {text}" if where else text, hint=hint))
+
+
+def behind_gate(
+    app: ASGIApp,
+    service: ParseService,
+    hosts: HostRule,
+    refuse: Callable[[int, str], Response] = refuse_as_json,
+) -> Gate:
+    """Return an app behind its gate, which refuses names, sizes and senders."""
+    most_bytes = service.config.limits.body
+    return Gate(app, hosts=hosts, access=None, most_bytes=most_bytes, refuse=refuse)

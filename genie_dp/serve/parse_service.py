@@ -109,40 +109,32 @@ class ParseService:
     async def parse(
         self,
         sentences: Sequence[str],
+        asked: parse_models.Asked,
         *,
-        count: int,
-        english: bool,
         address: str,
-        context: parse_models.Context | None = None,
-        names: Names | None = None,
-        form: str | None = None,
     ) -> list[parse_models.ParsedReply]:
         """Return a reply to each sentence, as JSON has it.
 
         Args:
-            count: programs for each, at most.
-            english: whether to say what the programs do.
+            asked: how they are to be parsed.
             address: who asks, for the limit of the rate.
-            context: the reply whose question the sentences answer.
-            names: kind of entity -> names that belong to who asks.
-            form: one of FORMS, in which the first program is said as well.
 
         Raises:
             RefusedError, GenieError: as `ask`.
         """
         replies = await self.ask(
             sentences,
-            count=count,
+            count=asked.count,
             address=address,
-            context=context.as_reply() if context else None,
-            names=names,
+            context=asked.context.as_reply() if asked.context else None,
+            names=asked.names,
         )
         described: Iterator[str | None] = iter(())
-        if english and self.english is not None:
+        if asked.english and self.english is not None:
             programs = [answer.code for reply in replies for answer in reply.answers]
             described = iter(await self.english.describe_all(programs))
         return [
-            parse_models.shape_of(reply, tuple(islice(described, len(reply.answers))), form)
+            parse_models.shape_of(reply, tuple(islice(described, len(reply.answers))), asked.form)
             for reply in replies
         ]
 

@@ -25,7 +25,7 @@ from genie_dp import __version__
 from genie_dp.parser.answers import Reply
 from genie_dp.parser.forms import as_intents
 from genie_dp.serve.parse_models import MOST_CHARACTERS, Context, Names
-from genie_dp.serve.parse_requests import refusal_of
+from genie_dp.serve.parse_requests import logged_refusal_of
 from genie_dp.serve.parse_service import ParseService
 
 _MOST_CONNECTIONS = 200  # as over HTTP
@@ -152,7 +152,7 @@ class WyomingServer:
         try:
             return await self._recognize(event.data, address)
         except Exception as error:  # noqa: BLE001 - answered, and what is ours is logged
-            told = refusal_of(error, self._service, address, hint=_FIELDS).as_dict()
+            told = logged_refusal_of(error, self._service, address, hint=_FIELDS)
             # Home Assistant of 2025 knows no event `error`, and would wait for another.
             text = f"{told['message']}: {told['hint']}"
             return [NotRecognized(text, {"refused": told["code"]}).event()]
