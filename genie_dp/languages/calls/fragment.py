@@ -15,7 +15,7 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages import types as ty
 from genie_dp.languages.calls import ast
-from genie_dp.languages.calls.library import Field, Tool, ToolLibrary, ValueType
+from genie_dp.languages.calls.library import NONE, Field, Tool, ToolLibrary, ValueType
 from genie_dp.languages.calls.text import (
     OPEN,
     argument_head,
@@ -207,14 +207,22 @@ def parse_type(text: str, library: ToolLibrary | None = None) -> ty.Type:
 def compile_body(
     text: str,
     holes: Mapping[str, str],
-    library: ToolLibrary,
+    library: Any = None,
     *,
     whole: bool = False,
+    class_name: str = "",
     absent: Collection[str] = (),
 ) -> TermFragment:
-    """Return the compiled body, or raise GenieError (Z001 to Z005, Z031 to Z045, G034)."""
+    """Return the compiled body, calls with holes or a value (`Language.fragment`).
+
+    With `whole` it must be calls. `absent` names are left out, and arguments that need them.
+
+    Raises:
+        GenieError: Z001 to Z005, Z031 to Z045, G034.
+    """
+    tools: ToolLibrary = library or NONE
     example = r"\(x : String, y : Number) -> tool(a = x, b = y)"
-    types = partial(parse_type, library=library)
+    types = partial(parse_type, library=tools)
     parameters, body = split_lambda(text, types, code="Z041", example=example)
     declared = dict(parameters)
     if not body.strip():
@@ -226,7 +234,7 @@ def compile_body(
     if absent:
         tree = _without(tree, absent)
         declared = {name: type_ for name, type_ in declared.items() if name not in absent}
-    compiler = _BodyCompiler(names, dict(declared), library)
+    compiler = _BodyCompiler(names, dict(declared), tools)
     if isinstance(tree, ast.Program):
         [fragment_kind, make] = compiler.program(tree)
     else:

@@ -1,7 +1,7 @@
 """Calls of tools behind the protocol of all target languages."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,10 @@ from genie_dp.languages.base import (
     ProgramView,
     list_counted,
 )
-from genie_dp.languages.calls import ast, structure, text, typecheck, values
+from genie_dp.languages.calls import ast, structure, typecheck, values
+from genie_dp.languages.calls import text as texts
 from genie_dp.languages.calls import tokens as forms
+from genie_dp.languages.calls.decoding import CallsGrammar, constants_of
 from genie_dp.languages.calls.fragment import (
     FragmentState,
     ProgramValue,
@@ -31,7 +33,6 @@ from genie_dp.languages.calls.schema import program_schema
 from genie_dp.languages.calls.tools import load_tools
 from genie_dp.languages.library import Signature
 from genie_dp.languages.limits import Limits
-from genie_dp.languages.terms.bodies import TermFragment
 from genie_dp.languages.text import unescape_word, without_text
 from genie_dp.languages.types import is_slot
 
@@ -53,33 +54,28 @@ class Calls(base.Language):
     sequence = " & "
     infers_types = True
 
+    parse = staticmethod(texts.parse)
+    check = staticmethod(typecheck.check)
+    canonical = staticmethod(typecheck.canonical)
+    tokens = staticmethod(texts.tokens)
+    from_tokens = staticmethod(texts.from_tokens)
+    render = staticmethod(texts.render)
+    parse_type = staticmethod(parse_type)
+    fragment = staticmethod(compile_body)
+    fills = staticmethod(typecheck.slots_of)
+    tree = staticmethod(structure.tree)
+    calls = staticmethod(structure.calls)
+    missing_inputs = staticmethod(typecheck.missing_inputs)
+    give_input = staticmethod(typecheck.give_input)
+    cut_input = staticmethod(typecheck.cut_input)
+    schema = staticmethod(program_schema)
+    fill = staticmethod(values.fill)
+    literals = staticmethod(values.literals)
+    grammar_texts = staticmethod(constants_of)
+
     def load_declarations(self, paths: Sequence[Path], *, skip_broken: bool = False) -> ToolLibrary:
         """Return the tools of files, or raise GenieError (Z020 to Z028)."""
         return load_tools(paths, skip_broken=skip_broken) if paths else NONE
-
-    def parse(self, text_: str, *, file: str = "<program>") -> ast.Program:
-        """Return the program of a text or of JSON, or raise GenieError."""
-        return text.parse(text_, file=file)
-
-    def check(self, program: ast.Program, library: Any) -> list[Problem]:
-        """Return what does not fit the tools; nothing where there are none."""
-        return typecheck.check(program, library) if library else []
-
-    def canonical(self, program: ast.Program, library: Any = None) -> ast.Program:
-        """Return the program with sorted arguments and parallel calls, and without defaults."""
-        return typecheck.canonical(program, library or NONE)
-
-    def tokens(self, program: ast.Program, library: Any = None) -> str:
-        """Return calls, arguments, brackets and words separated by one space."""
-        return text.tokens(program)
-
-    def from_tokens(self, text_: str, library: Any = None, *, places: bool = False) -> ast.Program:
-        """Return the program of a token form, or raise GenieError."""
-        return text.from_tokens(text_, places=places)
-
-    def render(self, program: ast.Program) -> str:
-        """Return the text that people write."""
-        return text.render(program)
 
     def functions(self, program: ast.Program) -> Counter[str]:
         """Return how often each tool is called, in program order."""
@@ -101,33 +97,13 @@ class Calls(base.Language):
 
         return ast.change_values(program, replaced)
 
-    def fragment(
-        self,
-        text_: str,
-        holes: Mapping[str, str],
-        library: Any = None,
-        *,
-        whole: bool = False,
-        class_name: str = "",
-        absent: Collection[str] = (),
-    ) -> TermFragment:
-        """Compile a template body: calls with holes, or a value.
-
-        With `whole` it must be calls. `absent` names are left out, and arguments that need them.
-        """
-        return compile_body(text_, holes, library or NONE, whole=whole, absent=absent)
-
-    def row(self, text_: str, library: Any = None) -> Piece:
+    def row(self, text: str, library: Any = None) -> Piece:
         """Return the calls, or the value, of a row of a table."""
-        fragment = compile_body(text_, {}, library or NONE)
+        fragment = compile_body(text, {}, library)
         value: Piece | None = fragment.build({})
         if value is None:
             raise GenieError(tuple(fragment.refused))
         return value
-
-    def parse_type(self, text_: str) -> ty.Type:
-        """Return the type of that name, or raise GenieError."""
-        return parse_type(text_)
 
     def constants(self, type_: ty.Type, library: Any = None) -> Iterator[base.Constant]:
         """Yield the placeholder of a type; of an enum, its values in words."""
@@ -153,7 +129,7 @@ class Calls(base.Language):
                 return ast.Slot(part.token, stems[part.token])
             return part
 
-        return ast.change_values(text.from_tokens(value.text), with_stem)
+        return ast.change_values(texts.from_tokens(value.text), with_stem)
 
     def value(
         self, program: ast.Program, library: Any = None, *, whole: bool = False
@@ -161,15 +137,11 @@ class Calls(base.Language):
         """Return the value of calls that a Python semantic function made, or raise GenieError."""
         if problems := self.check(program, library):
             raise GenieError(problems)
-        return program_value(typecheck.canonical(program, library or NONE))
+        return program_value(typecheck.canonical(program, library))
 
     def comparison(self, *, unordered: bool = False) -> ProgramComparison:
         """Return how programs are compared; `unordered`, as so many calls in any order."""
         return CallsComparison(unordered)
-
-    def fills(self, program: ast.Program, library: Any) -> Iterable[tuple[str, str, str]]:
-        """Yield (placeholder, type, tool:parameter) for what placeholders fill."""
-        return typecheck.slots_of(program)
 
     def limits(self, program: str, library: Any) -> Mapping[str, Limits]:
         """Return what values of placeholders may be, where the schemas of tools restrict them."""
@@ -179,25 +151,6 @@ class Calls(base.Language):
 
     # --------------------------------------------------------- what those who act on it take
 
-    def tree(self, program: ast.Program) -> dict[str, Any]:
-        """Return a program as JSON, with all that it says."""
-        return structure.tree(program)
-
-    def calls(self, program: ast.Program) -> list[dict[str, Any]]:
-        """Return the calls in program order."""
-        return structure.calls(program)
-
-    def missing_inputs(self, program: ast.Program, library: Any) -> tuple[base.MissingInput, ...]:
-        """Return the required arguments that a program does not give, and those that are `$?`."""
-        return tuple(typecheck.missing_inputs(program, library or NONE))
-
-    def give_input(
-        self, program: ast.Program, missing: base.MissingInput, constant: str, library: Any = None
-    ) -> ast.Program:
-        """Return a program with a value for an argument that a call lacks."""
-        value = values.value_of(constant)
-        return typecheck.give_input(program, missing, value, library or NONE)
-
     def call(self, function: Signature, constants: Mapping[str, str]) -> ast.Program:
         """Return the call of a tool with placeholders and listed values."""
         arguments = (
@@ -206,23 +159,11 @@ class Calls(base.Language):
         )
         return ast.Program(((ast.Call(function.qualified, tuple(arguments)),),))
 
-    def cut_input(self, program: ast.Program, words: str) -> ast.Program | None:
-        """Return a single call without the argument that has a value."""
-        return typecheck.cut_input(program, words)
-
-    def schema(self, library: Any) -> dict[str, Any]:
-        """Return the JSON Schema of trees and calls over the tools."""
-        return program_schema(library or NONE)
-
     # ------------------------------------------- values that readers find, and names of lists
 
     def reads_values(self, library: Any) -> bool:
         """Tell whether a parameter holds texts, numbers, dates, names and the like."""
         return (library or NONE).reads_values
-
-    def fill(self, program: ast.Program, values_: Mapping[str, tuple[str, str]]) -> ast.Program:
-        """Return a program with values in the place of its placeholders."""
-        return values.fill(program, values_)
 
     def map_names(self, program: ast.Program, find: Callable[[str, str], str]) -> ast.Program:
         """Return a program with what `find(kind, words)` gives for each name."""
@@ -234,21 +175,17 @@ class Calls(base.Language):
 
         return ast.change_values(program, mapped)
 
-    def literals(self, program: Sequence[str]) -> Iterable[base.Literal]:
-        """Yield the constants of a token form, in its order."""
-        return values.literals(program)
-
     def written(self, constant: str) -> str:
         """Return the tokens of a constant."""
-        return text.value_tokens(values.value_of(constant))
+        return texts.value_tokens(values.value_of(constant))
 
     # ------------------------------------------------------- what token forms tell, unparsed
 
-    def functions_in(self, text_: str) -> tuple[str, ...]:
+    def functions_in(self, text: str) -> tuple[str, ...]:
         """Return the tools of a token form, or raise GenieError."""
-        words = without_text(text_).split(" ")
+        words = without_text(text).split(" ")
         found = tuple([unescape_word(w[:-1]) for w in words if len(w) > 1 and w[-1] == "("])
-        return found or super().functions_in(text_)
+        return found or super().functions_in(text)
 
     def values_in(self, program: Sequence[str]) -> Sequence[str]:
         """Return placeholders and the words of texts; listed values are told by other words."""
@@ -299,9 +236,9 @@ class Calls(base.Language):
                 found[-1][1].add(unescape_word(token[:-1]))
         return [(tool, frozenset(names)) for tool, names in found]
 
-    def is_function_name(self, text_: str) -> bool:
+    def is_function_name(self, text: str) -> bool:
         """Tell whether a tool may be called so: any text that is not blank."""
-        return bool(text_.strip())
+        return bool(text.strip())
 
     def quotes(self, type_: ty.Type, before: str) -> tuple[str, str]:
         """Return quotes, of names with their kind; nothing inside of a text."""
@@ -311,20 +248,12 @@ class Calls(base.Language):
 
     # -------------------------------------------------------------------------- decoding
 
-    def grammar_texts(self, program: str, utterance: str = "") -> Iterable[str]:
-        """Return the constants of a program that its sentence does not have."""
-        from genie_dp.languages.calls.decoding import constants_of
-
-        return constants_of(program, utterance)
-
     def decoding_grammar(self, library: Any, *, texts: Iterable[str] = ()) -> DecodingGrammar:
         """Return which tokens may follow; `texts` are constants that sentences do not have.
 
         Raises:
             GenieError: L011 without any tool.
         """
-        from genie_dp.languages.calls.decoding import CallsGrammar
-
         return CallsGrammar(library or NONE, texts=texts)
 
 
@@ -355,7 +284,7 @@ class CallsComparison:
 
     def view(self, program: ast.Program, library: Any) -> ProgramView:
         """Return what is compared of a program."""
-        whole = typecheck.canonical(program, library or NONE)
+        whole = typecheck.canonical(program, library)
         functions = list_counted(Counter(call.name for call in ast.calls_of(whole)))
         arguments = Counter(
             argument.name for call in ast.calls_of(whole) for argument in call.arguments
@@ -372,8 +301,8 @@ class CallsComparison:
 
     def _text(self, program: ast.Program) -> str:
         if not self.unordered:
-            return text.tokens(program)
-        return " & ".join(sorted(map(text.call_tokens, ast.calls_of(program))))
+            return texts.tokens(program)
+        return " & ".join(sorted(map(texts.call_tokens, ast.calls_of(program))))
 
 
 def _blank(value: ast.Value) -> ast.Value:
@@ -381,4 +310,4 @@ def _blank(value: ast.Value) -> ast.Value:
 
 
 def _sorted_step(step: ast.Step) -> ast.Step:
-    return tuple(sorted(step, key=text.call_tokens))
+    return tuple(sorted(step, key=texts.call_tokens))

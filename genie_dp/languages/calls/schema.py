@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from genie_dp.errors import GenieError, did_you_mean
 from genie_dp.languages import types as ty
 from genie_dp.languages.calls import ast
-from genie_dp.languages.calls.library import ANYTHING, Field, Tool, ToolLibrary, ValueType
+from genie_dp.languages.calls.library import ANYTHING, NONE, Field, Tool, ToolLibrary, ValueType
 from genie_dp.languages.calls.structure import RESULT, Json, from_calls
 from genie_dp.languages.calls.text import value_text
 from genie_dp.languages.calls.typecheck import misfits, sharpen
@@ -521,13 +521,14 @@ def union(types: Iterator[ValueType]) -> ValueType:
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def program_schema(library: ToolLibrary) -> Json:
+def program_schema(library: ToolLibrary | None) -> dict[str, Any]:
     """Return the JSON Schema of `{"tree": .., "calls": ..}` over tools.
 
     Arguments are as the tools declare them; each may be the result of an earlier call instead.
     """
+    tools = (library or NONE).tools
     text, fields = {"type": "string"}, {"type": "object", "additionalProperties": _ref("value")}
-    names = sorted(library.tools)
+    names = sorted(tools)
     name = {"enum": names} if names else text
     call = _object({"kind": {"const": "call"}, "name": name, "arguments": fields})
     steps = {"type": "array", "items": {"type": "array", "items": call}}
@@ -547,7 +548,7 @@ def program_schema(library: ToolLibrary) -> Json:
             ),
             "calls": {
                 "type": "array",
-                "items": {"anyOf": [_call_schema(t) for t in library.tools.values()] or anything},
+                "items": {"anyOf": [_call_schema(t) for t in tools.values()] or anything},
             },
         },
     }

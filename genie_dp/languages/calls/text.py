@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, NoReturn, assert_never
+from typing import Any, NamedTuple, NoReturn, assert_never
 
 from genie_dp.errors import GenieError, Span
 from genie_dp.languages.calls import ast
@@ -78,7 +78,7 @@ def parse_body(
     return tree
 
 
-def from_tokens(text: str, *, places: bool = False) -> ast.Program:
+def from_tokens(text: str, library: Any = None, *, places: bool = False) -> ast.Program:
     """Return the program of a token form, or raise GenieError (Z011, Z012).
 
     Its nodes carry spans only with `places`.
@@ -498,7 +498,7 @@ def reference_text(value: ast.Reference) -> str:
 # -------------------------------------------------------------------------------------- tokens
 
 
-def tokens(program: ast.Program) -> str:
+def tokens(program: ast.Program, library: Any = None) -> str:
     """Return the token form of a program.
 
     >>> print(tokens(parse('light(room = "bath room", mode = night, at = [1, {x = $?}])')))

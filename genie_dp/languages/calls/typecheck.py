@@ -4,15 +4,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
+from typing import Any
 
 from genie_dp.errors import Problem, did_you_mean
 from genie_dp.languages import types as ty
 from genie_dp.languages.base import MissingInput
 from genie_dp.languages.calls import ast
-from genie_dp.languages.calls.library import Field, Tool, ToolLibrary, ValueType, words_of
+from genie_dp.languages.calls.library import NONE, Field, Tool, ToolLibrary, ValueType, words_of
 from genie_dp.languages.calls.text import call_tokens, reference_text, value_text
 from genie_dp.languages.calls.tokens import key_of, sort_steps
-from genie_dp.languages.calls.values import moment_of
+from genie_dp.languages.calls.values import moment_of, value_of
 from genie_dp.languages.limits import NO_LIMITS, NOTHING, Limits
 
 _MOMENTS: dict[ty.Type, ast.MomentKind] = {
@@ -24,12 +25,12 @@ _LONGEST = 60
 # --------------------------------------------------------------------------------- checking
 
 
-def check(program: ast.Program, library: ToolLibrary) -> list[Problem]:
-    """Return what does not fit the tools, in text order (Z031 to Z037).
+def check(program: ast.Program, library: Any) -> list[Problem]:
+    """Return what does not fit the tools, in text order (Z031 to Z037); nothing without a library.
 
     A required argument that is left out is no mistake: it is still to be asked for.
     """
-    return list(_check(program, library))
+    return list(_check(program, library)) if library else []
 
 
 def _check(program: ast.Program, library: ToolLibrary) -> Iterator[Problem]:
@@ -450,12 +451,13 @@ def canonical_call(call: ast.Call, tool: Tool | None) -> ast.Call:
     return replace(call, arguments=arguments)
 
 
-def canonical(program: ast.Program, library: ToolLibrary) -> ast.Program:
+def canonical(program: ast.Program, library: Any = None) -> ast.Program:
     """Return the one program that stands for all that make the same calls.
 
     Arguments are sorted, defaults left out, values as their types have them; calls in parallel are
     sorted, and references follow them.
     """
+    tools: Mapping[str, Tool] = (library or NONE).tools
 
     def place(call: ast.Call | ast.Hole, numbers: Mapping[int, int]) -> ast.Call | ast.Hole:
         assert isinstance(call, ast.Call)
@@ -466,12 +468,12 @@ def canonical(program: ast.Program, library: ToolLibrary) -> ast.Program:
             return value
 
         placed = ast.change_arguments(call, renumber) if numbers else call
-        return canonical_call(placed, library.tools.get(call.name))
+        return canonical_call(placed, tools.get(call.name))
 
     return ast.Program(sort_steps(program.steps, place, lambda call: key_of(call_tokens(call))))
 
 
-def slots_of(program: ast.Program) -> Iterator[tuple[str, str, str]]:
+def slots_of(program: ast.Program, library: Any = None) -> Iterator[tuple[str, str, str]]:
     """Yield (placeholder, type, tool:parameter) for what placeholders fill, in program order."""
     for call in ast.calls_of(program):
         for argument in call.arguments:
@@ -484,10 +486,14 @@ def slots_of(program: ast.Program) -> Iterator[tuple[str, str, str]]:
 # ------------------------------------------------------------------------ what is missing
 
 
-def missing_inputs(program: ast.Program, library: ToolLibrary) -> Iterator[MissingInput]:
-    """Yield what is still to be asked for, in program order: arguments left out, and `$?`."""
+def missing_inputs(program: ast.Program, library: ToolLibrary | None) -> tuple[MissingInput, ...]:
+    """Return what is still to be asked for, in program order: arguments left out, and `$?`."""
+    return tuple(_missing_inputs(program, (library or NONE).tools))
+
+
+def _missing_inputs(program: ast.Program, tools: Mapping[str, Tool]) -> Iterator[MissingInput]:
     for number, call in enumerate(ast.calls_of(program)):
-        tool = library.tools.get(call.name)
+        tool = tools.get(call.name)
         given = {argument.name: argument.value for argument in call.arguments}
         declared = {p.name: p for p in tool.parameters} if tool is not None else {}
         for name in sorted(given.keys() | declared.keys()):
@@ -530,13 +536,14 @@ def _question(name: str, parameter: Field | None) -> str:
 
 
 def give_input(
-    program: ast.Program, missing: MissingInput, value: ast.Value, library: ToolLibrary
+    program: ast.Program, missing: MissingInput, constant: str, library: ToolLibrary | None = None
 ) -> ast.Program:
     """Return a program with a value for what it lacks: for the first `$?` of an argument.
 
     A list that is lacking becomes one of this value.
     """
-    tool = library.tools.get(missing.function)
+    value = value_of(constant)
+    tool = (library or NONE).tools.get(missing.function)
     parameter = tool.parameter(missing.name) if tool is not None else None
     is_list = parameter is not None and parameter.type.sort == "array"
     whole = ast.Array((value,)) if is_list else value

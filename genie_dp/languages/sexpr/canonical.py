@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import Any, assert_never
 
 from genie_dp.errors import Problem, did_you_mean
 from genie_dp.languages.base import ProgramView, list_counted
@@ -14,7 +14,7 @@ from genie_dp.languages.sexpr.text import tokens
 from genie_dp.languages.text import sort_key
 
 
-def canonical(expression: sx.Expression, declarations: Declarations = NONE) -> sx.Expression:
+def canonical(program: sx.Expression, library: Any = None) -> sx.Expression:
     """Return the expression with the items of unordered nodes sorted, and those of sets once each.
 
     >>> from genie_dp.languages.sexpr.declarations import read_declarations
@@ -23,9 +23,13 @@ def canonical(expression: sx.Expression, declarations: Declarations = NONE) -> s
     >>> render(canonical(parse("(P (T HAM) (S BIG))"), read_declarations("unordered P;")))
     '(P (S BIG) (T HAM))'
     """
+    return _canonical(program, library or NONE)
+
+
+def _canonical(expression: sx.Expression, declarations: Declarations) -> sx.Expression:
     if not isinstance(expression, sx.Node):
         return expression
-    items = [canonical(item, declarations) for item in expression.items]
+    items = [_canonical(item, declarations) for item in expression.items]
     order = declarations.order(sx.label(expression))
     if order != "ordered":
         start = (sx.label_index(expression) or 0) + 1
@@ -36,7 +40,7 @@ def canonical(expression: sx.Expression, declarations: Declarations = NONE) -> s
     return replace(expression, items=tuple(items))
 
 
-def functions(expression: sx.Expression, declarations: Declarations = NONE) -> Counter[str]:
+def functions(program: sx.Expression, library: Declarations | None = None) -> Counter[str]:
     """Return how often each label is used, in the order of the text.
 
     Types `^(..)` and typed literals `#(..)` are no functions. Where a label is declared `apply`,
@@ -46,7 +50,7 @@ def functions(expression: sx.Expression, declarations: Declarations = NONE) -> C
     >>> functions(parse('(Yield (size (^(Event) find (?= #(String "x")))))'))
     Counter({'Yield': 1, 'size': 1, 'find': 1, '?=': 1})
     """
-    return Counter(_functions(expression, declarations))
+    return Counter(_functions(program, library or NONE))
 
 
 def _functions(expression: sx.Expression, declarations: Declarations) -> Iterator[str]:
@@ -69,7 +73,7 @@ def function_name(node: sx.Node, declarations: Declarations) -> str:
     return tokens(operator) if is_symbol else name
 
 
-def anonymize(expression: sx.Expression) -> sx.Expression:
+def anonymize(program: sx.Expression) -> sx.Expression:
     """Return the expression with strings, numbers, dates and the like replaced by placeholders.
 
     They are numbered in the order of the text; equal values share a placeholder. Labels stay.
@@ -79,7 +83,7 @@ def anonymize(expression: sx.Expression) -> sx.Expression:
     >>> render(anonymize(parse('(and (f 4L "tea") (g "tea" 2.5))')))
     '(and (f NUMBER_0 QUOTED_STRING_0) (g QUOTED_STRING_0 NUMBER_1))'
     """
-    return _anonymize(expression, {}, is_label=False)
+    return _anonymize(program, {}, is_label=False)
 
 
 def _anonymize(
@@ -129,18 +133,17 @@ def sort_of(expression: sx.Expression) -> str:
             assert_never(expression)
 
 
-def check(
-    expression: sx.Expression, declarations: Declarations = NONE, *, whole: bool = True
-) -> list[Problem]:
+def check(program: sx.Expression, library: Any = None, *, whole: bool = True) -> list[Problem]:
     """Return what does not fit the declarations, in text order.
 
     A program that is none of the declared ones is X033, unless it need not be `whole`; nodes that
     do not fit their signatures are X031 and X032, literals of no such form X034.
     """
+    declared: Declarations = library or NONE
     problems: list[Problem] = []
-    if whole and (problem := part_of_program([sort_of(expression)], declarations)):
-        problems.append(replace(problem, span=expression.span))
-    return [*problems, *_check(expression, declarations)] if declarations.signatures else problems
+    if whole and (problem := part_of_program([sort_of(program)], declared)):
+        problems.append(replace(problem, span=program.span))
+    return [*problems, *_check(program, declared)] if declared.signatures else problems
 
 
 def part_of_program(sorts: Sequence[str], declarations: Declarations) -> Problem | None:

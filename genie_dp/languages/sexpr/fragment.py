@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
+from typing import Any
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.sexpr import ast as sx
 from genie_dp.languages.sexpr.canonical import part_of_program, sort_of
-from genie_dp.languages.sexpr.declarations import Declarations, misfit
+from genie_dp.languages.sexpr.declarations import NONE, Declarations, misfit
 from genie_dp.languages.sexpr.text import parse_all, tokens
 from genie_dp.languages.terms.bodies import (
     BODY,
@@ -117,12 +118,21 @@ Plan = Callable[[Children], "Sequence[Item] | None"]
 def compile_body(
     text: str,
     holes: Mapping[str, str],
-    declarations: Declarations,
+    library: Any = None,
     *,
     whole: bool = False,
+    class_name: str = "",
     absent: Collection[str] = (),
 ) -> TermFragment:
-    """Return the compiled body, or raise GenieError (X001 to X009, X031, X041 to X043, G034)."""
+    """Return the compiled body; a child that is several expressions is spliced in.
+
+    With `whole` its results must be among the declared programs, if any are. `absent` names are
+    left out, and nodes that hold nothing else (`Language.fragment`).
+
+    Raises:
+        GenieError: X001 to X009, X031, X041 to X043, G034.
+    """
+    declarations: Declarations = library or NONE
     example = r"\(x : String, y : Number) -> (LABEL x y)"
     types = partial(sx.parse_type, entities=declarations.value_lists)
     parameters, body = split_lambda(text, types, code="X041", example=example)

@@ -1,7 +1,6 @@
 """S-expressions behind the protocol of all target languages."""
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from genie_dp.languages import base
 from genie_dp.languages.base import DecodingGrammar, ProgramComparison
 from genie_dp.languages.sexpr import canonical as forms
 from genie_dp.languages.sexpr import literals, structure
+from genie_dp.languages.sexpr import text as texts
 from genie_dp.languages.sexpr.ast import Expression, SlotType, name_of, parse_type
 from genie_dp.languages.sexpr.declarations import NONE, Declarations, load_declarations
 from genie_dp.languages.sexpr.fragment import (
@@ -20,8 +20,9 @@ from genie_dp.languages.sexpr.fragment import (
     compile_body,
     placeholder_value,
 )
-from genie_dp.languages.sexpr.text import from_tokens, is_in_square, parse, parts_in, render, tokens
-from genie_dp.languages.terms.bodies import Names, TermFragment, rename_all
+from genie_dp.languages.sexpr.literals import expression_of
+from genie_dp.languages.sexpr.text import from_tokens, is_in_square, tokens
+from genie_dp.languages.terms.bodies import Names, rename_all
 from genie_dp.languages.text import sort_key
 from genie_dp.languages.types import Entity, Type
 
@@ -41,6 +42,24 @@ class SExpressions(base.Language):
     sorts_any_part = True
     learns_from_programs = True
 
+    parse = staticmethod(texts.parse)
+    check = staticmethod(forms.check)
+    canonical = staticmethod(forms.canonical)
+    tokens = staticmethod(texts.tokens)
+    from_tokens = staticmethod(texts.from_tokens)
+    render = staticmethod(texts.render)
+    functions = staticmethod(forms.functions)
+    anonymize = staticmethod(forms.anonymize)
+    parse_type = staticmethod(parse_type)
+    fragment = staticmethod(compile_body)
+    tree = staticmethod(structure.tree)
+    calls = staticmethod(structure.calls)
+    schema = staticmethod(structure.schema)
+    fill = staticmethod(literals.fill)
+    map_names = staticmethod(literals.map_names)
+    literals = staticmethod(literals.literals)
+    parts_in = staticmethod(texts.parts_in)
+
     def load_declarations(
         self, paths: Sequence[Path], *, skip_broken: bool = False
     ) -> Declarations:
@@ -54,67 +73,14 @@ class SExpressions(base.Language):
             raise GenieError(Problem("R020", message, hint="put them into one .sexpr file"))
         return load_declarations(paths[0]) if paths else NONE
 
-    def parse(self, text: str, *, file: str = "<program>") -> Expression:
-        """Return the expression of a text, or raise GenieError."""
-        return parse(text, file=file)
-
-    def check(self, program: Expression, library: Any) -> list[Problem]:
-        """Return the nodes that do not fit their declared signatures."""
-        return forms.check(program, library or NONE)
-
-    def canonical(self, program: Expression, library: Any = None) -> Expression:
-        """Return the program with the items of unordered nodes sorted."""
-        return forms.canonical(program, library or NONE)
-
-    def tokens(self, program: Expression, library: Any = None) -> str:
-        """Return brackets, symbols and words separated by one space."""
-        return tokens(program)
-
-    def from_tokens(self, text: str, library: Any = None, *, places: bool = False) -> Expression:
-        """Return the expression of a token form, or raise GenieError."""
-        return from_tokens(text, places=places)
-
-    def render(self, program: Expression) -> str:
-        """Return the text, in the layout that the program was read in."""
-        return render(program)
-
-    def functions(self, program: Expression) -> Counter[str]:
-        """Return how often each label is used, in the order of the text."""
-        return forms.functions(program)
-
-    def anonymize(self, program: Expression) -> Expression:
-        """Return the program with strings and numbers replaced by placeholders."""
-        return forms.anonymize(program)
-
-    def fragment(
-        self,
-        text: str,
-        holes: Mapping[str, str],
-        library: Any = None,
-        *,
-        whole: bool = False,
-        class_name: str = "",
-        absent: Collection[str] = (),
-    ) -> TermFragment:
-        """Compile a template body; a child that is several expressions is spliced in.
-
-        With `whole` its results must be among the declared programs, if any are. `absent` names are
-        left out, and nodes that hold nothing else.
-        """
-        return compile_body(text, holes, library or NONE, whole=whole, absent=absent)
-
     def row(self, text: str, library: Any = None) -> FragmentValue:
         """Return the expressions of a row of a table."""
-        fragment = compile_body(text, {}, library or NONE)
+        fragment = compile_body(text, {}, library)
         value: FragmentValue | None = fragment.build({})
         if value is None:
             problems = tuple(fragment.refused) or Problem("X032", f"{text!r} holds a thing twice")
             raise GenieError(problems)
         return value
-
-    def parse_type(self, text: str) -> SlotType:
-        """Return the type of that name, or raise GenieError."""
-        return parse_type(text)
 
     def constants(self, type_: SlotType, library: Any = None) -> Iterable[base.Constant]:
         """Yield the placeholder of the type."""
@@ -138,9 +104,9 @@ class SExpressions(base.Language):
         Raises:
             GenieError: nodes that do not fit their declared signatures.
         """
-        if problems := forms.check(program, library or NONE, whole=whole):
+        if problems := forms.check(program, library, whole=whole):
             raise GenieError(problems)
-        return _tree_value(program, library or NONE)
+        return _tree_value(program, library)
 
     def comparison(self, *, unordered: bool = False) -> ProgramComparison:
         """Return how programs are compared."""
@@ -148,45 +114,17 @@ class SExpressions(base.Language):
 
     # --------------------------------------------------------- what those who act on it take
 
-    def tree(self, program: Expression) -> Any:
-        """Return an expression as JSON, with all that is in it."""
-        return structure.tree(program)
-
-    def calls(self, program: Expression) -> list[dict[str, Any]] | None:
-        """Return an expression as a call; None where its items are no names with plain values."""
-        return structure.calls(program)
-
-    def schema(self, library: Any) -> dict[str, Any]:
-        """Return the JSON Schema of trees and calls, with the labels that are declared."""
-        return structure.schema(library or NONE)
-
     # ------------------------------------------- values that readers find, and names of lists
 
     def reads_values(self, library: Any) -> bool:
         """Tell whether a node is declared to hold dates, money and the like, or listed names."""
         return (library or NONE).reads_values
 
-    def fill(self, program: Expression, values: Mapping[str, tuple[str, str]]) -> Expression:
-        """Return a program with literals in the place of its placeholders."""
-        return literals.fill(program, values)
-
-    def map_names(self, program: Expression, find: Callable[[str, str], str]) -> Expression:
-        """Return a program with what `find(type, words)` gives for each `#(Type "words")`."""
-        return literals.map_names(program, find)
-
-    def literals(self, program: Sequence[str]) -> Iterable[base.Literal]:
-        """Yield the constants of a token form, in its order."""
-        return literals.literals(program)
-
     def written(self, constant: str) -> str:
         """Return the tokens of a literal."""
-        return tokens(literals.expression_of(constant))
+        return tokens(expression_of(constant))
 
     # ------------------------------------------------------- what token forms tell, unparsed
-
-    def parts_in(self, program: Sequence[str]) -> frozenset[str]:
-        """Return each label and symbol of a token form, with the label of its node."""
-        return parts_in(program)
 
     def quotes(self, type_: Type, before: str) -> tuple[str, str]:
         """Return quotes, of names with their type; nothing in square brackets: words are bare."""
@@ -213,7 +151,7 @@ class SExpressions(base.Language):
         return SexprGrammar(library, texts=texts)
 
 
-def _tree_value(tree: Expression, declarations: Declarations) -> FragmentValue:
+def _tree_value(tree: Expression, declarations: Declarations | None) -> FragmentValue:
     tree = forms.canonical(tree, declarations)
     text = tokens(tree)
     functions = tuple(forms.functions(tree, declarations).elements())

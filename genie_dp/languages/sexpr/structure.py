@@ -4,20 +4,20 @@ from typing import Any, assert_never
 
 from genie_dp.languages.sexpr import ast as sx
 from genie_dp.languages.sexpr import literals
-from genie_dp.languages.sexpr.declarations import Declarations
+from genie_dp.languages.sexpr.declarations import NONE, Declarations
 
 Json = dict[str, Any]
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def tree(expression: sx.Expression) -> Json:
+def tree(program: sx.Expression) -> Json:
     """Return an expression as JSON, with all that is in it.
 
     >>> from genie_dp.languages.sexpr.text import parse
     >>> tree(parse("(SIZE BIG)"))["items"][1]
     {'kind': 'atom', 'text': 'BIG'}
     """
-    match expression:
+    match program:
         case sx.Atom(text):
             return {"kind": "atom", "text": text}
         case sx.Text(value):
@@ -25,15 +25,15 @@ def tree(expression: sx.Expression) -> Json:
         case sx.Node(items, bracket, prefix):
             return {
                 "kind": "node",
-                "label": sx.label(expression),
+                "label": sx.label(program),
                 "bracket": bracket,
                 "prefix": prefix,
                 "items": [tree(item) for item in items],
             }
-    assert_never(expression)
+    assert_never(program)
 
 
-def calls(expression: sx.Expression) -> list[Json] | None:
+def calls(program: sx.Expression) -> list[Json] | None:
     """Return an expression as a call; None where its items are no names with plain values.
 
     >>> from genie_dp.languages.sexpr.text import parse
@@ -42,20 +42,20 @@ def calls(expression: sx.Expression) -> list[Json] | None:
     >>> calls(parse("(NOT (TOPPING (WITH HAM)))")) is None
     True
     """
-    if not isinstance(expression, sx.Node) or expression.prefix:
+    if not isinstance(program, sx.Node) or program.prefix:
         return None
-    place = sx.label_index(expression)
+    place = sx.label_index(program)
     if place != 0:
         return None
     arguments: dict[str, list[Any]] = {}
-    for item in expression.items[1:]:
+    for item in program.items[1:]:
         if not isinstance(item, sx.Node) or item.prefix or sx.label_index(item) != 0:
             return None
         if any(isinstance(inner, sx.Node) and inner.prefix != "#" for inner in item.items):
             return None
         arguments.setdefault(sx.label(item), []).append(_value(item))
     plain = {name: values[0] if len(values) == 1 else values for name, values in arguments.items()}
-    return [{"name": sx.label(expression), "arguments": plain}]
+    return [{"name": sx.label(program), "arguments": plain}]
 
 
 def _value(node: sx.Node) -> Any:
@@ -65,9 +65,9 @@ def _value(node: sx.Node) -> Any:
     return " ".join(map(str, values)) if node.bracket == "[" else values
 
 
-def schema(library: Declarations) -> Json:
+def schema(library: Declarations | None) -> Json:
     """Return the JSON Schema of `{"tree": .., "calls": ..}`, with the labels that are declared."""
-    labels = sorted(library.signatures)
+    labels = sorted((library or NONE).signatures)
     label = {"enum": ["", *labels]} if labels else {"type": "string"}
     text = {"type": "string"}
     # A measure, money or a place is an object.

@@ -6,7 +6,7 @@ A text is read in one pass with a stack, without a grammar.
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import Any, assert_never
 
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.sexpr import ast as sx
@@ -76,7 +76,7 @@ def parse_all(text: str, *, file: str = "<program>") -> list[sx.Expression]:
     return _Reader(Places(text, file)).read(_lexemes_of_text)
 
 
-def from_tokens(text: str, *, places: bool = False) -> sx.Expression:
+def from_tokens(text: str, library: Any = None, *, places: bool = False) -> sx.Expression:
     """Return the expression of a token form, or raise GenieError (X011 to X013).
 
     Its nodes carry spans only with `places`.
@@ -242,7 +242,7 @@ def _unescape(match: re.Match[str], places: "Places") -> str:
         raise places.error("X006", message, match.start(), match.end(), hint) from None
 
 
-def render(expression: sx.Expression, layout: sx.Layout | None = None) -> str:
+def render(program: sx.Expression, layout: sx.Layout | None = None) -> str:
     """Return the text of an expression, in the layout that it was read in or in the given one.
 
     One space stands between two items; everything else is as it was read.
@@ -253,7 +253,7 @@ def render(expression: sx.Expression, layout: sx.Layout | None = None) -> str:
     >>> render(parse('(NOT (TOPPING HAM ) )'), layout="compact")
     '(NOT (TOPPING HAM))'
     """
-    match expression:
+    match program:
         case sx.Atom(text):
             return text
         case sx.Text(value):
@@ -266,10 +266,10 @@ def render(expression: sx.Expression, layout: sx.Layout | None = None) -> str:
             if not items:
                 before = ""
             return f"{prefix}{bracket}{before}{inside}{after}{sx.CLOSING[bracket]}"
-    assert_never(expression)
+    assert_never(program)
 
 
-def tokens(expression: sx.Expression) -> str:
+def tokens(program: sx.Expression, library: Any = None) -> str:
     """Return brackets, symbols and words separated by one space; strings as words in quotes.
 
     >>> from genie_dp.languages.sexpr.text import parse
@@ -278,7 +278,7 @@ def tokens(expression: sx.Expression) -> str:
     >>> tokens(parse('[IN:GET_EVENT [SL:LOCATION new york ] ]'))
     '[ IN:GET_EVENT [ SL:LOCATION new york ] ]'
     """
-    return " ".join(_tokens(expression))
+    return " ".join(_tokens(program))
 
 
 def _tokens(expression: sx.Expression) -> Iterator[str]:
