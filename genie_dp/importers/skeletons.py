@@ -1,6 +1,6 @@
 """Skeletons of a project, a skill, a grammar that work at once (`genie-dp new`).
 
-In their texts @NAME@ and @WORDS@ stand for the new thing.
+Their texts are the files in the folder `new/`, where @NAME@ and @WORDS@ stand for the new thing.
 """
 
 import re
@@ -11,257 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.resources import data_folder
 from genie_dp.run.files import named_trouble
 from genie_dp.run.stage import Result
 from genie_dp.skills.model import last_name
+from genie_dp.texts import read_text
 
 _PART = re.compile(r"[a-z][a-z0-9_-]*")
 _FUNCTION = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 
-_CLASS = """\
-// @WORDS@: what the assistant can do there. docs/skills.md says how to write this file.
-class @@NAME@
-  #_[canonical="@WORDS@"]
-  #[doc="Notes kept in @WORDS@."] {
-
-  entity note #_[canonical="note"];
-
-  monitorable list query notes(
-    out note : Entity(@NAME@:note) #[unique=true]
-      #_[canonical={base=["name"], plural=["names"]}],
-    out text : String #[string_values="@NAME@:text"]
-      #_[canonical={base=["text"], plural=["texts"], verb=["{mentions/mention} #"]}],
-    out date : Date
-      #_[canonical={base=["date"], plural=["dates"], passive_verb=["written on #"],
-                    after=["written after #"], before=["written before #"]}],
-    out word_count : Number
-      #_[canonical={base=["number of words"], plural=["numbers of words"], property=["# words"],
-                    more=["longer than # words"], less=["shorter than # words"]}])
-    #_[canonical="@WORDS@ note"]
-    #_[confirmation="your notes in @WORDS@"]
-    #[doc="Lists your notes."];
-
-  action add_note(
-    in req text : String #[string_values="@NAME@:text"]
-      #_[canonical={base=["text"]}]
-      #_[prompt="What should the note say?"],
-    in opt day : Date
-      #_[canonical={base=["day"], adverb=["for #"]}]
-      #_[prompt="For which day?"])
-    #_[canonical="add a @WORDS@ note"]
-    #_[confirmation="add the note $text to @WORDS@"]
-    #[doc="Writes a note."];
-
-  action delete_note(
-    in req note : Entity(@NAME@:note)
-      #_[canonical={base=["note"]}]
-      #_[prompt="Which note should I delete?"])
-    #_[canonical="delete a @WORDS@ note"]
-    #_[confirmation="delete the note $note from @WORDS@"]
-    #[doc="Deletes a note."];
-}
-"""
-
-_PRIMITIVES = """\
-// How people speak of each function of @WORDS@: NP, QVP and WP for queries, VP for actions.
-
-for @@NAME@;
-
-NP := ('my' | 'the') '@WORDS@ notes' -> notes();
-NP := ('the' | 'all')? 'notes in my @WORDS@' -> notes();
-NP := ('everything' | 'all that is' | 'what is written') 'in my @WORDS@' -> notes();
-NP := '@WORDS@ notes' ('about' | 'on') '${t:const}' -> notes() filter text =~ $t;
-NP := 'what my @WORDS@ says about ${t:const}' -> notes() filter text =~ $t;
-QVP := ('look through' | 'read' | 'open' | 'show') 'my @WORDS@' ('notes')? -> notes();
-COMMAND := ('what is in' | 'what did i write in' | 'what does it say in') 'my @WORDS@'
-  -> now => notes() => notify;
-COMMAND := ('did i write' | 'is there') ('anything' | 'something') ('about' | 'on')
-  '${t:const} in my @WORDS@'
-  -> now => notes() filter text =~ $t => notify;
-WP := 'when i write a @WORDS@ note' -> monitor (notes());
-WP := 'when a note is added to my @WORDS@' -> monitor (notes());
-WP := 'when there is something new in my @WORDS@' -> monitor (notes());
-VP := ('add' | 'put' | 'write') '$t' ('to' | 'in' | 'into') 'my @WORDS@' ('notes')?
-  -> add_note(text = $t);
-VP := ('make a' | 'add a') '@WORDS@ note' ('saying' | 'that')? '$t' -> add_note(text = $t);
-VP := ('write' | 'note') ('down')? 'in my @WORDS@' ('that')? '$t' -> add_note(text = $t);
-VP := ('delete' | 'remove' | 'erase' | 'take') '$n' ('from' | 'out of') 'my @WORDS@'
-  -> delete_note(note = $n);
-VP := ('throw away' | 'get rid of' | 'delete') 'the @WORDS@ note ${n:const}'
-  -> delete_note(note = $n);
-"""
-
-_NOTES = """\
-value\tweight
-shopping list\t2
-ideas for the garden\t1
-birthday presents\t1
-books to read\t1
-"""
-
-_TEXTS = """\
-value\tweight
-buy milk and eggs\t2
-water the plants\t1
-call the plumber\t1
-the train leaves at nine\t1
-"""
-
-# What people might say, thought up apart from the templates.
-_EVAL = """\
-utterance\tprogram
-what have i written in my @WORDS@\tnow => @@NAME@.notes() => notify
-please read me my whole @WORDS@\tnow => @@NAME@.notes() => notify
-does my @WORDS@ have any notes about lunch\tnow => (@@NAME@.notes()) filter text =~ "lunch" => notify
-which of my @WORDS@ notes talk about holidays\tnow => (@@NAME@.notes()) filter text =~ "holidays" => notify
-which notes in my @WORDS@ have more than 100 words\tnow => (@@NAME@.notes()) filter word_count > 100 => notify
-how many notes do i have in my @WORDS@\tnow => agg count of (@@NAME@.notes()) => notify
-let me know when somebody writes something new in my @WORDS@\tmonitor (@@NAME@.notes()) => notify
-can you put wash the car down in my @WORDS@\tnow => @@NAME@.add_note(text = "wash the car")
-i would like you to write pay the rent in my @WORDS@\tnow => @@NAME@.add_note(text = "pay the rent")
-add to my @WORDS@ that the cat is ill\tnow => @@NAME@.add_note(text = "the cat is ill")
-new @WORDS@ note : ask mum about the garden\tnow => @@NAME@.add_note(text = "ask mum about the garden")
-please erase birthday presents from the @WORDS@\tnow => @@NAME@.delete_note(note = "birthday presents"^^@NAME@:note)
-i do not need the shopping list in my @WORDS@ any more\tnow => @@NAME@.delete_note(note = "shopping list"^^@NAME@:note)
-"""  # noqa: E501
-
-# What people say, in words that the templates have not; it is learned, and never measured with.
-_PARAPHRASES = """\
-utterance\tprogram
-read me my @WORDS@\tnow => @@NAME@.notes() => notify
-my @WORDS@ please, all of it\tnow => @@NAME@.notes() => notify
-anything about dinner in the @WORDS@\tnow => (@@NAME@.notes()) filter text =~ "dinner" => notify
-find the @WORDS@ notes that mention paris\tnow => (@@NAME@.notes()) filter text =~ "paris" => notify
-how much is there in my @WORDS@ by now\tnow => agg count of (@@NAME@.notes()) => notify
-tell me as soon as my @WORDS@ has something new\tmonitor (@@NAME@.notes()) => notify
-@WORDS@, feed the fish\tnow => @@NAME@.add_note(text = "feed the fish")
-jot down return the ladder in the @WORDS@\tnow => @@NAME@.add_note(text = "return the ladder")
-print my @WORDS@\tout_of_scope
-the ideas for the garden can go from my @WORDS@\tnow => @@NAME@.delete_note(note = "ideas for the garden"^^@NAME@:note)
-"""  # noqa: E501
-
-_GRAMMAR = """\
-// Construct templates: how the phrases of skills combine to sentences (docs/templates.md).
-
-category COMMAND : program root "whole sentences";
-category NP : query "noun phrases: what one can get";
-category QVP : query "verb phrases that get something";
-category WP : stream "when phrases";
-category VP : action "verb phrases that do something";
-category PRED : predicate "what stands after a noun phrase";
-category SOURCE : source "an output of a query, to be passed on";
-
-COMMAND := 'get' q:NP -> now => q => notify;
-COMMAND := 'show me' q:NP -> now => q => notify;
-COMMAND := q:QVP -> now => q => notify;
-COMMAND := a:VP -> now => a;
-COMMAND := 'notify me' s:WP -> s => notify;
-COMMAND := s:WP ',' a:VP -> s => a;
-COMMAND := a:VP[gap=o:SOURCE] -> now => o => a(o) if a.gap == o.key;
-
-SOURCE := 'the' o:OUTPUT[pos=base] 'of' q:NP -> q.o if o.function == q.function;
-
-VP := a:VP p:INPUT[pos=adverb, gap=v:VALUE] -> a(p = v)
-  if p.function == a.function and p.type == v.type and p.name not in a.inputs
-  and not a.ends_in_text;
-
-NP := q:NP p:PRED -> q filter p if p.function == q.function;
-PRED := p:OUTPUT[pos=passive_verb, gap=v:VALUE] -> p == v if p.type == v.type;
-PRED := 'with' p:OUTPUT[pos=property, gap=v:VALUE] -> p == v if p.type == v.type;
-PRED := p:OUTPUT[pos=more, gap=v:VALUE] -> p > v if p.type == v.type;
-PRED := p:OUTPUT[pos=less, gap=v:VALUE] -> p < v if p.type == v.type;
-"""
-
-# A new project has no such templates; the skills that come with genie-dp do.
-_FACTS = """
-category FACT : source "an output in a skill's own words: the temperature in paris";
-SOURCE := o:FACT -> o;
-
-category REACHED : source "who is reached by a name alone, as 'paul' in: email paul";
-COMMAND := a:VP[gap=o:REACHED] -> now => o => a(o) if a.gap == o.key;
-"""
-
-_PROJECT = """\
-# yaml-language-server: $schema=genie.schema.json
-# What is made of the skills, in order: `genie-dp run`. docs/projects.md has all settings.
-skills: skills
-output: build
-jobs: 2
-stages:
-  pairs: {synthesize: {size: 3000, max_depth: 3, seed: 1}}
-  paraphrases: {paraphrase: {number: 1, seed: 1}, of: pairs}
-  rows:
-    # Texts and names of all kinds, for a parser that copies what is said.
-    augment: {general: 0.7, quoted: 0.02, paraphrase_with_text: 3, paraphrase_other: 1, seed: 1}
-    of: [pairs, paraphrases]
-  parser: {train: {steps: 100, seed: 1}, of: rows}
-  result: {evaluate: , of: parser}
-"""
-
-_README = """\
-# @NAME@
-
-`skills/` is what the assistant can do and how people speak of it, `genie.yaml` what is made of it:
-
-    genie-dp check                                 # what is wrong, and what is missing
-    genie-dp run                                   # a parser in build/parser, and how good it is
-    genie-dp parse "@WORDS@"
-    genie-dp run --watch                           # edit skills/*/templates.genie meanwhile
-    genie-dp new skill com.example.calendar --in skills
-"""
-
-# A skill of named functions: its class, and what each query and each action adds to each file.
-_NAMED_CLASS = """\
-// @WORDS@: what the assistant can do there. docs/skills.md says how to write this file.
-class @@NAME@ #_[canonical="@WORDS@"] {
-@ENTITIES@
-
-@FUNCTIONS@
-}
-"""
-_NAMED_TEMPLATES = """\
-// How people speak of each function of @WORDS@: NP, QVP and WP for queries, VP for actions.
-
-for @@NAME@;
-
-"""
-_QUERY = {
-    "skill.tt": """\
-  monitorable list query @FUNCTION@(
-    out @ID@ : Entity(@NAME@:@ID@) #[unique=true]
-      #_[canonical={base=["name"], plural=["names"]}])
-    #_[canonical="@ONE@"] #_[confirmation="your @MANY@"];""",
-    "templates.genie": """\
-NP := ('my' | 'all my' | 'the') '@MANY@' -> @FUNCTION@();
-QVP := ('check' | 'look up' | 'go through') 'my @MANY@' -> @FUNCTION@();
-WP := ('when i get' | 'when there is') 'a new @ONE@' -> monitor (@FUNCTION@());
-""",
-    "eval.tsv": "which @MANY@ are there\tnow => @@NAME@.@FUNCTION@() => notify\n",
-}
-_ACTION = {
-    "skill.tt": """\
-  action @FUNCTION@(
-    in req @ID@ : Entity(@NAME@:@ID@)
-      #_[canonical={base=["@ONE@"]}] #_[prompt="Which @ONE@?"])
-    #_[canonical="@VERB@ @A_ONE@"] #_[confirmation="@VERB@ $@ID@"];""",
-    "templates.genie": """\
-VP := '@VERB@ $x' -> @FUNCTION@(@ID@ = $x);
-VP := '@VERB@' ('the' | 'my') '@ONE@ ${x:const}' -> @FUNCTION@(@ID@ = $x);
-""",
-    "eval.tsv": """\
-could you @VERB@ sunrise for me\tnow => @@NAME@.@FUNCTION@(@ID@ = "sunrise"^^@NAME@:@ID@)
-""",
-}
-_PLAIN_ACTION = {
-    "skill.tt": """\
-  action @FUNCTION@()
-    #_[canonical="@VERB@"] #_[confirmation="@VERB@"];""",
-    "templates.genie": """\
-VP := '@VERB@' ('now')? -> @FUNCTION@();
-VP := 'go ahead and @VERB@' -> @FUNCTION@();
-""",
-    "eval.tsv": "could you @VERB@ for me\tnow => @@NAME@.@FUNCTION@()\n",
-}
 _ALL_OF_THEM = frozenset(("all", "everything"))
 # Words that begin something else in bodies of templates, or can name no parameter (T034).
 _TAKEN = frozenset(
@@ -318,8 +76,7 @@ def new_project(
         skill = f"com.example.{name}"
         made, asked = named_skill_files(skill, name.replace("_", " ").replace("-", " "), functions)
     contents = {
-        "README.md": _fill(_README, name, asked),
-        "genie.yaml": _PROJECT,
+        **_filled("project", name, asked),
         **{f"skills/{skill}/{path}": text for path, text in made.items()},
         **(files or {}),
     }
@@ -403,14 +160,7 @@ def skill_files(name: str, words: str) -> Mapping[str, str]:
     ['eval.tsv', 'paraphrases.tsv', 'skill.tt', 'templates.genie', 'values/note.tsv',
      'values/text.tsv']
     """
-    return {
-        "skill.tt": _fill(_CLASS, name, words),
-        "templates.genie": _fill(_PRIMITIVES, name, words),
-        "eval.tsv": _fill(_EVAL, name, words),
-        "paraphrases.tsv": _fill(_PARAPHRASES, name, words),
-        "values/note.tsv": _NOTES,
-        "values/text.tsv": _TEXTS,
-    }
+    return _filled("skill", name, words)
 
 
 def named_skill_files(
@@ -435,7 +185,7 @@ def named_skill_files(
     from genie_dp.templates.cold_start import wording_of_name
 
     entities: dict[str, None] = {}
-    parts: dict[str, list[str]] = {path: [] for path in _QUERY}
+    parts: dict[str, str] = dict.fromkeys(("skill.tt", "templates.genie", "eval.tsv"), "")
     sentences = []
     for number, function in enumerate(functions):
         _check_function(function, functions[:number])
@@ -447,30 +197,28 @@ def named_skill_files(
         thing = others if verb else [first, *others]
         getting = cold_words.GETTING_VERBS | cold_words.SEEKING_VERBS
         if is_query := not verb or (verb in getting and bool(thing)):
-            form, verb = _QUERY, ""
+            form, verb = "query", ""
         elif thing and verb not in cold_words.MAKING_VERBS and not _ALL_OF_THEM & {*thing}:
-            form = _ACTION
+            form = "action"
         else:
-            form, verb = _PLAIN_ACTION, " ".join([verb, *(wording.rest if wording else others)])
+            form = "plain_action"
+            verb = " ".join([verb, *(wording.rest if wording else others)])
         one = english.singular(" ".join(thing))
         filled = {"VERB": verb, "ONE": one, "MANY": english.plural(one), "FUNCTION": function}
         filled["A_ONE"] = f"{english.article(one)} {one}"
         filled["ID"] = (
             f"{one}_thing".replace(" ", "_") if one == function else one.replace(" ", "_")
         )
-        if form is not _PLAIN_ACTION:
+        if form != "plain_action":
             entities[filled["ID"]] = None
-        for path, text in form.items():
-            parts[path].append(_fill(text, name, words, **filled))
-        named = f" the {one} sunrise" if form is _ACTION else ""
+        for path, text in _filled(f"function/{form}", name, words, **filled).items():
+            parts[path] += f"\n{text}" if path == "skill.tt" and parts[path] else text
+        named = f" the {one} sunrise" if form == "action" else ""
         sentences.append(f"check my {filled['MANY']}" if is_query else verb + named)
     declared = "\n".join(f'  entity {e} #_[canonical="{e.replace("_", " ")}"];' for e in entities)
-    body = "\n\n".join(parts["skill.tt"])
-    return {
-        "skill.tt": _fill(_NAMED_CLASS, name, words, ENTITIES=declared, FUNCTIONS=body),
-        "templates.genie": _fill(_NAMED_TEMPLATES, name, words) + "".join(parts["templates.genie"]),
-        "eval.tsv": "utterance\tprogram\n" + "".join(parts["eval.tsv"]),
-    }, sentences[0]
+    marks = {"ENTITIES": declared, "FUNCTIONS": parts.pop("skill.tt").removesuffix("\n")}
+    whole = _filled("functions", name, words, **marks)
+    return {path: text + parts.get(path, "") for path, text in whole.items()}, sentences[0]
 
 
 def _check_function(name: str, others: Sequence[str]) -> None:
@@ -489,19 +237,21 @@ def _check_function(name: str, others: Sequence[str]) -> None:
         raise GenieError(Problem("R031", f"expected {expected}, got {name!r}", hint=hint))
 
 
-def grammar_text(*, facts: bool = True) -> str:
-    """Return the templates of a new grammar.
-
-    Args:
-        facts: whether skills may say outputs in their own words, as the shipped ones do.
-    """
-    return _GRAMMAR + _FACTS if facts else _GRAMMAR
+def grammar_text() -> str:
+    """Return the templates of a new grammar."""
+    return _filled("grammar", "", "")["main.genie"]
 
 
-def _fill(text: str, name: str, words: str, **others: str) -> str:
-    for key, value in {**others, "NAME": name, "WORDS": words}.items():
-        text = text.replace(f"@{key}@", value)
-    return text
+def _filled(folder: str, name: str, words: str, **others: str) -> dict[str, str]:
+    """Return path -> text of the files of a folder, with words in the place of their marks."""
+    home = data_folder("importers/new") / folder
+    files = {}
+    for path in sorted(home.rglob("*.*")):
+        text = read_text(path)
+        for key, value in {**others, "NAME": name, "WORDS": words}.items():
+            text = text.replace(f"@{key}@", value)
+        files[path.relative_to(home).as_posix()] = text
+    return files
 
 
 def write_files(target: Path, files: Mapping[str, str]) -> None:
