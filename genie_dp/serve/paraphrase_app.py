@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any
-from urllib.parse import parse_qsl
 
 from fastapi import Depends, FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -23,7 +22,9 @@ from genie_dp.serve.answer_store import AnswerStore
 from genie_dp.serve.gate import Access, Gate
 from genie_dp.serve.hosts import HostRule
 from genie_dp.serve.identity import Signer, Visitor, new_visitor
+from genie_dp.serve.page_requests import add_file, read_form
 
+_MOST_FIELDS = 50  # of a form
 _YEAR = 365 * 86400  # seconds that a cookie lasts
 _NOT_SAVED = "This could not be saved. Your text is still here: send it again in a moment."
 _NO_NAME = (
@@ -61,12 +62,7 @@ Form = Mapping[str, str]
 
 
 async def _form(request: Request) -> Form:
-    """Return the fields of a form; the gate has limited their size."""
-    body = (await request.body()).decode("utf-8", "replace")
-    try:
-        return dict(parse_qsl(body, keep_blank_values=True, max_num_fields=50))
-    except ValueError:
-        raise HTTPException(400, "this is no form") from None
+    return await read_form(request, _MOST_FIELDS)
 
 
 Fields = Annotated[Form, Depends(_form)]
@@ -265,7 +261,10 @@ def paraphrase_app(
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     _add_pages(app, pages)
     _add_forms(app, pages)
-    _add_files(app)
+    folder = data_folder("serve/pages")
+    for name, kind in (("paraphrase.css", "text/css"), ("paraphrase.js", "text/javascript")):
+        add_file(app, f"/{name}", (folder / name).read_bytes(), kind)
+    add_file(app, "/favicon.ico", b"", "image/x-icon")
     _add_refusals(app, pages)
     access = Access(pages.signer, f"{pages.cookie}_access") if needs_token else None
     return Gate(app, hosts=hosts, access=access)
@@ -340,15 +339,3 @@ def _in_range(key: int) -> int:
     if not 0 < key < 2**63:
         raise HTTPException(404, "There is no such sentence.")
     return key
-
-
-def _add_files(app: FastAPI) -> None:
-    folder = data_folder("serve/pages")
-    for name, kind in (("paraphrase.css", "text/css"), ("paraphrase.js", "text/javascript")):
-        content = (folder / name).read_bytes()
-        app.add_api_route(f"/{name}", _giver(content, kind), methods=["GET"])
-    app.add_api_route("/favicon.ico", lambda: Response(status_code=204), methods=["GET"])
-
-
-def _giver(content: bytes, kind: str) -> Callable[[], Response]:
-    return lambda: Response(content, media_type=kind)

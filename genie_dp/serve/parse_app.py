@@ -1,7 +1,6 @@
 """The parse service on the web: /parse, /health, the interface, and a page to try it on."""
 
 from typing import Annotated, Any, NamedTuple
-from urllib.parse import parse_qsl
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
@@ -11,6 +10,7 @@ from genie_dp import __version__
 from genie_dp.resources import data_folder
 from genie_dp.serve.gate import Gate
 from genie_dp.serve.hosts import HostRule
+from genie_dp.serve.page_requests import add_file, read_form
 from genie_dp.serve.parse_models import Asked, Context, ParsedReply, Query, Replies
 from genie_dp.serve.parse_page import docs_page, fragment, page
 from genie_dp.serve.parse_refusals import Refusal, as_json, responses
@@ -26,6 +26,7 @@ from genie_dp.serve.parse_service import ParseService
 
 _PAGES = ("/", "/answer")  # whose refusals are for people
 _ANSWERS = 4  # that the page shows
+_MOST_FIELDS = 10  # of a form
 
 
 def parse_app(service: ParseService, *, hosts: HostRule) -> Gate:
@@ -42,8 +43,8 @@ def parse_app(service: ParseService, *, hosts: HostRule) -> Gate:
     _add_page(app, service)
     folder = data_folder("serve/pages")
     for name, kind in (("parse.css", "text/css"), ("parse.js", "text/javascript")):
-        _add_file(app, f"/{name}", (folder / name).read_bytes(), kind)
-    _add_file(app, "/favicon.ico", b"", "image/x-icon")
+        add_file(app, f"/{name}", (folder / name).read_bytes(), kind)
+    add_file(app, "/favicon.ico", b"", "image/x-icon")
     _add_refusals(app, service)
     return behind_gate(app, service, hosts)
 
@@ -89,11 +90,9 @@ class Typed(NamedTuple):
 
 
 async def _read_form(request: Request) -> Typed:
-    """Return what was typed; the gate has limited its size."""
-    body = (await request.body()).decode("utf-8", "replace")
+    """Return what was typed."""
+    fields, context = await read_form(request, _MOST_FIELDS), None
     try:
-        fields = dict(parse_qsl(body, keep_blank_values=True, max_num_fields=10))
-        context = None
         if fields.get("program"):
             sent = {name: fields[name] for name in ("program", "refused") if name in fields}
             confidence = float(fields.get("confidence", ""))
@@ -152,13 +151,6 @@ def _page(
         reply=reply,
         refusal=refusal,
     )
-
-
-def _add_file(app: FastAPI, path: str, content: bytes, kind: str) -> None:
-    async def give() -> Response:
-        return Response(content, 200 if content else 204, media_type=kind)
-
-    app.add_api_route(path, give, methods=["GET"], include_in_schema=False)
 
 
 # ---------------------------------------------------------------------------------- refusals

@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -131,6 +132,7 @@ class Api:
     """A way to ask a parser.
 
     Attributes:
+        app: "module:function" of what makes its app, in this folder; "" where it has none.
         libraries: that it needs besides those of pages.
         extra: which has all of them.
         address: what a person is told, from the address of the server.
@@ -138,6 +140,7 @@ class Api:
         has_page: whether it shows sentences to try.
     """
 
+    app: str = ""
     libraries: tuple[str, ...] = ()
     extra: str = "serve"
     address: str = "open {}"
@@ -147,10 +150,10 @@ class Api:
 
 JSON_API, OPENAI_API, MCP_API, WYOMING_API = "json", "openai", "mcp", "wyoming"
 APIS: Mapping[str, Api] = {
-    JSON_API: Api(says_english=True, has_page=True),
-    OPENAI_API: Api(address="base URL {}v1"),
-    MCP_API: Api(("mcp",), "mcp", "MCP at {}mcp", says_english=True),
-    WYOMING_API: Api(("wyoming",), "serve", "Wyoming at {}"),
+    JSON_API: Api("parse_app:parse_app", says_english=True, has_page=True),
+    OPENAI_API: Api("parse_openai:openai_app", address="base URL {}v1"),
+    MCP_API: Api("parse_mcp:mcp_app", ("mcp",), "mcp", "MCP at {}mcp", says_english=True),
+    WYOMING_API: Api("", ("wyoming",), "serve", "Wyoming at {}"),
 }
 """Name of a way -> what is known of it; `json` is our own."""
 STDIO_APIS = frozenset({MCP_API})
@@ -328,13 +331,9 @@ def _serve_at(
 
         serve_wyoming(service, bound, patience=patience)
         return
+    module, _, name = APIS[api].app.partition(":")
+    app_of = getattr(import_module(f"genie_dp.serve.{module}"), name)
     hosts = rule_for(config.host, config.allow_hosts)
-    if api == OPENAI_API:
-        from genie_dp.serve.parse_openai import openai_app as app_of
-    elif api == MCP_API:
-        from genie_dp.serve.parse_mcp import mcp_app as app_of
-    else:
-        from genie_dp.serve.parse_app import parse_app as app_of
     serve(app_of(service, hosts=hosts), bound, patience=patience)
 
 
