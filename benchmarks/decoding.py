@@ -27,8 +27,8 @@ from genie_dp.errors import GenieError
 from genie_dp.languages.base import DecodingGrammar
 from genie_dp.languages.sexpr.declarations import read_declarations
 from genie_dp.languages.sexpr.decoding import SexprGrammar
-from genie_dp.languages.thingtalk.decoding.catalogue import constants_of
 from genie_dp.languages.thingtalk.decoding.grammar import ThingTalkGrammar
+from genie_dp.languages.thingtalk.skim import constants_of
 from genie_dp.records import Example
 from genie_dp.resources import data_folder
 from genie_dp.skills.load import load_library

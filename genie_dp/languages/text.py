@@ -1,6 +1,7 @@
 """What the text forms of languages have in common: places, words between quotes, order of parts."""
 
 import re
+from collections.abc import Iterator, Sequence
 
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.types import is_slot
@@ -107,6 +108,20 @@ def without_text(program: str) -> str:
     'now => @c.say param:text:String = ""'
     """
     return _QUOTED.sub('""', program) if '"' in program else program
+
+
+def outside_texts(program: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Yield the tokens that are no words between quotes, with their places.
+
+    >>> list(outside_texts('a " b " c'.split()))
+    [(0, 'a'), (4, 'c')]
+    """
+    is_text = False
+    for place, token in enumerate(program):
+        if token == '"':
+            is_text = not is_text
+        elif not is_text:
+            yield place, token
 
 
 def span_ends(constant: str) -> tuple[str, str] | None:

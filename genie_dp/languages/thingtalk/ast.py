@@ -316,6 +316,10 @@ OPERATORS = (
 SOFT_OPERATORS = ("contains~", "in_array~")
 # What is computed of an output: of a list how many, the most, .. of its values; of places how far.
 COMPUTATIONS = ("avg", "count", "distance", "max", "min", "sum")
+# What tokens have before the arguments of a computed value; a comparison may be computed, too.
+COMPUTED = frozenset((*COMPUTATIONS, *OPERATORS, *SOFT_OPERATORS))
+AGGREGATIONS = ("max", "min", "sum", "avg", "count")
+EDGES = ("start_of", "end_of")
 
 
 # ------------------------------------------------------------------------- queries, streams

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from lark import Token, Tree
 
+from genie_dp.languages.text import outside_texts
+
 # Python stops at 1,000 calls, and some functions need four of them a level. Nobody says ten.
 DEEPEST = 100
 TOO_DEEP = f"expected at most {DEEPEST} parts inside each other, got more"
@@ -36,14 +38,9 @@ def too_deep_word(words: Sequence[str]) -> int | None:
     >>> too_deep_word(["("] * 3 + ["@a.b"]), too_deep_word(["("] * 200)
     (None, 100)
     """
-    depth, is_text = 0, False
-    for index, word in enumerate(words):
-        if word == '"':
-            is_text = not is_text
-        elif not is_text and word in ("(", "[", "{"):
-            depth += 1
-        elif not is_text and word in (")", "]", "}"):
-            depth -= 1
+    depth = 0
+    for place, word in outside_texts(words):
+        depth += (word in ("(", "[", "{")) - (word in (")", "]", "}"))
         if depth > DEEPEST:
-            return index
+            return place
     return None

@@ -45,8 +45,6 @@ _KIND = re.compile(r"\^\^([\w.-]+:\w+)")
 _PLACE = re.compile(rf"({_NUMBER}):({_NUMBER})")
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d):([0-5]\d)")
 _MONEY = re.compile(rf"({_NUMBER}):({_NAME})")
-_EDGES = ("start_of", "end_of")
-_COMPUTED = frozenset((*tt.COMPUTATIONS, *tt.OPERATORS, *tt.SOFT_OPERATORS))
 _OPERATORS = frozenset((*tt.OPERATORS, *tt.SOFT_OPERATORS))
 
 
@@ -331,7 +329,7 @@ class TokenReader:
             return tt.VarRef(self.name())
         if word == "[":
             return self.array()
-        if word in _EDGES:
+        if word in tt.EDGES:
             self.advance()
             return tt.DateEdge(word, self.unit())
         if self.is_computed():
@@ -340,7 +338,7 @@ class TokenReader:
 
     def is_computed(self) -> bool:
         """Tell whether a computed value comes next."""
-        return self.word in _COMPUTED and self.words[self.at + 1 : self.at + 2] == ["("]
+        return self.word in tt.COMPUTED and self.words[self.at + 1 : self.at + 2] == ["("]
 
     def computed(self) -> tt.Computed:
         """Read `count ( v )`, or `distance ( v , v )`."""
@@ -463,7 +461,6 @@ _PREFIXED = {
     "sort": "an order stands after its query: ( q ) sort param:a:T desc",
 }
 _SHOW = ("notify", "return")
-_AGGREGATES = ("max", "min", "sum", "avg", "count")
 _TRUE, _FALSE, _NOTIFY = tt.TrueP(), tt.FalseP(), tt.Notify()
 
 
@@ -762,8 +759,8 @@ class _ProgramTokenReader(TokenReader):
     def aggregate(self) -> tt.Aggregate:
         self.advance()
         operator = self.word
-        if operator not in _AGGREGATES:
-            raise self.error(f"one of {', '.join(_AGGREGATES)}")
+        if operator not in tt.AGGREGATIONS:
+            raise self.error(f"one of {', '.join(tt.AGGREGATIONS)}")
         self.advance()
         field = None if self.word == "of" else self.field(operator)
         self.take("of")

@@ -288,9 +288,7 @@ class ThingTalk(base.Language):
 
     def grammar_texts(self, program: str, utterance: str = "") -> Iterable[str]:
         """Return the constants of a program that are not copied from its sentence."""
-        from genie_dp.languages.thingtalk.decoding.catalogue import constants_of
-
-        return constants_of(utterance, program)
+        return skim.constants_of(utterance, program)
 
     def decoding_grammar(self, library: Any, *, texts: Iterable[str] = ()) -> DecodingGrammar:
         """Return which tokens may follow in programs over a library, in this style.

@@ -2,12 +2,26 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from functools import lru_cache
 
 from genie_dp.languages.base import Compared, Literal
-from genie_dp.languages.text import without_text
-from genie_dp.languages.thingtalk.ast import COMPUTATIONS, OPERATORS, SOFT_OPERATORS
+from genie_dp.languages.text import outside_texts, without_text
+from genie_dp.languages.thingtalk.ast import (
+    COMPUTATIONS,
+    COMPUTED,
+    EDGES,
+    SOFT_OPERATORS,
+    CurrencyValue,
+    DateValue,
+    EnumValue,
+    LocationValue,
+    NumberValue,
+    TimeValue,
+)
+from genie_dp.languages.thingtalk.from_tokens import single_token
+from genie_dp.languages.thingtalk.tokens import escape_word
 from genie_dp.languages.types import is_slot
+from genie_dp.languages.units import SHIPPED
 
 _FUNCTION = re.compile(r"(?<!\S)@[\w.*-]+")
 _NAME = re.compile(r"@[\w.-]+\.\w+")
@@ -38,21 +52,15 @@ def values_in(program: Sequence[str]) -> Sequence[str]:
     """
     if "not" not in program:
         return program
-    is_text, found = False, []
-    for token in program:
-        is_text ^= token == '"'
-        if is_text or token != "not":
-            found.append(token)
-    return found
+    operators = {place for place, token in outside_texts(program) if token == "not"}
+    return [token for place, token in enumerate(program) if place not in operators]
 
 
-_EDGES = frozenset(("start_of", "end_of"))
 _OPERATORS = frozenset(
     ("monitor", "edge", "timer", "attimer", "join", "new", "not", "or", "source", "select", "desc",
      "asc")
 )  # fmt: skip
 _SIGNS = frozenset((">", "<", ">=", "<=", "==", "="))
-_COMPUTED = frozenset((*COMPUTATIONS, *OPERATORS, *SOFT_OPERATORS))
 
 
 def parts_in(program: Sequence[str]) -> frozenset[str]:
@@ -77,7 +85,7 @@ def parts_in(program: Sequence[str]) -> frozenset[str]:
                 parts.append(f"{name} {second}")
         elif token == "aggregate":
             parts.append(f"aggregate {second}")
-        elif second == "(" and token in _COMPUTED:
+        elif second == "(" and token in COMPUTED:
             parts.append(f"{token} of")
         elif token == ")" and second == "[":
             parts.append("index")
@@ -94,7 +102,7 @@ def fixed_in(program: Sequence[str]) -> frozenset[str]:
     """
     fixed, end = set[str](), 0
     for start, token in enumerate(program):
-        if start >= end and token in _EDGES:
+        if start >= end and token in EDGES:
             end = start + 2
             while end + 1 < len(program) and program[end] in ("+", "-"):
                 end, _ = _end(program, end + 1)
@@ -111,17 +119,14 @@ def compared_in(program: Sequence[str]) -> Mapping[str, Sequence[Compared]]:
     ([Compared(part='n >=', sign='>=', is_shifted=False)], True)
     """
     found: dict[str, list[Compared]] = {}
-    name, sign, is_text = "", "", False
-    for before, token in pairwise(("", *program)):
-        if token == '"':
-            is_text = not is_text
-        elif is_text:
-            continue
-        elif token.startswith("param:"):
+    name, sign = "", ""
+    for place, token in outside_texts(program):
+        if token.startswith("param:"):
             name = token.split(":", 2)[1]
         elif token in _SIGNS:
             sign = token
         elif token[:1].isupper() and is_slot(token):
+            before = program[place - 1] if place else ""
             is_shifted = before in ("+", "-")
             own = sign if is_shifted else before
             found.setdefault(token, []).append(Compared(f"{name} {own}", own, is_shifted))
@@ -293,3 +298,86 @@ def fill_outline(text: str, texts: Sequence[str]) -> str:
     parts = f"{text} ".split(' " ')
     parts[1::2] = [texts[_NAMES.index(name)] for name in parts[1::2]]
     return ' " '.join(parts)[:-1]
+
+
+# ------------------------------------------------------- constants that no sentence has
+
+_KEYS: dict[type, str] = {
+    NumberValue: "number",
+    CurrencyValue: "currency",
+    DateValue: "date",
+    TimeValue: "time",
+    LocationValue: "location",
+    EnumValue: "enum",
+}
+
+
+CONSTRUCT = "construct:"
+_MARKS = ("id:", "^^", "unit:", CONSTRUCT)
+
+
+@lru_cache(maxsize=1 << 14)
+def constant_kind(text: str) -> str | None:
+    """Return what a constant of one token is, or None where it is free text."""
+    if " " in text:
+        return None
+    if text.startswith("at:"):
+        return "at:" if single_token(f"location:{text[3:]}") is not None else None
+    if text.startswith(_MARKS):
+        return next(mark for mark in _MARKS if text.startswith(mark))
+    return _KEYS.get(type(single_token(text)))
+
+
+def constants_of(utterance: str, tokens: str) -> list[str]:
+    """Return the constants of a program that cannot be copied from its sentence.
+
+    What it has of the extension for questions comes last, such as `construct:sort`.
+
+    >>> constants_of("the news of today", 'now => ( @a.b ) filter param:x:Date > date:2026-11-20 '
+    ...     'and param:y:String == " news " and param:z:String == " sport " => notify')
+    ['date:2026-11-20', '" sport "']
+    """
+    words = utterance.split()
+    has_escapes = '"' in utterance or "\\" in utterance
+    copied = f" {' '.join(map(escape_word, words) if has_escapes else words)} "
+    constants: list[str] = []
+    rest = iter(tokens.split(" "))
+    for token in rest:
+        if token == '"':
+            text = " ".join(iter(lambda: next(rest), '"'))
+            if f" {text} " not in copied:
+                constants.append(f'" {text} "')
+        elif constant_kind(token) is not None and token not in words and not _is_classic(token):
+            constants.append(token)
+    if not _BEGINNINGS.isdisjoint(tokens.split(" ")):
+        constants += sorted(CONSTRUCT + name for name in set(_constructs_of(tokens)))
+    return constants
+
+
+_BEGINNINGS = frozenset(("select", "sort", "[", *SOFT_OPERATORS, *COMPUTATIONS))
+
+
+def _constructs_of(tokens: str) -> Iterator[str]:
+    """Yield what a program has of the extension for questions."""
+    last, depth = "", 0  # brackets inside of a computed value
+    for _, token in outside_texts(tokens.split(" ")):
+        if token == "(" and last in COMPUTED:
+            yield f"{last}("
+            depth += 1
+        elif depth and token in ("(", ")"):
+            depth += 1 if token == "(" else -1
+        elif _begins(token, last, depth):
+            yield token
+        last = token
+
+
+def _begins(token: str, last: str, depth: int) -> bool:
+    if token == "filter":
+        return depth > 0
+    return token in SOFT_OPERATORS or (last == ")" and token in ("select", "sort", "["))
+
+
+def _is_classic(token: str) -> bool:
+    """Tell whether a token is a unit that is in every grammar."""
+    unit = SHIPPED.by_name.get(token.removeprefix("unit:"))
+    return token.startswith("unit:") and unit is not None and unit.is_classic

@@ -429,7 +429,7 @@ class _Writer:
         match value:
             case tt.VarRef(name):
                 return self._named(name, scope, value)
-            case tt.Computed(operator, (listed,)) if operator in _OF_LISTS:
+            case tt.Computed(operator, (listed,)) if operator in tt.AGGREGATIONS:
                 return self._computed(operator, listed, scope)
             case tt.Computed() | tt.ListFilter():
                 raise _unanswered("what is computed of places", value)
@@ -511,9 +511,6 @@ class _Writer:
                 return text
             case _:
                 raise _unanswered(f"a comparison of {type_}", None)
-
-
-_OF_LISTS = ("count", "max", "min", "sum", "avg")
 
 
 def _call_and_filters(query: tt.Query) -> tuple[tt.Call, list[tt.Predicate]]:

@@ -62,7 +62,6 @@ _DATES = (
     ast.DateValue, ast.DateNow, ast.DateEdge, ast.DateOffset, ast.Undefined, ast.SlotValue,
     ast.VarRef, ast.ContextValue,
 )  # fmt: skip
-_COMPUTED = (*ast.COMPUTATIONS, *ast.OPERATORS, *ast.SOFT_OPERATORS)
 _SPECIAL_ALONE = frozenset(("$?", "$undefined", "$event", "$now"))
 _DURATIONS = (ast.MeasureValue, ast.SlotValue, ast.VarRef, ast.Undefined)
 
@@ -365,7 +364,7 @@ class ValueReader(Transformer[Token, Any]):
     def constructor(self, meta: Meta, children: list[Any]) -> ast.Value:
         span = self.span(meta)
         name, args = str(children[0]), children[1:]
-        if name in _COMPUTED and args:
+        if name in ast.COMPUTED and args:
             return ast.Computed(name, tuple(args), span=span)
         value = self._construct(name.removeprefix("make"), args, span)
         if value is not None:

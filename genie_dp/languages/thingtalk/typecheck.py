@@ -858,8 +858,6 @@ Checkable = (
     | tt.Value
 )
 
-_AGGREGATES = ("max", "min", "sum", "avg", "count")
-
 
 def check(
     program: Checkable,
@@ -1266,9 +1264,9 @@ def _given_inputs(calls: Sequence[tt.Call], query: tt.Query) -> set[tuple[int, s
 
 def _aggregate(query: tt.Aggregate, outer: Scope, report: Report) -> Scope:
     scope = _query(query.query, outer, report)
-    if query.operator not in _AGGREGATES:
+    if query.operator not in tt.AGGREGATIONS:
         message = f"expected an aggregation, got '{query.operator}'"
-        hint = name_hint(query.operator, _AGGREGATES, "aggregations")
+        hint = name_hint(query.operator, tt.AGGREGATIONS, "aggregations")
         report.add("T028", message, query.span, hint)
         return OPEN
     if query.field is None:

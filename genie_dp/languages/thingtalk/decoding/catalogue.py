@@ -1,21 +1,19 @@
 """What the frames of the automaton ask of a library: functions, names in scope, types that fit."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal
-from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
 from genie_dp.languages.automaton import Automaton, TextNode, text_tree
 from genie_dp.languages.library import Parameter, Signature, Signatures, declared_units
-from genie_dp.languages.thingtalk import ast as tt
-from genie_dp.languages.thingtalk.from_tokens import single_token
 from genie_dp.languages.thingtalk.operators import is_assignable
+from genie_dp.languages.thingtalk.skim import CONSTRUCT, constant_kind
 from genie_dp.languages.thingtalk.tokens import TokenStyle, escape_word
 from genie_dp.languages.thingtalk.typecheck import unite_types
 from genie_dp.languages.types import ALIASES, ANY, Array, Entity, Enum, Measure, Type
-from genie_dp.languages.units import SHIPPED, Units
+from genie_dp.languages.units import Units
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +59,6 @@ class GrammarLimits:
         return 8 * self.nesting + longest_text + 32
 
 
-_KEYS: dict[type, str] = {
-    tt.NumberValue: "number",
-    tt.CurrencyValue: "currency",
-    tt.DateValue: "date",
-    tt.TimeValue: "time",
-    tt.LocationValue: "location",
-    tt.EnumValue: "enum",
-}
-
-
-_CONSTRUCT = "construct:"
-_MARKS = ("id:", "^^", "unit:", _CONSTRUCT)
-
-
 @dataclass(frozen=True, slots=True)
 class Constants:
     """Constants by what they are.
@@ -117,7 +101,7 @@ def read_constants(texts: Iterable[str]) -> Constants:
     tokens: dict[str, set[str]] = {}
     words: list[str] = []
     for text in texts:
-        key = _single(text)
+        key = constant_kind(text)
         if key is not None:
             tokens.setdefault(key, set()).add(text)
         elif text.startswith('" ') and text.endswith(' "') and len(text) > 3:
@@ -125,81 +109,10 @@ def read_constants(texts: Iterable[str]) -> Constants:
         elif text.strip():
             words.append(" ".join(map(escape_word, text.split(" "))))
     kinds = frozenset(token[2:] for token in tokens.pop("^^", ()))
-    constructs = frozenset(t.removeprefix(_CONSTRUCT) for t in tokens.pop(_CONSTRUCT, ()))
+    constructs = frozenset(t.removeprefix(CONSTRUCT) for t in tokens.pop(CONSTRUCT, ()))
     longest = max((text.count(" ") + 1 for text in words), default=0)
     frozen = {key: frozenset(texts) for key, texts in tokens.items()}
     return Constants(frozen, kinds, text_tree(words), longest, constructs)
-
-
-@lru_cache(maxsize=1 << 14)
-def _single(text: str) -> str | None:
-    """Return what a constant of one token is, or None where it is free text."""
-    if " " in text:
-        return None
-    if text.startswith("at:"):
-        return "at:" if single_token(f"location:{text[3:]}") is not None else None
-    if text.startswith(_MARKS):
-        return next(mark for mark in _MARKS if text.startswith(mark))
-    return _KEYS.get(type(single_token(text)))
-
-
-def constants_of(utterance: str, tokens: str) -> list[str]:
-    """Return the constants of a program that cannot be copied from its sentence.
-
-    What it has of the extension for questions comes last, such as `construct:sort`.
-
-    >>> constants_of("the news of today", 'now => ( @a.b ) filter param:x:Date > date:2026-11-20 '
-    ...     'and param:y:String == " news " and param:z:String == " sport " => notify')
-    ['date:2026-11-20', '" sport "']
-    """
-    words = utterance.split()
-    has_escapes = '"' in utterance or "\\" in utterance
-    copied = f" {' '.join(map(escape_word, words) if has_escapes else words)} "
-    constants: list[str] = []
-    rest = iter(tokens.split(" "))
-    for token in rest:
-        if token == '"':
-            text = " ".join(iter(lambda: next(rest), '"'))
-            if f" {text} " not in copied:
-                constants.append(f'" {text} "')
-        elif _single(token) is not None and token not in words and not _is_classic(token):
-            constants.append(token)
-    if not _BEGINNINGS.isdisjoint(tokens.split(" ")):
-        constants += sorted(_CONSTRUCT + name for name in set(_constructs_of(tokens)))
-    return constants
-
-
-_BEFORE_BRACKET = frozenset((*tt.COMPUTATIONS, *tt.OPERATORS, *tt.SOFT_OPERATORS))
-_BEGINNINGS = frozenset(("select", "sort", "[", *tt.SOFT_OPERATORS, *tt.COMPUTATIONS))
-
-
-def _constructs_of(tokens: str) -> Iterator[str]:
-    """Yield what a program has of the extension for questions."""
-    last, depth, is_text = "", 0, False  # brackets inside of a computed value
-    for token in tokens.split(" "):
-        is_text = is_text != (token == '"')
-        if is_text:
-            continue
-        if token == "(" and last in _BEFORE_BRACKET:
-            yield f"{last}("
-            depth += 1
-        elif depth and token in ("(", ")"):
-            depth += 1 if token == "(" else -1
-        elif _begins(token, last, depth):
-            yield token
-        last = token
-
-
-def _begins(token: str, last: str, depth: int) -> bool:
-    if token == "filter":
-        return depth > 0
-    return token in tt.SOFT_OPERATORS or (last == ")" and token in ("select", "sort", "["))
-
-
-def _is_classic(token: str) -> bool:
-    """Tell whether a token is a unit that is in every grammar."""
-    unit = SHIPPED.by_name.get(token.removeprefix("unit:"))
-    return token.startswith("unit:") and unit is not None and unit.is_classic
 
 
 class ScopeNames:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from genie_dp.languages.automaton import NOTHING, CopySentence, Frame, Move
 from genie_dp.languages.terms.frames import Choice
-from genie_dp.languages.thingtalk.ast import COMPUTATIONS, OPERATORS, SOFT_OPERATORS
+from genie_dp.languages.thingtalk.ast import COMPUTATIONS, COMPUTED, OPERATORS, SOFT_OPERATORS
 from genie_dp.languages.thingtalk.decoding.catalogue import (
     Catalogue,
     Fit,
@@ -267,8 +267,6 @@ def _more(of: ConditionScope, clauses: int, operands: int) -> Frame:
 
 
 # -------------------------------------------------------------------------- computed values
-
-COMPUTED = frozenset((*COMPUTATIONS, *OPERATORS, *SOFT_OPERATORS))
 
 
 def computable(catalogue: Catalogue, fields: ScopeNames) -> frozenset[str]:

@@ -9,9 +9,9 @@ from decimal import Decimal
 
 from genie_dp.languages.automaton import NOTHING, CopySentence, Frame, Move
 from genie_dp.languages.terms.frames import Choice
+from genie_dp.languages.thingtalk.ast import COMPUTED
 from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, Need, QueryFacts
 from genie_dp.languages.thingtalk.decoding.conditions import (
-    COMPUTED,
     ConditionScope,
     computable,
     computed,
