@@ -1,5 +1,6 @@
 """The calendar: English names of months, days and holidays, and days counted from others."""
 
+import re
 from calendar import isleap
 from datetime import date, datetime, timedelta
 
@@ -20,6 +21,8 @@ HOLIDAYS = {
         (names, value.partition(".")) for names, value in _ENGLISH.dates.items()
     )
 }
+_ISO = re.compile(r"(\d{4})([-/])(\d\d?)\2(\d\d?)")
+_NUMERIC = re.compile(r"(\d\d?)([./-])(\d\d?)(?:\2(\d{4}|\d\d))?")
 DAWN = 5  # the hours of a night that are before it come after midnight
 _DAYS = {"day": 1, "week": 7}
 _MOST_MONTHS = 12 * 12  # the 31st is one of each day of the week in less
@@ -75,6 +78,34 @@ def century(year: int) -> int:
     (2027, 1998, 1789)
     """
     return year if year > 99 else 2000 + year if year < 70 else 1900 + year
+
+
+def written_day(text: str, today: date, *, day_first: bool) -> tuple[date, bool] | None:
+    """Return the day that is written in digits, and whether its year is; None if there is no such.
+
+    Before a full stop the day is always first, and what can be no month is a day.
+
+    >>> written_day("14.3.2027", date(2027, 1, 13), day_first=False)
+    (datetime.date(2027, 3, 14), True)
+    >>> written_day("3/14", date(2027, 1, 13), day_first=True)
+    (datetime.date(2027, 3, 14), False)
+    """
+    iso, numeric = _ISO.fullmatch(text), _NUMERIC.fullmatch(text)
+    try:
+        if iso is not None:
+            return date(int(iso[1]), int(iso[3]), int(iso[4])), True
+        if numeric is None:
+            return None
+        day, month = int(numeric[1]), int(numeric[3])
+        if not day_first and numeric[2] != ".":
+            day, month = month, day
+        if month > 12:
+            day, month = month, day
+        if numeric[4] is None:
+            return next_day(day, month, today), False
+        return date(century(int(numeric[4])), month, day), True
+    except ValueError:
+        return None
 
 
 def shift_day(day: date, number: int, unit: str) -> date:

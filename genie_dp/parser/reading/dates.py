@@ -21,13 +21,13 @@ from genie_dp.values.calendar import (
     MONTH_NUMBERS,
     WEEKDAY_NAMES,
     WEEKDAY_NUMBERS,
-    century,
     near_weekday,
     next_day,
     next_of_month,
     shift_day,
     span_from,
     span_of_part,
+    written_day,
 )
 
 _CLOCK = re.compile(r"(\d{1,2})(?::(\d{2}))?(?::(\d{2}))?(am|pm|a\.m|p\.m)?")
@@ -339,8 +339,6 @@ _SHORT_DAYS = frozenset(names[1] for names in WEEKDAY_NAMES)
 _SHORT_MONTHS = frozenset(name for names in MONTH_NAMES for name in names[1:])
 _AROUND_TODAY = {("after", "tomorrow"): 2, ("before", "yesterday"): -2}
 _NEAR = {word: int(days) for word, days in _ENGLISH.days.items()}
-_ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
-_DOTTED = re.compile(r"(\d{1,2})[.-](\d{1,2})[.-](\d{4}|\d{2})")
 _DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
 _YEAR = re.compile(r"(?:1[789]|2[01])\d{2}")
 _BEFORE_YEAR = frozenset(("before", "since", "until", "till", "by", "from", "between"))
@@ -536,43 +534,26 @@ def _coming_day(s: TextTokens, at: int, numbers: Numbers, today: date) -> Day | 
 # --------------------------------------------------------------------------------- calendar
 
 
+def with_slashes(s: TextTokens, at: int) -> tuple[str, int]:
+    """Return up to three numbers with slashes between them as one text, and the place behind it."""
+    end = at + 1
+    while s.word(end) == "/" and s.word(end + 1).isdigit() and end < at + 5:
+        end += 2
+    return "".join(s.words[at:end]), end
+
+
 def _numeric(s: TextTokens, at: int, today: date) -> Day | None:
     """Return "2027-03-14", "2027/3/14", "14.3.2027", "3/14/2027", "3/14"."""
-    word = s.word(at)
-    if not word[:1].isdigit():
+    if not s.word(at)[:1].isdigit():
         return None
-    if (match := _ISO.fullmatch(word)) is not None:
-        return Day(date(int(match[1]), int(match[2]), int(match[3])), at + 1)
-    if (match := _DOTTED.fullmatch(word)) is not None:
-        year = century(int(match[3]))
-        return _of_numbers(
-            int(match[1]), int(match[2]), year, at + 1, day_first="." in word or s.locale.day_first
-        )
-    if not (s.word(at + 1) == "/" and word.isdigit() and s.word(at + 2).isdigit()):
+    text, end = with_slashes(s, at)
+    written = written_day(text, today, day_first=s.locale.day_first)
+    if written is None or not (written[1] or "/" in text):
         return None
-    first, second = int(word), int(s.word(at + 2))
-    if _YEAR.fullmatch(word) and s.word(at + 3) == "/" and _DAY.fullmatch(s.word(at + 4)):
-        return Day(date(first, second, int(s.word(at + 4))), at + 5)
-    if s.word(at + 3) == "/" and s.word(at + 4).isdigit() and len(s.word(at + 4)) in (2, 4):
-        year = century(int(s.word(at + 4)))
-        return _of_numbers(first, second, year, at + 5, day_first=s.locale.day_first)
-    # Of a leap year, so that 2/29 is one.
-    day = _of_numbers(first, second, 2000, at + 3, day_first=s.locale.day_first)
-    if day is None:
-        return None
-    is_fraction = first < second and second in (2, 3, 4, 5, 8, 10)
-    is_other = is_fraction or (first, second) == (24, 7)
-    is_weak = is_other and s.word(at - 1) not in _BEFORE_DAY
-    return day._replace(day=next_day(day.day.day, day.day.month, today), weak=is_weak)
-
-
-def _of_numbers(first: int, second: int, year: int, end: int, *, day_first: bool) -> Day | None:
-    day, month = (first, second) if day_first else (second, first)
-    if month > 12:
-        day, month = month, day
-    if not 1 <= month <= 12 or not 1 <= day <= 31:
-        return None
-    return Day(date(year, month, day), end)
+    first, _, second = text.partition("/")
+    is_fraction = second in ("2", "3", "4", "5", "8", "10") and int(first) < int(second)
+    is_other = is_fraction or text == "24/7"
+    return Day(written[0], end, weak=is_other and s.word(at - 1) not in _BEFORE_DAY)
 
 
 def _month_first(s: TextTokens, at: int, today: date) -> Day | None:

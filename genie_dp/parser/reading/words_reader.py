@@ -16,7 +16,13 @@ from typing import Any, TypeVar
 from genie_dp.languages.units import COMMON, Units
 from genie_dp.locale import Locale
 from genie_dp.parser.reading.choices import CandidateReader
-from genie_dp.parser.reading.dates import Day, Time, day_candidate, moment_candidate
+from genie_dp.parser.reading.dates import (
+    Day,
+    Time,
+    day_candidate,
+    moment_candidate,
+    with_slashes,
+)
 from genie_dp.parser.reading.marks import marks
 from genie_dp.parser.reading.measures import SMALLER, Amount, clocked_amount, stem_of
 from genie_dp.parser.reading.numbers import FRACTION, FRACTIONS
@@ -31,12 +37,12 @@ from genie_dp.parser.reading.word_tables import (
 )
 from genie_dp.values.calendar import (
     DAWN,
-    century,
     near_weekday,
     next_day,
     next_of_month,
     shift_day,
     span_from,
+    written_day,
 )
 from genie_dp.values.money import GLUED_SIGNS
 from genie_dp.values.spelling import Number, plain_digits
@@ -48,8 +54,6 @@ _HYPHENED = re.compile(r"(\d+(?:[.,]\d+)?)-([^\W\d_]+)-(?=\w)")
 _CLOCK = re.compile(r"([01]?\d|2[0-4])(:|[a-z])([0-5]\d)(?::([0-5]\d))?")
 _POINTED = re.compile(r"([01]?\d|2[0-4])\.([0-5]\d)")
 _HOUR = re.compile(r"([01]?\d|2[0-4])(h|u)")
-_ISO = re.compile(r"(\d{4})-(\d\d?)-(\d\d?)")
-_NUMERIC = re.compile(r"(\d{1,2})([./-])(\d{1,2})(?:\2(\d{4}|\d\d))?")
 _ORDINAL = re.compile(r"(\d{1,3})(\D+)")
 _LEADING = re.compile(r"[+-]?[1-9]\d{0,2}")
 _GROUP = re.compile(r"\d{3}(?:[.,]\d+)?", re.ASCII)
@@ -123,7 +127,10 @@ class _Finder:
         for mark in marks(self.s):
             # "3.4.2027" may be dialled, and is a day.
             text = self.s.text[mark.start : mark.end]
-            if mark.stem != "PHONE_NUMBER" or self._written_day(text) is None:
+            if (
+                mark.stem != "PHONE_NUMBER"
+                or written_day(text, self.today, day_first=self.s.locale.day_first) is None
+            ):
                 yield mark
         for place, is_begun in enumerate(self.begun):
             if is_begun:
@@ -694,40 +701,21 @@ class _Finder:
                 return found if days is None else found._replace(day=days[0], end=end)
         return found
 
-    def _written_day(self, text: str) -> date | None:
-        """Return the day of "2027-03-14", "14.3.2027" or, without a year, "14.3"."""
-        iso, numeric = _ISO.fullmatch(text), _NUMERIC.fullmatch(text)
-        try:
-            if iso is not None:
-                return date(*map(int, iso.groups()))
-            if numeric is None:
-                return None
-            day, month = int(numeric[1]), int(numeric[3])
-            if not self.s.locale.day_first and numeric[2] != ".":
-                day, month = month, day
-            if numeric[4] is None:
-                return next_day(day, month, self.today)
-            return date(century(int(numeric[4])), month, day)
-        except ValueError:
-            return None
-
     def _numeric_day(self, at: int) -> Day | None:
         """Return the day of digits; without a year only behind a word such as "am"."""
-        s, end = self.s, at + 1
+        s = self.s
         if not s.word(at)[:1].isdigit():
             return None
-        while s.word(end) == "/" and s.word(end + 1).isdigit() and end < at + 5:
-            end += 2
-        text = "".join(s.words[at:end])
-        numeric, day = _NUMERIC.fullmatch(text), self._written_day(text)
-        if day is None or numeric is None or numeric[4] is not None:
-            return None if day is None else Day(day, end)
+        text, end = with_slashes(s, at)
+        written = written_day(text, self.today, day_first=self.s.locale.day_first)
+        if written is None or written[1]:
+            return None if written is None else Day(written[0], end)
         if s.word(at - 1) not in self.tables.before_days or self._amount(at) is not None:
             return None
-        has_stop = numeric[2] == "." and s.word(end) == "."
+        has_stop = "." in text and s.word(end) == "."
         # "3.5" is a number where days have no full stop.
-        is_day = has_stop or numeric[2] != "." or self.tables.has_stops
-        return Day(day, end + has_stop) if is_day else None
+        is_day = has_stop or "." not in text or self.tables.has_stops
+        return Day(written[0], end + has_stop) if is_day else None
 
     def _date(self, at: int) -> Iterator[Candidate]:
         s, day = self.s, self._day(at)
