@@ -485,6 +485,10 @@ class _BlockImporter:
 
     # ------------------------------------------------------------------------- references
 
+    def place_of(self, name: str) -> str:
+        """Return the place of a rule or list: its file, or this block."""
+        return self.sources.places.get(name, self.block.place)
+
     def _scope(self, name: str, own: Mapping[str, Json]) -> str:
         return self.block.place if name in own else ""
 
@@ -549,7 +553,7 @@ class _BlockImporter:
     def _add_words(self, name: str) -> str:
         utterance = self.writer.utterance(self.rule(name))
         category = self.importer.unique_name(name)
-        place = self.sources.places.get(name, self.block.place)
+        place = self.place_of(name)
         self.importer.words[category] = (f"{place}: <{name}>", [utterance])
         return category
 
@@ -558,7 +562,7 @@ class _BlockImporter:
         suffix = ""
         if any(c.category.startswith("name_") for c in children_of(utterance)) and self.domains:
             suffix = f"_{_short_of(self.domains)}"
-        place = f"{self.sources.places.get(name, self.block.place)}: <{name}>"
+        place = f"{self.place_of(name)}: <{name}>"
         written = []
         type_ = SlotType()
         for items, form in self.grouped(self.ways(utterance)):
@@ -598,7 +602,7 @@ class _BlockImporter:
         self.importer.described[self.block.intent, reference.name] = text
         said = self.block.intent, self.importer.slot_name(reference.slot)
         self.importer.said_otherwise.add(said)
-        place = f"{self.sources.places.get(reference.name, self.block.place)}:{reference.name}"
+        place = f"{self.place_of(reference.name)}:{reference.name}"
         self.sources.note(place, f"a parameter of its own: {text}", "changed")
         return ListReference(reference.name, reference.name)
 
@@ -640,7 +644,7 @@ class _BlockImporter:
         return type_
 
     def _range_type(self, name: str, given: Mapping[str, Json]) -> SlotType:
-        fractions, place = given.get("fractions"), self.sources.places.get(name, self.block.place)
+        fractions, place = given.get("fractions"), self.place_of(name)
         whole = int(given.get("step", 1))
         step: float | None = {"halves": 0.5, "tenths": 0.1}.get(str(fractions), whole)
         if int(given["from"]) % whole or (fractions and whole != 1):
@@ -680,7 +684,7 @@ class _BlockImporter:
         """Return the ways to say each value, and the values, both by their texts in JSON."""
         ways: dict[str, list[tuple[Item, ...]]] = {}
         constants: dict[str, Json] = {}
-        place = f"{self.sources.places.get(name, self.block.place)}: {{{name}}}"
+        place = f"{self.place_of(name)}: {{{name}}}"
         for value in found.get("values") or ():
             for utterance, out in self._said_values(value, place):
                 text = json.dumps(out, ensure_ascii=False)
@@ -697,7 +701,7 @@ class _BlockImporter:
             _template(category, part, text) for text, said in ways.items() for part in _cut(said)
         ]
         type_ = SlotType(constants=tuple(map(_hashable, constants.values())))
-        place = f"{self.sources.places.get(name, self.block.place)}: {{{name}}}"
+        place = f"{self.place_of(name)}: {{{name}}}"
         self.importer.values[category] = _ValueCategory(type_, place, templates)
         return category
 
@@ -975,14 +979,15 @@ def _cut(
 # ------------------------------------------------------------------------------------- writing
 
 
-def _template(category: str, ways: Sequence[tuple[Item, ...]], body: str) -> str:
-    """Return a template; one alternative a line where there is more than one."""
+def _template(category: str, ways: Sequence[tuple[Item, ...]], body: str = "") -> str:
+    """Return a template; one alternative a line where they are long; words have no body."""
     texts = list(dict.fromkeys(map(write_items, ways)))
-    head = f"{category} := " + " | ".join(texts)
-    if len(head) + len(body) + 5 <= 100:
-        return f"{head} -> {body};"
+    whole = f"{category} := {' | '.join(texts)}"
+    end = f" -> {body};" if body else ";"
+    if len(whole) + len(end) <= 100:
+        return whole + end
     lines = "\n  | ".join(texts)
-    return f"{category} := {lines}\n  -> {body};"
+    return f"{category} := {lines}" + (f"\n  -> {body};" if body else ";")
 
 
 def _write_files(importer: _Importer) -> dict[str, str]:
@@ -1013,11 +1018,8 @@ def _words_file(importer: _Importer) -> str:
     lines += [f'category {ROOT} : program root "what people say";', ""]
     for name, (place, ways) in importer.words.items():
         lines += [f"// {place}", f"category {name} : words;"]
-        texts = [write_items(flat) for way in ways for flat in _alternatives(way)]
-        head = f"{name} := " + " | ".join(texts) + ";"
-        if len(head) > 100:
-            head = f"{name} := " + "\n  | ".join(texts) + ";"
-        lines += [head, ""]
+        flat = [one for way in ways for one in _alternatives(way)]
+        lines += [_template(name, flat), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 

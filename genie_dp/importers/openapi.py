@@ -5,7 +5,7 @@ its tool, for those who carry calls out.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
@@ -104,8 +104,7 @@ class _Reader:
         for field in re.findall(r"\{([^{}]+)\}", path):
             if shape.homes.get(field) != "path" and f"path {field}" not in shape.homes.values():
                 self.note(place, f"{field!r} of the path is not declared: it is a text", "changed")
-                shape.add(field, "path", {"type": "string"}, place, is_required=True,
-                          renamed=self._renamed(place, field))  # fmt: skip
+                self._add(shape, field, "path", {"type": "string"}, place, place, is_required=True)
         self._body(operation, place, shape)
         for key in ("callbacks", "servers"):
             if operation.get(key):
@@ -167,14 +166,20 @@ class _Reader:
         schema = self._schema_of(parameter, place)
         is_required = parameter.get("required") is True or home == "path"
         inside = (*place, "schema") if "schema" in parameter else place
-        shape.add(name, home, schema, inside, is_required=is_required,
-                  renamed=self._renamed(place, name))  # fmt: skip
+        self._add(shape, name, home, schema, inside, place, is_required=is_required)
 
-    def _renamed(self, place: Place, name: str) -> Callable[[str], None]:
-        """Return what notes the new name of a parameter that has that of another."""
-        return lambda new: self.note(
-            place, f"{name!r} is there twice; this one is called {new!r}", "changed"
-        )
+    def _add(
+        self, shape: "_Shape", name: str, home: str, schema: Any, inside: Place, place: Place, *,
+        is_required: bool,
+    ) -> None:  # fmt: skip
+        """Add a parameter; one that has the name of another gets a new one, which is noted.
+
+        Args:
+            inside, place: of its schema, and its own.
+        """
+        new = shape.add(name, home, schema, inside, is_required=is_required)
+        if new != name:
+            self.note(place, f"{name!r} is there twice; this one is called {new!r}", "changed")
 
     def _schema_of(self, parameter: Json, place: Place) -> Json:
         """Return the schema of a parameter, with what stands beside it."""
@@ -214,8 +219,7 @@ class _Reader:
         properties = whole.get("properties") if whole is not None else None
         if not isinstance(properties, Mapping) or not properties:
             given = schema if isinstance(schema, Mapping) else {}
-            renamed = self._renamed(place, "body")
-            shape.add("body", "body", given, place, is_required=is_required, renamed=renamed)
+            self._add(shape, "body", "body", given, place, place, is_required=is_required)
             shape.homes["body"] = "whole body"
             return
         assert whole is not None
@@ -227,8 +231,8 @@ class _Reader:
                 self.note(inside, "it is read only")
                 continue
             must = is_required and name in required
-            shape.add(name, "body", field, (*home, "properties", name), is_required=must,
-                      renamed=self._renamed(inside, name))  # fmt: skip
+            at = (*home, "properties", name)
+            self._add(shape, name, "body", field, at, inside, is_required=must)
 
     def _merged(self, schema: Any, place: Place, depth: int) -> dict[str, Any] | None:
         """Return a schema with what it refers to, and the parts of `allOf`, as one; else None."""
@@ -290,28 +294,17 @@ class _Shape:
         self.homes: dict[str, str] = {}
         self.places: dict[str, Place] = {}
 
-    def add(
-        self,
-        name: str,
-        home: str,
-        schema: Any,
-        place: Place,
-        *,
-        is_required: bool,
-        renamed: Callable[[str], None],
-    ) -> None:
-        if name in self.properties:
-            new, number = f"{home}_{name}", 2
-            while new in self.properties:
-                new, number = f"{home}_{name}_{number}", number + 1
-            renamed(new)
-            self.homes[new] = f"{home} {name}"
-            name = new
-        else:
-            self.homes[name] = home
-        self.properties[name], self.places[name] = schema, place
+    def add(self, name: str, home: str, schema: Any, place: Place, *, is_required: bool) -> str:
+        """Add a parameter, and return its name, a new one where another has it."""
+        new, number = name, 1
+        while new in self.properties:
+            new = f"{home}_{name}" + (f"_{number}" if number > 1 else "")
+            number += 1
+        self.homes[new] = home if new == name else f"{home} {name}"
+        self.properties[new], self.places[new] = schema, place
         if is_required:
-            self.required.append(name)
+            self.required.append(new)
+        return new
 
     def schema(self) -> Json:
         found: dict[str, Any] = {"type": "object", "properties": self.properties}
