@@ -12,7 +12,16 @@ from typing import Literal
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
-from genie_dp.languages.types import CURRENCY, DATE, LOCATION, NUMBER, TIME, Measure, Type
+from genie_dp.languages.types import (
+    CURRENCY,
+    DATE,
+    LOCATION,
+    NUMBER,
+    TIME,
+    Measure,
+    Type,
+    slot_type,
+)
 from genie_dp.records import Example
 
 FIRST_MARK = 0xE000
@@ -71,15 +80,15 @@ class MarkedRow:
 
 
 @lru_cache(maxsize=65536)
-def placeholder(token: str, language: str) -> tuple[str, int, Type] | None:
+def placeholder(token: str) -> tuple[str, int, Type] | None:
     """Return stem, number and type of a placeholder, or None for another token.
 
-    >>> [str(part) for part in placeholder("MEASURE_byte_1", "thingtalk")]
+    >>> [str(part) for part in placeholder("MEASURE_byte_1")]
     ['MEASURE_byte', '1', 'Measure(byte)']
-    >>> placeholder("bbc_1", "thingtalk") is None
+    >>> placeholder("bbc_1") is None
     True
     """
-    type_ = get_language(language).placeholder_type(token)
+    type_ = slot_type(token)
     if type_ is None:
         return None
     stem, _, number = token.rpartition("_")
@@ -93,10 +102,9 @@ def mark_row(row: Example) -> MarkedRow:
         GenieError: a placeholder stands on one side only (A110); the row holds private characters
             or too many placeholders (A111).
     """
-    language = row.language
     program = f" {row.program} "
-    spoken = [t for t in _LIKE_ONE.findall(f" {row.utterance} ") if placeholder(t, language)]
-    inside = {t for t in _LIKE_ONE.findall(program) if placeholder(t, language)}
+    spoken = [t for t in _LIKE_ONE.findall(f" {row.utterance} ") if placeholder(t)]
+    inside = {t for t in _LIKE_ONE.findall(program) if placeholder(t)}
     marks = {token: chr(FIRST_MARK + i) for i, token in enumerate(dict.fromkeys(spoken))}
     if marks.keys() != inside:
         raise _out_of_step(row, marks.keys() ^ inside, inside)
@@ -109,7 +117,7 @@ def mark_row(row: Example) -> MarkedRow:
         )
         raise GenieError(Problem("A111", message, hint="take them out of the sentence"))
     places = []
-    is_sorted = get_language(language).sorts_any_part or _calls_twice(row)
+    is_sorted = get_language(row.language).sorts_any_part or _calls_twice(row)
     for token, mark in marks.items():
         # What stands before a value says which comparison it is part of.
         before = program[: program.index(f" {token} ")].rsplit(" ", 2)
@@ -142,17 +150,17 @@ def _place(row: Example, token: str, mark: str, before: Sequence[str]) -> SlotPl
     name = before[-2] if len(before) > 1 else ""
     named = name.split(":")[1] if name.startswith("param:") else ""
     parameter = slot.parameter if slot else named
-    parts = placeholder(token, row.language)
+    parts = placeholder(token)
     assert parts is not None
     quotes = get_language(row.language).quotes(parts[2], " ".join(before))
-    return _known_place(token, mark, row.language, parameter, before[-1], quotes)
+    return _known_place(token, mark, parameter, before[-1], quotes)
 
 
 @lru_cache(maxsize=65536)  # rows share their places: a draw is made once for each
 def _known_place(
-    token: str, mark: str, language: str, parameter: str, operator: str, quotes: tuple[str, str]
+    token: str, mark: str, parameter: str, operator: str, quotes: tuple[str, str]
 ) -> SlotPlace:
-    parts = placeholder(token, language)
+    parts = placeholder(token)
     assert parts is not None
     stem, number, type_ = parts
     sort: Sort = "read" if type_ in _READ or isinstance(type_, Measure) else "listed"

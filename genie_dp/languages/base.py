@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.library import Library, Signature
 from genie_dp.languages.limits import Limits
-from genie_dp.languages.types import Type, is_slot, slot_type
+from genie_dp.languages.types import Type, is_slot
 
 # What a program does, beside its functions and values, that words of a sentence ask for.
 MARKS = {
@@ -549,14 +549,10 @@ class Language(Protocol):
         """Return a token form with the texts that the names of an outline stand for."""
         return text
 
-    def placeholder_type(self, token: str) -> Type | None:
-        """Return the type that a placeholder of a row stands for, or None for another token."""
-        return slot_type(token)
-
     def quotes(self, type_: Type, before: str) -> tuple[str, str]:
         """Return what stands before and after the words of a value; `before` is the program there.
 
-        The types are those that `placeholder_type` returns.
+        The types are those that placeholders stand for (`types.slot_type`).
         """
 
     # -------------------------------------------------------------------------- decoding

@@ -90,7 +90,7 @@ def row(utterance: str, program: str, *, id: str = "S0", **fields: object) -> Ex
     functions = tuple(word for word in words if word.startswith("@"))
     slots = {}
     for token in dict.fromkeys(utterance.split(" ")):
-        known = placeholder(token, "thingtalk")
+        known = placeholder(token)
         if known is not None:
             at = words.index(token)
             name = next((w.split(":")[1] for w in words[at::-1] if w.startswith("param:")), "time")
@@ -147,7 +147,7 @@ def engine(values=None, *, language=THINGTALK, lexicon=None, skip_broken=False, 
 
 def placeholders(text: str) -> list[str]:
     """Return the placeholders of a text, sorted."""
-    return sorted(t for t in text.split(" ") if placeholder(t, "thingtalk"))
+    return sorted(t for t in text.split(" ") if placeholder(t))
 
 
 def quoted(program: str) -> list[str]:

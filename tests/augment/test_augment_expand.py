@@ -89,7 +89,7 @@ def test_placeholders_that_stay_are_the_same_on_both_sides_and_begin_at_0():
         assert len(set(left)) == len(left)
         stems = {}
         for token in left:
-            stem, number, _ = placeholder(token, "thingtalk")
+            stem, number, _ = placeholder(token)
             stems.setdefault(stem, []).append(number)
         assert all(sorted(numbers) == list(range(len(numbers))) for numbers in stems.values())
 
@@ -100,7 +100,7 @@ def values_by_place(parent: str, program: str) -> dict[str, str]:
     words = program.split(" ")
     at = 0
     for token in parent.split(" "):
-        if placeholder(token, "thingtalk") and words[at] == '"':
+        if placeholder(token) and words[at] == '"':
             end = words.index('"', at + 1)
             found[token] = " ".join(words[at + 1 : end])
             at = end + 1

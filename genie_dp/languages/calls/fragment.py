@@ -7,7 +7,7 @@ last call where it has several.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -120,11 +120,11 @@ class ProgramValue:
 class SingleValue:
     """A value (languages/base.py, Value): a constant, or what a body makes of some."""
 
-    __slots__ = ("functions", "gap", "kind", "node", "slots", "state", "text")
+    __slots__ = ("functions", "gap", "kind", "node", "slots", "state", "stems", "text")
 
     def __init__(self, node: ast.Value, type_: str = ""):
         self.kind = VALUE
-        self.node, self.text = node, value_tokens(node)
+        self.node, self.text, self.stems = node, value_tokens(node), _stems(ast.walk(node))
         self.functions: tuple[str, ...] = ()
         self.gap = ""
         if isinstance(node, ast.Slot):
@@ -161,12 +161,12 @@ def _name(call: str) -> str:
 def program_value(program: ast.Program) -> ProgramValue:
     """Return the value of a canonical program."""
     calls = tuple(tuple(map(call_tokens, step)) for step in program.steps)
-    stems = {
-        part.token: part.stem
-        for part in ast.values_of(program)
-        if isinstance(part, ast.Slot) and part.stem
-    }
-    return ProgramValue(calls, tuple(call.name for call in ast.calls_of(program)), stems)
+    names = tuple(call.name for call in ast.calls_of(program))
+    return ProgramValue(calls, names, _stems(ast.values_of(program)))
+
+
+def _stems(values: Iterable[ast.Value]) -> dict[str, str]:
+    return {v.token: v.stem for v in values if isinstance(v, ast.Slot) and v.stem}
 
 
 # -------------------------------------------------------------------------------- compiling
@@ -275,14 +275,7 @@ def _without(tree: ast.Program | ast.Value, absent: Collection[str]) -> ast.Prog
         steps = [_step_without(step, absent) for step in tree.steps]
         if any(steps):
             is_moved = any(len(new) < len(old) for new, old in zip(steps, tree.steps, strict=True))
-            refers = any(
-                isinstance(part, ast.Reference)
-                for step in steps
-                for call in step
-                if isinstance(call, ast.Call)
-                for argument in call.arguments
-                for part in ast.walk(argument.value)
-            )
+            refers = any(_has_results(c) for step in steps for c in step if isinstance(c, ast.Call))
             if not (is_moved and refers):
                 return ast.Program(tuple(step for step in steps if step))
     span = getattr(tree, "span", None)
@@ -644,7 +637,7 @@ def _joined(
         found: Steps = tuple(steps)
         stems: dict[str, str] = {}
         for child in children.values():
-            stems.update(_stems_of(child))
+            stems.update(child.stems)
         if any(len(step) > 1 for step in found):
             found = sort_steps(found, number_results, partial(key_of, stems=stems))
             names = [_name(call) for step in found for call in step]
@@ -656,14 +649,3 @@ def _joined(
 def _has_results(call: ast.Call) -> bool:
     values = (part for argument in call.arguments for part in ast.walk(argument.value))
     return any(isinstance(part, ast.Reference) for part in values)
-
-
-def _stems_of(child: Any) -> Mapping[str, str]:
-    if child.kind == PROGRAM:
-        found: Mapping[str, str] = child.stems
-        return found
-    return {
-        part.token: part.stem
-        for part in ast.walk(child.node)
-        if isinstance(part, ast.Slot) and part.stem
-    }

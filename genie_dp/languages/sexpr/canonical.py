@@ -83,33 +83,22 @@ def anonymize(program: sx.Expression) -> sx.Expression:
     >>> render(anonymize(parse('(and (f 4L "tea") (g "tea" 2.5))')))
     '(and (f NUMBER_0 QUOTED_STRING_0) (g QUOTED_STRING_0 NUMBER_1))'
     """
-    return _anonymize(program, {}, is_label=False)
+    numbers: dict[str, dict[str, str]] = {}
 
+    def number(leaf: sx.Expression, _in_square: bool, is_label: bool) -> Sequence[sx.Expression]:
+        match leaf:
+            case sx.Text(value):
+                stem, said = "QUOTED_STRING", value
+            case sx.Atom(text) if sx.is_number(text) and not is_label:
+                stem, said = "NUMBER", text
+            case sx.Node() if literals.is_read(leaf):
+                stem, said = sx.TYPES[sx.label(leaf)].stem, tokens(leaf)
+            case _:
+                return [leaf]
+        known = numbers.setdefault(stem, {})
+        return [sx.Atom(known.setdefault(said, f"{stem}_{len(known)}"), leaf.span)]
 
-def _anonymize(
-    expression: sx.Expression, seen: dict[str, dict[str, str]], *, is_label: bool
-) -> sx.Expression:
-    match expression:
-        case sx.Text(value):
-            return sx.Atom(_number_name(seen, "QUOTED_STRING", value), expression.span)
-        case sx.Atom(text):
-            if is_label or not sx.is_number(text):
-                return expression
-            return sx.Atom(_number_name(seen, "NUMBER", text), expression.span)
-        case sx.Node() if literals.is_read(expression):
-            stem = sx.TYPES[sx.label(expression)].stem
-            return sx.Atom(_number_name(seen, stem, tokens(expression)), expression.span)
-        case sx.Node(items):
-            place = sx.label_index(expression)
-            changed = (_anonymize(item, seen, is_label=k == place) for k, item in enumerate(items))
-            return replace(expression, items=tuple(changed))
-        case _:
-            assert_never(expression)
-
-
-def _number_name(seen: dict[str, dict[str, str]], stem: str, value: str) -> str:
-    numbers = seen.setdefault(stem, {})
-    return numbers.setdefault(value, f"{stem}_{len(numbers)}")
+    return literals.rewrite(program, number)
 
 
 def sort_of(expression: sx.Expression) -> str:

@@ -36,7 +36,7 @@ class Item:
     Attributes:
         kind: a node, a certain symbol, any number, a placeholder, words in quotes, words between
             square brackets, or a certain literal, such as a date.
-        key: of a node; of a symbol or the stem of a placeholder, alone; of a literal, its tokens.
+        key: of a node; of a symbol or the sort of a placeholder, alone; of a literal, its tokens.
     """
 
     kind: Literal["node", "symbol", "number", "slot", "text", "word", "literal"]
@@ -65,9 +65,6 @@ class Item:
                 return "Number"
             case "text":
                 return "String"
-            case "slot":
-                type_ = sx.placeholder_type(f"{self.key[0]}_0")
-                return type_.sort if type_ else "String"
             case _:
                 return self.key[0] if self.key else "word"
 
@@ -188,9 +185,7 @@ def _declare(shapes: Shapes) -> None:
     seen = {item for shape in shapes.shapes.values() for place in shape.places for item in place}
     names = {s[1:] for s in sorts if s[0] == "#" and s[1:] in declarations.value_lists}
     symbols = {Item("symbol", (s,)) for s in sorts if s[0] not in "([#" and s not in _CLASSES}
-    types = [sx.TYPES[s.lstrip("#")] for s in sorts if s.lstrip("#") in sx.TYPES]
-    types += [sx.name_type(name) for name in names]
-    slots = {Item("slot", (type_.stem,)) for type_ in types}
+    slots = {Item("slot", (s,)) for s in sorts if s.lstrip("#") in sx.TYPES or s[1:] in names}
     for name in names:  # one that no list has is written as it was said
         nodes.add(Item("node", ("#(", name)))
         shapes.shapes[("#(", name)] = Shape(elements=(sd.Element(frozenset(("String",))),))
@@ -239,7 +234,7 @@ def _atom(text: str, shapes: Shapes, *, in_square: bool) -> Item:
         shapes.numbers.add(text)
         return Item("number")
     type_ = sx.placeholder_type(text)
-    return Item("slot", (type_.stem,)) if type_ else Item("symbol", (text,))
+    return Item("slot", (type_.sort,)) if type_ else Item("symbol", (text,))
 
 
 def node_key(node: sx.Node, declarations: sd.Declarations) -> Key:
@@ -348,7 +343,7 @@ def _there(sentence: Sequence[str], shapes: Shapes) -> frozenset[Item]:
     for word in sentence:
         type_ = sx.placeholder_type(word)
         if type_ is not None:
-            kinds.add(Item("slot", (type_.stem,)))
+            kinds.add(Item("slot", (type_.sort,)))
         if sx.is_number(word):
             kinds.add(Item("number"))
         if _is_word(word):
@@ -470,7 +465,7 @@ class _Place:
     def copied_item(self, word: str, items: tuple[Item, ...]) -> Item | None:
         """Return the item that a copied word would be."""
         type_ = sx.placeholder_type(word)
-        slot = Item("slot", (type_.stem,)) if type_ else None
+        slot = Item("slot", (type_.sort,)) if type_ else None
         for item in items:
             is_number_item = item.kind == "number" and sx.is_number(word)
             is_word = item.kind == "word" and _is_word(word)

@@ -206,34 +206,36 @@ def _end(program: Sequence[str], start: int) -> int:
     return start + 1
 
 
-Change = Callable[[sx.Expression, bool], Sequence[sx.Expression]]
+Change = Callable[[sx.Expression, bool, bool], Sequence[sx.Expression]]
 
 
 def rewrite(expression: sx.Expression, change: Change) -> sx.Expression:
     """Return an expression with its leaves and literals changed, from left to right.
 
     Args:
-        change: gives what stands in the place of one; and is told whether that is between square
-            brackets.
+        change: gives what stands in the place of one; takes whether that is between square
+            brackets, and whether it is the label of a node.
     """
-    [changed] = _rewrite(expression, change, in_square=False)
+    [changed] = _rewrite(expression, change, in_square=False, is_label=False)
     return changed
 
 
 def _rewrite(
-    expression: sx.Expression, change: Change, *, in_square: bool
+    expression: sx.Expression, change: Change, *, in_square: bool, is_label: bool
 ) -> Sequence[sx.Expression]:
     if not isinstance(expression, sx.Node) or expression.prefix == "#":
-        changed = change(expression, in_square)
+        changed = change(expression, in_square, is_label)
         if len(changed) != 1 or changed[0] is not expression:
             return changed
     if not isinstance(expression, sx.Node):
         return (expression,)
-    inside = expression.bracket == "["
-    items = tuple(
-        new for item in expression.items for new in _rewrite(item, change, in_square=inside)
-    )
-    return (replace(expression, items=items),)
+    inside, label = expression.bracket == "[", sx.label_index(expression)
+    items = [
+        new
+        for place, item in enumerate(expression.items)
+        for new in _rewrite(item, change, in_square=inside, is_label=place == label)
+    ]
+    return (replace(expression, items=tuple(items)),)
 
 
 def fill(program: sx.Expression, values: Mapping[str, tuple[str, str]]) -> sx.Expression:
@@ -248,7 +250,7 @@ def fill(program: sx.Expression, values: Mapping[str, tuple[str, str]]) -> sx.Ex
     '(PIE (SINCE #(Date "2027-03-14")) (TITLE "at two"))'
     """
 
-    def change(leaf: sx.Expression, in_square: bool) -> Sequence[sx.Expression]:
+    def change(leaf: sx.Expression, in_square: bool, _: bool) -> Sequence[sx.Expression]:
         match leaf:
             case sx.Atom(token) if token in values:
                 constant, words = values[token]
@@ -256,7 +258,7 @@ def fill(program: sx.Expression, values: Mapping[str, tuple[str, str]]) -> sx.Ex
             case sx.Text(text):
                 return [replace(leaf, value=said(text, values))]
             case sx.Node(items) if any(isinstance(item, sx.Text) for item in items):
-                filled = [item for part in items for item in change(part, in_square)]
+                filled = [item for part in items for item in change(part, in_square, False)]
                 return [replace(leaf, items=tuple(filled))]
             case _:
                 return [leaf]
@@ -267,7 +269,7 @@ def fill(program: sx.Expression, values: Mapping[str, tuple[str, str]]) -> sx.Ex
 def map_names(program: sx.Expression, find: Callable[[str, str], str]) -> sx.Expression:
     """Return a program with what `find(type, words)` gives in the place of each name."""
 
-    def change(leaf: sx.Expression, _in_square: bool) -> Sequence[sx.Expression]:
+    def change(leaf: sx.Expression, *_: bool) -> Sequence[sx.Expression]:
         match leaf:
             case sx.Node((sx.Atom(kind), sx.Text(words)), _, "#") if kind not in _FORMS:
                 found = find(kind, words)
