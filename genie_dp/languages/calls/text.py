@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn, assert_never
 
 from genie_dp.errors import GenieError, Span
@@ -321,7 +322,8 @@ class _Reader:
         span = self.span(lexeme)
         match kind:
             case "token":
-                return _value_of_token(said, span)
+                value = _value_of_token(said)
+                return replace(value, span=span) if value is not None and span else value
             case "symbol":
                 return ast.Symbol(said, span)
             case "number":
@@ -362,30 +364,29 @@ class _Reader:
 _MOMENTS = "write date:2027-03-14, date:2027-03-14T17:00:00, time:17:00:00 or duration:PT90M"
 
 
-def _value_of_token(word: str, span: Span | None) -> ast.Value | None:
+@lru_cache(maxsize=4096)
+def _value_of_token(word: str) -> ast.Value | None:
     """Return the value of one token, or None if it is none."""
-    flag = ast.flag_of(word)
-    if flag is not None:
-        return ast.Flag(flag.value, span)
+    if (flag := ast.flag_of(word)) is not None:
+        return flag
     if NUMBER.fullmatch(word):
         number = ast.read_number(word)
-        return None if number is None else ast.Number(number, span)
+        return None if number is None else ast.Number(number)
     if is_slot(word) or (len(word) == 1 and _PRIVATE.match(word)):
-        return ast.Slot(word, span=span)
+        return ast.Slot(word)
     if word == OPEN:
-        return ast.Open(span)
+        return ast.Open()
     if word[:1] == "$":
         found = unescape_word(word)
         is_text = found[1:].partition(".")[0].isdecimal() and found.isascii()
-        value = reference(found, span) if is_text or found[1:2].isdecimal() else None
+        value = reference(found) if is_text or found[1:2].isdecimal() else None
         return value if value is not None and reference_text(value) == found else None
     kind, is_moment, rest = word.partition(":")
     if is_moment:
-        moment = moment_of(kind, rest)
-        return None if moment is None else ast.Moment(moment.kind, moment.text, span)
+        return moment_of(kind, rest)
     if len(word) > 1 and word[0] == word[-1] == "'":
-        return ast.Symbol(unescape_word(word[1:-1]) if len(word) > 2 else "", span)
-    return ast.Symbol(word, span) if ast.is_bare_symbol(word) else None
+        return ast.Symbol(unescape_word(word[1:-1]) if len(word) > 2 else "")
+    return ast.Symbol(word) if ast.is_bare_symbol(word) else None
 
 
 def reference(text: str, span: Span | None = None) -> ast.Reference:
