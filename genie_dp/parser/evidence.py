@@ -58,6 +58,8 @@ _BEFORE, _BEHIND, _LACKING, _PART = "<before>", "<behind>", "<lacking>", "<part>
 _FIXED = "<fixed>"
 # Before a word that stands inside of values, and behind others.
 _INSIDE = "<inside>"
+# Before a word with an opposite that some row says without the opposite.
+_UNOPPOSED = "<unopposed>"
 # Before a comparison, with the part of a program that has its value and another sign.
 _COMPARED = "<compared>"
 _MOST_INPUTS = 10  # of one call: with more, all choices of them would be too many to look up
@@ -268,6 +270,7 @@ class Evidence:
         tells, are_told = np.unique(np.array([telling, told], np.uint32), axis=1)
         hashes.extend([_hash(name, *terms) >> 32 for name, terms in said.denied()])
         hashes.extend([_hash(name, *terms) >> 32 for name, terms in said.inside()])
+        hashes.extend([_hash(name, *terms) >> 32 for name, terms in said.unopposed()])
         least = 1 if total < _FEW_ROWS else 2
         hashes.extend([_hash(name, *terms) >> 32 for name, terms in said.fixed(least)])
         given = [_hash(_GIVEN, *names) >> 32 for names in said.given()]
@@ -332,6 +335,7 @@ class Evidence:
         if _is_bare(sentence, program, self.words) and not self.says((_BARE,), functions):
             unseen = 1.0
         lost, kept = self._compare(sentence, program, functions, operators)
+        lost = (*lost, *self._contradicted(sentence, program, list(functions)))
         own = {_hash(part) >> 32 for part in parts}
         told = self._tell(terms, set(functions))
         return Support(
@@ -343,6 +347,25 @@ class Evidence:
             left_out=len(told - own),
             lost=lost,
         )
+
+    def _contradicted(
+        self, sentence: Sequence[str], program: Sequence[str], functions: Sequence[str]
+    ) -> Iterator[str]:
+        """Yield words of a sentence whose opposites are what rows say with a program's functions.
+
+        "Turn the lights on" is not to turn off: rows of that say "on" beside "off" alone, as in
+        "turn off the lights on the first floor". Of several functions, one may say the word.
+        """
+        if len(functions) != 1:
+            return
+        plain = without_signs(sentence, self.words)
+        opposites, words = opposites_of(self.words), set(plain).difference(program)
+        for word in words & opposites.keys():
+            if words.isdisjoint(opposites[word]):
+                said = self._are_said([(_UNOPPOSED, word)], functions)
+                others = [(_UNOPPOSED, other) for other in opposites[word]]
+                if not any(said) and any(self._are_said(others, functions)):
+                    yield word
 
     def _compare(
         self,
@@ -637,6 +660,7 @@ class _Said:
         self._alone: dict[str, set[int]] = defaultdict(set)  # words of rows of one call
         self._fixed: dict[tuple[str, str], _FunctionRows] = defaultdict(_FunctionRows)
         self._inside: dict[str, set[int]] = defaultdict(set)  # words of values
+        self._unopposed: dict[str, set[str]] = defaultdict(set)
 
     def add(self, store: RowStore, language: Language, step: int) -> None:
         """Count the rows of a store, one of so many."""
@@ -652,6 +676,8 @@ class _Said:
         is_plain = [name in self._empty for name in store.names]
         operates = [has_operator(name, self._words) for name in store.names]
         places = {name: place for place, name in enumerate(store.names)}
+        pairs_of = opposites_of(self._words)
+        opposed = {self._number(word): word for word in pairs_of}
         rows = zip(store.programs(), store.numbered(), strict=True)
         for text, (sentence, _) in islice(rows, 0, None, step):
             if text == OUT_OF_SCOPE:
@@ -674,9 +700,12 @@ class _Said:
             part_numbers = [self._parts.setdefault(part, len(self._parts)) for part in parts]
             functions = functions_in(language.outline(text)[0])
             fixed = fixed_in(form)
+            with_opposites = {opposed[x] for x in words if x in opposed}
+            unopposed = [x for x in with_opposites if with_opposites.isdisjoint(pairs_of[x])]
             inside = {places[x] for place in places_of_texts(form, names=True) for x in form[place]}
             for function in set(functions):
                 self._inside[function].update([numbers[x] for x in inside])
+                self._unopposed[function].update(unopposed)
                 self._functions[function].add(terms, part_numbers)
                 for constant in (*fixed, *([""] if fixed else [])):
                     self._fixed[function, constant].add(terms, ())
@@ -722,6 +751,11 @@ class _Said:
         for (function, constant), rows in self._fixed.items():
             for term in rows.often(least):
                 yield function, (f"{_FIXED} {constant}", *_words_of(term, names))
+
+    def unopposed(self) -> Iterator[tuple[str, tuple[str, str]]]:
+        """Yield function and a term of each word that its rows say without its opposite."""
+        for function, words in self._unopposed.items():
+            yield from ((function, (_UNOPPOSED, word)) for word in words)
 
     def inside(self) -> Iterator[tuple[str, tuple[str, str]]]:
         """Yield function and a term of each word that rows say behind values and inside of them."""

@@ -289,6 +289,34 @@ def test_calls_compare_nothing_unless_rows_say_so_and_have_every_mark():
         assert support.lost == expected
 
 
+@pytest.mark.parametrize(
+    ("sentence", "function", "expected"),
+    [
+        ("turn the lights on", "turn_off", ("on",)),
+        ("turn the lights on", "turn_on", ()),
+        ("turn the lights off", "turn_on", ("off",)),
+        ("turn off the lights on the stairs", "turn_off", ()),
+        ("is anything on", "ask", ()),
+        ("keep it on", "keep", ()),
+    ],
+)
+def test_a_word_speaks_against_functions_that_are_said_with_its_opposite_alone(
+    sentence, function, expected
+):
+    rows = [
+        ("turn on the lights", "turn_on( )"),
+        ("turn on the lights on the stairs", "turn_on( )"),
+        ("turn off the lights", "turn_off( )"),
+        ("turn off the lights on the stairs", "turn_off( )"),
+        ("is it on", "ask( )"),
+        ("is it off", "ask( )"),
+        ("keep it", "keep( )"),
+    ]
+    evidence = Evidence.from_rows([[Pair.from_text(*x) for x in rows]], CALLS, words_of("en"))
+    support = evidence.support(sentence.split(), (f"{function}(", ")"), [function])
+    assert support.lost == expected
+
+
 def test_of_two_programs_the_one_that_compares_as_the_sentence_goes_before():
     words, sentence = words_of("en"), tokenize("shoes cheaper than CURRENCY_0")
     evidence = Evidence.from_rows([[]], THINGTALK, words)
