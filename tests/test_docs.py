@@ -123,6 +123,22 @@ def test_the_readme_leads_to_every_guide_and_the_index_of_research_to_every_note
     assert not [note for note in sorted(notes) if f"]({note})" not in index]
 
 
+def test_every_page_that_code_names_exists():
+    folders = ("genie_dp", "benchmarks", "examples", "grammars", "tools")
+    suffixes = {".py", ".txt", ".frames", ".lark", ".yaml", ".genie", ".rules", ".jinja"}
+    files = [
+        path
+        for folder in folders
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in suffixes and path.stat().st_size < 1_000_000
+    ]
+    named = {
+        page for path in files for page in re.findall(r"docs/[\w/-]+\.md", path.read_text("utf-8"))
+    }
+    assert len(named) > 20
+    assert not [page for page in sorted(named) if not (ROOT / page).exists()]
+
+
 def test_pages_of_examples_that_pages_name_are_part_of_the_site():
     conf = (ROOT / "docs" / "conf.py").read_text(encoding="utf-8")
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
