@@ -197,6 +197,14 @@ class TokenReader:
                 raise self.error(repr(word))
             self.advance()
 
+    def several(self, separator: str, read: Callable[[], Any]) -> list[Any]:
+        """Read parts with a separator between them."""
+        parts = [read()]
+        while self.word == separator:
+            self.advance()
+            parts.append(read())
+        return parts
+
     def error(self, expected: str, hint: str | None = None) -> GenieError:
         """Return the error that the next token is not what was expected."""
         hint = hint or UNREAD.get(self.word)
@@ -345,10 +353,7 @@ class TokenReader:
         operator = self.word
         self.advance()
         self.take("(")
-        arguments = [self.argument()]
-        while self.word == ",":
-            self.advance()
-            arguments.append(self.argument())
+        arguments = self.several(",", self.argument)
         self.take(")")
         return tt.Computed(operator, tuple(arguments))
 
@@ -531,11 +536,7 @@ class _ProgramTokenReader(TokenReader):
         if self.word == "policy":
             result: tt.Program | tt.Policy = self.policy()
         else:
-            rules = [self.rule()]
-            while self.word == ";":
-                self.advance()
-                rules.append(self.rule())
-            result = tt.Program(tuple(rules))
+            result = tt.Program(tuple(self.several(";", self.rule)))
         self.end()
         return result
 
@@ -643,15 +644,12 @@ class _ProgramTokenReader(TokenReader):
         names: list[str] = []
         if self.word == "on":
             self.take("on", "new")
-            is_list = self.word == "["
-            if is_list:
+            if self.word == "[":
                 self.advance()
-            names.append(self.name())
-            while is_list and self.word == ",":
-                self.advance()
-                names.append(self.name())
-            if is_list:
+                names = self.several(",", self.name)
                 self.take("]")
+            else:
+                names = [self.name()]
         return tt.Monitor(query, tuple(names))
 
     def stream_in_parentheses(self) -> tt.Stream:
@@ -778,17 +776,11 @@ class _ProgramTokenReader(TokenReader):
     # ---------------------------------------------------------------------------- predicates
 
     def predicate(self) -> tt.Predicate:
-        clauses = [self.clause()]
-        while self.word == "and":
-            self.advance()
-            clauses.append(self.clause())
+        clauses = self.several("and", self.clause)
         return clauses[0] if len(clauses) == 1 else tt.And(tuple(clauses))
 
     def clause(self) -> tt.Predicate:
-        atoms = [self.atom()]
-        while self.word == "or":
-            self.advance()
-            atoms.append(self.atom())
+        atoms = self.several("or", self.atom)
         return atoms[0] if len(atoms) == 1 else tt.Or(tuple(atoms))
 
     def atom(self) -> tt.Predicate:

@@ -180,15 +180,6 @@ def total(operator: str, values: list[tt.Value]) -> tt.Value:
             raise GenieError(Problem("C004", message, first.span, "aggregate each unit by itself"))
 
 
-def order(left: tt.Value, right: tt.Value) -> int:
-    """Return -1, 0 or 1 where one constant is less, as much, or more than another.
-
-    >>> order(tt.NumberValue(Decimal(1)), tt.NumberValue(Decimal(2)))
-    -1
-    """
-    return _order(left, right)
-
-
 def attach_unit(value: tt.Value, unit: str) -> tt.Value:
     """Return as many of a unit as a number says; what is no number as it is.
 
@@ -465,11 +456,16 @@ _ORDERED = frozenset(("text", "number", "date", "time"))
 _AMOUNTS = (tt.CurrencyValue, tt.MeasureValue)
 
 
-def _order(left: tt.Value, right: tt.Value) -> int:
+def order(left: tt.Value, right: tt.Value) -> int:
+    """Return -1, 0 or 1 where one constant is less, as much, or more than another.
+
+    >>> order(tt.NumberValue(Decimal(1)), tt.NumberValue(Decimal(2)))
+    -1
+    """
     left, right = _alike(left, right)
     (kind, ours), (their_kind, theirs) = comparable(left), comparable(right)
     if {kind, their_kind} == {"entity", "text"}:
-        return _order(tt.StringValue(_text(left)), tt.StringValue(_text(right)))
+        return order(tt.StringValue(_text(left)), tt.StringValue(_text(right)))
     if kind != their_kind or (kind not in _ORDERED and not isinstance(left, _AMOUNTS)):
         raise _incomparable(f"a value that {kind} is less or more than", right)
     return int(ours > theirs) - int(ours < theirs)
@@ -481,10 +477,10 @@ def _fold(value: tt.Value) -> str:
 
 _TESTS: dict[str, Callable[[tt.Value, tt.Value], bool]] = {
     "==": equal,
-    ">=": lambda a, b: _order(a, b) >= 0,
-    "<=": lambda a, b: _order(a, b) <= 0,
-    ">": lambda a, b: _order(a, b) > 0,
-    "<": lambda a, b: _order(a, b) < 0,
+    ">=": lambda a, b: order(a, b) >= 0,
+    "<=": lambda a, b: order(a, b) <= 0,
+    ">": lambda a, b: order(a, b) > 0,
+    "<": lambda a, b: order(a, b) < 0,
     "=~": lambda a, b: _fold(b) in _fold(a),
     "~=": lambda a, b: _fold(a) in _fold(b),
     "contains": lambda a, b: any(equal(item, b) for item in _items(a)),
