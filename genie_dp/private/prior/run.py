@@ -146,8 +146,9 @@ class Prior(Release):
 
     def unfit(self, target: str | None = None) -> str | None:
         """Refuse sampled rows without their guarantee."""
-        is_whole = (self.sampled is None) == (self.spent is None)
-        return None if is_whole else "--sampled and --spent go together"
+        if (self.sampled is None) == (self.spent is None):
+            return None
+        return "sampled rows and their guarantee go together: --sampled and --spent"
 
     @property
     def public_files(self) -> Sequence[str | Path]:
