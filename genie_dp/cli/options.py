@@ -166,7 +166,7 @@ def option_of_setting(
     if value_type is bool and default is False and setting.value == "flag":
         return click.option(f"--{option_name}", name, is_flag=True, default=None, **attributes)
     if value_type is bool:
-        flags = f"--{option_name}/--no-{option_name}"
+        flags = f"--{option_name}" if "/" in option_name else f"--{option_name}/--no-{option_name}"
         return click.option(flags, name, default=None, **attributes)
     attributes["type"] = kind or _type_of(value_type, setting)
     if is_many:

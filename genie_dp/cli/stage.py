@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
 from typing import Any, get_type_hints
 
 import click
@@ -16,6 +18,7 @@ from genie_dp.cli.options import (
     library_options,
     locale_option,
     option_of_setting,
+    skills_option,
 )
 from genie_dp.cli.private.ledgers import ledger_option
 from genie_dp.errors import GenieError
@@ -25,8 +28,22 @@ from genie_dp.run.stage import Output
 from genie_dp.stage.kernel import OutputOption, Stage, Unfit
 
 Options = dict[str, Any]
+
+
+class _ParserType(click.Path):
+    """The folder of a trained parser, which is read when the stage needs it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the folder with what reads it."""
+        from genie_dp.parser.parser import BestProgram
+        from genie_dp.private.generators.rows import ParserFolder
+
+        return ParserFolder(Path(str(super().convert(value, param, ctx))), BestProgram.from_folder)
+
+
 _TYPES: Mapping[str, click.ParamType[Any]] = {
     "file": FILE, "folder": FOLDER, "skills": SKILLS, "text": click.STRING,
+    "parser": _ParserType(exists=True, file_okay=False),
 }  # fmt: skip
 
 
@@ -100,10 +117,24 @@ def _take_listener(stage: Any, options: Options) -> Options:
     return {"listener": open_listener(inputs, config, parser=parser, names=names)}
 
 
+def _library_by_language_options(command: Any) -> Any:
+    command = skills_option("Skills that programs are checked against")(command)
+    skip = "Go on without the skills that cannot be read."
+    return click.option("--skip-broken", is_flag=True, help=skip)(command)
+
+
+def _take_library_by_language(stage: type[Stage], options: Options) -> Options:
+    from genie_dp.cli.inputs import load_library_of
+
+    given = {name: options.pop(name) for name in ("skills", "skip_broken")}
+    return {"load_library": partial(load_library_of, **given)}
+
+
 GROUPS: Mapping[str, Group] = {
     "about": Group(card_options, _take_about),
     "ledger": Group(ledger_option, _take_ledger),
     "library": Group(library_options, _take_library),
+    "library by language": Group(_library_by_language_options, _take_library_by_language),
     "listener": Group(_listener_options, _take_listener),
 }
 

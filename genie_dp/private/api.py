@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.library import Library
 from genie_dp.private.audit.config import AuditConfig, AuditInputs, Shadow
-from genie_dp.private.generators.config import GeneratorConfig, SampleConfig
+from genie_dp.private.generators.config import GeneratorConfig
 from genie_dp.private.generators.stages import Kind
 from genie_dp.private.ledger import book
 from genie_dp.private.ledger.accounting import DEFAULT, Accountant
@@ -267,7 +267,7 @@ class Ledger:
         rows, ledger = self._rows_to_spend()
         own = {"kind": kind, "about": about, "epsilon": epsilon, "rest": rest}
         config = config_of(GeneratorConfig, {**own, **settings})
-        folder, open_parser = use_parser(parser)
+        parser_folder = use_parser(parser)
         known_library = library_from(_named(library), language=language)
         return run_training(
             config,
@@ -278,8 +278,7 @@ class Ledger:
             language=language or known_library.language,
             public=_public_sources(public, code="H008"),
             codes=_path(codes),
-            parser=folder,
-            open_parser=open_parser,
+            parser=parser_folder,
             pretrained=_path(pretrained),
             public_model=_path(public_model),
             device=device,
@@ -287,18 +286,15 @@ class Ledger:
             progress=progress,
         )
 
-    @takes_settings("genie_dp.private.generators.config.SampleConfig", without=("rows",))
+    @takes_settings("genie_dp.private.generators.sample.Sample", without=("ledger",))
     def sample(
         self,
         generator: str | Path,
         *,
-        rows: int = 1000,
         library: Library | Paths = SHIPPED,
         parser: Any = None,
         output: str | Path | None = None,
         overwrite: bool = False,
-        device: str = "cpu",
-        threads: int = 1,
         progress: bool | None = None,
         **settings: Any,
     ) -> "SampleResult":
@@ -306,45 +302,34 @@ class Ledger:
 
         Args:
             generator: the folder of `train`.
-            rows: how many are wanted.
             library: what `load_library` returns, or its source: programs are well-typed in it.
             parser: a `Parser` of public rows, or of rows that the generator drew. It writes the
                 programs of kinds without any; of two-stage, rows are kept that it reads back.
             output: a file for the rows, with a manifest beside it; None writes none.
             overwrite: replace the output.
-            device, threads: of torch.
             progress: whether to show how far it is; None for on a terminal.
-            settings: those of `SampleConfig`, such as seed=1, temperature=0.8.
+            settings: those of `genie-dp private sample`, such as rows=1000, temperature=0.8.
 
         Raises:
             GenieError: the generator is of another ledger (F010), and whatever `genie-dp private
                 sample` refuses.
         """
         from genie_dp.private.generators.rows import use_parser
-        from genie_dp.private.generators.sample import run as run_sampling
+        from genie_dp.private.generators.sample import Sample
 
         _, ledger = self._rows_to_spend()
-        config = config_of(SampleConfig, {"rows": rows, **settings})
-        folder, open_parser = use_parser(parser)
-
-        def draw(target: Path) -> "SampleResult":
-            return run_sampling(
-                config,
-                Path(generator),
-                Output(str(target), overwrite=overwrite),
-                load_library=lambda language: library_from(library, language=language),
-                ledger=ledger,
-                parser=folder,
-                open_parser=open_parser,
-                device=device,
-                threads=threads,
-                progress=progress,
-            )
-
+        check_names(Sample, settings, without=("ledger",))
+        inputs = {
+            "generator": generator,
+            "ledger": ledger,
+            "parser": use_parser(parser),
+            "load_library": lambda language: library_from(library, language=language),
+        }
+        stage = Sample.of({**settings, **inputs})
         if output is not None:
-            return draw(Path(output))
+            return stage.run(Output(str(output), overwrite=overwrite), progress=progress)
         with TemporaryDirectory(prefix="genie_dp-") as place:
-            return draw(Path(place) / "rows.jsonl").in_memory()
+            return stage.run(Output(f"{place}/rows.jsonl"), progress=progress).in_memory()
 
     def evolve(
         self,

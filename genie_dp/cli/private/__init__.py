@@ -21,7 +21,7 @@ STEPS: Mapping[str, tuple[str, str]] = {
         "Train a generator of rows that are like private ones.",
     ),
     "sample": (
-        "genie_dp.cli.private.sample:command",
+        "genie_dp.private.generators.sample:Sample",
         "Draw rows of source private from GENERATOR, a folder of genie-dp private train.",
     ),
     "prior": (

@@ -159,6 +159,7 @@ def command(
     from genie_dp.cli.inputs import load_library_of
     from genie_dp.cli.output import show
     from genie_dp.parser.parser import BestProgram
+    from genie_dp.private.generators.rows import ParserFolder
     from genie_dp.private.generators.run import run
     from genie_dp.private.ledger.book import Ledger
     from genie_dp.private.ledger.guard import ledger_to_spend
@@ -168,8 +169,9 @@ def command(
     library = load_library_of(language, skills, skip_broken=skip_broken)
     result = run(
         config, private, book, library, Output(output, resume=resume, overwrite=overwrite),
-        language=language, public=public, codes=codes, parser=parser,
-        open_parser=BestProgram.from_folder, pretrained=pretrained, public_model=public_model,
+        language=language, public=public, codes=codes,
+        parser=ParserFolder(parser, BestProgram.from_folder) if parser else None,
+        pretrained=pretrained, public_model=public_model,
         device=device, threads=threads, progress=True,
     )  # fmt: skip
     show(result)

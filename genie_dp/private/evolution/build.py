@@ -31,14 +31,14 @@ def use_parser(
     Raises:
         GenieError: U003, the generator makes programs; that of `rows.use_parser`.
     """
-    if parser is None:
+    folder = rows.use_parser(parser, code="U003")
+    if folder is None:
         return config, None
     if not hasattr(config.generator, "parser"):
         message = f"generator {config.generator.kind}: it asks no parser"
         raise GenieError(Problem("U003", message, hint="leave the parser out"))
-    folder, open_parser = rows.use_parser(parser, code="U003")
     recipe: Any = config.generator
-    return replace(config, generator=replace(recipe, parser=str(folder))), open_parser
+    return replace(config, generator=replace(recipe, parser=str(folder.path))), folder.opener
 
 
 def build_embedding(recipe: recipes.EmbeddingRecipe, language: Language) -> embedding.Embedding:

@@ -40,6 +40,18 @@ OpenParser = Callable[[Path], ProgramSource]
 
 
 @dataclass(frozen=True, slots=True)
+class ParserFolder:
+    """The folder of a parser, whose manifest tells which rows it learned of, and its reader."""
+
+    path: Path
+    opener: OpenParser
+
+    def open(self) -> ProgramSource:
+        """Return the parser."""
+        return self.opener(self.path)
+
+
+@dataclass(frozen=True, slots=True)
 class _ParserPrograms:
     """A `Parser` as a ProgramSource; its class is of a later layer."""
 
@@ -50,8 +62,8 @@ class _ParserPrograms:
         return [each[0].program if each else "" for each in guesses]
 
 
-def use_parser(parser: Any, *, code: str = "H008") -> tuple[Path | None, OpenParser | None]:
-    """Return the folder of a parser, and what gives the parser itself.
+def use_parser(parser: Any, *, code: str = "H008") -> ParserFolder | None:
+    """Return the folder of a parser that is loaded.
 
     Args:
         parser: a `Parser` that was read from a folder, or None.
@@ -61,11 +73,35 @@ def use_parser(parser: Any, *, code: str = "H008") -> tuple[Path | None, OpenPar
         GenieError: it has no folder, whose manifest tells which rows it learned of.
     """
     if parser is None:
-        return None, None
+        return None
     if parser.folder is None:
         message = "expected a parser that was read from its folder, got one of none"
         raise GenieError(Problem(code, message, hint="save the parser, then load it"))
-    return parser.folder, lambda _: _ParserPrograms(parser)
+    return ParserFolder(parser.folder, lambda _: _ParserPrograms(parser))
+
+
+# Why a draw is no row, as told at the end.
+NO_TEXT, TOO_LONG, NO_PROGRAM = "no text", "too long", "no well-typed program"
+NO_PLACEHOLDER, NO_PARSE = "other placeholders than its program", "no program by the parser"
+NO_ROUND_TRIP = "read as another program by the parser"
+
+
+@dataclass(slots=True)
+class SampleCounts:
+    """What was drawn. Counts of samples are no secret.
+
+    Attributes:
+        drawn: how many rows were begun.
+        dropped: those that are none, by why.
+    """
+
+    drawn: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def row_count(self) -> int:
+        """Return how many rows came out."""
+        return self.drawn - self.dropped.total()
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,7 @@ class _GeneratorRun:
     library: Library
     public: tuple[Example, ...]
     codes: Codes | None
-    parser: Path | None
+    parser: generator_rows.ParserFolder | None
     work: Path
     progress: bool | None
 
@@ -173,8 +173,7 @@ def run(
     language: str,
     public: Sequence[Rows | str | Path] = (),
     codes: Path | None = None,
-    parser: Path | None = None,
-    open_parser: generator_rows.OpenParser | None = None,
+    parser: generator_rows.ParserFolder | None = None,
     pretrained: Path | None = None,
     public_model: Path | None = None,
     device: str = "cpu",
@@ -196,7 +195,6 @@ def run(
         public: rows that give vocabulary and grammar, and are learned first.
         codes: a file of control codes, one a line.
         parser: a folder of genie-dp train; it writes the private rows' programs.
-        open_parser: reads that folder.
         pretrained: a folder that keeps what was learned of public rows.
         public_model: the folder of the generator as it is before private rows: audits compare with
             it.
@@ -216,7 +214,7 @@ def run(
     sources = [rows_of(rows) for rows in public]
     files = [file for rows in sources for file in rows.sources]
     refuse_private([*files, *([codes] if codes else [])], private, code="H008")
-    refuse_learned(parser, private, code="H008")
+    refuse_learned(parser.path if parser else None, private, code="H008")
     spoken = get_language(language)
     read = [generator_rows.read_public_rows(source, spoken) for source in sources]
     rows = tuple(row for source in read for row in source)
@@ -244,7 +242,7 @@ def run(
             for source, examples in zip(sources, read, strict=True)
         ],
         "library": library_fingerprint(library),
-        "parser": str(parser.resolve()) if parser else None,
+        "parser": str(parser.path.resolve()) if parser else None,
         "codes": list(named.names) if named else None,
         "language": language,
         **config.shared_settings(),
@@ -272,7 +270,7 @@ def run(
             output.work, partial(_measure_duration, config, generator, sequences, plan)
         )
         tell(f"private train {duration.describe(len(labelled), threads)}", show=progress)
-        private_rows = _label_private(job, units, open_parser)
+        private_rows = _label_private(job, units)
         work.keep()  # all was checked that can be before anything is learned
         if duration.epochs:
             _pretrain(job, generator, sequences, duration.epochs, pretrained)
@@ -342,7 +340,6 @@ def _choose_codes(
 def _label_private(
     job: _GeneratorRun,
     units: Units[tuple[PrivateRow, ...]],
-    open_parser: generator_rows.OpenParser | None,
 ) -> Units[tuple[LabelledRow, ...]]:
     """Return the private rows with their programs.
 
@@ -351,8 +348,7 @@ def _label_private(
     """
     parser = None
     if job.parser is not None:
-        assert open_parser is not None, "who gives a parser says how it is opened"
-        parser = open_parser(job.parser)
+        parser = job.parser.open()
         job.show("private rows are parsed")
     return generator_rows.label_private_rows(
         units,

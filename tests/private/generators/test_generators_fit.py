@@ -17,7 +17,8 @@ from genie_dp.languages import get_language
 from genie_dp.models.loop import TrainingBudget as Length
 from genie_dp.models.loop import TrainSettings
 from genie_dp.private.generators.codes import Codes
-from genie_dp.private.generators.config import SampleSettings
+from genie_dp.private.generators.config import SampleSettings, SamplingSettings
+from genie_dp.private.generators.drawing import sample
 from genie_dp.private.generators.generator import load_generator, new_generator, save_generator
 from genie_dp.private.generators.models import DecoderSettings
 from genie_dp.private.generators.plans import (
@@ -27,9 +28,14 @@ from genie_dp.private.generators.plans import (
     plan_training,
 )
 from genie_dp.private.generators.pretraining import pretrain_publicly, public_sequences
-from genie_dp.private.generators.rows import check_program, label_private_rows, label_public_rows
+from genie_dp.private.generators.rows import (
+    NO_ROUND_TRIP,
+    SampleCounts,
+    check_program,
+    label_private_rows,
+    label_public_rows,
+)
 from genie_dp.private.generators.run import fit_privately
-from genie_dp.private.generators.sample import NO_ROUND_TRIP, SampleCounts, SamplingSettings, sample
 from genie_dp.private.generators.stages import STAGES, LabelledRow, encode_row
 from genie_dp.private.generators.tokenizer import build_tokenizer
 from genie_dp.private.ledger.accounting import epsilon_of

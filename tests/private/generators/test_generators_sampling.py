@@ -12,9 +12,10 @@ pytest.importorskip("transformers")
 import torch
 
 from genie_dp.languages import get_language
-from genie_dp.private.generators.config import SampleConfig, SamplingSettings
+from genie_dp.private.generators.config import SamplingSettings
 from genie_dp.private.generators.models import DecoderSettings, PreLNDecoder
 from genie_dp.private.generators.rows import check_program
+from genie_dp.private.generators.sample import Sample
 from genie_dp.private.generators.sampling import GrammarSpelling, draw, is_plain, restrict_scores
 from genie_dp.private.generators.tokenizer import PretrainedTokenizer, build_tokenizer, decode
 from tests.languages.sexpr.test_decoding_sexpr import CAKES, DECLARED, SPANS, WHOLE
@@ -114,12 +115,15 @@ def test_top_k_and_top_p_keep_the_likeliest():
         )
 
 
-def test_settings_of_sampling():
+def test_settings_of_sampling(tmp_path):
     assert {each.ids for each in drawn(20, top_k=1, longest=9)} == {(3, 4)}  # greedy
     # Programs come as often as they were learned, whatever utterances do.
-    settings = SampleConfig(temperature=0.5, top_k=3, top_p=0.9, longest=9).settings()
+    stage = Sample(
+        generator=tmp_path, load_library=str, temperature=0.5, top_k=3, top_p=0.9, longest=9
+    )
+    settings = stage.draws
     assert settings.utterance == SamplingSettings(1, 0.5, 3, 0.9, 9)
-    assert settings.program == SampleConfig().settings().program
+    assert settings.program == Sample(generator=tmp_path, load_library=str).draws.program
     for wrong in ({"width": 0}, {"temperature": 0}, {"top_p": 0}, {"top_p": 1.5}, {"top_k": -1}):
         with pytest.raises(ValueError, match="expected|must be"):
             SamplingSettings(**wrong)
