@@ -36,6 +36,7 @@ class Setting:
             options that give one value, such as "library" (`cli.stage`). "" for what the type says.
         is_argument: whether a command takes it by its place.
         parse: reads one of several values from its text.
+        of_project: whether a command takes it from the genie.yaml above, where it is not given.
     """
 
     help: str
@@ -49,6 +50,7 @@ class Setting:
     value: str = ""
     is_argument: bool = False
     parse: Callable[[str], Any] | None = None
+    of_project: bool = False
 
     @property
     def is_input(self) -> bool:

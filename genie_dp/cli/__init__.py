@@ -22,7 +22,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "run": ("genie_dp.cli.project:command", "Make the stages of a project: only what changed."),
     "check": ("genie_dp.cli.check:command", "Find the mistakes in skills and template files."),
     "format": (
-        "genie_dp.cli.format:command",
+        "genie_dp.templates.format:Format",
         "Lay out template files, and write them shorter.",
     ),
     "synthesize": (
@@ -38,10 +38,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Tell which sentences the templates derive, and what the others lack.",
     ),
     "describe": (
-        "genie_dp.cli.describe:command",
+        "genie_dp.synthesis.describe_stage:Describe",
         "Say in English what a program does, by the templates of synthesis.",
     ),
-    "merge": ("genie_dp.cli.merge:command", "Join the shards of one synthesis run."),
+    "merge": ("genie_dp.synthesis.merge:Merge", "Join the shards of one synthesis run."),
     "paraphrase": (
         "genie_dp.cli.paraphrase:group",
         "Choose sentences, have them paraphrased, and check what comes back.",
@@ -62,7 +62,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Train a parser on rows of synthesize, paraphrase, augment and people.",
     ),
     "calibrate": (
-        "genie_dp.cli.calibrate:command",
+        "genie_dp.parser.calibrate:Calibrate",
         "Fit the confidence of a finished parser to real sentences.",
     ),
     "parse": (

@@ -22,7 +22,7 @@ from genie_dp.synthesis.config import ReverseConfig
 @click.argument("sentence", required=False)
 @library_options
 @grammar_option
-@settings_options(ReverseConfig, names={"subsets": "subset"})
+@settings_options(ReverseConfig)
 @locale_option
 @click.option(
     "--format",

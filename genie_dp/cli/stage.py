@@ -17,13 +17,14 @@ from genie_dp.cli.options import (
     grammar_option,
     library_options,
     locale_option,
+    of_project,
     option_of_setting,
     skills_option,
 )
 from genie_dp.cli.private.ledgers import ledger_option
 from genie_dp.errors import GenieError
 from genie_dp.locale import DEFAULT
-from genie_dp.recipe import Setting, settings_of
+from genie_dp.recipe import REQUIRED, Setting, settings_of
 from genie_dp.run.stage import Output
 from genie_dp.stage.kernel import OutputOption, Stage, Unfit
 
@@ -42,9 +43,14 @@ class _ParserType(click.Path):
 
 
 _TYPES: Mapping[str, click.ParamType[Any]] = {
-    "file": FILE, "folder": FOLDER, "skills": SKILLS, "text": click.STRING,
+    "file": FILE,
+    "file or -": click.Path(exists=True, dir_okay=False, path_type=Path, allow_dash=True),
+    "path": click.Path(exists=True, path_type=Path),
+    "folder": FOLDER,
+    "skills": SKILLS,
+    "text": click.STRING,
     "parser": _ParserType(exists=True, file_okay=False),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,17 @@ def _take_library(stage: Any, options: Options) -> Options:
     return {"library": library, "language": language}
 
 
+def _take_inputs(stage: Any, options: Options) -> Options:
+    from genie_dp.cli.inputs import load_inputs
+
+    given = [options.pop(name) for name in ("language", "skills", "grammar")]
+    return {"inputs": load_inputs(*given, skip_broken=options.pop("skip_broken"))}
+
+
+def _files_options(command: Any) -> Any:
+    return library_options(grammar_option(command))
+
+
 def _listener_options(command: Any) -> Any:
     parser = click.option(
         "--parser", type=FOLDER, metavar="FOLDER",
@@ -95,7 +112,7 @@ def _listener_options(command: Any) -> Any:
         help="Names that no list has, in YAML: kind of entity and a list of names. Nothing "
         "private.",
     )  # fmt: skip
-    return library_options(grammar_option(locale_option(parser(names(command)))))
+    return _files_options(locale_option(parser(names(command))))
 
 
 def _take_listener(stage: Any, options: Options) -> Options:
@@ -132,9 +149,12 @@ def _take_library_by_language(stage: type[Stage], options: Options) -> Options:
 
 GROUPS: Mapping[str, Group] = {
     "about": Group(card_options, _take_about),
+    "inputs": Group(_files_options, _take_inputs),
     "ledger": Group(ledger_option, _take_ledger),
     "library": Group(library_options, _take_library),
     "library by language": Group(_library_by_language_options, _take_library_by_language),
+    # The fields have the names of the options.
+    "paths": Group(_files_options, lambda stage, options: {}),
     "listener": Group(_listener_options, _take_listener),
 }
 
@@ -159,6 +179,8 @@ def command_of(stage: type[Stage]) -> click.Command:
         if message := made.unfit(output.target):
             raise click.UsageError(message)
         result = made.run(output, progress=True)
+        if stage.changes:
+            _accept(getattr(made, stage.changes))
         reported = len(list(result.findings()))
         for number, line in enumerate(result.lines()):
             click.echo(line, err=number >= reported)
@@ -174,13 +196,25 @@ def command_of(stage: type[Stage]) -> click.Command:
             metavar = setting.metavar or None
             command = click.argument(
                 field.name, nargs=-1 if is_many else 1, metavar=metavar, type=_type_of(setting),
-                required=field.default is not None and field.default != (),
+                required=field.default is REQUIRED,
             )(command)  # fmt: skip
         else:
             option = option_of_setting(field, hints[field.name], setting, _type_of(setting))
             command = option(command)
+    if any(setting.of_project for setting in told.values()):
+        command = of_project(stage.without_project)(command)
     name = stage.command.rpartition(" ")[2]
     return click.command(name, help=stage.help())(command)
+
+
+def _accept(folder: Path) -> None:
+    """Let the project here take a folder as it is now, or its next run would make it anew."""
+    from genie_dp.project_file import find_project
+
+    if (file := find_project(Path.cwd())) is not None:
+        from genie_dp.project import Project
+
+        Project(file).accept(folder)
 
 
 def _with_output(output: OutputOption, command: Any) -> Any:
@@ -192,8 +226,11 @@ def _with_output(output: OutputOption, command: Any) -> Any:
     if output.formats:
         command = click.option(
             f"--{output.format_option}", "format", type=click.Choice(output.formats),
+            default=output.default_format, show_default=output.default_format is not None,
             help=output.format_help,
         )(command)  # fmt: skip
+    if output.option is None:
+        return command
     kind = click.STRING if output.metavar != "FOLDER" else click.Path(file_okay=False)
     if not output.option:
         return click.argument("output", type=kind)(command)
@@ -209,7 +246,7 @@ def _take_output(option: OutputOption, options: Options) -> Output:
     """Take the output out of all options."""
     given = {name: options.pop(name, None) for name in ("format", "resume", "overwrite")}
     flags = {name: bool(given[name]) for name in ("resume", "overwrite")}
-    return Output(options.pop("output") or "", given["format"], **flags)
+    return Output(options.pop("output", None) or "", given["format"], **flags)
 
 
 def _type_of(setting: Setting) -> Any:

@@ -5,15 +5,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from genie_dp.languages.scope import OUT_OF_SCOPE
-from genie_dp.parser import folder as files
-from genie_dp.parser.config import InputFile, ParserConfig
-from genie_dp.parser.parser import Parser
-from genie_dp.parser.rows import NOW, Rows
-from genie_dp.parser.scoring import calibrate, derived_confidence
-from genie_dp.parser.validation import Checked, validation_rows
 from genie_dp.private.ledger.guard import refuse_private
+from genie_dp.recipe import setting
 from genie_dp.records import Example
-from genie_dp.run.stage import Result
+from genie_dp.run.stage import Output, Result
+from genie_dp.stage.kernel import Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,48 +44,94 @@ class CalibrateResult(Result):
         )
 
 
-def run(folder: Path, rows: str, *, threshold: float | None = None) -> CalibrateResult:
-    """Fit the confidence of a finished parser to rows that stand for people; change its folder.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibrate(Stage):
+    """Fit the confidence of a finished parser to real sentences.
 
-    Args:
-        folder: of `genie-dp train`.
-        rows: a file, or skills with eval.tsv. Rows with OUT_OF_SCOPE as their program are to be
-            refused.
-        threshold: the parser's from now on; None leaves it.
+    ROWS are a file of rows, an eval.tsv, or a folder of skills whose eval.tsv are meant: what
+    people said, with the right programs. In a project, its parser and the sentences that it is
+    measured with need no name. Of a sentence that is to be refused the program is out_of_scope. The
+    network stays as it is; what it answers is what changes in the parser's folder.
 
-    Raises:
-        GenieError: N010, it is no parser; N005, there are no rows; N013, they are private.
+    \b
+    genie-dp calibrate parser heard.jsonl
+    genie-dp calibrate parser thingpedia --threshold 0.7
     """
-    refuse_private([rows], None, code="N013")
-    parser = Parser.from_pretrained(folder, threshold=threshold, clock=lambda: NOW)
-    facts = files.facts_of(folder)
-    config = ParserConfig(
-        (InputFile(rows),), steps=1, validation=rows,
-        locale=asdict(parser.use.locale), types=facts["types"], keywords=facts["keywords"],
-        canonical=facts["canonical"],
-    )  # fmt: skip
-    reading = replace(files.read_reader(folder), fixed=frozenset(facts["fixed"]))
 
-    def derive(rows: Sequence[Example]) -> list[bool | None]:
-        return [parser.derives(row) for row in rows]
+    command = "calibrate"
+    changes = "folder"
 
-    checked = validation_rows(config, parser.target, reading, Rows(), derive)
-    held_out = (Checked(x, OUT_OF_SCOPE) for x in files.read_lines(folder, files.REFUSALS))
-    of_people = [row for row in checked if row.program != OUT_OF_SCOPE]
-    meant = parser.score(of_people)
-    refusals = parser.score([row for row in (*checked, *held_out) if row.program == OUT_OF_SCOPE])
-    calibration, error = calibrate(meant.of_network(of_people), refusals)
-    own = [row for row in checked if row.program == OUT_OF_SCOPE]
-    right = meant.right + (parser.score(own).right if own else 0)
-    limit = parser.use.threshold
-    changes = {"calibration": asdict(calibration), "validated": True, "threshold": limit}
-    files.set_facts(folder, **changes, derived=derived_confidence(checked))
-    return CalibrateResult(
-        str(folder),
-        len(checked),
-        right / len(checked),
-        meant.accepted(calibration, limit),
-        refusals.rows,
-        refusals.accepted(calibration, limit),
-        error,
+    folder: Path | None = setting(
+        None, "Of a parser.", is_argument=True, value="folder", metavar="PARSER", of_project=True
     )
+    gold: str | None = setting(
+        None, "Rows that stand for people.", is_argument=True, metavar="ROWS", of_project=True
+    )
+    threshold: float | None = setting(
+        None,
+        "From now on the confidence under which it says that it does not know "
+        "[what the parser has].",
+        least=0,
+        most=1,
+        metavar="SHARE",
+    )
+
+    def unfit(self, target: str | None = None) -> str | None:
+        """Refuse a parser or rows that nobody has named."""
+        if self.folder is None or self.gold is None:
+            missing = "PARSER" if self.folder is None else "ROWS"
+            return f"Missing argument '{missing}', and no project has it."
+        if target is not None and not self.folder.is_dir():
+            return f"expected PARSER, the folder of a parser, got {str(self.folder)!r}"
+        return None
+
+    def run(self, output: Output, *, progress: bool | None = None) -> CalibrateResult:
+        """Change the folder of the parser.
+
+        Raises:
+            GenieError: N010, it is no parser; N005, there are no rows; N013, they are private.
+        """
+        from genie_dp.parser import folder as files
+        from genie_dp.parser.config import InputFile, ParserConfig
+        from genie_dp.parser.parser import Parser
+        from genie_dp.parser.rows import NOW, Rows
+        from genie_dp.parser.scoring import calibrate, derived_confidence
+        from genie_dp.parser.validation import Checked, validation_rows
+
+        folder, gold = self.folder, self.gold
+        assert folder is not None
+        assert gold is not None
+        refuse_private([gold], None, code="N013")
+        parser = Parser.from_pretrained(folder, threshold=self.threshold, clock=lambda: NOW)
+        facts = files.facts_of(folder)
+        config = ParserConfig(
+            (InputFile(gold),), steps=1, validation=gold,
+            locale=asdict(parser.use.locale), types=facts["types"], keywords=facts["keywords"],
+            canonical=facts["canonical"],
+        )  # fmt: skip
+        reading = replace(files.read_reader(folder), fixed=frozenset(facts["fixed"]))
+
+        def derive(rows: Sequence[Example]) -> list[bool | None]:
+            return [parser.derives(row) for row in rows]
+
+        checked = validation_rows(config, parser.target, reading, Rows(), derive)
+        held_out = (Checked(x, OUT_OF_SCOPE) for x in files.read_lines(folder, files.REFUSALS))
+        of_people = [row for row in checked if row.program != OUT_OF_SCOPE]
+        meant = parser.score(of_people)
+        refused = [row for row in (*checked, *held_out) if row.program == OUT_OF_SCOPE]
+        refusals = parser.score(refused)
+        calibration, error = calibrate(meant.of_network(of_people), refusals)
+        own = [row for row in checked if row.program == OUT_OF_SCOPE]
+        right = meant.right + (parser.score(own).right if own else 0)
+        limit = parser.use.threshold
+        changes = {"calibration": asdict(calibration), "validated": True, "threshold": limit}
+        files.set_facts(folder, **changes, derived=derived_confidence(checked))
+        return CalibrateResult(
+            str(folder),
+            len(checked),
+            right / len(checked),
+            meant.accepted(calibration, limit),
+            refusals.rows,
+            refusals.accepted(calibration, limit),
+            error,
+        )

@@ -6,7 +6,7 @@ says its help, range and default once, with `recipe.setting`.
 
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -28,20 +28,23 @@ class OutputOption:
 
     Attributes:
         help: a sentence for people.
-        option: name of the option; "" where the command takes it by its place.
+        option: name of the option; "" where the command takes it by its place, None where there
+            is none: the stage changes what it is given, or writes to standard output alone.
         default: "-" for standard output; None where it must be given.
         metavar: what stands for it in the help.
         is_required: whether the stage always writes.
         formats: what it can be written in, and the option for that.
+        default_format: the one that is meant without the option, where help says so.
         resume, overwrite: help of these options; "" where there are none.
     """
 
     help: str = ""
-    option: str = "output"
+    option: str | None = "output"
     default: str | None = None
     metavar: str = "FILE"
     is_required: bool = True
     formats: tuple[str, ...] = ()
+    default_format: str | None = None
     format_option: str = "format"
     format_help: str = ""
     resume: str = ""
@@ -63,10 +66,12 @@ class Stage:
     Class attributes:
         command: name of the command, such as "private prior".
         output: how it is told where to write.
+        changes: name of the field whose folder it changes in place; "" for none.
     """
 
     command: ClassVar[str]
-    output: ClassVar[OutputOption]
+    output: ClassVar[OutputOption] = OutputOption(option=None)
+    changes: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         """Refuse settings out of their range, and those that do not go together.
@@ -104,6 +109,11 @@ class Stage:
             target: where a command writes; "" for nowhere, None before that is known.
         """
         return None
+
+    @classmethod
+    def without_project(cls, options: Mapping[str, Any]) -> Iterable[str]:
+        """Return the options of a command that the project here gives no value in this case."""
+        return ()
 
     def run(self, output: Output, *, progress: bool | None = None) -> Result:
         """Do the work, and return what was made and where.

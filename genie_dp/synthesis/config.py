@@ -104,7 +104,7 @@ class ReverseConfig:
     """Which templates are read backwards, and how deep: from sentences, or from programs."""
 
     subsets: tuple[str, ...] = setting(
-        (), "Subset of flagged templates [training].", metavar="NAME"
+        (), "Subset of flagged templates [training].", metavar="NAME", option="subset"
     )
     max_depth: int = setting(8, "Construct templates inside each other, at most.", least=1, most=12)
 
@@ -115,12 +115,3 @@ class ReverseConfig:
             GenieError: R040, all that is wrong.
         """
         check_settings(self)
-
-
-@dataclass(frozen=True, slots=True)
-class DescribeConfig(ReverseConfig):
-    """Which sentences a program is given, and by which templates."""
-
-    alternatives: int = setting(
-        1, "Up to N sentences, the most natural first.", least=1, most=100, metavar="N"
-    )

@@ -1,26 +1,22 @@
 """What a program says in English: the sentence that the templates make of it."""
 
-import json
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from genie_dp.english import forms as english
-from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.errors import GenieError
 from genie_dp.languages.library import Library
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.english import BEGIN_WHEN
 from genie_dp.languages.thingtalk.traverse import walk
 from genie_dp.languages.units import Units
-from genie_dp.run.stage import Result
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.synthesis.compiler import CompiledGrammar, compile_inputs
-from genie_dp.synthesis.config import DescribeConfig, ReverseConfig
+from genie_dp.synthesis.config import ReverseConfig
 from genie_dp.synthesis.describe_chart import (
     ChartPiece,
     DescribeChart,
@@ -40,13 +36,11 @@ from genie_dp.synthesis.describe_words import (
 from genie_dp.synthesis.explain import (
     DerivationNode,
     check_program,
-    move_problem,
     place_of,
     read_program,
 )
 from genie_dp.synthesis.pieces import BLANK, GAP
 from genie_dp.templates.inputs import Inputs
-from genie_dp.texts import lines_of
 
 MOST_ROOTS = 12  # sentences that are looked at for a phrase, the most natural first
 
@@ -472,97 +466,3 @@ def _derivation_node(item: ChartPiece, naming: Callable[[str], str]) -> Derivati
         naming(item.piece.value.text),
         tuple(_derivation_node(child, naming) for child in item.children),
     )
-
-
-# -------------------------------------------------------------------------------------- the stage
-
-
-@dataclass(frozen=True, slots=True)
-class ProgramText:
-    """A program to be described, as people write it or as tokens; its place, if it is of a file."""
-
-    text: str
-    place: Span | None = None
-
-
-def read_programs(path: Path) -> Iterator[ProgramText]:
-    """Yield the program of each line that is not empty, nor a comment (// or #)."""
-    name = "<stdin>" if str(path) == "-" else str(path)
-    for number, line in enumerate(lines_of(path), start=1):  # other line ends are of a text
-        if line.strip() and not line.startswith(("//", "#")):
-            begin = len(line) - len(line.lstrip()) + 1
-            place = Span(name, number, begin, number, len(line) + 1)
-            yield ProgramText(line.strip(), place)
-
-
-@dataclass(frozen=True, slots=True)
-class DescribeResult(Result):
-    """What came of programs that were described.
-
-    Attributes:
-        programs, partly, failed: how many there were, were said partly in words of our own, and
-            have mistakes.
-        notes: words of our own that stand in sentences.
-        problems: the mistakes, with their places.
-        is_of_file: they were lines of a file.
-    """
-
-    programs: int
-    partly: int
-    failed: int
-    notes: tuple[str, ...]
-    problems: tuple[Problem, ...]
-    is_of_file: bool
-
-    def lines(self) -> Iterator[str]:
-        """Yield what to tell a person."""
-        yield from self.notes
-        if self.is_of_file:
-            whole = self.programs - self.partly - self.failed
-            yield (
-                f"{self.programs:,} programs: {whole:,} said by templates, "
-                f"{self.partly:,} partly in our own words, {self.failed:,} with mistakes"
-            )
-
-
-def run(
-    config: DescribeConfig, inputs: Inputs, programs: Iterable[ProgramText], *, as_json: bool
-) -> DescribeResult:
-    """Write sentences for programs to standard output, a line each.
-
-    Args:
-        config: which sentences.
-        inputs: the skills and templates.
-        programs: what is described; mistakes in those of a file are in the result.
-        as_json: write whole descriptions.
-
-    Raises:
-        GenieError: a program that is of no file cannot be read, or is ill-typed.
-    """
-    describer = Describer.from_inputs(inputs, config)
-    count = partly = failed = 0
-    notes: list[str] = []
-    problems: list[Problem] = []
-    is_of_file = False
-    for program in programs:
-        count += 1
-        place = program.place
-        is_of_file |= place is not None
-        try:
-            descriptions = describer.alternatives(program.text, config.alternatives)
-        except GenieError as error:
-            if place is None:
-                raise
-            problems += [move_problem(problem, place) for problem in error.problems]
-            failed += 1
-            continue
-        for description in descriptions:
-            row = {"given": program.text, **description.as_dict()}
-            line = json.dumps(row, ensure_ascii=False) if as_json else description.sentence
-            sys.stdout.write(f"{line}\n")
-            sys.stdout.flush()  # whoever gives one program at a time waits for it
-        if not descriptions[0].complete:
-            partly += 1
-            missing = "; ".join(descriptions[0].missing)
-            notes.append(f"{f'{place}: ' if place else ''}note: words of our own: {missing}")
-    return DescribeResult(count, partly, failed, tuple(notes), tuple(problems), is_of_file)

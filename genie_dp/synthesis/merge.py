@@ -18,11 +18,13 @@ import numpy as np
 import xxhash
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.recipe import REQUIRED, setting
 from genie_dp.rows import format_of, write_rows
 from genie_dp.run.files import check_output, is_url, open_input_text, refuse_overlap
 from genie_dp.run.manifest import manifest_of, write_json
 from genie_dp.run.stage import Output, Result
 from genie_dp.run.work import differing
+from genie_dp.stage.kernel import OutputOption, Stage
 from genie_dp.synthesis.sentence_hashes import SentenceHashes
 
 _BATCH_ROWS = 4096  # rows
@@ -203,36 +205,56 @@ class MergeResult(Result):
         )
 
 
-def run(parts: Sequence[str], output: Output) -> MergeResult:
-    """Join the shards of one run; the bytes are those that the run would have written in one.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merge(Stage):
+    """Join the shards of one synthesis run.
 
-    Args:
-        parts: files of shards, each with its manifest beside it.
-        output: where the rows go.
+    Gives the bytes that the run would have written without --shard, cut at its --size. Each part
+    needs its manifest beside it: a shard without one is not finished.
 
-    Raises:
-        GenieError: parts that are no shards (Y040), of different runs (Y041), missing or given
-            twice (Y042), damaged (Y043), or of formats that do not go together (Y023, Y044); an
-            output that is there (Y022), is a part (D027) or cannot be written.
+    \b
+    genie-dp synthesize --shard 0/2 --output part0.jsonl
+    genie-dp synthesize --shard 1/2 --output part1.jsonl
+    genie-dp merge part0.jsonl part1.jsonl --output pairs.jsonl
     """
-    target = output.target
-    refuse_overlap([target], parts)
-    check_output(target)
-    if output.path is not None and output.path.exists() and not output.overwrite:
-        hint = "give another --output, or --overwrite"
-        raise GenieError(Problem("Y022", f"{target} exists already", hint=hint))
-    shards = _shards(parts)
-    format = output.format or format_of(target, shards[0].manifest["format"])
-    problems = check_shards(shards) or _check_formats(shards, target, format)
-    if problems:
-        raise GenieError(problems)
-    first = shards[0].manifest
-    counts = MergeCounts()
-    lines = merge_shards(shards, _lines, counts, limit=first["config"]["size"])
-    write_rows(lines, first["format"], target, format)
-    if target != "-":
-        write_json(manifest_of(target), _manifest(shards, counts, format))
-    return MergeResult(target, len(shards), counts.rows, counts.repeated, counts.ambiguous)
+
+    command = "merge"
+    output = OutputOption(
+        "Where the rows of the whole run go.",
+        metavar="FILE|URL|-",
+        overwrite="Replace the output.",
+    )
+
+    parts: tuple[str, ...] = setting(
+        REQUIRED, "Files of shards.", is_argument=True, metavar="PART..."
+    )
+
+    def run(self, output: Output, *, progress: bool | None = None) -> MergeResult:
+        """Join the shards.
+
+        Raises:
+            GenieError: parts that are no shards (Y040), of different runs (Y041), missing or given
+                twice (Y042), damaged (Y043), or of formats that do not go together (Y023, Y044); an
+                output that is there (Y022), is a part (D027) or cannot be written.
+        """
+        target = output.target
+        refuse_overlap([target], self.parts)
+        check_output(target)
+        if output.path is not None and output.path.exists() and not output.overwrite:
+            hint = "give another --output, or --overwrite"
+            raise GenieError(Problem("Y022", f"{target} exists already", hint=hint))
+        shards = _shards(self.parts)
+        format = output.format or format_of(target, shards[0].manifest["format"])
+        problems = check_shards(shards) or _check_formats(shards, target, format)
+        if problems:
+            raise GenieError(problems)
+        first = shards[0].manifest
+        counts = MergeCounts()
+        lines = merge_shards(shards, _lines, counts, limit=first["config"]["size"])
+        write_rows(lines, first["format"], target, format)
+        if target != "-":
+            write_json(manifest_of(target), _manifest(shards, counts, format))
+        return MergeResult(target, len(shards), counts.rows, counts.repeated, counts.ambiguous)
 
 
 def _shards(parts: Sequence[str]) -> list[FinishedShard]:

@@ -15,13 +15,17 @@ from typing import Any, cast
 from lark import Token, Tree
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
+from genie_dp.recipe import REQUIRED, setting
+from genie_dp.records import DEFAULT_LANGUAGE
 from genie_dp.run.files import open_text
-from genie_dp.run.stage import Result
+from genie_dp.run.stage import Output, Result
+from genie_dp.stage.kernel import Stage
 from genie_dp.templates.ast import Template
 from genie_dp.templates.grammar import Grammar, holes_of, named_functions
-from genie_dp.templates.inputs import MAIN, grammar_files
+from genie_dp.templates.inputs import MAIN, grammar_files, load_library
 from genie_dp.templates.load import read_grammar
 from genie_dp.templates.syntax import (
     STRING,
@@ -265,69 +269,101 @@ class FormatResult(Result):
         changed: the files whose text is another now, or would be, with the text before and after.
         looked_at: how many files there are.
         written: whether they were written.
+        shows_diff: whether the changes are shown.
     """
 
     changed: dict[Path, tuple[str, str]] = field(default_factory=dict)
     looked_at: int = 0
     written: bool = True
+    shows_diff: bool = False
 
-    def lines(self) -> Iterator[str]:
-        """Yield the files, and how many there are."""
-        yield from map(str, self.changed)
-        done = "laid out anew" if self.written else "would be laid out anew"
-        yield f"{len(self.changed)} of {self.looked_at} files {done}"
-
-    def diff(self) -> Iterator[str]:
-        """Yield the lines of a unified diff."""
-        for path, (before, after) in self.changed.items():
+    def findings(self) -> Iterator[str]:
+        """Yield the lines of a unified diff, where it is shown."""
+        for path, (before, after) in self.changed.items() if self.shows_diff else ():
             yield from difflib.unified_diff(
                 before.splitlines(), after.splitlines(), str(path), str(path), lineterm=""
             )
 
+    def lines(self) -> Iterator[str]:
+        """Yield the findings, the files, and how many there are."""
+        yield from self.findings()
+        yield from map(str, self.changed)
+        done = "laid out anew" if self.written else "would be laid out anew"
+        yield f"{len(self.changed)} of {self.looked_at} files {done}"
 
-def run(
-    paths: Sequence[Path],
-    *,
-    write: bool = True,
-    shorter: Callable[[str, str], str] | None = None,
-) -> FormatResult:
-    """Lay out template files, and all those of folders.
 
-    Args:
-        paths: the files and folders.
-        write: whether to write the files; else they are only compared.
-        shorter: what makes the text of a file shorter first, such as `shortener`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format(Stage):
+    """Lay out template files, and write them shorter.
 
-    Raises:
-        GenieError: mistakes in any of the files (none is written then), or no file (R025).
+    Formats each FILE, and the .genie files of each DIR, in place. Comments stay; doing it twice
+    changes nothing more. Only --shorten looks at --skills and --grammar: what a file says is the
+    same after it.
+
+    \b
+    genie-dp format thingpedia
+    genie-dp format --shorten --diff thingpedia/com.gmail
     """
-    result = FormatResult(written=write)
-    problems: list[Problem] = []
-    sources: dict[str, str] = {}
-    for path in _files_of(paths):
-        result.looked_at += 1
-        try:
-            before = read_source(path, code="G007")
-            text = shorter(before, str(path)) if shorter else before
-            after = layout(text, file=str(path))
-        except GenieError as error:
-            problems += error.problems
-            sources |= error.sources
-            continue
-        if after != before:
-            result.changed[path] = before, after
-    if problems:
-        raise GenieError(problems, sources=sources)
-    for path, (_, after) in result.changed.items() if write else ():
-        with open_text(str(path)) as out:
-            out.write(after)
-    return result
+
+    command = "format"
+
+    paths: tuple[Path, ...] = setting(
+        REQUIRED, "Files and folders.", is_argument=True, value="path", metavar="FILE|DIR.."
+    )
+    check: bool = setting(False, "Write nothing; exit code 1 if a file would change.", value="flag")
+    diff: bool = setting(False, "Write nothing; show what would change.", value="flag")
+    shorten: bool = setting(
+        False,
+        "Drop lambdas whose types the skills tell, and name the class of a file once (for @c;).",
+        value="flag",
+    )
+    skills: tuple[Path, ...] = setting((), "Folders of skills.", value="paths")
+    grammar: tuple[Path, ...] = ()
+    language: str = DEFAULT_LANGUAGE
+    skip_broken: bool = False
+
+    def run(self, output: Output, *, progress: bool | None = None) -> FormatResult:
+        """Lay out template files, and all those of folders.
+
+        Raises:
+            GenieError: mistakes in any of the files (none is written then), or no file (R025).
+        """
+        shorter = self._shortener() if self.shorten else None
+        result = FormatResult(written=not (self.check or self.diff), shows_diff=self.diff)
+        problems: list[Problem] = []
+        sources: dict[str, str] = {}
+        for path in _files_of(self.paths):
+            result.looked_at += 1
+            try:
+                before = read_source(path, code="G007")
+                text = shorter(before, str(path)) if shorter else before
+                after = layout(text, file=str(path))
+            except GenieError as error:
+                problems += error.problems
+                sources |= error.sources
+                continue
+            if after != before:
+                result.changed[path] = before, after
+        if problems:
+            raise GenieError(problems, sources=sources)
+        for path, (_, after) in result.changed.items() if result.written else ():
+            with open_text(str(path)) as out:
+                out.write(after)
+        return result
+
+    def _shortener(self) -> Callable[[str, str], str]:
+        library = load_library(self.language, self.skills, skip_broken=self.skip_broken)
+        return shortener(get_language(self.language), library, self.grammar)
+
+    def status(self, result: FormatResult) -> int:
+        """Return 1 where files would change and that is asked."""
+        return 1 if self.check and result.changed else 0
 
 
 def shortener(
     language: Language, library: Library, grammar: Sequence[Path] = ()
 ) -> Callable[[str, str], str]:
-    """Return what `run` takes as `shorter`; `grammar` is as in `load_inputs`.
+    """Return what makes the text of a file shorter; `grammar` is as in `load_inputs`.
 
     It raises G033 where most bodies of a file name a class that the library lacks.
     """

@@ -14,7 +14,7 @@ from genie_dp.languages.scope import OUT_OF_SCOPE, ScopedGrammar
 from genie_dp.locale import Locale, words_of
 from genie_dp.models.vocabulary import Pair
 from genie_dp.parser.answers import REFUSALS, Reply
-from genie_dp.parser.calibrate import run as calibrate
+from genie_dp.parser.calibrate import Calibrate
 from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.parser.derivations import Templates
 from genie_dp.parser.evidence import Evidence, content_words
@@ -22,6 +22,7 @@ from genie_dp.parser.refusal import add_refused, everyday_sentences
 from genie_dp.parser.rows import Reading, RowMaker, Style, read_all, target_of
 from genie_dp.parser.session import English, ParseSession
 from genie_dp.records import Example
+from genie_dp.run.stage import Output
 from genie_dp.skills.load import load_library
 from genie_dp.templates.cache import load_inputs
 from tests.dataset.dataset_rows import write
@@ -392,7 +393,7 @@ def test_a_parser_is_calibrated_anew_and_nothing_else_of_it_changes(copied, tmp_
     assert parser.is_validated
     assert parser.use.threshold == 0.3
     once = (copied / "config.json").read_bytes()
-    result = calibrate(copied, str(said))
+    result = Calibrate(folder=copied, gold=str(said)).run(Output(""))
     assert (copied / "config.json").read_bytes() == once
     assert result.rows == 7
     assert 0 <= result.wrongly_accepted <= result.accepted <= 1
@@ -403,7 +404,7 @@ def test_private_rows_calibrate_no_parser(copied, tmp_path):
     budget = ["--epsilon", "1", "--delta", "1e-6", "--unit", "utterance"]
     assert run(["private", "budget", "init", str(said), *budget]) == 0
     with pytest.raises(GenieError, match="N013"):
-        calibrate(copied, str(said))
+        Calibrate(folder=copied, gold=str(said)).run(Output(""))
 
 
 def test_who_asks_a_parser_that_nobody_validated_is_told_once(copied, capsys):

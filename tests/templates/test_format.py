@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from genie_dp.cli.format import command
+from genie_dp.cli.stage import command_of
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.resources import data_folder
-from genie_dp.templates.format import layout, run, shorten, shortener
+from genie_dp.run.stage import Output
+from genie_dp.templates.format import Format, layout, shorten, shortener
 from genie_dp.templates.grammar import Grammar
 from genie_dp.templates.inputs import load_library
 from genie_dp.templates.load import read_grammar
@@ -58,7 +59,7 @@ def test_a_file_that_cannot_be_read_is_left_alone_and_all_its_mistakes_are_told(
     (tmp_path / "a.genie").write_text("NP := 'a'  -> @x.q();")
     (tmp_path / "b.genie").write_text("NP = 'a' -> @x.q();\nNP := ->;\n")
     with pytest.raises(GenieError) as caught:
-        run([tmp_path])
+        Format(paths=(tmp_path,)).run(Output(""))
     assert [problem.code for problem in caught.value.problems] == ["G001", "G001"]
     assert (tmp_path / "a.genie").read_text() == "NP := 'a'  -> @x.q();"
 
@@ -80,11 +81,11 @@ def test_shortening_the_shipped_skills_keeps_all_that_they_say():
 
 def test_check_and_diff_write_nothing_and_say_what_would_change(tmp_path):
     def invoke(*arguments: str):
-        found = CliRunner().invoke(command, arguments, standalone_mode=False)
+        found = CliRunner().invoke(command_of(Format), arguments, standalone_mode=False)
         return found.return_value, found.output
 
     with pytest.raises(GenieError, match="R025"):
-        run([tmp_path])
+        Format(paths=(tmp_path,)).run(Output(""))
     path = tmp_path / "a.genie"
     path.write_text("NP := 'a'  -> @x.q();\n")
     code, shown = invoke(str(tmp_path), "--check")
@@ -101,15 +102,14 @@ def test_a_short_file_reads_as_the_long_one_where_a_skill_tells_the_types(tmp_pa
     file, language = tmp_path / "x.genie", get_language("thingtalk")
     text = "NP := 'mail $s' -> \\(s : String) -> @com.gmail.inbox() filter subject =~ s;\n"
     file.write_text(text + text.replace("NP := 'mail", "NP := 'post"))
-    shorter = shortener(
-        language, load_library("thingtalk", [data_folder("thingpedia") / "com.gmail"])
-    )
-    run([tmp_path], shorter=shorter)
+    skills = (data_folder("thingpedia") / "com.gmail",)
+    short = Format(paths=(tmp_path,), shorten=True, skills=skills)
+    short.run(Output(""))
     grammar, problems = read_grammar(file, language)
     assert not problems
     assert [t.body_text for t in grammar.templates] == ["inbox() filter subject =~ $s"] * 2
     file.write_text("NP := 'a' -> @com.stranger.a();\nNP := 'b' -> @com.stranger.a();\n")
     with pytest.raises(GenieError) as caught:
-        shorter(file.read_text(), str(file))
+        short.run(Output(""))
     (problem,) = caught.value.problems
     assert (problem.code, "@com.stranger" in problem.message) == ("G033", True)

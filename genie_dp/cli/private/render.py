@@ -27,7 +27,7 @@ from genie_dp.private.prior.render import RenderConfig
 )  # fmt: skip
 @library_options
 @grammar_option
-@settings_options(RenderConfig, names={"subsets": "subset"})
+@settings_options(RenderConfig)
 @click.option(
     "--unsaid", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
     help="Write the programs that no template can say there, as TSV: how often they were drawn, "
