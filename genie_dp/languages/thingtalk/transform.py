@@ -221,8 +221,11 @@ class ValueReader(Transformer[Token, Any]):
         self.problems: list[Problem] = []
 
     def _call_userfunc(self, tree: Any, new_children: list[Any] | None = None) -> Any:
-        # A row of a table, or a method for each rule, called as method(meta, children).
+        # A row of a table, or a method for each rule, called as method(meta, children); a reader of
+        # another grammar has methods of its own in place of rows.
         children = tree.children if new_children is None else new_children
+        if (method := vars(type(self)).get(tree.data)) is not None:
+            return method(self, tree.meta, children)
         if tree.data in _DATA:
             return _DATA[tree.data](children)
         if tree.data in _NODES:
