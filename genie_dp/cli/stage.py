@@ -235,11 +235,12 @@ def _with_output(output: OutputOption, command: Any) -> Any:
     if not output.option:
         return click.argument("output", type=kind)(command)
     names = [f"--{output.option}", *(["-o"] if output.option == "output" else []), "output"]
-    return click.option(
-        *names, required=output.is_required and output.default is None, default=output.default,
-        show_default=output.default is not None, metavar=output.metavar, help=output.help,
-        type=kind,
-    )(command)  # fmt: skip
+    facts: dict[str, Any] = {"required": output.is_required}
+    if output.default is not None:  # a default of None would do for what is required
+        facts = {"default": output.default, "show_default": True}
+    return click.option(*names, metavar=output.metavar, help=output.help, type=kind, **facts)(
+        command
+    )
 
 
 def _take_output(option: OutputOption, options: Options) -> Output:
