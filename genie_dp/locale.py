@@ -567,7 +567,7 @@ class Locale:
     def hour_of(self, part: str) -> int:
         """Return the hour that stands for a part of the day, or for "tonight"."""
         hours = {"noon": 12, "tonight": self.night - 1}
-        hour: int = hours.get(part) or getattr(self, part)
+        hour: int = hours[part] if part in hours else getattr(self, part)
         return hour
 
     @property
