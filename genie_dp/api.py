@@ -183,8 +183,8 @@ def paraphrase(
     from genie_dp.private.ledger.guard import private_inputs
 
     config = config_of(ParaphraseConfig, {"number": number, **settings})
-    if unfit := config.unfit():
-        raise GenieError(Problem("R040", unfit))
+    if conflict := config.conflict():
+        raise GenieError(Problem("R040", conflict))
     name = language or files.language_of(library)
     given = rows_of(rows)
     canonical = canonical_of(name, lambda: files.library_from(library, language=language))

@@ -164,6 +164,11 @@ def check_kinds(kind: type, frozen: Mapping[str, Any]) -> None:
         raise GenieError(problems)
 
 
+def is_required(field: "dataclasses.Field[Any]") -> bool:
+    """Return whether a field has no default."""
+    return field.default is REQUIRED and field.default_factory is REQUIRED
+
+
 def inputs_in(kind: type) -> list[str]:
     """Return the fields of a stage that are what it works on."""
     return [name for name, allowed in settings_of(kind).items() if allowed.is_input]

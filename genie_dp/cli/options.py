@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from genie_dp.errors import GenieError
 from genie_dp.languages import language_names
 from genie_dp.locale import DEFAULT, languages
-from genie_dp.recipe import Setting, settings_of
+from genie_dp.recipe import Setting, is_required, settings_of
 from genie_dp.records import DEFAULT_LANGUAGE
 from genie_dp.resources import shipped_path
 from genie_dp.stage.kernel import PAID_OVERWRITE, PAID_RESUME
@@ -161,7 +161,7 @@ def option_of_setting(
     is_told = is_plain and not isinstance(default, bool)
     default_text = f"  [default: {default}]" if is_told else ""
     attributes: dict[str, Any] = {"help": setting.help + default_text}
-    if default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+    if is_required(field):
         attributes["required"] = True
     if value_type is bool and default is False and setting.value == "flag":
         return click.option(f"--{option_name}", name, is_flag=True, default=None, **attributes)

@@ -1,10 +1,10 @@
-"""The command of a stage: an argument or option for each of its fields, and where it writes."""
+"""Commands of stages: an argument or option for each field, and the output option."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_origin, get_type_hints
 
 import click
 
@@ -24,9 +24,9 @@ from genie_dp.cli.options import (
 from genie_dp.cli.private.ledgers import ledger_option
 from genie_dp.errors import GenieError
 from genie_dp.locale import DEFAULT
-from genie_dp.recipe import REQUIRED, Setting, settings_of
+from genie_dp.recipe import Setting, is_required, settings_of
 from genie_dp.run.stage import Output
-from genie_dp.stage.kernel import OutputOption, Stage, Unfit
+from genie_dp.stage.kernel import OutputOption, SettingsConflict, Stage
 
 Options = dict[str, Any]
 
@@ -59,7 +59,7 @@ class Group:
 
     Attributes:
         add: adds the options to a command.
-        take: takes their values out of the options of a stage, and returns those of fields.
+        take: removes their values from all options, and returns the values of fields.
     """
 
     add: Callable[[Any], Any]
@@ -161,10 +161,10 @@ GROUPS: Mapping[str, Group] = {
 
 def command_of(stage: type[Stage]) -> click.Command:
     """Return the command of a stage."""
-    told, hints = settings_of(stage), get_type_hints(stage)
-    own = [field for field in fields(stage) if field.name in told]
-    groups = [GROUPS[told[x.name].value] for x in own if told[x.name].value in GROUPS]
-    plain = [field for field in own if told[field.name].value not in GROUPS]
+    settings, hints = settings_of(stage), get_type_hints(stage)
+    declared = [field for field in fields(stage) if field.name in settings]
+    groups = [GROUPS[settings[x.name].value] for x in declared if settings[x.name].value in GROUPS]
+    plain = [field for field in declared if settings[field.name].value not in GROUPS]
 
     def run(**options: Any) -> int:
         output = _take_output(stage.output, options)
@@ -174,9 +174,9 @@ def command_of(stage: type[Stage]) -> click.Command:
         given |= {name: value for name, value in options.items() if value not in (None, ())}
         try:
             made = stage(**given)
-        except Unfit as error:
+        except SettingsConflict as error:
             raise click.UsageError(error.problems[0].message) from None
-        if message := made.unfit(output.target):
+        if message := made.conflict(output.target):
             raise click.UsageError(message)
         result = made.run(output, progress=True)
         if stage.changes:
@@ -184,24 +184,24 @@ def command_of(stage: type[Stage]) -> click.Command:
         reported = len(list(result.findings()))
         for number, line in enumerate(result.lines()):
             click.echo(line, err=number >= reported)
-        return made.status(result)
+        return made.exit_code_for(result)
 
     command: Any = _with_output(stage.output, run)
     for group in reversed(groups):
         command = group.add(command)
     for field in reversed(plain):
-        setting = told[field.name]
+        setting = settings[field.name]
         if setting.is_argument:
-            is_many = field.type is not None and str(hints[field.name]).startswith("tuple")
+            is_many = get_origin(hints[field.name]) is tuple
             metavar = setting.metavar or None
             command = click.argument(
                 field.name, nargs=-1 if is_many else 1, metavar=metavar, type=_type_of(setting),
-                required=field.default is REQUIRED,
+                required=is_required(field),
             )(command)  # fmt: skip
         else:
             option = option_of_setting(field, hints[field.name], setting, _type_of(setting))
             command = option(command)
-    if any(setting.of_project for setting in told.values()):
+    if any(setting.of_project for setting in settings.values()):
         command = of_project(stage.without_project)(command)
     name = stage.command.rpartition(" ")[2]
     return click.command(name, help=stage.help())(command)

@@ -416,7 +416,7 @@ class Diff(ReportStage):
                 out.writelines(f"{line}\n" for line in text_of(told, shown=self.show))
         return DiffResult(told, tuple(name for name in targets if name != "-"), private)
 
-    def status(self, result: DiffResult) -> int:
+    def exit_code_for(self, result: DiffResult) -> int:
         """Return 1 where that is asked for and there is a difference."""
         return int(self.exit_code and not result.is_same)
 

@@ -398,7 +398,7 @@ class Split(Stage):
         """Return what no two parts may share."""
         return self.by or "sentence"
 
-    def unfit(self, target: str | None = None) -> str | None:
+    def conflict(self, target: str | None = None) -> str | None:
         """Refuse rows, or a folder to write, where a folder is checked, and neither elsewhere."""
         if self.check is not None and (self.inputs or target):
             return "--check takes a folder, no INPUT and no --output"

@@ -507,9 +507,9 @@ def run(
     for target in (output.target, rejects, review, review_votes, report):
         if target:
             refuse_existing(target, overwrite=output.overwrite)
-    unfit = "--review-votes needs --votes" if review_votes and not votes else config.unfit()
-    if unfit:
-        raise GenieError(Problem("R040", unfit))
+    conflict = "--review-votes needs --votes" if review_votes and not votes else config.conflict()
+    if conflict:
+        raise GenieError(Problem("R040", conflict))
     if format_of(output.target) == "parquet":
         check_parquet()
     rows = read_shown_by_id(chosen)

@@ -115,7 +115,7 @@ class ParaphraseConfig:
         """Return whether the shipped rules, words and checks are of the language."""
         return locale_from(self.locale).words.has_grammar
 
-    def unfit(self) -> str | None:
+    def conflict(self) -> str | None:
         """Return what does not go with the method, or is missing for it; None if nothing."""
         by = self.by
         for name, methods in _BELONGS.items():
@@ -270,7 +270,7 @@ class CheckSettings:
         """
         check_settings(self)
 
-    def unfit(self) -> str | None:
+    def conflict(self) -> str | None:
         """Return which settings do not go together; None if all do."""
         if self.any_language and self.language_model:
             return "--any-language and --language-model exclude each other"
@@ -284,11 +284,11 @@ class WorkerSettings(CheckSettings):
     bad: int = setting(3, "A worker with so many bad paraphrases is rejected wholly ..", least=1)
     of: int = setting(8, ".. of so many; of more the same share.", least=1)
 
-    def unfit(self) -> str | None:
+    def conflict(self) -> str | None:
         """Return which settings do not go together; None if all do."""
         if self.bad > self.of:
             return "--bad must not be more than --of"
-        return CheckSettings.unfit(self)
+        return CheckSettings.conflict(self)
 
     def is_bad(self, bad: int, written: int) -> bool:
         """Tell whether a worker with so many bad paraphrases is rejected (Genie's tool: 3 of 8)."""

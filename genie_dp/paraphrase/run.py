@@ -238,8 +238,8 @@ def run(
             input (D027) or cannot be written; mistakes in rules, lexicon, prompt, model or address.
     """
     started = time.monotonic()
-    if unfit := config.unfit():
-        raise GenieError(Problem("R040", unfit))
+    if conflict := config.conflict():
+        raise GenieError(Problem("R040", conflict))
     refuse_overlap((output.target, rejects, answers), inputs)
     for target in (output.target, rejects):
         if target:

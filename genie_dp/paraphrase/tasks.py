@@ -293,8 +293,8 @@ def write_validation_tasks(
         GenieError: as `collect.run`.
     """
     _refuse_outputs(output, page, [*results, chosen])
-    if unfit := config.unfit():
-        raise GenieError(Problem("R040", unfit))
+    if conflict := config.conflict():
+        raise GenieError(Problem("R040", conflict))
     rows = read_shown_by_id(chosen)
     collection = collect(answers_of(read_results(results), rows), rows, config)
     candidates: dict[str, list[VotableParaphrase]] = defaultdict(list)

@@ -76,7 +76,7 @@ class Calibrate(Stage):
         metavar="SHARE",
     )
 
-    def unfit(self, target: str | None = None) -> str | None:
+    def conflict(self, target: str | None = None) -> str | None:
         """Refuse a parser or rows that nobody has named."""
         if self.folder is None or self.gold is None:
             missing = "PARSER" if self.folder is None else "ROWS"

@@ -335,7 +335,7 @@ class Evidence:
         if _is_bare(sentence, program, self.words) and not self.says((_BARE,), functions):
             unseen = 1.0
         lost, kept = self._compare(sentence, program, functions, operators)
-        lost = (*lost, *self._contradicted(sentence, program, list(functions)))
+        lost = (*lost, *self._contradicting_words(sentence, program, list(functions)))
         own = {_hash(part) >> 32 for part in parts}
         told = self._tell(terms, set(functions))
         return Support(
@@ -348,7 +348,7 @@ class Evidence:
             lost=lost,
         )
 
-    def _contradicted(
+    def _contradicting_words(
         self, sentence: Sequence[str], program: Sequence[str], functions: Sequence[str]
     ) -> Iterator[str]:
         """Yield words of a sentence whose opposites are what rows say with a program's functions.

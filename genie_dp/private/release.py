@@ -1,6 +1,7 @@
-"""A release of private rows as a stage: refused or paid before, drawn once, then finished.
+"""Releases as stages: figures of private rows, paid before they are drawn, and drawn once.
 
-What is paid survives being killed: what was drawn is kept until the output is written.
+A release survives a crash after it was paid: the drawn figures are kept until the output is
+written.
 """
 
 import json
@@ -9,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from genie_dp import __version__
 from genie_dp.private.ledger.book import Ledger
@@ -31,27 +32,37 @@ from genie_dp.run.work import (
 from genie_dp.stage.kernel import Stage
 
 Unit = TypeVar("Unit")
+Public = TypeVar("Public")
 Spend = Callable[[Sequence[Mechanism], str], Spent]
 """Records mechanisms under the name of a run, once, and returns all that was spent."""
 
 
-class Plan(Protocol):
-    """All that is public about a release, settled before private rows are read."""
+@dataclass(frozen=True, slots=True)
+class ReleasePlan(Generic[Public]):
+    """All that is public about a release, fixed before private rows are read.
 
-    @property
-    def mechanisms(self) -> Sequence[Mechanism]:
-        """Return what the release is for a ledger."""
+    Attributes:
+        public: the plan of the mechanism itself.
+        mechanisms: the release, for the ledger.
+        shared: settings that a resumed run must share with the interrupted one.
+    """
 
-    @property
-    def shared(self) -> Mapping[str, Any]:
-        """Return what a resumed run must have in common with the one that was interrupted."""
+    public: Public
+    mechanisms: Sequence[Mechanism]
+    shared: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """What was drawn, with the guarantee of everything so far and the run's name in the ledger."""
+class ReleasedFigures:
+    """The noisy figures of a release.
 
-    released: Mapping[str, Any]
+    Attributes:
+        figures: by name, for JSON.
+        spent: the guarantee of everything that the ledger has released so far.
+        run: the name of the release in the ledger.
+    """
+
+    figures: Mapping[str, Any]
     spent: Spent
     run: str
 
@@ -65,17 +76,17 @@ def draw_once(
     spend: Spend,
     *,
     code: str,
-) -> Drawn:
-    """Return the release of a work folder, drawn now or by the run that it is left of.
+) -> ReleasedFigures:
+    """Return the figures of a work folder, drawn now or by the run that was interrupted there.
 
     Args:
         work: a folder of this release alone.
         kind: the beginning of the run's name.
         mechanisms: paid before anything is drawn.
         units: reads the private rows, and raises before anything is spent.
-        draw: the only look at them: returns noisy figures for JSON.
+        draw: returns the noisy figures, for JSON; nothing else reads private rows.
         spend: the `Payer` of their ledger; it refuses what is past the budget.
-        code: of the error where the release was there to be seen and is missing.
+        code: of the error if the figures were visible once and are missing.
 
     Raises:
         GenieError: that code; those of `units`, `paid_by` and `release_once`.
@@ -89,21 +100,21 @@ def draw_once(
     drawn = json.loads(
         release_once(work, kind, text, closing(spend).close, what="counts", code=code)
     )
-    return Drawn(drawn["released"], spent_of(drawn["spent"]), drawn["run"])
+    return ReleasedFigures(drawn["released"], spent_of(drawn["spent"]), drawn["run"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release(Stage):
-    """A stage that learns from private rows once, for a payment.
+    """A stage that reads private rows once and pays for it.
 
-    Nothing is spent before all that is public was read and the private rows are known to be good.
+    Nothing is spent before all public inputs are read and the private rows are known to be valid.
 
     Class attributes:
-        purpose: what is released, for people who read the ledger.
-        kind: the beginning of the run's name in the ledger.
-        not_public: code of the error where something said to be public is not.
-        lost: code of the error where what was released is missing in the work folder.
-        folder: the kind of folder that is written; None for a file.
+        purpose: a short description for the ledger.
+        kind: the prefix of the run's name in the ledger.
+        not_public: code of the error if a public input is private.
+        lost: code of the error if the released figures are missing in the work folder.
+        folder: the kind of folder that the output is; None for a file.
     """
 
     purpose: ClassVar[str]
@@ -122,45 +133,45 @@ class Release(Stage):
 
     @property
     def public_files(self) -> Sequence[str | Path]:
-        """Return the files that are said to be public."""
+        """Return the files that must be public."""
         return ()
 
     @property
     def other_files(self) -> Sequence[str | Path]:
-        """Return other files that are read, none of which may be written."""
+        """Return the other files that are read, which the output may not replace."""
         return ()
 
     def refuse_inputs(self) -> None:
-        """Refuse what else may not be an input."""
+        """Refuse other inputs, such as a parser that was trained on private rows."""
 
     @abstractmethod
-    def plan(self) -> Any:
-        """Return the `Plan`: reads all that is public."""
+    def plan(self) -> ReleasePlan[Any]:
+        """Read all public inputs, and return the plan."""
 
     @abstractmethod
-    def units(self, plan: Any, progress: bool | None) -> Units[Any]:
-        """Return what the private rows of each unit are for `draw`; spends nothing."""
+    def units(self, plan: ReleasePlan[Any], progress: bool | None) -> Units[Any]:
+        """Return each unit's private rows in the form that `draw` reads; spends nothing."""
 
     @abstractmethod
-    def draw(self, units: Units[Any], plan: Any) -> Mapping[str, Any]:
-        """Return the noisy figures: the only look at private rows, after it was paid."""
+    def draw(self, units: Units[Any], plan: ReleasePlan[Any]) -> Mapping[str, Any]:
+        """Return the noisy figures of private rows, after the ledger recorded their cost."""
 
     @abstractmethod
     def finish(
-        self, drawn: Any, plan: Any, made: Path, target: str, progress: bool | None
+        self, drawn: Any, plan: ReleasePlan[Any], made: Path, target: str, progress: bool | None
     ) -> Result:
         """Write the output: post-processing, which costs nothing.
 
         Args:
-            drawn: what was released.
-            plan: how.
-            made: where to write, a folder or the output's own file.
-            target: where the output will be.
+            drawn: the released figures.
+            plan: the plan that they were drawn by.
+            made: where to write: a temporary folder, or the output's own file.
+            target: the output, for the result.
             progress: whether to show progress.
         """
 
-    def release(self, plan: Any, work: Path, progress: bool | None) -> Any:
-        """Return what `finish` is given, drawn now or by the run that the folder is left of."""
+    def release(self, plan: ReleasePlan[Any], work: Path, progress: bool | None) -> Any:
+        """Return the figures for `finish`, drawn now or by the run that was interrupted."""
         return draw_once(
             work,
             self.kind,
@@ -172,11 +183,11 @@ class Release(Stage):
         )
 
     def run(self, output: Output, *, progress: bool | None = None) -> Any:
-        """Release, and write the output; an interrupted run that resumes pays once.
+        """Draw the figures and write the output; a run that is resumed pays once.
 
         Raises:
             GenieError: past the budget (B023), the ledger is another's (B030, B031), the output is
-                there (Y022) or read (D027), something said to be public is not (`not_public`).
+                there (Y022) or is an input (D027), a public input is private (`not_public`).
         """
         target = Path(output.target)
         refuse_private(self.public_files, self.private, code=self.not_public)

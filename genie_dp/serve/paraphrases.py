@@ -64,8 +64,8 @@ def run(
     check_serve()
     from genie_dp.serve.paraphrase_app import PageConfig, paraphrase_app
 
-    if unfit := config.unfit():
-        raise GenieError(Problem("R040", unfit))
+    if conflict := config.conflict():
+        raise GenieError(Problem("R040", conflict))
     worker = None if config.worker is None else worker_name(config.worker)
     if config.worker is not None and worker is None:
         message = "--worker must be a name that begins with a letter or a digit"

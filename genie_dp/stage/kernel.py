@@ -1,13 +1,13 @@
-"""A stage is one class: its fields are settings and inputs, `run` does its work.
+"""A stage is one class: its fields are settings and inputs, and `run` does the work.
 
-A command (`cli.stage`), a function of the public API and its help are made of the class. A field
-says its help, range and default once, with `recipe.setting`.
+The command (`cli.stage`), the Python function and the help of both are derived from the class. Each
+field declares its help, range and default once, with `recipe.setting`.
 """
 
 import inspect
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -17,6 +17,7 @@ from genie_dp.recipe import (
     check_names,
     check_settings,
     frozen_settings,
+    is_required,
     settings_of,
 )
 from genie_dp.run.stage import Output, Result
@@ -24,7 +25,7 @@ from genie_dp.run.stage import Output, Result
 
 @dataclass(frozen=True, slots=True)
 class OutputOption:
-    """How a command is told where it writes.
+    """The output option of a command, and the options that go with it.
 
     Attributes:
         help: a sentence for people.
@@ -32,7 +33,7 @@ class OutputOption:
             is none: the stage changes what it is given, or writes to standard output alone.
         default: "-" for standard output; None where it must be given.
         metavar: what stands for it in the help.
-        is_required: whether the stage always writes.
+        is_required: whether a command needs it.
         formats: what it can be written in, and the option for that.
         default_format: the one that is meant without the option, where help says so.
         resume, overwrite: help of these options; "" where there are none.
@@ -55,17 +56,17 @@ PAID_RESUME = "Go on with an interrupted run: what it did costs once."
 PAID_OVERWRITE = "Replace the output, and forget an interrupted run: what it cost stays spent."
 
 
-class Unfit(GenieError):
-    """Settings that do not go together: wrong usage of a command."""
+class SettingsConflict(GenieError):
+    """Settings that exclude or need each other; a command reports it as wrong usage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """A stage: a frozen dataclass whose fields are its settings and inputs.
+    """Base class of stages: a frozen dataclass whose fields are settings and inputs.
 
     Class attributes:
         command: name of the command, such as "private prior".
-        output: how it is told where to write.
+        output: its output option.
         changes: name of the field whose folder it changes in place; "" for none.
     """
 
@@ -74,39 +75,47 @@ class Stage:
     changes: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        """Refuse settings out of their range, and those that do not go together.
+        """Check the settings.
 
         Raises:
-            GenieError: R040, all of them; those of texts that are none of what they stand for.
+            GenieError: R040, for all that are out of range; those of `Setting.parse`.
+            SettingsConflict: R040, settings exclude or need each other.
         """
         for name, allowed in settings_of(type(self)).items():
             if allowed.parse is not None:
                 read = (allowed.parse(x) if isinstance(x, str) else x for x in getattr(self, name))
                 object.__setattr__(self, name, tuple(read))
         check_settings(self)
-        if message := self.unfit():
-            raise Unfit(Problem("R040", message))
+        if message := self.conflict():
+            raise SettingsConflict(Problem("R040", message))
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Self:
-        """Return the stage with settings of a Python caller, whose names and kinds are checked.
+        """Return the stage with the settings of a Python caller.
 
         Raises:
-            GenieError: R043, it has no such setting; R040, a value of another kind or range.
+            GenieError: R043, there is no such setting; R040, a setting is missing, or has a value
+                of the wrong type or out of range.
         """
         check_names(cls, settings)
-        given, told = frozen_settings(cls, settings), settings_of(cls)
-        check_kinds(cls, {n: x for n, x in given.items() if n in told and not told[n].is_input})
-        for name, allowed in told.items():
+        declared = settings_of(cls)
+        required = {field.name for field in fields(cls) if is_required(field)}
+        if missing := sorted(required - settings.keys()):
+            message = f"{cls.command} needs {', '.join(missing)}"
+            raise GenieError(Problem("R040", message, hint=declared[missing[0]].help))
+        given = frozen_settings(cls, settings)
+        plain = {name for name, allowed in declared.items() if not allowed.is_input}
+        check_kinds(cls, {name: value for name, value in given.items() if name in plain})
+        for name, allowed in declared.items():
             if allowed.value in ("file", "folder") and isinstance(given.get(name), str):
                 given[name] = Path(given[name])
         return cls(**given)
 
-    def unfit(self, target: str | None = None) -> str | None:
-        """Return what of the settings does not go together: a command takes it for wrong usage.
+    def conflict(self, target: str | None = None) -> str | None:
+        """Return which settings exclude or need each other; None if there are none.
 
         Args:
-            target: where a command writes; "" for nowhere, None before that is known.
+            target: the output of a command; "" for none, None if it is not known yet.
         """
         return None
 
@@ -116,7 +125,7 @@ class Stage:
         return ()
 
     def run(self, output: Output, *, progress: bool | None = None) -> Result:
-        """Do the work, and return what was made and where.
+        """Do the work; return what was made and where.
 
         Args:
             output: where it goes.
@@ -124,17 +133,17 @@ class Stage:
         """
         raise NotImplementedError
 
-    def status(self, result: Any) -> int:
-        """Return the exit code of a command that has made this result."""
+    def exit_code_for(self, result: Any) -> int:
+        """Return the exit code of the command for this result."""
         return 0
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Return the settings by name, without inputs: what a manifest says of the stage."""
+        """Return the settings by name, without inputs, for a manifest."""
         plain = settings_of(type(self)).items()
         return {name: getattr(self, name) for name, allowed in plain if not allowed.is_input}
 
     @classmethod
     def help(cls) -> str:
-        """Return the help of the command: the docstring without its sections for Python."""
+        """Return the help text of the command: the docstring up to its first section."""
         return re.split(r"\n(?=[A-Z]\w+( \w+)*:\n)", inspect.cleandoc(cls.__doc__ or ""))[0]

@@ -98,7 +98,7 @@ class Describe(Stage, ReverseConfig):
     )
     inputs: Inputs = setting(REQUIRED, "The skills and templates.", value="inputs")
 
-    def unfit(self, target: str | None = None) -> str | None:
+    def conflict(self, target: str | None = None) -> str | None:
         """Refuse no program, and both a program and a file."""
         if (self.program is None) == (self.file is None):
             return "give one program, or a file with --input"
@@ -145,7 +145,7 @@ class Describe(Stage, ReverseConfig):
         is_of_file = self.file is not None and count > 0
         return DescribeResult(count, partly, failed, tuple(notes), tuple(problems), is_of_file)
 
-    def status(self, result: DescribeResult) -> int:
+    def exit_code_for(self, result: DescribeResult) -> int:
         """Return 0 where every program could be read.
 
         Raises:

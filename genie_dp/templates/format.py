@@ -355,7 +355,7 @@ class Format(Stage):
         library = load_library(self.language, self.skills, skip_broken=self.skip_broken)
         return shortener(get_language(self.language), library, self.grammar)
 
-    def status(self, result: FormatResult) -> int:
+    def exit_code_for(self, result: FormatResult) -> int:
         """Return 1 where files would change and that is asked."""
         return 1 if self.check and result.changed else 0
 

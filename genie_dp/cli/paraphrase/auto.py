@@ -81,8 +81,8 @@ def command(
     from genie_dp.run.stage import Output
 
     config = ParaphraseConfig(**{**settings, **({"locale": locale} if locale else {})})
-    if unfit := config.unfit() or _unfit(config.by, jobs, answers, resume=resume):
-        raise click.UsageError(unfit)
+    if conflict := config.conflict() or _conflict(config.by, jobs, answers, resume=resume):
+        raise click.UsageError(conflict)
     if parser is not None and jobs > 1:
         raise click.UsageError("--parser goes with --jobs 1: its network is in one process")
     predictor = None
@@ -102,7 +102,7 @@ def command(
     show(result)
 
 
-def _unfit(by: str, jobs: int, answers: str | None, *, resume: bool) -> str | None:
+def _conflict(by: str, jobs: int, answers: str | None, *, resume: bool) -> str | None:
     """Return which option of the run does not go with the method, or None."""
     if by in TYPED:
         several = f"--jobs does not go with --by {by}; see --batch-size, --at-once"

@@ -61,9 +61,9 @@ def command(
     from genie_dp.run.stage import Output
 
     config = CollectConfig(**settings)
-    unfit = "--review-votes needs --votes" if review_votes and not votes else config.unfit()
-    if unfit:
-        raise click.UsageError(unfit)
+    conflict = "--review-votes needs --votes" if review_votes and not votes else config.conflict()
+    if conflict:
+        raise click.UsageError(conflict)
     canonical = canonical_of(
         language, lambda: load_library_of(language, skills, skip_broken=skip_broken)
     )

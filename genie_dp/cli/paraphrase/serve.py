@@ -31,10 +31,10 @@ def command(*, chosen: str, database: str, settings: Mapping[str, Any]) -> None:
     from genie_dp.serve.writing import worker_name
 
     config = ServeConfig(**settings)
-    unfit = config.unfit()
+    conflict = config.conflict()
     if config.worker is not None and worker_name(config.worker) is None:
-        unfit = "--worker must be a name that begins with a letter or a digit"
-    if unfit:
-        raise click.UsageError(unfit)
+        conflict = "--worker must be a name that begins with a letter or a digit"
+    if conflict:
+        raise click.UsageError(conflict)
     told_private([chosen])
     show(run(config, chosen, database, tell=partial(click.echo, err=True)))

@@ -38,7 +38,7 @@ def command(
     from genie_dp.run.stage import Output
 
     config = ValidationConfig(**settings)
-    if unfit := config.unfit():
-        raise click.UsageError(unfit)
+    if conflict := config.conflict():
+        raise click.UsageError(conflict)
     output_file = Output(output, overwrite=overwrite)
     show(write_validation_tasks(config, results, chosen, output_file, page=page))

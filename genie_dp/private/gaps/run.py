@@ -22,8 +22,7 @@ from genie_dp.private.gaps.select import (
 from genie_dp.private.ledger.accounting import noise_multiplier_for
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.guard import Units, refuse_learned
-from genie_dp.private.ledger.mechanisms import Mechanism
-from genie_dp.private.release import Drawn, Release
+from genie_dp.private.release import Release, ReleasedFigures, ReleasePlan
 from genie_dp.private.secure import noise
 from genie_dp.private.source import PrivateSource
 from genie_dp.recipe import REQUIRED, setting
@@ -61,18 +60,6 @@ class GapResult(Result):
         yield from self.findings()
         where = f" -> {self.output}/{INDEX}" if self.output else ""
         yield f"{len(self.report.gaps):,} gaps{where}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What is counted, and what else a resumed run must share."""
-
-    gaps: GapPlan
-    shared: Mapping[str, Any]
-
-    @property
-    def mechanisms(self) -> Sequence[Mechanism]:
-        return self.gaps.mechanisms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,8 +135,8 @@ class Gaps(Release):
             raise GenieError(Problem("F021", message, hint=hint))
         refuse_learned(parser.folder, self.private, code="F021")
 
-    def plan(self) -> _Plan:
-        """Return what is counted, with noise that costs epsilon by itself.
+    def plan(self) -> ReleasePlan[GapPlan]:
+        """Return the plan of the counts, with the noise for epsilon.
 
         Raises:
             GenieError: F020, the budget has no delta, or thresholds leave nothing of it; B004.
@@ -186,24 +173,29 @@ class Gaps(Release):
             "public": sha256(repr(public).encode()).hexdigest(),
             "heard": dict(self.listener.facts),
         }
-        return _Plan(gaps, shared)
+        return ReleasePlan(gaps, gaps.mechanisms, shared)
 
-    def units(self, plan: _Plan, progress: bool | None) -> Units[Unit]:
+    def units(self, plan: ReleasePlan[GapPlan], progress: bool | None) -> Units[Unit]:
         """Return what becomes of the sentences of each unit."""
         language = self.listener.language
         source = PrivateSource.promised(self.private, self.ledger.budget, language=language)
         heard = _hear_each(source, self.listener, self.jobs, progress)
         return source.units.each(lambda rows: tuple(heard[row.utterance] for row in rows))
 
-    def draw(self, units: Units[Unit], plan: _Plan) -> Mapping[str, Any]:
+    def draw(self, units: Units[Unit], plan: ReleasePlan[GapPlan]) -> Mapping[str, Any]:
         """Return the noisy counts."""
-        return release_gaps(units, plan.gaps, lambda level: noise("gaps", level)).as_dict()
+        return release_gaps(units, plan.public, lambda level: noise("gaps", level)).as_dict()
 
     def finish(
-        self, drawn: Drawn, plan: _Plan, made: Path, target: str, progress: bool | None
+        self,
+        drawn: ReleasedFigures,
+        plan: ReleasePlan[GapPlan],
+        made: Path,
+        target: str,
+        progress: bool | None,
     ) -> GapResult:
         """Try templates for what is shown, and write the report."""
-        released = NoisyGaps(**drawn.released)
+        released = NoisyGaps(**drawn.figures)
         write_over("templates are tried for what is shown", show=progress)
         advice = advise(released, self.listener)
         write_over("", show=progress)
@@ -218,7 +210,7 @@ class Gaps(Release):
             "heard": dict(self.listener.facts),
             "unsaid": sorted(self.listener.unsaid),
         }
-        report = GapReport.from_release(released, plan.gaps, drawn.spent, advice, facts=facts)
+        report = GapReport.from_release(released, plan.public, drawn.spent, advice, facts=facts)
         _write_folder(made, report)
         return GapResult(report, target)
 

@@ -1,4 +1,4 @@
-"""A private prior as a stage: which functions people ask for, counted once with noise."""
+"""The stage of a private prior: which functions people ask for, counted once with noise."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -13,10 +13,9 @@ from genie_dp.languages.programs import functions_of
 from genie_dp.private.generators.rows import read_drawn_rows
 from genie_dp.private.ledger.accounting import noise_multiplier_for
 from genie_dp.private.ledger.guard import Units
-from genie_dp.private.ledger.mechanisms import Mechanism
 from genie_dp.private.prior import histogram
 from genie_dp.private.prior.make import PublicFunctions, Sampled, covering, describe_prior, prior_of
-from genie_dp.private.release import Drawn, Release
+from genie_dp.private.release import Release, ReleasedFigures, ReleasePlan
 from genie_dp.private.secure import noise
 from genie_dp.private.source import PrivateSource
 from genie_dp.private_prior import PriorFile, load_prior, load_spent, save_prior
@@ -49,17 +48,18 @@ class PriorResult(PriorFile, Result):
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
-    """What is counted, and the public things that a prior is made with."""
+class PriorInputs:
+    """The public inputs of a prior.
+
+    Attributes:
+        counts: the plan of the histogram.
+        made: functions of public rows.
+        sampled: rows of a private generator.
+    """
 
     counts: histogram.CountPlan
     made: PublicFunctions
     sampled: Sampled
-    shared: Mapping[str, Any]
-
-    @property
-    def mechanisms(self) -> Sequence[Mechanism]:
-        return self.counts.mechanisms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +144,7 @@ class Prior(Release):
         None, "Guarantee of these rows, as JSON.", value="file", metavar="FILE"
     )
 
-    def unfit(self, target: str | None = None) -> str | None:
+    def conflict(self, target: str | None = None) -> str | None:
         """Refuse sampled rows without their guarantee."""
         if (self.sampled is None) == (self.spent is None):
             return None
@@ -161,11 +161,11 @@ class Prior(Release):
         """Return the guarantee."""
         return [self.spent] if self.spent else []
 
-    def plan(self) -> _Plan:
-        """Return what is counted, with noise that costs epsilon by itself.
+    def plan(self) -> ReleasePlan[PriorInputs]:
+        """Return the plan of the histogram, with the noise for epsilon.
 
         Raises:
-            GenieError: F002, the budget's delta leaves none.
+            GenieError: F002, there is no such noise at the budget's delta.
         """
         rows = (row for file in map(rows_of, self.public) for row in self._public_rows(file))
         made = PublicFunctions.from_rows(map(functions_of, rows))
@@ -191,7 +191,7 @@ class Prior(Release):
             "public": sha256(repr((support, made, sampled)).encode()).hexdigest(),
         }
         counts = histogram.CountPlan(support, limits, self.mechanism, multiplier, threshold)
-        return _Plan(counts, made, sampled, shared)
+        return ReleasePlan(PriorInputs(counts, made, sampled), counts.mechanisms, shared)
 
     def _multiplier(self, threshold: float) -> float:
         if self.mechanism == "laplace":
@@ -228,27 +228,34 @@ class Prior(Release):
         programs = tuple(row.program for row in examples if row.program)
         return Sampled(programs, tuple(row.utterance for row in examples), guarantee)
 
-    def units(self, plan: _Plan, progress: bool | None) -> Units[histogram.Unit]:
+    def units(self, plan: ReleasePlan[PriorInputs], progress: bool | None) -> Units[histogram.Unit]:
         """Return the functions of each program of each unit."""
         budget, language = self.ledger.budget, self.language
         source = PrivateSource.promised(self.private, budget, language=language)
         return histogram.units_of(source, get_language(language))
 
-    def draw(self, units: Units[histogram.Unit], plan: _Plan) -> Mapping[str, Any]:
+    def draw(
+        self, units: Units[histogram.Unit], plan: ReleasePlan[PriorInputs]
+    ) -> Mapping[str, Any]:
         """Return the noisy counts."""
-        return histogram.release_counts(units, plan.counts, noise("prior")).as_dict()
+        return histogram.release_counts(units, plan.public.counts, noise("prior")).as_dict()
 
     def finish(
-        self, drawn: Drawn, plan: _Plan, made: Path, target: str, progress: bool | None
+        self,
+        drawn: ReleasedFigures,
+        plan: ReleasePlan[PriorInputs],
+        made: Path,
+        target: str,
+        progress: bool | None,
     ) -> PriorResult:
         """Write the prior of the counts."""
         prior = prior_of(
-            histogram.NoisyCounts(**drawn.released),
-            plan.counts,
+            histogram.NoisyCounts(**drawn.figures),
+            plan.public.counts,
             drawn.spent,
             about=self.about,
-            made=plan.made,
-            sampled=plan.sampled,
+            made=plan.public.made,
+            sampled=plan.public.sampled,
         )
         save_prior(prior, made)
         written = load_prior(made)

@@ -15,7 +15,7 @@ from genie_dp.private.ledger.files import replace_durably
 from genie_dp.private.ledger.guard import Payer, Units, paid_by
 from genie_dp.private.ledger.mechanisms import Gaussian, Mechanism, ZeroConcentrated
 from genie_dp.private.ledger.once import release_once
-from genie_dp.private.release import Release
+from genie_dp.private.release import Release, ReleasePlan
 from genie_dp.private.secure import noise
 from genie_dp.private.source import PrivateSource
 from genie_dp.private.tables import extract
@@ -77,16 +77,6 @@ class TableResult(Result):
         yield f"{len(self.table.schema.columns)} columns -> {self.output}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """The columns, what measuring them is for a ledger, and what a resumed run must share."""
-
-    columns: Schema
-    fields: tuple[str, ...]
-    mechanisms: tuple[Mechanism, ...]
-    shared: Mapping[str, Any]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table(Release):
     """Count the metadata of PRIVATE rows with noise, and write a table that may be sampled from.
@@ -133,7 +123,7 @@ class Table(Release):
         """Tell whether columns that are named have values of a library."""
         return extract.needs_library(extract.names_of(options["columns"] or ""))
 
-    def unfit(self, target: str | None = None) -> str | None:
+    def conflict(self, target: str | None = None) -> str | None:
         """Refuse columns of a schema and others beside it, and none at all."""
         is_one = (self.schema is None) == bool(self.columns)
         return None if is_one else "give either --schema or --columns"
@@ -143,7 +133,7 @@ class Table(Release):
         """Return public rows and the schema."""
         return [*self.public, *([self.schema] if self.schema else [])]
 
-    def plan(self) -> _Plan:
+    def plan(self) -> ReleasePlan[Schema]:
         """Return the columns, found in public rows if they are only named, and their cost.
 
         Raises:
@@ -158,28 +148,30 @@ class Table(Release):
                 language=self.language, most=self.most,
             )  # fmt: skip
         extract.check_extractors(columns, self.language)
-        fields = extract.fields_of(columns)
-        extract.check_fields(fields, self.private, code="T502")
+        extract.check_fields(extract.fields_of(columns), self.private, code="T502")
         shared = {
             "schema": sha256(json.dumps(columns.as_dict()).encode()).hexdigest(),
             "release": [self.epsilon, self.method],
         }
         mechanisms = mechanisms_of(self.method, len(columns.columns), rho)
-        return _Plan(columns, fields, mechanisms, shared)
+        return ReleasePlan(columns, mechanisms, shared)
 
-    def units(self, plan: _Plan, progress: bool | None) -> Units[list[Metadata]]:
+    def units(self, plan: ReleasePlan[Schema], progress: bool | None) -> Units[list[Metadata]]:
         """Return the metadata of each unit's rows."""
         source = PrivateSource.promised(
-            self.private, self.ledger.budget, language=self.language, fields=plan.fields
+            self.private,
+            self.ledger.budget,
+            language=self.language,
+            fields=extract.fields_of(plan.public),
         )
-        return extract.metadata_of(plan.columns, source)
+        return extract.metadata_of(plan.public, source)
 
-    def release(self, plan: _Plan, work: Path, progress: bool | None) -> str:
+    def release(self, plan: ReleasePlan[Schema], work: Path, progress: bool | None) -> str:
         """Return the text of the table, which is as it was released."""
         return release_table_once(
             work,
             self.kind,
-            plan.columns,
+            plan.public,
             lambda: self.units(plan, progress),
             Payer(self.ledger, self.purpose),
             epsilon=self.epsilon,
@@ -187,7 +179,7 @@ class Table(Release):
         )
 
     def finish(
-        self, drawn: str, plan: _Plan, made: Path, target: str, progress: bool | None
+        self, drawn: str, plan: ReleasePlan[Schema], made: Path, target: str, progress: bool | None
     ) -> TableResult:
         """Write the table."""
         replace_durably(made, drawn)

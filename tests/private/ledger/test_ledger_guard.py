@@ -375,7 +375,7 @@ def test_a_prior_does_not_take_rows_that_its_ledger_knows_nothing_of(private):
     work = private.with_name("work")
     work.mkdir()
     drawn = counts(work, private, ledger)
-    found, spent = NoisyCounts(**drawn.released), drawn.spent
+    found, spent = NoisyCounts(**drawn.figures), drawn.spent
     more = Spent(50.0, 1e-6, "utterance", "add-or-remove-one", "rdp", ())
     for sampled in (Sampled((PROGRAM,)), Sampled((), ("hi",), more)):
         with pytest.raises(GenieError, match="F006"):
