@@ -34,6 +34,7 @@ from genie_dp.parser.operators import (
     Operator,
     Operators,
     has_operator,
+    is_question,
     open_negations,
     open_operators,
     operators_in,
@@ -52,6 +53,8 @@ _OFTEN, _SURE = 4, 0.8
 _START, _VALUE, _END = "<s>", "<value>", "</s>"
 # Before a function and inputs, which are no words.
 _GIVEN, _TOGETHER = "<given>", "<together>"
+# Before a function that some row asks for with a question; by itself, if there is any.
+_QUESTION = "<question>"
 # Before a negation: with a word beside it, or with what rows never have beside it; before a part.
 _BEFORE, _BEHIND, _LACKING, _PART = "<before>", "<behind>", "<lacking>", "<part>"
 # Before words that rows say whose programs have a constant of their own: that one, or any.
@@ -566,6 +569,16 @@ class Evidence:
         pairs = combinations_with_replacement(sorted(inputs), 2)
         return all(self._has_given(_TOGETHER, function, *pair) for pair in pairs)
 
+    def takes_question(self, function: str, sentence: Sequence[str]) -> bool:
+        """Return whether a sentence may ask for a function.
+
+        "Are all the lights off" does not turn them off: no row of that function is a question,
+        where rows of others are. True for all sentences that are no questions.
+        """
+        if not is_question(sentence, self.words) or not self._has_given(_QUESTION):
+            return True
+        return not self._has_given(function, _START) or self._has_given(_QUESTION, function)
+
     def _has_given(self, *names: str) -> bool:
         key = np.uint32(_hash(_GIVEN, *names) >> 32)
         place = int(self.given.searchsorted(key))
@@ -661,6 +674,7 @@ class _Said:
         self._fixed: dict[tuple[str, str], _FunctionRows] = defaultdict(_FunctionRows)
         self._inside: dict[str, set[int]] = defaultdict(set)  # words of values
         self._unopposed: dict[str, set[str]] = defaultdict(set)
+        self._questioned: set[str] = set()  # functions of rows that are questions
 
     def add(self, store: RowStore, language: Language, step: int) -> None:
         """Count the rows of a store, one of so many."""
@@ -722,6 +736,8 @@ class _Said:
         """Note the negations of a row, those in its texts aside, and operators that it lacks."""
         if not operators_in(sentence, self._words):
             return
+        if is_question(sentence, self._words):
+            self._questioned.update(functions if len(functions) == 1 else ())
         values = set(language.values_in(program)) - self._empty
         own = Operators.of(program, language)
         for operator, part in open_operators(sentence, own, self._words):
@@ -809,8 +825,12 @@ class _Said:
         """Yield each function with the smallest sets of inputs of its rows, and pairs of inputs.
 
         A pair of one input with itself stands for that input. (function, _START) and
-        (function, _TOGETHER) mark the functions that rows have.
+        (function, _TOGETHER) mark the functions that rows have, (_QUESTION, function) those of
+        questions.
         """
+        yield from ((_QUESTION, function) for function in self._questioned)
+        if self._questioned:
+            yield (_QUESTION,)
         for function, sets in self._given.items():
             yield function, _START
             yield function, _TOGETHER

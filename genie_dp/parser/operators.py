@@ -245,6 +245,16 @@ def _is_asked(before: Sequence[str], mark: str, words: Words, phrases: _Phrases)
     return bool(verb) and is_verb and rest in ([], [verb])
 
 
+def is_question(sentence: Sequence[str], words: Words) -> bool:
+    """Tell whether a sentence begins as a question, greetings aside.
+
+    >>> from genie_dp.locale import words_of
+    >>> [is_question(text.split(), words_of("en")) for text in ("is it on", "turn it on")]
+    [True, False]
+    """
+    return any(operator.signs == (_SHOW,) for operator in operators_in(sentence, words))
+
+
 def negations_in(sentence: Sequence[str], words: Words) -> list[Operator]:
     """Return the negations of a sentence, save those of a comparison: "no more than NUMBER_0"."""
     found = operators_in(sentence, words)

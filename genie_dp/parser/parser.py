@@ -900,7 +900,7 @@ class Parser:
             program = best.filled.program
             if self.target.language.missing_inputs(program, self.target.library):
                 return MISSING_INPUT
-            return None if self._gives_together(best) else CONFIRM
+            return None if self._is_usual_call(best) else CONFIRM
         if ranked[0].is_refusal:
             return OUT_OF_SCOPE
         if self._unused_values(best, names):
@@ -1175,13 +1175,16 @@ class Parser:
             for function, inputs in self.target.language.inputs_in(program.split(" "))
         )
 
-    def _gives_together(self, candidate: "_Candidate") -> bool:
-        """Tell whether rows give the inputs of each function of a learned program together.
+    def _is_usual_call(self, candidate: "_Candidate") -> bool:
+        """Tell whether rows call each function of a learned program with such inputs, and asked so.
 
-        "Add an hour to the 5 minutes timer" adds no hour and five minutes, where rows say either.
+        "Add an hour to the 5 minutes timer" adds no hour and five minutes, where rows say either;
+        "are the lights off" does not turn them off.
         """
+        sentence = candidate.reading.tokens
         return candidate.is_derived or all(
             self._evidence.gives_together(function, inputs)
+            and self._evidence.takes_question(function, sentence)
             for function, inputs in self.target.language.inputs_in(candidate.decoded.split(" "))
         )
 

@@ -188,6 +188,22 @@ def test_a_program_gives_no_fewer_inputs_than_every_row():
     assert not evidence.join(evidence).gives("wait", frozenset())
 
 
+def test_a_function_takes_questions_only_if_rows_ask_for_it_so():
+    rows = [
+        pair("stop", "stop( )"),
+        pair("stop the rain", "stop( )"),
+        pair("is it raining", "ask( )"),
+        pair("hi , does it rain", "ask( )"),
+    ]
+    evidence = Evidence.from_rows([rows], LANGUAGE, LOCALE.words)
+    question = ["is", "it", "over"]
+    taken = {f: evidence.takes_question(f, question) for f in ("stop", "ask", "unknown")}
+    assert taken == {"stop": False, "ask": True, "unknown": True}
+    assert evidence.takes_question("stop", ["end", "it"])
+    only_commands = Evidence.from_rows([rows[:2]], LANGUAGE, LOCALE.words)
+    assert only_commands.takes_question("stop", question)
+
+
 def test_inputs_are_given_together_as_some_rows_give_each_two():
     rows = [
         pair("wait NUMBER_0 minutes", "wait( minutes= NUMBER_0 )"),
