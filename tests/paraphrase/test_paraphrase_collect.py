@@ -107,7 +107,7 @@ def test_what_two_workers_write_alike_counts_once_and_against_nobody():
 def test_thresholds_that_make_no_sense_are_refused():
     with pytest.raises(GenieError, match="bad: expected a number of at least 1"):
         CollectConfig(bad=0)
-    assert CollectConfig(bad=9, of=8).unfit() == "--bad must not be more than --of"
+    assert CollectConfig(bad=9, of=8).conflict() == "--bad must not be more than --of"
 
 
 # ----------------------------------------------------------------------------------- votes
