@@ -22,9 +22,9 @@ quickstart: $(VENV)/.quick
 	@mkdir -p $(QUICK)
 	$(BIN)/genie-dp synthesize --size 15000 --seed 1 --jobs 2 --overwrite --output $(QUICK)/pairs.jsonl
 	@$(BIN)/python examples/show_pairs.py $(QUICK)/pairs.jsonl --number 5
-	$(BIN)/genie-dp paraphrase auto $(QUICK)/pairs.jsonl --number 1 --jobs 2 --overwrite \
+	$(BIN)/genie-dp data paraphrase auto $(QUICK)/pairs.jsonl --number 1 --jobs 2 --overwrite \
 		--output $(QUICK)/paraphrases.jsonl
-	$(BIN)/genie-dp augment $(QUICK)/pairs.jsonl $(QUICK)/paraphrases.jsonl thingpedia \
+	$(BIN)/genie-dp data augment $(QUICK)/pairs.jsonl $(QUICK)/paraphrases.jsonl thingpedia \
 		--paraphrase-with-text 1 --paraphrase-other 1 --primitive 2 --jobs 2 --overwrite --output $(QUICK)/train.jsonl
 	$(BIN)/genie-dp train $(QUICK)/train.jsonl --steps 400 --validation thingpedia --jobs 2 --overwrite \
 		--output $(QUICK)/parser

@@ -1,4 +1,4 @@
-"""Speed and memory of `genie-dp augment`, all in: read, take apart, put together, write.
+"""Speed and memory of `genie-dp data augment`, all in: read, take apart, put together, write.
 
     python benchmarks/augment.py                    # synthesizes its input first
     python benchmarks/augment.py --input pairs.jsonl --runs 3 --rows 1000000

@@ -258,7 +258,7 @@ def trained(settings: Settings, one: FunctionSet, examples: Sequence[Json]) -> t
     folder.parent.mkdir(parents=True, exist_ok=True)
     source = folder.with_suffix(".json")
     source.write_text(json.dumps(one.tools, ensure_ascii=False), encoding="utf-8")
-    seconds = genie(["import", str(source), "--skip-broken", "--output", str(folder)])
+    seconds = genie(["grammar", "import", str(source), "--skip-broken", "--output", str(folder)])
     grammar = ["--grammar", str(folder / "main.genie")]
     if examples:
         library = gd.load_library(folder / "tools.json")
@@ -274,7 +274,8 @@ def trained(settings: Settings, one: FunctionSet, examples: Sequence[Json]) -> t
     commands: list[list[Any]] = [
         ["synthesize", *skills, *grammar, "--size", settings.size,
          "--max-depth", 3, *seed, "--output", pairs],
-        ["augment", pairs, *skills, "--general", 0.7, "--quoted", 0.02, *seed, "--output", rows],
+        ["data", "augment", pairs, *skills, "--general", 0.7, "--quoted", 0.02, *seed,
+         "--output", rows],
         ["train", rows, *skills, "--steps", settings.steps, *seed, "--output", parser],
     ]  # fmt: skip
     for command in commands:

@@ -2,8 +2,8 @@
 
     python benchmarks/editor.py
 
-It asks `genie-dp editor` over its protocol, each thing 20 times, and prints the median and the
-worst of what the server's process needed: milliseconds of CPU, and of waiting. Needs Linux.
+It asks `genie-dp grammar editor` over its protocol, each thing 20 times, and prints the median and
+the worst of what the server's process needed: milliseconds of CPU, and of waiting. Needs Linux.
 """
 
 import statistics

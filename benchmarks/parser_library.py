@@ -41,7 +41,7 @@ class Condition:
 
     Attributes:
         rows: which rows of the training part: synthetic, paraphrase, both or wang.
-        augment: options of `genie-dp augment`.
+        augment: options of `genie-dp data augment`.
         options: options of `genie-dp train`.
     """
 
@@ -84,11 +84,11 @@ def split(work: Work, size: Size) -> Path:
                   "--output", OUTPUT],
     )  # fmt: skip
     paraphrases = work.made(
-        "paraphrases", ["paraphrase", "auto", pairs, "--skills", SKILLS, "--number",
+        "paraphrases", ["data", "paraphrase", "auto", pairs, "--skills", SKILLS, "--number",
                         size.paraphrases, "--seed", 1, *jobs, "--output", OUTPUT],
     )  # fmt: skip
     return work.made(
-        "split", ["split", "--by", "functions", "--part", "train", "--part", "test=0.1",
+        "split", ["data", "split", "--by", "functions", "--part", "train", "--part", "test=0.1",
                   "--eval-source", "paraphrase", "--seed", 1, pairs, paraphrases,
                   "--output", OUTPUT], suffix="",
     )  # fmt: skip
@@ -96,7 +96,7 @@ def split(work: Work, size: Size) -> Path:
 
 def augmented(work: Work, rows: Path, options: Sequence[str], jobs: int) -> Path:
     """Return rows with values in them."""
-    command = ["augment", rows, "--skills", SKILLS, "--seed", 1, "--jobs", jobs, *options]
+    command = ["data", "augment", rows, "--skills", SKILLS, "--seed", 1, "--jobs", jobs, *options]
     return work.made("augmented", [*command, "--output", OUTPUT])
 
 

@@ -131,7 +131,7 @@ class Maker:
     def converted(self, kind: str, name: str, source: str, *options: object) -> Path:
         """Return rows of a public file in our form, those of one source."""
         rows = self.work.made(
-            kind, ["convert", "--from", kind, *options, self.source / name, OUTPUT]
+            kind, ["data", "convert", "--from", kind, *options, self.source / name, OUTPUT]
         )
         return self.work.first(self.work.of_source(rows, source), self.few)
 
@@ -171,12 +171,12 @@ class Maker:
 
     def rewritten(self, rows: Sequence[Path], *options: object, number: int) -> Path:
         """Return automatic paraphrases of rows."""
-        command = ["paraphrase", "auto", *rows, "--number", number, "--seed", 1, *options]
+        command = ["data", "paraphrase", "auto", *rows, "--number", number, "--seed", 1, *options]
         return self.work.made("rewritten", [*command, "--jobs", self.jobs, "--output", OUTPUT])
 
     def augmented(self, rows: Sequence[Path], *options: object) -> Path:
         """Return rows with values, noise and other words; a crowd's row may lack a value."""
-        command = ["augment", *rows, "--seed", 1, "--jobs", self.jobs, *options]
+        command = ["data", "augment", *rows, "--seed", 1, "--jobs", self.jobs, *options]
         command += ["--on-error", "skip"]
         return self.work.made("augmented", [*command, "--output", OUTPUT])
 

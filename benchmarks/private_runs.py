@@ -284,16 +284,16 @@ class Bench:
     # ----------------------------------------------------------------------- what is measured
 
     def compared(self, case: Case, rows: Path, parser: Path | None, seed: int) -> dict[str, Any]:
-        """Return the result of `genie-dp private evaluate` for the rows of a generator."""
+        """Return the result of `genie-dp private compare` for the rows of a generator."""
         world = case.world
-        command = ["private", "evaluate", world.real, rows, "--real-is-public", *world.options]
+        command = ["private", "compare", world.real, rows, "--real-is-public", *world.options]
         command += ["--generator", self.generator(case, seed)]
         said = ["--parser", parser] if parser else []
         return self._result([*command, *said, "--mauve-runs", 2, "--seed", seed])
 
     def parsed(self, rows: Path, parser: Path, options: Sequence[object]) -> dict[str, float]:
         """Return graph match, precision and recall of a parser on rows (Table 3)."""
-        command = ["private", "evaluate", rows, rows, "--real-is-public", *options]
+        command = ["private", "compare", rows, rows, "--real-is-public", *options]
         # No loss is asked for; rows of one function may be too few for models of their halves.
         quick = ["--no-mauve", "--lm-text", rows]
         found = self._result([*command, "--parser", parser, *quick])

@@ -124,7 +124,7 @@ class Maker:
         )
 
     def _converted(self, kind: str, name: str) -> Path:
-        rows = self.work.made(kind, ["convert", "--from", kind, self.source / name, OUTPUT])
+        rows = self.work.made(kind, ["data", "convert", "--from", kind, self.source / name, OUTPUT])
         return self.work.of_source(rows, "human")
 
     def _some(self, name: str, rows: Path, count: int | None) -> Path:

@@ -6,8 +6,9 @@
 The first prints milliseconds for a sentence (median, 95th percentile) and spans and values right by
 type, for the reader of English; then the share of the sentences of each language in
 `tests/data/reading_values` all of whose values are right. The second prepares
-synthesized rows, and those that `genie-dp augment pairs.jsonl --written 1 --no-noise --reword 0
---primitive 1 --compound 1` made of them, and prints in how many every placeholder came back.
+synthesized rows, and those that `genie-dp data augment pairs.jsonl --written 1 --no-noise
+--reword 0 --primitive 1 --compound 1` made of them, and prints in how many every placeholder
+came back.
 """
 
 import argparse

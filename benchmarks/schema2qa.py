@@ -473,7 +473,7 @@ _HOW = ("best", "outstanding", "national", "international", "most promising", "d
 
 
 def value_files(lists: Mapping[str, list[str]]) -> Files:
-    """Return lists, and the file that names them for `genie-dp augment --values`."""
+    """Return lists, and the file that names them for `genie-dp data augment --values`."""
     files = {"values.tsv": "".join(f"{name}\t{n}.tsv\n" for n, name in enumerate(lists))}
     for number, texts in enumerate(lists.values()):
         lines = ["value", *(text for text in texts if text and len(text) < 60 and '"' not in text)]

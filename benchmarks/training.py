@@ -1,6 +1,7 @@
-"""Speed of training and search on rows of `genie-dp augment`.
+"""Speed of training and search on rows of `genie-dp data augment`.
 
-    genie-dp synthesize --size 50000 --output a.jsonl && genie-dp augment a.jsonl --output b.jsonl
+    genie-dp synthesize --size 50000 --output a.jsonl
+    genie-dp data augment a.jsonl --output b.jsonl
     python benchmarks/training.py b.jsonl
 
 Training: rows a CPU second of the loop, and of the same network in a bare torch loop over batches

@@ -100,7 +100,7 @@ def commands(work: Path, parser: Path | None) -> dict[str, list[str | Path]]:
         "1,000 rows": [*synthesize, "--size", "1000", "--output", few],
         "check": ["check", *library],
         f"paraphrase auto, {ROWS:,} rows": [
-            "paraphrase", "auto", many, "--number", "1", "--jobs", "1", "--overwrite",
+            "data", "paraphrase", "auto", many, "--number", "1", "--jobs", "1", "--overwrite",
             "--output", said,
         ],
     }  # fmt: skip

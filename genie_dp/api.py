@@ -131,7 +131,7 @@ def split(*rows: Rows | str | Path | Iterable[Example], **settings: Any) -> "Spl
 
     The same rows and seed give the same parts, whatever the order of rows and files. A part is
     Rows: `.train`, `.validation` and `.test`, unless `parts` names others. Nothing is written but
-    by `save`, which writes the folder of `genie-dp split`.
+    by `save`, which writes the folder of `genie-dp data split`.
 
     Args:
         rows: rows, or names of their files.
@@ -484,7 +484,8 @@ def coverage(
 
     Args:
         sentences: texts, pairs of a text and its program, Examples or Rows; or the name of what
-            `genie-dp coverage` reads: an eval.tsv, a folder of skills, sentences (.txt), rows.
+            `genie-dp grammar coverage` reads: an eval.tsv, a folder of skills, sentences (.txt),
+            rows.
         library: what `load_library` returns, or its source; None for that of a folder of skills
             that is given as the sentences, else the shipped one.
         grammar: what `load_grammar` returns, or its source.

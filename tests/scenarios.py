@@ -4,7 +4,7 @@ The input of a case has files, commands, lines for the shell, and Python:
 
     >> rows.jsonl                       a file: the lines up to the next of these marks
     S1 | list orders | now => @com.x.orders => notify | source=human
-    $ genie-dp stats rows.jsonl         tells its exit code and what it wrote
+    $ genie-dp data stats rows.jsonl         tells its exit code and what it wrote
     $ wc -l rows.jsonl                  runs in a shell; told if it prints anything, as Python is
 
 A line that begins with `>>` and one `>` more is Python. It has `gd`, `json`, `load` of JSON, `rows`

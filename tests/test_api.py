@@ -70,14 +70,14 @@ def test_rows_of_each_function_are_those_of_its_command(grammar, tmp_path):
     made = result.rows
 
     rows = gd.augment(gd.Rows.read(source), seed=2, typo=0.0)
-    words = ["augment", source, "--seed", 2, "--typo", 0]
+    words = ["data", "augment", source, "--seed", 2, "--typo", 0]
     result = saved_as_by_the_command(rows, augment, *words)
     assert list(rows) == list(gd.augment(list(pairs), seed=2, typo=0))
     assert result.read == {"synthetic": made}
     assert str(result).startswith(f"{result.rows:,} rows -> {augment / 'saved.jsonl'}")
 
     rows = gd.paraphrase(source, number=2, seed=3)
-    words = ["paraphrase", "auto", source, "--number", 2, "--seed", 3]
+    words = ["data", "paraphrase", "auto", source, "--number", 2, "--seed", 3]
     result = saved_as_by_the_command(rows, paraphrase, *words)
     assert list(rows) == list(gd.paraphrase(pairs, number=2, seed=3))
     assert str(result).startswith(f"{result.paraphrases} paraphrases of {made} rows -> ")

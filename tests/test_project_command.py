@@ -261,9 +261,9 @@ def test_a_full_disk_names_the_file_and_loses_nothing(folder):
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (["paraphrase", "auto", "rows.jsonl", "--output", "more.jsonl"], "more.jsonl"),
-        (["augment", "rows.jsonl", "--output", "more.jsonl"], ".more.jsonl.work/rows"),
-        (["split", "rows.jsonl", "--output", "parts"], "parts"),
+        (["data", "paraphrase", "auto", "rows.jsonl", "--output", "more.jsonl"], "more.jsonl"),
+        (["data", "augment", "rows.jsonl", "--output", "more.jsonl"], ".more.jsonl.work/rows"),
+        (["data", "split", "rows.jsonl", "--output", "parts"], "parts"),
         (["new", "project", "mine"], "mine"),
     ],
 )

@@ -8,7 +8,7 @@ NAME is a library (topv2-alarm) or the beginning of several (topv2). Sentences o
 left out, whatever they mean there. Each library has one line of output.
 
 Rows are of two kinds. Of the shipped skills, of servers of tools and of Home Assistant's templates
-they are synthesized, with placeholders where `genie-dp augment` leaves some. The others are
+they are synthesized, with placeholders where `genie-dp data augment` leaves some. The others are
 sentences of people with labelled words (tools/base_schemas says what the labels mean). Their values
 are written out as they stand in the sentence: `genie-dp train` reads them.
 """
@@ -641,8 +641,9 @@ class Maker:
         skills = ["--language", "calls", "--skills", TOOLS]
         synthesize = ["synthesize", *skills, "--grammar", "main.genie", "--size", 20000,
                       "--max-depth", 4, "--seed", 1, "--output", "pairs.jsonl"]  # fmt: skip
-        augment = ["augment", "pairs.jsonl", *skills, "--values", "values.tsv", "--primitive", 2,
-                   "--quoted", 0.3, "--seed", 1, "--output", "made.jsonl"]  # fmt: skip
+        augment = ["data", "augment", "pairs.jsonl", *skills, "--values", "values.tsv",
+                   "--primitive", 2, "--quoted", 0.3, "--seed", 1,
+                   "--output", "made.jsonl"]  # fmt: skip
         self.genie(*synthesize, folder=project)
         self.genie(*augment, folder=project)
         for row in read_rows(str(project / "made.jsonl")):
@@ -688,9 +689,9 @@ class Maker:
         (project / "values.tsv").write_text(lists_of_parameters(project), encoding="utf-8")
         synthesize = ["synthesize", *skills, "--grammar", "main.genie", "--size", size,
                       "--max-depth", 3, "--seed", 1, "--output", "pairs.jsonl"]  # fmt: skip
-        paraphrase = ["paraphrase", "auto", "pairs.jsonl", *skills, "--number", 1, "--seed", 1,
-                      "--output", "paraphrases.jsonl"]  # fmt: skip
-        augment = ["augment", "pairs.jsonl", "paraphrases.jsonl", *skills, "--general", 0.3,
+        paraphrase = ["data", "paraphrase", "auto", "pairs.jsonl", *skills, "--number", 1, "--seed",
+                      1, "--output", "paraphrases.jsonl"]  # fmt: skip
+        augment = ["data", "augment", "pairs.jsonl", "paraphrases.jsonl", *skills, "--general", 0.3,
                    "--values", "values.tsv", "--quoted", 0.02, "--paraphrase-with-text", 1,
                    "--paraphrase-other", 1, "--primitive", 1, "--seed", 1,
                    "--output", "made.jsonl"]  # fmt: skip

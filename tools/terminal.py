@@ -26,7 +26,7 @@ ASKED = "every day at 7 am show me the forecast for berlin"
 COMMANDS = (
     "genie-dp synthesize --size 3 --seed 21 --format tsv",
     f'genie-dp parse --parser build/quickstart/parser \\\n    "{ASKED}"',
-    'genie-dp explain "show me my unread emails"',
+    'genie-dp grammar explain "show me my unread emails"',
 )
 SVG = """\
 <svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">

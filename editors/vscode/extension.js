@@ -1,5 +1,5 @@
 "use strict";
-// Starts `genie-dp editor` for skills and templates; all that it knows comes from there.
+// Starts `genie-dp grammar editor` for skills and templates; all that it knows comes from there.
 const { workspace } = require("vscode");
 const { LanguageClient } = require("vscode-languageclient/node");
 

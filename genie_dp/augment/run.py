@@ -111,7 +111,7 @@ def scan_files(
         _scan_file(name, _written(name, language, library), language.name) for name in names
     )
     if not sum(file.rows for file in inputs):
-        hint = "give files that genie-dp synthesize or genie-dp paraphrase made"
+        hint = "give files that genie-dp synthesize or genie-dp data paraphrase made"
         raise GenieError(Problem("A101", f"no rows in {', '.join(names)}", hint=hint))
     ids = np.concatenate([np.frombuffer(file.ids, np.uint64) for file in inputs if file.rows])
     if len(np.unique(ids)) < len(ids):

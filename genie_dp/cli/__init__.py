@@ -4,128 +4,77 @@ import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from copy import copy
 from importlib import import_module
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 import click
 
 from genie_dp import __version__
+from genie_dp.cli.commands import COMMANDS, DATA, GRAMMAR, MOVED, Entry
 from genie_dp.errors import GenieError, Problem, did_you_mean
 
-# name -> (where the command is, its line in `genie-dp --help`). The line stands here so that help
-# imports no command; tests/cli/test_cli.py compares it with the command's own.
-COMMANDS: Mapping[str, tuple[str, str]] = {
-    "new": ("genie_dp.cli.new:command", "Write the skeleton of a project, a skill or a grammar."),
-    "import": (
-        "genie_dp.cli.import_:command",
-        "Make a project of tools or intents that are described elsewhere.",
-    ),
-    "run": ("genie_dp.cli.project:command", "Make the stages of a project: only what changed."),
-    "check": ("genie_dp.cli.check:command", "Find the mistakes in skills and template files."),
-    "format": (
-        "genie_dp.templates.format:Format",
-        "Lay out template files, and write them shorter.",
-    ),
-    "synthesize": (
-        "genie_dp.cli.synthesize:command",
-        "Make (utterance, program) pairs from a skill library and template files.",
-    ),
-    "explain": (
-        "genie_dp.cli.explain:command",
-        "Show how the templates derive a sentence, or what is missing.",
-    ),
-    "coverage": (
-        "genie_dp.cli.coverage:command",
-        "Tell which sentences the templates derive, and what the others lack.",
-    ),
-    "describe": (
-        "genie_dp.synthesis.describe_stage:Describe",
-        "Say in English what a program does, by the templates of synthesis.",
-    ),
-    "merge": ("genie_dp.synthesis.merge:Merge", "Join the shards of one synthesis run."),
-    "paraphrase": (
-        "genie_dp.cli.paraphrase:group",
-        "Choose sentences, have them paraphrased, and check what comes back.",
-    ),
-    "augment": (
-        "genie_dp.cli.augment:command",
-        "Make many rows of each row: values for placeholders, other words, noise.",
-    ),
-    "split": (
-        "genie_dp.dataset.split:Split",
-        "Split rows into parts for training and evaluation.",
-    ),
-    "stats": ("genie_dp.dataset.stats:Stats", "Count what a data set is made of."),
-    "diff": ("genie_dp.dataset.diff:Diff", "Say what is different between two data sets."),
-    "convert": ("genie_dp.dataset.convert:Convert", "Convert rows from one format to another."),
-    "train": (
-        "genie_dp.cli.train:command",
-        "Train a parser on rows of synthesize, paraphrase, augment and people.",
-    ),
-    "calibrate": (
-        "genie_dp.parser.calibrate:Calibrate",
-        "Fit the confidence of a finished parser to real sentences.",
-    ),
-    "parse": (
-        "genie_dp.cli.parse:command",
-        "Show the programs of sentences, with their meaning in English.",
-    ),
-    "evaluate": (
-        "genie_dp.cli.evaluate:command",
-        "Measure predicted programs against the right ones.",
-    ),
-    "private": (
-        "genie_dp.cli.private:group",
-        "Learn from private rows with differential privacy, within a budget.",
-    ),
-    "serve": (
-        "genie_dp.cli.serve:command",
-        "Answer sentences with programs: over HTTP, and on a page to try it.",
-    ),
-    "editor": (
-        "genie_dp.cli.editor:command",
-        "Answer an editor: mistakes, completion, hover, definitions, renaming, layout.",
-    ),
-    "program": (
-        "genie_dp.cli.program:command",
-        "Check programs, and bring them into another form.",
-    ),
-}
+Part = TypeVar("Part", click.Command, click.Parameter)
 
 # Libraries of the extra `train`, which commands import when they run.
 _TRAINING = ("torch", "transformers", "safetensors")
 
 
 class LazyGroup(click.Group):
-    """A group that knows its commands by name and imports one when it is called."""
+    """A group that knows its commands by name and imports one when it is called.
 
-    @property
-    def table(self) -> Mapping[str, tuple[str, str]]:
-        """Return the commands; a group inside of the command line has its own table."""
-        return COMMANDS
+    Attributes:
+        table: the commands, in the order of the help.
+        moved: old names of commands, and where they are now: "data split".
+    """
+
+    def __init__(
+        self,
+        *arguments: Any,
+        table: Mapping[str, Entry],
+        moved: Mapping[str, str] = MappingProxyType({}),
+        **facts: Any,
+    ) -> None:
+        super().__init__(*arguments, **facts)
+        self.table, self.moved = table, moved
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands, in the order of the stages."""
+        """Return the names of all commands."""
         return list(self.table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command, importing its module; None if there is no command of that name."""
-        if cmd_name not in self.table:
+        if cmd_name in self.moved:
+            return self._command_moved_from(cmd_name)
+        if (entry := self.table.get(cmd_name)) is None:
             return None
-        return load_command(self.table[cmd_name][0])
+        return with_brief_help(load_command(entry.place), entry.shown.split())
+
+    def _command_moved_from(self, old: str) -> click.Command | None:
+        *groups, name = self.moved[old].split()
+        found: click.Command | None = self
+        for word in (*groups, name):
+            assert isinstance(found, click.Group)
+            found = found.get_command(click.Context(found), word)
+        note = f"use {self.moved[old]!r}."
+        return found and _copy_of(found, deprecated=note)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands from the table, importing none of them."""
-        rows = [(name, line) for name, (_, line) in self.table.items()]
-        if rows:
-            with formatter.section("Commands"):
-                formatter.write_dl(rows)
+        """Write the commands, then the groups of others, importing none of them."""
+        groups = [name for name, entry in self.table.items() if entry.is_group]
+        for title, is_group in (("Commands", False), ("More commands", True)):
+            rows = [(x, self.table[x].help) for x in self.table if (x in groups) == is_group]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the words name; an unknown one is answered by the nearest."""
-        if args[0] not in self.table and not args[0].startswith("-"):
-            hint = did_you_mean(args[0], self.table)
+        if args[0] not in {*self.table, *self.moved} and not args[0].startswith("-"):
+            hint = did_you_mean(args[0], {*self.table, *self.moved})
             ctx.fail(f"no such command {args[0]!r}" + (f": {hint}" if hint else ""))
         return super().resolve_command(ctx, args)
 
@@ -143,10 +92,97 @@ def load_command(place: str) -> click.Command:
     return command
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+def with_brief_help(command: click.Command, shown: Sequence[str]) -> click.Command:
+    """Return a command whose --help shows some of its options, and --help-all the others.
+
+    Required options are always shown, and all of them where `shown` is empty. Any option can be
+    given by `--set name=value`, too.
+    """
+    if isinstance(command, click.Group) or not shown:
+        return command
+    params = [_copy_of(param, hidden=_is_beside(param, shown)) for param in command.params]
+    count = sum(getattr(param, "hidden", False) for param in params)
+    params += [
+        click.Option(
+            ["--set"], multiple=True, is_eager=True, expose_value=False, hidden=True,
+            metavar="NAME=VALUE", callback=_set_options, help="Give any option by its name.",
+        ),
+        click.Option(
+            ["--help-all"], is_flag=True, is_eager=True, expose_value=False, hidden=True,
+            callback=_show_all, help="Show all options.",
+        ),
+    ]  # fmt: skip
+    options = "option" if count == 1 else "options"
+    return _copy_of(command, params=params, epilog=f"{count} more {options}: --help-all")
+
+
+def with_full_help(command: click.Command) -> click.Command:
+    """Return a command whose --help shows all of its options."""
+    params = [_copy_of(param, hidden=False) for param in command.params]
+    return _copy_of(command, params=params, epilog=None)
+
+
+def _is_beside(param: click.Parameter, shown: Sequence[str]) -> bool:
+    names = {name.lstrip("-") for name in (*param.opts, *param.secondary_opts)}
+    return isinstance(param, click.Option) and not param.required and names.isdisjoint(shown)
+
+
+def _copy_of(part: Part, **changes: Any) -> Part:
+    copied = copy(part)
+    for name, value in changes.items():
+        setattr(copied, name, value)
+    return copied
+
+
+def _set_options(ctx: click.Context, _: click.Parameter, pairs: tuple[str, ...]) -> None:
+    """Take `name=value` as the value of the option --name."""
+    options = {
+        name.lstrip("-"): option
+        for option in ctx.command.params
+        if isinstance(option, click.Option)
+        for name in option.opts
+    }
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise click.UsageError(f"--set takes name=value, not {pair!r}", ctx)
+        if (option := options.get(name)) is None or option.name is None:
+            hint = did_you_mean(name, options)
+            message = f"--set: no option is named {name!r}" + (f": {hint}" if hint else "")
+            raise click.UsageError(message, ctx)
+        if option.multiple:
+            values.setdefault(option.name, []).append(value)
+        else:
+            values[option.name] = value
+    ctx.default_map = {**(ctx.default_map or {}), **values}
+
+
+def _show_all(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    if is_asked and not ctx.resilient_parsing:
+        click.echo(with_full_help(ctx.command).get_help(ctx))
+        ctx.exit()
+
+
+@click.group(
+    cls=LazyGroup,
+    table=COMMANDS,
+    moved=MOVED,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="genie-dp")
 def group() -> None:
     """Semantic parsers for virtual assistants, from skills, templates and private logs."""
+
+
+@click.group("data", cls=LazyGroup, table=DATA)
+def data() -> None:
+    """Make training rows of sentences, change them, and look at them."""
+
+
+@click.group("grammar", cls=LazyGroup, table=GRAMMAR)
+def grammar() -> None:
+    """Work on skills, templates and programs."""
 
 
 def main(args: Sequence[str] | None = None) -> None:

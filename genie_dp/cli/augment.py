@@ -1,4 +1,4 @@
-"""`genie-dp augment`: rows with placeholders become many rows with values."""
+"""`genie-dp data augment`: rows with placeholders become many rows with values."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -101,8 +101,8 @@ def command(
     and between quotes in the program.
 
     \b
-    genie-dp augment pairs.jsonl --output train.jsonl
-    genie-dp augment pairs.jsonl paraphrases.jsonl --preview 5
+    genie-dp data augment pairs.jsonl --output train.jsonl
+    genie-dp data augment pairs.jsonl paraphrases.jsonl --preview 5
     """
     from genie_dp.augment.run import preview, run
     from genie_dp.cli.inputs import load_library_of

@@ -1,4 +1,4 @@
-"""`genie-dp coverage`: which sentences the templates derive, and what the others lack."""
+"""`genie-dp grammar coverage`: which sentences the templates derive, and what the others lack."""
 
 import json
 from collections.abc import Mapping
@@ -75,9 +75,9 @@ def command(
     need no name. Values are read as people type them.
 
     \b
-    genie-dp coverage thingpedia --html coverage.html
-    genie-dp coverage eval.tsv --threshold 0.8
-    genie-dp coverage sentences.txt --output coverage.jsonl
+    genie-dp grammar coverage thingpedia --html coverage.html
+    genie-dp grammar coverage eval.tsv --threshold 0.8
+    genie-dp grammar coverage sentences.txt --output coverage.jsonl
     """
     from genie_dp.cli.inputs import load_inputs
     from genie_dp.evaluate.coverage import coverage_rows, run

@@ -1,4 +1,4 @@
-"""`genie-dp editor`: a language server, for editors in which skills and templates are written."""
+"""`genie-dp grammar editor`: a language server for skills and templates."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`genie-dp explain`: how the templates derive a sentence, or why they do not."""
+"""`genie-dp grammar explain`: how the templates derive a sentence, or why they do not."""
 
 import json
 from collections.abc import Mapping
@@ -70,8 +70,8 @@ def command(
     derived, with the program of --expect if that is given.
 
     \b
-    genie-dp explain "show me mails from alice@example.com"
-    genie-dp explain --file pairs.tsv
+    genie-dp grammar explain "show me mails from alice@example.com"
+    genie-dp grammar explain --file pairs.tsv
     """
     from genie_dp.cli.inputs import load_inputs
     from genie_dp.parser.reading.said import said_values

@@ -1,4 +1,4 @@
-"""`genie-dp import`: a library and templates from tools, documents, servers and assistants."""
+"""`genie-dp grammar import`: skills and templates from tools, servers and assistants."""
 
 import json
 from pathlib import Path
@@ -56,10 +56,10 @@ def command(
     out.
 
     \b
-    genie-dp import tools.json --output home
-    genie-dp import openapi.yaml --output shop
-    genie-dp import "python server.py" --output notes --only "note_*"
-    genie-dp import skill-alarm --locale de --output alarm
+    genie-dp grammar import tools.json --output home
+    genie-dp grammar import openapi.yaml --output shop
+    genie-dp grammar import "python server.py" --output notes --only "note_*"
+    genie-dp grammar import skill-alarm --locale de --output alarm
     """
     from genie_dp.cli.output import show
     from genie_dp.importers.project import run

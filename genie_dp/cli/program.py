@@ -1,4 +1,4 @@
-"""`genie-dp program`: check, rewrite and print programs, one a line."""
+"""`genie-dp grammar program`: check, rewrite and print programs, one a line."""
 
 import json
 from collections.abc import Callable, Sequence

@@ -67,7 +67,7 @@ class WeightsFile(click.Path):
     "--shard",
     type=ShardNumber(),
     default=(0, 1),
-    help="Make part i of n, from 0; `genie-dp merge` joins the parts [0/1].",
+    help="Make part i of n, from 0; `genie-dp data merge` joins the parts [0/1].",
 )
 @resume_options
 @format_option

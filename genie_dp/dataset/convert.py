@@ -158,9 +158,9 @@ class Convert(Stage):
     and how many rows have no equal and why.
 
     \b
-    genie-dp convert pairs.jsonl pairs.parquet
-    genie-dp convert data published --to hf-parquet --licence cc-by-4.0
-    genie-dp convert rows.jsonl chats.jsonl --to chat
+    genie-dp data convert pairs.jsonl pairs.parquet
+    genie-dp data convert data published --to hf-parquet --licence cc-by-4.0
+    genie-dp data convert rows.jsonl chats.jsonl --to chat
     """
 
     command = "convert"

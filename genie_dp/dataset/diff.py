@@ -356,8 +356,8 @@ class Diff(ReportStage):
     sentence and its program: ids and the order of rows do not count.
 
     \b
-    genie-dp diff old.jsonl new.jsonl
-    genie-dp diff data.old data --html diff.html --output diff.json
+    genie-dp data diff old.jsonl new.jsonl
+    genie-dp data diff data.old data --html diff.html --output diff.json
     """
 
     command = "diff"

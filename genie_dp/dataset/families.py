@@ -246,7 +246,7 @@ class Leak:
         message = (
             f"{first} and {second} share {self.count:,} of their {_WORDS[self.kind]}: {examples}"
         )
-        hint = "make the split again from all rows: genie-dp split --output FOLDER INPUT.."
+        hint = "make the split again from all rows: genie-dp data split --output FOLDER INPUT.."
         return Problem("D010", message + rest, hint=hint)
 
 

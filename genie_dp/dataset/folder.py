@@ -240,7 +240,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         GenieError: there is none.
     """
     if not is_ours(folder):
-        hint = "a folder that genie-dp split wrote"
+        hint = "a folder that genie-dp data split wrote"
         raise GenieError(Problem("D007", f"{folder} has no {MANIFEST} of split", hint=hint))
     manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     return manifest

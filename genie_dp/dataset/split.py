@@ -320,10 +320,10 @@ class Split(Stage):
     anything they must not.
 
     \b
-    genie-dp split pairs.jsonl --output data
-    genie-dp split --by functions --part train --part test=0.1 --eval-source paraphrase \\
+    genie-dp data split pairs.jsonl --output data
+    genie-dp data split --by functions --part train --part test=0.1 --eval-source paraphrase \\
         synthetic.jsonl paraphrases.jsonl --output data
-    genie-dp split --check data
+    genie-dp data split --check data
 
     Notes:
         Commands of one function all are in the first part, unless `split_primitives` is given, as
@@ -438,7 +438,7 @@ def check_split(folder: Path, by: By | None = None) -> tuple[str, ...]:
     manifest = read_manifest(folder)
     settings = manifest.get("settings", {})
     if "parts" not in settings:
-        hint = "--check takes a folder that genie-dp split wrote"
+        hint = "--check takes a folder that genie-dp data split wrote"
         raise GenieError(Problem("D007", f"{folder} was not split", hint=hint))
     names = tuple(part["name"] for part in settings["parts"])
     by = by or settings["by"]
@@ -590,7 +590,7 @@ def _with_names(error: Tangled, inputs: Sequence[DatasetFile]) -> GenieError:
         message = f"rows are their own ancestors: {names}"
         return GenieError(Problem("D002", message, hint="mend their `parent`"))
     message = f"different rows with one id have children: {names}"
-    hint = "give each an id of its own: genie-dp convert together.jsonl new.jsonl"
+    hint = "give each an id of its own: genie-dp data convert together.jsonl new.jsonl"
     return GenieError(Problem("D003", message, hint=hint))
 
 
@@ -751,7 +751,7 @@ class SplitRows:
         origin: str = "",
         spent: Spent | Path | None = None,
     ) -> SplitResult:
-        """Write the folder that `genie-dp split` writes: the parts, a card and a manifest.
+        """Write the folder that `genie-dp data split` writes: the parts, a card and a manifest.
 
         Args:
             folder: a new one.

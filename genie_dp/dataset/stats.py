@@ -344,9 +344,9 @@ class Stats(ReportStage):
     that --require knows are under `figures` of the JSON.
 
     \b
-    genie-dp stats synthetic.jsonl paraphrases.jsonl --output stats.json --html stats.html
-    genie-dp stats data | jq .totals
-    genie-dp stats data -o stats.json --require 'functions>=95%' --require 'rows>=20000'
+    genie-dp data stats synthetic.jsonl paraphrases.jsonl --output stats.json --html stats.html
+    genie-dp data stats data | jq .totals
+    genie-dp data stats data -o stats.json --require 'functions>=95%' --require 'rows>=20000'
 
     What is required is compared when all is written, so that the numbers can be looked at.
     """

@@ -48,7 +48,7 @@ from genie_dp.synthesis.spoken import ReadValues, SpokenSentences
 from genie_dp.templates.inputs import Inputs
 from genie_dp.texts import read_text
 
-SCHEMA = "genie-dp coverage 1"
+SCHEMA = "genie-dp grammar coverage 1"
 VERDICTS: Mapping[str, str] = {
     "derived": "the right program is the likeliest, or the only one",
     "ambiguous": "the right program is one of several",
@@ -84,8 +84,8 @@ def coverage_rows(source: str, inputs: Inputs, *, format: str | None = None) -> 
         source: a folder of skills, whose eval.tsv are meant; such a file; sentences, one a line
             (`.txt`); or rows of a data set.
         inputs: the language, and the skills that programs are checked with.
-        format: of a data set, one of those that `genie-dp convert` reads; None for what the name
-            says.
+        format: of a data set, one of those that `genie-dp data convert` reads; None for what the
+            name says.
 
     Raises:
         GenieError: N020, N021, what is wrong with rows or programs (D020 to D025), V001.
@@ -602,7 +602,7 @@ def run(
     """
     if not inputs.language.reads_values(inputs.library):
         message = f"sentences of {inputs.language.name} hold no values that could be read"
-        hint = "use genie-dp explain --file for sentences and programs with placeholders"
+        hint = "use genie-dp grammar explain --file for sentences and programs with placeholders"
         raise GenieError(Problem("V023", message, hint=hint))
     reader = CoverageReader.from_inputs(inputs, config, names)
     file = ", ".join(sources) or "<rows>"

@@ -1,1 +1,1 @@
-"""Projects and skills made of what is described elsewhere: `genie-dp import` and `genie-dp new`."""
+"""Projects made of what is described elsewhere: `genie-dp grammar import` and `genie-dp new`."""

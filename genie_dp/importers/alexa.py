@@ -1,4 +1,4 @@
-"""Interaction models of Alexa: a file of one language, or a skill's folder, for `genie-dp import`.
+"""Interaction models of Alexa, a file or a skill's folder, for `genie-dp grammar import`.
 
 An intent becomes a tool, a slot a parameter, a sample a sentence template. A slot takes the values
 of its type and no others; types of Alexa that are extended take others, too.

@@ -1,4 +1,4 @@
-"""Agents of Dialogflow as they are exported, a zip or its folder, for `genie-dp import`.
+"""Agents of Dialogflow as they are exported, a zip or its folder, for `genie-dp grammar import`.
 
 An intent becomes a tool, a parameter a parameter. A training phrase with parameters in the place of
 what it says is a sentence template; as it stands it is a row of eval.tsv. Entities are lists of

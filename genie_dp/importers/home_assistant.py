@@ -1,4 +1,4 @@
-"""Home Assistant's sentence templates: `genie-dp import`.
+"""Home Assistant's sentence templates: `genie-dp grammar import`.
 
 It reads a folder of their sources (`intents.yaml`, `sentences/LANG`, `rules/LANG`, `lists`), the
 file that they are merged to (`LANG.json`), or what somebody wrote for a home of their own

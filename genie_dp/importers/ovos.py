@@ -1,4 +1,4 @@
-"""Skills of OVOS and Mycroft: their `.intent`, `.entity` and `.voc` files, for `genie-dp import`.
+"""Skills of OVOS and Mycroft (`.intent`, `.entity`, `.voc`) for `genie-dp grammar import`.
 
     (turn|switch) on [the] {room} light     lamp.intent: a sentence a line, as Padatious reads it
     <cancel> the alarm                      any line of cancel.voc

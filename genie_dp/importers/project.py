@@ -130,8 +130,8 @@ def review_text(source: Source, imported: Imported) -> str:
     lines = [
         f"# To be reviewed: {source.given}",
         "",
-        "Made once by `genie-dp import`; nothing reads this file. Each line begins with a tool, or "
-        "a place in the source, that it is about.",
+        "Made once by `genie-dp grammar import`; nothing reads this file. Each line begins with "
+        "a tool, or a place in the source, that it is about.",
     ]
     for sort, title in _SORTS.items():
         notes = [note for note in imported.notes if note.sort == sort]

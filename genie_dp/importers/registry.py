@@ -129,7 +129,8 @@ def kind_of(source: Source, name: str | None = None) -> SourceKind:
     message = f"{source.given} {trouble}"
     hint = f"sources are: {known}; --kind NAME says which it is"
     if path and path.suffix in _RUNNERS:
-        hint = f"if it is an MCP server: genie-dp import '{_RUNNERS[path.suffix]} {source.given}'"
+        server = f"{_RUNNERS[path.suffix]} {source.given}"
+        hint = f"if it is an MCP server: genie-dp grammar import '{server}'"
     elif path and shutil.which(source.given):
         hint = f"if the command {source.given} is meant, an MCP server: --kind mcp; else {hint}"
     raise GenieError(Problem("R080", message, hint=hint))

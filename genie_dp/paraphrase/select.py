@@ -450,7 +450,7 @@ def run(
     ids: set[str] = set()
     for row in selection.rows:
         if row.id in ids:  # results could not be told apart
-            hint = "give each an id of its own: genie-dp convert rows.jsonl new.jsonl"
+            hint = "give each an id of its own: genie-dp data convert rows.jsonl new.jsonl"
             raise GenieError(Problem("P008", f"two rows have the id {row.id!r}", hint=hint))
         ids.add(row.id)
     lines = []

@@ -264,7 +264,7 @@ def from_line(line: str, *, file: str = "<rows>", number: int = 1) -> ShownRow:
         values_given = values if isinstance(values, dict) else {}
         missing = [token for token in tokens if not isinstance(values_given.get(token), str)]
         lacking = f"of {missing[0]}" if missing and values_given else "under the key `values`"
-        hint = "rows come from genie-dp paraphrase select"
+        hint = "rows come from genie-dp data paraphrase select"
         raise GenieError(Problem("P001", f"row {example.id} has no value {lacking}", span, hint))
     return ShownRow(example, tuple(ShownValue(token, values[token]) for token in tokens))
 

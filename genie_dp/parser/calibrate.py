@@ -54,8 +54,8 @@ class Calibrate(Stage):
     network stays as it is; what it answers is what changes in the parser's folder.
 
     \b
-    genie-dp calibrate parser heard.jsonl
-    genie-dp calibrate parser thingpedia --threshold 0.7
+    genie-dp data calibrate parser heard.jsonl
+    genie-dp data calibrate parser thingpedia --threshold 0.7
     """
 
     command = "calibrate"

@@ -602,7 +602,7 @@ def read_all(
             reasons = ", ".join(f"{n:,} {reason}" for reason, n in rows.left.most_common())
             hint = f"left out: {reasons}" if reasons else "name another file"
             if rows.left["not a program"]:
-                hint += "; rows have programs in token form: see genie-dp program tokens"
+                hint += "; rows have programs in token form: see genie-dp grammar program tokens"
             raise GenieError(
                 Problem("N004", f"{input_file.path} gave no rows{of_source}", hint=hint)
             )

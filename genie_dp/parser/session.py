@@ -43,7 +43,7 @@ LoadInputs = Callable[[str, Sequence[Path]], Inputs]
 
 _NOT_VALIDATED = (
     "note: the confidence of {folder} is fitted to made sentences only; "
-    "genie-dp calibrate {folder} ROWS fits it to real ones"
+    "genie-dp data calibrate {folder} ROWS fits it to real ones"
 )
 
 

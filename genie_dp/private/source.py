@@ -234,7 +234,7 @@ def _read_file(reader: _Reader) -> Problem | None:
     import smart_open
 
     if Path(reader.file).suffix == ".parquet":
-        hint = "genie-dp convert writes the others"
+        hint = "genie-dp data convert writes the others"
         return Problem("Q001", f"private rows are JSONL or TSV, got {reader.file}", hint=hint)
     try:
         with smart_open.open(reader.file, "rb") as lines:

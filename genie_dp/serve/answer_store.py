@@ -380,7 +380,7 @@ def _known_trouble(path: Path) -> Iterator[None]:
 
 
 def _foreign(path: Path, why: str) -> GenieError:
-    hint = "name a new file, or one that genie-dp paraphrase serve wrote"
+    hint = "name a new file, or one that genie-dp data paraphrase serve wrote"
     return GenieError(Problem("P201", f"{path} is no database of answers: {why}", hint=hint))
 
 

@@ -73,7 +73,7 @@ def run(
     page = PageConfig(people=config.workers, worker=worker, checks=check_config_of(config))
     rows = read_shown_by_id(chosen)
     if not rows:
-        hint = "see genie-dp paraphrase select"
+        hint = "see genie-dp data paraphrase select"
         raise GenieError(Problem("P205", f"{chosen} has no sentences", hint=hint))
     sizes = None  # those of the database; one alone goes with the usual other one
     if config.sentences is not None or config.paraphrases is not None:

@@ -73,8 +73,8 @@ class Describe(Stage, ReverseConfig):
     error names; the exit code is 0 all the same.
 
     \b
-    genie-dp describe 'now => @com.dropbox.list_folder() => notify'
-    genie-dp describe --input programs.txt --format json
+    genie-dp grammar describe 'now => @com.dropbox.list_folder() => notify'
+    genie-dp grammar describe --input programs.txt --format json
     """
 
     command = "describe"

@@ -215,7 +215,7 @@ class Merge(Stage):
     \b
     genie-dp synthesize --shard 0/2 --output part0.jsonl
     genie-dp synthesize --shard 1/2 --output part1.jsonl
-    genie-dp merge part0.jsonl part1.jsonl --output pairs.jsonl
+    genie-dp data merge part0.jsonl part1.jsonl --output pairs.jsonl
     """
 
     command = "merge"

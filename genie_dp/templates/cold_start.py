@@ -42,7 +42,8 @@ _MOST_FIELDS = 6  # of an object that are said one by one
 _DEEPEST, _MOST_INSIDE = 3, 3  # of an object in an object: levels, and fields that it must have
 
 _HEAD = """\
-// Templates to begin with, made by `genie-dp import`: edit them. REVIEW.md lists what was guessed.
+// Templates to begin with, made by `genie-dp grammar import`: edit them.
+// REVIEW.md lists what was guessed.
 
 category COMMAND : program root "whole sentences";
 category VP : program "what can be asked for: set the lights";

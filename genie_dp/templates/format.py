@@ -1,4 +1,4 @@
-"""Lays out template files, and writes them shorter: `genie-dp format`.
+"""Lays out template files, and writes them shorter: `genie-dp grammar format`.
 
 Statements are laid out one by one; comments stay where they are, and a statement that holds one is
 left as it is written. Neither changes what a file says.
@@ -301,8 +301,8 @@ class Format(Stage):
     same after it.
 
     \b
-    genie-dp format thingpedia
-    genie-dp format --shorten --diff thingpedia/com.gmail
+    genie-dp grammar format thingpedia
+    genie-dp grammar format --shorten --diff thingpedia/com.gmail
     """
 
     command = "format"

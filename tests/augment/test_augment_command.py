@@ -1,4 +1,4 @@
-"""`genie-dp augment`: the same bytes for any number of jobs, resuming, mistakes, formats."""
+"""`genie-dp data augment`: the same bytes for any number of jobs, resuming, mistakes, formats."""
 
 import json
 import os
@@ -47,7 +47,7 @@ def pairs(tmp_path_factory) -> Path:
 
 
 def arguments(*words: object) -> list[str]:
-    return ["augment", "--skills", str(SKILLS), *map(str, words)]
+    return ["data", "augment", "--skills", str(SKILLS), *map(str, words)]
 
 
 def augment(*words: object) -> int:
@@ -164,7 +164,7 @@ def test_a_killed_worker_ends_the_run_and_keeps_the_rows(pairs, tmp_path, monkey
 def test_lists_of_skills_are_joined_with_shipped_ones_unless_told(capsys):
     skill, sizes = data_folder("thingpedia") / "com.spotify", []
     for options in ((), ("--no-widen",)):
-        assert cli.run(["augment", "--skills", str(skill), "--list-values", *options]) == 0
+        assert cli.run(["data", "augment", "--skills", str(skill), "--list-values", *options]) == 0
         rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()[1:]]
         sizes.append({row[0]: int(row[-1]) for row in rows if row[-1] != "-"})
     assert sizes[0].keys() == sizes[1].keys()

@@ -135,7 +135,7 @@ def test_automatic_paraphrases_have_no_rules_of_german(tmp_path, capsys):
         (["--by", "lexical", "--lexicon", "wordnet"], "name your own by --lexicon FILE"),
         (["--by", "endpoint", "--model", "m", "--base-url", "http://x"], "by --prompt FILE"),
     ):
-        assert cli.run(["paraphrase", "auto", str(rows), "--locale", "de", *given]) == 2
+        assert cli.run(["data", "paraphrase", "auto", str(rows), "--locale", "de", *given]) == 2
         assert told in capsys.readouterr().err
 
 
@@ -149,7 +149,7 @@ eg: mach das licht im flur an => schalte das licht im flur ein
 
 def test_rules_of_somebodys_own_paraphrase_german(tmp_path):
     (tmp_path / "de.rules").write_text(RULES)
-    words = ["paraphrase", "auto", "--rules", tmp_path / "de.rules", "--only-my-rules"]
+    words = ["data", "paraphrase", "auto", "--rules", tmp_path / "de.rules", "--only-my-rules"]
     row = "mach das licht im QUOTED_STRING_0 an", "dim", "room", "String"
     (made,) = command(tmp_path, words, *row)
     assert made["utterance"] == "schalte das licht im QUOTED_STRING_0 ein"

@@ -86,7 +86,9 @@ def test_shipped_sentences_keep_their_meaning_with_placeholders():
 def test_a_folder_is_augmented_beside_rows(skills, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     options = ("--skills", skills, "--no-noise", "--paraphrase-with-text", 2, "--seed", 1)
-    assert cli.run(["augment", str(skills), *map(str, options), "--output", "rows.jsonl"]) == 0
+    assert (
+        cli.run(["data", "augment", str(skills), *map(str, options), "--output", "rows.jsonl"]) == 0
+    )
     rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
     assert sum(row["parent"].endswith(":open") for row in rows) == 4
     assert all("GENERIC" not in row["utterance"] for row in rows if "quoted" not in row)
@@ -98,7 +100,10 @@ def test_a_folder_is_augmented_beside_rows(skills, tmp_path, monkeypatch, capsys
     }  # fmt: skip
     assert len(again) > 7
     (skills / "com.example.jukebox" / "paraphrases.tsv").unlink()
-    assert cli.run(["augment", str(skills), *map(str, options), "--output", "other.jsonl"]) == 1
+    assert (
+        cli.run(["data", "augment", str(skills), *map(str, options), "--output", "other.jsonl"])
+        == 1
+    )
     assert "N020" in capsys.readouterr().err
 
 

@@ -2,6 +2,7 @@ import gzip
 import importlib
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,8 @@ import click
 import pytest
 
 from genie_dp import __version__, cli
-from genie_dp.cli import output
+from genie_dp.cli import output, run
+from genie_dp.cli.commands import Entry
 from genie_dp.cli.options import GRAMMAR, SKILLS, Finite
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.resources import data_folder
@@ -23,41 +25,101 @@ def command(monkeypatch):
 
     def put(function, name="demo"):
         monkeypatch.setattr(cli, "load_command", lambda _: click.command(name)(function))
-        monkeypatch.setattr(cli, "COMMANDS", {name: ("nowhere:command", "Do it.")})
+        monkeypatch.setitem(cli.COMMANDS, name, Entry("nowhere:command", "Do it."))
         return name
 
     return put
 
 
-def test_every_command_of_the_table_is_there_and_says_of_itself_what_the_table_says():
-    assert cli.COMMANDS
-    for name, (place, line) in cli.COMMANDS.items():
-        found = cli.load_command(place)
-        assert found.name == name
-        assert found.get_short_help_str(limit=200) == line
+def commands(group: click.Group = cli.group, name: str = "genie-dp"):
+    """Yield every command and group below a group, with its whole name."""
+    for word in group.list_commands(click.Context(group)):
+        found = group.get_command(click.Context(group), word)
+        yield f"{name} {word}", found
+        if isinstance(found, click.Group):
+            yield from commands(found, f"{name} {word}")
 
 
-def leaves(found: click.Command, context: click.Context):
-    """Yield the commands that have no commands."""
-    if not isinstance(found, click.Group):
-        yield found
-        return
-    for name in found.list_commands(context):
-        yield from leaves(found.get_command(context, name), context)
+def options(command: click.Command):
+    return [param for param in command.params if isinstance(param, click.Option)]
+
+
+COMMANDS = dict(commands())
+
+
+def test_every_command_of_the_tables_is_there_and_says_of_itself_what_its_table_says():
+    groups = [cli.group, *(x for x in COMMANDS.values() if isinstance(x, cli.LazyGroup))]
+    assert len(groups) >= 7
+    for group in groups:
+        for name, entry in group.table.items():
+            found = cli.load_command(entry.place)
+            if isinstance(found, click.Group) or group.name != "train":
+                assert found.name == name
+                assert found.get_short_help_str(limit=200) == entry.help
+            every = {word.lstrip("-") for option in options(found) for word in option.opts}
+            assert set(entry.shown.split()) <= every, name
+
+
+def test_the_first_screen_has_nine_commands_and_no_help_more_than_twelve_options():
+    first = [name for name, entry in cli.COMMANDS.items() if not entry.is_group]
+    assert len(first) == 9
+    shown = {
+        name: sum(not option.hidden for option in options(command))
+        for name, command in COMMANDS.items()
+    }
+    assert len(shown) > 60
+    assert {name: count for name, count in shown.items() if count > 12} == {}
+
+
+def test_a_brief_help_names_the_full_one_which_has_every_option(capsys):
+    assert run(["synthesize", "--help"]) == 0
+    brief = capsys.readouterr().out
+    assert "--size" in brief
+    assert "--balance" not in brief
+    assert "more options: --help-all" in brief
+    assert run(["synthesize", "--help-all"]) == 0
+    full = capsys.readouterr().out
+    for option in options(COMMANDS["genie-dp synthesize"]):
+        assert option.opts[-1] in full
+
+
+def test_an_option_is_set_by_its_name_and_checked_as_always(tmp_path, capsys):
+    rows = tmp_path / "rows.jsonl"
+    size = ["synthesize", "--size", "3", "--output", str(rows)]
+    assert run([*size, "--set", "max-depth=2", "--set", "format=tsv", "--set", "seed=5"]) == 0
+    assert run([*size[:-1], "-", "--max-depth", "2", "--format", "tsv", "--seed", "5"]) == 0
+    assert rows.read_text() == capsys.readouterr().out
+    for pair, message in (
+        ("max-depth=many", "'many' is not a valid integer"),
+        ("max-dept=2", "did you mean 'max-depth'?"),
+        ("max-depth", "--set takes name=value, not 'max-depth'"),
+    ):
+        assert run(["synthesize", "--set", pair]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_old_names_still_work_and_say_the_new_ones(capsys):
+    assert set(cli.MOVED) >= {"augment", "stats", "import", "explain"}
+    for old, new in cli.MOVED.items():
+        assert f"genie-dp {new}" in COMMANDS, old
+        if not isinstance(COMMANDS[f"genie-dp {new}"], click.Group):
+            assert run([old, "--help"]) == 0
+            assert f"(DEPRECATED: use {new!r}.)" in " ".join(capsys.readouterr().out.split())
+    assert run(["--help"]) == 0
+    listed = re.findall(r"^  ([a-z]+)", capsys.readouterr().out, re.MULTILINE)
+    assert not {*cli.MOVED} & {*listed}
 
 
 def test_no_option_takes_what_is_no_number():
-    commands = [cli.load_command(place) for place, _ in cli.COMMANDS.values()]
-    options = [
-        (found.name, option)
-        for command in commands
-        for found in leaves(command, click.Context(command))
-        for option in found.params
+    numbers = [
+        (name, option)
+        for name, command in COMMANDS.items()
+        for option in options(command)
         if isinstance(option.type, click.types.FloatParamType)
     ]
-    assert len(options) > 30
-    assert [(n, o.name) for n, o in options if not isinstance(o.type, Finite)] == []
-    for _, option in options:
+    assert len(numbers) > 30
+    assert [(n, o.name) for n, o in numbers if not isinstance(o.type, Finite)] == []
+    for _, option in numbers:
         for text in ("nan", "inf"):
             with pytest.raises(click.BadParameter):
                 option.type.convert(text, option, None)
@@ -134,7 +196,8 @@ def test_wrong_usage_ends_with_2_and_the_nearest_command_is_named(command, capsy
 def test_a_reader_that_goes_away_leaves_no_traceback():
     program = (
         "import click, sys; from genie_dp import cli\n"
-        "cli.COMMANDS = {'many': ('', 'Print many lines.')}\n"
+        "from genie_dp.cli.commands import Entry\n"
+        "cli.COMMANDS['many'] = Entry('', 'Print many lines.')\n"
         "cli.load_command = lambda _: click.command('many')(\n"
         "    lambda: [sys.stdout.write('line\\n') for _ in range(100_000)] and None)\n"
         "cli.main(['many'])"

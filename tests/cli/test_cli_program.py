@@ -1,4 +1,4 @@
-"""`genie-dp program` answers while it is asked; what it says is played in a scenario."""
+"""`genie-dp grammar program` answers while it is asked; what it says is played in a scenario."""
 
 import json
 import os

@@ -40,7 +40,7 @@ def test_a_list_that_is_no_csv_is_named(tmp_path):
 def test_urls_that_nothing_here_reads_are_told(url, why, hint, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "boto3", None)
     monkeypatch.setitem(sys.modules, "smart_open.s3", None)
-    assert run(["stats", url]) == 1
+    assert run(["data", "stats", url]) == 1
     told = capsys.readouterr().err
     assert f"error[R001]: cannot read {url}: {why}" in told
     assert hint in told

@@ -54,7 +54,9 @@ def real_rows():
 def converted(folder, rows, to="chat", *options):
     source = write(folder / "rows.jsonl", rows)
     target = folder / f"{to}.chat.jsonl"
-    assert run(["convert", str(source), str(target), "--to", to, "--overwrite", *options]) == 0
+    assert (
+        run(["data", "convert", str(source), str(target), "--to", to, "--overwrite", *options]) == 0
+    )
     return read(target)
 
 
@@ -165,7 +167,7 @@ def test_system_and_refusal_are_settings_of_chats_alone(tmp_path, capsys):
     assert chat["conversations"][-1]["value"] == "No."
     table = [str(tmp_path / "rows.jsonl"), str(tmp_path / "b.tsv")]
     for name, value in (("refusal", "No."), ("skills", str(tmp_path))):
-        assert run(["convert", *table, f"--{name}", value]) == 1
+        assert run(["data", "convert", *table, f"--{name}", value]) == 1
         assert f"error[D029]: {name} is of chats, and tsv is none" in capsys.readouterr().err
 
 
@@ -253,8 +255,8 @@ def test_expressions_call_tools_of_which_nothing_is_declared(tmp_path):
 def test_a_folder_of_parts_becomes_a_folder_of_chats(tmp_path):
     rows = [row(f"R{n}", f"tweet {n}", TWEET.program) for n in range(40)]
     parts, chats = str(tmp_path / "parts"), str(tmp_path / "chats")
-    assert run(["split", str(write(tmp_path / "a.jsonl", rows)), "-o", parts]) == 0
-    assert run(["convert", parts, chats, "--to", "chat-sharegpt"]) == 0
+    assert run(["data", "split", str(write(tmp_path / "a.jsonl", rows)), "-o", parts]) == 0
+    assert run(["data", "convert", parts, chats, "--to", "chat-sharegpt"]) == 0
     total = sum(len(read(tmp_path / "chats" / "data" / f"{part}.jsonl"))
                 for part in ("train", "validation", "test"))  # fmt: skip
     assert total == 40

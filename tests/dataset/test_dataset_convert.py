@@ -47,7 +47,7 @@ FILES = {"jsonl": "r.jsonl", "parquet": "r.parquet", "rasa": "r.yml", "conll": "
 
 
 def convert(*args):
-    return run(["convert", *map(str, args)])
+    return run(["data", "convert", *map(str, args)])
 
 
 def there_and_back(rows, name, folder):

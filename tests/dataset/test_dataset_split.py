@@ -17,7 +17,7 @@ from tests.dataset.dataset_rows import LAMP, SHOP, families, read, row, write
 def split(folder, rows, *options, name="rows.jsonl", output="out"):
     """Write rows to a file, split it, and return the exit code and the parts."""
     file = write(folder / name, rows)
-    code = run(["split", str(file), "--output", str(folder / output), *map(str, options)])
+    code = run(["data", "split", str(file), "--output", str(folder / output), *map(str, options)])
     return code, parts(folder / output)
 
 
@@ -67,7 +67,7 @@ def test_the_order_of_rows_and_files_is_of_no_account(tmp_path_factory, seed, by
     random.Random(seed).shuffle(rows)
     cut = seed % len(rows)
     files = [write(tmp_path / "a.jsonl", rows[:cut]), write(tmp_path / "b.jsonl", rows[cut:])]
-    assert run(["split", *map(str, files), "--by", by, "-o", str(tmp_path / "again")]) == 0
+    assert run(["data", "split", *map(str, files), "--by", by, "-o", str(tmp_path / "again")]) == 0
     assert where(parts(tmp_path / "again")) == where(whole)
 
 
@@ -85,7 +85,7 @@ def test_the_same_input_gives_the_same_bytes_and_another_seed_another_split(tmp_
 
 def test_lines_are_copied_as_they_are_however_they_end(tmp_path):
     file = write(tmp_path / "rows.jsonl", families(60))
-    assert run(["split", str(file), "-o", str(tmp_path / "out")]) == 0
+    assert run(["data", "split", str(file), "-o", str(tmp_path / "out")]) == 0
     lines = [p.read_text().splitlines() for p in (tmp_path / "out").glob("*.jsonl")]
     assert sorted(sum(lines, [])) == sorted(file.read_text().splitlines())
     lines = [f"{one.id}\t{one.utterance}\t{one.program}" for one in families(30)]
@@ -94,7 +94,7 @@ def test_lines_are_copied_as_they_are_however_they_end(tmp_path):
             text = (mark + (ending or "\n").join(lines) + ending).encode()
             (tmp_path / "rows.tsv").write_bytes(text)
             words = [str(tmp_path / "rows.tsv"), "-o", str(tmp_path / "tables"), "--overwrite"]
-            assert run(["split", *words]) == 0
+            assert run(["data", "split", *words]) == 0
             copied = [p.read_bytes().splitlines() for p in (tmp_path / "tables").glob("*.tsv")]
             assert sorted(sum(copied, [])) == sorted(text.splitlines())
 

@@ -297,7 +297,18 @@ def said_of(tmp_path, *options):
     row = {"id": "W1", "utterance": "block whose width is 3 inches", "program": program}
     rows.write_text(json.dumps({**row, "language": "sexpr", "source": "synthetic"}) + "\n")
     own = ["--rules", EXAMPLES[1], "--only-my-rules", "--lexicon", "none"]
-    command = ["paraphrase", "auto", rows, "--language", "sexpr", *own, *options, "--output", out]
+    command = [
+        "data",
+        "paraphrase",
+        "auto",
+        rows,
+        "--language",
+        "sexpr",
+        *own,
+        *options,
+        "--output",
+        out,
+    ]
     assert run(list(map(str, command))) == 0
     return {json.loads(line)["utterance"] for line in out.read_text().splitlines()}
 

@@ -1,4 +1,4 @@
-"""`genie-dp coverage` over an invented library: verdicts, stubs, totals, the command line."""
+"""`genie-dp grammar coverage` over an invented library: verdicts, stubs, totals, options."""
 
 import random
 import re

@@ -76,7 +76,12 @@ SAID = {
 def test_spoken_orders_have_their_program_and_no_other(tmp_path, capsys):
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("".join(f"{said}\t(ORDER {items})\n" for said, items in SAID.items()))
-    assert cli.run(["explain", *map(str, GRAMMAR), "--max-depth", "10", "--file", str(pairs)]) == 0
+    assert (
+        cli.run(
+            ["grammar", "explain", *map(str, GRAMMAR), "--max-depth", "10", "--file", str(pairs)]
+        )
+        == 0
+    )
     told = capsys.readouterr()
     assert "3 pairs: 3 derived, 0 not, 0 ambiguous" in told.out + told.err
 
@@ -124,7 +129,7 @@ def test_no_template_says_the_ten_sentences(example, tmp_path, capsys):
     pairs.write_text("".join(f"{said}\t{meant}\n" for _, said, meant in sentences_of(example)))
     options = ["--language", "sexpr", "--skills", example / "pizza.sexpr", "--grammar", example]
     arguments = [*map(str, options), "--max-depth", "10", "--file", str(pairs)]
-    assert cli.run(["explain", *arguments]) == 1
+    assert cli.run(["grammar", "explain", *arguments]) == 1
     told = capsys.readouterr()
     assert "10 pairs: 0 derived, 10 not, 0 ambiguous" in told.out + told.err
 

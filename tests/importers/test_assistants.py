@@ -89,7 +89,15 @@ def test_a_project_of_each_kind_checks_and_synthesizes(kind, tmp_path, monkeypat
     source, locale = source_of(kind, tmp_path / "skill"), LOCALES.get(kind, "en")
     assert kind_of(Source(str(source))).name == kind
     library = registry.library_of(Source(str(source), locale))
-    asked = ["import", str(source), "--locale", locale, "--output", str(tmp_path / "home")]
+    asked = [
+        "grammar",
+        "import",
+        str(source),
+        "--locale",
+        locale,
+        "--output",
+        str(tmp_path / "home"),
+    ]
     assert cli.run(asked) == 0
     assert cli.run(asked) == 1  # nothing is overwritten
     assert "R032" in capsys.readouterr().err

@@ -70,7 +70,7 @@ def test_operations_are_tools(case, golden, tmp_path):
 def test_the_folder_of_tools_has_their_examples_and_what_is_guessed(tmp_path):
     source = written(tmp_path / "home.json", TOOLS)
     folder = tmp_path / "home"
-    assert cli.run(["import", str(source), "--output", str(folder)]) == 0
+    assert cli.run(["grammar", "import", str(source), "--output", str(folder)]) == 0
     names = ["REVIEW.md", "eval.tsv", "genie.schema.json", "genie.yaml", "main.genie", "tools.json"]
     assert sorted(path.name for path in folder.iterdir()) == names
     program = 'lights.set( level= 20 room= " kitchen " ^^room )'
@@ -201,7 +201,10 @@ def test_tools_and_intents_are_chosen_by_their_names(tmp_path, capsys):
     assert "list_rooms" in chosen.files["tools.json"]
     assert not any(name in chosen.files["tools.json"] for name in ("lights", "loop"))
     assert not any("l" in note.path and "list" not in note.path for note in chosen.notes)
-    assert cli.run(["import", source, "--only", "light.set", "-o", str(tmp_path / "out")]) == 1
+    assert (
+        cli.run(["grammar", "import", source, "--only", "light.set", "-o", str(tmp_path / "out")])
+        == 1
+    )
     err = capsys.readouterr().err
     assert "R088" in err
     assert "did you mean 'lights.set'" in err
@@ -251,7 +254,7 @@ def test_a_source_that_is_not_there_or_may_be_a_server_is_told(tmp_path, monkeyp
     for name, message in (
         ("none.json", "is no file and no command"),
         ("no-such-command server.py", "is no file and no command"),
-        ("server.py", r"genie-dp import 'python server.py'"),
+        ("server.py", r"genie-dp grammar import 'python server.py'"),
         ("ls", r"--kind mcp"),
     ):
         with pytest.raises(GenieError, match=message):

@@ -1,4 +1,4 @@
-"""A real `genie-dp paraphrase serve` in a process of its own, for tests that kill it."""
+"""A real `genie-dp data paraphrase serve` in a process of its own, for tests that kill it."""
 
 from genie_dp.paraphrase.shown import to_line
 from tests.server_process import COMMAND_LINE

@@ -288,7 +288,7 @@ def test_the_command_takes_the_words_of_wordnet(wordnet, tmp_path, capsys):
     write_wordnet(wordnet, SYNSETS)
     rows, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
     rows.write_text(to_json(Example("S0", "get huge photos", "now => ( @c.f ) => notify")) + "\n")
-    command = ["paraphrase", "auto", str(rows), "--by", "lexical", "--lexicon", "wordnet"]
+    command = ["data", "paraphrase", "auto", str(rows), "--by", "lexical", "--lexicon", "wordnet"]
     assert run([*command, "-o", str(out)]) == 0
     said = {json.loads(line)["utterance"] for line in out.read_text().splitlines()}
     assert said

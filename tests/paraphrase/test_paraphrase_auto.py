@@ -1,4 +1,4 @@
-"""`genie-dp paraphrase auto` by rules and words: what comes out, and what is refused."""
+"""`genie-dp data paraphrase auto` by rules and words: what comes out, and what is refused."""
 
 import csv
 import json
@@ -88,7 +88,9 @@ def values(sentence):
 def test_rows_keep_all_but_their_sentence_and_are_counted(tmp_path, capsys):
     source, out = write_rows(tmp_path / "rows.jsonl"), tmp_path / "out.jsonl"
     rejects = tmp_path / "bad.csv"
-    assert run(["paraphrase", "auto", source, "-o", str(out), "--rejects", str(rejects)]) == 0
+    assert (
+        run(["data", "paraphrase", "auto", source, "-o", str(out), "--rejects", str(rejects)]) == 0
+    )
     rows = read(out)
     by_id = {row.id: row for row in map(example, range(14))}
     assert 25 <= len(rows) <= 3 * 14
@@ -123,7 +125,7 @@ def test_bytes_depend_on_the_seed_and_not_on_the_jobs_or_the_place_of_a_row(tmp_
     for given in ([source, "--jobs", "3"], [source], [source, "--seed", "1"], [back]):
         out, bad = tmp_path / "out.jsonl", tmp_path / "bad.csv"
         outputs = ["-o", str(out), "--rejects", str(bad), "--overwrite"]
-        assert run(["paraphrase", "auto", *given, *outputs]) == 0
+        assert run(["data", "paraphrase", "auto", *given, *outputs]) == 0
         made.append((out.read_bytes(), bad.read_bytes()))
     assert made[0] == made[1]
     assert made[1][0] != made[2][0]

@@ -267,8 +267,8 @@ def arguments(folder, server, *more, count):
     chosen = "".join(to_line(shown(number)) + "\n" for number in range(count))
     (folder / "chosen.jsonl").write_text(chosen)
     return [
-        "paraphrase", "auto", str(folder / "chosen.jsonl"), "--by", "endpoint", "--model", "stub",
-        "--base-url", server.url, "--key-variable", "STUB_KEY", "--output",
+        "data", "paraphrase", "auto", str(folder / "chosen.jsonl"), "--by", "endpoint",
+        "--model", "stub", "--base-url", server.url, "--key-variable", "STUB_KEY", "--output",
         str(folder / "out.jsonl"), *more,
     ]  # fmt: skip
 

@@ -150,8 +150,8 @@ def test_the_command_asks_a_model_and_checks_what_it_says(seq2seq, tmp_path):
     rows, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
     rows.write_text("".join(to_json(shown.example) + "\n" for shown in ROWS))
     arguments = [
-        "paraphrase", "auto", str(rows), "--by", "model", "--model", seq2seq, "--device", "cpu",
-        "--rejects", str(tmp_path / "bad.csv"), "--duplicate-distance", "0", "-o", str(out),
+        "data", "paraphrase", "auto", str(rows), "--by", "model", "--model", seq2seq, "--device",
+        "cpu", "--rejects", str(tmp_path / "bad.csv"), "--duplicate-distance", "0", "-o", str(out),
     ]  # fmt: skip
     assert run(arguments) == 0
     report = json.loads((tmp_path / "out.jsonl.manifest.json").read_text())

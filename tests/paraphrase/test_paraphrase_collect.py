@@ -165,7 +165,7 @@ def write(path, rows):
 
 
 def run_collect(*more, results="results.csv"):
-    return cli.run(["paraphrase", "collect", results, "--chosen", "chosen.jsonl", *more])
+    return cli.run(["data", "paraphrase", "collect", results, "--chosen", "chosen.jsonl", *more])
 
 
 def table(path):
@@ -220,7 +220,7 @@ def test_an_assignment_in_two_files_counts_once_and_rejected_ones_not_at_all(pro
 
 def test_validation_tasks_and_their_results_go_through(project, capsys):
     shown = ["--chosen", "chosen.jsonl"]
-    made = ["paraphrase", "validate-hits", "results.csv", *shown, "-o", "votes.csv"]
+    made = ["data", "paraphrase", "validate-hits", "results.csv", *shown, "-o", "votes.csv"]
     assert cli.run([*made, "--page", "votes.html", "--seed", "5"]) == 0
     assert "1 tasks on 6 paraphrases of 3 sentences" in capsys.readouterr().err
     [task] = table(project / "votes.csv")

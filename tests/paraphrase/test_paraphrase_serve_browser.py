@@ -98,9 +98,21 @@ def test_by_keyboard_alone_and_on_after_a_kill(browser, server, chosen, tmp_path
     assert complaints(browser) == []
     results, rows = tmp_path / "results.csv", tmp_path / "rows.jsonl"
     assert (
-        cli.run(["paraphrase", "export", str(tmp_path / "answers.sqlite"), "-o", str(results)]) == 0
+        cli.run(
+            ["data", "paraphrase", "export", str(tmp_path / "answers.sqlite"), "-o", str(results)]
+        )
+        == 0
     )
-    collect = ["paraphrase", "collect", str(results), "--chosen", str(chosen), "-o", str(rows)]
+    collect = [
+        "data",
+        "paraphrase",
+        "collect",
+        str(results),
+        "--chosen",
+        str(chosen),
+        "-o",
+        str(rows),
+    ]
     assert cli.run(collect) == 0
     made = [json.loads(line)["utterance"] for line in rows.read_text().splitlines()]
     assert sorted(made) == sorted(t.replace("3", "NUMBER_0").replace("12", "NUMBER_1") for t in TWO)

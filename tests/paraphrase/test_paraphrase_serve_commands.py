@@ -30,7 +30,7 @@ def browser_of(server):
 @pytest.mark.slow
 def test_what_was_sent_outlives_a_kill_and_is_collected(chosen, tmp_path, capsys):
     database, results = tmp_path / "new" / "a.sqlite", tmp_path / "results.csv"
-    export = ["paraphrase", "export", str(database), "--output", str(results)]
+    export = ["data", "paraphrase", "export", str(database), "--output", str(results)]
     with ServerProcess(chosen, database) as server, browser_of(server) as browser:
         enter(browser, "Ada")
         assert send(browser, TWO).status_code == 303
@@ -54,7 +54,16 @@ def test_what_was_sent_outlives_a_kill_and_is_collected(chosen, tmp_path, capsys
     cells = next(iter(csv.DictReader(results.open(newline=""))))
     assert cells["Answer.Paraphrase2-1"].startswith("'=share")
     rows = tmp_path / "rows.jsonl"
-    collect = ["paraphrase", "collect", str(results), "--chosen", str(chosen), "-o", str(rows)]
+    collect = [
+        "data",
+        "paraphrase",
+        "collect",
+        str(results),
+        "--chosen",
+        str(chosen),
+        "-o",
+        str(rows),
+    ]
     assert cli.run(collect) == 0
     made = [json.loads(line) for line in rows.read_text().splitlines()]
     assert [(m["parent"], m["source"]) for m in made] == [
@@ -77,7 +86,7 @@ def test_a_page_for_others_says_what_that_means(chosen, tmp_path):
 def test_a_missing_library_is_told_before_anything_is_opened(chosen, tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     database = tmp_path / "a.sqlite"
-    assert cli.run(["paraphrase", "serve", str(chosen), "--database", str(database)]) == 1
+    assert cli.run(["data", "paraphrase", "serve", str(chosen), "--database", str(database)]) == 1
     said = capsys.readouterr().err
     assert "P200" in said
     assert "pip install 'genie_dp[serve]'" in said

@@ -144,7 +144,7 @@ def hits(tmp_path, rows, *more):
     """Make a batch of rows, which may be written as lines already."""
     chosen = tmp_path / "chosen.jsonl"
     chosen.write_text("".join((r if isinstance(r, str) else to_line(r)) + "\n" for r in rows))
-    return cli.run(["paraphrase", "hits", str(chosen), *map(str, more)])
+    return cli.run(["data", "paraphrase", "hits", str(chosen), *map(str, more)])
 
 
 def test_hits_writes_the_batch_and_the_page(tmp_path, capsys):

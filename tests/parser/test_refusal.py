@@ -386,7 +386,7 @@ def test_a_parser_is_calibrated_anew_and_nothing_else_of_it_changes(copied, tmp_
     said = write(tmp_path / "said.jsonl", [*rows()[:6], Example("R", "sing", OUT_OF_SCOPE)])
     before = {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()}
     assert not gd.Parser.from_pretrained(copied).is_validated
-    assert run(["calibrate", str(copied), str(said), "--threshold", "0.3"]) == 0
+    assert run(["data", "calibrate", str(copied), str(said), "--threshold", "0.3"]) == 0
     changed = {path.name for path, data in before.items() if path.read_bytes() != data}
     assert changed == {"config.json"}
     parser = gd.Parser.from_pretrained(copied)

@@ -44,7 +44,7 @@ class EditorClient:
     async def _start(self, folder, progress, env):
         await self.client.start_io(
             sys.executable, "-c", "import sys; from genie_dp.cli import main; main(sys.argv[1:])",
-            "editor", env=env,
+            "grammar", "editor", env=env,
         )  # fmt: skip
         capabilities = types.ClientCapabilities(
             window=types.WindowClientCapabilities(work_done_progress=progress),

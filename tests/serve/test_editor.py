@@ -455,7 +455,7 @@ def test_layout_is_that_of_the_format_command(editor, lamp, tmp_path):
     text = "for @org.lamp ;\nNP:='my   lamps' ('that are lit')?->lamps( ) ;  \n\n\n\n// end\n"
     path = tmp_path / "templates.genie"
     path.write_text(LAMP_TEMPLATES + text)
-    run(["format", str(path)])
+    run(["grammar", "format", str(path)])
     editor.change(lamp, LAMP_TEMPLATES + text)
     [edit] = editor.format(lamp)
     assert edit.new_text == path.read_text() != LAMP_TEMPLATES + text
@@ -519,7 +519,8 @@ def test_editor_never_runs_python_of_a_grammar(tmp_path, editor):
 @pytest.mark.slow
 def test_missing_library_is_told_with_its_extra(tmp_path):
     hide = (
-        "import sys; sys.modules['pygls'] = None; from genie_dp.cli import main; main(['editor'])"
+        "import sys; sys.modules['pygls'] = None; from genie_dp.cli import main; "
+        "main(['grammar', 'editor'])"
     )
     done = subprocess.run(
         [sys.executable, "-c", hide], capture_output=True, text=True, cwd=ROOT, check=False

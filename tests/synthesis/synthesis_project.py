@@ -103,7 +103,7 @@ def _write(folder: Path, files: Any) -> None:
 
 
 def merge(*words: object) -> int:
-    return cli.run(["merge", *map(str, words)])
+    return cli.run(["data", "merge", *map(str, words)])
 
 
 def journal_lines(work: Path) -> int:

@@ -1,4 +1,4 @@
-"""`genie-dp describe`: programs in English, their values, what is left out, the command line."""
+"""`genie-dp grammar describe`: programs in English, their values, what is left out, options."""
 
 import io
 import json
@@ -234,7 +234,7 @@ def run(thingtalk, capsys):
     """Return a function that runs the command and returns (exit code, output, messages)."""
 
     def run(*arguments):
-        code = cli.run(["describe", *thingtalk.inputs, *arguments])
+        code = cli.run(["grammar", "describe", *thingtalk.inputs, *arguments])
         return code, *capsys.readouterr()
 
     return run

@@ -1,4 +1,4 @@
-"""`genie-dp explain` over a small invented library: derivations, near misses, the command line."""
+"""`genie-dp grammar explain` over a small invented library: derivations, near misses, options."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ def explain(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
 
     def run(*arguments):
-        code = cli.run(["explain", *OPTIONS, *map(str, arguments)])
+        code = cli.run(["grammar", "explain", *OPTIONS, *map(str, arguments)])
         return code, "".join(capsys.readouterr())
 
     return run

@@ -90,7 +90,9 @@ def test_the_page_shows_what_the_command_says(monkeypatch):
     page = (ROOT / "docs" / "explain.md").read_text(encoding="utf-8")
     blocks = re.findall(r"(?:^    .*\n|^\n)+", page, re.MULTILINE)
     texts = [
-        textwrap.dedent(block).strip("\n") for block in blocks if "$ genie-dp explain" in block
+        textwrap.dedent(block).strip("\n")
+        for block in blocks
+        if "$ genie-dp grammar explain" in block
     ]
     shown = [text.partition("\n") for text in texts if "--file" not in text.partition("\n")[0]]
     assert len(shown) == 4

@@ -76,7 +76,9 @@ def test_shortening_the_shipped_skills_keeps_all_that_they_say():
     shorter = shortener(language, library)
     for path in data_folder("thingpedia").glob("*/templates.genie"):
         text = path.read_text(encoding="utf-8")
-        assert layout(shorter(text, str(path))) == text, "genie-dp format --shorten thingpedia"
+        assert layout(shorter(text, str(path))) == text, (
+            "genie-dp grammar format --shorten thingpedia"
+        )
 
 
 def test_check_and_diff_write_nothing_and_say_what_would_change(tmp_path):

@@ -1,52 +1,50 @@
-"""`genie-dp paraphrase`: from synthesized rows to rows in people's words, one command a step."""
+"""`genie-dp data paraphrase`: from synthesized rows to rows in people's words, step by step."""
 
 from collections.abc import Mapping
 
 import click
 
 from genie_dp.cli import LazyGroup
+from genie_dp.cli.commands import Entry
 
-# name -> (where the command is, its line of help), as in genie_dp.cli.COMMANDS.
-STEPS: Mapping[str, tuple[str, str]] = {
-    "select": (
+STEPS: Mapping[str, Entry] = {
+    "select": Entry(
         "genie_dp.cli.paraphrase.select:command",
         "Choose synthesized sentences to paraphrase, and put example values in.",
+        "easy-pairs mixed-pairs other-pairs seed output",
     ),
-    "hits": (
+    "hits": Entry(
         "genie_dp.cli.paraphrase.hits:command",
         "Write paraphrase tasks for Mechanical Turk: the batch as CSV, and the page.",
+        "sentences paraphrases workers page output",
     ),
-    "serve": (
+    "serve": Entry(
         "genie_dp.cli.paraphrase.serve:command",
         "Show paraphrase tasks on a local web page, and keep what people write.",
+        "port worker sentences",
     ),
-    "export": (
+    "export": Entry(
         "genie_dp.cli.paraphrase.export:command",
         "Write what people wrote on the local page as results that `collect` reads.",
     ),
-    "validate-hits": (
+    "validate-hits": Entry(
         "genie_dp.cli.paraphrase.validate_hits:command",
         "Write validation tasks: which paraphrases mean the same as the sentence?",
+        "page output",
     ),
-    "collect": (
+    "collect": Entry(
         "genie_dp.cli.paraphrase.collect:command",
         "Check what workers wrote, and write the good paraphrases as rows.",
+        "votes rejects report output",
     ),
-    "auto": (
+    "auto": Entry(
         "genie_dp.cli.paraphrase.auto:command",
         "Paraphrase rows automatically.",
+        "by number rules model seed jobs parser output",
     ),
 }
 
 
-class _ParaphraseSteps(LazyGroup):
-    """The commands of this folder."""
-
-    @property
-    def table(self) -> Mapping[str, tuple[str, str]]:
-        return STEPS
-
-
-@click.group("paraphrase", cls=_ParaphraseSteps)
+@click.group("paraphrase", cls=LazyGroup, table=STEPS)
 def group() -> None:
     """Choose sentences, have them paraphrased, and check what comes back."""

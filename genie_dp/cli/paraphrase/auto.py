@@ -1,4 +1,4 @@
-"""`genie-dp paraphrase auto`: paraphrases by rules, other words, a model or a service."""
+"""`genie-dp data paraphrase auto`: paraphrases by rules, other words, a model or a service."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -70,8 +70,8 @@ def command(
     out and counted.
 
     \b
-    genie-dp paraphrase auto pairs.jsonl --number 3 --output paraphrases.jsonl
-    genie-dp paraphrase auto chosen.jsonl --by endpoint --base-url http://localhost:8000/v1 \\
+    genie-dp data paraphrase auto pairs.jsonl --number 3 --output paraphrases.jsonl
+    genie-dp data paraphrase auto chosen.jsonl --by endpoint --base-url http://localhost:8000/v1 \\
         --model my-model --output paraphrases.jsonl
     """
     from genie_dp.cli.inputs import load_library_of

@@ -1,4 +1,4 @@
-"""`genie-dp paraphrase collect`: what workers wrote becomes rows of a data set."""
+"""`genie-dp data paraphrase collect`: what workers wrote becomes rows of a data set."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -52,7 +52,7 @@ def command(
     placeholders again, numbered from left to right.
 
     \b
-    genie-dp paraphrase collect results.csv --chosen chosen.jsonl -o paraphrases.jsonl
+    genie-dp data paraphrase collect results.csv --chosen chosen.jsonl -o paraphrases.jsonl
     """
     from genie_dp.cli.inputs import load_library_of
     from genie_dp.cli.output import show, told_private

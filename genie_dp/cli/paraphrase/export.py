@@ -1,4 +1,4 @@
-"""`genie-dp paraphrase export`: what people wrote on the local page, as results of a batch."""
+"""`genie-dp data paraphrase export`: what people wrote on the local page, as results of a batch."""
 
 import click
 
@@ -12,11 +12,11 @@ from genie_dp.cli.options import output_option
 def command(database: str, overwrite: bool, output: str) -> None:
     """Write what people wrote on the local page as results that `collect` reads.
 
-    SQLITE is the database of `genie-dp paraphrase serve`, which may go on meanwhile. The columns
-    are those of Mechanical Turk. Sentences that were skipped are left out.
+    SQLITE is the database of `genie-dp data paraphrase serve`, which may go on meanwhile. The
+    columns are those of Mechanical Turk. Sentences that were skipped are left out.
 
     \b
-    genie-dp paraphrase export answers.sqlite --output results.csv
+    genie-dp data paraphrase export answers.sqlite --output results.csv
     """
     from genie_dp.cli.output import show
     from genie_dp.run.stage import Output

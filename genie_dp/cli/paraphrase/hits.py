@@ -1,4 +1,4 @@
-"""`genie-dp paraphrase hits`: a batch of paraphrase tasks, and the page that workers see."""
+"""`genie-dp data paraphrase hits`: a batch of paraphrase tasks, and the page that workers see."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,11 +20,11 @@ def command(
 ) -> None:
     """Write paraphrase tasks for Mechanical Turk: the batch as CSV, and the page.
 
-    CHOSEN is what `genie-dp paraphrase select` wrote. The page goes into the source view of a new
-    project, the CSV is then published as a batch of it.
+    CHOSEN is what `genie-dp data paraphrase select` wrote. The page goes into the source view of a
+    new project, the CSV is then published as a batch of it.
 
     \b
-    genie-dp paraphrase hits chosen.jsonl --output batch.csv --page task.html
+    genie-dp data paraphrase hits chosen.jsonl --output batch.csv --page task.html
     """
     from genie_dp.cli.output import show, told_private
     from genie_dp.paraphrase.tasks import write_paraphrase_tasks

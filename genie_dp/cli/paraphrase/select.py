@@ -1,4 +1,4 @@
-"""`genie-dp paraphrase select`: the sentences that people are asked to say in other words."""
+"""`genie-dp data paraphrase select`: the sentences that people are asked to say in other words."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -64,7 +64,7 @@ def command(
     depend on their order.
 
     \b
-    genie-dp paraphrase select pairs.jsonl --easy easy.txt --output chosen.jsonl
+    genie-dp data paraphrase select pairs.jsonl --easy easy.txt --output chosen.jsonl
     """
     from genie_dp.cli.inputs import load_inputs
     from genie_dp.cli.output import show, told_private

@@ -1,4 +1,4 @@
-"""`genie-dp paraphrase serve`: the tasks on a web page of one's own."""
+"""`genie-dp data paraphrase serve`: the tasks on a web page of one's own."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -20,11 +20,11 @@ from genie_dp.paraphrase.config import ServeConfig
 def command(*, chosen: str, database: str, settings: Mapping[str, Any]) -> None:
     """Show paraphrase tasks on a local web page, and keep what people write.
 
-    CHOSEN is what `genie-dp paraphrase select` wrote. Every answer is on disk before the next
-    sentence is shown; `genie-dp paraphrase export` makes the results that `collect` reads.
+    CHOSEN is what `genie-dp data paraphrase select` wrote. Every answer is on disk before the next
+    sentence is shown; `genie-dp data paraphrase export` makes the results that `collect` reads.
 
     \b
-    genie-dp paraphrase serve chosen.jsonl --database answers.sqlite
+    genie-dp data paraphrase serve chosen.jsonl --database answers.sqlite
     """
     from genie_dp.cli.output import show, told_private
     from genie_dp.serve.paraphrases import run

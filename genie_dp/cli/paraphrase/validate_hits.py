@@ -1,4 +1,4 @@
-"""`genie-dp paraphrase validate-hits`: tasks in which workers judge what others wrote."""
+"""`genie-dp data paraphrase validate-hits`: tasks in which workers judge what others wrote."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,7 +31,7 @@ def command(
     the checks is put to the vote, among a sentence known to be the same and one known to differ.
 
     \b
-    genie-dp paraphrase validate-hits results.csv --chosen chosen.jsonl -o votes.csv
+    genie-dp data paraphrase validate-hits results.csv --chosen chosen.jsonl -o votes.csv
     """
     from genie_dp.cli.output import show
     from genie_dp.paraphrase.tasks import write_validation_tasks

@@ -1,10 +1,13 @@
 """`genie-dp private budget`: set the budget of private rows, show what was spent, ask what fits."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
+from genie_dp.cli import LazyGroup
+from genie_dp.cli.commands import Entry
 from genie_dp.cli.options import POSITIVE, Finite
 from genie_dp.cli.private.ledgers import (
     check_is_there,
@@ -24,12 +27,25 @@ _format_option = click.option(
 )
 
 
-@click.group("budget")
+STEPS: Mapping[str, Entry] = {
+    "init": Entry(
+        f"{__name__}:init", "Promise a budget for private rows, once.", "cap unit-field ledger"
+    ),
+    "show": Entry(f"{__name__}:show", "Show what was promised, spent and left."),
+    "check": Entry(
+        f"{__name__}:check",
+        "Check the ledger, and whether more would fit.",
+        "steps rate noise-multiplier target",
+    ),
+}
+
+
+@click.group("budget", cls=LazyGroup, table=STEPS)
 def group() -> None:
     """Set the privacy budget of private rows, and see what is left of it."""
 
 
-@group.command("init")
+@click.command("init")
 @private_argument
 @click.option(
     "--epsilon", type=POSITIVE, required=True, metavar="NUMBER",
@@ -90,7 +106,7 @@ def init(private: Path | None, ledger: Path | None, **options: Any) -> None:
     click.echo(f"{created.path}: {describe_promise(budget)}", err=True)
 
 
-@group.command("show")
+@click.command("show")
 @private_argument
 @ledger_option
 @click.option(
@@ -132,7 +148,7 @@ def _amounts(command: Any) -> Any:
     return command
 
 
-@group.command("check")
+@click.command("check")
 @private_argument
 @click.option("--steps", type=click.IntRange(1), metavar="N", help="Batches of a training.")
 @click.option(

@@ -1,4 +1,4 @@
-"""`genie-dp private evaluate`: how near synthetic rows come to real ones."""
+"""`genie-dp private compare`: how near synthetic rows come to real ones."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
-@click.command("evaluate")
+@click.command("compare")
 @click.argument("real")
 @click.argument("synthetic", nargs=-1, required=True, metavar="SYNTHETIC...")
 @click.option("--real-is-public", is_flag=True,
@@ -59,10 +59,10 @@ def command(
     is differentially private: the likelihood of REAL's rows, with noise.
 
     \b
-    genie-dp private evaluate test.jsonl one.jsonl two.jsonl --real-is-public --report report.html
-    genie-dp private evaluate test.jsonl two.jsonl --real-is-public --parser parser
-    genie-dp private evaluate private.jsonl two.jsonl --keep-private --report kept/report.html
-    genie-dp private evaluate held.jsonl two.jsonl --keep-private --generator two --spend 0.5
+    genie-dp private compare test.jsonl one.jsonl two.jsonl --real-is-public --report report.html
+    genie-dp private compare test.jsonl two.jsonl --real-is-public --parser parser
+    genie-dp private compare private.jsonl two.jsonl --keep-private --report kept/report.html
+    genie-dp private compare held.jsonl two.jsonl --keep-private --generator two --spend 0.5
     """
     if real_is_public == keep_private:
         raise click.UsageError(

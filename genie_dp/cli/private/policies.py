@@ -1,4 +1,4 @@
-"""`genie-dp private policies`: what policies find in labelled text, and what they miss."""
+"""`genie-dp private score-redaction`: what policies find in labelled text, and what they miss."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +10,7 @@ from genie_dp.cli.options import DETECTOR_TYPES, NamedValue, settings_options
 from genie_dp.private.redact.config import PolicyConfig
 
 
-@click.command("policies")
+@click.command("score-redaction")
 @click.argument(
     "labelled", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="LABELLED"
 )
@@ -27,8 +27,8 @@ def command(
     beside them: what a statement of confidentiality needs. All have intervals.
 
     \b
-    genie-dp private policies labelled.jsonl --output policies.json
-    genie-dp private policies made.jsonl --is-public --policy pi=0.5 --policy strict=0.8
+    genie-dp private score-redaction labelled.jsonl --output policies.json
+    genie-dp private score-redaction made.jsonl --is-public --policy pi=0.5 --policy strict=0.8
     """
     if not is_public and not output:
         raise click.UsageError(

@@ -56,12 +56,12 @@ def command(
     """Say the programs of a prior by the templates: several clean sentences for each.
 
     PRIOR is a file of `genie-dp private prior --sampled`; ROWS those of `genie-dp private sample`
-    with their --spent. Sentences hold placeholders, for which genie-dp augment draws new values.
-    This reads nothing private and costs nothing.
+    with their --spent. Sentences hold placeholders, for which genie-dp data augment draws new
+    values. This reads nothing private and costs nothing.
 
     \b
     genie-dp private render prior.json --output rendered.jsonl
-    genie-dp augment rendered.jsonl --output train.jsonl
+    genie-dp data augment rendered.jsonl --output train.jsonl
     """
     from genie_dp.cli.inputs import load_inputs
     from genie_dp.cli.output import show

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from genie_dp.cli import LazyGroup
+from genie_dp.cli.commands import Entry
 from genie_dp.cli.options import POSITIVE, library_options, paid_resume_options, settings_options
 from genie_dp.cli.private.ledgers import ledger_option
 from genie_dp.private.generators.config import GeneratorConfig
@@ -14,14 +15,17 @@ from genie_dp.private.generators.stages import KINDS
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _KINDS = f"{__name__}:command"
-# name -> (where the command is, its line of help), as in genie_dp.cli.COMMANDS.
-TRAININGS: Mapping[str, tuple[str, str]] = {
-    "one-stage": (_KINDS, "Learn utterances, with noise."),
-    "control": (_KINDS, "Learn utterances by what they ask for, with noise."),
-    "two-stage": (_KINDS, "Learn programs, and utterances by their programs, with noise."),
-    "crt": (
+_SHOWN = "epsilon rest ledger public batch epochs seed device"
+TRAININGS: Mapping[str, Entry] = {
+    "one-stage": Entry(_KINDS, "Learn utterances, with noise.", _SHOWN),
+    "control": Entry(_KINDS, "Learn utterances by what they ask for, with noise.", _SHOWN),
+    "two-stage": Entry(
+        _KINDS, "Learn programs, and utterances by their programs, with noise.", _SHOWN
+    ),
+    "crt": Entry(
         "genie_dp.cli.private.crt:command",
         "Train on redacted rows, with noise on the private part alone.",
+        "epsilon about method redacted-apart public seed device",
     ),
 }
 
@@ -29,14 +33,10 @@ TRAININGS: Mapping[str, tuple[str, str]] = {
 class _Trainings(LazyGroup):
     """The trainings: those by kind are one command, which is told its kind; and crt."""
 
-    @property
-    def table(self) -> Mapping[str, tuple[str, str]]:
-        return TRAININGS
-
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a training; that of a kind has the kind as its first argument already."""
         training = super().get_command(ctx, cmd_name)
-        if training is None or TRAININGS[cmd_name][0] != _KINDS:
+        if training is None or TRAININGS[cmd_name].place != _KINDS:
             return training
         return _TrainingOfKind(cmd_name, training)
 
@@ -50,6 +50,7 @@ class _TrainingOfKind(click.Command):
             params=[param for param in training.params if param.name != "kind"],
             callback=training.callback,
             help=training.help,
+            epilog=training.epilog,
         )
 
     def invoke(self, ctx: click.Context) -> object:
@@ -57,7 +58,7 @@ class _TrainingOfKind(click.Command):
         return super().invoke(ctx)
 
 
-@click.group("train", cls=_Trainings)
+@click.group("train", cls=_Trainings, table=TRAININGS)
 def group() -> None:
     """Train a generator of rows that are like private ones."""
 

@@ -164,7 +164,7 @@ class _Reader:
                 path = ()
         if not isinstance(found, list):
             is_service = isinstance(document, Mapping) and {"openapi", "swagger"} & set(document)
-            hint = f"make tools of it: genie-dp import {file} --output FOLDER"
+            hint = f"make tools of it: genie-dp grammar import {file} --output FOLDER"
             self.report(
                 "Z021", "expected a list of tools", path, hint if is_service else f"write {_FORM}"
             )

@@ -388,7 +388,7 @@ def value_tokens(value: tt.Value) -> str:
     return _PLAIN.value(value, EMPTY)
 
 
-_CHECK_FIRST = "check the program first: genie-dp program check"
+_CHECK_FIRST = "check the program first: genie-dp grammar program check"
 
 
 def _constants_first(arg: tt.Arg) -> tuple[bool, str]:

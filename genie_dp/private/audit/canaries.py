@@ -316,7 +316,9 @@ def run(
             raise GenieError(Problem("Y022", f"{path} exists already", hint=hint))
     if rows.suffix not in (".jsonl", ".json", ".txt"):
         message = f"expected JSONL or a .txt, got {rows.name}"
-        raise GenieError(Problem("N052", message, hint="genie-dp convert makes JSONL of others"))
+        raise GenieError(
+            Problem("N052", message, hint="genie-dp data convert makes JSONL of others")
+        )
     canaries = new_canaries(
         _template(config, words),
         count=config.count or (1000 if config.coin else 200),

@@ -161,7 +161,7 @@ def measured_redaction(
         config: has the shares, if there is no report.
         rows: the redacted rows.
         budget: whose unit is claimed.
-        report: of `genie-dp private policies`.
+        report: of `genie-dp private score-redaction`.
         said_apart: as for `check_units_apart`.
 
     Raises:

@@ -106,7 +106,7 @@ def parse_share(text: str, where: str) -> MissRate:
 
 
 def read_shares(report: Path) -> tuple[MissRate, MissRate]:
-    """Return gamma and delta_2 of a report of `genie-dp private policies`.
+    """Return gamma and delta_2 of a report of `genie-dp private score-redaction`.
 
     Raises:
         GenieError: they are not in it, or have narrower intervals (O011); a share is none (O001).

@@ -51,7 +51,7 @@ class RedactConfig(DetectorConfig):
     conservative: float | None = setting(
         None,
         "Least score of what makes a row private: the policy pi_c [all]. Give a score, such as "
-        "0.1, only where you measured what it misses (genie-dp private policies).",
+        "0.1, only where you measured what it misses (genie-dp private score-redaction).",
         metavar="SCORE|all",
     )
     points: Points = setting(

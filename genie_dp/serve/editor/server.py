@@ -292,7 +292,7 @@ _REQUEST_FAILED = -32803  # LSP 3.17: the request was right, and cannot be done
 
 
 def format_document(text: str, file: str) -> str:
-    """Return a template file as `genie-dp format` lays it out, as it is while it has mistakes.
+    """Return a template file as `genie-dp grammar format` lays it out, as it is with mistakes.
 
     Of skills only the spaces between lines and at their ends change.
     """

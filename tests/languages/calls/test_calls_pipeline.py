@@ -50,7 +50,7 @@ def grammar(folder, options):
     assert cli.run(["check", *options, *grammar]) == 0
     rows, more = f"{folder / 'rows.jsonl'}", f"{folder / 'more.jsonl'}"
     assert cli.run(["synthesize", *options, *grammar, "--size", "150", "--output", rows]) == 0
-    assert cli.run(["augment", rows, *options, "--quoted", "0", "--output", more]) == 0
+    assert cli.run(["data", "augment", rows, *options, "--quoted", "0", "--output", more]) == 0
     return grammar
 
 
@@ -88,7 +88,7 @@ def test_values_of_sentences_become_placeholders_for_the_parser(folder, options)
 def test_chats_have_the_tools_and_their_calls(folder, options, grammar):
     output = folder / "chats.jsonl"
     more = f"{folder / 'more.jsonl'}"
-    assert cli.run(["convert", more, *options, "--to", "chat", f"{output}"]) == 0
+    assert cli.run(["data", "convert", more, *options, "--to", "chat", f"{output}"]) == 0
     chats = rows_of(output)
     answers = [chat["messages"][-1] for chat in chats]
     called = {c["function"]["name"] for a in answers for c in a.get("tool_calls", ())}
@@ -108,7 +108,7 @@ def test_chats_have_the_tools_and_their_calls(folder, options, grammar):
 def test_programs_with_values_are_said_by_the_templates(
     options, grammar, capsys, program, sentence
 ):
-    assert cli.run(["describe", *options, *grammar, program]) == 0
+    assert cli.run(["grammar", "describe", *options, *grammar, program]) == 0
     assert capsys.readouterr().out.strip() == sentence
 
 

@@ -102,14 +102,14 @@ def moved(rows):
 
 
 def converted(rows):
-    assert cli.run(["convert", str(rows), str(rows.with_name("converted.tsv"))]) == 0
+    assert cli.run(["data", "convert", str(rows), str(rows.with_name("converted.tsv"))]) == 0
     return rows.with_name("converted.tsv")
 
 
 def split(rows):
     folder = rows.parent / "parts"
     parts = ("--part", "train", "--part", "test=0.4")
-    assert cli.run(["split", str(rows), *parts, "--output", str(folder)]) == 0
+    assert cli.run(["data", "split", str(rows), *parts, "--output", str(folder)]) == 0
     return folder / "train.jsonl"
 
 
@@ -438,10 +438,13 @@ def test_what_commands_make_of_private_rows_is_marked(private, capsys):
             guard.refuse_private([target], private, code="F008")
         rows = target
     parts, counted = folder / "parts", folder / "stats.json"
-    assert cli.run(["split", str(rows), "--part", "a", "--part", "b=0.5", "-o", str(parts)]) == 0
+    assert (
+        cli.run(["data", "split", str(rows), "--part", "a", "--part", "b=0.5", "-o", str(parts)])
+        == 0
+    )
     assert json.loads((parts / "manifest.json").read_text())["private"] == own
     assert private_of(parts / "a.jsonl")
-    assert cli.run(["stats", str(parts / "b.jsonl"), "--output", str(counted)]) == 0
+    assert cli.run(["data", "stats", str(parts / "b.jsonl"), "--output", str(counted)]) == 0
     assert json.loads(counted.read_text())["private"] == own
 
 
@@ -451,7 +454,7 @@ def test_rows_that_may_be_published_are_not_marked(private, capsys):
     assert manifest(target)["rows"] == 40
     assert private_of(target) is None
     other = public.with_name("other.jsonl")
-    assert cli.run(["convert", str(public), str(other)]) == 0
+    assert cli.run(["data", "convert", str(public), str(other)]) == 0
     assert "B035" not in capsys.readouterr().err
     assert not Path(f"{other}.manifest.json").exists()
     assert private_of(other) is None

@@ -21,7 +21,7 @@ def pages(tmp_path_factory):
     for name, flag in (("public", "--real-is-public"), ("private", "--keep-private")):
         found[name] = folder / f"{name}.html"
         arguments = ["--language", "sexpr", "--no-mauve", flag, "--report", found[name]]
-        assert run(["private", "evaluate", *map(str, [real, made, made, *arguments])]) == 0
+        assert run(["private", "compare", *map(str, [real, made, made, *arguments])]) == 0
     return {name: path.as_uri() for name, path in found.items()}
 
 

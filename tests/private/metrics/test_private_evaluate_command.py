@@ -1,4 +1,4 @@
-"""`genie-dp private evaluate` on files: what is printed, written, refused, and kept private."""
+"""`genie-dp private compare` on files: what is printed, written, refused, and kept private."""
 
 import json
 import re
@@ -54,7 +54,7 @@ def made(tmp_path):
 def evaluate(*arguments, code=0, public=True, language="sexpr", mauve=False):
     options = [*(["--real-is-public"] if public else []), "--language", language]
     options += [] if mauve else ["--no-mauve"]
-    assert run(["private", "evaluate", *map(str, arguments), *options]) == code
+    assert run(["private", "compare", *map(str, arguments), *options]) == code
 
 
 def result_of(tmp_path, *arguments, **more):
@@ -244,4 +244,4 @@ def compare(words):
     words = [names.get(word, word) for word in words]
     words += [] if "--language" in words else ["--language", "sexpr"]
     words += ["--real-is-public"] if is_public else []
-    return run(["private", "evaluate", *words, "--no-mauve"])
+    return run(["private", "compare", *words, "--no-mauve"])

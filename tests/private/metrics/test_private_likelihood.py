@@ -74,7 +74,7 @@ def rows(path, number, seed):
 
 def evaluate(*words, code=0):
     options = ("--utterances-only", "--no-mauve", "--language", "sexpr")
-    assert run([str(word) for word in ("private", "evaluate", *words, *options)]) == code
+    assert run([str(word) for word in ("private", "compare", *words, *options)]) == code
 
 
 def test_public_rows_have_the_likelihood_of_each_generator(tmp_path, generator, capsys):

@@ -29,7 +29,7 @@ def labelled(tmp_path, monkeypatch):
 
 
 def policies(*options):
-    return run(["private", "policies", "labelled.jsonl", "-o", "policies.json", *options])
+    return run(["private", "score-redaction", "labelled.jsonl", "-o", "policies.json", *options])
 
 
 def read_back(path):

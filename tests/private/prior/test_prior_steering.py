@@ -198,16 +198,16 @@ def test_rows_are_not_weighed_twice_by_one_prior(project, tmp_path, capsys):
     assert project.run("--size", 50, "--prior", tmp_path / "prior.json", "-o", out) == 0
     skills = project.inputs[: project.inputs.index("--grammar")]
     more = [*skills, "--prior", str(tmp_path / "prior.json"), "-o", str(tmp_path / "more.jsonl")]
-    assert cli.run(["augment", str(out), *more]) == 1
+    assert cli.run(["data", "augment", str(out), *more]) == 1
     assert "F005" in capsys.readouterr().err
-    assert cli.run(["augment", str(tmp_path / "plain.jsonl"), *more]) == 0
+    assert cli.run(["data", "augment", str(tmp_path / "plain.jsonl"), *more]) == 0
     weights = {
         from_json(line).weight for line in (tmp_path / "more.jsonl").read_text().splitlines()
     }
     assert len(weights) > 1
     # What augment made of steered rows says so, too.
-    assert cli.run(["augment", str(out), *skills, "-o", str(tmp_path / "again.jsonl")]) == 0
+    assert cli.run(["data", "augment", str(out), *skills, "-o", str(tmp_path / "again.jsonl")]) == 0
     told = json.loads((tmp_path / "again.jsonl.manifest.json").read_text())
     assert list(told["priors"]) == [load_prior(tmp_path / "prior.json").digest]
-    assert cli.run(["augment", str(tmp_path / "plain.jsonl"), *more[:-1], "rows.tsv"]) == 1
+    assert cli.run(["data", "augment", str(tmp_path / "plain.jsonl"), *more[:-1], "rows.tsv"]) == 1
     assert "F004" in capsys.readouterr().err

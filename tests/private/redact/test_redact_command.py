@@ -182,7 +182,7 @@ def labelled(tmp_path):
 
 
 def policies(*arguments, code=0):
-    assert run(["private", "policies", *map(str, arguments)]) == code
+    assert run(["private", "score-redaction", *map(str, arguments)]) == code
 
 
 def test_figures_of_private_text_are_written_and_not_printed(tmp_path, labelled, capsys):

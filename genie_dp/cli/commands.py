@@ -1,0 +1,154 @@
+"""The tables of commands: where each is, its line of help, and the options that its help shows.
+
+They stand here so that `genie-dp --help` imports no command; tests/cli/test_cli.py compares them
+with the commands. At most twelve options of a command are shown; --help-all shows the others.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """A command.
+
+    Attributes:
+        place: "module:attribute" of a click command or of a stage.
+        help: its line in the help of the group.
+        shown: names of the options that its own help shows beside required ones [all].
+    """
+
+    place: str
+    help: str
+    shown: str = ""
+
+    @property
+    def is_group(self) -> bool:
+        """Whether the command is one of the groups of commands that are used less often."""
+        return self.place in {"genie_dp.cli:data", "genie_dp.cli:grammar"}
+
+
+COMMANDS: Mapping[str, Entry] = {
+    "new": Entry(
+        "genie_dp.cli.new:command", "Write the skeleton of a project, a skill or a grammar."
+    ),
+    "check": Entry(
+        "genie_dp.cli.check:command",
+        "Find the mistakes in skills and template files.",
+        "skills grammar",
+    ),
+    "run": Entry(
+        "genie_dp.cli.project:command",
+        "Make the stages of a project: only what changed.",
+        "list force jobs watch",
+    ),
+    "synthesize": Entry(
+        "genie_dp.cli.synthesize:command",
+        "Make (utterance, program) pairs from a skill library and template files.",
+        "size max-depth skills grammar prior seed jobs output",
+    ),
+    "train": Entry(
+        "genie_dp.cli.train:command",
+        "Train a parser on rows of synthesize, paraphrase, augment and people.",
+        "validation steps minutes start prior seed device jobs resume",
+    ),
+    "parse": Entry(
+        "genie_dp.cli.parse:command",
+        "Show the programs of sentences, with their meaning in English.",
+        "parser input count json skills grammar",
+    ),
+    "evaluate": Entry(
+        "genie_dp.cli.evaluate:command",
+        "Measure predicted programs against the right ones.",
+        "parser compare skills report output",
+    ),
+    "serve": Entry(
+        "genie_dp.cli.serve:command",
+        "Answer sentences with programs: over HTTP, and on a page to try it.",
+        "api stdio host port names grammar",
+    ),
+    "private": Entry(
+        "genie_dp.cli.private:group",
+        "Learn from private rows with differential privacy, within a budget.",
+    ),
+    "data": Entry(
+        "genie_dp.cli:data", "Make training rows of sentences, change them, and look at them."
+    ),
+    "grammar": Entry("genie_dp.cli:grammar", "Work on skills, templates and programs."),
+}
+
+DATA: Mapping[str, Entry] = {
+    "paraphrase": Entry(
+        "genie_dp.cli.paraphrase:group",
+        "Choose sentences, have them paraphrased, and check what comes back.",
+    ),
+    "augment": Entry(
+        "genie_dp.cli.augment:command",
+        "Make many rows of each row: values for placeholders, other words, noise.",
+        "skills values least locale prior seed jobs preview output",
+    ),
+    "split": Entry(
+        "genie_dp.dataset.split:Split",
+        "Split rows into parts for training and evaluation.",
+        "by part seed output",
+    ),
+    "stats": Entry(
+        "genie_dp.dataset.stats:Stats", "Count what a data set is made of.", "skills html output"
+    ),
+    "diff": Entry(
+        "genie_dp.dataset.diff:Diff",
+        "Say what is different between two data sets.",
+        "show format html output",
+    ),
+    "convert": Entry(
+        "genie_dp.dataset.convert:Convert",
+        "Convert rows from one format to another.",
+        "from to skills part rejects",
+    ),
+    "merge": Entry("genie_dp.synthesis.merge:Merge", "Join the shards of one synthesis run."),
+    "calibrate": Entry(
+        "genie_dp.parser.calibrate:Calibrate",
+        "Fit the confidence of a finished parser to real sentences.",
+    ),
+}
+
+GRAMMAR: Mapping[str, Entry] = {
+    "import": Entry(
+        "genie_dp.cli.import_:command",
+        "Make a project of tools or intents that are described elsewhere.",
+        "kind locale only",
+    ),
+    "explain": Entry(
+        "genie_dp.cli.explain:command",
+        "Show how the templates derive a sentence, or what is missing.",
+        "skills grammar file",
+    ),
+    "coverage": Entry(
+        "genie_dp.cli.coverage:command",
+        "Tell which sentences the templates derive, and what the others lack.",
+        "skills grammar misses html jobs",
+    ),
+    "describe": Entry(
+        "genie_dp.synthesis.describe_stage:Describe",
+        "Say in English what a program does, by the templates of synthesis.",
+        "input alternatives skills grammar",
+    ),
+    "format": Entry(
+        "genie_dp.templates.format:Format",
+        "Lay out template files, and write them shorter.",
+        "check diff skills grammar",
+    ),
+    "program": Entry(
+        "genie_dp.cli.program:command",
+        "Check programs, and bring them into another form.",
+    ),
+    "editor": Entry(
+        "genie_dp.cli.editor:command",
+        "Answer an editor: mistakes, completion, hover, definitions, renaming, layout.",
+    ),
+}
+
+# Names before the groups; they go with the next version.
+MOVED: Mapping[str, str] = {
+    **{name: f"data {name}" for name in DATA},
+    **{name: f"grammar {name}" for name in GRAMMAR},
+}
