@@ -29,7 +29,7 @@ from genie_dp.languages.calls.fragment import (
     program_value,
 )
 from genie_dp.languages.calls.library import NONE, ToolLibrary, value_words
-from genie_dp.languages.calls.schema import program_schema
+from genie_dp.languages.calls.schema import schema
 from genie_dp.languages.calls.tools import load_tools
 from genie_dp.languages.library import Signature
 from genie_dp.languages.limits import Limits
@@ -68,7 +68,7 @@ class Calls(base.Language):
     missing_inputs = staticmethod(typecheck.missing_inputs)
     give_input = staticmethod(typecheck.give_input)
     cut_input = staticmethod(typecheck.cut_input)
-    schema = staticmethod(program_schema)
+    schema = staticmethod(schema)
     fill = staticmethod(values.fill)
     literals = staticmethod(values.literals)
     grammar_texts = staticmethod(constants_of)

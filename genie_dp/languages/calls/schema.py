@@ -15,9 +15,10 @@ from genie_dp.errors import GenieError, did_you_mean
 from genie_dp.languages import types as ty
 from genie_dp.languages.calls import ast
 from genie_dp.languages.calls.library import ANYTHING, NONE, Field, Tool, ToolLibrary, ValueType
-from genie_dp.languages.calls.structure import RESULT, Json, from_calls
+from genie_dp.languages.calls.structure import RESULT, from_calls
 from genie_dp.languages.calls.text import value_text
 from genie_dp.languages.calls.typecheck import misfits, sharpen
+from genie_dp.languages.json_schema import TEXT, Json, closed_object, list_of, program_schema, ref
 from genie_dp.languages.limits import Limits, is_simple
 
 Path = tuple[str | int, ...]
@@ -518,71 +519,44 @@ def union(types: Iterator[ValueType]) -> ValueType:
 
 # ---------------------------------------------------------------------- schema of programs
 
-_DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
-
-def program_schema(library: ToolLibrary | None) -> dict[str, Any]:
+def schema(library: ToolLibrary | None) -> dict[str, Any]:
     """Return the JSON Schema of `{"tree": .., "calls": ..}` over tools.
 
     Arguments are as the tools declare them; each may be the result of an earlier call instead.
     """
     tools = (library or NONE).tools
-    text, fields = {"type": "string"}, {"type": "object", "additionalProperties": _ref("value")}
-    names = sorted(tools)
-    name = {"enum": names} if names else text
-    call = _object({"kind": {"const": "call"}, "name": name, "arguments": fields})
-    steps = {"type": "array", "items": {"type": "array", "items": call}}
-    anything = [_object({"name": text, "arguments": {"type": "object"}, "step": _STEP}, ("name",))]
-    return {
-        "$schema": _DRAFT,
-        "title": "Calls of genie_dp",
-        "type": "object",
-        "properties": {
-            "tree": _object({"kind": {"const": "program"}, "steps": steps}),
-            "calls": _ref("calls"),
-        },
-        "$defs": {
-            "value": {"anyOf": _value_schemas(fields)},
-            "result": _object(
-                {RESULT: {"type": "integer", "minimum": 1}, "path": {"type": "array"}}, (RESULT,)
-            ),
-            "calls": {
-                "type": "array",
-                "items": {"anyOf": [_call_schema(t) for t in tools.values()] or anything},
-            },
-        },
+    fields: Json = {"type": "object", "additionalProperties": ref("value")}
+    name = {"enum": sorted(tools)} if tools else TEXT
+    call = closed_object({"kind": {"const": "call"}, "name": name, "arguments": fields})
+    steps = list_of(list_of(call))
+    anything = {"name": TEXT, "arguments": {"type": "object"}, "step": _PLACE}
+    result = {RESULT: _PLACE, "path": {"type": "array"}}
+    calls = [_call_schema(tool) for tool in tools.values()]
+    definitions = {
+        "value": {"anyOf": _value_schemas(fields)},
+        "result": closed_object(result, (RESULT,)),
+        "calls": list_of({"anyOf": calls or [closed_object(anything, ("name",))]}),
     }
+    tree = closed_object({"kind": {"const": "program"}, "steps": steps})
+    return program_schema("Calls of genie_dp", definitions, tree=tree)
 
 
-_STEP: Json = {"type": "integer", "minimum": 1}
-
-
-def _ref(name: str) -> Json:
-    return {"$ref": f"#/$defs/{name}"}
-
-
-def _object(properties: Json, required: tuple[str, ...] | None = None) -> Json:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties if required is None else required),
-        "additionalProperties": False,
-    }
+_PLACE: Json = {"type": "integer", "minimum": 1}
 
 
 def _value_schemas(fields: Json) -> list[Json]:
-    text = {"type": "string"}
-    kinds = {kind: {"value": text} for kind in ("text", "date", "time", "duration")}
+    kinds = {kind: {"value": TEXT} for kind in ("text", "date", "time", "duration")}
     return [
-        *(_object({"kind": {"const": kind}, **parts}) for kind, parts in kinds.items()),
-        _object({"kind": {"const": "name"}, "value": text, "type": text}),
-        _object({"kind": {"const": "number"}, "value": {"type": ["number", "string"]}}),
-        _object({"kind": {"enum": ["symbol", "slot"]}, "name": text}),
-        _object({"kind": {"const": "flag"}, "value": {"type": ["boolean", "null"]}}),
-        _object({"kind": {"const": "open"}}),
-        _object({"kind": {"const": "result"}, "call": _STEP, "path": {"type": "array"}}),
-        _object({"kind": {"const": "array"}, "items": {"type": "array", "items": _ref("value")}}),
-        _object({"kind": {"const": "object"}, "fields": fields}),
+        *(closed_object({"kind": {"const": kind}, **parts}) for kind, parts in kinds.items()),
+        closed_object({"kind": {"const": "name"}, "value": TEXT, "type": TEXT}),
+        closed_object({"kind": {"const": "number"}, "value": {"type": ["number", "string"]}}),
+        closed_object({"kind": {"enum": ["symbol", "slot"]}, "name": TEXT}),
+        closed_object({"kind": {"const": "flag"}, "value": {"type": ["boolean", "null"]}}),
+        closed_object({"kind": {"const": "open"}}),
+        closed_object({"kind": {"const": "result"}, "call": _PLACE, "path": {"type": "array"}}),
+        closed_object({"kind": {"const": "array"}, "items": list_of(ref("value"))}),
+        closed_object({"kind": {"const": "object"}, "fields": fields}),
     ]
 
 
@@ -594,6 +568,6 @@ def _call_schema(tool: Tool) -> Json:
     properties = {
         "name": {"const": tool.name},
         "arguments": {**given, "required": required},
-        "step": _STEP,
+        "step": _PLACE,
     }
-    return {**described, **_object(properties, ("name", "arguments"))}
+    return {**described, **closed_object(properties, ("name", "arguments"))}

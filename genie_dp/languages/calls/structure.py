@@ -6,8 +6,8 @@ from typing import Any, assert_never
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.calls import ast
+from genie_dp.languages.json_schema import Json
 
-Json = dict[str, Any]
 RESULT = "$result"
 """The key of a reference in JSON: {"$result": 1, "path": ["owner"]}."""
 

@@ -2,12 +2,10 @@
 
 from typing import Any, assert_never
 
+from genie_dp.languages.json_schema import TEXT, Json, closed_object, list_of, program_schema, ref
 from genie_dp.languages.sexpr import ast as sx
 from genie_dp.languages.sexpr import literals
 from genie_dp.languages.sexpr.declarations import NONE, Declarations
-
-Json = dict[str, Any]
-_DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def tree(program: sx.Expression) -> Json:
@@ -68,54 +66,23 @@ def _value(node: sx.Node) -> Any:
 def schema(library: Declarations | None) -> Json:
     """Return the JSON Schema of `{"tree": .., "calls": ..}`, with the labels that are declared."""
     labels = sorted((library or NONE).signatures)
-    label = {"enum": ["", *labels]} if labels else {"type": "string"}
-    text = {"type": "string"}
+    label = {"enum": ["", *labels]} if labels else TEXT
     # A measure, money or a place is an object.
     leaf = {"type": ["string", "number", "object", "array"]}
-    value = {"anyOf": [leaf, {"type": "array", "items": {"anyOf": [leaf, {"type": "array"}]}}]}
-    expression = {"$ref": "#/$defs/expression"}
-    return {
-        "$schema": _DRAFT,
-        "title": "Expressions of genie_dp",
-        "type": "object",
-        "properties": {
-            "tree": expression,
-            "calls": {"anyOf": [{"$ref": "#/$defs/calls"}, {"type": "null"}]},
-        },
-        "$defs": {
-            "expression": {
-                "anyOf": [
-                    _kind("atom", text=text),
-                    _kind("text", value=text),
-                    _kind(
-                        "node",
-                        label=label,
-                        bracket={"enum": ["(", "["]},
-                        prefix={"enum": ["", "^", "#"]},
-                        items={"type": "array", "items": expression},
-                    ),
-                ]
-            },
-            "calls": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "name": label,
-                        "arguments": {"type": "object", "additionalProperties": value},
-                    },
-                    "required": ["name", "arguments"],
-                    "additionalProperties": False,
-                },
-            },
-        },
+    value = {"anyOf": [leaf, list_of({"anyOf": [leaf, {"type": "array"}]})]}
+    arguments = {"type": "object", "additionalProperties": value}
+    node = {
+        "label": label,
+        "bracket": {"enum": ["(", "["]},
+        "prefix": {"enum": ["", "^", "#"]},
+        "items": list_of(ref("expression")),
     }
-
-
-def _kind(kind: str, **properties: Any) -> Json:
-    return {
-        "type": "object",
-        "properties": {"kind": {"const": kind}, **properties},
-        "required": ["kind", *properties],
-        "additionalProperties": False,
+    kinds = {"atom": {"text": TEXT}, "text": {"value": TEXT}, "node": node}
+    definitions: Json = {
+        "expression": {
+            "anyOf": [closed_object({"kind": {"const": k}, **parts}) for k, parts in kinds.items()]
+        },
+        "calls": list_of(closed_object({"name": label, "arguments": arguments})),
     }
+    title = "Expressions of genie_dp"
+    return program_schema(title, definitions, tree=ref("expression"), has_calls=False)

@@ -6,7 +6,7 @@ language models take.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from decimal import Decimal
 from itertools import count
@@ -15,13 +15,12 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from genie_dp.languages import types as ty
 from genie_dp.languages.base import MissingInput
+from genie_dp.languages.json_schema import TEXT, Json, closed_object, list_of, program_schema, ref
 from genie_dp.languages.library import Signature
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.traverse import children, qualify, rewrite
 from genie_dp.languages.units import UNIT_SYNONYMS, Units
 
-Json = dict[str, Any]
-_DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 
 
@@ -243,32 +242,10 @@ def schema(library: Any) -> Json:
     calls_of = [_call_schema(signature, library) for signature in signatures]
     defs: Json = {
         **nodes,
-        "tree": {"anyOf": [_ref("program"), _ref("policy")]},
-        "calls": {"type": "array", "items": {"anyOf": calls_of}},
+        "tree": {"anyOf": [ref("program"), ref("policy")]},
+        "calls": list_of({"anyOf": calls_of}),
     }
-    return {
-        "$schema": _DRAFT,
-        "title": "Programs of genie_dp",
-        "type": "object",
-        "properties": {
-            "tree": _ref("tree"),
-            "calls": {"anyOf": [_ref("calls"), {"type": "null"}]},
-        },
-        "$defs": defs,
-    }
-
-
-def _ref(name: str) -> Json:
-    return {"$ref": f"#/$defs/{name}"}
-
-
-def _object(properties: Mapping[str, Any], required: Iterable[str] | None = None) -> Json:
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties if required is None else required),
-        "additionalProperties": False,
-    }
+    return program_schema("Programs of genie_dp", defs, tree=ref("tree"), has_calls=False)
 
 
 def _node_types() -> Iterator[type[Any]]:
@@ -299,7 +276,7 @@ def _parts_of(hint: Any) -> Iterator[Any]:
 
 
 _PLAIN: dict[Any, Json] = {
-    str: {"type": "string"},
+    str: TEXT,
     int: {"type": "integer"},
     bool: {"type": "boolean"},
     Decimal: {"type": "number"},
@@ -313,35 +290,35 @@ _UNIONS: dict[str, frozenset[Any]] = {
         ("stream", tt.Stream), ("action", tt.Action),
     )
 }  # fmt: skip
-_MEASURE = _object({"value": {"type": "number"}, "unit": {"type": "string"}})
+_MEASURE = closed_object({"value": {"type": "number"}, "unit": TEXT})
 
 
 def _node_schema(node: type[Any]) -> Json:
     kind = {"const": kind_of(node)}
     if node is tt.MeasureValue:
-        return _object({"kind": kind, "parts": {"type": "array", "items": _MEASURE}})
+        return closed_object({"kind": kind, "parts": list_of(_MEASURE)})
     if node is tt.PolicyFunction:
         predicate = _type_schema(tt.Predicate)
-        return _object({"kind": kind, "name": {"type": "string"}, "predicate": predicate})
+        return closed_object({"kind": kind, "name": TEXT, "predicate": predicate})
     found = {"kind": kind, **{n: _type_schema(t) for n, t in _field_types(node).items()}}
     if "passing" in found:
         found["passing"] = {"type": "object", "additionalProperties": _type_schema(tt.Value)}
-    return _object(found)
+    return closed_object(found)
 
 
 def _type_schema(hint: Any) -> Json:
     if hint in _PLAIN:
         return _PLAIN[hint]
     if get_origin(hint) is tuple:
-        return {"type": "array", "items": _type_schema(get_args(hint)[0])}
+        return list_of(_type_schema(get_args(hint)[0]))
     if isinstance(hint, UnionType):
         parts = [part for part in get_args(hint) if part is not tt.Hole]
         for name, members in _UNIONS.items():  # a union with None has lost its name
             if members <= set(parts):
                 others = [_type_schema(part) for part in parts if part not in members]
-                return {"anyOf": [_ref(name), *others]} if others else _ref(name)
+                return {"anyOf": [ref(name), *others]} if others else ref(name)
         return _any_of(parts)
-    return _ref(kind_of(hint))
+    return ref(kind_of(hint))
 
 
 def _any_of(parts: Iterable[Any]) -> Json:
@@ -355,9 +332,9 @@ def _call_node_schema(signature: Signature) -> Json:
         "kind": {"const": "call"},
         "name": {"const": signature.qualified},
         "attributes": {"type": "object", "additionalProperties": values},
-        "arguments": _object({p.name: values for p in signature.inputs}, ()),
+        "arguments": closed_object({p.name: values for p in signature.inputs}, ()),
     }
-    return _object(properties, ("kind", "name", "arguments"))
+    return closed_object(properties, ("kind", "name", "arguments"))
 
 
 def _call_schema(signature: Signature, library: Any) -> Json:
@@ -372,37 +349,40 @@ def _call_schema(signature: Signature, library: Any) -> Json:
     required = (p.name for p in signature.inputs if p.is_required)
     name = {"const": signature.qualified}
     described = {"description": function.confirmation} if function.confirmation else {}
-    return {**described, **_object({"name": name, "arguments": _object(arguments, required)})}
+    return {
+        **described,
+        **closed_object({"name": name, "arguments": closed_object(arguments, required)}),
+    }
 
 
 def _input_schema(type_: ty.Type, units: Units) -> Json:
     """Return the schema of what `plain_value` makes of the values of a type."""
-    moments = [_ref("date_now"), _ref("date_edge"), _ref("date_offset")]
+    moments = [ref("date_now"), ref("date_edge"), ref("date_offset")]
     others: list[Json]
     match type_:
         case ty.Enum(values):
             return {"type": "string", "enum": list(values)}
         case ty.Array(element):
-            return {"type": "array", "items": _input_schema(element, units)}
+            return list_of(_input_schema(element, units))
         case ty.Measure(unit):
             fitting = units.of_base(units.base(unit))
             names = [one.name for one in fitting if one.name not in UNIT_SYNONYMS]
-            amount = _object({"value": {"type": "number"}, "unit": {"enum": names}})
-            return {"anyOf": [amount, {"type": "array", "items": amount}]}
+            amount = closed_object({"value": {"type": "number"}, "unit": {"enum": names}})
+            return {"anyOf": [amount, list_of(amount)]}
         case ty.NUMBER:
             return {"type": "number"}
         case ty.BOOLEAN:
             return {"type": "boolean"}
         case ty.CURRENCY:
-            return _object({"value": {"type": "number"}, "currency": {"type": "string"}})
+            return closed_object({"value": {"type": "number"}, "currency": TEXT})
         case ty.DATE:
-            others = [{"type": "string"}, *moments]
+            others = [TEXT, *moments]
         case ty.TIME:
-            others = [{"type": "string", "pattern": r"^\d\d:\d\d:\d\d$"}, _ref("context")]
+            others = [{"type": "string", "pattern": r"^\d\d:\d\d:\d\d$"}, ref("context")]
         case ty.LOCATION:
             degrees = {"type": "number"}
-            place = {"name": {"type": "string"}, "latitude": degrees, "longitude": degrees}
-            others = [_object(place, ()), _ref("context")]
+            place = {"name": TEXT, "latitude": degrees, "longitude": degrees}
+            others = [closed_object(place, ()), ref("context")]
         case _:
-            return {"type": "string"}
+            return TEXT
     return {"anyOf": others}
