@@ -12,11 +12,12 @@ how much reserve closing may need.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar, TypeVarTuple
 
 from genie_dp.languages.base import Allowed
 
 _Kept = TypeVar("_Kept")
+_Parts = TypeVarTuple("_Parts")
 
 
 class TextNode:
@@ -86,6 +87,14 @@ class CopySentence:
         if item is None:
             item = self.kept[key] = kind(*parts)
         return item
+
+    def find(self, search: "Callable[[*_Parts, CopySentence], _Kept]", *parts: *_Parts) -> _Kept:
+        """Return what a search finds for those parts in this sentence; it searches once."""
+        key = (search, *parts)
+        found: _Kept | None = self.kept.get(key)
+        if found is None:
+            found = self.kept[key] = search(*parts, self)
+        return found
 
     def begin(self, word: str) -> tuple[int, ...]:
         """Return where the spans end that begin with a word: indices of the word after it."""

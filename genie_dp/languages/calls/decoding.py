@@ -442,23 +442,19 @@ def _choose_value(
 
 def copies(type_: ValueType, sentence: CopySentence) -> frozenset[str]:
     """Return the words of a sentence that are values of a type by themselves."""
-    key = ("values", type_)
-    found: frozenset[str] | None = sentence.kept.get(key)
-    if found is None:
-        found = sentence.kept[key] = frozenset(_find_copies(type_, sentence))
-    return found
+    return sentence.find(_find_values, type_)
 
 
-def _find_copies(type_: ValueType, sentence: CopySentence) -> Iterator[str]:
-    for word in sentence.starts:
-        if is_slot(word):
-            if type_.sort == "any" or _fits(ast.Slot(word), type_):
-                yield word
-        elif NUMBER.fullmatch(word):
-            number = ast.read_number(word)
-            is_written_so = number is not None and value_tokens(ast.Number(number)) == word
-            if number is not None and is_written_so and _fits(ast.Number(number), type_):
-                yield word
+def _find_values(type_: ValueType, sentence: CopySentence) -> frozenset[str]:
+    return frozenset(word for word in sentence.starts if _is_value(word, type_))
+
+
+def _is_value(word: str, type_: ValueType) -> bool:
+    if is_slot(word):
+        return type_.sort == "any" or _fits(ast.Slot(word), type_)
+    number = ast.read_number(word) if NUMBER.fullmatch(word) else None
+    value = None if number is None else ast.Number(number)
+    return value is not None and value_tokens(value) == word and _fits(value, type_)
 
 
 def _quote(language: _Language, type_: ValueType, sentence: CopySentence) -> frozenset[str] | None:
@@ -467,27 +463,24 @@ def _quote(language: _Language, type_: ValueType, sentence: CopySentence) -> fro
         return None
     if not any(option.limits.is_of_texts for option in type_.options or (type_,)):
         return None
-    node = _fitting(language, _option_of(type_, '"', language.known), sentence)
+    node = sentence.find(_find_texts, language, _option_of(type_, '"', language.known))
     return QUOTE if node.following or node.is_end else NOTHING
 
 
-def _fitting(language: _Language, type_: ValueType, sentence: CopySentence) -> TextNode:
+def _find_texts(language: _Language, type_: ValueType, sentence: CopySentence) -> TextNode:
     """Return the tree of texts of a sentence, and of known ones, that keep the limits of a type."""
-    key = ("texts", type_)
-    found: TextNode | None = sentence.kept.get(key)
-    if found is None:
-        plain, words = language.known.plain, sentence.words
-        known = (t for t in plain if t.count(" ") < _MOST_WORDS)
-        texts = [text for text in known if _fits(ast.Text(plain[text]), type_)]
-        for start in range(len(words)):
-            for end in range(start + 1, min(start + _MOST_WORDS, len(words)) + 1):
-                if not words[end - 1]:
-                    break
-                text = " ".join(words[start:end])
-                if _fits(ast.Text(text), type_):
-                    texts.append(text)
-        found = sentence.kept[key] = text_tree(filter(None, texts))
-        found.is_end = "" in texts
+    plain, words = language.known.plain, sentence.words
+    known = (t for t in plain if t.count(" ") < _MOST_WORDS)
+    texts = [text for text in known if _fits(ast.Text(plain[text]), type_)]
+    for start in range(len(words)):
+        for end in range(start + 1, min(start + _MOST_WORDS, len(words)) + 1):
+            if not words[end - 1]:
+                break
+            text = " ".join(words[start:end])
+            if _fits(ast.Text(text), type_):
+                texts.append(text)
+    found = text_tree(filter(None, texts))
+    found.is_end = "" in texts
     return found
 
 
@@ -509,7 +502,7 @@ def begin_value(
     kind, kinds = _kind_of(one), _kinds_of_names(type_)
     node = language.known.texts.get(kind, NO_TEXTS)
     if one.limits.is_of_texts:
-        start = choose_text(sentence, _fitting(language, one, sentence))
+        start = choose_text(sentence, sentence.find(_find_texts, language, one))
     else:
         start = (start_text if takes_words(one) else continue_text)(sentence, node)
     if not kind:

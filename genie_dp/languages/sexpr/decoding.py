@@ -495,13 +495,10 @@ def _choose_item(
 
     def copies(sentence: CopySentence, is_closing: bool) -> frozenset[str]:
         if is_closing:
-            return NOTHING if closing else select(sentence, cheap)
-        words: frozenset[str] | None = sentence.kept.get(copies)
-        if words is None:
-            words = sentence.kept[copies] = select(sentence, items)
-        return words
+            return NOTHING if closing else select(cheap, sentence)
+        return sentence.find(select, items)
 
-    def select(sentence: CopySentence, among: tuple[Item, ...]) -> frozenset[str]:
+    def select(among: tuple[Item, ...], sentence: CopySentence) -> frozenset[str]:
         return frozenset(w for w in sentence.starts if place.copied_item(w, items) in among)
 
     def following(token: str, sentence: CopySentence) -> Sequence[Frame]:

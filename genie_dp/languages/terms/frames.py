@@ -55,9 +55,11 @@ class CopyChoice(Choice):
         following: Following,
         *,
         closing: frozenset[str] | None = None,
+        skips: bool = False,
+        result: Hashable = None,
     ):
         """Keep the tokens, which words may come, and what follows each."""
-        super().__init__(fixed, following, closing=closing)
+        super().__init__(fixed, following, closing=closing, skips=skips, result=result)
         self._copies = copies
 
     def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:

@@ -1,7 +1,7 @@
 """What the frames of the automaton ask of a library: functions, names in scope, types that fit."""
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from operator import itemgetter
 from typing import Any
@@ -46,9 +46,9 @@ class GrammarLimits:
     words: int = 60
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            if getattr(self, field.name) < 1:
-                raise ValueError(f"expected {field.name} >= 1, got {getattr(self, field.name)}")
+        for limit in fields(self):
+            if getattr(self, limit.name) < 1:
+                raise ValueError(f"expected {limit.name} >= 1, got {getattr(self, limit.name)}")
 
     def reserve(self, longest_text: int) -> int:
         """Return how many tokens it may take to close a program; laws test that it is enough.
@@ -150,6 +150,7 @@ class Function:
         self.parameters = catalogue.names_of(signature.parameters)
 
 
+@dataclass(eq=False, slots=True)
 class QueryFacts:
     """What is known of a query that is complete: its outputs, and the calls that `on` passes to.
 
@@ -160,26 +161,22 @@ class QueryFacts:
         passed: inputs that this join passes.
     """
 
-    __slots__ = ("calls", "first", "passed", "scope")
-
-    def __init__(
-        self,
-        scope: ScopeNames,
-        calls: tuple[tuple[Function, frozenset[str]], ...],
-        first: int | None,
-        passed: tuple[str, ...],
-    ):
-        self.scope, self.calls, self.first, self.passed = scope, calls, first, passed
+    scope: ScopeNames
+    calls: tuple[tuple[Function, frozenset[str]], ...]
+    first: int | None
+    passed: tuple[str, ...]
 
 
+@dataclass(eq=False, slots=True)
 class Need:
-    """What the outputs of a query must hold: `aggregate sum param:f:T of` stands before it."""
+    """What the outputs of a query must hold: `aggregate sum param:f:T of` stands before it.
 
-    __slots__ = ("may_lack", "name", "types")
+    That is a name of one of the types; or no such name, if the query `may_lack` it.
+    """
 
-    def __init__(self, name: str, types: frozenset[Type], may_lack: bool):
-        """Need a name of one of the types; or no such name, if the query `may_lack` it."""
-        self.name, self.types, self.may_lack = name, types, may_lack
+    name: str
+    types: frozenset[Type]
+    may_lack: bool
 
     def is_met(self, scope: ScopeNames) -> bool:
         """Tell whether outputs are as needed."""
@@ -187,6 +184,7 @@ class Need:
         return self.may_lack if type_ is None else type_ in self.types
 
 
+@dataclass(eq=False, slots=True)
 class Fit:
     """A type that is wanted, and in an array the type of the items before.
 
@@ -199,31 +197,20 @@ class Fit:
         lenient: whether text that is passed on may stand for an entity.
         takes_text: whether text that is written there may, too.
         is_positive: whether numbers must be more than zero.
+        signatures: the library.
         units: those that programs may have.
     """
 
-    __slots__ = (
-        "_known", "_signatures", "arrays", "element", "expected", "is_compared", "is_positive",
-        "lenient", "takes_text", "units",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        expected: Type,
-        element: Type,
-        arrays: int,
-        is_compared: bool,
-        lenient: bool,
-        takes_text: bool,
-        is_positive: bool,
-        signatures: Signatures,
-        units: Units,
-    ):
-        self.expected, self.element, self.arrays = expected, element, arrays
-        self.is_compared = is_compared
-        self.lenient, self.takes_text, self.is_positive = lenient, takes_text, is_positive
-        self._signatures, self.units = signatures, units
-        self._known: dict[tuple[Type, bool], bool] = {}
+    expected: Type
+    element: Type
+    arrays: int
+    is_compared: bool
+    lenient: bool
+    takes_text: bool
+    is_positive: bool
+    signatures: Signatures
+    units: Units
+    _known: dict[tuple[Type, bool], bool] = field(default_factory=dict)
 
     def takes(self, type_: Type, *, is_constant: bool = False) -> bool:
         """Tell whether a value of a type may stand here: one that is passed on, or a constant."""
@@ -231,7 +218,7 @@ class Fit:
         is_taken = self._known.get(key)
         if is_taken is None:
             is_taken = self._known[key] = self._fits(type_, is_constant) and (
-                unite_types(self.element, type_, self._signatures) is not None
+                unite_types(self.element, type_, self.signatures) is not None
             )
         return is_taken
 
@@ -240,7 +227,7 @@ class Fit:
             return is_assignable(
                 type_,
                 self.expected,
-                self._signatures,
+                self.signatures,
                 lenient=self.lenient,
                 is_compared=self.is_compared,
                 is_constant=is_constant and not self.takes_text,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from genie_dp.languages.automaton import NOTHING, CopySentence, Frame, Move
-from genie_dp.languages.terms.frames import Choice
+from genie_dp.languages.automaton import NOTHING, CopySentence, Frame
+from genie_dp.languages.terms.frames import Choice, CopyChoice
 from genie_dp.languages.thingtalk.ast import COMPUTED
 from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, Need, QueryFacts
 from genie_dp.languages.thingtalk.decoding.conditions import (
@@ -150,55 +150,48 @@ def _sort_key(of: ConditionScope) -> Frame:
 # ------------------------------------------------------------------------------ slices
 
 
-def first_place(catalogue: Catalogue) -> "Place":
+def first_place(catalogue: Catalogue) -> Frame:
     """Return the frame of the place of a result, after the opening bracket."""
-    return catalogue.automaton.make(Place, catalogue, "1", True)
+    return catalogue.automaton.make(_place, catalogue, "1", True)
 
 
-class Place(Frame):
-    """The place of a result: a whole number that is not before `least`, or a placeholder."""
+def _place(catalogue: Catalogue, least: str, is_first: bool) -> CopyChoice:
+    """Return the place of a result: a whole number not before `least`, or a placeholder."""
+    automaton, numbers = catalogue.automaton, catalogue.constants.find("number")
+    fixed = frozenset(number for number in numbers if _is_place(number, least)) | {least}
 
-    __slots__ = ("catalogue", "is_first", "least")
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        is_number = is_number_token(token)
+        # The last place of a slice must be one that is there without the sentence.
+        if not is_first or (is_number and token not in fixed):
+            return (automaton.token("]"),)
+        return (automaton.make(_after_place, catalogue, token if is_number else "1"),)
 
-    def __init__(self, catalogue: Catalogue, least: str, is_first: bool):
-        self.catalogue, self.least, self.is_first = catalogue, least, is_first
-        numbers = catalogue.constants.find("number")
-        fixed = frozenset(filter(self._is_place, numbers)) | {least}
-        super().__init__(fixed, closing=frozenset((least,)))
+    return CopyChoice(
+        fixed,
+        lambda sentence, is_closing: NOTHING if is_closing else sentence.find(_find_places, least),
+        following,
+        closing=frozenset((least,)),
+    )
 
-    def _is_place(self, token: str) -> bool:
-        number = Decimal(token)
-        return number >= Decimal(self.least) and number == int(number)
 
-    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
-        """Return the numbers of the sentence that may stand here."""
-        if is_closing:
-            return NOTHING
-        key = ("places", self.least)
-        words: frozenset[str] | None = sentence.kept.get(key)
-        if words is None:
-            words = sentence.kept[key] = frozenset(filter(self._is_copied, sentence.starts))
-        return words
+def _is_place(token: str, least: str) -> bool:
+    number = Decimal(token)
+    return number >= Decimal(least) and number == int(number)
 
-    def _is_copied(self, word: str) -> bool:
-        return self._is_place(word) if is_number_token(word) else slot_type(word) == NUMBER
 
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with the last place of a slice, or the end."""
-        automaton = self.catalogue.automaton
-        if not self.is_first:
-            return (automaton.token("]"),), None
-        if is_number_token(token) and token not in self.fixed:
-            # The last place of a slice must be one that is there without the sentence.
-            return (automaton.token("]"),), None
-        least = token if is_number_token(token) else "1"
-        return (automaton.make(_after_place, self.catalogue, least),), None
+def _find_places(least: str, sentence: CopySentence) -> frozenset[str]:
+    return frozenset(
+        word
+        for word in sentence.starts
+        if (_is_place(word, least) if is_number_token(word) else slot_type(word) == NUMBER)
+    )
 
 
 def _after_place(catalogue: Catalogue, least: str) -> Frame:
     """Return the end of an index, or the last place of a slice."""
 
     def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
-        return () if token == "]" else (catalogue.automaton.make(Place, catalogue, least, False),)
+        return () if token == "]" else (catalogue.automaton.make(_place, catalogue, least, False),)
 
     return Choice(frozenset(("]", ":")), following, closing=frozenset("]"))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from genie_dp.languages import types as ty
 from genie_dp.languages.automaton import NOTHING, CopySentence, Frame, Move
-from genie_dp.languages.terms.frames import Choice, start_text
+from genie_dp.languages.terms.frames import Choice, CopyChoice, start_text
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, Fit, ScopeNames
 from genie_dp.languages.thingtalk.from_tokens import is_number_token
@@ -83,17 +83,14 @@ _CONSTANTS: tuple[tuple[str, ty.Type], ...] = (
 _BY_PREFIX: dict[str, ty.Type] = dict(_CONSTANTS)
 
 
-def _values(sentence: CopySentence, units: Units) -> tuple[tuple[str, ty.Type | None], ...]:
+def _find_values(units: Units, sentence: CopySentence) -> tuple[tuple[str, ty.Type | None], ...]:
     """Return the placeholders of a sentence with their types, and its numbers without."""
-    values: tuple[tuple[str, ty.Type | None], ...] | None = sentence.kept.get("values")
-    if values is None:
-        typed = ((word, ty.slot_type(word)) for word in sentence.starts)
-        values = sentence.kept["values"] = tuple(
-            (word, type_)
-            for word, type_ in typed
-            if (is_number_token(word) if type_ is None else _is_known(type_, units))
-        )
-    return values
+    typed = ((word, ty.slot_type(word)) for word in sentence.starts)
+    return tuple(
+        (word, type_)
+        for word, type_ in typed
+        if (is_number_token(word) if type_ is None else _is_known(type_, units))
+    )
 
 
 def _is_known(type_: ty.Type, units: Units) -> bool:
@@ -165,21 +162,7 @@ class ValueFrame(Frame):
 
     def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
         """Return the placeholders and numbers of the sentence that fit."""
-        values = () if is_closing else _values(sentence, self.fit.units)
-        if not values:
-            return NOTHING
-        words: frozenset[str] | None = sentence.kept.get(self.fit)
-        if words is None:
-            words = frozenset(word for word, type_ in values if self._is_copied(word, type_))
-            sentence.kept[self.fit] = words
-        return words
-
-    def _is_copied(self, word: str, type_: ty.Type | None) -> bool:
-        if type_ is None:
-            return _takes_numbers(self.fit) and bool(self.fit.numbers((word,)))
-        if type_ == ty.NUMBER:
-            return _takes_numbers(self.fit)
-        return self.fit.takes(type_, is_constant=True)
+        return NOTHING if is_closing else sentence.find(_find_fitting, self.fit)
 
     def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on inside of the value, or end it."""
@@ -233,6 +216,18 @@ class ValueFrame(Frame):
         return (), type_
 
 
+def _find_fitting(fit: Fit, sentence: CopySentence) -> frozenset[str]:
+    """Return the placeholders and numbers of a sentence that fit."""
+    values = sentence.find(_find_values, fit.units)
+    return frozenset(word for word, type_ in values if _is_copied(word, type_, fit))
+
+
+def _is_copied(word: str, type_: ty.Type | None, fit: Fit) -> bool:
+    if type_ is None:
+        return _takes_numbers(fit) and bool(fit.numbers((word,)))
+    return _takes_numbers(fit) if type_ == ty.NUMBER else fit.takes(type_, is_constant=True)
+
+
 def _takes_numbers(fit: Fit) -> bool:
     return fit.takes(ty.NUMBER) or any(fit.takes(ty.Measure(base)) for base in fit.units.bases())
 
@@ -276,44 +271,35 @@ def _after_number(catalogue: Catalogue, fit: Fit, goes_on: bool) -> Frame:
         unit, automaton = token.removeprefix("unit:"), catalogue.automaton
         if not goes_on:
             return (automaton.give(ty.Measure(unit)),)
-        return (automaton.make(MeasureMore, catalogue, fit, unit, 1),)
+        return (automaton.make(_further_part, catalogue, fit, unit, 1),)
 
     is_whole = fit.takes(ty.NUMBER)
     closing = NOTHING if is_whole else fixed
     return Choice(fixed, following, closing=closing, skips=is_whole, result=ty.NUMBER)
 
 
-class MeasureMore(Frame):
-    """Another part of a measure: `3` in `6 unit:ft 3 unit:in`."""
+def _further_part(catalogue: Catalogue, fit: Fit, unit: str, parts: int) -> CopyChoice:
+    """Return another part of a measure, `3` in `6 unit:ft 3 unit:in`, or nothing."""
+    may_go_on = parts < catalogue.limits.parts
+    fixed = fit.numbers(catalogue.constants.find("number")) if may_go_on else NOTHING
 
-    __slots__ = ("catalogue", "fit", "parts", "unit")
+    def copies(sentence: CopySentence, is_closing: bool) -> frozenset[str]:
+        return sentence.find(_find_numbers, fit) if may_go_on and not is_closing else NOTHING
 
-    def __init__(self, catalogue: Catalogue, fit: Fit, unit: str, parts: int):
-        self.catalogue, self.fit, self.unit, self.parts = catalogue, fit, unit, parts
-        may_go_on = parts < catalogue.limits.parts
-        fixed = fit.numbers(catalogue.constants.find("number")) if may_go_on else NOTHING
-        super().__init__(fixed, closing=NOTHING, skips=True, result=ty.Measure(unit))
+    def following(token: str, sentence: CopySentence) -> Sequence[Frame]:
+        return (catalogue.automaton.make(_next_unit, catalogue, fit, unit, parts + 1),)
 
-    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
-        """Return the numbers of the sentence."""
-        if is_closing or self.parts >= self.catalogue.limits.parts:
-            return NOTHING
-        key = ("numbers", self.fit.is_positive)
-        words: frozenset[str] | None = sentence.kept.get(key)
-        if words is None:
-            words = self.fit.numbers(word for word in sentence.starts if is_number_token(word))
-            sentence.kept[key] = words
-        return words
+    type_ = ty.Measure(unit)
+    return CopyChoice(fixed, copies, following, closing=NOTHING, skips=True, result=type_)
 
-    def take(self, token: str, sentence: CopySentence) -> Move:
-        """Go on with a unit of the same thing."""
-        parts = self.catalogue, self.fit, self.unit, self.parts + 1
-        return (self.catalogue.automaton.make(_next_unit, *parts),), None
+
+def _find_numbers(fit: Fit, sentence: CopySentence) -> frozenset[str]:
+    return fit.numbers(filter(is_number_token, sentence.starts))
 
 
 def _next_unit(catalogue: Catalogue, fit: Fit, unit: str, parts: int) -> Frame:
     """Return the unit of a further part; the type is that of the first unit."""
-    more = catalogue.automaton.make(MeasureMore, catalogue, fit, unit, parts)
+    more = catalogue.automaton.make(_further_part, catalogue, fit, unit, parts)
     return Choice(_units(fit.units, fit.units.base(unit)), lambda *_: (more,))
 
 
