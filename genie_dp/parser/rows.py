@@ -315,13 +315,7 @@ def canonical_text(program: str, target: Target) -> str:
         return program
     language, library = target.language, target.library
     try:
-        if target.styled is language:
-            tree = language.from_tokens(program)
-        else:
-            from genie_dp.languages.thingtalk.language import ThingTalk
-
-            assert isinstance(target.styled, ThingTalk)
-            tree = target.styled.from_tokens(program, library)
+        tree = target.styled.from_tokens(program, library)
         return language.tokens(language.canonical(tree, library), library)
     except GenieError:
         return ""

@@ -135,6 +135,24 @@ class _BodyCompiler:
         """Count a type mistake for which children do not go together."""
         self.refused[problem] += 1
 
+    def _once(self, make: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function of a key and of what `make` takes; it makes the value of a key once.
+
+        A type mistake is counted each time, and None comes back.
+        """
+        made: dict[tuple[str, ...], Any] = {}
+
+        def find(key: tuple[str, ...], *parts: Any) -> Any:
+            if key not in made:
+                made[key] = make(*parts)
+            value = made[key]
+            if type(value) is Problem:
+                self._refuse(value)
+                return None
+            return value
+
+        return find
+
     # ---------------------------------------------------------------------------- dispatch
 
     def compile(self, node: Any) -> Build:  # noqa: C901 - one case for each construct
@@ -192,19 +210,14 @@ class _BodyCompiler:
         One that is set already is not set again: children for that are refused, without a mistake.
         """
         names = tuple(sorted({*_names(hole)} & self.holes.keys() - {hole.name}))
-        built: dict[tuple[str, ...], tuple[tuple[str, str], ...] | Problem] = {}
+        written = self._once(self._write_inputs)
 
         def build(pieces: Children) -> Any:
             value = pieces[hole.name]
             function = value.state.function
             key = (function, *[_name_of(pieces[name]) for name in names])
-            if key not in built:
-                built[key] = self._write_inputs(hole, pieces, function)
-            arguments = built[key]
-            if isinstance(arguments, Problem):
-                self._refuse(arguments)
-                return None
-            return values.set_inputs(value, arguments)
+            arguments = written(key, hole, pieces, function)
+            return None if arguments is None else values.set_inputs(value, arguments)
 
         return build
 
@@ -245,18 +258,12 @@ class _BodyCompiler:
         if not names and function is None:
             value = self.lifter.lift(node, {})
             return lambda pieces: value
-        built: dict[tuple[str, ...], Any] = {}
+        lifted = self._once(self._lift_tree)
 
         def build(pieces: Children) -> Any:
             owner = function(pieces) if function else ""
             key = (owner, *[_name_of(pieces[name]) for name in names])
-            if key not in built:
-                built[key] = self._lift_tree(node, names, pieces, owner)
-            value = built[key]
-            if type(value) is Problem:
-                self._refuse(value)
-                return None
-            return value
+            return lifted(key, node, names, pieces, owner)
 
         return build
 
@@ -409,7 +416,7 @@ class _BodyCompiler:
 
     def _aggregate(self, node: ast.Aggregate) -> Build:
         inner, operator, name = self._query(node.query), node.operator, node.field
-        typed_names: dict[tuple[str, ...], str | Problem] = {}
+        found = self._once(self._found_output)
 
         def build(pieces: Children) -> values.QueryValue | None:
             value = inner(pieces)
@@ -417,7 +424,7 @@ class _BodyCompiler:
                 return None
             if not name:
                 return values.aggregate(value, operator, "")
-            field = self._type_output(name, pieces, value, typed_names, node)
+            field = self._type_output(name, pieces, value, found, node)
             return None if field is None else values.aggregate(value, operator, field)
 
         return build
@@ -427,12 +434,12 @@ class _BodyCompiler:
         name: str,
         pieces: Children,
         value: Any,
-        known: dict[tuple[str, ...], "str | Problem"],
+        find: Callable[..., Any],
         node: ast.Aggregate | ast.Monitor,
     ) -> str | None:
         """Return an output of a query as tokens write it, None if it is none that fits there.
 
-        `name` is that of the output or of a child. What is `known` is not checked again.
+        `name` is that of the output or of a child; `find` is `_found_output`, once for each.
         """
         function = value.state.function
         output, owner = name, ""
@@ -440,12 +447,7 @@ class _BodyCompiler:
             output, owner = pieces[name].state.name, pieces[name].state.function
         # That of the last function it is whatever the query is joined to.
         key = (function, output, owner, "" if owner == function else value.left)
-        typed_name = known.get(key)
-        if typed_name is None:
-            typed_name = known[key] = self._found_output(name, output, owner, value, node)
-        if isinstance(typed_name, Problem):
-            self._refuse(typed_name)
-            return None
+        typed_name: str | None = find(key, name, output, owner, value, node)
         return typed_name
 
     def _found_output(
@@ -508,19 +510,13 @@ class _BodyCompiler:
     ) -> Callable[[Children, values.QueryValue], tuple[tuple[str, str], ...] | None]:
         """Compile outputs, and values computed of them, to (what they sort by, tokens)."""
         names = tuple(sorted({n for o in outputs for n in _names(o)} & set(self.holes)))
-        built: dict[tuple[str, ...], tuple[tuple[str, str], ...] | Problem] = {}
+        written = self._once(self._write_outputs)
 
         def write(pieces: Children, value: values.QueryValue) -> tuple[tuple[str, str], ...] | None:
-            function = value.state.function
-            key = (function, value.left, *[_name_of(pieces[name]) for name in names])
-            if key not in built:
-                named = {name: pieces[name] for name in names}
-                built[key] = self._write_outputs(node, outputs, named, value)
-            written = built[key]
-            if isinstance(written, Problem):
-                self._refuse(written)
-                return None
-            return written
+            named = {name: pieces[name] for name in names}
+            key = (value.state.function, value.left, *map(_name_of, named.values()))
+            texts: tuple[tuple[str, str], ...] | None = written(key, node, outputs, named, value)
+            return texts
 
         return write
 
@@ -608,7 +604,7 @@ class _BodyCompiler:
 
     def _monitor(self, node: ast.Monitor) -> Build:
         inner, on_new = self._query(node.query), node.on_new
-        typed_names: dict[tuple[str, ...], str | Problem] = {}
+        found = self._once(self._found_output)
 
         def build(pieces: Children) -> values.StreamValue | None:
             value = inner(pieces)
@@ -618,7 +614,7 @@ class _BodyCompiler:
                 message = "a template cannot monitor an aggregation"
                 self._refuse(Problem("G030", message, node.span))
                 return None
-            names = [self._type_output(name, pieces, value, typed_names, node) for name in on_new]
+            names = [self._type_output(name, pieces, value, found, node) for name in on_new]
             typed = [name for name in names if name is not None]
             stream_value = self.lifter.monitor(value, typed) if len(typed) == len(names) else None
             if stream_value is None and not value.state.is_monitorable:
@@ -732,15 +728,13 @@ class _BodyCompiler:
     def _policy(self, node: ast.Policy) -> Build:
         names = tuple(sorted(set(_names(node.source)) & set(self.holes)))
         parts = [self._policy_part(part) for part in (node.query, node.action)]
-        sources: dict[tuple[str, ...], str | Problem] = {}
+        written = self._once(self._source)
 
         def build(pieces: Children) -> Any:
-            key = tuple([pieces[name].text for name in names])
-            if key not in sources:
-                sources[key] = self._source(node.source, {name: pieces[name] for name in names})
-            source = sources[key]
-            if isinstance(source, Problem):
-                self._refuse(source)
+            named = {name: pieces[name] for name in names}
+            key = tuple([piece.text for piece in named.values()])
+            source = written(key, node.source, named)
+            if source is None:
                 return None
             functions_read = [part(pieces) if part else None for part in parts]
             if any(

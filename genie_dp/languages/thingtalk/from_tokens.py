@@ -168,7 +168,72 @@ def _location(place: str, display: str | None) -> tt.LocationValue | None:
     return tt.LocationValue(latitude, longitude, display) if is_place else None
 
 
-class TokenReader:
+# What stands before its query in the surface form -> how tokens have it.
+_PREFIXED = {
+    "[": "a projection stands after its query: ( q ) select [ .. ]",
+    "sort": "an order stands after its query: ( q ) sort param:a:T desc",
+}
+_SHOW = ("notify", "return")
+_TRUE, _FALSE, _NOTIFY = tt.TrueP(), tt.FalseP(), tt.Notify()
+
+
+def from_tokens(
+    text: str,
+    *,
+    style: tokens.TokenStyle = tokens.STYLE,
+    signatures: Signatures | None = None,
+    places: bool = False,
+) -> tt.Program | tt.Policy:
+    """Return the program of a token form; its nodes carry spans only with `places`.
+
+    To know the places takes three times as long, so what reads many rows goes without.
+    With positional arguments (`style.keywords` false) the signatures are needed to name them.
+    Arguments are sorted by name unless `style.canonical` is false.
+
+    Raises:
+        GenieError: stage syntax, at the column of the first token that does not fit.
+
+    >>> from_tokens("now => @com.gmail.inbox => notify").rules[0].query.function
+    'inbox'
+    >>> str(from_tokens("now => @com.gmail.inbox => notify", places=True).rules[0].query.span)
+    '<tokens>:1:8'
+    """
+    reader = _PlacedReader if places else _TokenReader
+    return reader(text, style, signatures).start()
+
+
+def piece_from_tokens(
+    text: str, kind: str
+) -> tt.Program | tt.Policy | tt.Query | tt.Stream | tt.Action | tt.Predicate | tt.Value:
+    """Return a piece of a program; `kind` says what it is, such as "query" or "value".
+
+    Raises:
+        GenieError: stage syntax.
+
+    >>> piece_from_tokens("param:size:Number > 5", "predicate").operator
+    '>'
+    """
+    reader = _TokenReader(text, tokens.STYLE, None)
+    readers: dict[str, Callable[[], Any]] = {
+        "program": reader.start,
+        "policy": reader.start,
+        "query": reader.query,
+        "source": reader.query,
+        "stream": reader.stream,
+        "action": reader.action,
+        "predicate": reader.predicate,
+        "value": reader.value,
+    }
+    if kind not in readers:
+        raise ValueError(f"expected a kind of piece such as {', '.join(readers)}, got {kind!r}")
+    piece: tt.Program | tt.Policy | tt.Query | tt.Stream | tt.Action | tt.Predicate | tt.Value = (
+        readers[kind]()
+    )
+    reader.end()
+    return piece
+
+
+class _TokenReader:
     """A place in a text of tokens. `word` is the next token, "" at the end."""
 
     __slots__ = ("at", "signatures", "style", "text", "word", "words")
@@ -358,8 +423,12 @@ class TokenReader:
         return tt.Computed(operator, tuple(arguments))
 
     def argument(self) -> tt.Value:
-        """Read what a value is computed of."""
-        return self.value()
+        """Read what a value is computed of: a value, or the values of a list that fulfil P."""
+        value = self.value()
+        if self.word != "filter" or not isinstance(value, tt.VarRef):
+            return value
+        self.advance()
+        return tt.ListFilter(value.name, self.predicate(), span=value.span)
 
     def read_unit(self, value: tt.Value) -> tt.Value:
         """Read the unit after a number, or after a placeholder of one."""
@@ -458,77 +527,6 @@ class TokenReader:
             self.advance()
             return tt.EntityValue(identifier, match[1], text)
         return tt.EntityValue(text, match[1])
-
-
-# What stands before its query in the surface form -> how tokens have it.
-_PREFIXED = {
-    "[": "a projection stands after its query: ( q ) select [ .. ]",
-    "sort": "an order stands after its query: ( q ) sort param:a:T desc",
-}
-_SHOW = ("notify", "return")
-_TRUE, _FALSE, _NOTIFY = tt.TrueP(), tt.FalseP(), tt.Notify()
-
-
-def from_tokens(
-    text: str,
-    *,
-    style: tokens.TokenStyle = tokens.STYLE,
-    signatures: Signatures | None = None,
-    places: bool = False,
-) -> tt.Program | tt.Policy:
-    """Return the program of a token form; its nodes carry spans only with `places`.
-
-    To know the places takes three times as long, so what reads many rows goes without.
-    With positional arguments (`style.keywords` false) the signatures are needed to name them.
-    Arguments are sorted by name unless `style.canonical` is false.
-
-    Raises:
-        GenieError: stage syntax, at the column of the first token that does not fit.
-
-    >>> from_tokens("now => @com.gmail.inbox => notify").rules[0].query.function
-    'inbox'
-    >>> str(from_tokens("now => @com.gmail.inbox => notify", places=True).rules[0].query.span)
-    '<tokens>:1:8'
-    """
-    reader = _PlacedReader if places else _ProgramTokenReader
-    return reader(text, style, signatures).start()
-
-
-def piece_from_tokens(
-    text: str, kind: str
-) -> tt.Program | tt.Policy | tt.Query | tt.Stream | tt.Action | tt.Predicate | tt.Value:
-    """Return a piece of a program; `kind` says what it is, such as "query" or "value".
-
-    Raises:
-        GenieError: stage syntax.
-
-    >>> piece_from_tokens("param:size:Number > 5", "predicate").operator
-    '>'
-    """
-    reader = _ProgramTokenReader(text, tokens.STYLE, None)
-    readers: dict[str, Callable[[], Any]] = {
-        "program": reader.start,
-        "policy": reader.start,
-        "query": reader.query,
-        "source": reader.query,
-        "stream": reader.stream,
-        "action": reader.action,
-        "predicate": reader.predicate,
-        "value": reader.value,
-    }
-    if kind not in readers:
-        raise ValueError(f"expected a kind of piece such as {', '.join(readers)}, got {kind!r}")
-    piece: tt.Program | tt.Policy | tt.Query | tt.Stream | tt.Action | tt.Predicate | tt.Value = (
-        readers[kind]()
-    )
-    reader.end()
-    return piece
-
-
-class _ProgramTokenReader(TokenReader):
-    """Reads programs, streams, queries and predicates; TokenReader reads names and values."""
-
-    __slots__ = ()
 
     # ------------------------------------------------------------------ programs, policies
 
@@ -740,13 +738,6 @@ class _ProgramTokenReader(TokenReader):
         self.take("]")
         return tt.Slice(query, start, end)
 
-    def argument(self) -> tt.Value:
-        value = self.value()
-        if self.word != "filter" or not isinstance(value, tt.VarRef):
-            return value
-        self.advance()
-        return tt.ListFilter(value.name, self.predicate(), span=value.span)
-
     def passing(self) -> tuple[tt.Arg, ...]:
         args: list[tt.Arg] = []
         while self.word == "on":
@@ -817,7 +808,7 @@ class _ProgramTokenReader(TokenReader):
 # ---------------------------------------------------------------------------------- places
 
 
-class _PlacedReader(_ProgramTokenReader):
+class _PlacedReader(_TokenReader):
     """Gives the nodes that it reads their places in the text."""
 
     __slots__ = ("starts",)

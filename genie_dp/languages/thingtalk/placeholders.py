@@ -13,7 +13,7 @@ from genie_dp.languages.text import span_ends
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.from_tokens import piece_from_tokens
 from genie_dp.languages.thingtalk.operators import CONTACT, attach_unit
-from genie_dp.languages.thingtalk.traverse import children, qualify, rewrite
+from genie_dp.languages.thingtalk.traverse import children, qualify, rewrite, walk
 from genie_dp.languages.types import NUMBER, STRING, Array, is_slot
 
 Fill = tuple[str, str, str]
@@ -356,21 +356,18 @@ def placeholders(program: Any) -> tuple[str, ...]:
     ('NUMBER_0',)
     """
     names: dict[str, None] = {}
-
-    def seen(node: Any) -> Any:
+    for node in walk(program):
         match node:
+            case ast.StringValue(text):
+                said = text
+            case ast.EntityValue(value, _, display):
+                said = f"{value or ''} {display or ''}"
             case ast.SlotValue(token):
                 names[token] = None
-            case ast.StringValue(text):
-                names.update(dict.fromkeys(t for t in _LIKE_ONE.findall(text) if is_slot(t)))
-            case ast.EntityValue(value, _, display):
-                text = f"{value or ''} {display or ''}"
-                names.update(dict.fromkeys(t for t in _LIKE_ONE.findall(text) if is_slot(t)))
+                continue
             case _:
-                pass
-        return node
-
-    rewrite(program, seen)
+                continue
+        names.update(dict.fromkeys(filter(is_slot, _LIKE_ONE.findall(said))))
     return tuple(names)
 
 

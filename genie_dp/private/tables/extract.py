@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages import get_language
 from genie_dp.languages.library import Library
 from genie_dp.languages.programs import functions_of
 from genie_dp.languages.thingtalk.ast import Atom
-from genie_dp.languages.thingtalk.traverse import children
+from genie_dp.languages.thingtalk.traverse import walk
 from genie_dp.private.ledger.guard import Units
 from genie_dp.private.prior.histogram import functions_of_program
 from genie_dp.private.source import PrivateRow, PrivateSource
@@ -99,14 +98,8 @@ def filters(example: Example) -> str:
             program = read(example.program)
         except GenieError:
             continue  # its error may hold private text, and goes no further
-        return str(sum(isinstance(node, Atom) for node in _nodes(program)))
+        return str(sum(isinstance(node, Atom) for node in walk(program)))
     return ""
-
-
-def _nodes(node: Any) -> Iterator[Any]:
-    yield node
-    for child in children(node):
-        yield from _nodes(child)
 
 
 def length(example: Example) -> str:
