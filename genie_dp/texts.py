@@ -128,6 +128,16 @@ def without_accents(text: str) -> str:
     return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
 
+def enum_name(text: str) -> str:
+    """Return a text as a value of an enum, as `new skill --from` names it.
+
+    >>> enum_name("House boat"), enum_name("no-show"), enum_name("süß")
+    ('house_boat', 'no_show', 'suss')
+    """
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text)
+    return re.sub(r"[^a-z0-9]+", "_", without_accents(spaced.lower())).strip("_")
+
+
 def is_whole(text: str) -> bool:
     r"""Tell whether a text has no half characters, which JSON can say and UTF-8 cannot.
 

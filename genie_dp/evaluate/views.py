@@ -76,11 +76,11 @@ def viewer_of(language: str, library: Library | None, *, unordered: bool = False
             (V021).
     """
     target = get_language(language)
-    if unordered and not target.can_ignore_order:
+    comparison = target.comparison(unordered=unordered)
+    if comparison is None and unordered:
         message = f"--unordered is for S-expressions, the rows are {language}"
         hint = "leave it out: the canonical form orders what may be permuted"
         raise GenieError(Problem("V021", message, hint=hint))
-    comparison = target.comparison(unordered=unordered)
     if comparison is None:
         raise GenieError(Problem("V020", f"cannot compare programs of {language}"))
     return Viewer(target, library, comparison)

@@ -12,7 +12,6 @@ from typing import Any
 
 from genie_dp.english import forms as english
 from genie_dp.errors import GenieError, Problem, did_you_mean
-from genie_dp.languages.thingtalk.sql import enum_name
 from genie_dp.languages.units import UNIT_NAMES
 from genie_dp.skills.data_tables import (
     IS_CODE,
@@ -24,7 +23,7 @@ from genie_dp.skills.data_tables import (
     read_raw,
 )
 from genie_dp.skills.words import tokenize
-from genie_dp.texts import without_accents, word_set
+from genie_dp.texts import enum_name, without_accents, word_set
 
 _MOST_WORDS_OF_ENUM = 12  # different values
 _FEW = 6  # words of a name; more are a text

@@ -11,10 +11,9 @@ from pathlib import Path
 from genie_dp.english import forms as english
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.importers.data_types import Column, DataTable, identifier_of
-from genie_dp.languages.thingtalk.sql import enum_name
 from genie_dp.skills.model import last_name
 from genie_dp.skills.words import tokenize
-from genie_dp.texts import word_set
+from genie_dp.texts import enum_name, word_set
 
 MOST_VALUES = 2_000  # of a list
 _SHORT = 6  # words

@@ -248,14 +248,12 @@ class Language(Protocol):
         kinds: what a category of templates may stand for, such as "query" or "program".
         attributes: kind -> what guards may ask of a piece of that kind, the kinds of the built-in
             categories ("output", "input") included.
-        has_skills: whether its library is made of folders of skills, else of declarations.
+        has_skills: whether its library is made of folders of skills, else of declarations. With
+            skills, programs can be run on tables of rows, and be said in words of our own.
         library_suffix: how a file of declarations is called, such as ".sexpr"; "" with skills.
         has_bare_words: whether words of a sentence may stand in a program without quotes.
-        can_ignore_order: whether programs can be compared without the order of all parts.
         sorts_any_part: whether any parts may be sorted by their values in the canonical form.
         learns_from_programs: whether `grammar_texts` are whole programs, else constants.
-        can_simulate: whether programs of `simulate` can be run on tables of rows.
-        says_parts: whether parts of a program can be said in words of our own.
         sequence: what stands between the token forms of programs that make one; "" if none does.
         infers_types: whether a placeholder `$x` of a body has the type of what it fills.
         traits: what `traits_in` may find in a program.
@@ -267,11 +265,8 @@ class Language(Protocol):
     has_skills: bool = False
     library_suffix: str = ""
     has_bare_words: bool = False
-    can_ignore_order: bool = False
     sorts_any_part: bool = False
     learns_from_programs: bool = False
-    can_simulate: bool = False
-    says_parts: bool = False
     sequence: str = ""
     infers_types: bool = False
     traits: frozenset[str] = frozenset()
@@ -388,7 +383,7 @@ class Language(Protocol):
     def comparison(self, *, unordered: bool = False) -> ProgramComparison | None:
         """Return how programs are compared; None where they cannot be.
 
-        With `unordered` the order of parts does not count; only where `can_ignore_order`.
+        With `unordered` the order of parts does not count; None where it always does.
         """
         return None
 

@@ -201,7 +201,7 @@ class ParseSession:
         language, library = self.parser.target.language, self.parser.target.library
         rows = None
         if tables is not None:
-            if not language.can_simulate or library is None:
+            if not language.has_skills or library is None:
                 message = (
                     f"--tables are for programs of thingtalk, this parser writes {language.name}"
                 )

@@ -197,7 +197,7 @@ class Describer:
             language,
             self.library.units,
         )
-        if language.says_parts:
+        if language.has_skills:
             # Canonical form first: it makes people of the names in policies, which are values.
             form = language.canonical(tree, self.library)
             readings = with_placeholders(form, self.grammar.known, self.library.units)
@@ -299,9 +299,7 @@ class Describer:
         form = language.canonical(tree, self.library)
         program = language.tokens(form, self.library)
         library = self.library
-        if not (
-            language.says_parts and isinstance(library, SkillLibrary)
-        ):  # nothing is known of the parts of its programs
+        if not isinstance(library, SkillLibrary):  # nothing is known of the parts of its programs
             written = language.render(form)
             return Description(written, "", program, (), None, False, (written,))
         words = OwnWords(library, _PhrasesOfTemplates(self))

@@ -49,7 +49,6 @@ class Calls(base.Language):
     )
 
     library_suffix = ".json"
-    can_ignore_order = True
     sorts_any_part = True
     sequence = " & "
     infers_types = True

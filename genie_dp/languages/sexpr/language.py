@@ -38,7 +38,6 @@ class SExpressions(base.Language):
 
     library_suffix = ".sexpr"
     has_bare_words = True
-    can_ignore_order = True
     sorts_any_part = True
     learns_from_programs = True
 

@@ -53,8 +53,6 @@ class ThingTalk(base.Language):
     kinds = KINDS
     attributes = ATTRIBUTES
     has_skills = True
-    can_simulate = True
-    says_parts = True
     sequence = " ; "
     infers_types = True
     traits = skim.TRAITS
@@ -222,11 +220,11 @@ class ThingTalk(base.Language):
             raise GenieError(problems)
         return cast("base.Value", self._lifter(library).lift(program, {}))
 
-    def comparison(self, *, unordered: bool = False) -> ProgramComparison:
-        """Return how programs are compared."""
+    def comparison(self, *, unordered: bool = False) -> ProgramComparison | None:
+        """Return how programs are compared; canonical form orders what may be permuted."""
         from genie_dp.languages.thingtalk.comparison import ThingTalkComparison
 
-        return ThingTalkComparison()
+        return None if unordered else ThingTalkComparison()
 
     def fills(self, program: Any, library: Any) -> Iterable[tuple[str, str, str]]:
         """Yield what every placeholder of a program fills, in program order."""

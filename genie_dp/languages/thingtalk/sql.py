@@ -21,7 +21,7 @@ from genie_dp.languages.thingtalk import operators
 from genie_dp.languages.thingtalk.tables import MOST_SHOWN
 from genie_dp.languages.thingtalk.traverse import qualify
 from genie_dp.languages.units import SHIPPED, Units
-from genie_dp.texts import without_accents
+from genie_dp.texts import enum_name
 
 ORDER = "#"  # the column with a result's place
 _INPUT = "@"  # before the names of columns that are inputs
@@ -543,16 +543,6 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 def _words(text: Any) -> str | None:
     """Return a text as its words and signs, whatever their case and the spaces between them."""
     return None if text is None else " ".join(_TOKEN.findall(str(text).casefold()))
-
-
-def enum_name(text: str) -> str:
-    """Return a text as a value of an enum, as `new skill --from` names it.
-
-    >>> enum_name("House boat"), enum_name("no-show"), enum_name("süß")
-    ('house_boat', 'no_show', 'suss')
-    """
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text)
-    return re.sub(r"[^a-z0-9]+", "_", without_accents(spaced.lower())).strip("_")
 
 
 def _name(text: Any) -> str | None:
