@@ -22,7 +22,7 @@ written to be read, not to be fast.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cmp_to_key
@@ -71,11 +71,12 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
-    """The tables by function ("@c.f"), and the moments at which the program may act."""
+class Step:
+    """A step at which the program may act: its number, from 0, and the tables by function."""
 
+    number: int
     tables: Mapping[str, Table]
-    moments: tuple[operators.Moment, ...] = field(default=())
+    moment: operators.Moment
 
 
 def simulate(
@@ -110,32 +111,34 @@ def simulate(
     ...     print(effect.step, effect.function, effect.arguments)
     0 @com.twitter.post (('status', StringValue(text='lunch')),)
     """
-    moments = tuple(operators.Moment(now, context or {}, slots or {}) for now in steps)
-    world = World(tables, moments)
+    world = [
+        Step(number, tables, operators.Moment(now, context or {}, slots or {}))
+        for number, now in enumerate(steps)
+    ]
     effects = [effect for rule in program.rules for effect in _run(rule, world)]
     return tuple(sorted(effects, key=lambda effect: effect.step))
 
 
-def _run(rule: tt.Rule, world: World) -> Iterator[Effect]:
-    for step, events in enumerate(_events(rule.stream, world)):
+def _run(rule: tt.Rule, world: Sequence[Step]) -> Iterator[Effect]:
+    for step, events in zip(world, _events(rule.stream, world), strict=False):
         for event in events:
             results = [event]
             if rule.query is not None:
-                rows = _rows(rule.query, world, step, event, {})
+                rows = _rows(rule.query, step, event, {})
                 results = [event | row if event else _event(row) for row in rows]
             for scope in results:
-                yield _act(rule.action, scope, world, step)
+                yield _act(rule.action, scope, step)
 
 
-def _act(action: tt.Action, scope: Row, world: World, step: int) -> Effect:
+def _act(action: tt.Action, scope: Row, step: Step) -> Effect:
     match action:
         case tt.Notify():
             shown_values = {name: value for name, value in scope.items() if name != "$event"}
-            return Effect(step, "notify", _sort_row(shown_values))
+            return Effect(step.number, "notify", _sort_row(shown_values))
         case tt.Call():
-            device = _evaluate_args(action.selector.attributes, scope, world.moments[step])
-            arguments = _evaluate_args(action.args, scope, world.moments[step])
-            return Effect(step, qualify(action), _sort_row(arguments), _sort_row(device))
+            device = _evaluate_args(action.selector.attributes, scope, step)
+            arguments = _evaluate_args(action.args, scope, step)
+            return Effect(step.number, qualify(action), _sort_row(arguments), _sort_row(device))
         case tt.Hole():
             raise _no_hole(action)
         case _:
@@ -146,11 +149,9 @@ def _sort_row(values: Row) -> tuple[tuple[str, tt.Value], ...]:
     return tuple(sorted(values.items(), key=lambda item: item[0]))
 
 
-def _evaluate_args(
-    args: tuple[tt.Arg, ...], scope: Row, moment: operators.Moment
-) -> dict[str, tt.Value]:
+def _evaluate_args(args: tuple[tt.Arg, ...], scope: Row, step: Step) -> dict[str, tt.Value]:
     return {
-        arg.name: operators.evaluate(arg.value, scope, moment)
+        arg.name: operators.evaluate(arg.value, scope, step.moment)
         for arg in args
         if not isinstance(arg.value, tt.Undefined)
     }
@@ -164,65 +165,61 @@ def _no_hole(hole: tt.Hole) -> GenieError:
 # ---------------------------------------------------------------------------------- queries
 
 
-def _rows(query: tt.Query, world: World, step: int, scope: Row, passed: Row) -> Rows:
+def _rows(query: tt.Query, step: Step, scope: Row, passed: Row) -> Rows:
     """Return the results of a query at a step; `passed` are inputs given from outside."""
     match query:
         case tt.Call():
-            return _answer(query, world, step, scope, passed)
+            return _answer(query, step, scope, passed)
         case tt.Filter(inner, predicate):
-            rows = _rows(inner, world, step, scope, passed)
-            return [r for r in rows if holds(predicate, {**scope, **r}, world, step)]
+            rows = _rows(inner, step, scope, passed)
+            return [r for r in rows if holds(predicate, {**scope, **r}, step)]
         case tt.Join():
-            return _join(query, world, step, scope, passed)
+            return _join(query, step, scope, passed)
         case tt.Aggregate(operator, name, inner):
-            rows = _rows(inner, world, step, scope, passed)
+            rows = _rows(inner, step, scope, passed)
             values = [] if name is None else [operators.lookup(name, row, query) for row in rows]
             return _aggregate(operator, values, len(rows))
         case tt.Projection(inner):
-            rows, now = _rows(inner, world, step, scope, passed), world.moments[step]
-            return [_projected(query, r, {**scope, **r}, now) for r in rows]
-        case tt.Sort():
-            return _sorted(
-                query, _rows(query.query, world, step, scope, passed), scope, world, step
-            )
+            rows = _rows(inner, step, scope, passed)
+            return [_projected(query, r, {**scope, **r}, step) for r in rows]
+        case tt.Sort(inner):
+            return _sorted(query, _rows(inner, step, scope, passed), scope, step)
         case tt.Slice(inner, start, end):
-            first = _place(start, scope, world, step)
-            last = first if end is None else _place(end, scope, world, step)
-            return _rows(inner, world, step, scope, passed)[first - 1 : last]
+            first = _place(start, scope, step)
+            last = first if end is None else _place(end, scope, step)
+            return _rows(inner, step, scope, passed)[first - 1 : last]
         case tt.Hole():
             raise _no_hole(query)
         case _:
             assert_never(query)
 
 
-def _sorted(query: tt.Sort, rows: Rows, scope: Row, world: World, step: int) -> Rows:
-    moment = world.moments[step]
-    keys = [operators.evaluate(query.key, {**scope, **row}, moment) for row in rows]
+def _sorted(query: tt.Sort, rows: Rows, scope: Row, step: Step) -> Rows:
+    keys = [operators.evaluate(query.key, {**scope, **row}, step.moment) for row in rows]
     by_key = cmp_to_key(operators.order)
     pairs = zip(map(by_key, keys), rows, strict=True)
     pairs_in_order = sorted(pairs, key=itemgetter(0), reverse=query.direction == "desc")
     return [row for _, row in pairs_in_order]
 
 
-def _place(value: tt.Value, scope: Row, world: World, step: int) -> int:
-    number = operators.evaluate(value, scope, world.moments[step])
+def _place(value: tt.Value, scope: Row, step: Step) -> int:
+    number = operators.evaluate(value, scope, step.moment)
     if not isinstance(number, tt.NumberValue) or number.value < 1 or number.value % 1:
         message = f"expected a place counted from 1, got {number}"
         raise GenieError(Problem("C004", message, value.span, "the first result is [1]"))
     return int(number.value)
 
 
-def _answer(call: tt.Call, world: World, step: int, scope: Row, passed: Row) -> Rows:
-    table = world.tables.get(qualify(call))
+def _answer(call: tt.Call, step: Step, scope: Row, passed: Row) -> Rows:
+    table = step.tables.get(qualify(call))
     if table is None:
-        hint = did_you_mean(qualify(call), world.tables) or "give a table of its results"
+        hint = did_you_mean(qualify(call), step.tables) or "give a table of its results"
         raise GenieError(Problem("C002", f"expected a table for {qualify(call)}", call.span, hint))
-    moment = world.moments[step]
-    inputs = {**_evaluate_args(call.args, scope, moment), **passed}
-    device = _evaluate_args(call.selector.attributes, scope, moment)
+    inputs = {**_evaluate_args(call.args, scope, step), **passed}
+    device = _evaluate_args(call.selector.attributes, scope, step)
     inputs |= {f"@{name}": value for name, value in device.items()}
     asked_inputs = {name: value for name, value in inputs.items() if name in table.inputs}
-    snapshot = table.snapshots[min(step, len(table.snapshots) - 1)]
+    snapshot = table.snapshots[min(step.number, len(table.snapshots) - 1)]
     return [
         {name: value for name, value in row.items() if name not in table.inputs}
         for row in snapshot
@@ -233,33 +230,33 @@ def _answer(call: tt.Call, world: World, step: int, scope: Row, passed: Row) -> 
     ]
 
 
-def _join(query: tt.Join, world: World, step: int, scope: Row, passed: Row) -> Rows:
-    to_left = {n: v for n, v in passed.items() if _takes(query.left, n, world)}
+def _join(query: tt.Join, step: Step, scope: Row, passed: Row) -> Rows:
+    to_left = {n: v for n, v in passed.items() if _takes(query.left, n, step)}
     to_right = {n: v for n, v in passed.items() if n not in to_left}
     results = []
-    for left_row in _rows(query.left, world, step, scope, to_left):
+    for left_row in _rows(query.left, step, scope, to_left):
         seen = {**scope, **left_row}
-        inputs = {**to_right, **_evaluate_args(query.passing, seen, world.moments[step])}
-        for right in _rows(query.right, world, step, seen, inputs):
+        inputs = {**to_right, **_evaluate_args(query.passing, seen, step)}
+        for right in _rows(query.right, step, seen, inputs):
             results.append({**left_row, **right})
     return results
 
 
-def _takes(query: tt.Query, name: str, world: World) -> bool:
+def _takes(query: tt.Query, name: str, step: Step) -> bool:
     """Tell whether a call of the query has an input of that name without a value."""
     match query:
         case tt.Call(args=args):
-            table = world.tables.get(qualify(query))
+            table = step.tables.get(qualify(query))
             has_value = any(a.name == name and not isinstance(a.value, tt.Undefined) for a in args)
             return table is not None and name in table.inputs and not has_value
         case tt.Filter(inner) | tt.Aggregate(query=inner):
-            return _takes(inner, name, world)
+            return _takes(inner, name, step)
         case tt.Projection(inner) | tt.Sort(inner) | tt.Slice(inner):
-            return _takes(inner, name, world)
+            return _takes(inner, name, step)
         case tt.Join(left, right, passing):
-            here = _takes(left, name, world)
+            here = _takes(left, name, step)
             passed = any(a.name == name for a in passing)
-            return here or (not passed and _takes(right, name, world))
+            return here or (not passed and _takes(right, name, step))
         case tt.Hole():
             raise _no_hole(query)
         case _:
@@ -272,59 +269,50 @@ def _aggregate(operator: str, values: list[tt.Value], count: int) -> Rows:
     return [{operator: operators.total(operator, values)}] if values else []
 
 
-def _projected(
-    projection: tt.Projection, row: Row, scope: Row, moment: operators.Moment
-) -> dict[str, tt.Value]:
+def _projected(projection: tt.Projection, row: Row, scope: Row, step: Step) -> dict[str, tt.Value]:
     kept = dict(row) if projection.keeps_all else {}
     for value in projection.values:
-        kept[tt.computed_name(value)] = operators.evaluate(value, scope, moment)
+        kept[tt.computed_name(value)] = operators.evaluate(value, scope, step.moment)
     return kept
 
 
-def holds(predicate: tt.Predicate, scope: Row, world: World, step: int) -> bool:
+def holds(predicate: tt.Predicate, scope: Row, step: Step) -> bool:
     """Tell whether a predicate holds of the values in scope at a step."""
 
     def ask(asked: tt.GetPredicate) -> bool:
-        rows = _answer(asked.call, world, step, scope, {})
-        return any(holds(asked.predicate, {**scope, **row}, world, step) for row in rows)
+        rows = _answer(asked.call, step, scope, {})
+        return any(holds(asked.predicate, {**scope, **row}, step) for row in rows)
 
-    return operators.satisfies(predicate, scope, world.moments[step], ask)
+    return operators.satisfies(predicate, scope, step.moment, ask)
 
 
 # ---------------------------------------------------------------------------------- streams
 
 
-def _events(stream: tt.Stream | None, world: World) -> list[Rows]:
+def _events(stream: tt.Stream | None, world: Sequence[Step]) -> list[Rows]:
     """Return the events of a stream at each step, as the names that they bring into scope."""
-    steps = range(len(world.moments))
     match stream:
         case None:
-            return [[{}]] if world.moments else []
+            return [[{}]] if world else []
         case tt.AtTimer() | tt.Timer():
-            return [[_event({})] if _fires(stream, world, step) else [] for step in steps]
+            return [[_event({})] if _fires(stream, world, step) else [] for step in world]
         case tt.Monitor():
             return _changes(stream, world)
         case tt.Edge(inner, predicate):
             return _edges(_events(inner, world), predicate, world)
         case tt.StreamFilter(inner, predicate):
             return [
-                [e for e in events if holds(predicate, e, world, step)]
-                for step, events in enumerate(_events(inner, world))
+                [e for e in events if holds(predicate, e, step)]
+                for step, events in zip(world, _events(inner, world), strict=True)
             ]
         case tt.StreamJoin(inner, query, passing):
             return [
                 [
                     {**event, **row}
                     for event in events
-                    for row in _rows(
-                        query,
-                        world,
-                        step,
-                        event,
-                        _evaluate_args(passing, event, world.moments[step]),
-                    )
+                    for row in _rows(query, step, event, _evaluate_args(passing, event, step))
                 ]
-                for step, events in enumerate(_events(inner, world))
+                for step, events in zip(world, _events(inner, world), strict=True)
             ]
         case tt.Hole():
             raise _no_hole(stream)
@@ -338,11 +326,11 @@ def _event(row: Row) -> dict[str, tt.Value]:
     return {**row, "$event": tt.StringValue(text)}
 
 
-def _changes(stream: tt.Monitor, world: World) -> list[Rows]:
+def _changes(stream: tt.Monitor, world: Sequence[Step]) -> list[Rows]:
     changes: list[Rows] = []
     last_keys: set[tuple[tuple[str, tt.Value], ...]] = set()
-    for step in range(len(world.moments)):
-        rows = _rows(stream.query, world, step, {}, {})
+    for step in world:
+        rows = _rows(stream.query, step, {}, {})
         keys = [_sort_row(_watched_values(row, stream)) for row in rows]
         new = [row for row, key in zip(rows, keys, strict=True) if key not in last_keys]
         changes.append([_event(row) for row in new])
@@ -354,27 +342,27 @@ def _watched_values(row: Row, stream: tt.Monitor) -> Row:
     return {n: operators.lookup(n, row, stream) for n in stream.on_new} if stream.on_new else row
 
 
-def _edges(steps: list[Rows], predicate: tt.Predicate, world: World) -> list[Rows]:
+def _edges(stream: list[Rows], predicate: tt.Predicate, world: Sequence[Step]) -> list[Rows]:
     edges: list[Rows] = []
     before = False
-    for step, events in enumerate(steps):
-        true = [event for event in events if holds(predicate, event, world, step)]
+    for step, events in zip(world, stream, strict=True):
+        true = [event for event in events if holds(predicate, event, step)]
         edges.append([] if before else true)
         before = bool(true) if events else before
     return edges
 
 
-def _fires(timer: tt.AtTimer | tt.Timer, world: World, step: int) -> bool:
-    now = world.moments[step].now
-    last = world.moments[step - 1].now if step else now - timedelta.resolution
+def _fires(timer: tt.AtTimer | tt.Timer, world: Sequence[Step], step: Step) -> bool:
+    now = step.moment.now
+    last = world[step.number - 1].moment.now if step.number else now - timedelta.resolution
     match timer:
         case tt.AtTimer(time):
-            value = operators.evaluate(time, {}, world.moments[step])
+            value = operators.evaluate(time, {}, step.moment)
             times = value.items if isinstance(value, tt.ArrayValue) else (value,)
             return any(_is_past(each, last, now, timer) for each in times)
         case tt.Timer(base, interval):
-            start = operators.as_date(operators.evaluate(base, {}, world.moments[0]))
-            value = operators.evaluate(interval, {}, world.moments[0])
+            start = operators.as_date(operators.evaluate(base, {}, world[0].moment))
+            value = operators.evaluate(interval, {}, world[0].moment)
             # A clock has no less than its resolution.
             length = max(operators.as_duration(value), timedelta.resolution)
             if operators.comparable(value)[1] <= 0:
