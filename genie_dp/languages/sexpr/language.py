@@ -111,8 +111,6 @@ class SExpressions(base.Language):
         """Return how programs are compared."""
         return forms.SexprComparison(unordered=unordered)
 
-    # --------------------------------------------------------- what those who act on it take
-
     # ------------------------------------------- values that readers find, and names of lists
 
     def reads_values(self, library: Any) -> bool:

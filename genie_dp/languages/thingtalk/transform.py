@@ -62,7 +62,8 @@ _DATES = (
     ast.DateValue, ast.DateNow, ast.DateEdge, ast.DateOffset, ast.Undefined, ast.SlotValue,
     ast.VarRef, ast.ContextValue,
 )  # fmt: skip
-_SPECIAL_ALONE = frozenset(("$?", "$undefined", "$event", "$now"))
+_SPECIAL_ALONE = ("$?", "$undefined", "$event", "$now")
+_SPECIALS = (*_SPECIAL_ALONE, "$context", "$location", "$start_of", "$end_of")
 _DURATIONS = (ast.MeasureValue, ast.SlotValue, ast.VarRef, ast.Undefined)
 
 
@@ -345,21 +346,11 @@ class ValueReader(Transformer[Token, Any]):
                 return ast.ContextValue(("location", names[1]), span=span)
             case ["$start_of" | "$end_of" as edge, unit]:
                 return ast.DateEdge(edge[1:], self._time_unit(unit, span), span=span)
-        known_paths = (
-            "$?",
-            "$undefined",
-            "$event",
-            "$now",
-            "$context",
-            "$location",
-            "$start_of",
-            "$end_of",
-        )
         name = str(children[0])
-        hint = did_you_mean(name, known_paths) or f"known are {' '.join(known_paths)}"
+        hint = did_you_mean(name, _SPECIALS) or f"known are {' '.join(_SPECIALS)}"
         if name in ("$event", "$result", "$type", "$program_id"):
             hint = "of an event there is its text: $event"
-        elif name in known_paths:
+        elif name in _SPECIALS:
             hint = "write $context.location.home, $start_of(week)"
         self.problem("S004", f"unknown value {'.'.join(children)!r}", span, hint)
         return ast.Undefined(span=span)

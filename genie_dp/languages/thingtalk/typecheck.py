@@ -886,11 +886,6 @@ def check(
     report = Report(signatures)
     report.parameters.update(parameters or {})
     outer = Scope(dict(parameters or {}))
-    if isinstance(program, tt.Lambda):
-        report.parameters.update(name for name, _ in program.parameters)
-        _types_of_parameters(program, report)
-        outer = outer.under(Scope(dict(program.parameters)))
-        program = program.body
     if fields is not None and isinstance(program, tt.Predicate):
         check_predicate(program, Scope(fields), outer, report)
     else:
@@ -1313,7 +1308,7 @@ def check_class(definition: decl.ClassDef) -> list[Problem]:
 
 def _class(definition: decl.ClassDef) -> Iterator[Problem]:
     if definition.name in definition.extends:
-        yield _problem(
+        yield Problem(
             "T038",
             f"expected another class after 'extends', got '@{definition.name}' itself",
             definition.span,
@@ -1333,13 +1328,9 @@ def _class(definition: decl.ClassDef) -> Iterator[Problem]:
         yield from _function(function)
 
 
-def _problem(code: str, message: str, span: Span | None, hint: str | None = None) -> Problem:
-    return Problem(code, message, span, hint)
-
-
 def _again(code: str, what: str, name: str, span: Span | None) -> Problem:
     hint = "keep one of them" if code == "T036" else "rename one of them"
-    return _problem(code, f"expected a new {what}, got '{name}' again", span, hint)
+    return Problem(code, f"expected a new {what}, got '{name}' again", span, hint)
 
 
 # ------------------------------------------------------------------------------------ imports
@@ -1353,7 +1344,7 @@ def _imports(definition: decl.ClassDef) -> Iterator[Problem]:
                 yield _again("T037", "facet", facet, declaration.span)
             seen.add(facet)
             if definition.is_abstract and facet in _FACETS:
-                yield _problem(
+                yield Problem(
                     "T037",
                     f"expected no {facet} in an abstract class, got '{facet}' from"
                     f" '@{declaration.module}'",
@@ -1368,7 +1359,7 @@ def _imports(definition: decl.ClassDef) -> Iterator[Problem]:
 def _function(function: decl.FunctionDecl) -> Iterator[Problem]:
     if function.name in function.extends:
         message = f"expected another function after 'extends', got '{function.name}' itself"
-        yield _problem("T038", message, function.span)
+        yield Problem("T038", message, function.span)
     if function.kind == "action":
         yield from _action(function)
     seen: set[str] = set()
@@ -1389,7 +1380,7 @@ def _action(function: decl.FunctionDecl) -> Iterator[Problem]:
         ("list", function.is_list),
     ):
         if is_set:
-            yield _problem(
+            yield Problem(
                 "T033",
                 f"expected a query after '{word}', got the action '{function.name}'",
                 function.span,
@@ -1411,7 +1402,7 @@ def _name(param: decl.ParamDecl) -> Iterator[Problem]:
     """Report a name that programs cannot say: it would be read as another thing."""
     is_value = param.name in _NEVER_PASSED or named_value(param.name) is not None
     if param.name in _NEVER_COMPARED or (param.direction == "out" and is_value):
-        yield _problem(
+        yield Problem(
             "T034",
             f"expected a name for '{param.name}' that means nothing else in programs",
             param.span,
@@ -1450,7 +1441,7 @@ def _poll_interval(function: decl.FunctionDecl) -> Iterator[Problem]:
             subject = (
                 "an action" if function.kind == "action" else "a query that is not monitorable"
             )
-            yield _problem(
+            yield Problem(
                 "T035",
                 f"expected no poll_interval on {subject}, got one on '{function.name}'",
                 annotation.span or function.span,
@@ -1460,7 +1451,7 @@ def _poll_interval(function: decl.FunctionDecl) -> Iterator[Problem]:
         if not isinstance(value, tt.MeasureValue) or not all(
             SHIPPED.is_same_base(unit, "ms") for _, unit in value.parts
         ):
-            yield _problem(
+            yield Problem(
                 "T035",
                 f"expected a duration for 'poll_interval', got {_show_value(value)}",
                 annotation.span or function.span,
@@ -1477,7 +1468,7 @@ def _annotations(annotations: tuple[decl.Annotation, ...]) -> Iterator[Problem]:
         expected = _ANNOTATIONS.get(annotation.name)
         if expected is not None and not expected[1](annotation.value):
             value = _show_value(annotation.value)
-            yield _problem(
+            yield Problem(
                 "T036",
                 f"expected {expected[0]} for '{annotation.name}', got {value}",
                 annotation.span,

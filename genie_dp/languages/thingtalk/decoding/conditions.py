@@ -98,16 +98,8 @@ class Arguments(Frame):
     def after(self, stage: int, name: str) -> "Arguments":
         """Return what may come after a name of a stage."""
         given_names = self.given if stage == _ATTRIBUTE else self.given | {name}
-        return self.catalogue.automaton.make(
-            Arguments,
-            self.catalogue,
-            self.function,
-            self.scope,
-            self.has_event,
-            given_names,
-            stage,
-            name,
-        )
+        place = self.catalogue, self.function, self.scope, self.has_event
+        return self.catalogue.automaton.make(Arguments, *place, given_names, stage, name)
 
     def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on with a value."""
