@@ -288,10 +288,11 @@ class CallsComparison:
         arguments = Counter(
             argument.name for call in ast.calls_of(whole) for argument in call.arguments
         )
-        blank = ast.change_values(whole, _blank)
+        blank = ast.change_values(whole, lambda _: ast.Open())
+        steps = tuple(tuple(sorted(step, key=texts.call_tokens)) for step in blank.steps)
         return ProgramView(
             match=self._text(whole),
-            shape=self._text(ast.Program(tuple(map(_sorted_step, blank.steps)))),
+            shape=self._text(ast.Program(steps)),
             functions=functions,
             devices=functions,
             parameters=list_counted(arguments),
@@ -302,11 +303,3 @@ class CallsComparison:
         if not self.unordered:
             return texts.tokens(program)
         return " & ".join(sorted(map(texts.call_tokens, ast.calls_of(program))))
-
-
-def _blank(value: ast.Value) -> ast.Value:
-    return ast.Open()
-
-
-def _sorted_step(step: ast.Step) -> ast.Step:
-    return tuple(sorted(step, key=texts.call_tokens))

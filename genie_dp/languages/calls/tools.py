@@ -259,6 +259,7 @@ class _Reader:
         for kind in sorted(_kinds(whole)):
             self.entities.setdefault(kind, NameList(kind, ()))
         notes = given.get("annotations")
+        is_read = isinstance(shape, Mapping) and len(self.errors) == before
         return Tool(
             name,
             str(given.get("description") or given.get("title") or ""),
@@ -267,7 +268,7 @@ class _Reader:
             whole.others if whole.fields or whole.sort == "any" or shape else None,
             result,
             isinstance(notes, Mapping) and notes.get("readOnlyHint") is True,
-            reader.write_out(shape) if len(self.errors) == before and _is_object(shape) else {},
+            reader.write_out(shape) if shape and is_read else {},
             result_schema,
         )
 
@@ -277,10 +278,6 @@ def _kinds(type_: ValueType) -> set[str]:
     names = (t.type for t in walk_types((type_,)) if t.sort == "text")
     kinds = {name.kind for name in names if isinstance(name, ty.Entity)}
     return {kind for kind in kinds if ty.slot_stem(ty.Entity(kind)) == f"GENERIC_ENTITY_{kind}"}
-
-
-def _is_object(shape: Any) -> bool:
-    return isinstance(shape, Mapping) and bool(shape)
 
 
 def _nowhere(path: js.Path) -> tuple[js.Path, Span | None]:

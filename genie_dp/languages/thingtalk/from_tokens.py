@@ -509,7 +509,7 @@ class _TokenReader:
         except ValueError:
             hint = "write a space before the closing quote"
             raise self.error("a text with a closing quote", hint) from None
-        text = tokens.unquote_words(self.words[self.at + 1 : end])
+        text = " ".join(map(tokens.unescape_word, self.words[self.at + 1 : end]))
         self.at = end
         self.advance()
         return text

@@ -566,7 +566,9 @@ def is_assignable(
             return isinstance(source, ty.Enum) and not enum_extras(source, target)
         case ty.Entity(kind):
             if isinstance(source, ty.Entity):
-                return is_entity_assignable(source.kind, kind, signatures)
+                # A subtype, or what the run time converts.
+                is_subtype = signatures.is_entity_subtype(source.kind, kind)
+                return is_subtype or source.kind in _CONVERSIONS.get(kind, ())
             return lenient and source == ty.STRING and not is_constant
         case ty.Array(element):
             return isinstance(source, ty.Array) and is_assignable(
@@ -575,11 +577,6 @@ def is_assignable(
             )  # fmt: skip
         case _:
             assert_never(target)
-
-
-def is_entity_assignable(kind: str, other: str, signatures: Signatures) -> bool:
-    """Tell whether an entity of `kind` may stand for one of `other`: a subtype, or converted."""
-    return signatures.is_entity_subtype(kind, other) or kind in _CONVERSIONS.get(other, ())
 
 
 def enum_extras(source: ty.Enum, target: ty.Enum) -> tuple[str, ...]:

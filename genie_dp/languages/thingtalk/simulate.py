@@ -331,15 +331,14 @@ def _changes(stream: tt.Monitor, world: Sequence[Step]) -> list[Rows]:
     last_keys: set[tuple[tuple[str, tt.Value], ...]] = set()
     for step in world:
         rows = _rows(stream.query, step, {}, {})
-        keys = [_sort_row(_watched_values(row, stream)) for row in rows]
+        watched = [
+            {n: operators.lookup(n, row, stream) for n in stream.on_new or row} for row in rows
+        ]
+        keys = [_sort_row(values) for values in watched]
         new = [row for row, key in zip(rows, keys, strict=True) if key not in last_keys]
         changes.append([_event(row) for row in new])
         last_keys = set(keys)
     return changes
-
-
-def _watched_values(row: Row, stream: tt.Monitor) -> Row:
-    return {n: operators.lookup(n, row, stream) for n in stream.on_new} if stream.on_new else row
 
 
 def _edges(stream: list[Rows], predicate: tt.Predicate, world: Sequence[Step]) -> list[Rows]:

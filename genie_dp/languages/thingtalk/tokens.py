@@ -108,11 +108,6 @@ def quote_words(text: str) -> str:
     return f'" {" ".join(map(escape_word, text.split(" ")))} "'
 
 
-def unquote_words(words: list[str]) -> str:
-    """Return the text of the words between two quote tokens."""
-    return " ".join(map(unescape_word, words))
-
-
 @lru_cache(maxsize=4096)
 def number_token(value: Decimal) -> str:
     """Return a number as one token; equal numbers are equal tokens.
