@@ -1,20 +1,20 @@
 """The public functions: plain values in, one stage's `run` called, small results out."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary, finalize
 
-from genie_dp.errors import GenieError, Problem, did_you_mean, render_problem
+from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.library import Library
 from genie_dp.locale import DEFAULT, locale_from
 from genie_dp.private_prior import PriorFile, load_prior
 from genie_dp.recipe import (
-    Setting,
     check_names,
     config_of,
     frozen_settings,
@@ -108,21 +108,19 @@ def synthesize(
     Raises:
         GenieError: a mistake in a file, a setting out of its range (R040) or unknown (R043).
     """
-    from genie_dp.synthesis import run as stage
-    from genie_dp.synthesis.config import SynthesisConfig
+    from genie_dp.synthesis.config import SynthesisConfig, Synthesize
+    from genie_dp.synthesis.run import iterate
 
     config = config_of(SynthesisConfig, settings)
     inputs = _grammar(grammar, library)
-    weighs = _prior(prior)
-
-    def make() -> Iterator[Example]:
-        return stage.iterate(config, inputs, prior=weighs)
+    stage = Synthesize(config=config, inputs=inputs, prior=_prior(prior))
+    most = f"at most {config.size:,}" if config.size else "as many as target_size gives"
 
     def save(output: Output, jobs: int) -> Result:
-        return stage.run(config, inputs, output, prior=weighs, jobs=jobs, progress=progress)
+        return replace(stage, jobs=jobs).run(output, progress=progress)
 
-    most = f"at most {config.size:,}" if config.size else "as many as target_size gives"
-    return Rows(make, f"synthesized in {inputs.language.name}, {most}", save=save)
+    about = f"synthesized in {inputs.language.name}, {most}"
+    return Rows(partial(iterate, stage), about, save=save)
 
 
 @takes_settings("genie_dp.dataset.split.Split")
@@ -237,36 +235,16 @@ def augment(
     Raises:
         GenieError: a mistake in a file, a setting out of its range (R040) or unknown (R043).
     """
-    from genie_dp.augment import run as stage
-    from genie_dp.augment.config import AugmentConfig
-    from genie_dp.augment.datasets import read_own_lists
-    from genie_dp.private.ledger.guard import private_inputs
+    from genie_dp.augment.config import Augment, AugmentConfig
 
-    config = config_of(AugmentConfig, settings)
-    _check_choice("on_error", on_error, ("stop", "skip"))
     skills = files.library_from(library, language=language)
-    weighs = _prior(prior)
-    own = None
-    if values is not None:
-        own = read_own_lists(values, skills, language=config.place.words.spelled)
-    given = [rows_of(one) for one in rows]
-    name = language or skills.language
-
-    def save(output: Output, jobs: int) -> Result:
-        inputs = [one.file() for one in given]
-        private = private_inputs(inputs)
-        result = stage.run(
-            config, inputs, skills, output,
-            language=name, prior=weighs, values=own,
-            widen=widen, lexicon=lexicon, on_error=on_error, private=private.fields(), jobs=jobs,
-            progress=progress,
-        )  # fmt: skip
-        odd = [render_problem(problem, own.sources) for problem in own.warnings] if own else []
-        return replace(result, notes=(*result.notes, *odd, *private.lines()))
-
-    return Rows(
-        None, "augmented", sources=[name for one in given for name in one.sources], save=save
-    )
+    stage = Augment(
+        library=skills, language=language or skills.language,
+        config=config_of(AugmentConfig, settings), prior=_prior(prior),
+        values=None if values is None else Path(values), widen=widen, lexicon=lexicon,
+        on_error=on_error,
+    )  # fmt: skip
+    return _rows_made_of([rows_of(one) for one in rows], stage, "augmented", progress)
 
 
 @takes_settings("genie_dp.parser.config.ParserConfig", without=_OF_TRAIN)
@@ -557,6 +535,21 @@ def _grammar(grammar: Inputs | Paths, library: Library | Paths) -> Inputs:
     return grammar if isinstance(grammar, Inputs) else load_grammar(grammar, library)
 
 
+def _rows_made_of(inputs: Sequence[Rows], stage: Any, about: str, progress: bool | None) -> Rows:
+    """Return what a stage makes of rows; it runs when they are saved, or read."""
+    from genie_dp.private.ledger.guard import private_inputs
+
+    def save(output: Output, jobs: int) -> Result:
+        names = tuple(rows.file() for rows in inputs)
+        private = private_inputs(names)
+        ready = replace(stage, inputs=names, private=private.fields(), jobs=jobs)
+        result = ready.run(output, progress=progress)
+        made: Result = replace(result, notes=(*result.notes, *private.lines()))
+        return made
+
+    return Rows(None, about, sources=[name for rows in inputs for name in rows.sources], save=save)
+
+
 def _rows_or_skills(given: Rows | str | Path | Iterable[Example]) -> Rows | str:
     """Return rows, or the name of a file of them or of a folder of skills."""
     if isinstance(given, str | Path):
@@ -566,18 +559,6 @@ def _rows_or_skills(given: Rows | str | Path | Iterable[Example]) -> Rows | str:
 
 def _prior(prior: PriorFile | str | Path | None) -> PriorFile | None:
     return load_prior(Path(prior)) if isinstance(prior, str | Path) else prior
-
-
-def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
-    """Refuse a text that is none of those that an argument may be.
-
-    Raises:
-        GenieError: R040.
-    """
-    expected = Setting("", choices=tuple(choices)).unmet_by(value)
-    if expected:
-        message = f"{name}: expected {expected}, got {value!r}"
-        raise GenieError(Problem("R040", message, hint=did_you_mean(value, choices)))
 
 
 # Indexing a grammar takes half a second: once for each that is loaded.

@@ -13,7 +13,7 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.programs import functions_of
 from genie_dp.records import Example, Frequency, PrivatePrior, Spent
-from genie_dp.run.files import named_trouble
+from genie_dp.run.files import exists_error, named_trouble
 from genie_dp.run.manifest import manifest_of
 
 FORMAT = "genie_dp private prior"
@@ -41,8 +41,7 @@ class PriorFile:
             GenieError: Y022, it exists, and is not to be overwritten.
         """
         if Path(path).exists() and not overwrite:
-            hint = "give another name, or overwrite it"
-            raise GenieError(Problem("Y022", f"{path} exists already", hint=hint))
+            raise exists_error(Path(path), hint="give another name, or overwrite it")
         save_prior(self.prior, Path(path))
 
     def manifest_fields(self) -> dict[str, Any]:

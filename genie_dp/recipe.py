@@ -19,6 +19,7 @@ from genie_dp.located import as_yaml
 Config = TypeVar("Config")
 Function = TypeVar("Function", bound=Callable[..., Any])
 _UNIONS = (types.UnionType, typing.Union)
+_NO_INPUT = ("", "flag", "text", "skills", "locale", "weights")  # values of settings
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
@@ -35,7 +36,7 @@ class Setting:
         value: kind of the value for a command: "file", "folder", "text", "skills", or a group of
             options that give one value, such as "library" (`cli.stage`). "" for what the type says.
         is_argument: whether a command takes it by its place.
-        parse: reads one of several values from its text.
+        parse: reads a value, or one of several, from its text.
         of_project: whether a command takes it from the genie.yaml above, where it is not given.
     """
 
@@ -55,7 +56,14 @@ class Setting:
     @property
     def is_input(self) -> bool:
         """Return whether it is what a stage works on, and no setting of how it does."""
-        return self.is_argument or self.value not in ("", "flag", "text", "skills")
+        return self.is_argument or self.value not in (
+            "",
+            "flag",
+            "text",
+            "skills",
+            "locale",
+            "weights",
+        )
 
     def unmet_by(self, value: Any) -> str | None:
         """Return what a value should be, or None where it is that."""

@@ -580,9 +580,7 @@ class Saved(Result):
 def save_rows(rows: Iterable[Example], output: Output) -> Saved:
     """Write rows one after the other; a file that is cut short never has the output's name."""
     format = rows_format(output.target, output.format, what="rows")
-    if output.path is not None and output.path.exists() and not output.overwrite:
-        hint = "give another name, or overwrite it"
-        raise GenieError(Problem("Y022", f"{output.path} exists already", hint=hint))
+    output.refuse_existing(hint="give another name, or overwrite it")
     count = 0
 
     def lines() -> Iterator[str]:

@@ -1,9 +1,16 @@
-"""Settings of augmentation."""
+"""Augmentation as a stage, and its settings."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
+from genie_dp.languages.library import Library
 from genie_dp.locale import DEFAULT, Locale, locale_from
-from genie_dp.recipe import check_settings, setting
+from genie_dp.private_prior import PriorFile
+from genie_dp.recipe import REQUIRED, check_settings, setting
+from genie_dp.records import DEFAULT_LANGUAGE
+from genie_dp.stage.kernel import RESUMABLE_ROWS, Stage, jobs_setting, prior_setting
 
 NOISE = ("filler", "drop_article", "typo", "drop_punctuation", "number_words")
 
@@ -70,7 +77,7 @@ class AugmentConfig:
         0.3, "Share of numbers up to a hundred in digits that are put in words."
     )
     locale: str = setting(
-        DEFAULT, "Language of the sentences, or a file of its words.", metavar="LANGUAGE|FILE"
+        DEFAULT, "Language of the sentences, or a file of its words.", value="locale"
     )
     seed: int = setting(0, "The same inputs and seed give the same bytes.")
 
@@ -87,3 +94,73 @@ class AugmentConfig:
     def place(self) -> Locale:
         """Return the locale of the sentences."""
         return locale_from(self.locale)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Augment(Stage):
+    """Make many rows of each row: values for placeholders, other words, noise.
+
+    INPUT is what `genie-dp synthesize` made, and paraphrases of it (JSONL, TSV or Parquet), or a
+    folder of skills with people's sentences. Values come from the skills' lists and from shipped
+    ones. Sentence and program stay in step: the words of a value stand together in the sentence,
+    and between quotes in the program.
+
+    \b
+    genie-dp data augment pairs.jsonl --output train.jsonl
+    genie-dp data augment pairs.jsonl paraphrases.jsonl --preview 5
+
+    Attributes:
+        private: what the manifest says of private rows among the inputs.
+    """
+
+    command = "augment"
+    work = "genie_dp.augment.run:run"
+    output = RESUMABLE_ROWS
+
+    inputs: tuple[str, ...] = setting((), "Files of rows.", value="rows", metavar="INPUT...")
+    private: Mapping[str, Any] = field(default_factory=dict)
+    library: Library = setting(REQUIRED, "Skills of the programs.", value="library")
+    language: str = DEFAULT_LANGUAGE
+    values: Path | None = setting(
+        None,
+        "Lists of your own: a values.tsv, or a parameter-datasets.tsv of Genie.",
+        value="file",
+        metavar="FILE",
+    )
+    widen: bool = setting(True, "Join the lists of skills with the shipped ones of their kind.")
+    list_values: bool = setting(
+        False,
+        "Print which parameter takes its values from which list, as TSV, and stop.",
+        value="flag",
+    )
+    config: AugmentConfig = setting(AugmentConfig(), "What to make of a row.", value="settings")
+    no_noise: bool = setting(False, "No noise of any kind.", value="flag")
+    lexicon: str = setting(
+        "shipped",
+        "Words of the same meaning: the shipped list, WordNet through nltk, none, or a file such "
+        "as PPDB's.",
+        metavar="shipped|wordnet|none|FILE",
+    )
+    prior: PriorFile | None = prior_setting("Weigh rows")
+    jobs: int = jobs_setting()
+    on_error: str = setting(
+        "stop",
+        "What to do with a row whose two sides do not go together.",
+        choices=("stop", "skip"),
+    )
+    preview: int | None = setting(
+        None, "Print what is made of the first N rows and stop.", least=1, metavar="N"
+    )
+
+    def __post_init__(self) -> None:
+        """Check the settings, and turn noise off where it is not wanted."""
+        Stage.__post_init__(self)
+        if self.no_noise:
+            quiet: dict[str, Any] = dict.fromkeys(NOISE, 0.0)
+            object.__setattr__(self, "config", replace(self.config, **quiet))
+
+    def conflict(self, target: str | None = None) -> str | None:
+        """Refuse a run without rows, where no lists are asked for."""
+        if target is not None and not (self.inputs or self.list_values):
+            return "Missing argument 'INPUT...'."
+        return None

@@ -13,12 +13,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import xxhash
 
 from genie_dp import __version__
-from genie_dp.augment.config import AugmentConfig
-from genie_dp.augment.datasets import OwnLists
+from genie_dp.augment.config import Augment
+from genie_dp.augment.datasets import OwnLists, read_own_lists
 from genie_dp.augment.engine import (
     BLOCK,
     AugmentBlock,
@@ -29,7 +30,8 @@ from genie_dp.augment.engine import (
 )
 from genie_dp.augment.made_texts import made_texts
 from genie_dp.augment.skill_rows import skill_paraphrases
-from genie_dp.augment.values import NO_LIST, LibraryValues, of_library
+from genie_dp.augment.values import NO_LIST, LibraryValues, lists_table, of_library
+from genie_dp.english.forms import surface
 from genie_dp.errors import GenieError, Problem, render_problem
 from genie_dp.languages import Language, get_language
 from genie_dp.languages.library import Library
@@ -50,8 +52,8 @@ from genie_dp.rows import (
 from genie_dp.run.collector import collector_off
 from genie_dp.run.files import no_text, open_bytes, open_input, refuse_overlap
 from genie_dp.run.manifest import manifest_of, write_json
-from genie_dp.run.stage import Output, Result, holds_output, show_progress
-from genie_dp.run.work import WorkFolder, interruptible, open_work, refuse_or_clear
+from genie_dp.run.stage import Output, Result, hold_output, show_progress
+from genie_dp.run.work import WorkFolder, interruptible, open_work
 from genie_dp.run.workers import in_processes
 from genie_dp.skills.model import SkillLibrary
 
@@ -420,101 +422,125 @@ class AugmentResult(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class _AugmentRun:
-    """What one run of augmentation is asked for, and all that comes before its first row."""
+class ListedValues(Result):
+    """Which parameter takes its values from which list, as lines of TSV."""
 
+    table: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def lines(self) -> Iterator[str]:
+        """Yield the table, and what is odd in lists of the user."""
+        yield from self.table
+        yield from self.notes
+
+    def findings(self) -> Iterator[str]:
+        """Yield the table."""
+        yield from self.table
+
+
+@dataclass(frozen=True, slots=True)
+class AugmentPreview(Result):
+    """Rows, each with what is made of it."""
+
+    copies: tuple[tuple[Example, tuple[Example, ...]], ...]
+    notes: tuple[str, ...] = ()
+
+    def lines(self) -> Iterator[str]:
+        """Yield the rows, and what is odd in lists of the user."""
+        yield from self.findings()
+        yield from self.notes
+
+    def findings(self) -> Iterator[str]:
+        """Yield each row with what is made of it."""
+        for row, copies in self.copies:
+            yield click.style(f"{row.id}  {surface(row.utterance.split())}", dim=True)
+            yield from (f"  {copy.utterance}\n      {copy.program}" for copy in copies)
+
+
+@dataclass(frozen=True, slots=True)
+class _AugmentRun:
+    """One run of augmentation, and all that comes before its first row."""
+
+    stage: Augment
     inputs: tuple[AugmentFile, ...]
     engine: AugmentEngine
     settings: dict[str, Any]
-    prior: PriorFile | None
     output: Output
     format: str
-    private: Mapping[str, Any]
-    jobs: int
     progress: bool | None
 
     def blocks(self, done: int) -> Iterator[AugmentBlock]:
         """Yield what is made, from this block of the inputs on."""
-        read = partial(blocks_of, self.inputs)
+        read, prior = partial(blocks_of, self.inputs), self.stage.prior
         return blocks(
             self.engine,
-            partial(weigh_blocks, read, self.prior.prior) if self.prior else read,
+            partial(weigh_blocks, read, prior.prior) if prior else read,
             block_numbers(self.inputs)[done:],
-            jobs=self.jobs,
+            jobs=self.stage.jobs,
             format=_line_format(self.format),
         )
 
 
-@holds_output
-def run(
-    config: AugmentConfig,
-    inputs: Sequence[str],
-    library: Library,
-    output: Output,
-    *,
-    language: str = DEFAULT_LANGUAGE,
-    prior: PriorFile | None = None,
-    values: OwnLists | None = None,
-    widen: bool = True,
-    lexicon: str = "shipped",
-    on_error: str = "stop",
-    private: Mapping[str, Any] | None = None,
-    jobs: int = 1,
-    progress: bool | None = None,
-) -> AugmentResult:
-    """Make many rows of each row and write them; the bytes do not depend on `jobs`.
+def run(stage: Augment, output: Output, *, progress: bool | None = None) -> Result:
+    """Make many rows of each row and write them; or show lists, or some rows.
 
-    Args:
-        config: how many, and of which sort.
-        inputs: files or URLs of rows.
-        library: of the programs, as `load_library` returns it.
-        output: where the rows go.
-        language: of the programs.
-        prior: weighs rows.
-        values: the user's lists, which come before those of skills.
-        widen: join the lists of skills with the shipped ones of their kind.
-        lexicon: words of the same meaning: shipped, wordnet, none, or a file.
-        on_error: "stop" or "skip", where the two sides of a row do not go together.
-        private: what the manifest says of private rows among the inputs.
-        jobs: processes that make rows.
-        progress: whether to show progress; None for on a terminal.
+    The bytes do not depend on `jobs`.
 
     Raises:
         GenieError: an output that cannot be written, is there (Y022) or is an input (D027); work
             of other settings (Y020, Y021); a prior that does not go with it (F004, F005); rows
-            that cannot be worked on (A101, A110 to A113).
+            that cannot be worked on (A101, A110 to A113); lists that the skills lack (A103).
     """
+    own, notes = _read_own_lists(stage)
+    if stage.list_values:
+        return ListedValues(tuple(_listed_values(stage, own)), notes)
+    if stage.preview is None:
+        with hold_output(output):
+            return _write(stage, own, notes, output, progress)
+    inputs = scan_files(stage.inputs, get_language(stage.language), stage.library)
+    engine = _engine(stage, own, inputs)
+    expander = engine.expander()
+    copies = (
+        (row, tuple(augment([row], engine, expander=expander)))
+        for row in islice(_rows_of(inputs), stage.preview)
+    )
+    return AugmentPreview(tuple(copies), notes)
+
+
+def _write(
+    stage: Augment,
+    own: OwnLists,
+    notes: Sequence[str],
+    output: Output,
+    progress: bool | None,
+) -> AugmentResult:
     started = time.monotonic()
     needs_file = ["resume"] if output.resume else []
     format = rows_format(output.target, output.format, what="rows", needs_file=needs_file)
-    refuse_overlap([output.target], inputs)
-    if output.target != "-":
-        refuse_or_clear(output.path, output.work, resume=output.resume, overwrite=output.overwrite)
-    refuse_twice(prior, inputs)
-    if prior and format == "tsv":
+    refuse_overlap([output.target], stage.inputs)
+    output.refuse_or_clear()
+    refuse_twice(stage.prior, stage.inputs)
+    if stage.prior and format == "tsv":
         hint = "give --format jsonl, or let train weigh them: genie-dp train --prior"
         raise GenieError(Problem("F004", "rows of TSV have no weights for --prior", hint=hint))
-    scanned = scan_files(inputs, get_language(language), library)
-    own = values or OwnLists()
+    inputs = scan_files(stage.inputs, get_language(stage.language), stage.library)
     settings = {
         "version": __version__,
-        "language": language,
-        "library": fingerprint(list(library.sources.values())),
-        "values": {"own": _own_lists(own), "widen": widen},
-        "lexicon": _lexicon_content(_lexicon_of(config, lexicon)),
-        "inputs": [file.digest for file in scanned],
-        "on_error": on_error,
-        "config": asdict(config),
+        "language": stage.language,
+        "library": fingerprint(list(stage.library.sources.values())),
+        "values": {"own": _facts_of_lists(own), "widen": stage.widen},
+        "lexicon": _lexicon_content(_lexicon_of(stage)),
+        "inputs": [file.digest for file in inputs],
+        "on_error": stage.on_error,
+        "config": asdict(stage.config),
         "rows": _line_format(format),
-        **({"prior": prior.manifest_fields()} if prior else {}),
+        **({"prior": stage.prior.manifest_fields()} if stage.prior else {}),
     }
-    engine = _engine(
-        config, library, language, own, lexicon, scanned, widen=widen, on_error=on_error
-    )
+    engine = _engine(stage, own, inputs)
     plain = json.loads(json.dumps(settings))
-    job = _AugmentRun(scanned, engine, plain, prior, output, format, private or {}, jobs, progress)
+    run = _AugmentRun(stage, inputs, engine, plain, output, format, progress)
     with collector_off():
-        tally = _to_stdout(job) if output.target == "-" else _to_file(job)
+        tally = _to_stdout(run) if output.target == "-" else _to_file(run)
     return AugmentResult(
         output.target,
         tally.rows,
@@ -524,46 +550,31 @@ def run(
         tally.counts["skipped"],
         tuple(tally.mistakes),
         tuple(tally.empty),
-        prior,
-        (*_id_notes(scanned), *_notes(config, lexicon)),
+        stage.prior,
+        (*notes, *_id_notes(inputs), *_locale_notes(stage)),
     )
 
 
-def preview(
-    config: AugmentConfig,
-    inputs: Sequence[str],
-    library: Library,
-    count: int,
-    *,
-    language: str = DEFAULT_LANGUAGE,
-    values: OwnLists | None = None,
-    widen: bool = True,
-    lexicon: str = "shipped",
-    on_error: str = "stop",
-) -> Iterator[tuple[Example, tuple[Example, ...]]]:
-    """Yield the first rows, each with what is made of it; arguments are those of `run`."""
-    scanned = scan_files(inputs, get_language(language), library)
-    own = values or OwnLists()
-    engine = _engine(
-        config, library, language, own, lexicon, scanned, widen=widen, on_error=on_error
-    )
-    expander = engine.expander()
-    for row in islice(_rows_of(scanned), count):
-        yield row, tuple(augment([row], engine, expander=expander))
+def _read_own_lists(stage: Augment) -> tuple[OwnLists, tuple[str, ...]]:
+    """Return the user's lists, and what is odd in them."""
+    if stage.values is None:
+        return OwnLists(), ()
+    spelled = stage.config.place.words.spelled
+    own = read_own_lists(stage.values, stage.library, language=spelled)
+    return own, tuple(render_problem(problem, own.sources) for problem in own.warnings)
 
 
-def _engine(
-    config: AugmentConfig,
-    library: Library,
-    language: str,
-    own: OwnLists,
-    lexicon: str,
-    inputs: Sequence[AugmentFile],
-    *,
-    widen: bool,
-    on_error: str,
-) -> AugmentEngine:
-    lists = own.lists
+def _listed_values(stage: Augment, own: OwnLists) -> Iterator[str]:
+    """Yield which parameter takes its values from which list."""
+    if not isinstance(stage.library, SkillLibrary):
+        hint = "of S-expressions the types of texts alone are known"
+        raise GenieError(Problem("A103", "--list-values needs skills", hint=hint))
+    values = LibraryValues(stage.library, own.lists, widen=stage.widen)
+    return lists_table(stage.library, values)
+
+
+def _engine(stage: Augment, own: OwnLists, inputs: Sequence[AugmentFile]) -> AugmentEngine:
+    config, library, lists = stage.config, stage.library, own.lists
     if isinstance(library, SkillLibrary):
         skills = library
     else:
@@ -571,16 +582,16 @@ def _engine(
         lists = {**{k: of_library(x) for k, x in library.value_lists.items()}, **own.lists}
     words: SynonymLexicon | None = None
     if config.reword or config.reword_synthetic:
-        words = lexicon_named(_lexicon_of(config, lexicon))
+        words = lexicon_named(_lexicon_of(stage))
     known = config.place.words
     made = NO_LIST if known.has_grammar else made_texts(known)
     return AugmentEngine(
         config,
-        LibraryValues(skills, lists, widen=widen, shipped=known.has_grammar, made=made),
-        get_language(language),
+        LibraryValues(skills, lists, widen=stage.widen, shipped=known.has_grammar, made=made),
+        get_language(stage.language),
         library,
         words,
-        skip_broken=on_error == "skip",
+        skip_broken=stage.on_error == "skip",
         roots=sum((Counter(file.roots) for file in inputs), Counter[str]()),
     )
 
@@ -593,27 +604,29 @@ def _line_format(format: str) -> str:
     return "tsv" if format == "tsv" else "jsonl"
 
 
-def _own_lists(own: OwnLists) -> dict[str, Any]:
+def _facts_of_lists(own: OwnLists) -> dict[str, Any]:
     """Return the user's lists as settings name them: by content, and what each is for."""
     if own.uses is None:
         return {}
     return {"uses": fingerprint([own.uses]), "lists": dict(own.hashes)}
 
 
-def _lexicon_of(config: AugmentConfig, name: str) -> str:
+def _lexicon_of(stage: Augment) -> str:
     """Return the lexicon that is taken: the shipped words are of the default language alone."""
-    return "none" if name == "shipped" and not config.place.words.has_grammar else name
+    is_shipped = stage.config.place.words.has_grammar
+    return "none" if stage.lexicon == "shipped" and not is_shipped else stage.lexicon
 
 
-def _notes(config: AugmentConfig, lexicon: str) -> tuple[str, ...]:
+def _locale_notes(stage: Augment) -> tuple[str, ...]:
     """Return what is left out for a language of which no words are shipped."""
+    config = stage.config
     if config.place.words.has_grammar:
         return ()
     notes = [
         f"note: no lists of values of {config.locale!r} are shipped, so that texts are made up: "
         "--values names your own"
     ]
-    if _lexicon_of(config, lexicon) != lexicon and (config.reword or config.reword_synthetic):
+    if _lexicon_of(stage) != stage.lexicon and (config.reword or config.reword_synthetic):
         reworded = f"of {config.locale!r} with the same meaning are shipped: --lexicon names yours"
         notes.append(f"note: no words {reworded}")
     return tuple(notes)
@@ -633,41 +646,41 @@ def _lexicon_content(name: str) -> str:
 # ------------------------------------------------------------------------------------------ rows
 
 
-def _to_stdout(job: _AugmentRun) -> AugmentCounts:
+def _to_stdout(run: _AugmentRun) -> AugmentCounts:
     tally = AugmentCounts()
     with open_bytes("-") as out:
-        for block in job.blocks(0):
+        for block in run.blocks(0):
             tally.add(block)
             out.write(block.text)
     return tally
 
 
-def _to_file(job: _AugmentRun) -> AugmentCounts:
-    rows_so_far = open_rows(job.output.work, job.settings, resume=job.output.resume)
-    folder, target = rows_so_far.work.path, job.output.target
+def _to_file(run: _AugmentRun) -> AugmentCounts:
+    rows_so_far = open_rows(run.output.work, run.settings, resume=run.output.resume)
+    folder, target = rows_so_far.work.path, run.output.target
     with interruptible(folder):
         try:
-            total = len(block_numbers(job.inputs)) - rows_so_far.done
-            todo = job.blocks(rows_so_far.done)
-            for block in show_progress(todo, label="augment", total=total, show=job.progress):
+            total = len(block_numbers(run.inputs)) - rows_so_far.done
+            todo = run.blocks(rows_so_far.done)
+            for block in show_progress(todo, label="augment", total=total, show=run.progress):
                 rows_so_far.add(block)
         finally:
             rows_so_far.work.close()
-        deliver(folder / "rows", _line_format(job.format), target, job.format)
-        write_json(manifest_of(target), _manifest(job, rows_so_far.tally))
+        deliver(folder / "rows", _line_format(run.format), target, run.format)
+        write_json(manifest_of(target), _manifest(run, rows_so_far.tally))
     shutil.rmtree(folder)
     return rows_so_far.tally
 
 
-def _manifest(job: _AugmentRun, tally: AugmentCounts) -> dict[str, Any]:
-    earlier = priors_of(file.name for file in job.inputs)
+def _manifest(run: _AugmentRun, tally: AugmentCounts) -> dict[str, Any]:
+    earlier = priors_of(file.name for file in run.inputs)
     return {
         "command": "augment",
-        **job.private,
-        **job.settings,
-        "inputs": facts_of(job.inputs),
+        **run.stage.private,
+        **run.settings,
+        "inputs": facts_of(run.inputs),
         **({"priors": earlier} if earlier else {}),
-        "format": job.format,
+        "format": run.format,
         "counts": {
             "rows": tally.rows,
             "read": tally.by_source("read"),

@@ -42,7 +42,7 @@ COMMANDS: Mapping[str, Entry] = {
         "list force jobs watch",
     ),
     "synthesize": Entry(
-        "genie_dp.cli.synthesize:command",
+        "genie_dp.synthesis.config:Synthesize",
         "Make (utterance, program) pairs from a skill library and template files.",
         "size max-depth skills grammar prior seed jobs output",
     ),
@@ -82,7 +82,7 @@ DATA: Mapping[str, Entry] = {
         "Choose sentences, have them paraphrased, and check what comes back.",
     ),
     "augment": Entry(
-        "genie_dp.cli.augment:command",
+        "genie_dp.augment.config:Augment",
         "Make many rows of each row: values for placeholders, other words, noise.",
         "skills values least locale prior seed jobs preview output",
     ),

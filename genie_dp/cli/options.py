@@ -436,17 +436,6 @@ def prior_option(what: str) -> Decorator:
     )
 
 
-def on_error_option(trouble: str) -> Decorator:
-    """Add --on-error, whose help begins with "What to do" and the trouble."""
-    return click.option(
-        "--on-error",
-        type=click.Choice(["stop", "skip"]),
-        default="stop",
-        show_default=True,
-        help=f"What to do {trouble}.",
-    )
-
-
 def output_option(what: str) -> Decorator:
     """Add --output, whose help says what goes there."""
     return click.option(

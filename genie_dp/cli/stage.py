@@ -1,7 +1,7 @@
 """Commands of stages: an argument or option for each field, and the output option."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import Field, dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any, get_origin, get_type_hints
@@ -19,8 +19,10 @@ from genie_dp.cli.options import (
     locale_option,
     of_project,
     option_of_setting,
+    project_here,
     skills_option,
 )
+from genie_dp.cli.output import told_private
 from genie_dp.cli.private.ledgers import ledger_option
 from genie_dp.errors import GenieError
 from genie_dp.locale import DEFAULT
@@ -31,15 +33,36 @@ from genie_dp.stage.kernel import OutputOption, SettingsConflict, Stage
 Options = dict[str, Any]
 
 
-class _ParserType(click.Path):
-    """The folder of a trained parser, which is read when the stage needs it."""
+class _ReadPath(click.Path):
+    """A file or folder, which is read."""
+
+    def __init__(self, read: Callable[[Path], Any], *, is_folder: bool = False) -> None:
+        super().__init__(exists=True, dir_okay=is_folder, file_okay=not is_folder)
+        self.read = read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the folder with what reads it."""
-        from genie_dp.parser.parser import BestProgram
-        from genie_dp.private.generators.rows import ParserFolder
+        """Return what is in it."""
+        return self.read(Path(str(super().convert(value, param, ctx))))
 
-        return ParserFolder(Path(str(super().convert(value, param, ctx))), BestProgram.from_folder)
+
+def _read_prior(file: Path) -> Any:
+    from genie_dp.private_prior import load_prior
+
+    return load_prior(file)
+
+
+def _read_weights(file: Path) -> Any:
+    from genie_dp.synthesis.config import read_weights
+
+    return read_weights(file)
+
+
+def _parser_folder(folder: Path) -> Any:
+    """Return the folder of a trained parser, which is read when the stage needs it."""
+    from genie_dp.parser.parser import BestProgram
+    from genie_dp.private.generators.rows import ParserFolder
+
+    return ParserFolder(folder, BestProgram.from_folder)
 
 
 _TYPES: Mapping[str, click.ParamType[Any]] = {
@@ -49,7 +72,9 @@ _TYPES: Mapping[str, click.ParamType[Any]] = {
     "folder": FOLDER,
     "skills": SKILLS,
     "text": click.STRING,
-    "parser": _ParserType(exists=True, file_okay=False),
+    "parser": _ReadPath(_parser_folder, is_folder=True),
+    "prior": _ReadPath(_read_prior),
+    "weights": _ReadPath(_read_weights),
 }
 
 
@@ -147,6 +172,34 @@ def _take_library_by_language(stage: type[Stage], options: Options) -> Options:
     return {"load_library": partial(load_library_of, **given)}
 
 
+def _rows_argument(command: Any) -> Any:
+    return click.argument("inputs", nargs=-1, metavar="INPUT...")(command)
+
+
+def _take_rows(stage: Any, options: Options) -> Options:
+    """Tell which of the rows are private, unless none are written."""
+    inputs = options.pop("inputs")
+    is_shown = any(options.get(name) for name in ("preview", "list_values"))
+    return {"inputs": inputs, "private": {} if is_shown else told_private(inputs)}
+
+
+def _report_option(command: Any) -> Any:
+    return click.option(
+        "--report", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+        help="Write coverage, ambiguity and acceptance there, as JSON and HTML.",
+    )(command)  # fmt: skip
+
+
+def _take_report(stage: Any, options: Options) -> Options:
+    """Add to a report what the project here made of its rows."""
+    report = options.pop("report")
+    project = project_here() if report else None
+    return {
+        "report": report,
+        "augmented": project.template_rows("augment") if project else None,
+    }
+
+
 GROUPS: Mapping[str, Group] = {
     "about": Group(card_options, _take_about),
     "inputs": Group(_files_options, _take_inputs),
@@ -156,6 +209,8 @@ GROUPS: Mapping[str, Group] = {
     # The fields have the names of the options.
     "paths": Group(_files_options, lambda stage, options: {}),
     "listener": Group(_listener_options, _take_listener),
+    "rows": Group(_rows_argument, _take_rows),
+    "report of rows": Group(_report_option, _take_report),
 }
 
 
@@ -163,13 +218,12 @@ def command_of(stage: type[Stage]) -> click.Command:
     """Return the command of a stage."""
     settings, hints = settings_of(stage), get_type_hints(stage)
     declared = [field for field in fields(stage) if field.name in settings]
-    groups = [GROUPS[settings[x.name].value] for x in declared if settings[x.name].value in GROUPS]
-    plain = [field for field in declared if settings[field.name].value not in GROUPS]
+    groups = {field.name: _group_of(settings[field.name], field.name, hints) for field in declared}
 
     def run(**options: Any) -> int:
         output = _take_output(stage.output, options)
         given: Options = {}
-        for group in groups:
+        for group in filter(None, groups.values()):
             given |= group.take(stage, options)
         given |= {name: value for name, value in options.items() if value not in (None, ())}
         try:
@@ -187,24 +241,50 @@ def command_of(stage: type[Stage]) -> click.Command:
         return made.exit_code_for(result)
 
     command: Any = _with_output(stage.output, run)
-    for group in reversed(groups):
-        command = group.add(command)
-    for field in reversed(plain):
-        setting = settings[field.name]
-        if setting.is_argument:
-            is_many = get_origin(hints[field.name]) is tuple
-            metavar = setting.metavar or None
-            command = click.argument(
-                field.name, nargs=-1 if is_many else 1, metavar=metavar, type=_type_of(setting),
-                required=is_required(field),
-            )(command)  # fmt: skip
-        else:
-            option = option_of_setting(field, hints[field.name], setting, _type_of(setting))
-            command = option(command)
+    for field in reversed(declared):
+        group, setting = groups[field.name], settings[field.name]
+        add = group.add if group else _parameter(field, hints[field.name], setting)
+        command = add(command)
     if any(setting.of_project for setting in settings.values()):
         command = of_project(stage.without_project)(command)
     name = stage.command.rpartition(" ")[2]
     return click.command(name, help=stage.help())(command)
+
+
+def _parameter(field: "Field[Any]", hint: Any, setting: Setting) -> Callable[[Any], Any]:
+    """Return what adds the argument or option of one field."""
+    if setting.value == "locale":
+        return locale_option
+    if not setting.is_argument:
+        return option_of_setting(field, hint, setting, _type_of(setting))
+    is_many = get_origin(hint) is tuple
+    return click.argument(
+        field.name, nargs=-1 if is_many else 1, metavar=setting.metavar or None,
+        type=_type_of(setting), required=is_required(field),
+    )  # fmt: skip
+
+
+def _group_of(setting: Setting, name: str, hints: Mapping[str, Any]) -> Group | None:
+    """Return the options that give a field its value together; None where one option does."""
+    if setting.value == "settings":
+        return _settings_group(name, hints[name])
+    return GROUPS.get(setting.value)
+
+
+def _settings_group(name: str, kind: type) -> Group:
+    """Return the options of the settings of a config, which is a field of a stage."""
+    declared, hints = settings_of(kind), get_type_hints(kind)
+
+    def add(command: Any) -> Any:
+        for field in reversed([field for field in fields(kind) if field.name in declared]):
+            command = _parameter(field, hints[field.name], declared[field.name])(command)
+        return command
+
+    def take(stage: Any, options: Options) -> Options:
+        values = {field: options.pop(field) for field in declared}
+        return {name: kind(**{k: value for k, value in values.items() if value not in (None, ())})}
+
+    return Group(add, take)
 
 
 def _accept(folder: Path) -> None:
@@ -268,4 +348,5 @@ class _Parsed(click.ParamType[Any]):
             return self._parse(value) if isinstance(value, str) else value
         except GenieError as error:
             (problem,) = error.problems
-            self.fail(f"{problem.message} ({problem.hint})", param, ctx)
+            hint = f" ({problem.hint})" if problem.hint else ""
+            self.fail(f"{problem.message}{hint}", param, ctx)

@@ -331,13 +331,10 @@ def _check_outputs(input: str, output: Output, to: str, rejects: str | None) -> 
     if _is_folder(target, to):
         check_folder(Path(target), overwrite=output.overwrite)
         return
-    check_output(target)
     if to == "parquet" and target == "-":
         hint = "name a file, such as rows.parquet"
         raise GenieError(Problem("D026", "Parquet cannot be written to a pipe", hint=hint))
-    if output.path is not None and output.path.exists() and not output.overwrite:
-        hint = "give another OUTPUT, or --overwrite"
-        raise GenieError(Problem("D005", f"{target} exists already", hint=hint))
+    output.refuse_existing(code="D005", hint="give another OUTPUT, or --overwrite")
 
 
 def _is_folder(target: str, format: str) -> bool:

@@ -13,6 +13,7 @@ from genie_dp.dataset.scan import GroupCounts
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private_prior import load_spent, spent_of
 from genie_dp.records import DEFAULT_LANGUAGE, Spent
+from genie_dp.run.files import exists_error
 from genie_dp.run.manifest import manifest_of, write_json
 from genie_dp.run.page import render_card
 from genie_dp.run.work import hold
@@ -183,8 +184,7 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     if not overwrite:
-        hint = "give another --output, or --overwrite"
-        raise GenieError(Problem("D005", f"{folder} exists already", hint=hint))
+        raise exists_error(folder, code="D005")
     if not is_ours(folder):
         hint = f"only folders with the {MANIFEST} of split or convert are replaced"
         raise GenieError(Problem("D006", f"{folder} is no data set folder", hint=hint))

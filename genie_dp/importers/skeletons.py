@@ -12,7 +12,7 @@ from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.resources import data_folder
-from genie_dp.run.files import named_trouble
+from genie_dp.run.files import exists_error, named_trouble
 from genie_dp.run.stage import Result
 from genie_dp.skills.model import last_name
 from genie_dp.texts import read_text
@@ -262,7 +262,7 @@ def write_files(target: Path, files: Mapping[str, str]) -> None:
     """
     if target.exists():
         hint = "give another name, or move the old one away"
-        raise GenieError(Problem("R032", f"{target} exists already", hint=hint))
+        raise exists_error(target, code="R032", hint=hint)
     with named_trouble(target), _folder_when_complete(target) as partial:
         for name, text in files.items():
             path = partial / name

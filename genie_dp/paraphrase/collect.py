@@ -28,7 +28,7 @@ from genie_dp.paraphrase.tables import (
 )
 from genie_dp.records import DEFAULT_LANGUAGE, Example
 from genie_dp.rows import check_parquet, format_of, to_json, write_rows
-from genie_dp.run.files import refuse_existing, refuse_overlap
+from genie_dp.run.files import refuse_overlap
 from genie_dp.run.manifest import hashes_of, manifest_of, write_json
 from genie_dp.run.stage import Output, Result
 
@@ -504,9 +504,7 @@ def run(
     refuse_overlap(
         (output.target, rejects, review, review_votes, report), (*results, *votes, chosen)
     )
-    for target in (output.target, rejects, review, review_votes, report):
-        if target:
-            refuse_existing(target, overwrite=output.overwrite)
+    output.refuse_existing(rejects, review, review_votes, report)
     conflict = "--review-votes needs --votes" if review_votes and not votes else config.conflict()
     if conflict:
         raise GenieError(Problem("R040", conflict))

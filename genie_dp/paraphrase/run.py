@@ -37,7 +37,7 @@ from genie_dp.paraphrase.shown import Parts, RowsFile
 from genie_dp.paraphrase.tables import guard_formula, write_table
 from genie_dp.records import DEFAULT_LANGUAGE, Example
 from genie_dp.rows import rows_format, to_json, write_rows
-from genie_dp.run.files import refuse_existing, refuse_overlap
+from genie_dp.run.files import refuse_overlap
 from genie_dp.run.manifest import hashes_of, manifest_of, write_json
 from genie_dp.run.stage import Output, Result, holds_output, show_progress
 from genie_dp.run.workers import in_processes
@@ -241,9 +241,7 @@ def run(
     if conflict := config.conflict():
         raise GenieError(Problem("R040", conflict))
     refuse_overlap((output.target, rejects, answers), inputs)
-    for target in (output.target, rejects):
-        if target:
-            refuse_existing(target, overwrite=output.overwrite)
+    output.refuse_existing(rejects)
     format = rows_format(output.target, output.format, what="paraphrases")
     journal = _journal(config, output, answers, resume=resume)
     paraphraser = paraphraser_of(config, journal)

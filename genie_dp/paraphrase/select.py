@@ -25,7 +25,7 @@ from genie_dp.paraphrase.example_values import ExampleValues, read_constants
 from genie_dp.paraphrase.shown import to_line
 from genie_dp.records import Example
 from genie_dp.rows import read_rows
-from genie_dp.run.files import open_text, refuse_existing, refuse_overlap
+from genie_dp.run.files import open_text, refuse_overlap
 from genie_dp.run.manifest import hashes_of, manifest_of, write_json
 from genie_dp.run.stage import Output, Result, show_progress
 from genie_dp.skills.link import entity_kind
@@ -436,7 +436,7 @@ def run(
             (D027).
     """
     refuse_overlap([output.target], rows)
-    refuse_existing(output.target, overwrite=output.overwrite)
+    output.refuse_existing()
     rules = rules_of(config, inputs)
     constants = config.constants
     values = ExampleValues(

@@ -22,7 +22,7 @@ from genie_dp.paraphrase.shown import ShownRow, ShownValue, read_shown_by_id
 from genie_dp.paraphrase.tables import guard_sentences, write_table
 from genie_dp.paraphrase.typed import forms
 from genie_dp.rng import stream
-from genie_dp.run.files import open_text, refuse_existing, refuse_overlap
+from genie_dp.run.files import open_text, refuse_overlap
 from genie_dp.run.stage import Output, Result
 
 
@@ -253,7 +253,8 @@ def write_paraphrase_tasks(
     Raises:
         GenieError: an output that is there (Y022) or is an input (D027), two rows of one id (P008).
     """
-    _refuse_outputs(output, page, [chosen])
+    refuse_overlap((output.target, page), [chosen])
+    output.refuse_existing(page)
     rows = tuple(read_shown_by_id(chosen).values())
     batch = map(guard_sentences, paraphrase_tasks(rows, sentences=config.sentences))
     tasks = write_table(output.target, paraphrase_columns(config.sentences), batch)
@@ -292,7 +293,8 @@ def write_validation_tasks(
     Raises:
         GenieError: as `collect.run`.
     """
-    _refuse_outputs(output, page, [*results, chosen])
+    refuse_overlap((output.target, page), [*results, chosen])
+    output.refuse_existing(page)
     if conflict := config.conflict():
         raise GenieError(Problem("R040", conflict))
     rows = read_shown_by_id(chosen)
@@ -316,13 +318,6 @@ def write_validation_tasks(
         f"{_name(output)}"
     )
     return TaskResult(output.target, count, len(candidates), paraphrases, note)
-
-
-def _refuse_outputs(output: Output, page: str | None, inputs: Sequence[str]) -> None:
-    refuse_overlap((output.target, page), inputs)
-    for target in (output.target, page):
-        if target:
-            refuse_existing(target, overwrite=output.overwrite)
 
 
 def _name(output: Output) -> str:

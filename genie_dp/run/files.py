@@ -17,6 +17,7 @@ from typing import IO, Any, BinaryIO, cast
 
 from genie_dp.errors import GenieError, Problem, Span
 
+REPLACE_HINT = "give another --output, or --overwrite"
 # What gzip and xz say of a file that is cut off or none of theirs; bzip2 an OSError without number.
 BROKEN = (EOFError, zlib.error, lzma.LZMAError)
 # All that reading through smart_open.open raises where the file is at fault, or the installation.
@@ -390,10 +391,6 @@ def _overlaps(message: str, hint: str) -> None:
     raise GenieError(Problem("D027", message, hint=hint))
 
 
-def refuse_existing(output: str, *, overwrite: bool) -> None:
-    """Refuse an output that cannot be written, or is there already (Y022)."""
-    check_output(output)
-    target = local_target(output)
-    if target is not None and target.exists() and not overwrite:
-        hint = "give another --output, or --overwrite"
-        raise GenieError(Problem("Y022", f"{target} exists already", hint=hint))
+def exists_error(target: Path, *, code: str = "Y022", hint: str = REPLACE_HINT) -> GenieError:
+    """Return the error of an output that is there already."""
+    return GenieError(Problem(code, f"{target} exists already", hint=hint))

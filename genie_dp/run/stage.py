@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.run.files import local_target
-from genie_dp.run.work import hold, work_folder_of
+from genie_dp.run.files import REPLACE_HINT, check_output, exists_error, local_target
+from genie_dp.run.work import hold, refuse_or_clear, work_folder_of
 
 Row = TypeVar("Row")
 Given = ParamSpec("Given")
@@ -55,6 +55,29 @@ class Output:
     def work(self) -> Path:
         """Return the folder where a run lies until it is complete; of a URL it is a local one."""
         return work_folder_of(self.path or Path(self.target.rsplit("/", 1)[-1]))
+
+    def refuse_existing(
+        self, *others: str | Path | None, code: str = "Y022", hint: str = REPLACE_HINT
+    ) -> None:
+        """Refuse files that cannot be written, or exist and are not to be replaced.
+
+        Args:
+            others: what is written beside the target; None and "" are ignored.
+            code, hint: of the error that one exists.
+        """
+        for target in map(str, filter(None, (self.target, *others))):
+            check_output(target)
+            path = local_target(target)
+            if path is not None and path.exists() and not self.overwrite:
+                raise exists_error(path, code=code, hint=hint)
+
+    def refuse_or_clear(self) -> None:
+        """Refuse an output that exists (Y022); with `overwrite` clear what an earlier run left.
+
+        An interrupted run that is let in goes on, even where its output exists.
+        """
+        if self.target != "-":
+            refuse_or_clear(self.path, self.work, resume=self.resume, overwrite=self.overwrite)
 
 
 @contextmanager

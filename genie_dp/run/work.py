@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.run.files import NamedFile, named_trouble
+from genie_dp.run.files import NamedFile, exists_error, named_trouble
 
 try:
     import fcntl
@@ -172,8 +172,7 @@ def refuse_or_clear(target: Path | None, work: Path, *, resume: bool, overwrite:
     # A run that was let in goes on, even if its file is there and its manifest is not.
     goes_on = resume and work.exists()
     if target is not None and target.exists() and not (overwrite or goes_on):
-        hint = "give another --output, or --overwrite"
-        raise GenieError(Problem("Y022", f"{target} exists already", hint=hint))
+        raise exists_error(target)
     if overwrite:
         shutil.rmtree(work, ignore_errors=True)
 

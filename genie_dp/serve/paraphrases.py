@@ -10,7 +10,7 @@ from genie_dp.paraphrase.config import ServeConfig
 from genie_dp.paraphrase.shown import ShownRow, read_shown_by_id
 from genie_dp.paraphrase.tables import guard_formula, write_table
 from genie_dp.paraphrase.tasks import PARAPHRASES, SENTENCES, paraphrase_tasks
-from genie_dp.run.files import refuse_existing, refuse_overlap
+from genie_dp.run.files import refuse_overlap
 from genie_dp.run.stage import Output, Result
 from genie_dp.serve.answer_store import (
     Asked,
@@ -140,7 +140,7 @@ def export(database: str, output: Output) -> ExportResult:
         GenieError: a database that is none; an output that is there (Y022) or the database (D027).
     """
     refuse_overlap([output.target], [database])
-    refuse_existing(output.target, overwrite=output.overwrite)
+    output.refuse_existing()
     store = read_store(Path(database))
     try:
         _, answers, workers = store.counts()

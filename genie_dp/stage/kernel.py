@@ -8,6 +8,7 @@ import inspect
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -18,6 +19,7 @@ from genie_dp.recipe import (
     check_settings,
     frozen_settings,
     is_required,
+    setting,
     settings_of,
 )
 from genie_dp.run.stage import Output, Result
@@ -52,8 +54,28 @@ class OutputOption:
     overwrite: str = ""
 
 
+RESUMABLE_ROWS = OutputOption(
+    "Where the rows go; .gz, .bz2 and .xz compress.",
+    default="-",
+    metavar="FILE|URL|-",
+    formats=("jsonl", "tsv", "parquet"),
+    format_help="Format of the rows [by the output's name].",
+    resume="Go on with an interrupted run.",
+    overwrite="Replace the output, and start an interrupted run again.",
+)
 PAID_RESUME = "Go on with an interrupted run: what it did costs once."
 PAID_OVERWRITE = "Replace the output, and forget an interrupted run: what it cost stays spent."
+
+
+def jobs_setting() -> Any:
+    """Return the field of how many processes work."""
+    return setting(1, "Processes; the bytes do not depend on it.", least=1)
+
+
+def prior_setting(what: str) -> Any:
+    """Return the field of a private prior; its help begins with what it does to rows."""
+    text = f"{what} by what people ask for: a file of `genie-dp private prior`."
+    return setting(None, text, value="prior", metavar="FILE")
 
 
 class SettingsConflict(GenieError):
@@ -68,11 +90,15 @@ class Stage:
         command: name of the command, such as "private prior".
         output: its output option.
         changes: name of the field whose folder it changes in place; "" for none.
+        work: module and function of the work, which takes the stage, the output and `progress`. It
+            is imported when the stage runs, so that help does not wait for it. "" where `run` is
+            defined here.
     """
 
     command: ClassVar[str]
     output: ClassVar[OutputOption] = OutputOption(option=None)
     changes: ClassVar[str] = ""
+    work: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         """Check the settings.
@@ -82,8 +108,11 @@ class Stage:
             SettingsConflict: R040, settings exclude or need each other.
         """
         for name, allowed in settings_of(type(self)).items():
-            if allowed.parse is not None:
-                read = (allowed.parse(x) if isinstance(x, str) else x for x in getattr(self, name))
+            value = getattr(self, name)
+            if allowed.parse is not None and isinstance(value, str):
+                object.__setattr__(self, name, allowed.parse(value))
+            elif allowed.parse is not None and type(value) is tuple:
+                read = (allowed.parse(x) if isinstance(x, str) else x for x in value)
                 object.__setattr__(self, name, tuple(read))
         check_settings(self)
         if message := self.conflict():
@@ -131,7 +160,9 @@ class Stage:
             output: where it goes.
             progress: whether to show progress; None for on a terminal.
         """
-        raise NotImplementedError
+        module, _, name = self.work.partition(":")
+        result: Result = getattr(import_module(module), name)(self, output, progress=progress)
+        return result
 
     def exit_code_for(self, result: Any) -> int:
         """Return the exit code of the command for this result."""

@@ -20,7 +20,7 @@ import xxhash
 from genie_dp.errors import GenieError, Problem
 from genie_dp.recipe import REQUIRED, setting
 from genie_dp.rows import format_of, write_rows
-from genie_dp.run.files import check_output, is_url, open_input_text, refuse_overlap
+from genie_dp.run.files import is_url, open_input_text, refuse_overlap
 from genie_dp.run.manifest import manifest_of, write_json
 from genie_dp.run.stage import Output, Result
 from genie_dp.run.work import differing
@@ -239,10 +239,7 @@ class Merge(Stage):
         """
         target = output.target
         refuse_overlap([target], self.parts)
-        check_output(target)
-        if output.path is not None and output.path.exists() and not output.overwrite:
-            hint = "give another --output, or --overwrite"
-            raise GenieError(Problem("Y022", f"{target} exists already", hint=hint))
+        output.refuse_existing()
         shards = _shards(self.parts)
         format = output.format or format_of(target, shards[0].manifest["format"])
         problems = check_shards(shards) or _check_formats(shards, target, format)

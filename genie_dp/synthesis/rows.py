@@ -23,6 +23,7 @@ from genie_dp.synthesis.blocks import (
     answer_request,
     make_block,
 )
+from genie_dp.synthesis.config import WHOLE, Shard
 from genie_dp.synthesis.engine import SynthesisEngine
 from genie_dp.synthesis.sentence_hashes import SentenceHashes
 
@@ -100,10 +101,9 @@ class NewRows:
         self.of.write(self.dropped, dropped)
 
 
-def block_numbers(engine: SynthesisEngine, shard: tuple[int, int] = (0, 1)) -> range:
-    """Return the blocks of a shard (i, n): those with number mod n = i."""
-    index, count = shard
-    return range(index, -(-engine.plan.total // engine.plan.block), count)
+def block_numbers(engine: SynthesisEngine, shard: Shard = WHOLE) -> range:
+    """Return the blocks of a shard: those with number mod `parts` = `number`."""
+    return range(shard.number, -(-engine.plan.total // engine.plan.block), shard.parts)
 
 
 BlockSource = Maker[EncodedBlock]

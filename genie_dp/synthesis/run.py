@@ -8,13 +8,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
+
 from genie_dp import __version__
+from genie_dp.english.forms import surface
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.private_prior import PriorFile
 from genie_dp.records import Example
@@ -22,11 +25,11 @@ from genie_dp.resources import data_folder
 from genie_dp.rows import deliver, from_json, lines_of, rows_format
 from genie_dp.run.files import open_text
 from genie_dp.run.manifest import manifest_of, write_json
-from genie_dp.run.stage import Output, Result, holds_output, show_progress
-from genie_dp.run.work import interruptible, refuse_or_clear
+from genie_dp.run.stage import Output, Result, hold_output, show_progress
+from genie_dp.run.work import interruptible
 from genie_dp.synthesis.cache import load_leaves, load_pools, make_and_save_leaves, save_pools
 from genie_dp.synthesis.compiler import compile_grammar
-from genie_dp.synthesis.config import SynthesisConfig
+from genie_dp.synthesis.config import WHOLE, SynthesisConfig, Synthesize
 from genie_dp.synthesis.engine import SynthesisEngine, build_engine, engine_from_pools
 from genie_dp.synthesis.rows import (
     BlockSource,
@@ -80,120 +83,122 @@ class SynthesisResult(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class _SynthesisRun:
-    """What one run of synthesis is asked for."""
+class SynthesisPreview(Result):
+    """Some results of each template, with its place."""
 
-    config: SynthesisConfig
-    inputs: Inputs
-    prior: PriorFile | None
-    output: Output
-    format: str
-    jobs: int
-    shard: tuple[int, int]
-    report: Path | None
-    progress: bool | None
+    samples: tuple[TemplateSample, ...]
 
-    @property
-    def line_format(self) -> str:
-        """Return the format of the work file; a report needs whole rows."""
-        return "tsv" if self.format == "tsv" and self.report is None else "jsonl"
+    def lines(self) -> Iterator[str]:
+        """Yield the findings."""
+        yield from self.findings()
 
-    @property
-    def limit(self) -> int | None:
-        """Return after how many rows to stop; shards go to the end, for `merge` cuts the whole."""
-        return self.config.size if self.shard[1] == 1 else None
-
-    def settings(self) -> dict[str, Any]:
-        """Return all that the rows depend on; resuming with other settings is refused."""
-        config = asdict(self.config)
-        config["weights"] = dict(sorted(config["weights"].items()))
-        return {
-            "version": __version__,
-            "language": self.inputs.language.name,
-            "inputs": self.inputs.fingerprint(),
-            "config": config,
-            "shard": list(self.shard),
-            "rows": self.line_format,
-            **({"prior": self.prior.manifest_fields()} if self.prior else {}),
-        }
+    def findings(self) -> Iterator[str]:
+        """Yield each template with its results."""
+        for sample in self.samples:
+            yield click.style(f"{sample.template.span}  {sample.template.id}", dim=True)
+            for words, program in sample.pairs:
+                yield f"  {surface(words.split())}\n      {program}"
+            if not sample.pairs:
+                yield "  (nothing: its guard or the types of its children never fit)"
 
 
-@holds_output
 def run(
-    config: SynthesisConfig,
-    inputs: Inputs,
-    output: Output,
-    *,
-    prior: PriorFile | None = None,
-    jobs: int = 1,
-    shard: tuple[int, int] = (0, 1),
-    scheduler: str | None = None,
-    report: Path | None = None,
-    augmented: Mapping[str, int] | None = None,
-    progress: bool | None = None,
-) -> SynthesisResult:
-    """Make the rows and write them; the bytes depend on neither `jobs` nor `scheduler`.
-
-    Args:
-        config: what to sample.
-        inputs: the skills and templates.
-        output: where the rows go.
-        prior: weighs functions.
-        jobs: processes that make rows.
-        shard: (i, n) for part i of n, which `merge` joins.
-        scheduler: address of a Dask scheduler whose workers make the rows.
-        report: a folder for coverage, ambiguity and acceptance, as JSON and HTML.
-        augmented: template -> its rows after augmentation, for the report.
-        progress: whether to show progress; None for on a terminal.
+    stage: Synthesize, output: Output, *, progress: bool | None = None
+) -> SynthesisResult | SynthesisPreview:
+    """Write the rows, whose bytes depend on neither `jobs` nor `scheduler`; or show some.
 
     Raises:
         GenieError: names of nothing (Y031 to Y033), templates without sentences (Y030), an output
             that cannot be written or is there (Y022), work of other settings (Y020, Y021).
     """
+    if stage.preview is not None:
+        with _EngineInUse(stage, every_template=True) as engine:
+            return SynthesisPreview(tuple(samples(engine, stage.preview)))
+    with hold_output(output):
+        return _write(stage, output, progress)
+
+
+def _write(stage: Synthesize, output: Output, progress: bool | None) -> SynthesisResult:
     started = time.monotonic()
-    needs_file = [name for name, is_on in (("report", report), ("resume", output.resume)) if is_on]
+    flags = {"report": stage.report, "resume": output.resume}
+    needs_file = [name for name, is_on in flags.items() if is_on]
     format = rows_format(output.target, output.format, what="pairs", needs_file=needs_file)
-    job = _SynthesisRun(config, inputs, prior, output, format, jobs, shard, report, progress)
-    if output.target != "-":
-        refuse_or_clear(output.path, output.work, resume=output.resume, overwrite=output.overwrite)
+    output.refuse_or_clear()
     with (
-        _connect_cluster(scheduler) as client,
-        _EngineInUse(job, every_template=bool(report)) as engine,
+        _connect_cluster(stage.scheduler) as client,
+        _EngineInUse(stage, every_template=bool(stage.report)) as engine,
     ):
         in_pools = engine.compiled.count_raised()
-        source = _remote_source(job, engine, client) if client else None
-        if output.target == "-":
-            tally = _to_stdout(job, engine, source)
-        else:
-            tally = _to_file(job, engine, in_pools, source, augmented)
-        return _result(job, engine, tally, in_pools, time.monotonic() - started)
+        run = _SynthesisRun(stage, engine, output, format, in_pools, progress)
+        if client:
+            run = replace(run, source=_remote_source(run, client))
+        tally = _to_stdout(run) if output.target == "-" else _to_file(run)
+        return _result(run, tally, time.monotonic() - started)
 
 
-def iterate(
-    config: SynthesisConfig, inputs: Inputs, *, prior: PriorFile | None = None
-) -> Iterator[Example]:
+def iterate(stage: Synthesize) -> Iterator[Example]:
     """Yield the rows that `run` would write, made as they are asked for."""
-    job = _SynthesisRun(config, inputs, prior, Output("-"), "jsonl", 1, (0, 1), None, False)
-    with _EngineInUse(job) as engine:
-        for part in _parts(job, engine, 0, SentenceHashes(), SynthesisCounts(), None):
+    with _EngineInUse(stage) as engine:
+        run = _SynthesisRun(stage, engine, Output("-"), "jsonl")
+        for part in run.parts(0, SentenceHashes(), SynthesisCounts()):
             for line in part.text.decode().splitlines():
                 yield from_json(line)
 
 
-def preview(
-    config: SynthesisConfig, inputs: Inputs, count: int, *, templates: Collection[str] = ()
-) -> Iterator[TemplateSample]:
-    """Yield `count` random results of each template, for whoever edits it.
+@dataclass(frozen=True, slots=True)
+class _SynthesisRun:
+    """One run whose engine is built.
 
-    Args:
-        config: what to sample.
-        inputs: the skills and templates.
-        count: results of each template.
-        templates: ids of those to show; empty for all.
+    Attributes:
+        output, format: where the rows go, and as what.
+        in_pools: Python functions that raised while the engine was built.
+        source: makes the blocks elsewhere.
     """
-    job = _SynthesisRun(config, inputs, None, Output("-"), "jsonl", 1, (0, 1), None, False)
-    with _EngineInUse(job, every_template=True) as engine:
-        yield from samples(engine, count, templates)
+
+    stage: Synthesize
+    engine: SynthesisEngine
+    output: Output
+    format: str
+    in_pools: Counter[str] = field(default_factory=Counter)
+    progress: bool | None = False
+    source: BlockSource | None = None
+
+    @property
+    def line_format(self) -> str:
+        """Return the format of the work file; a report needs whole rows."""
+        return "tsv" if self.format == "tsv" and self.stage.report is None else "jsonl"
+
+    @property
+    def limit(self) -> int | None:
+        """Return after how many rows to stop; shards go to the end, for `merge` cuts the whole."""
+        return self.stage.config.size if self.stage.shard == WHOLE else None
+
+    @property
+    def blocks(self) -> range:
+        """Return the numbers of all blocks of the shard."""
+        return block_numbers(self.engine, self.stage.shard)
+
+    def parts(self, start: int, seen: SentenceHashes, tally: SynthesisCounts) -> Iterator[NewRows]:
+        """Yield the new rows of the blocks from a position on."""
+        return new_rows(
+            self.engine, self.blocks[start:], seen, tally, jobs=self.stage.jobs,
+            format=self.line_format, limit=self.limit, source=self.source,
+        )  # fmt: skip
+
+    def settings(self) -> dict[str, Any]:
+        """Return all that the rows depend on; resuming with other settings is refused."""
+        stage = self.stage
+        config = asdict(stage.config)
+        config["weights"] = dict(sorted(config["weights"].items()))
+        return {
+            "version": __version__,
+            "language": stage.inputs.language.name,
+            "inputs": stage.inputs.fingerprint(),
+            "config": config,
+            "shard": list(stage.shard),
+            "rows": self.line_format,
+            **({"prior": stage.prior.manifest_fields()} if stage.prior else {}),
+        }
 
 
 # ---------------------------------------------------------------------------------- the engine
@@ -205,14 +210,14 @@ class _EngineInUse(AbstractContextManager[SynthesisEngine]):
     The collector would look at all of it again and again, a fifth of the time (November 2026).
     """
 
-    def __init__(self, job: _SynthesisRun, *, every_template: bool = False):
-        self.job, self.every_template = job, every_template
+    def __init__(self, stage: Synthesize, *, every_template: bool = False):
+        self.stage, self.every_template = stage, every_template
 
     def __enter__(self) -> SynthesisEngine:
-        job = self.job
+        given = self.stage.config, self.stage.inputs, self.stage.prior
         gc.disable()
         try:
-            return _build(job.config, job.inputs, job.prior, every_template=self.every_template)
+            return _build(*given, every_template=self.every_template)
         finally:
             gc.freeze()
             gc.enable()
@@ -298,16 +303,16 @@ def _connect_cluster(scheduler: str | None) -> AbstractContextManager[Any]:
     return connect(scheduler)
 
 
-def _remote_source(job: _SynthesisRun, engine: SynthesisEngine, client: Any) -> BlockSource:
+def _remote_source(run: _SynthesisRun, client: Any) -> BlockSource:
     from genie_dp.synthesis.distributed import parcel_of, remote_blocks
 
-    parcel = parcel_of(job.inputs.sources, _rebuilder(job), engine)
-    return partial(remote_blocks, client, parcel, format=job.line_format)
+    parcel = parcel_of(run.stage.inputs.sources, _rebuilder(run.stage), run.engine)
+    return partial(remote_blocks, client, parcel, format=run.line_format)
 
 
-def _rebuilder(job: _SynthesisRun) -> Callable[[Callable[[Path], Path]], SynthesisEngine]:
+def _rebuilder(stage: Synthesize) -> Callable[[Callable[[Path], Path]], SynthesisEngine]:
     """Return what builds the engine again where the inputs lie elsewhere."""
-    inputs = job.inputs
+    inputs = stage.inputs
     read = {Path(os.path.abspath(file)) for file in inputs.sources}
     shipped = [data_folder("thingpedia")] if inputs.language.has_skills else []
     skills = [Path(os.path.abspath(path)) for path in inputs.skills or shipped]
@@ -318,8 +323,8 @@ def _rebuilder(job: _SynthesisRun) -> Callable[[Callable[[Path], Path]], Synthes
         tuple(path for path in skills if any(f.is_relative_to(path) for f in read)),
         tuple(Path(os.path.abspath(path)) for path in inputs.grammar_files),
         inputs.skip_broken,
-        job.config,
-        job.prior,
+        stage.config,
+        stage.prior,
     )
 
 
@@ -341,81 +346,52 @@ def build_engine_at(
 # -------------------------------------------------------------------------------------- the rows
 
 
-def _parts(
-    job: _SynthesisRun,
-    engine: SynthesisEngine,
-    start: int,
-    seen: SentenceHashes,
-    tally: SynthesisCounts,
-    source: BlockSource | None,
-) -> Iterator[NewRows]:
-    return new_rows(
-        engine, block_numbers(engine, job.shard)[start:], seen, tally, jobs=job.jobs,
-        format=job.line_format, limit=job.limit, source=source,
-    )  # fmt: skip
-
-
-def _to_stdout(
-    job: _SynthesisRun, engine: SynthesisEngine, source: BlockSource | None
-) -> SynthesisCounts:
+def _to_stdout(run: _SynthesisRun) -> SynthesisCounts:
     tally = SynthesisCounts()
-    for part in _parts(job, engine, 0, SentenceHashes(), tally, source):
+    for part in run.parts(0, SentenceHashes(), tally):
         sys.stdout.write(part.text.decode())
     return tally
 
 
-def _to_file(
-    job: _SynthesisRun,
-    engine: SynthesisEngine,
-    in_pools: Counter[str],
-    source: BlockSource | None,
-    augmented: Mapping[str, int] | None,
-) -> SynthesisCounts:
-    settings = {**job.settings(), "block": engine.plan.block}
-    row_folder = open_row_folder(job.output.work, settings, resume=job.output.resume)
+def _to_file(run: _SynthesisRun) -> SynthesisCounts:
+    output = run.output
+    settings = {**run.settings(), "block": run.engine.plan.block}
+    row_folder = open_row_folder(output.work, settings, resume=output.resume)
     folder = row_folder.work.path
     with interruptible(folder):
         try:
-            _make_rows(job, engine, row_folder, source)
+            _make_rows(run, row_folder)
         finally:
             row_folder.work.close()
-        if job.report is not None:
-            _write_report(job, engine, row_folder, in_pools, augmented)
-        target = job.output.target
-        deliver(folder / "rows", job.line_format, target, job.format)
-        manifest = _manifest(job, settings, row_folder.tally, in_pools, engine.pools.refused)
-        write_json(manifest_of(target), manifest)
+        if run.stage.report is not None:
+            _write_report(run, row_folder)
+        deliver(folder / "rows", run.line_format, output.target, run.format)
+        write_json(manifest_of(output.target), _manifest(run, settings, row_folder.tally))
     shutil.rmtree(folder)
     return row_folder.tally
 
 
-def _make_rows(
-    job: _SynthesisRun, engine: SynthesisEngine, row_folder: RowFolder, source: BlockSource | None
-) -> None:
-    if job.limit is not None and row_folder.tally.rows >= job.limit:
+def _make_rows(run: _SynthesisRun, row_folder: RowFolder) -> None:
+    if run.limit is not None and row_folder.tally.rows >= run.limit:
         return
     start = row_folder.next_position
-    todo = _parts(job, engine, start, row_folder.seen, row_folder.tally, source)
-    total = len(block_numbers(engine, job.shard)) - start
-    counted = show_progress(todo, label="synthesize", total=total, show=job.progress)
+    todo = run.parts(start, row_folder.seen, row_folder.tally)
+    total = len(run.blocks) - start
+    counted = show_progress(todo, label="synthesize", total=total, show=run.progress)
     for position, part in enumerate(counted, start):
         row_folder.add(part, position)
         if position == start:
-            save_pools(job.inputs, engine)  # while workers make the next rows
+            save_pools(run.stage.inputs, run.engine)  # while workers make the next rows
 
 
 def _manifest(
-    job: _SynthesisRun,
-    settings: Mapping[str, Any],
-    tally: SynthesisCounts,
-    raised_in_pools: Counter[str],
-    refused_in_pools: Counter[str],
+    run: _SynthesisRun, settings: Mapping[str, Any], tally: SynthesisCounts
 ) -> dict[str, Any]:
     raised = tally.raised.total()
     return {
         "command": "synthesize",
         **settings,
-        "format": job.format,
+        "format": run.format,
         "counts": {
             "rows": tally.rows,
             "draws": tally.drawn.total(),
@@ -424,45 +400,34 @@ def _manifest(
             "repeated": tally.repeated,
             "ambiguous": tally.ambiguous,
         },
-        "raised": dict(sorted((tally.raised + raised_in_pools).items())),
-        "refused": dict(sorted((tally.refused + refused_in_pools).items())),
+        "raised": dict(sorted((tally.raised + run.in_pools).items())),
+        "refused": dict(sorted((tally.refused + run.engine.pools.refused).items())),
     }
 
 
-def _write_report(
-    job: _SynthesisRun,
-    engine: SynthesisEngine,
-    row_folder: RowFolder,
-    in_pools: Counter[str],
-    augmented: Mapping[str, int] | None,
-) -> None:
+def _write_report(run: _SynthesisRun, row_folder: RowFolder) -> None:
     from genie_dp.synthesis.report import make_report, render_page
 
-    folder = row_folder.work.path
+    folder, stage = row_folder.work.path, run.stage
     with lines_of(folder / "rows") as rows, lines_of(folder / "ambiguous") as ambiguous:
         report = make_report(
-            engine, row_folder.tally, job.inputs.grammar, job.inputs.library,
-            rows=rows, ambiguous=ambiguous, settings=job.settings(),
-            distinct_programs=count_distinct_programs(folder), raised_in_pools=in_pools,
-            augmented=augmented,
+            run.engine, row_folder.tally, stage.inputs.grammar, stage.inputs.library,
+            rows=rows, ambiguous=ambiguous, settings=run.settings(),
+            distinct_programs=count_distinct_programs(folder), raised_in_pools=run.in_pools,
+            augmented=stage.augmented,
         )  # fmt: skip
-    write_json(f"{job.report}/report.json", report)
-    with open_text(f"{job.report}/report.html") as out:
+    write_json(f"{stage.report}/report.json", report)
+    with open_text(f"{stage.report}/report.html") as out:
         out.write(render_page(report))
 
 
 # ------------------------------------------------------------------------------------ the result
 
 
-def _result(
-    job: _SynthesisRun,
-    engine: SynthesisEngine,
-    tally: SynthesisCounts,
-    in_pools: Counter[str],
-    seconds: float,
-) -> SynthesisResult:
+def _result(run: _SynthesisRun, tally: SynthesisCounts, seconds: float) -> SynthesisResult:
+    inputs = run.stage.inputs
     return SynthesisResult(
-        job.output.target,
+        run.output.target,
         tally.rows,
         seconds,
         len(tally.kept),
@@ -470,22 +435,23 @@ def _result(
         tally.repeated,
         tally.ambiguous,
         (
-            *_prior_notes(job, engine),
-            *_size_notes(job, engine, tally),
-            *_raised_notes(job.inputs, tally.raised + in_pools),
-            *_refused_notes(job.inputs, tally.refused + engine.pools.refused),
+            *_prior_notes(run),
+            *_size_notes(run, tally),
+            *_raised_notes(inputs, tally.raised + run.in_pools),
+            *_refused_notes(inputs, tally.refused + run.engine.pools.refused),
         ),
     )
 
 
-def _prior_notes(job: _SynthesisRun, engine: SynthesisEngine) -> Iterator[str]:
-    if job.prior is None:
+def _prior_notes(run: _SynthesisRun) -> Iterator[str]:
+    if run.stage.prior is None:
         return
-    if engine.steering is None:
+    steering = run.engine.steering
+    if steering is None:
         yield "prior: neutral, so the rows are as without it"
         return
-    note = f"prior: 1 of {1 / engine.steering.share_kept:.1f} draws kept"
-    if unknown := _unknown_functions(job.prior, job.inputs):
+    note = f"prior: 1 of {1 / steering.share_kept:.1f} draws kept"
+    if unknown := _unknown_functions(run.stage.prior, run.stage.inputs):
         note += f"; not in the skills: {', '.join(unknown[:_MOST_UNKNOWN])}"
         rest = len(unknown) - _MOST_UNKNOWN
         note += f" and {rest:,} more" if rest > 0 else ""
@@ -500,21 +466,19 @@ def _unknown_functions(prior: PriorFile, inputs: Inputs) -> list[str]:
     return sorted(prior.prior.function_weights.keys() - functions)
 
 
-def _size_notes(
-    job: _SynthesisRun, engine: SynthesisEngine, tally: SynthesisCounts
-) -> Iterator[str]:
+def _size_notes(run: _SynthesisRun, tally: SynthesisCounts) -> Iterator[str]:
     """Yield why there are fewer rows than were asked for."""
-    size = job.config.size
-    if size is None or tally.rows >= size or job.shard[1] > 1:
+    config, plan = run.stage.config, run.engine.plan
+    if config.size is None or run.limit is None or tally.rows >= config.size:
         return
-    if engine.plan.total < sum(engine.plan.sizes.tolist()):
+    if plan.total < sum(plan.sizes.tolist()):
         why = "too many draws were left out; a greater --size gives more"
     else:
         why = (
-            f"the templates give no more up to depth {job.config.max_depth} "
-            f"with pools of {job.config.pool_size:,}"
+            f"the templates give no more up to depth {config.max_depth} "
+            f"with pools of {config.pool_size:,}"
         )
-    yield f"note: {size:,} were asked for; {why}"
+    yield f"note: {config.size:,} were asked for; {why}"
 
 
 def _raised_notes(inputs: Inputs, raised: Counter[str]) -> Iterator[str]:
