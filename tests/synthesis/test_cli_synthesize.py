@@ -248,7 +248,7 @@ def test_help_imports_nothing_that_trains():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "--shard" in done.stdout
+    assert "--size" in done.stdout
 
 
 def test_preview_prints_pairs_of_each_template_with_its_place(project, capsys):
